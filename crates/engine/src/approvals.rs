@@ -233,7 +233,7 @@ impl Approvals {
                 CallDecision::Ask { reason, rule: rule.to_string() }
             }
             PolicyVerdict::Ask { reason, .. } => {
-                deny(DenialCause::NoApprover, reason, Some(self.find_least_permission(call, spec)))
+                deny(DenialCause::NoApprover, reason, self.find_least_permission(call, spec))
             }
         };
         match outside_path {
@@ -242,14 +242,14 @@ impl Approvals {
         }
     }
 
-    /// Returns the least permissive option that would allow a call that needs approval.
-    fn find_least_permission(&self, call: &ToolCall, spec: &ToolSpec) -> AllowedBy {
+    /// Returns the least permissive option that would allow a call that needs approval; `None` if only a rule would.
+    fn find_least_permission(&self, call: &ToolCall, spec: &ToolSpec) -> Option<AllowedBy> {
         let auto = Policy { mode: ApprovalMode::Auto, ..self.policy.clone() };
-        match auto.judge(spec, &call.arguments, &self.rules) {
-            PolicyVerdict::Allow | PolicyVerdict::Granted(_) => AllowedBy::Auto,
-            PolicyVerdict::Ask { .. }
-            | PolicyVerdict::DenyUnlessReading { .. }
-            | PolicyVerdict::Deny { .. } => AllowedBy::Yes,
+        let yes = Policy { ask_behavior: AskBehavior::Yes, ..auto.clone() };
+        let runs = |policy: Policy| policy.judge(spec, &call.arguments, &self.rules).runs();
+        match runs(auto) {
+            true => Some(AllowedBy::Auto),
+            false => runs(yes).then_some(AllowedBy::Yes),
         }
     }
 

@@ -182,15 +182,21 @@ impl Policy {
         }
     }
 
-    /// Returns the use of TCP by the command that a call runs in the sandbox, as far as the rules of the settings allow
-    /// it.
+    /// Returns the network access that the rules of the settings give a call beside what every call has: TCP for its
+    /// command in the sandbox, and the user's own network for a page of a host that a rule spells out.
     #[must_use]
     pub fn network_access(&self, spec: &ToolSpec, arguments: &Value) -> NetworkAccess {
         let line = arguments.get("command").and_then(Value::as_str).filter(|_| spec.traits.uses_sandbox);
         let rules = CommandRules::new(&self.rules, &spec.name);
-        match line.is_some_and(|line| line_rules::allow_tcp(rules, line)) {
-            true => NetworkAccess::Allowed,
-            false => NetworkAccess::Denied,
+        let has_tcp = line.is_some_and(|line| line_rules::allow_tcp(rules, line));
+        let names_host = || {
+            let rule = self.find_configured(spec, arguments);
+            rule.is_some_and(|rule| rule.decision() == RuleDecision::Allow && rule.is_exact())
+        };
+        if has_tcp || (spec.traits.access == Access::Network && names_host()) {
+            NetworkAccess::Allowed
+        } else {
+            NetworkAccess::Denied
         }
     }
 
@@ -355,7 +361,8 @@ impl Policy {
         }
     }
 
-    /// Decides on a call that reads from the host in its argument `url`.
+    /// Decides on a call that reads from the host in its argument `url`. `--yes` doesn't answer for a host of the user's
+    /// own network.
     fn judge_network(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         let address = arguments.get("url").and_then(Value::as_str).unwrap_or_default();
         let is_private = network::is_private_address(address);
@@ -365,7 +372,7 @@ impl Policy {
         let host = network::host_of(address).unwrap_or_else(|| address.to_owned());
         let rule = PermissionRule::Host { tool: tool.to_owned(), host: host.clone() };
         let known = rules.iter().find(|known| **known == rule);
-        match self.find_grant(known) {
+        match self.find_grant(known).filter(|grant| !is_private || *grant != Grant::Yes) {
             Some(grant) => PolicyVerdict::Granted(grant),
             None => {
                 let place = if is_private { "a host of your own network" } else { "the network" };
@@ -621,6 +628,18 @@ mod tests {
             (ApprovalMode::ReadOnly, public, asks_public),
         ] {
             assert_eq!(verdict_for(mode, address, &rules), expected, "{mode:?} {address}");
+        }
+        let yes = Policy { ask_behavior: AskBehavior::Yes, ..Policy::default() };
+        for (address, expected) in [
+            (public, "allow"),
+            (private, asks_private),
+            (
+                "http://169.254.169.254/latest",
+                "ask reading from 169.254.169.254: reads from a host of your own network: 169.254.169.254",
+            ),
+        ] {
+            let verdict = judge(&yes, "web_fetch", Access::Network, &json!({ "url": address }), &rules);
+            assert_eq!(verdict, expected, "{address}");
         }
         rules.add(PermissionRule::Host { tool: "web_fetch".into(), host: "docs.rs".into() });
         assert_eq!(verdict_for(ApprovalMode::Ask, "http://DOCS.rs/y", &rules), "allow");

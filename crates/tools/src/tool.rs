@@ -191,13 +191,13 @@ impl ToolProgress {
         Self { call: Some(call), ..self }
     }
 
-    /// Sets the use of TCP that the call's command has been granted, although the sandbox refuses it to others.
+    /// Sets the network access that a rule gives this call: TCP for its command, or the user's own network for a page.
     #[must_use]
     pub fn with_network(self, network: NetworkAccess) -> Self {
         Self { network, ..self }
     }
 
-    /// Returns the use of TCP that the call's command has been granted.
+    /// Returns the network access that a rule gives this call.
     #[must_use]
     pub const fn network(&self) -> NetworkAccess {
         self.network

@@ -54,7 +54,7 @@ pub(super) struct Callee {
     pub host: ExtensionHost,
     /// Limits of a result that the tool doesn't limit itself.
     pub limited: Option<OutputOptions>,
-    /// The use of TCP that a rule allows its command.
+    /// The network access that a rule gives the call.
     pub network: NetworkAccess,
 }
 

@@ -652,6 +652,23 @@ mod tests {
     }
 
     #[test]
+    fn rule_that_names_a_host_opens_the_own_network() {
+        let rules =
+            rules(&[("web_fetch", "wiki.corp.example", "allow"), ("web_fetch", "*.example", "allow")]);
+        let policy = policy(ApprovalMode::Ask, rules);
+        let traits = built_in_tools().traits("web_fetch");
+        let parameters = Arc::new(json!({}));
+        let spec = ToolSpec { name: "web_fetch".into(), description: String::new(), parameters, traits };
+        for (address, expected) in [
+            ("https://wiki.corp.example/x", NetworkAccess::Allowed),
+            ("https://other.example/", NetworkAccess::Denied),
+            ("https://example.org/", NetworkAccess::Denied),
+        ] {
+            assert_eq!(policy.network_access(&spec, &json!({ "url": address })), expected, "{address}");
+        }
+    }
+
+    #[test]
     fn rule_asks_in_auto_and_in_the_sandbox() {
         for (mode, sandbox) in
             [(ApprovalMode::Auto, SandboxStrength::None), (ApprovalMode::Ask, SandboxStrength::WritesAndTcp)]

@@ -14,6 +14,7 @@ use super::{
     OutputOptions, ToolEnvironment, ToolOutput, ToolProgress, TypedTool, blocking, image, limit_output,
 };
 use crate::policy::is_private_address;
+use crate::process::NetworkAccess;
 
 /// Maximum size of a page, in bytes.
 const MAX_BYTES: usize = 5 * 1024 * 1024;
@@ -74,8 +75,11 @@ impl TypedTool for WebFetch {
         parse_address(&arguments.url).map(drop)
     }
 
-    async fn run(&self, arguments: Arguments, _progress: ToolProgress) -> ToolOutput {
-        match self.fetch(&arguments.url).await {
+    async fn run(&self, arguments: Arguments, progress: ToolProgress) -> ToolOutput {
+        // The policy has asked about an address that is private by its looks.
+        let is_allowed = progress.network() == NetworkAccess::Allowed || is_private_address(&arguments.url);
+        let reach = if is_allowed { Reach::Anywhere } else { Reach::Public };
+        match self.fetch(&arguments.url, reach).await {
             Ok(output) => output,
             Err(reason) => ToolOutput::error(reason),
         }
@@ -91,10 +95,8 @@ fn parse_address(address: &str) -> Result<Url, String> {
 }
 
 impl WebFetch {
-    async fn fetch(&self, address: &str) -> Result<ToolOutput, String> {
+    async fn fetch(&self, address: &str, reach: Reach) -> Result<ToolOutput, String> {
         let mut url = parse_address(address)?;
-        // The policy has asked about an address that is private by its looks.
-        let reach = if is_private_address(address) { Reach::Anywhere } else { Reach::Public };
         let client = client(reach)?;
         for _ in 0..=MAX_REDIRECTS {
             let response = client.get(url.clone()).send().await;
