@@ -13,7 +13,7 @@ use super::trust::{self, TrustPrompt};
 use super::{add_dir, startup, wiring};
 use crate::cli::console::stderr_line;
 use crate::config::Config;
-use crate::policy::{ExplainedCommand, Grant, Policy, PolicyVerdict, RepositoryState, SessionRules};
+use crate::policy::{ExplainedCommand, Grant, Policy, PolicyVerdict, SessionRules};
 use crate::setting::ApprovalMode;
 use crate::tool::built_in_tools;
 use crate::tool_spec::{Access, ShownArgument, ToolSpec, ToolTraits};
@@ -71,9 +71,7 @@ impl Explanation {
             Ok(commands) => {
                 for command in commands {
                     let _ = writeln!(text, "{}", command.command);
-                    for note in notes(command) {
-                        let _ = writeln!(text, "    {note}");
-                    }
+                    let _ = writeln!(text, "    {}", command_decision(command));
                 }
             }
             Err(reason) => text.push_str(&format!("{reason}\n")),
@@ -90,7 +88,8 @@ impl Explanation {
             let rule = command.rule.as_ref().map(|rule| {
                 json!({ "rule": rule.to_string(), "decision": rule.decision().name(), "origin": rule.source().to_string() })
             });
-            json!({ "command": command.command, "risk": command.risk, "rule": rule })
+            let decision = command_decision(command);
+            json!({ "command": command.command, "decision": decision, "risk": command.risk, "rule": rule })
         };
         let commands: Option<Vec<Value>> =
             self.commands.as_ref().ok().map(|commands| commands.iter().map(command).collect());
@@ -123,24 +122,32 @@ fn shell_tool() -> Result<ToolSpec, CliFailure> {
     Ok(ToolSpec { name: name.to_owned(), description: String::new(), parameters, traits })
 }
 
-fn notes(command: &ExplainedCommand) -> impl Iterator<Item = String> {
+/// The decision on one command of a line.
+fn command_decision(command: &ExplainedCommand) -> String {
     let rule = command.rule.as_ref().map(|rule| format!("rule: {rule} ({})", rule.source()));
-    let risk = command.risk.as_ref().map(|risk| format!("risk: {risk}"));
-    let harmless = (command.is_harmless_filter && rule.is_none() && risk.is_none()).then(|| {
-        "only prints, filters or changes the folder: needs no rule beside an allowed command".to_owned()
-    });
-    [rule, risk, harmless].into_iter().flatten()
+    let described = describe(command.verdict.clone(), || command.only_reads);
+    match (rule, &command.risk) {
+        (Some(rule), Some(_)) => format!("{rule}; {described}"),
+        (Some(rule), None) => rule,
+        (None, None) if command.is_harmless_filter && !command.verdict.runs() => {
+            "runs beside an allowed command: only prints, filters or changes the folder".into()
+        }
+        (None, _) => described,
+    }
 }
 
 fn decision(policy: &Policy, spec: &ToolSpec, line: &str) -> String {
     let verdict = policy.judge(spec, &json!({ "command": line }), &SessionRules::default());
-    let only_reads = || policy.list_read_paths(line, || RepositoryState::Harmless).is_some();
+    describe(verdict, || policy.only_reads(line))
+}
+
+fn describe(verdict: PolicyVerdict, only_reads: impl Fn() -> bool) -> String {
     match verdict {
         PolicyVerdict::Allow => "runs".into(),
         PolicyVerdict::Granted(Grant::Setting(rule)) => format!("runs: {rule}"),
         PolicyVerdict::Granted(Grant::Yes) => "runs: --yes".into(),
         PolicyVerdict::Granted(Grant::Rule(rule)) => format!("runs: {rule}"),
-        PolicyVerdict::Ask { .. } if policy.mode == ApprovalMode::Ask && only_reads() => {
+        PolicyVerdict::Ask { .. } if only_reads() => {
             "runs if all that it reads lies in the workspace, else asks".into()
         }
         PolicyVerdict::DenyUnlessReading { .. } if only_reads() => {

@@ -50,14 +50,32 @@ fn policy_explain_shows_commands_rules_and_decisions() {
         sandbox.run(&["--sandbox", "off", "policy", "explain", "--", "cd a && cargo test | tee log"]);
     let path = sandbox.home().join("tiller/settings.json");
     let expected = format!(
-        "cd a\n    only prints, filters or changes the folder: needs no rule beside an allowed command\n\
-         cargo test\n    rule: allow * `cargo test*` ({})\ntee log\n\n\
+        "cd a\n    runs beside an allowed command: only prints, filters or changes the folder\n\
+         cargo test\n    rule: allow * `cargo test*` ({})\ntee log\n    asks: runs a command\n\n\
          ask        asks: runs a command\nauto       runs\n\
          plan       denied: bash may change things, and the mode is plan: only read, then present the plan in your \
          answer\nread-only  denied: bash may change things, and the mode is read-only\n",
         path.display()
     );
     assert_eq!((output.code, output.out), (Some(0), expected), "{}", output.err);
+    let line = "cd .. && rm -rf x; ls src; sudo ls; cargo test > /etc/x";
+    let output = sandbox.run(&["--sandbox", "off", "policy", "explain", "--json", line]);
+    let explained: Value = serde_json::from_str(&output.out).unwrap();
+    let decisions: Vec<&str> = explained["commands"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|command| command["decision"].as_str().unwrap())
+        .collect();
+    let rule = format!("rule: allow * `cargo test*` ({})", path.display());
+    let expected = [
+        "runs beside an allowed command: only prints, filters or changes the folder",
+        "asks: deletes everything under x",
+        "runs if all that it reads lies in the workspace, else asks",
+        "asks: runs as another user (sudo)",
+        &format!("{rule}; asks: writes outside the working directory: /etc/x"),
+    ];
+    assert_eq!(decisions[1..], expected[1..], "{}", output.out);
     let output = sandbox.run(&["policy", "rules"]);
     assert_eq!(output.out, format!("{:<44} {}\n", "allow * `cargo test*`", path.display()));
 }

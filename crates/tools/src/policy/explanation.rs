@@ -3,7 +3,12 @@
 use tiller_core::tool_spec::ToolSpec;
 
 use super::command_rules::CommandRules;
-use super::{ConfiguredRule, Policy, line_rules, risk};
+use super::risk::Risk;
+use super::{
+    ApprovalMode, AskBehavior, ConfiguredRule, PermissionRule, Policy, PolicyVerdict, RepositoryState,
+    SessionRules, line_rules, risk,
+};
+use serde_json::json;
 
 /// One command of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +19,10 @@ pub struct ExplainedCommand {
     pub risk: Option<String>,
     /// The rule of the settings that decides on it.
     pub rule: Option<ConfiguredRule>,
+    /// The decision on it alone, in the policy's mode.
+    pub verdict: PolicyVerdict,
+    /// True if it only reads, so that it runs where all that it reads may be read.
+    pub only_reads: bool,
     /// True if it only prints, filters its input or changes the folder, so that it needs no rule of its own.
     pub is_harmless_filter: bool,
 }
@@ -29,12 +38,39 @@ impl Policy {
         let listed = listed.map_err(|unreadable| unreadable.to_string())?;
         Ok(listed
             .into_iter()
-            .map(|(segment, risks)| ExplainedCommand {
-                rule: rules.find_strictest(&risk::list_runs(&segment.words)).cloned(),
-                is_harmless_filter: line_rules::is_harmless_filter(&segment),
-                command: segment.to_string(),
-                risk: risk::find_worst(risks).map(|risk| risk.reason),
+            .map(|(segment, risks)| {
+                let (line, risk) = (segment.to_line(), risk::find_worst(risks));
+                ExplainedCommand {
+                    rule: rules.find_strictest(&risk::list_runs(&segment.words)).cloned(),
+                    verdict: self.judge_in_line(spec, &line, risk.as_ref()),
+                    only_reads: self.only_reads(&line),
+                    is_harmless_filter: line_rules::is_harmless_filter(&segment),
+                    command: segment.to_string(),
+                    risk: risk.map(|risk| risk.reason),
+                }
             })
             .collect())
+    }
+
+    /// Checks whether a line runs if all that it reads may be read, because it does nothing else.
+    #[must_use]
+    pub fn only_reads(&self, line: &str) -> bool {
+        let has_reading = [ApprovalMode::Ask, ApprovalMode::Plan].contains(&self.mode);
+        has_reading && self.list_read_paths(line, || RepositoryState::Harmless).is_some()
+    }
+
+    /// Decides on one command of a line, which alone may have less of a risk than after a `cd`.
+    fn judge_in_line(&self, spec: &ToolSpec, command: &str, risk: Option<&Risk>) -> PolicyVerdict {
+        let arguments = json!({ "command": command });
+        let verdict = self.judge(spec, &arguments, &SessionRules::default());
+        let may_run = verdict.runs() || matches!(verdict, PolicyVerdict::Ask { .. });
+        let asks = self.ask_behavior == AskBehavior::User && may_run;
+        match risk.filter(|_| asks) {
+            Some(Risk { reason, .. }) => {
+                let rule = PermissionRule::for_call(&spec.name, Some(command), None);
+                PolicyVerdict::Ask { reason: reason.clone(), rule }
+            }
+            None => verdict,
+        }
     }
 }

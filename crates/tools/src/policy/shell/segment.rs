@@ -22,6 +22,21 @@ impl Segment {
     }
 }
 
+impl Segment {
+    /// Writes it as a line for a shell.
+    pub(in crate::policy) fn to_line(&self) -> String {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,@%+*?[]~".contains(c);
+        let quoted = |word: &String| match !word.is_empty() && word.chars().all(plain) {
+            true => word.clone(),
+            false => format!("'{}'", word.replace('\'', r"'\''")),
+        };
+        let redirected = |sign: &'static str| move |path| format!("{sign} {}", quoted(path));
+        let words = self.words.iter().map(quoted);
+        let inputs = self.inputs.iter().map(redirected("<"));
+        words.chain(inputs).chain(self.outputs.iter().map(redirected(">"))).collect::<Vec<_>>().join(" ")
+    }
+}
+
 impl fmt::Display for Segment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.words.join(" "))?;
