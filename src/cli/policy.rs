@@ -154,7 +154,7 @@ fn describe(verdict: PolicyVerdict, only_reads: impl Fn() -> bool) -> String {
             "runs if all that it reads lies in the workspace, else denied".into()
         }
         PolicyVerdict::Ask { reason, .. } => format!("asks: {reason}"),
-        PolicyVerdict::Deny { reason } | PolicyVerdict::DenyUnlessReading { reason } => {
+        PolicyVerdict::Deny { reason, .. } | PolicyVerdict::DenyUnlessReading { reason } => {
             format!("denied: {reason}")
         }
     }

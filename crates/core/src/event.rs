@@ -506,8 +506,10 @@ impl Decision {
 pub enum Decider {
     /// The user answered the question, or stopped the run.
     User,
-    /// A rule: one of the settings, one that the user gave for the session, or the approval mode.
+    /// A rule: one of the settings, or one that the user gave for the session.
     Rule,
+    /// The approval mode.
+    Mode,
     /// `--yes` answered beforehand.
     YesFlag,
     /// A steering message replaced the answer.
@@ -525,6 +527,7 @@ impl Decider {
         match self {
             Self::User => "user",
             Self::Rule => "rule",
+            Self::Mode => "mode",
             Self::YesFlag => "yes-flag",
             Self::Steering => "steering",
             Self::Nobody => "nobody",

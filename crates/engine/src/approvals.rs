@@ -215,9 +215,10 @@ impl Approvals {
             {
                 CallDecision::Run(spec.traits.access_with(&call.arguments))
             }
-            PolicyVerdict::Deny { reason } | PolicyVerdict::DenyUnlessReading { reason } => {
-                deny(DenialCause::Policy, reason, None)
+            PolicyVerdict::Deny { reason, rule } => {
+                CallDecision::Deny(DeniedCall { cause: DenialCause::Policy, reason, allowed_by: None, rule })
             }
+            PolicyVerdict::DenyUnlessReading { reason } => deny(DenialCause::Policy, reason, None),
             PolicyVerdict::Granted(Grant::Rule(rule)) => {
                 CallDecision::Granted { decider: Decider::Rule, rule: Some(rule.to_string()) }
             }
@@ -482,5 +483,5 @@ impl Approvals {
 }
 
 fn deny(cause: DenialCause, reason: String, allowed_by: Option<AllowedBy>) -> CallDecision {
-    CallDecision::Deny(DeniedCall { cause, reason, allowed_by })
+    CallDecision::Deny(DeniedCall { cause, reason, allowed_by, rule: None })
 }

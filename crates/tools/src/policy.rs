@@ -84,6 +84,8 @@ pub enum PolicyVerdict {
     Deny {
         /// The reason, for the model.
         reason: String,
+        /// The rule of the settings that denies it; without one the mode does.
+        rule: Option<String>,
     },
 }
 
@@ -102,7 +104,13 @@ impl PolicyVerdict {
     /// The denial by a rule of the settings.
     #[must_use]
     pub fn denied_by(rule: &ConfiguredRule) -> Self {
-        Self::Deny { reason: format!("{DENIED_BY_RULE} ({rule}, in {})", rule.source()) }
+        let reason = format!("{DENIED_BY_RULE} ({rule}, in {})", rule.source());
+        Self::Deny { reason, rule: Some(rule.to_string()) }
+    }
+
+    /// The denial by the mode.
+    fn denied_by_mode(reason: String) -> Self {
+        Self::Deny { reason, rule: None }
     }
 
     /// Checks whether the call runs without a question.
@@ -275,12 +283,11 @@ impl Policy {
             }
             (_, Access::Network) => self.judge_network(&spec.name, arguments, rules),
             (ApprovalMode::ReadOnly, Access::Writes | Access::Publishes | Access::Executes) => {
-                PolicyVerdict::Deny {
-                    reason: format!("{} may change things, and the mode is read-only", spec.name),
-                }
+                let reason = format!("{} may change things, and the mode is read-only", spec.name);
+                PolicyVerdict::denied_by_mode(reason)
             }
             (ApprovalMode::Plan, Access::Writes | Access::Publishes) => {
-                PolicyVerdict::Deny { reason: plan_reason(&spec.name) }
+                PolicyVerdict::denied_by_mode(plan_reason(&spec.name))
             }
             (ApprovalMode::Plan, Access::Executes) => {
                 PolicyVerdict::DenyUnlessReading { reason: plan_reason(&spec.name) }
@@ -333,7 +340,7 @@ impl Policy {
             return PolicyVerdict::Allow;
         }
         if self.mode == ApprovalMode::ReadOnly {
-            return PolicyVerdict::Deny { reason: format!("{tool} {}", risk::READS_CREDENTIALS) };
+            return PolicyVerdict::denied_by_mode(format!("{tool} {}", risk::READS_CREDENTIALS));
         }
         if let Some(grant) = self.find_grant(rules.find(tool, Some(path), None)) {
             return PolicyVerdict::Granted(grant);
@@ -399,7 +406,7 @@ impl Policy {
         let folders = self.folders().with_rules(configured);
         let risk = command.and_then(|line| risk::find_risk(line, folders));
         if let Some(risk) = risk.as_ref().filter(|risk| risk.kind == RiskKind::Destroys) {
-            return PolicyVerdict::Deny { reason: format!("{}: {NEVER_RUN}", risk.reason) };
+            return PolicyVerdict::denied_by_mode(format!("{}: {NEVER_RUN}", risk.reason));
         }
         if self.leaves_sandbox(spec, arguments) {
             return self.judge_unsandboxed(tool, arguments, rules);

@@ -386,16 +386,16 @@ impl Driver {
     /// don't.
     pub(super) fn resolve_pending(&mut self) {
         for request in self.approvals.pending().to_vec() {
-            if let Some((decision, rule)) = self.decide_request(&request) {
+            if let Some((decision, decider, rule)) = self.decide_request(&request) {
                 drop(self.approvals.remove_request(&request.tool_call_id));
-                let (call, decider) = (request.tool_call_id, Decider::Rule);
-                self.apply(Input::Decided { call, decision, decider, rule });
+                self.apply(Input::Decided { call: request.tool_call_id, decision, decider, rule });
             }
         }
     }
 
-    /// Returns the decision that the mode and the rules make on a request, and the rule; `None` if it is the user's.
-    fn decide_request(&self, request: &ApprovalRequest) -> Option<(Decision, Option<String>)> {
+    /// Returns the decision that the mode or a rule makes on a request, what decided, and the rule; `None` if it is the
+    /// user's.
+    fn decide_request(&self, request: &ApprovalRequest) -> Option<(Decision, Decider, Option<String>)> {
         let (id, name) = (request.tool_call_id.clone(), request.tool_name.clone());
         let call = ToolCall {
             id,
@@ -405,9 +405,12 @@ impl Driver {
             thought_signature: None,
         };
         match self.decide_call(&call)? {
-            CallDecision::Run(_) => Some((Decision::Once, None)),
-            CallDecision::Granted { rule, .. } => Some((Decision::Once, rule)),
-            CallDecision::Deny(denied) => Some((Decision::Deny { reason: denied.reason }, None)),
+            CallDecision::Run(_) => Some((Decision::Once, Decider::Mode, None)),
+            CallDecision::Granted { decider, rule } => Some((Decision::Once, decider, rule)),
+            CallDecision::Deny(denied) => {
+                let decider = denied.decider();
+                Some((Decision::Deny { reason: denied.reason }, decider, denied.rule))
+            }
             CallDecision::Ask { .. } | CallDecision::Refuse { .. } => None,
         }
     }
@@ -426,7 +429,7 @@ impl Driver {
         let (decision, decider, rule) = match self.decide_request(&request) {
             _ if self.approvals.approver() == Approver::Absent => (no_approver(), Decider::Nobody, None),
             // The mode or a rule was changed while the preview was made.
-            Some((decision, rule)) => (decision, Decider::Rule, rule),
+            Some(decided) => decided,
             None => return self.emit_request(request),
         };
         self.apply(Input::Decided { call: request.tool_call_id, decision, decider, rule });

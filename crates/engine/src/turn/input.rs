@@ -283,6 +283,8 @@ pub(crate) struct DeniedCall {
     pub reason: String,
     /// The least permissive option that would have allowed the call, if there is one.
     pub allowed_by: Option<AllowedBy>,
+    /// The rule of the settings that denies it.
+    pub rule: Option<String>,
 }
 
 impl DeniedCall {
@@ -303,7 +305,8 @@ impl DeniedCall {
     pub(crate) const fn decider(&self) -> Decider {
         match self.cause {
             DenialCause::NoApprover | DenialCause::Loop => Decider::Nobody,
-            DenialCause::Policy => Decider::Rule,
+            DenialCause::Policy if self.rule.is_some() => Decider::Rule,
+            DenialCause::Policy => Decider::Mode,
             DenialCause::Extension => Decider::Extension,
         }
     }

@@ -639,6 +639,7 @@ fn decision_made_in_advance_is_logged_with_its_decider() {
         cause: DenialCause::NoApprover,
         reason: "no".into(),
         allowed_by: None,
+        rule: None,
     });
     let decisions = [granted(Decider::YesFlag, None), granted(Decider::Rule, Some("ls")), denied];
     let plan = ["a", "b", "c"]

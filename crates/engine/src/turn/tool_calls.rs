@@ -153,7 +153,7 @@ impl Turn {
     fn deny(&mut self, phase: &mut ToolPhase, call: &ToolCall, denied: DeniedCall, out: &mut Effects) {
         let (result, decider) = (denied.result_text(), denied.decider());
         let decision = Decision::Deny { reason: result.clone() };
-        out.append(approval_entry(&call.id, &decision, None, decider));
+        out.append(approval_entry(&call.id, &decision, denied.rule.clone(), decider));
         out.emit(denied.event(call));
         self.answer_unrun(phase, call, &result, out);
     }

@@ -179,7 +179,7 @@ async fn decisions_are_logged_with_their_decider() {
     let (mut denied, _) = harness(answers(), |parts| parts.options.policy.mode = ApprovalMode::ReadOnly);
     denied.prompt("go").await;
     denied.settled().await;
-    assert_eq!(denied.decisions(), ["deny rule", "deny rule"]);
+    assert_eq!(denied.decisions(), ["deny mode", "deny mode"]);
 
     let (mut ruled, _) = harness(vec![bash("touch a"), bash("touch a"), text_answer("done")], |_| {});
     ruled.prompt("go").await;
@@ -322,7 +322,7 @@ async fn mode_change_resolves_the_pending_request() {
     harness.agent.set_approval(ApprovalMode::Auto).await.unwrap();
     harness.settled().await;
     assert_eq!(harness.results(), ["[no output]", "[no output]"]);
-    assert_eq!(harness.decisions(), ["once rule"], "the mode lets the second run without a question");
+    assert_eq!(harness.decisions(), ["once mode"], "the mode lets the second run without a question");
 }
 
 #[tokio::test]
