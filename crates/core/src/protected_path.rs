@@ -230,8 +230,9 @@ impl ProtectedPaths {
         is_in_any(&self.tiller_folders, &path) && !is_in_any(&self.readable, &path)
     }
 
-    /// Checks whether a path is a credential file of the home directory or lies in a folder of them. Public keys don't
-    /// count. A wildcard in the path stands for any name that the shell may insert.
+    /// Checks whether a path is a credential file of the home directory or lies in a folder of them, or is the environment
+    /// of a process, which may have keys. Public keys don't count. A wildcard in the path stands for any name that the
+    /// shell may insert.
     #[must_use]
     pub fn is_credential(&self, path: &Path) -> bool {
         let path = normalize(path);
@@ -241,7 +242,10 @@ impl ProtectedPaths {
             path.components().count() >= names.clone().count() && may_match(path.components(), names)
         };
         let mut rest = self.homes.iter().filter_map(|home| strip_matching_folder(&path, home));
-        !is_public && rest.any(|rest| CREDENTIALS.iter().any(|name| is_inside(rest, name)))
+        let is_environment = path.starts_with("/proc")
+            && path.file_name().is_some_and(|name| name_may_match(name.as_encoded_bytes(), b"environ"));
+        is_environment
+            || (!is_public && rest.any(|rest| CREDENTIALS.iter().any(|name| is_inside(rest, name))))
     }
 
     /// Checks whether a folder contains credential files of the home directory, or is one of their folders. A wildcard
@@ -539,12 +543,16 @@ mod tests {
             "/*/m?/.ssh/*",
             "/home/me/.c*/cred*",
             "/home/me/.[s]sh/id_rsa",
+            "/proc/1/environ",
+            "/proc/self/task/2/env*",
         ] {
             assert!(protected.is_credential(Path::new(path)), "{path}");
         }
         for path in [
             "/home/me/.ssh/id_rsa.pub",
             "/home/me/*.txt",
+            "/proc/self/status",
+            "/home/me/environ",
             "/home/me/.bashrc",
             "/home/me/work/.ssh/x",
             "/home/me/.config/nvim",

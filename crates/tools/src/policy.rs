@@ -738,8 +738,7 @@ mod tests {
             let policy = Policy { mode, root: root.into(), protected: at_home(), ..Policy::default() };
             judge(&policy, tool, Access::Reads, &arguments, &SessionRules::default())
         };
-        let verdict_for =
-            |path: &str| format!("ask exactly `{path}`: reads keys or passwords in your home directory");
+        let verdict_for = |path: &str| format!("ask exactly `{path}`: reads keys or passwords");
         for mode in [ApprovalMode::Ask, ApprovalMode::Auto, ApprovalMode::ReadOnly] {
             for (root, tool, path) in [
                 ("/home/me", "read_file", ".ssh/id_rsa"),

@@ -369,7 +369,7 @@ async fn rule_of_folder_outside_is_the_one_that_was_offered() {
 
 #[tokio::test]
 async fn reading_credentials_in_an_added_folder_asks() {
-    const KEYS: &str = "reads keys or passwords in your home directory";
+    const KEYS: &str = "reads keys or passwords";
     let file = || read(Path::new("keys"));
     let search = || call("grep", json!({"pattern": "x", "path": "home"}));
     for (mode, answer, reason) in [

@@ -11,7 +11,7 @@ use super::variables::{EXPANSIONS, TEMPORARY, expand};
 use super::writes;
 
 /// The reason for a command that reads credential files.
-pub(in crate::policy) const READS_CREDENTIALS: &str = "reads keys or passwords in your home directory";
+pub(in crate::policy) const READS_CREDENTIALS: &str = "reads keys or passwords";
 
 /// Prefix of the reason for a write outside of the folders.
 pub(super) const WRITES_OUTSIDE: &str = "writes outside the working directory";

@@ -141,7 +141,7 @@ const ATTACKS: &[(&str, &str, Expected)] = &[
     ("read_file", "/proc/self/root/etc/passwd", OUTSIDE),
     ("read_file", "/proc/self/root$TOP/outside/secret", OUTSIDE),
     ("read_file", "/proc/self/root$TOP/work/notes.txt", Harmless("mine")),
-    ("read_file", "/proc/self/environ", OUTSIDE),
+    ("read_file", "/proc/self/environ", ASKS_KEYS),
     ("read_file", "/proc/thread-self/root/etc/passwd", OUTSIDE),
     ("read_file", "proc-root$TOP/outside/secret", OUTSIDE),
     ("read_file", "proc-cwd/Cargo.toml", OUTSIDE),
