@@ -382,7 +382,11 @@ impl Turn {
         if calls.is_empty() {
             if last { self.end_run(phase, RunOutcome::MaxTurns, out) } else { self.next_step(phase, out) }
         } else if last || is_cut_off {
-            let reason = if is_cut_off { tool_phase::CUT_OFF } else { tool_phase::NO_TURN_LEFT };
+            let reason = match (is_cut_off, self.is_looping) {
+                (true, _) => tool_phase::CUT_OFF,
+                (false, true) => tool_phase::LOOPING,
+                (false, false) => tool_phase::NO_TURN_LEFT,
+            };
             self.refuse_rest(&mut phase, reason, out);
             if last { self.end_run(phase, RunOutcome::MaxTurns, out) } else { self.next_step(phase, out) }
         } else {

@@ -26,6 +26,9 @@ pub(super) const CUT_OFF: &str =
 /// Result of calls in the last answer of a run with a turn limit.
 pub(super) const NO_TURN_LEFT: &str = "not run: the limit of turns is reached";
 
+/// Result of calls in the last answer of a run that was stopped because the model repeated a call.
+pub(super) const LOOPING: &str = "not run: the run ends, because the same call was repeated";
+
 /// Texts for the calls of an interrupted turn.
 #[derive(Debug)]
 pub(super) struct TurnInterruption {

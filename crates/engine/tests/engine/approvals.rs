@@ -480,7 +480,7 @@ async fn call_repeated_without_approver_ends_the_run() {
     harness.settled().await;
     let results = harness.results();
     assert_eq!(results[4], "denied: the same call for the 5th time in a row");
-    assert_eq!(results[5], "not run: the limit of turns is reached");
+    assert_eq!(results[5], "not run: the run ends, because the same call was repeated");
     assert_eq!(results.len(), 6, "the sixth answer is the last");
 }
 
