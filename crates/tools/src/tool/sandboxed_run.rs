@@ -143,7 +143,26 @@ fn may_be_refused(text: &str, strength: SandboxStrength) -> bool {
     REFUSED_WRITES.iter().chain(connections).any(|trace| text.contains(trace))
 }
 
-/// The state of the files that make git run programs: the repository's configuration and its hooks.
+/// Maximum number of the names in a submodule's path.
+const SUBMODULE_DEPTH: usize = 8;
+
+/// Lists the folders of the repositories of submodules, and those of theirs, in the repository's folder `modules`.
+fn list_submodules(modules: &Path, depth: usize) -> Vec<PathBuf> {
+    let Some(depth) = depth.checked_sub(1) else { return Vec::new() };
+    let entries = std::fs::read_dir(modules).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let submodules = folders.flat_map(|entry| {
+        let folder = entry.path();
+        match folder.join("HEAD").exists() {
+            true => [list_submodules(&folder.join("modules"), depth), vec![folder]].concat(),
+            // `libs/x` lies in `modules/libs/x`.
+            false => list_submodules(&folder, depth),
+        }
+    });
+    submodules.collect()
+}
+
+/// The state of the files that make git run programs: the configurations and hooks of the repository and its submodules.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct GitPrograms {
     files: Vec<(PathBuf, FileState)>,
@@ -171,7 +190,10 @@ impl GitPrograms {
     fn read(cwd: &Path) -> Self {
         let Some(dot_git) = git::find(cwd) else { return Self::default() };
         let folders = [git::folder(&dot_git), git::common_folder(&dot_git)];
-        let named = folders.into_iter().flatten().flat_map(|folder| {
+        let modules =
+            folders[1].iter().flat_map(|folder| list_submodules(&folder.join("modules"), SUBMODULE_DEPTH));
+        let modules: Vec<PathBuf> = modules.collect();
+        let named = folders.into_iter().flatten().chain(modules).flat_map(|folder| {
             let hooks = std::fs::read_dir(folder.join("hooks")).into_iter().flatten().flatten();
             let hooks: Vec<PathBuf> = hooks.map(|entry| entry.path()).collect();
             ["config", "config.worktree"].map(|name| folder.join(name)).into_iter().chain(hooks)
@@ -199,14 +221,20 @@ mod tests {
         assert_eq!(GitPrograms::read(root), GitPrograms::default());
         fs::create_dir_all(root.join(".git/hooks")).unwrap();
         fs::write(root.join(".git/config"), "").unwrap();
-        let mut last = GitPrograms::read(root);
         let hook = root.join(".git/hooks/pre-commit");
-        let changes: [&dyn Fn(); 4] = [
+        let module = root.join(".git/modules/libs/x/modules/y");
+        fs::create_dir_all(module.join("hooks")).unwrap();
+        fs::write(root.join(".git/modules/libs/x/HEAD"), "").unwrap();
+        fs::write(module.join("HEAD"), "").unwrap();
+        let changes: [&dyn Fn(); 6] = [
+            &|| fs::write(module.join("hooks/pre-commit"), "").unwrap(),
+            &|| fs::write(root.join(".git/modules/libs/x/config"), "").unwrap(),
             &|| fs::write(&hook, "#!/bin/sh\n").unwrap(),
             &|| fs::remove_file(&hook).unwrap(),
             &|| fs::write(root.join(".git/config"), "[core]\n").unwrap(),
             &|| fs::write(root.join(".git/config.worktree"), "").unwrap(),
         ];
+        let mut last = GitPrograms::read(root);
         for change in changes {
             change();
             let now = GitPrograms::read(root);
