@@ -180,6 +180,8 @@ pub enum SessionSource {
     Resume,
     /// It is new, and follows another session of the same process.
     Clear,
+    /// It was compacted.
+    Compact,
 }
 
 impl SessionSource {
@@ -190,6 +192,7 @@ impl SessionSource {
             Self::Startup => "startup",
             Self::Resume => "resume",
             Self::Clear => "clear",
+            Self::Compact => "compact",
         }
     }
 }

@@ -18,6 +18,7 @@ use super::jobs::Callee;
 use super::{Driver, QueuedEffect, ReturnQueued};
 use crate::approvals::Approver;
 use crate::compaction::machine::{CompactionPoint, StopOrigin, SummaryInput};
+use crate::extension::SessionSource;
 use crate::handle::AgentError;
 use crate::message_builder::MessageBuilder;
 use crate::queue::Queue;
@@ -240,6 +241,9 @@ impl Driver {
             _ => None,
         };
         self.bus.emit(event);
+        if compacted.is_some() {
+            self.run_session_hooks(SessionSource::Compact);
+        }
         // The caller that requested the compaction gets its reply last.
         compacted.into_iter().for_each(|result| self.step_summary(SummaryInput::Appended(result)));
     }

@@ -22,19 +22,22 @@ const DELAY: Duration = Duration::from_secs(2);
 impl Driver {
     /// Runs the hooks of a session that was opened. `new_source` applies if it is new.
     pub(super) fn start_session_hooks(&mut self, new_source: SessionSource) {
+        self.hooks.prompts.texts.clear();
+        let is_new = self.active.reader().entry_count() == 0;
+        self.run_session_hooks(if is_new { new_source } else { SessionSource::Resume });
+    }
+
+    /// Runs the hooks of a session that was opened or compacted.
+    pub(super) fn run_session_hooks(&mut self, source: SessionSource) {
         if self.hooks.extensions.is_empty() {
             return;
         }
         let reader = self.active.reader();
-        let opening = SessionOpening {
-            session: reader.id().clone(),
-            log: reader.path().map(Path::to_owned),
-            source: if reader.entry_count() > 0 { SessionSource::Resume } else { new_source },
-        };
+        let opening =
+            SessionOpening { session: reader.id().clone(), log: reader.path().map(Path::to_owned), source };
         let reviews = &mut self.hooks.prompts;
         let number = reviews.next_number();
         reviews.starting = Some(number);
-        reviews.texts.clear();
         let host = self.hooks.extensions.clone();
         let _task = self.jobs.spawn(async move {
             JobEvent::SessionStarted { number, texts: host.start_session(opening).await }
@@ -45,7 +48,7 @@ impl Driver {
         let reviews = &mut self.hooks.prompts;
         // Another session may have been opened since.
         if reviews.starting.take_if(|starting| *starting == number).is_some() {
-            reviews.texts = texts;
+            reviews.texts.extend(texts);
             self.review_next_prompt();
         }
     }

@@ -20,7 +20,7 @@ pub use super::shared_process::{Launch, ProcessOptions, StartPermission};
 use super::shared_process::{ProcessState, SharedProcess};
 use super::{
     CallVerdict, CommandOutcome, EventDetail, Extension, ExtensionCommand, HookFuture, PromptVerdict,
-    RequestChange, RequestContext, ResultChange, RunEnd, RunEndVerdict, SessionOpening,
+    RequestChange, RequestContext, ResultChange, RunEnd, RunEndVerdict, SessionOpening, SessionSource,
 };
 
 impl Extensions {
@@ -57,6 +57,10 @@ impl Extension for Process {
 
     fn session_start<'a>(&'a self, opening: &'a SessionOpening) -> HookFuture<'a, Option<String>> {
         Box::pin(async move {
+            // The process has its context still, and sees the events of the compaction.
+            if opening.source == SessionSource::Compact {
+                return Ok(None);
+            }
             let params = || protocol::opening_params(opening);
             protocol::session_context(self.inner.ask_if_declared("session_start", params).await?)
         })

@@ -336,6 +336,25 @@ async fn stop_hook_can_be_aborted() {
 }
 
 #[tokio::test]
+async fn session_start_after_compaction_adds_to_the_next_prompt() {
+    let after = json!({"SessionStart": [{"matcher": "compact", "hooks": [{"command": "echo be brief"}]}]});
+    let answers = ["one", "two", "a summary", "three"].map(text_answer).to_vec();
+    let mut harness = harness_with(TempDir::new().unwrap(), &after, answers, |parts| {
+        parts.options.compaction.keep = Some(Tokens(100));
+    });
+    for prompt in [&*"lorem ".repeat(2_000), "on"] {
+        harness.prompt(prompt).await;
+        harness.settled().await;
+    }
+    harness.agent.compact(None).await.unwrap();
+    harness.prompt("go").await;
+    harness.settled().await;
+    let lines = harness.message_lines();
+    let prompts: Vec<&String> = lines.iter().filter(|line| line.contains("be brief")).collect();
+    assert_eq!(prompts, ["user go\n\n<hook>\nbe brief\n</hook>"]);
+}
+
+#[tokio::test]
 async fn pre_compact_is_told_the_trigger_and_cannot_prevent_it() {
     let line = "cat > input.json; echo keep it >&2; exit 2";
     let answers = vec![text_answer("one"), text_answer("two"), text_answer("a summary")];
