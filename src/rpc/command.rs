@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::params::{ImageParam, ModeParam, NonBlank, ScopeParam, SummaryParam};
+use super::params::{ApprovalModeParam, ImageParam, ModeParam, NonBlank, ScopeParam, SummaryParam};
 use crate::elicitation::ElicitationAction;
 use crate::event::{CompactionChoice, Decision, QueueKind};
 use crate::id::{CallId, ElicitationId, EntryId, JobId, QueueId, SessionId};
@@ -85,6 +85,10 @@ pub(super) enum RpcCommand {
     SetApprovals {
         enabled: bool,
     },
+    SetApprovalMode {
+        mode: ApprovalModeParam,
+    },
+    TogglePlan {},
     SetDeltas {
         enabled: bool,
     },
@@ -418,6 +422,10 @@ mod tests {
             (
                 ("set_auto_retry", json!({"enabled": "yes"})),
                 "the field `enabled`: invalid type: string \"yes\", expected a boolean",
+            ),
+            (
+                ("set_approval_mode", json!({"mode": "yes"})),
+                "the field `mode`: expected one of ask, auto, plan, read-only",
             ),
             (("fork", json!({"entryId": null})), "missing field `entryId`"),
             (

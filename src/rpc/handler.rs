@@ -161,6 +161,12 @@ impl Handler {
             RpcCommand::SetApprovals { enabled } => {
                 no_data(agent.set_approver(if enabled { Approver::Present } else { Approver::Absent }).await)
             }
+            RpcCommand::SetApprovalMode { mode } => no_data(agent.set_approval(mode.0).await),
+            RpcCommand::TogglePlan {} => {
+                let plan = agent.toggle_plan().await?;
+                let mode = agent.state().await?.state.approval;
+                data(&json!({"approvalMode": mode, "plan": plan}))
+            }
             // The outbox, which writes the events, acts on it.
             RpcCommand::SetDeltas { .. } => Ok(None),
             RpcCommand::GetQueue {} => data(&QueueView::from(&*agent.snapshot().await?.in_progress.queue)),

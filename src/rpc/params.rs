@@ -1,6 +1,6 @@
 //! Parameters of commands that need more than a derived parser.
 
-use crate::setting::DeliveryMode;
+use crate::setting::{ApprovalMode, DeliveryMode};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize;
@@ -19,6 +19,20 @@ impl TryFrom<String> for NonBlank {
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         if text.trim().is_empty() { Err("must not be empty") } else { Ok(Self(text)) }
+    }
+}
+
+/// The name of an approval mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct ApprovalModeParam(pub(super) ApprovalMode);
+
+impl TryFrom<String> for ApprovalModeParam {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        let expected = || format!("expected one of {}", ApprovalMode::ALL.map(ApprovalMode::name).join(", "));
+        ApprovalMode::parse(&name).map(Self).ok_or_else(expected)
     }
 }
 

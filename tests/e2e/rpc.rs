@@ -275,6 +275,22 @@ fn rpc_running_call_becomes_a_job_that_can_be_stopped() {
 }
 
 #[test]
+fn rpc_approval_mode_is_set_and_plan_returned() {
+    let sandbox = Sandbox::new();
+    let mut client = start_client(&sandbox, &[r#"{"text": "First a, then b."}"#], &[]);
+    client.send(&json!({"type": "set_approval_mode", "mode": "auto"}));
+    assert_eq!(client.line()["success"], true);
+    client.send(&json!({"type": "toggle_plan"}));
+    let entered = client.wait_for("toggle_plan").pop().unwrap();
+    assert_eq!(entered["data"], json!({"approvalMode": "plan", "plan": null}));
+    client.send(&json!({"type": "prompt", "message": "plan it"}));
+    client.wait_for("agent_settled");
+    client.send(&json!({"type": "toggle_plan"}));
+    let left = client.wait_for("toggle_plan").pop().unwrap();
+    assert_eq!(left["data"], json!({"approvalMode": "auto", "plan": "First a, then b."}));
+}
+
+#[test]
 fn rpc_approvals_follow_opt_in() {
     let run = r#"{"calls": [{"id": "c", "name": "bash", "arguments": {"command": "touch made"}}]}"#;
     let sandbox = Sandbox::new();
