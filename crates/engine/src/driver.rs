@@ -338,6 +338,7 @@ impl Driver {
             bus: EventBus::new(events, reader),
         };
         driver.approvals.reset(driver.active.reader().leaf());
+        driver.restore_seen_files();
         Ok((DriverLoop { driver, job_events }, watched, notices))
     }
 
@@ -351,6 +352,7 @@ impl Driver {
         run_tracing::opened(&current.reader());
         self.active = current;
         self.approvals.reset(self.active.reader().leaf());
+        self.restore_seen_files();
         self.spending.switch_session();
         self.background_jobs().clear();
         self.background_jobs().number_after(self.active.reader().last_job());
@@ -364,6 +366,16 @@ impl Driver {
         self.reset_turn(queue);
         self.start_session_hooks(SessionSource::Clear);
         Ok(notices)
+    }
+
+    /// Restores the files that the model has seen, as far as the context still has the results.
+    fn restore_seen_files(&self) {
+        let messages = self.active.projection.messages.iter();
+        let details = messages.filter_map(|projected| match &*projected.message {
+            Message::ToolResult(result) => result.details.as_ref(),
+            _ => None,
+        });
+        self.services.tools.restore_seen(details);
     }
 
     /// Starts a new, idle turn machine on the current session.

@@ -6,7 +6,7 @@
 //!
 //! `registry` lists the built-in tools, one file each; no other code compares their names. `typed_tool` derives a
 //! tool's schema and checks from its argument struct. Front ends find in `details`: `{diff, path, added, removed}` of
-//! `edit_file` and `write_file`, `{exitCode, timedOut, fullOutputPath?, strokes?}` of `bash`, `{jobId,
+//! `edit_file` and `write_file`, with `{seen: {path, sha256}}` as `read_file`, `{exitCode, timedOut, fullOutputPath?, strokes?}` of `bash`, `{jobId,
 //! exitCode?, fullOutputPath?, strokes?}` of background jobs, `{lines}` or `{mimeType,
 //! bytes}` of `read_file`, `{matches,
 //! files}` of `grep`, `{files}` of `list_files` and `find_files`.

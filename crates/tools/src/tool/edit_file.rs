@@ -8,7 +8,7 @@ use tiller_core::tool_spec::{Access, OutputKind, ToolSet, ToolTraits, TouchedPat
 
 use super::atomic_write::{FileContent, WriteTarget, describe};
 use super::diff::FileDiff;
-use super::seen_files::SeenFiles;
+use super::seen_files::{SeenFiles, add_seen};
 use super::{PreviewFuture, ToolEnvironment, ToolOutput, ToolProgress, TypedTool, atomic_write, blocking};
 use crate::workspace::{FileAccess, ResolvedPath, Workspace};
 
@@ -137,8 +137,9 @@ impl TypedTool for EditFile {
         let workspace = self.workspace.clone();
         Some(blocking::preview(move || {
             let resolved = resolve(&workspace, &arguments)?;
-            let PlannedEdit { old_text, edited, .. } = plan_edit(&workspace, &resolved, &arguments)?;
             let display_path = resolved.display_path();
+            let content = atomic_write::read(&workspace, &resolved)?;
+            let PlannedEdit { old_text, edited, .. } = plan_edit(content, display_path, &arguments)?;
             Ok(FileDiff::new(display_path, &old_text, &edited.text).preview(display_path))
         }))
     }
@@ -155,13 +156,8 @@ fn resolve(workspace: &Workspace, arguments: &Arguments) -> Result<ResolvedPath,
     workspace.resolve(&arguments.path, FileAccess::Write).map_err(|error| error.to_string())
 }
 
-fn plan_edit(
-    workspace: &Workspace,
-    resolved: &ResolvedPath,
-    arguments: &Arguments,
-) -> Result<PlannedEdit, String> {
-    let display_path = resolved.display_path();
-    let FileContent { bytes, metadata } = atomic_write::read(workspace, resolved)?;
+fn plan_edit(content: FileContent, display_path: &str, arguments: &Arguments) -> Result<PlannedEdit, String> {
+    let FileContent { bytes, metadata } = content;
     let old_text = String::from_utf8(bytes).map_err(|_| {
         format!("{display_path} is not UTF-8 text, and editing it here would damage it; use bash")
     })?;
@@ -186,8 +182,9 @@ fn edit(workspace: &Workspace, seen: &SeenFiles, arguments: &Arguments) -> Resul
     // Opening the target would create missing folders.
     path.symlink_metadata().map_err(|error| describe(display_path, &error))?;
     let target = WriteTarget::open(workspace, &resolved)?;
-    let PlannedEdit { metadata, old_text, edited } = plan_edit(workspace, &resolved, arguments)?;
-    let is_known = !seen.has_changed(&path, &metadata);
+    let content = atomic_write::read(workspace, &resolved)?;
+    let is_known = !seen.has_changed(&path, &content);
+    let PlannedEdit { metadata, old_text, edited } = plan_edit(content, display_path, arguments)?;
     let written = target.write(edited.text.as_bytes(), Some(&metadata))?;
     // The model still hasn't seen changes by others, which the edit has kept.
     if is_known {
@@ -201,5 +198,9 @@ fn edit(workspace: &Workspace, seen: &SeenFiles, arguments: &Arguments) -> Resul
     if edited.fidelity == Fidelity::Similar {
         text.push_str("\n[old_text matched only after normalizing trailing spaces, quotes and dashes]");
     }
-    Ok(ToolOutput { details: Some(diff.details(display_path)), ..ToolOutput::text(text) })
+    let mut output = ToolOutput { details: Some(diff.details(display_path)), ..ToolOutput::text(text) };
+    if is_known {
+        add_seen(&mut output, display_path, edited.text.as_bytes());
+    }
+    Ok(output)
 }

@@ -9,7 +9,7 @@ use tiller_core::tool_spec::{Access, OutputKind, ToolSet, ToolTraits, TouchedPat
 
 use super::atomic_write::FileContent;
 use super::notice::truncation_notice;
-use super::seen_files::SeenFiles;
+use super::seen_files::{SeenFiles, add_seen};
 use super::truncation::{OutputLimits, Truncated, TruncationExtent};
 use super::{ToolEnvironment, ToolOutput, ToolProgress, TypedTool, atomic_write, blocking, image};
 use crate::workspace::{FileAccess, Workspace};
@@ -92,7 +92,9 @@ fn read(
     seen.record(&resolved.path(), &metadata);
     let display_path = resolved.display_path();
     if let Some(mime_type) = image::mime_type(&bytes) {
-        return Ok(image::output(display_path, mime_type, &bytes));
+        let mut output = image::output(display_path, mime_type, &bytes);
+        add_seen(&mut output, display_path, &bytes);
+        return Ok(output);
     }
     if bytes.iter().take(BINARY_PREFIX).any(|byte| *byte == 0) {
         return Err(format!(
@@ -106,6 +108,7 @@ fn read(
     if is_lossy {
         output.push_notice("not UTF-8: invalid bytes are shown as \u{fffd}");
     }
+    add_seen(&mut output, display_path, &bytes);
     Ok(output)
 }
 

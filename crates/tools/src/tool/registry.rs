@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
+use serde_json::Value;
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::tool_spec::{Access, ToolSet, ToolSpec, ToolTraits};
 
@@ -22,7 +23,7 @@ use super::update_plan::UpdatePlan;
 use super::web_fetch::WebFetch;
 use super::write_file::WriteFile;
 use super::{Tool, TypedTool, TypedToolAdapter};
-use crate::workspace::Workspace;
+use crate::workspace::{FileAccess, Workspace};
 
 /// The built-in tools, in the order in which the model sees them.
 const BUILT_IN: &[BuiltInTool] = &[
@@ -209,6 +210,15 @@ impl Tools {
             _ => entry.clone(),
         };
         Self { shared: built_in.shared.clone(), ..Self::from_entries(self.tools.iter().map(entry)) }
+    }
+
+    /// Records the files that the model has seen in an earlier process, from the `details` of its results, oldest first;
+    /// forgets all others. A file that has changed since isn't overwritten unseen.
+    pub fn restore_seen<'a>(&self, details: impl Iterator<Item = &'a Value>) {
+        let Some(environment) = &self.shared.environment else { return };
+        let workspace = environment.readable();
+        let resolve = |path: &str| Some(workspace.resolve(path, FileAccess::Read).ok()?.path());
+        environment.seen.restore(details, resolve);
     }
 
     /// Returns the tools themselves.

@@ -6,12 +6,30 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::ToolOutput;
+use super::atomic_write::FileContent;
+
+/// The key of `details` with the file that a call has read or written: `{path, sha256}`.
+const SEEN: &str = "seen";
+
 /// Maximum number of files; all are forgotten when it is reached, which only weakens the check.
 const MAX_FILES: usize = 10_000;
 
 /// The files that the model has read or written. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub struct SeenFiles(Arc<Mutex<HashMap<PathBuf, FileVersion>>>);
+pub struct SeenFiles(Arc<Mutex<HashMap<PathBuf, SeenVersion>>>);
+
+/// A version that the model has seen, as far as it is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum SeenVersion {
+    /// A call of this process has read or written it.
+    Now(FileVersion),
+    /// The result of an earlier process has this hash of its content.
+    Earlier(String),
+}
 
 /// A version of a file: every change of its content changes at least one of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,15 +54,48 @@ impl SeenFiles {
         if files.len() >= MAX_FILES {
             files.clear();
         }
-        files.insert(path.to_owned(), metadata.into());
+        files.insert(path.to_owned(), SeenVersion::Now(metadata.into()));
     }
 
     /// Reports whether a file that the model has seen is another version now.
-    pub(super) fn has_changed(&self, path: &Path, metadata: &Metadata) -> bool {
-        self.lock().get(path).is_some_and(|seen| *seen != FileVersion::from(metadata))
+    pub(super) fn has_changed(&self, path: &Path, FileContent { bytes, metadata }: &FileContent) -> bool {
+        self.lock().get(path).is_some_and(|seen| match seen {
+            SeenVersion::Now(version) => *version != FileVersion::from(metadata),
+            SeenVersion::Earlier(hash) => *hash != hash_of(bytes),
+        })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, FileVersion>> {
+    /// Replaces the files by those in the `details` of earlier results, oldest first. `resolve` returns the path that
+    /// [`SeenFiles::record`] would get.
+    pub(super) fn restore<'a>(
+        &self,
+        details: impl Iterator<Item = &'a Value>,
+        resolve: impl Fn(&str) -> Option<PathBuf>,
+    ) {
+        let seen = details.filter_map(|details| {
+            let seen = details.get(SEEN)?;
+            let text = |name: &str| seen.get(name).and_then(Value::as_str);
+            Some((text("path")?, SeenVersion::Earlier(text("sha256")?.to_owned())))
+        });
+        let newest: HashMap<&str, SeenVersion> = seen.collect();
+        let resolved = newest.into_iter().filter_map(|(path, version)| Some((resolve(path)?, version)));
+        *self.lock() = resolved.take(MAX_FILES).collect();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, SeenVersion>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Adds the file that a call has read or written to the `details` of its result, for a later process.
+pub(super) fn add_seen(output: &mut ToolOutput, path: &str, content: &[u8]) {
+    let details = output.details.get_or_insert_with(|| Value::Object(Map::new()));
+    if let Value::Object(details) = details {
+        details.insert(SEEN.to_owned(), json!({ "path": path, "sha256": hash_of(content) }));
+    }
+}
+
+/// Returns the SHA-256 of a content in hexadecimal.
+fn hash_of(content: &[u8]) -> String {
+    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }

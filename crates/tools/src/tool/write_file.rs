@@ -6,7 +6,7 @@ use tiller_core::tool_spec::{Access, OutputKind, ToolSet, ToolTraits, TouchedPat
 
 use super::atomic_write::{FileContent, WriteTarget};
 use super::diff::FileDiff;
-use super::seen_files::SeenFiles;
+use super::seen_files::{SeenFiles, add_seen};
 use super::{PreviewFuture, ToolEnvironment, ToolOutput, ToolProgress, TypedTool, atomic_write, blocking};
 use crate::workspace::{FileAccess, ResolvedPath, Workspace};
 
@@ -83,7 +83,7 @@ fn write(workspace: &Workspace, seen: &SeenFiles, arguments: &Arguments) -> Resu
     let (path, display_path) = (resolved.path(), resolved.display_path());
     let target = WriteTarget::open(workspace, &resolved)?;
     let old = read_existing(workspace, &resolved)?;
-    if old.as_ref().is_some_and(|old| seen.has_changed(&path, &old.metadata)) {
+    if old.as_ref().is_some_and(|old| seen.has_changed(&path, old)) {
         return Err(format!(
             "{display_path} has changed since you read or wrote it; read it again, so that no change is lost"
         ));
@@ -95,5 +95,7 @@ fn write(workspace: &Workspace, seen: &SeenFiles, arguments: &Arguments) -> Resu
     let verb = if old_text.is_some() { "replaced" } else { "created" };
     let lines = arguments.content.lines().count();
     let text = format!("{verb} {display_path} ({lines} lines, {} bytes)", arguments.content.len());
-    Ok(ToolOutput { details: Some(diff.details(display_path)), ..ToolOutput::text(text) })
+    let mut output = ToolOutput { details: Some(diff.details(display_path)), ..ToolOutput::text(text) };
+    add_seen(&mut output, display_path, arguments.content.as_bytes());
+    Ok(output)
 }

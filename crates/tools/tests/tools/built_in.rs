@@ -63,7 +63,16 @@ impl Bench {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
+    /// Runs a call; its output is without the hash of the file.
     async fn call(&self, tool: &str, arguments: Value) -> ToolOutput {
+        let mut output = self.call_with_hash(tool, arguments).await;
+        output.details.iter_mut().filter_map(Value::as_object_mut).for_each(|details| {
+            details.remove("seen");
+        });
+        output
+    }
+
+    async fn call_with_hash(&self, tool: &str, arguments: Value) -> ToolOutput {
         let tool = self.tools.find(tool).unwrap();
         tool.check(&arguments).unwrap();
         tool.run(ToolInvocation { arguments, progress: ToolProgress::new(|_| {}) }).await
@@ -428,6 +437,35 @@ mod write_file {
         );
         assert_eq!(fs::metadata(bench.path("run.sh")).unwrap().permissions().mode() & 0o7777, 0o754);
         assert_eq!(fs::read_dir(bench.path("")).unwrap().count(), 1, "no temporary file is left");
+    }
+
+    #[tokio::test]
+    async fn write_file_seen_by_an_earlier_process_is_guarded() {
+        let bench = Bench::new();
+        bench.write("read", "old\n");
+        bench.write("edited", "old\n");
+        let mut details = Vec::new();
+        for (tool, arguments) in [
+            ("read_file", json!({"path": "read"})),
+            ("edit_file", json!({"path": "edited", "old_text": "old", "new_text": "new"})),
+            ("write_file", json!({"path": "written", "content": "x\n"})),
+        ] {
+            details.extend(bench.call_with_hash(tool, arguments).await.details);
+        }
+        let files = ["read", "edited", "written"];
+        bench.tools.restore_seen(details.iter());
+        for path in files {
+            bench.write(path, bench.content(path));
+            bench.ok("write_file", json!({"path": path, "content": bench.content(path)})).await;
+        }
+        bench.tools.restore_seen(details.iter());
+        for path in files {
+            bench.write(path, "changed by others\n");
+            let error = bench.error_text("write_file", json!({"path": path, "content": "y\n"})).await;
+            assert!(error.contains("has changed since you read or wrote it"), "{error}");
+        }
+        bench.tools.restore_seen(std::iter::empty());
+        bench.ok("write_file", json!({"path": "read", "content": "y\n"})).await;
     }
 
     #[tokio::test]
