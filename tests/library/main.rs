@@ -10,6 +10,7 @@ mod events_page;
 mod export;
 mod extending;
 mod layers;
+mod links;
 mod names;
 mod providers_page;
 mod source_code;
