@@ -5,6 +5,7 @@
 
 mod decode;
 mod encode;
+mod json_extent;
 mod reasoning_details;
 
 use std::sync::Arc;

@@ -14,6 +14,7 @@ use tiller_core::message::{StopReason, Usage};
 use tiller_core::surrogates::{Joiner, Wtf8};
 use tiller_core::unit::Tokens;
 
+use super::json_extent::JsonExtent;
 use super::reasoning_details::ReasoningDetails;
 use crate::answer_blocks::{AnswerBlocks, ProseKind};
 use crate::error::{ProviderFault, classify, parse_error_response};
@@ -175,6 +176,7 @@ struct StreamedCall {
     id: String,
     state: StreamedCallState,
     joiner: Joiner,
+    extent: JsonExtent,
 }
 
 /// The state of a call, which starts as soon as its name is known.
@@ -285,6 +287,7 @@ impl ChatDecoder {
             Some(json) if json.get().starts_with('"') => call.joiner.push(Wtf8::parse(json)?),
             Some(object) => object.get().to_owned(),
         };
+        call.extent.push(&arguments);
         if let (StreamedCallState::Unnamed(waiting), Some(name)) = (&mut call.state, name) {
             arguments.insert_str(0, waiting);
             let block = self.blocks.begin();
@@ -313,12 +316,13 @@ impl ChatDecoder {
         let id = delta.id.clone().filter(|id| !id.is_empty());
         let id = id.unwrap_or_else(|| format!("call_{}_{}", self.stamp, self.calls.len()));
         let state = StreamedCallState::Unnamed(String::new());
-        self.calls.push(StreamedCall { index: delta.index, id, state, joiner: Joiner::default() });
+        let (joiner, extent) = (Joiner::default(), JsonExtent::default());
+        self.calls.push(StreamedCall { index: delta.index, id, state, joiner, extent });
         self.calls.len() - 1
     }
 
-    /// Finds the call that a delta continues: the last with its index, with its id, or of all. A new id together with a
-    /// name starts another call, whatever the index.
+    /// Finds the call that a delta continues: the last with its index, with its id, or of all. A name together with a new
+    /// id, or with arguments after complete ones, starts another call, whatever the index.
     fn find_call(&self, delta: &CallDelta<'_>) -> Option<usize> {
         let id = delta.id.as_deref().filter(|id| !id.is_empty());
         let names = delta.function.as_ref().and_then(|function| function.name.as_deref());
@@ -329,8 +333,14 @@ impl ChatDecoder {
             (None, None) if starts_call => None,
             (None, None) => self.calls.len().checked_sub(1),
         }?;
-        let is_new_call = starts_call && id.is_some_and(|id| id != self.calls[at].id);
-        (!is_new_call).then_some(at)
+        let arguments = delta.function.as_ref().and_then(|function| function.arguments);
+        let has_arguments = arguments.is_some_and(|json| json.get() != r#""""#);
+        let call = &self.calls[at];
+        let is_other = match id {
+            Some(id) => id != call.id,
+            None => has_arguments && call.extent.is_complete(),
+        };
+        (!(starts_call && is_other)).then_some(at)
     }
 
     /// Ends all open blocks. A call without a name is damage: its first delta was lost.
@@ -519,6 +529,30 @@ mod tests {
             assert_eq!(parts[..6], expected);
             assert_eq!(parts[6], Ok(StreamEvent::Finished(StopReason::ToolUse)));
         }
+    }
+
+    #[test]
+    fn decode_whole_calls_without_id_are_told_apart() {
+        let delta = |id: &str, name: &str, json: &str| {
+            format!(
+                r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":0,"id":"{id}","function":{{"name":"{name}","arguments":"{json}"}}}}]}}}}]}}"#
+            )
+        };
+        let parts = decode(&[&delta("", "ls", r#"{\"a\":\"}\"}"#), &delta("", "ls", "{}"), STOP]);
+        let expected = [
+            call(0, "call_T_0", "ls"),
+            arguments(0, r#"{"a":"}"}"#),
+            call(1, "call_T_1", "ls"),
+            arguments(1, "{}"),
+            END_0,
+            END_1,
+        ];
+        assert_eq!(parts, expected);
+        // Some servers repeat the name, with each piece or at the end.
+        let pieces = [r#"{\"a\":"#, r#"\"b\"}"#, ""].map(|piece| delta("", "ls", piece));
+        let parts = decode(&[&pieces[0], &pieces[1], &pieces[2], STOP]);
+        let expected = [call(0, "call_T_0", "ls"), arguments(0, r#"{"a":"#), arguments(0, r#""b"}"#), END_0];
+        assert_eq!(parts, expected);
     }
 
     #[test]
