@@ -80,6 +80,7 @@ pub fn assumed(provider: &str, id: &str) -> ModelFacts {
         _ => ThinkingControl::Never,
     };
     let has_images = is_claude || is_gemini;
+    let is_gpt = matches!(provider, "openai" | "azure") && thinking != ThinkingControl::Never;
     ModelFacts {
         provider: provider.to_owned(),
         id: id.to_owned(),
@@ -89,7 +90,7 @@ pub fn assumed(provider: &str, id: &str) -> ModelFacts {
         thinking,
         image_input: if has_images { ImageInput::Supported } else { ImageInput::Unknown },
         price: None,
-        compat: None,
+        compat: is_gpt.then_some(table::GPT),
     }
 }
 
@@ -199,7 +200,10 @@ mod tests {
     fn table_rows_are_consistent() {
         for provider in descriptor::names() {
             let models = list_models(provider);
-            assert!(!models.is_empty() && source(provider).is_some(), "{provider}");
+            let source = source(provider).unwrap();
+            assert!(!models.is_empty(), "{provider}");
+            let has_day = source.split([' ', ';']).any(|word| word.starts_with("2026-") && word.len() == 10);
+            assert!(has_day, "{provider}: {source}");
             for (at, model) in models.iter().enumerate() {
                 assert!(model.max_output < model.window, "{}", model.id);
                 if let Some(price) = model.price {

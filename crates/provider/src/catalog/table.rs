@@ -5,7 +5,7 @@ mod claudes;
 mod gpts;
 mod vendors;
 
-pub(super) use gpts::assumed_thinking;
+pub(super) use gpts::{GPT, assumed_thinking};
 pub(super) use vendors::{assumed_gemini_thinking, older_gemini_thinking};
 
 use super::facts::Price;
@@ -26,7 +26,7 @@ const LISTS: &[ProviderModels] = &[
         source: "developers.openai.com/api/docs/models and /pricing, 2026-11-23",
         rows: gpts::GPTS,
     },
-    ProviderModels { provider: "azure", source: "as OpenAI's", rows: gpts::GPTS },
+    ProviderModels { provider: "azure", source: "as OpenAI's, 2026-11-23", rows: gpts::GPTS },
     vendors::GEMINI,
     vendors::OPENROUTER,
     vendors::XAI,

@@ -366,6 +366,21 @@ async fn anthropic_thinking_budget_is_limited_by_max_tokens() {
 }
 
 #[tokio::test]
+async fn gpt_over_chat_completions_has_its_parameters() {
+    // gpt-9 isn't listed.
+    for (model, limit) in
+        [("gpt-5.1", "max_completion_tokens"), ("gpt-9", "max_completion_tokens"), ("m", "max_tokens")]
+    {
+        let request =
+            Request { cache_key: Some("session".into()), ..request(model, vec![user(vec![text("a")])]) };
+        let body = record_open_ai_request(request).await.body;
+        assert_eq!(body[limit], 4_000, "{model}");
+        let cache_key = (model != "m").then(|| json!("session"));
+        assert_eq!(body.get("prompt_cache_key"), cache_key.as_ref(), "{model}");
+    }
+}
+
+#[tokio::test]
 async fn temperature_while_thinking_is_sent_where_accepted() {
     let sent = async |thinking_temperature, thinking| {
         let connect = |server: &MockServer| -> Arc<dyn Provider> {
@@ -374,6 +389,8 @@ async fn temperature_while_thinking_is_sent_where_accepted() {
             Arc::new(OpenAiChat::new(open_ai_endpoint(server), compat).unwrap())
         };
         let request = Request { thinking, ..request("gpt-5.1", vec![user(vec![text("a")])]) };
+        let model = Arc::new(ModelFacts { compat: None, ..(*request.model).clone() });
+        let request = Request { model, ..request };
         record_request(connect, request).await.body.get("temperature").cloned()
     };
     let temperature = Some(json!(0.5));

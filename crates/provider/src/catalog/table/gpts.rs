@@ -9,17 +9,27 @@ use tiller_core::unit::Tokens;
 
 use crate::catalog::row::{ModelRow, Surcharge};
 use crate::catalog::thinking::ThinkingControl;
+use crate::compat::{Compat, MaxTokensField};
 
 /// Twice the input price and 1.5 times the output price, for a prompt of more than 272,000 tokens.
 const LONG_PROMPT: Surcharge = Surcharge { threshold: Tokens(272_000), input: 2.0, output: 1.5 };
 
+/// Parameters of the models' Chat Completions, which a gateway passes on. The models that think refuse `max_tokens`, and
+/// while they think all temperatures but the default.
+pub(crate) const GPT: Compat = Compat {
+    max_tokens_field: MaxTokensField::MaxCompletionTokens,
+    thinking_temperature: false,
+    cache_key: true,
+    ..Compat::COMMON
+};
+
 /// A model with a window of 1,050,000 tokens.
 const fn large(id: &'static str, price: [f64; 4], thinking: ThinkingControl) -> ModelRow {
-    ModelRow::new(id, (1_050_000, 128_000), price, thinking).with_images().with_surcharge(LONG_PROMPT)
+    gpt(id, (1_050_000, 128_000), price, thinking).with_surcharge(LONG_PROMPT)
 }
 
 const fn gpt(id: &'static str, limits: (u64, u64), price: [f64; 4], thinking: ThinkingControl) -> ModelRow {
-    ModelRow::new(id, limits, price, thinking).with_images()
+    ModelRow::new(id, limits, price, thinking).with_images().with_compat(GPT)
 }
 
 /// `none` to `xhigh`.

@@ -222,7 +222,7 @@ pub(super) const TOGETHER: ProviderModels = ProviderModels {
 
 pub(super) const FIREWORKS: ProviderModels = ProviderModels {
     provider: "fireworks",
-    source: "models.dev citing docs.fireworks.ai/serverless/pricing, 2026-09",
+    source: "models.dev citing docs.fireworks.ai/serverless/pricing of 2026-09, read 2026-11-23",
     rows: &[
         ModelRow::new(
             "accounts/fireworks/models/glm-5p3",
@@ -250,7 +250,7 @@ const MINIMAX_LONG_PROMPT: Surcharge = Surcharge { threshold: Tokens(524_288), i
 
 pub(super) const MINIMAX: ProviderModels = ProviderModels {
     provider: "minimax",
-    source: "platform.minimax.io and vercel.com/ai-gateway/models, 2026-10",
+    source: "platform.minimax.io and vercel.com/ai-gateway/models of 2026-10, read 2026-11-23",
     rows: &[
         ModelRow::new("MiniMax-M3", (1_000_000, 131_072), [0.3, 1.2, 0.06, 0.3], NEVER)
             .with_images()
