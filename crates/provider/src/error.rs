@@ -82,15 +82,27 @@ pub enum FailureKind {
 pub(super) struct ProviderFault {
     /// The kind of failure.
     pub failure: FailureKind,
-    /// The error, in the provider's words.
+    /// The error, in the provider's words, of any length; it may contain secrets.
     pub message: String,
+    /// The HTTP status of an error response whose message doesn't state it.
+    pub status: Option<u16>,
     /// The advice.
     pub hint: Option<String>,
 }
 
 impl ProviderFault {
     pub(super) fn new(failure: FailureKind, message: impl Into<String>) -> Self {
-        Self { failure, message: message.into(), hint: None }
+        Self { failure, message: message.into(), status: None, hint: None }
+    }
+
+    /// Returns the message in one line of bounded length, with the status. The secrets are removed before it is cut,
+    /// because a part of a secret isn't recognized.
+    pub(super) fn text(&self, redact: impl Fn(&str) -> String) -> String {
+        let message = shorten(&redact(&self.message), MAX_MESSAGE_CHARS);
+        match self.status {
+            Some(status) => format!("{message} (HTTP status {status})"),
+            None => message,
+        }
     }
 
     pub(super) fn with_hint(self, hint: impl Into<String>) -> Self {
@@ -98,10 +110,10 @@ impl ProviderFault {
     }
 }
 
-/// Joins `text` into one line of bounded length.
-fn one_line(text: &str) -> String {
+/// Joins `text` into one line of at most `max_chars`.
+pub(super) fn shorten(text: &str, max_chars: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(MAX_MESSAGE_CHARS) {
+    match line.char_indices().nth(max_chars) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }

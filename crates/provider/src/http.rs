@@ -19,15 +19,18 @@ use futures_util::stream;
 use futures_util::{StreamExt, TryStreamExt};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
 use reqwest::redirect::Policy;
-use reqwest::{Body, Certificate, Client, Response, Url};
+use reqwest::{Body, Certificate, Client, ClientBuilder, Response, Url};
 use secrecy::SecretString;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use super::error::{ErrorResponse, ProviderFault, Stage, classify, hints, parse_error_response, retry_after};
+use super::error::{
+    ErrorResponse, ProviderFault, Stage, classify, hints, parse_error_response, retry_after, shorten,
+};
 use super::{FailureKind, ProviderError, ProviderStream};
 pub use api_key::ApiKey;
 pub(super) use decode::{Damage, Decode, filtered, incomplete, trace};
+use endpoint::is_loopback;
 pub use endpoint::{Endpoint, KeyHeader, Timeouts};
 pub(super) use fault::explain;
 use fault::{ResponseTimeout, causes, connection_fault, host};
@@ -44,6 +47,9 @@ const DOCUMENT: Duration = Duration::from_secs(30);
 
 /// Maximum size of a JSON document, in bytes: the longest list of models has about 2 MB.
 const MAX_DOCUMENT_BYTES: usize = 16 * 1024 * 1024;
+
+/// Maximum characters of a body that is quoted because it isn't of the expected kind.
+const MAX_QUOTED_CHARS: usize = 80;
 
 /// Installs ring as the process's crypto provider. rustls has none by default, and building a client without one
 /// panics. Further calls do nothing, and a provider that an embedder has installed stays.
@@ -80,6 +86,7 @@ impl Wire {
             .connect_timeout(endpoint.timeouts.connect)
             // After a redirect, a POST becomes a GET without its body, and the key would go to another host.
             .redirect(Policy::none());
+        builder = without_proxy_if_loopback(builder, &endpoint.base_url);
         if let Some(pem) = &endpoint.certificates {
             builder = builder.tls_certs_merge(certificates(pem).map_err(|fault| explain(&endpoint, fault))?);
         }
@@ -175,7 +182,7 @@ impl Wire {
         tracing::debug!(provider, status, took_ms = took.as_millis(), "received the response's head");
         match response.status().as_u16() {
             200..=299 if is_stream(response.headers()) => Ok(response),
-            _ => Err(parse_error(response).await),
+            _ => Err(self.parse_error(response).await),
         }
     }
 
@@ -194,11 +201,11 @@ impl Wire {
             }
         };
         if !response.status().is_success() {
-            return Err(parse_error(response).await);
+            return Err(self.parse_error(response).await);
         }
         let body = body_text(response, deadline, MAX_DOCUMENT_BYTES).await;
         serde_json::from_str(&body).map_err(|_| {
-            ProviderFault::new(FailureKind::Fatal, format!("expected JSON, got {}", quote_start(&body)))
+            ProviderFault::new(FailureKind::Fatal, format!("expected JSON, got {}", self.quote_start(&body)))
                 .with_hint("check the base URL")
         })
     }
@@ -213,6 +220,49 @@ impl Wire {
         }
         connection_fault(&self.endpoint, &error, Stage::BeforeAnswer)
     }
+
+    async fn parse_error(&self, response: Response) -> ProviderFault {
+        let status = response.status().as_u16();
+        let headers = response.headers().clone();
+        let body = body_text(response, Instant::now() + ERROR_BODY, MAX_ERROR_BYTES).await;
+        let mut error = parse_error_response(status, &body);
+        if self.endpoint.silent_overflow && status == 400 && error.message.is_empty() {
+            error.kind.push_str(" context_length_exceeded");
+        }
+        match status {
+            200..=299 if error.message.is_empty() || body.starts_with('<') => ProviderFault::new(
+                FailureKind::Fatal,
+                format!("expected an event stream, got {}", self.quote_start(&body)),
+            )
+            .with_hint("check the base URL"),
+            // An error sent with a success status can only be classified by its text.
+            200..=299 => classify(&ErrorResponse { status: 0, ..error }),
+            300..=399 => {
+                let location = headers.get(LOCATION).and_then(|value| value.to_str().ok());
+                let message = format!("redirected to {}", location.unwrap_or("elsewhere"));
+                let fault = ProviderFault::new(FailureKind::Fatal, message);
+                ProviderFault { status: Some(status), ..fault }
+                    .with_hint("set the base URL to the server's address")
+            }
+            _ => classify(&ErrorResponse {
+                retry_after: retry_after(&headers, jiff::Timestamp::now()),
+                ..error
+            }),
+        }
+    }
+
+    /// Quotes the beginning of a body, without secrets.
+    fn quote_start(&self, body: &str) -> String {
+        match body {
+            "" => "empty".to_owned(),
+            _ => format!("`{}`", shorten(&self.endpoint.redact(body), MAX_QUOTED_CHARS)),
+        }
+    }
+}
+
+/// Removes the proxies if the server is on this machine: a proxy elsewhere would reach its own machine.
+fn without_proxy_if_loopback(builder: ClientBuilder, base_url: &str) -> ClientBuilder {
+    if is_loopback(base_url) { builder.no_proxy() } else { builder }
 }
 
 /// Reads certificates in PEM.
@@ -244,36 +294,6 @@ fn is_stream(headers: &HeaderMap) -> bool {
     !kind.starts_with("text/html") && !kind.starts_with("application/json")
 }
 
-async fn parse_error(response: Response) -> ProviderFault {
-    let status = response.status().as_u16();
-    let headers = response.headers().clone();
-    let body = body_text(response, Instant::now() + ERROR_BODY, MAX_ERROR_BYTES).await;
-    let error = parse_error_response(status, &body);
-    match status {
-        200..=299 if error.message.is_empty() || body.starts_with('<') => ProviderFault::new(
-            FailureKind::Fatal,
-            format!("expected an event stream, got {}", quote_start(&body)),
-        )
-        .with_hint("check the base URL"),
-        // An error sent with a success status can only be classified by its text.
-        200..=299 => classify(&ErrorResponse { status: 0, ..error }),
-        300..=399 => {
-            let location = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("elsewhere");
-            ProviderFault::new(FailureKind::Fatal, format!("redirected to {location} (HTTP status {status})"))
-                .with_hint("set the base URL to the server's address")
-        }
-        _ => classify(&ErrorResponse { retry_after: retry_after(&headers, jiff::Timestamp::now()), ..error }),
-    }
-}
-
-fn quote_start(body: &str) -> String {
-    if body.is_empty() {
-        "empty".to_owned()
-    } else {
-        format!("`{}`", body.chars().take(80).collect::<String>())
-    }
-}
-
 /// Reads as much of a body as arrives before the deadline, at most `limit` bytes.
 async fn body_text(response: Response, deadline: Instant, limit: usize) -> String {
     let mut body = Vec::new();
@@ -291,6 +311,22 @@ async fn body_text(response: Response, deadline: Instant, limit: usize) -> Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn wire_of_loopback_host_uses_no_proxy() {
+        ensure_crypto();
+        let server = tiller_test_support::mock_server::MockServer::start([]);
+        let port = Url::parse(&server.url).unwrap().port().unwrap();
+        // Nothing listens on port 1.
+        let get = async |host: &str| {
+            let proxied = Client::builder().proxy(reqwest::Proxy::all("http://127.0.0.1:1").unwrap());
+            let url = format!("http://{host}:{port}");
+            let client = without_proxy_if_loopback(proxied, &url).build().unwrap();
+            client.get(url).send().await.is_ok()
+        };
+        assert!(get("127.0.0.1").await && get("localhost").await);
+        assert!(!get("127.0.0.1.example").await && !get("192.168.255.254").await);
+    }
 
     #[test]
     fn wire_invalid_base_url_is_refused() {

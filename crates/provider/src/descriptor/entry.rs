@@ -47,6 +47,8 @@ pub struct ProviderDescriptor {
     pub custom_server_format: WireFormat,
     /// Parameters that its server accepts, where that is Chat Completions.
     pub compat: Compat,
+    /// True if its server reports a conversation longer than the window by the status 400 without a message.
+    pub silent_overflow: bool,
     /// The command that has a local server serve a window of 32,768 tokens; empty for other providers.
     pub window_advice: &'static str,
 }
@@ -68,7 +70,7 @@ impl ProviderDescriptor {
     #[must_use]
     pub fn endpoint(&self, base_url: Option<&str>) -> Endpoint {
         let endpoint = Endpoint::new(self.name, base_url.unwrap_or(self.base_url), self.key_variable);
-        Endpoint { key_header: self.key_header, ..endpoint }
+        Endpoint { key_header: self.key_header, silent_overflow: self.silent_overflow, ..endpoint }
     }
 
     /// Returns the wire format at an endpoint. Subdomains of the usual server are the vendor's regions.

@@ -23,6 +23,7 @@ const fn chat(
         wire_format: WireFormat::OpenAiChat,
         custom_server_format: WireFormat::OpenAiChat,
         compat,
+        silent_overflow: false,
         window_advice: "",
     }
 }
@@ -149,13 +150,16 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
             ..RETURNS_THINKING
         },
     ),
-    chat(
-        ("cerebras", "Cerebras"),
-        ("CEREBRAS_API_KEY", "CEREBRAS_BASE_URL"),
-        "https://api.cerebras.ai/v1",
-        "cloud.cerebras.ai",
-        COMPLETION_TOKENS,
-    ),
+    ProviderDescriptor {
+        silent_overflow: true,
+        ..chat(
+            ("cerebras", "Cerebras"),
+            ("CEREBRAS_API_KEY", "CEREBRAS_BASE_URL"),
+            "https://api.cerebras.ai/v1",
+            "cloud.cerebras.ai",
+            COMPLETION_TOKENS,
+        )
+    },
     chat(
         ("together", "Together AI"),
         ("TOGETHER_API_KEY", "TOGETHER_BASE_URL"),

@@ -1,18 +1,16 @@
 //! Classification of error responses.
 //!
 //! Providers report overflow and quota by text only, so the text is checked before the status: an exceeded quota has
-//! status 429, an overflow 400, 413 or 500. A text about rates is never an overflow, though it may mention "too many
-//! tokens". URLs in a text are ignored: they lead to pages on billing and on rate limits with any error.
+//! status 429, an overflow 400 or 500. Only 413 is an overflow whatever the text. A text about rates is never an
+//! overflow, though it may mention "too many tokens". URLs in a text are ignored: they lead to pages on billing and on
+//! rate limits with any error.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::retry_delay_text::{parse_delay, parse_retry_delay};
-use super::{FailureKind, ProviderFault, hints, one_line};
-
-/// Maximum characters of a body that isn't JSON: enough to recognize a proxy's error page.
-const MAX_RAW_CHARS: usize = 200;
+use super::{FailureKind, ProviderFault, hints};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ErrorResponse {
@@ -103,10 +101,10 @@ pub(crate) fn classify(response: &ErrorResponse) -> ProviderFault {
         ("", 0) if response.kind.is_empty() => "an error without a message".to_owned(),
         ("", 0) => response.kind.clone(),
         ("", status) => format!("HTTP status {status}"),
-        (message, 0) => message.to_owned(),
-        (message, status) => format!("{message} (HTTP status {status})"),
+        (message, _) => message.to_owned(),
     };
-    let fault = ProviderFault::new(failure, one_line(&message));
+    let status = Some(response.status).filter(|status| *status != 0 && !response.message.is_empty());
+    let fault = ProviderFault { status, ..ProviderFault::new(failure, message) };
     match hints::for_response(failure, response.status) {
         Some(hint) => fault.with_hint(hint),
         None => fault,
@@ -120,6 +118,9 @@ fn classify_failure(response: &ErrorResponse) -> FailureKind {
     let transient = FailureKind::Transient { retry_after: response.retry_after.or(stated_delay) };
     // Gemini calls every limit a quota; a temporary one states a delay.
     let is_temporary = stated_delay.is_some() && !contains_any(LASTING);
+    if response.status == 413 {
+        return FailureKind::Overflow;
+    }
     if response.status == 402 || (contains_any(QUOTA) && !is_temporary) {
         return FailureKind::Quota;
     }
@@ -135,7 +136,7 @@ fn classify_failure(response: &ErrorResponse) -> FailureKind {
     if contains_any(RATE) || is_temporary {
         return transient;
     }
-    if contains_any(OVERFLOW) || is_token_count_overflow(&text) || is_silent_overflow(response) {
+    if contains_any(OVERFLOW) || is_token_count_overflow(&text) {
         return FailureKind::Overflow;
     }
     match response.status {
@@ -155,11 +156,6 @@ fn remove_urls(text: &str) -> String {
 /// Checks for Gemini's "The input token count (1200000) exceeds the maximum number of tokens allowed".
 fn is_token_count_overflow(text: &str) -> bool {
     text.contains("input token count") && text.contains("exceeds the maximum")
-}
-
-/// Checks for Cerebras' overflow, which has no message.
-fn is_silent_overflow(response: &ErrorResponse) -> bool {
-    matches!(response.status, 400 | 413) && response.message.is_empty()
 }
 
 /// Classifies by the error type inside a stream, which has no status; Anthropic's error types correspond to statuses
@@ -184,11 +180,7 @@ pub(crate) fn parse_error_response(status: u16, body: &str) -> ErrorResponse {
     let response = match serde_json::from_str::<Value>(body) {
         Ok(value) => parse_json(&value),
         Err(_) => {
-            let message = if body.starts_with('<') {
-                page_title(body)
-            } else {
-                body.chars().take(MAX_RAW_CHARS).collect()
-            };
+            let message = if body.starts_with('<') { page_title(body) } else { body.to_owned() };
             ErrorResponse { message, ..ErrorResponse::default() }
         }
     };
@@ -208,7 +200,7 @@ fn parse_json(value: &Value) -> ErrorResponse {
     let message = message.or_else(|| inner.get("message").map(to_text)).unwrap_or_default();
     // OpenRouter wraps the upstream provider's message.
     let message = match error.pointer("/metadata/raw").and_then(Value::as_str) {
-        Some(raw) => format!("{message}: {}", raw.chars().take(MAX_RAW_CHARS).collect::<String>()),
+        Some(raw) => format!("{message}: {raw}"),
         None => message,
     };
     ErrorResponse { kind: kinds.join(" "), message, retry_delay, ..ErrorResponse::default() }
@@ -226,7 +218,7 @@ fn to_text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
-        other => other.to_string().chars().take(MAX_RAW_CHARS).collect(),
+        other => other.to_string(),
     }
 }
 
@@ -236,10 +228,10 @@ fn page_title(page: &str) -> String {
         let from = start + lower[start..].find('>')? + 1;
         Some(page[from..from + lower[from..].find("</title")?].trim())
     });
-    title.filter(|title| !title.is_empty()).map_or_else(
-        || "a web page".to_owned(),
-        |title| format!("a web page: {}", title.chars().take(MAX_RAW_CHARS).collect::<String>()),
-    )
+    match title.filter(|title| !title.is_empty()) {
+        Some(title) => format!("a web page: {title}"),
+        None => "a web page".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -306,8 +298,9 @@ mod tests {
             r#"{"error":{"code":500,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error"}}"#,
             FailureKind::Overflow,
         ),
-        (400, "", FailureKind::Overflow),
+        (400, "", FailureKind::Fatal),
         (413, "", FailureKind::Overflow),
+        (413, "<html><head><title>413 Request Entity Too Large</title></head></html>", FailureKind::Overflow),
         (
             400,
             r#"{"type":"error","error":{"type":"invalid_request_error","message":"messages: roles must alternate"}}"#,
@@ -591,15 +584,18 @@ mod tests {
             ),
         ];
         for (status, body, message) in cases {
-            assert_eq!(classify(&parse_error_response(status, body)).message, message);
+            assert_eq!(classify(&parse_error_response(status, body)).text(str::to_owned), message);
         }
     }
 
     #[test]
-    fn classify_long_body_is_cut() {
-        assert!(classify(&parse_error_response(500, &"word ".repeat(10_000))).message.chars().count() < 300);
-        let long = format!(r#"{{"error":{{"message":"{}"}}}}"#, "é".repeat(10_000));
-        assert!(classify(&parse_error_response(400, &long)).message.chars().count() <= 501);
+    fn classify_long_message_is_cut_before_the_status() {
+        let json = format!(r#"{{"error":{{"message":"{}"}}}}"#, "é".repeat(10_000));
+        for body in ["word ".repeat(10_000), json] {
+            let text = classify(&parse_error_response(500, &body)).text(str::to_owned);
+            assert_eq!(text.chars().count(), 500 + "… (HTTP status 500)".chars().count());
+            assert!(text.ends_with("… (HTTP status 500)"));
+        }
     }
 
     #[test]

@@ -86,6 +86,21 @@ impl ConnectionFailure {
         }
     }
 
+    /// Returns true if a retry can't help before someone changes the server or this machine.
+    pub(crate) const fn is_permanent(&self) -> bool {
+        match self {
+            Self::Certificate(_) | Self::Tls | Self::NotHttp => true,
+            Self::UnknownHost
+            | Self::Refused
+            | Self::Unreachable
+            | Self::Reset
+            | Self::Closed
+            | Self::TimedOut
+            | Self::Proxy
+            | Self::Other => false,
+        }
+    }
+
     /// Returns the message; `host` includes the port if the URL has one.
     pub(crate) fn message(&self, host: &str, stage: Stage) -> String {
         let within = stage == Stage::DuringAnswer;

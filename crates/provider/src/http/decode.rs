@@ -6,9 +6,6 @@ use crate::StreamEvent;
 use crate::error::{FailureKind, ProviderFault, hints};
 use crate::sse::SseEvent;
 
-/// Maximum characters of the stream's data in a trace.
-const MAX_TRACE_CHARS: usize = 2_000;
-
 /// A decoder of a wire format's events.
 pub(crate) trait Decode: Send {
     /// Decodes an event. An event of an unknown type is traced; one that violates the protocol ends the answer.
@@ -51,8 +48,8 @@ pub(crate) fn filtered() -> ProviderFault {
         .with_hint("rephrase the request, or choose another model")
 }
 
-/// Returns a trace of an event that was not understood.
+/// Returns a trace of an event that was not understood. Its data are shortened when secrets are removed from it.
 pub(crate) fn trace(name: &'static str, event: &SseEvent) -> StreamEvent {
-    let raw: String = event.data.chars().take(MAX_TRACE_CHARS).collect();
+    let raw = &event.data;
     StreamEvent::Trace { name, data: json!({ "event": event.name, "raw": raw }) }
 }

@@ -1,5 +1,6 @@
 //! A provider's endpoint: its base URL, API key and timeouts.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,17 +51,36 @@ impl Timeouts {
     }
 }
 
+/// The host of a URL.
+enum ServerHost {
+    Address(IpAddr),
+    Name(String),
+}
+
+fn server_host(base_url: &str) -> Option<ServerHost> {
+    let url = Url::parse(base_url).ok()?;
+    let name = url.host_str()?.trim_matches(['[', ']']);
+    Some(name.parse().map_or_else(|_| ServerHost::Name(name.to_owned()), ServerHost::Address))
+}
+
+/// Checks whether the server is on this machine.
+pub(super) fn is_loopback(base_url: &str) -> bool {
+    match server_host(base_url) {
+        Some(ServerHost::Address(ip)) => ip.is_loopback() || ip.is_unspecified(),
+        Some(ServerHost::Name(name)) => name == "localhost" || name.ends_with(".localhost"),
+        None => false,
+    }
+}
+
 /// Checks whether the server is on this machine or in a private network.
 fn is_local(base_url: &str) -> bool {
-    let Some(host) = Url::parse(base_url).ok().and_then(|url| url.host_str().map(str::to_owned)) else {
-        return false;
-    };
-    let name = host.trim_matches(['[', ']']);
-    match name.parse::<std::net::IpAddr>() {
-        Ok(std::net::IpAddr::V4(ip)) => ip.is_loopback() || ip.is_private() || ip.is_unspecified(),
-        Ok(std::net::IpAddr::V6(ip)) => ip.is_loopback() || ip.is_unique_local() || ip.is_unspecified(),
-        Err(_) => name == "localhost" || !name.contains('.') || name.ends_with(".local"),
-    }
+    is_loopback(base_url)
+        || match server_host(base_url) {
+            Some(ServerHost::Address(IpAddr::V4(ip))) => ip.is_private(),
+            Some(ServerHost::Address(IpAddr::V6(ip))) => ip.is_unique_local(),
+            Some(ServerHost::Name(name)) => !name.contains('.') || name.ends_with(".local"),
+            None => false,
+        }
 }
 
 /// The header with a key.
@@ -107,7 +127,13 @@ pub struct Endpoint {
     pub certificates: Option<Arc<[u8]>>,
     /// The timeouts.
     pub timeouts: Timeouts,
+    /// True for a server that reports a conversation longer than the window by the status 400 without a message.
+    pub silent_overflow: bool,
 }
+
+/// Maximum size of a text from which secrets are removed, in bytes; a longer one is cut first. Only a small part of it
+/// is shown.
+const MAX_REDACTED: usize = 64 * 1024;
 
 impl Endpoint {
     /// Creates an endpoint without a key, with the timeouts for its URL.
@@ -123,11 +149,13 @@ impl Endpoint {
             headers: Vec::new(),
             certificates: None,
             timeouts,
+            silent_overflow: false,
         }
     }
 
     /// Removes the key and the values of the headers from a text.
     pub(super) fn redact(&self, text: &str) -> String {
+        let text = &text[..text.floor_char_boundary(MAX_REDACTED)];
         let key = self.key.as_ref().and_then(ApiKey::known);
         let secrets = key.iter().chain(self.headers.iter().map(|(_, value)| value));
         let without_known = redact_secrets(text, None);
@@ -199,6 +227,24 @@ mod tests {
         }
         for url in ["https://api.anthropic.com", "https://8.8.8.8/v1", "nonsense"] {
             assert_eq!(Timeouts::for_url(url).first_byte, FIRST_BYTE, "{url}");
+        }
+    }
+
+    #[test]
+    fn is_loopback_only_on_this_machine() {
+        for url in [
+            "http://localhost:1",
+            "http://a.localhost",
+            "http://127.9.9.9",
+            "http://[::1]",
+            "http://0.0.0.0:8",
+        ] {
+            assert!(is_loopback(url), "{url}");
+        }
+        for url in
+            ["http://nas.local", "http://10.0.0.1", "http://localhost.example", "http://[fd00::1]", "x"]
+        {
+            assert!(!is_loopback(url), "{url}");
         }
     }
 

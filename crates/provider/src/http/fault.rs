@@ -67,6 +67,7 @@ pub(super) fn connection_fault(endpoint: &Endpoint, error: &reqwest::Error, stag
     let cause = ConnectionFailure::from_error(error);
     let advice = hints::for_connection(&cause, &hints::server_setting(provider));
     let failure = match stage {
+        Stage::BeforeAnswer if cause.is_permanent() => FailureKind::Fatal,
         Stage::BeforeAnswer => FailureKind::Transient { retry_after: None },
         Stage::DuringAnswer => FailureKind::Interrupted,
     };
@@ -75,17 +76,13 @@ pub(super) fn connection_fault(endpoint: &Endpoint, error: &reqwest::Error, stag
 
 /// Adds the provider's name and the hint to a fault, and removes secrets.
 pub(crate) fn explain(endpoint: &Endpoint, fault: ProviderFault) -> ProviderError {
+    let message = fault.text(|text| endpoint.redact(text));
     let hint = fault.hint.or_else(|| {
         let is_present = endpoint.key.is_some();
         let advice = || hints::for_key(&endpoint.name, &endpoint.key_name, is_present);
         (fault.failure == FailureKind::Auth).then(advice)
     });
-    ProviderError {
-        provider: endpoint.name.clone(),
-        failure: fault.failure,
-        message: endpoint.redact(&fault.message),
-        hint,
-    }
+    ProviderError { provider: endpoint.name.clone(), failure: fault.failure, message, hint }
 }
 
 #[cfg(test)]

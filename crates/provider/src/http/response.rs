@@ -20,6 +20,9 @@ use crate::{FailureKind, ProviderError, ProviderStream, StreamEvent, sse};
 /// would fill the memory and the log.
 const MAX_CONTENT_BYTES: usize = 64 * 1024 * 1024;
 
+/// Maximum characters of the stream's data in a trace.
+const MAX_TRACE_CHARS: usize = 2_000;
+
 /// Bytes that a block counts in addition to its content, so that an endless sequence of empty blocks ends too.
 const BLOCK_BYTES: usize = 1024;
 
@@ -138,13 +141,13 @@ impl<D: Decode + 'static> ResponseStream<D> {
         self.bytes = stream::empty().boxed();
     }
 
-    /// Redacts a trace, which quotes data that may contain the key.
+    /// Removes secrets from a trace, which quotes data of the stream, and shortens it.
     fn redact_trace(&self, part: StreamEvent) -> StreamEvent {
         match part {
             StreamEvent::Trace { name, data: Value::Object(mut fields) } => {
                 for value in fields.values_mut() {
                     if let Value::String(text) = value {
-                        *text = self.endpoint.redact(text);
+                        *text = self.endpoint.redact(text).chars().take(MAX_TRACE_CHARS).collect();
                     }
                 }
                 StreamEvent::Trace { name, data: Value::Object(fields) }

@@ -10,9 +10,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use tiller_provider::compat::Compat;
-use tiller_provider::{Endpoint, FailureKind, OpenAiChat, ProviderError, Timeouts};
+use tiller_provider::{Endpoint, FailureKind, OpenAiChat, ProviderError, StreamEvent, Timeouts};
 
-use crate::{failure, hello};
+use crate::{collect, failure, hello};
 
 /// A self-signed certificate for localhost, valid to 2126, and its key, in DER. Made with openssl for this test.
 const CERTIFICATE: &str = "MIIBmDCCAT6gAwIBAgIUfSwB6vtlmiD0gzOnu3jbLQP/NOwwCgYIKoZIzj0EAwIwFDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMjE5NDQwOFoYDzIxMjYxMDI5MTk0NDA4WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAARdtPEe4xb3K/I40n/kNrJ0Zp4hqy/wGwXX+NnZfyrMPKuPJ5e7Wh65JDRhbk+P4Fk69jwd0qYJx6VesNVD+CeEo2wwajAdBgNVHQ4EFgQUYwOcICYBaa/53da2mdDfXFIVQgAwHwYDVR0jBBgwFoAUYwOcICYBaa/53da2mdDfXFIVQgAwGgYDVR0RBBMwEYIJbG9jYWxob3N0hwR/AAABMAwGA1UdEwEB/wQCMAAwCgYIKoZIzj0EAwIDSAAwRQIhANkklBn8dyurLPZw83fuQA9H7iaL6igKEbg0uSrL/Vi5AiBeEmg5kGijfqzhQSOVjGIq2sqtXTI9Viauhpp0bt740Q==";
@@ -89,6 +89,7 @@ async fn connection_reset_before_an_answer_is_named() {
         stream.peek(&mut [0; 1]).unwrap();
     });
     let error = error_at(format!("http://127.0.0.1:{port}")).await;
+    assert_eq!(error.failure, FailureKind::Transient { retry_after: None });
     assert_eq!(error.message, format!("127.0.0.1:{port} reset the connection"));
 }
 
@@ -96,6 +97,7 @@ async fn connection_reset_before_an_answer_is_named() {
 async fn connection_to_no_listener_is_named() {
     let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
     let error = error_at(format!("http://127.0.0.1:{port}")).await;
+    assert_eq!(error.failure, FailureKind::Transient { retry_after: None });
     assert_eq!(error.message, format!("nothing is listening at 127.0.0.1:{port} (is the server running?)"));
     assert_eq!(error.hint.as_deref(), Some("start the server, or check the base URL"));
 }
@@ -104,6 +106,7 @@ async fn connection_to_no_listener_is_named() {
 async fn connection_to_an_unknown_host_is_named() {
     // RFC 6761, section 6.4: no name below .invalid has an address.
     let error = error_at("http://api.example.invalid".to_owned()).await;
+    assert_eq!(error.failure, FailureKind::Transient { retry_after: None });
     assert_eq!(error.message, "can't resolve the host name api.example.invalid (no network?)");
 }
 
@@ -114,8 +117,10 @@ async fn connection_to_another_protocol_is_named() {
         stream.write_all(b"220 mail.example.org ESMTP\r\n\r\n").unwrap();
     });
     let error = error_at(format!("http://127.0.0.1:{port}")).await;
+    assert_eq!(error.failure, FailureKind::Fatal);
     assert_eq!(error.message, format!("127.0.0.1:{port} does not answer in HTTP"));
     let error = error_at(format!("https://127.0.0.1:{port}")).await;
+    assert_eq!(error.failure, FailureKind::Fatal);
     assert_eq!(error.message, format!("no secure connection to 127.0.0.1:{port} (does it speak https?)"));
 }
 
@@ -133,8 +138,27 @@ async fn connection_with_an_unknown_certificate_is_named() {
         drop(tls.complete_io(&mut stream));
     });
     let error = error_at(format!("https://localhost:{port}")).await;
+    assert_eq!(error.failure, FailureKind::Fatal);
     assert!(error.message.starts_with("the certificate of localhost is not valid: "), "{error}");
     assert!(error.hint.unwrap().contains("certificate"));
+}
+
+/// The stream of an answer with the text "packed", made with gzip for this test.
+const PACKED: &str = "H4sIAAAAAAACAx3MQQqAIBBG4b2niH/dCWZd2zqASAw6oRQqOTvx7kXb98ELrExTh48leWkg2xHkVgZ9sWSVrCBU9pcEjBlnyqnF4xFuJX/StFQMN4wJ/8ou+7Y6Y16mPQWhWQAAAA==";
+
+#[tokio::test]
+async fn answer_in_gzip_is_decoded() {
+    let port = misbehaving(|mut stream| {
+        take_request(&mut stream);
+        let packed = STANDARD.decode(PACKED).unwrap();
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-encoding: gzip\r\nconnection: close\r\n";
+        write!(stream, "{head}content-length: {}\r\n\r\n", packed.len()).unwrap();
+        stream.write_all(&packed).unwrap();
+    });
+    let endpoint = Endpoint::new("local", format!("http://127.0.0.1:{port}"), "LOCAL_KEY");
+    let events = collect(&OpenAiChat::new(endpoint, Compat::COMMON).unwrap(), hello("m")).await;
+    let expected = StreamEvent::Text { block: 0, text: "packed".into() };
+    assert_eq!(events.into_iter().next(), Some(Ok(expected)));
 }
 
 #[tokio::test]

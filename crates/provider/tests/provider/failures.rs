@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tiller_provider::compat::Compat;
+use tiller_provider::descriptor::ProviderDescriptor;
 use tiller_provider::{
     Anthropic, ApiKey, Endpoint, FailureKind, Gemini, OpenAiChat, OpenAiResponses, Provider, Timeouts,
 };
@@ -77,6 +78,105 @@ async fn failure_has_the_status_and_provider_message() {
             assert_eq!((error.failure, error.message.as_str()), (expected, message));
             assert_eq!(error.provider, provider.name());
         }
+    }
+}
+
+#[tokio::test]
+async fn failure_class_follows_each_status() {
+    let wait = |seconds| FailureKind::Transient { retry_after: Some(Duration::from_secs(seconds)) };
+    let cases = [
+        (400, FailureKind::Fatal),
+        (401, FailureKind::Auth),
+        (402, FailureKind::Quota),
+        (403, FailureKind::Auth),
+        (404, FailureKind::Fatal),
+        (408, wait(3)),
+        (413, FailureKind::Overflow),
+        (422, FailureKind::Fatal),
+        (429, wait(3)),
+        (500, wait(3)),
+        (502, wait(3)),
+        (503, wait(3)),
+        (504, wait(3)),
+        (529, wait(3)),
+    ];
+    let bodies = ["", "<html><title>No</title></html>", r#"{"error":{"message":"No."}}"#];
+    let all = bodies.iter().flat_map(|body| cases.map(|(status, class)| (*body, status, class)));
+    for (body, status, expected) in all {
+        let server = server_for_all(&Reply::status(status, body).header("retry-after", "3"));
+        for provider in providers(&server) {
+            let error = failure(&*provider, hello("m")).await;
+            assert_eq!(error.failure, expected, "{status} {body}");
+            assert!(error.message.contains(&format!("HTTP status {status}")), "{error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn failure_400_without_message_is_overflow_at_cerebras() {
+    let server =
+        MockServer::start([Reply::status(400, ""), Reply::status(400, "{}"), Reply::status(400, "No.")]);
+    let endpoint = ProviderDescriptor::find("cerebras").unwrap().endpoint(Some(&server.url));
+    let provider = OpenAiChat::new(endpoint, Compat::COMMON).unwrap();
+    for expected in [FailureKind::Overflow, FailureKind::Overflow, FailureKind::Fatal] {
+        assert_eq!(failure(&provider, hello("m")).await.failure, expected);
+    }
+}
+
+#[tokio::test]
+async fn failure_text_that_is_cut_within_a_key_has_no_part_of_it() {
+    const KEY: &str = "hush-hush-key";
+    let json = |body: String| Reply::status(500, &body);
+    let stream = |data: String| Reply::Bytes(format!("data: {data}\n\n").into_bytes());
+    let html = |body: &str| Reply::status(200, body).header("content-type", "text/html");
+    // Wherever it is cut, that is within a key.
+    let text = KEY.repeat(1_000);
+    let replies = [
+        json(text.clone()),
+        json(format!("<title>{text}</title>")),
+        json(format!(r#"{{"error":{{"message":"{text}"}}}}"#)),
+        json(format!(r#"{{"error":{{"message":["{text}"]}}}}"#)),
+        json(format!(r#"{{"error":{{"message":"no","metadata":{{"raw":"{text}"}}}}}}"#)),
+        html(&text),
+        html(&format!("<title>{text}</title>")),
+        stream(format!(r#"{{"error":{{"message":"{text}"}}}}"#)),
+        stream(format!(r#"{{"type":"error","error":{{"message":"{text}"}}}}"#)),
+        stream(format!(r#"{{"type":"response.failed","response":{{"error":{{"message":"{text}"}}}}}}"#)),
+        stream(format!(r#"{{"type":"unknown","object":"unknown","x":"{text}"}}"#)),
+        stream(text.clone()),
+    ];
+    for reply in replies {
+        let server = server_for_all(&reply);
+        for provider in providers(&server) {
+            let shown = format!("{:?}", collect(&*provider, hello("m")).await);
+            assert!(shown.contains("[key]") && !shown.contains("hu"), "{shown}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn failure_of_a_huge_event_names_the_limit() {
+    let event = format!("data: {}\n\n", "x".repeat(20 * 1024 * 1024));
+    let server = server_for_all(&Reply::Bytes(event.into_bytes()));
+    for provider in providers(&server) {
+        let error = failure(&*provider, hello("m")).await;
+        let expected = (FailureKind::Fatal, "an event of the stream is longer than 16 MiB");
+        assert_eq!((error.failure, error.message.as_str()), expected);
+    }
+}
+
+#[tokio::test]
+async fn redirect_to_another_host_sends_nothing_there() {
+    for status in [301, 302, 303, 307, 308] {
+        let other = MockServer::start([]);
+        let location = format!("{}/v1/chat/completions", other.url.replace("127.0.0.1", "localhost"));
+        let server = server_for_all(&Reply::status(status, "").header("location", &location));
+        for provider in providers(&server) {
+            let error = failure(&*provider, hello("m")).await;
+            assert_eq!(error.failure, FailureKind::Fatal);
+            assert_eq!(error.message, format!("redirected to {location} (HTTP status {status})"));
+        }
+        assert_eq!(other.requests().len(), 0);
     }
 }
 

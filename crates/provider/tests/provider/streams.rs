@@ -2,15 +2,16 @@
 
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use futures_util::StreamExt;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tiller_core::message::{StopReason, Usage};
 use tiller_core::unit::Tokens;
-use tiller_provider::{FailureKind, Provider, StreamEvent};
-use tiller_test_support::mock_server::{AnswerPart, Reply, ScriptedCall};
+use tiller_provider::{FailureKind, Provider, ProviderStream, StreamEvent};
+use tiller_test_support::mock_server::{AnswerPart, MockServer, Protocol, Reply, ScriptedCall, pieces};
 
-use crate::{collect, hello, providers, server_for_all};
+use crate::{anthropic, collect, gemini, hello, open_ai, open_ai_responses, providers, server_for_all};
 
 /// A reassembled block.
 #[derive(Debug, Default, PartialEq)]
@@ -32,8 +33,13 @@ struct Reassembled {
 }
 
 async fn reassemble(provider: &dyn Provider) -> Reassembled {
+    reassemble_stream(provider.stream(hello("some-model"))).await
+}
+
+async fn reassemble_stream(stream: ProviderStream) -> Reassembled {
     let mut answer = Reassembled::default();
-    for part in collect(provider, hello("some-model")).await {
+    let parts: Vec<_> = stream.collect().await;
+    for part in parts {
         let part = part.unwrap();
         if let StreamEvent::Text { block, .. }
         | StreamEvent::Thinking { block, .. }
@@ -117,6 +123,34 @@ fn check_reply(reply: &Reply) {
 #[test]
 fn stream_of_whole_events_gives_the_answer() {
     check_reply(&Reply::answer(answer_parts()));
+}
+
+/// Decodes the stream of a short answer, split into two pieces at every place.
+async fn check_every_split(protocol: Protocol, decode: impl Fn(Vec<Bytes>) -> ProviderStream) {
+    let parts = [
+        AnswerPart::thought("ä😀", SIGNATURE),
+        AnswerPart::text("„b“\r\n"),
+        AnswerPart::call("call_1", "ls", json!({ "p": "\\é" })),
+    ];
+    let Reply::Stream(stream) = Reply::answer(parts) else { unreachable!("an answer is a stream") };
+    let body = Bytes::from(pieces(&stream, protocol).concat());
+    let whole = reassemble_stream(decode(vec![body.clone()])).await;
+    assert_eq!((whole.blocks.len(), whole.finished), (3, Some(StopReason::ToolUse)));
+    for at in 1..body.len() {
+        let answer = reassemble_stream(decode(vec![body.slice(..at), body.slice(at..)])).await;
+        assert_eq!(answer, whole, "split at {at}");
+    }
+}
+
+#[tokio::test]
+async fn stream_split_at_every_place_gives_the_answer() {
+    let server = MockServer::start([]);
+    let (messages, chat) = (anthropic(&server), open_ai(&server));
+    check_every_split(Protocol::Anthropic, |body| messages.decode(body)).await;
+    check_every_split(Protocol::OpenAi, |body| chat.decode(body)).await;
+    let (responses, gemini) = (open_ai_responses(&server), gemini(&server));
+    check_every_split(Protocol::OpenAiResponses, |body| responses.decode(body)).await;
+    check_every_split(Protocol::Gemini, |body| gemini.decode(body)).await;
 }
 
 proptest! {
