@@ -16,12 +16,15 @@ use super::stdout::print_text;
 use super::trust::{self, TrustPrompt};
 use super::trusted_project::TrustedProject;
 use super::wiring;
-use crate::agent::{CredentialChange, CredentialOrigin, CredentialStore, ProviderChange, ProviderCredential};
+use crate::agent::{
+    CredentialChange, CredentialOrigin, CredentialStore, ProviderChange, ProviderCredential,
+    SUBSCRIPTION_NOTE,
+};
 use crate::cli::console::stderr_line;
 use crate::config::{Config, KeyRemoval, KeySource, Project, key_name, remove_key, store_key};
 use crate::provider::Model;
 use crate::provider::demo::{self, Demo};
-use crate::provider::descriptor::{self, PROVIDERS, ProviderDescriptor};
+use crate::provider::descriptor::{self, LOCAL_SERVERS, PROVIDERS, ProviderDescriptor};
 use crate::repl::EchoGuard;
 use crate::tui::ProviderKey;
 
@@ -41,7 +44,7 @@ pub(super) fn log_in(arguments: &CliArgs, provider: Option<&str>) -> Result<u8, 
             let list = keyring.holders(&config).iter().map(row).collect::<String>();
             let example = PROVIDERS[0].name;
             print_text(&format!(
-                "{list}\n`tiller login {example}` prompts for a key, or reads one from stdin.\n"
+                "{list}\n`tiller login {example}` prompts for a key, or reads one from stdin.\n{SUBSCRIPTION_NOTE}\n"
             ))?;
             return Ok(DONE);
         }
@@ -115,7 +118,7 @@ impl Keyring<'_> {
     fn holders(&self, config: &Config) -> Vec<ProviderCredential> {
         let holder =
             |name: &str| ProviderCredential { provider: name.to_owned(), origin: self.origin(config, name) };
-        descriptor::names().map(holder).collect()
+        descriptor::names().chain(LOCAL_SERVERS.iter().map(|server| server.name)).map(holder).collect()
     }
 
     fn origin(&self, config: &Config, provider: &str) -> CredentialOrigin {
@@ -153,7 +156,9 @@ impl Keyring<'_> {
     }
 
     fn connect(&self, config: &Config, provider: &str) -> Result<ProviderChange, CliFailure> {
-        wiring::connect_provider(self.arguments, config, provider).map_err(CliFailure::usage)
+        let change = wiring::connect_provider(self.arguments, config, provider).map_err(CliFailure::usage)?;
+        // Only the server of a local provider knows its models.
+        Ok(wiring::find_local_models(self.arguments, config, provider).unwrap_or(change))
     }
 
     fn store(&self, name_argument: &str, key: &SecretString) -> Result<CredentialChange, CliFailure> {
@@ -169,16 +174,22 @@ impl Keyring<'_> {
         store_key(&path, name, key)?;
         let config = self.config()?;
         let path = path.display();
+        let change = self.connect(&config, name)?;
+        let has_models = matches!(&change, ProviderChange::Add(_, models) if !models.is_empty());
         let (message, hint) = match self.origin(&config, name) {
             CredentialOrigin::External(source) => (
                 format!("stored the key for {name} in {path}, but {source} takes precedence"),
                 Some(format!("without {source}, the stored key is used")),
             ),
-            CredentialOrigin::Stored | CredentialOrigin::Missing => {
+            CredentialOrigin::Stored | CredentialOrigin::Missing if has_models => {
                 (format!("stored the key for {name} in {path}; its models are available now"), None)
             }
+            CredentialOrigin::Stored | CredentialOrigin::Missing => (
+                format!("stored the key for {name} in {path}; its server doesn't answer with models now"),
+                Some(format!("start it, or set {}", descriptor.base_url_variable)),
+            ),
         };
-        Ok(CredentialChange { change: self.connect(&config, name)?, message, hint })
+        Ok(CredentialChange { change, message, hint })
     }
 
     fn forget(&self, name_argument: &str) -> Result<CredentialChange, CliFailure> {
@@ -230,9 +241,9 @@ fn removal_hint(source: &str) -> String {
 }
 
 fn resolve_provider(name_argument: &str) -> Result<&'static ProviderDescriptor, CliFailure> {
-    let provider = ProviderDescriptor::find(name_argument).filter(|provider| !provider.is_local());
-    provider.ok_or_else(|| {
-        let names: Vec<&str> = descriptor::names().collect();
+    ProviderDescriptor::find(name_argument).ok_or_else(|| {
+        let local = LOCAL_SERVERS.iter().map(|server| server.name);
+        let names: Vec<&str> = descriptor::names().chain(local).collect();
         CliFailure::usage(anyhow!("unknown provider `{name_argument}`"))
             .hint(format!("providers that take a key: {}", names.join(", ")))
     })

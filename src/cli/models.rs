@@ -66,7 +66,9 @@ fn unusable(providers: &ProviderRegistry, config: &Config) -> String {
         let descriptor = ProviderDescriptor::find(name);
         Some(match (broken, descriptor) {
             (Some((_, reason)), _) => reason.to_owned(),
-            (None, Some(server)) if server.is_local() => "nothing answers at its address".to_owned(),
+            (None, Some(server)) if server.is_local() => {
+                providers.refusal(name).unwrap_or("nothing answers at its address").to_owned()
+            }
             (None, _) => format!("no key: set {}, or `tiller login {name}`", config::key_name(name)),
         })
     };
@@ -96,7 +98,7 @@ impl ModelRow {
     }
 
     fn matches(&self, query: Option<&str>) -> bool {
-        query.is_none_or(|query| self.name().to_lowercase().contains(&query.to_lowercase()))
+        query.is_none_or(|query| query.is_empty() || self.facts.is_named(query))
     }
 
     fn key(&self) -> &'static str {

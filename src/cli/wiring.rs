@@ -13,7 +13,7 @@ mod session;
 
 use std::path::Path;
 
-pub(super) use self::local_models::{add_local_models, renew_local_windows};
+pub(super) use self::local_models::{add_local_models, find_local_models, renew_local_windows};
 pub(super) use self::models::{
     ModelList, connect_provider, key_variables, list_servers, named_models, no_provider,
 };

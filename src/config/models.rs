@@ -31,6 +31,8 @@ pub struct UserProvider {
     pub api: Option<WireFormat>,
     /// The key.
     pub key: Option<ConfigKey>,
+    /// True if the key is sent as `authorization: Bearer`, whatever the wire format.
+    pub auth_header: bool,
     /// Headers of every request.
     pub headers: Vec<(String, SecretString)>,
     /// Parameters that the server accepts.
@@ -55,6 +57,7 @@ struct ProviderEntry {
     base_url: Option<String>,
     api: Option<WireFormat>,
     api_key: Option<String>,
+    auth_header: bool,
     headers: BTreeMap<String, String>,
     compat: CompatOverrides,
     models: Vec<ModelEntry>,
@@ -84,6 +87,25 @@ struct CostEntry {
     cache_write: f64,
 }
 
+/// The fields of a provider. Its name isn't shown.
+const PROVIDER_FIELDS: &[&str] =
+    &["api", "apiKey", "authHeader", "baseUrl", "compat", "headers", "models", "name"];
+
+/// The fields of a model.
+const MODEL_FIELDS: &[&str] =
+    &["compat", "contextWindow", "cost", "id", "input", "maxTokens", "name", "reasoning"];
+
+/// Returns the paths of the fields, of a provider and of its models, that have no effect.
+fn unknown_fields(entry: &Value) -> Vec<String> {
+    let unknown = |value: &Value, known: &[&str], prefix: &str| -> Vec<String> {
+        let keys = value.as_object().into_iter().flat_map(Map::keys);
+        keys.filter(|key| !known.contains(&key.as_str())).map(|key| format!("{prefix}{key}")).collect()
+    };
+    let models = entry["models"].as_array().into_iter().flatten().enumerate();
+    let of_models = models.flat_map(|(at, model)| unknown(model, MODEL_FIELDS, &format!("models[{at}].")));
+    unknown(entry, PROVIDER_FIELDS, "").into_iter().chain(of_models).collect()
+}
+
 /// Reads the file; empty if it doesn't exist. A provider that can't be read is left out, with a warning.
 pub(super) fn load(path: &Path, environment: &Environment) -> Result<UserModels, ConfigError> {
     if !path.exists() {
@@ -108,6 +130,11 @@ pub(super) fn load(path: &Path, environment: &Environment) -> Result<UserModels,
         models.warnings.extend(removed.into_iter().map(|field| {
             format!("{}: `{name}`: `{field}` has an unknown value and is ignored", path.display())
         }));
+        models.warnings.extend(
+            unknown_fields(&entry).into_iter().map(|field| {
+                format!("{}: `{name}`: `{field}` isn't supported and is ignored", path.display())
+            }),
+        );
         // The text of an error could quote a key.
         let parsed = ProviderEntry::deserialize(&entry).ok().filter(|_| entry.is_object());
         let Some(entry) = parsed else {
@@ -182,8 +209,8 @@ fn resolve(entry: ProviderEntry, environment: &Environment) -> (UserProvider, Op
             Err(text) => problem = Some(format!("header `{header}`: {text}")),
         }
     }
-    let ProviderEntry { base_url, api, compat, models, .. } = entry;
-    (UserProvider { base_url, api, key, headers, compat, variables, models }, problem)
+    let ProviderEntry { base_url, api, auth_header, compat, models, .. } = entry;
+    (UserProvider { base_url, api, key, auth_header, headers, compat, variables, models }, problem)
 }
 
 /// Returns the variable that a text names.
@@ -210,23 +237,39 @@ fn resolve_text(text: &str, environment: &Environment) -> Result<ConfigKey, Stri
 }
 
 impl UserProvider {
-    /// Returns the facts of the models that the user lists: what the entry says, otherwise as cataloged or assumed.
+    /// Returns the facts of the models that the user lists: what the entry says, otherwise as `served` by a server on
+    /// this machine, as cataloged or assumed.
     pub(crate) fn models<'a>(
         &'a self,
         provider: &'a str,
         compat: Compat,
+        served: &'a [ModelFacts],
     ) -> impl Iterator<Item = ModelFacts> + 'a {
-        self.models.iter().map(move |model| model.facts(provider, compat))
+        self.models.iter().map(move |model| model.facts(provider, (compat, self.compat), served))
+    }
+
+    /// Returns the facts of a model that the catalog or the server lists, with the overrides of the entry.
+    pub(crate) fn adapt(&self, facts: ModelFacts) -> ModelFacts {
+        ModelFacts { compat: facts.compat.map(|compat| self.compat.apply(compat)), ..facts }
     }
 }
 
 impl ModelEntry {
-    fn facts(&self, provider: &str, compat: Compat) -> ModelFacts {
-        let base = catalog::facts(provider, &self.id).unwrap_or_else(|| catalog::assumed(provider, &self.id));
-        let base = match self.context_window {
-            Some(window) => base.with_window(Tokens(window)),
-            None => base,
+    /// `compat` is that of the provider, and its overrides in the file.
+    fn facts(
+        &self,
+        provider: &str,
+        (compat, overrides): (Compat, CompatOverrides),
+        served: &[ModelFacts],
+    ) -> ModelFacts {
+        let known =
+            || catalog::facts(provider, &self.id).unwrap_or_else(|| catalog::assumed(provider, &self.id));
+        let base = match (self.context_window, self.served(served)) {
+            (Some(window), _) => known().with_window(Tokens(window)),
+            (None, Some(found)) => ModelFacts { id: self.id.clone(), name: self.id.clone(), ..found.clone() },
+            (None, None) => known(),
         };
+        let of_model = base.compat.map(|compat| overrides.apply(compat));
         let price = self.cost.map(|cost| Price {
             input: Usd(cost.input),
             output: Usd(cost.output),
@@ -247,12 +290,16 @@ impl ModelEntry {
                 None => base.image_input,
             },
             price: price.or(base.price),
-            compat: self
-                .compat
-                .map(|overrides| overrides.apply(base.compat.unwrap_or(compat)))
-                .or(base.compat),
+            compat: self.compat.map(|own| own.apply(of_model.unwrap_or(compat))).or(of_model),
             ..base
         }
+    }
+
+    /// Finds the entry's model among those of a server. Ollama takes an id without a tag for its tag `latest`.
+    fn served<'a>(&self, served: &'a [ModelFacts]) -> Option<&'a ModelFacts> {
+        let is_latest = |id: &str| id.strip_suffix(":latest") == Some(self.id.as_str());
+        let exact = served.iter().find(|facts| facts.id == self.id);
+        exact.or_else(|| served.iter().find(|facts| is_latest(&facts.id)))
     }
 }
 
@@ -262,6 +309,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::provider::compat::MaxTokensField;
 
     fn load_json(file: &Value) -> UserModels {
         let folder = tempfile::tempdir().unwrap();
@@ -309,7 +357,7 @@ mod tests {
             {"id": "new", "name": "New", "reasoning": true, "input": ["text", "image"], "contextWindow": 40000,
              "maxTokens": 5000, "compat": {"maxTokensField": "max_completion_tokens"}},
         ]}}}));
-        let facts: Vec<_> = models.providers["anthropic"].models("anthropic", Compat::COMMON).collect();
+        let facts: Vec<_> = models.providers["anthropic"].models("anthropic", Compat::COMMON, &[]).collect();
         let opus = catalog::facts("anthropic", "claude-opus-5-5").unwrap();
         assert_eq!(facts[0], ModelFacts { price: facts[0].price, ..opus });
         assert_eq!(facts[0].price.unwrap().output, Usd(2.0));
@@ -317,6 +365,38 @@ mod tests {
         assert_eq!((new.name.as_str(), new.window, new.max_output), ("New", Tokens(40_000), Tokens(5_000)));
         assert_eq!((new.thinking, new.image_input), (ThinkingControl::LOW_TO_HIGH, ImageInput::Supported));
         assert!(new.compat.is_some());
+    }
+
+    #[test]
+    fn model_without_window_has_that_of_its_server() {
+        let models = load_json(&json!({"providers": {"ollama": {"models": [
+            {"id": "qwen3:8b"},
+            {"id": "llama", "name": "Llama", "input": ["text"]},
+            {"id": "qwen3:4b", "contextWindow": 40000},
+            {"id": "gone"},
+        ]}}}));
+        let served = ["qwen3:8b", "llama:latest", "qwen3:4b"].map(|id| ModelFacts {
+            image_input: ImageInput::Supported,
+            ..catalog::assumed("ollama", id).with_window(Tokens(4_096))
+        });
+        let facts: Vec<_> = models.providers["ollama"].models("ollama", Compat::COMMON, &served).collect();
+        assert_eq!(facts[0], served[0]);
+        let llama = &facts[1];
+        assert_eq!((llama.id.as_str(), llama.name.as_str(), llama.window), ("llama", "Llama", Tokens(4_096)));
+        assert_eq!(llama.image_input, ImageInput::Unsupported);
+        assert_eq!([facts[2].window, facts[3].window], [Tokens(40_000), Tokens(128_000)]);
+    }
+
+    #[test]
+    fn compat_of_provider_applies_to_models_with_their_own() {
+        let models = load_json(&json!({"providers": {"openai": {
+            "compat": {"maxTokensField": "max_tokens"}, "models": [{"id": "gpt-5"}],
+        }}}));
+        let openai = &models.providers["openai"];
+        let gpt = catalog::facts("openai", "gpt-5").unwrap();
+        let expected = Some(Compat { max_tokens_field: MaxTokensField::MaxTokens, ..gpt.compat.unwrap() });
+        assert_eq!(openai.models("openai", Compat::COMMON, &[]).next().unwrap().compat, expected);
+        assert_eq!(openai.adapt(gpt).compat, expected);
     }
 
     #[test]
@@ -335,6 +415,19 @@ mod tests {
         let mine = &models.providers["mine"];
         let compat = Compat { streams_usage: false, ..Compat::COMMON };
         assert_eq!((mine.compat.apply(Compat::COMMON), mine.models.len()), (compat, 2));
+    }
+
+    #[test]
+    fn unsupported_fields_are_named() {
+        let models = load_json(&json!({"providers": {"mine": {
+            "name": "Mine", "baseUrl": "http://x", "authHeader": true, "modelOverrides": {"a": {}},
+            "models": [{"id": "a", "api": "openai-responses", "headers": {"x-key": "hush"}}, {"id": "b"}],
+        }}}));
+        let tails = models.warnings.iter().map(|warning| warning.split_once(": ").unwrap().1);
+        let expected = ["modelOverrides", "models[0].api", "models[0].headers"]
+            .map(|field| format!("`mine`: `{field}` isn't supported and is ignored"));
+        assert_eq!(tails.collect::<Vec<_>>(), expected);
+        assert!(models.providers["mine"].auth_header);
     }
 
     #[test]

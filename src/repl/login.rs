@@ -8,6 +8,7 @@ use tokio::task::spawn_blocking;
 use super::commands::{CommandResult, error_text};
 use crate::agent::{
     AgentSession, CredentialChange, CredentialOrigin, CredentialStore, KeyChangeOutcome, ProviderCredential,
+    SUBSCRIPTION_NOTE,
 };
 
 type DisableEcho = dyn Fn() -> io::Result<Box<dyn Send>> + Send + Sync;
@@ -53,7 +54,8 @@ impl KeyPrompt {
 
     /// Lists the providers and the sources of their keys.
     pub(super) async fn list(&self) -> CommandResult {
-        Ok(holders(self.store()?).await?.iter().map(row).collect())
+        let rows: String = holders(self.store()?).await?.iter().map(row).collect();
+        Ok(format!("{rows}{SUBSCRIPTION_NOTE}\n"))
     }
 
     /// Starts reading a provider's key; returns the prompt for the user.

@@ -28,6 +28,7 @@ fn login_key_from_stdin_is_used_until_logout() {
     assert_eq!(auth.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let listed = sandbox.run(&["login"]);
     assert!(listed.out.contains("openai      key in auth.json"), "{}", listed.out);
+    assert!(listed.out.contains("subscriptions (Claude, ChatGPT) are not offered"), "{}", listed.out);
     let sandbox = sandbox.with_variable("OPENAI_BASE_URL", &server.url);
     let output = sandbox.run(&[&ASK[..], &["are you there?"]].concat());
     assert_eq!((output.out.trim(), output.code), ("Here I am.", Some(0)), "{}", output.err);
@@ -67,4 +68,28 @@ fn login_typed_key_is_not_echoed() {
     terminal.key(TerminalKey::Ctrl('c'));
     assert_eq!(terminal.wait().exit_code(), 130);
     assert!(terminal.is_cooked());
+}
+
+#[test]
+fn login_key_of_a_local_server_is_sent_to_it() {
+    let list = r#"{"data": [{"id": "qwen", "max_model_len": 40000}]}"#;
+    let refused = || Reply::status(401, "");
+    let listed = || Reply::status(200, list);
+    let replies = [refused(), listed(), listed(), Reply::answer([AnswerPart::text("Here I am.")])];
+    let server = MockServer::start(replies);
+    let sandbox = Sandbox::new().with_variable("VLLM_BASE_URL", &format!("{}/v1", server.url));
+    let ask = ["-p", "--provider", "vllm", "are you there?"];
+    let output = sandbox.run(&ask);
+    assert_eq!(output.code, Some(2), "{}", output.out);
+    let advice = "vllm: its server answers with HTTP status 401; no key: set VLLM_API_KEY, or store one with \
+                  `tiller login vllm` or /login";
+    assert!(output.err.contains(advice), "{}", output.err);
+    let stored = sandbox.run_with_stdin(&["login", "vllm"], "sk-hush-hush\n");
+    assert!(stored.out.contains("its models are available now"), "{} {}", stored.out, stored.err);
+    let output = sandbox.run(&ask);
+    assert_eq!((output.out.trim(), output.code), ("Here I am.", Some(0)), "{}", output.err);
+    assert_eq!(server.requests()[3].headers["authorization"], "Bearer sk-hush-hush");
+    drop(server);
+    let stored = sandbox.run_with_stdin(&["login", "vllm"], "sk-hush-hush\n");
+    assert!(stored.out.contains("its server doesn't answer with models now"), "{}", stored.out);
 }

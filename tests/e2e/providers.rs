@@ -49,6 +49,21 @@ fn server_of_models_file_gets_key_of_command_and_headers() {
 }
 
 #[test]
+fn server_of_models_file_with_auth_header_gets_a_bearer_token() {
+    let server = MockServer::start([answer("Hi.")]);
+    let sandbox = Sandbox::new();
+    write_models(
+        &sandbox,
+        &json!({ "anthropic": { "baseUrl": server.url, "apiKey": KEY, "authHeader": true } }),
+    );
+    let output = sandbox.run(&["-p", "--model", "claude-opus-5-5", "hello"]);
+    assert_eq!((output.out.as_str(), output.code), ("Hi.\n", Some(0)), "{}", output.err);
+    let headers = &server.requests()[0].headers;
+    assert_eq!(headers["authorization"], format!("Bearer {KEY}"));
+    assert!(!headers.contains_key("x-api-key"));
+}
+
+#[test]
 fn server_of_models_file_without_address_is_reported() {
     let sandbox = Sandbox::new();
     write_models(&sandbox, &json!({ "work": { "apiKey": "k", "models": [{ "id": "coder" }] } }));
@@ -97,6 +112,78 @@ fn local_server_is_used_where_nothing_else_is_usable() {
         .with_variable("VLLM_BASE_URL", &format!("{}/v1", server.url));
     let output = sandbox.run(&["-p", "hello"]);
     assert_eq!((output.out.as_str(), output.code), ("Hi.\n", Some(0)), "{}", output.err);
+}
+
+/// The addresses of the local servers: one that answers for Ollama, and nothing for the others.
+fn with_ollama(sandbox: Sandbox, url: &str) -> Sandbox {
+    let nobody = "http://127.0.0.1:9/v1";
+    sandbox
+        .with_variable("TILLER_LOCAL_SERVERS", "on")
+        .with_variable("OLLAMA_BASE_URL", &format!("{url}/v1"))
+        .with_variable("LMSTUDIO_BASE_URL", nobody)
+        .with_variable("LLAMACPP_BASE_URL", nobody)
+        .with_variable("VLLM_BASE_URL", nobody)
+}
+
+/// The replies to a search for Ollama's models: one that is loaded with a small window.
+fn ollama_replies() -> [Reply; 3] {
+    let names = r#"{"models": [{"name": "qwen3:8b", "context_length": 4096}]}"#;
+    let details = r#"{"capabilities": ["completion", "tools"], "parameters": ""}"#;
+    [names, names, details].map(|body| Reply::status(200, body))
+}
+
+#[test]
+fn model_listed_without_window_has_that_of_ollama() {
+    for arguments in [&["--provider", "ollama"][..], &["--model", "qwen3:8b"], &[]] {
+        let server = MockServer::start(ollama_replies().into_iter().chain([answer("Hi.")]));
+        let sandbox = with_ollama(Sandbox::new(), &server.url);
+        write_models(&sandbox, &json!({ "ollama": { "models": [{ "id": "qwen3:8b" }] } }));
+        let output = sandbox.run(&[arguments, &["-p", "hello"]].concat());
+        assert_eq!((output.out.as_str(), output.code), ("Hi.\n", Some(0)), "{}", output.err);
+        let small = "ollama/qwen3:8b has a context window of only 4.0k tokens";
+        assert!(output.err.contains(small), "{arguments:?} {}", output.err);
+        let paths: Vec<String> = server.requests().into_iter().map(|request| request.path).collect();
+        assert_eq!(paths, ["/api/tags", "/api/ps", "/api/show", "/v1/chat/completions"]);
+    }
+}
+
+#[test]
+fn proxy_of_the_environment_is_used_but_not_for_this_machine() {
+    let proxy = MockServer::start([answer("By the proxy.")]);
+    let proxied = || {
+        Sandbox::new()
+            .with_variable("HTTP_PROXY", &proxy.url)
+            .with_variable("HTTPS_PROXY", &proxy.url)
+            .with_variable("http_proxy", &proxy.url)
+            .with_variable("OPENAI_API_KEY", KEY)
+            .with_variable("TILLER_RETRY_MAX", "0")
+    };
+    let ask = ["-p", "--model", "openai/gpt-5", "hello"];
+    let sandbox = proxied().with_variable("OPENAI_BASE_URL", "http://models.example.invalid/v1");
+    let output = sandbox.run(&ask);
+    assert_eq!((output.out.as_str(), output.code), ("By the proxy.\n", Some(0)), "{}", output.err);
+    assert_eq!(proxy.requests()[0].headers["host"], "models.example.invalid");
+    let output = sandbox.with_variable("NO_PROXY", "example.invalid").run(&ask);
+    assert!(output.err.contains("can't resolve the host name models.example.invalid"), "{}", output.err);
+    let server = MockServer::start([answer("Hi.")]);
+    let output = proxied().with_variable("OPENAI_BASE_URL", &format!("{}/v1", server.url)).run(&ask);
+    assert_eq!((output.out.as_str(), output.code), ("Hi.\n", Some(0)), "{}", output.err);
+    let secure = proxied().with_variable("OPENAI_BASE_URL", "https://models.example.invalid/v1");
+    // The proxy of this test opens no tunnels.
+    assert!(secure.run(&ask).err.contains("the proxy could not connect to models.example.invalid"));
+    assert_eq!(proxy.requests().len(), 2);
+}
+
+#[test]
+fn prices_that_a_router_lists_count_for_cataloged_models() {
+    let list = r#"{"data": [{"id": "z-ai/glm-5.3", "pricing": {"prompt": "0.001", "completion": "0.002"}}]}"#;
+    let server = MockServer::start([Reply::status(200, list)]);
+    let sandbox = Sandbox::new()
+        .with_variable("OPENROUTER_API_KEY", KEY)
+        .with_variable("OPENROUTER_BASE_URL", &format!("{}/v1", server.url));
+    assert_eq!(sandbox.run(&["models", "refresh"]).code, Some(0));
+    let listed = sandbox.run(&["models", "openrouter/*glm-5.3"]);
+    assert!(listed.out.contains("1000 / 2000"), "{}", listed.out);
 }
 
 #[test]

@@ -2,21 +2,22 @@
 
 /// Returns the candidate that is most similar to a name, if it is similar enough; the first candidate with the name as
 /// a prefix takes precedence.
+#[must_use]
+pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let with_prefix = candidates.clone().find(|candidate| !name.is_empty() && candidate.starts_with(name));
+    let similar = candidates.filter_map(|candidate| Some((edits_if_similar(name, candidate)?, candidate)));
+    with_prefix.or_else(|| similar.min().map(|(_, candidate)| candidate))
+}
+
+/// Returns the edits between a name and a candidate; `None` if they aren't similar.
 ///
 /// The limit is one edit per three letters of the longer name, and at most three edits. Two swapped letters are one
 /// edit.
 #[must_use]
-pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
-    let with_prefix = candidates.clone().find(|candidate| !name.is_empty() && candidate.starts_with(name));
-    let edits = |candidate: &str| if is_slip(name, candidate) { 1 } else { distance(name, candidate) };
-    let is_similar = |edits: usize, candidate: &str| {
-        let longest = name.chars().count().max(candidate.chars().count());
-        edits <= (longest / 3).clamp(1, 3)
-    };
-    let similar = candidates
-        .map(|candidate| (edits(candidate), candidate))
-        .filter(|(edits, candidate)| !name.is_empty() && is_similar(*edits, candidate));
-    with_prefix.or_else(|| similar.min().map(|(_, candidate)| candidate))
+pub fn edits_if_similar(name: &str, candidate: &str) -> Option<usize> {
+    let edits = if is_slip(name, candidate) { 1 } else { distance(name, candidate) };
+    let longest = name.chars().count().max(candidate.chars().count());
+    (!name.is_empty() && edits <= (longest / 3).clamp(1, 3)).then_some(edits)
 }
 
 /// Checks whether a line is a quit command of a shell or an editor, which is never meant for a model.

@@ -9,6 +9,9 @@ use tiller_provider::Model;
 
 use super::{AgentError, AgentSession, ProviderChange};
 
+/// The note below the lists of providers that take keys.
+pub const SUBSCRIPTION_NOTE: &str = "Only API keys work: subscriptions (Claude, ChatGPT) are not offered.";
+
 /// An error message and a hint.
 type ErrorWithHint = (String, Option<String>);
 
@@ -150,6 +153,24 @@ impl AgentSession {
         let name = fallback.reference().to_string();
         self.change_provider(ProviderChange::Add(fallback.provider, vec![(*fallback.facts).clone()])).await?;
         Ok(KeyChangeOutcome::SwitchedToFallback(self.set_model(name).await?))
+    }
+
+    /// Adds a provider, as [`AgentSession::change_provider`] does. If a model of the provider `replaced` is active and
+    /// nothing has been said yet, the first model of the added provider answers.
+    ///
+    /// # Errors
+    /// When the session is closed, or the choice could not be stored.
+    pub async fn add_provider(&self, change: ProviderChange, replaced: &str) -> Result<(), AgentError> {
+        let provider = change.provider().to_owned();
+        self.change_provider(change).await?;
+        if self.state().await?.state.model.provider != replaced || !self.messages().await?.is_empty() {
+            return Ok(());
+        }
+        let models = self.models().await?;
+        if let Some(first) = models.iter().find(|model| model.facts.provider == provider) {
+            self.set_model(first.reference().to_string()).await?;
+        }
+        Ok(())
     }
 
     /// Switches from the fallback model to the first model of a provider: a user who adds a key wants to use it.

@@ -45,6 +45,7 @@ pub use budget::{BudgetOptions, BudgetPeriod, BudgetStatus};
 pub use context_breakdown::{ContextBreakdown, ContextKind, ContextPart};
 pub use credentials::{
     CredentialChange, CredentialOrigin, CredentialStore, KeyChangeOutcome, ProviderCredential,
+    SUBSCRIPTION_NOTE,
 };
 pub use driver::{FirstModel, ModelChoice, SessionParts};
 pub use embed::{EmbedError, RunRequest, RunResult, SessionBuilder, run};

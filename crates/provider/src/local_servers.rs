@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use reqwest::redirect::Policy;
-use reqwest::{Client, Url};
+use reqwest::{Client, RequestBuilder, Url};
 use serde_json::{Value, json};
 use tiller_core::unit::Tokens;
 use tokio::net::TcpStream;
@@ -15,8 +15,10 @@ use tokio::time::timeout;
 
 use crate::catalog::ModelFacts;
 use crate::descriptor::ProviderDescriptor;
+use crate::error::hints;
 use crate::http::{Endpoint, ensure_crypto};
 use crate::model_list::{ListedModel, parse_page};
+use crate::{demo, scripted};
 
 /// Timeout of a connection: a local server accepts at once.
 const CONNECT: Duration = Duration::from_millis(300);
@@ -27,6 +29,9 @@ const ANSWER: Duration = Duration::from_secs(3);
 /// The default window of Ollama and LM Studio on a machine with little graphics memory. Neither reports another setting
 /// before the model is loaded.
 const UNLOADED_WINDOW: u64 = 4_096;
+
+/// The statuses of a server that is there but can't be used: without its key, or before it has loaded its model.
+const REFUSALS: [u16; 3] = [401, 403, 503];
 
 /// Maximum number of models whose details are requested from Ollama.
 const MAX_DETAILS: usize = 50;
@@ -46,42 +51,78 @@ impl ModelFacts {
             )
         })
     }
+
+    /// Returns true if requests to the model cost something that tiller doesn't know: it has no price, and a server that
+    /// isn't on this machine.
+    #[must_use]
+    pub fn has_unknown_cost(&self) -> bool {
+        let is_free = [demo::NAME, scripted::NAME].contains(&&*self.provider)
+            || ProviderDescriptor::find(&self.provider).is_some_and(ProviderDescriptor::is_local);
+        self.price.is_none() && !is_free
+    }
 }
 
-/// Queries local servers for their models in parallel, with the keys and headers of their endpoints. Servers that don't
-/// answer are left out.
-pub async fn find_all(servers: impl IntoIterator<Item = Endpoint>) -> Vec<(Endpoint, Vec<ModelFacts>)> {
+/// Queries local servers for their models in parallel, each for at most `limit`, with the keys and headers of their
+/// endpoints. Servers that refuse access or aren't ready have the reason instead. Those that don't answer are left out.
+pub async fn find_all(
+    servers: impl IntoIterator<Item = Endpoint>,
+    limit: Duration,
+) -> Vec<(Endpoint, Result<Vec<ModelFacts>, String>)> {
     let asked = servers.into_iter().map(async |endpoint| {
-        let models = find_models(&endpoint).await?;
-        Some((endpoint, models))
+        let found = match timeout(limit, find_models(&endpoint)).await.unwrap_or(Err(SearchFailure::NoServer))
+        {
+            Ok(models) => Ok(models),
+            Err(SearchFailure::NoServer) => return None,
+            Err(SearchFailure::Status(status)) => Err(refusal(&endpoint, status)),
+        };
+        Some((endpoint, found))
     });
     join_all(asked).await.into_iter().flatten().collect()
 }
 
-/// Queries a local server for its models; `None` if no model server answers there.
-async fn find_models(endpoint: &Endpoint) -> Option<Vec<ModelFacts>> {
-    let root = Url::parse(&endpoint.base_url).ok()?;
+/// The reason why a search found no models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SearchFailure {
+    /// Nothing answers there, or another program does.
+    NoServer,
+    /// The server refuses access or isn't ready.
+    Status(u16),
+}
+
+/// Describes a server that answers with one of the [`REFUSALS`].
+fn refusal(endpoint: &Endpoint, status: u16) -> String {
+    let advice = match status {
+        503 => "it may still be loading its model".to_owned(),
+        _ => hints::for_key(&endpoint.name, &endpoint.key_name, endpoint.key.is_some()),
+    };
+    format!("its server answers with HTTP status {status}; {advice}")
+}
+
+/// Queries a local server for its models.
+async fn find_models(endpoint: &Endpoint) -> Result<Vec<ModelFacts>, SearchFailure> {
+    let no_server = SearchFailure::NoServer;
+    let root = Url::parse(&endpoint.base_url).map_err(|_| no_server)?;
     if !accepts(&root).await {
-        return None;
+        return Err(no_server);
     }
-    let key = endpoint.resolve_key().await.ok()?;
-    let headers = endpoint.access_headers(key.as_ref()).ok()?;
+    let key = endpoint.resolve_key().await.map_err(|_| no_server)?;
+    let headers = endpoint.access_headers(key.as_ref()).map_err(|_| no_server)?;
     ensure_crypto();
     let client = Client::builder().connect_timeout(CONNECT).timeout(ANSWER).no_proxy();
     // A redirect would send the user's headers to another host.
-    let client = client.default_headers(headers).redirect(Policy::none()).build().ok()?;
+    let client = client.default_headers(headers).redirect(Policy::none()).build().map_err(|_| no_server)?;
     let server_client = ServerClient { client, root };
     let models = match endpoint.name.as_str() {
         "ollama" => server_client.ollama().await?,
         "llamacpp" => server_client.llamacpp().await?,
-        "lmstudio" => lmstudio_models(&server_client.get("/api/v0/models").await?)?,
+        "lmstudio" => lmstudio_models(&server_client.get("/api/v0/models").await?).ok_or(no_server)?,
         _ => {
-            let models = parse_page(&server_client.get("/v1/models").await?)?.models;
+            let models = parse_page(&server_client.get("/v1/models").await?).ok_or(no_server)?.models;
             models.into_iter().filter(|model| model.window.is_some()).collect()
         }
     };
     let facts: Vec<ModelFacts> = models.iter().map(|model| model.facts(&endpoint.name)).collect();
-    (!facts.is_empty()).then_some(facts)
+    if facts.is_empty() { Err(no_server) } else { Ok(facts) }
 }
 
 /// Returns true if something accepts connections there. This is cheap where nothing does, as on most machines.
@@ -106,35 +147,45 @@ impl ServerClient {
         url
     }
 
-    async fn get(&self, path: &str) -> Option<Value> {
-        let response = self.client.get(self.url(path)).send().await.ok()?;
-        response.error_for_status().ok()?.json().await.ok()
+    async fn get(&self, path: &str) -> Result<Value, SearchFailure> {
+        Self::read(self.client.get(self.url(path))).await
     }
 
-    async fn post(&self, path: &str, body: &Value) -> Option<Value> {
-        let response = self.client.post(self.url(path)).json(body).send().await.ok()?;
-        response.error_for_status().ok()?.json().await.ok()
+    async fn post(&self, path: &str, body: &Value) -> Result<Value, SearchFailure> {
+        Self::read(self.client.post(self.url(path)).json(body)).await
     }
 
-    async fn ollama(&self) -> Option<Vec<ListedModel>> {
+    async fn read(request: RequestBuilder) -> Result<Value, SearchFailure> {
+        let response = request.send().await.map_err(|_| SearchFailure::NoServer)?;
+        let status = response.status().as_u16();
+        if REFUSALS.contains(&status) {
+            return Err(SearchFailure::Status(status));
+        }
+        let response = response.error_for_status().map_err(|_| SearchFailure::NoServer)?;
+        response.json().await.map_err(|_| SearchFailure::NoServer)
+    }
+
+    async fn ollama(&self) -> Result<Vec<ListedModel>, SearchFailure> {
         let tags = self.get("/api/tags").await?;
         let loaded = self.get("/api/ps").await.unwrap_or_default();
-        let names = tags["models"].as_array()?.iter().filter_map(|model| model["name"].as_str());
+        let tags = tags["models"].as_array().ok_or(SearchFailure::NoServer)?;
+        let names = tags.iter().filter_map(|model| model["name"].as_str());
         let models = names.take(MAX_DETAILS).map(async |name| {
             let details = self.post("/api/show", &json!({ "model": name })).await.unwrap_or_default();
             ollama_model(name, &details, &loaded)
         });
-        Some(join_all(models).await.into_iter().flatten().collect())
+        Ok(join_all(models).await.into_iter().flatten().collect())
     }
 
-    async fn llamacpp(&self) -> Option<Vec<ListedModel>> {
+    async fn llamacpp(&self) -> Result<Vec<ListedModel>, SearchFailure> {
+        let no_server = SearchFailure::NoServer;
         let properties = self.get("/props").await?;
-        let window =
-            properties["default_generation_settings"]["n_ctx"].as_u64().filter(|window| *window > 0)?;
+        let window = properties["default_generation_settings"]["n_ctx"].as_u64();
+        let window = window.filter(|window| *window > 0).ok_or(no_server)?;
         let images = properties["modalities"]["vision"].as_bool();
-        let models = parse_page(&self.get("/v1/models").await?)?.models;
+        let models = parse_page(&self.get("/v1/models").await?).ok_or(no_server)?.models;
         let with_window = |model: ListedModel| ListedModel { window: Some(Tokens(window)), images, ..model };
-        Some(models.into_iter().map(with_window).collect())
+        Ok(models.into_iter().map(with_window).collect())
     }
 }
 
@@ -184,6 +235,18 @@ fn lmstudio_models(list: &Value) -> Option<Vec<ListedModel>> {
 mod tests {
     use super::*;
     use crate::catalog;
+
+    #[test]
+    fn has_unknown_cost_without_price_of_remote_server() {
+        let is_unknown = |provider: &str, id: &str| {
+            let facts = crate::catalog::facts(provider, id);
+            facts.unwrap_or_else(|| crate::catalog::assumed(provider, id)).has_unknown_cost()
+        };
+        assert!(is_unknown("openrouter", "z-ai/glm-5.3") && is_unknown("work", "coder"));
+        assert!(
+            !is_unknown("openai", "gpt-5") && !is_unknown("ollama", "qwen3") && !is_unknown("demo", "tour")
+        );
+    }
 
     #[test]
     fn window_warning_is_for_small_windows_of_local_servers() {

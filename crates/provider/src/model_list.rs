@@ -35,11 +35,12 @@ pub struct ListedModel {
 }
 
 impl ListedModel {
-    /// Returns the facts of the model: the cataloged ones, else the listed ones, else assumed ones.
+    /// Returns the facts of the model: the cataloged ones, with the listed price if they have none; else the listed ones,
+    /// else assumed ones.
     #[must_use]
     pub fn facts(&self, provider: &str) -> ModelFacts {
         if let Some(facts) = catalog::facts(provider, &self.id) {
-            return facts;
+            return ModelFacts { price: facts.price.or(self.price), ..facts };
         }
         let assumed = catalog::assumed(provider, &self.id);
         let facts = match self.window {
@@ -260,6 +261,17 @@ mod tests {
             Some("after_id=m".to_owned())
         );
         assert_eq!(next(json!({"data": [], "has_more": false, "last_id": "m"})), None);
+    }
+
+    #[test]
+    fn facts_cataloged_without_price_take_the_listed_one() {
+        let claude = listed("claude-opus-5-5");
+        let listed = ListedModel { price: price(1.5, 6.0, 0.1), ..listed("z-ai/glm-5.3") };
+        let cataloged = catalog::facts("openrouter", "z-ai/glm-5.3").unwrap();
+        assert_eq!(cataloged.price, None, "the case that is tested");
+        assert_eq!(listed.facts("openrouter"), ModelFacts { price: listed.price, ..cataloged });
+        let own = ListedModel { price: price(9.0, 9.0, 9.0), ..claude };
+        assert_eq!(Some(own.facts("anthropic")), catalog::facts("anthropic", "claude-opus-5-5"));
     }
 
     #[test]

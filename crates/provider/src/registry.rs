@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tiller_core::message::{ModelRef, ThinkingLevel};
+use tiller_core::suggest;
 use tiller_core::unit::Tokens;
 
 use super::Provider;
@@ -23,6 +24,9 @@ pub use cycle::CycleDirection;
 pub use error::ModelError;
 use join_names::join_names;
 pub use model::{FactSource, Model, ResolvedModel, ScopedModel};
+
+/// Maximum number of models that an error suggests.
+const MAX_SUGGESTIONS: usize = 3;
 
 /// The usable providers: those with a key, local servers, the demo.
 #[derive(Clone, Default)]
@@ -54,6 +58,8 @@ enum UnavailableCause {
     NoKey(String),
     /// Its settings are invalid; the error message.
     Misconfigured(String),
+    /// Its server, on this machine, refuses access or isn't ready; the reason.
+    Refused(String),
 }
 
 impl ProviderRegistry {
@@ -83,6 +89,23 @@ impl ProviderRegistry {
         self.set_unavailable(&error.provider, UnavailableEntry { cause, models });
     }
 
+    /// Records a server of this machine that refuses access or isn't ready. Does nothing if the provider is present.
+    pub fn add_refused(&mut self, provider: &str, reason: String) {
+        if !self.providers.contains_key(provider) {
+            let cause = UnavailableCause::Refused(reason);
+            self.set_unavailable(provider, UnavailableEntry { cause, models: Vec::new() });
+        }
+    }
+
+    /// Returns the reason why a server of this machine can't be used although it answers.
+    #[must_use]
+    pub fn refusal(&self, provider: &str) -> Option<&str> {
+        match &self.unavailable(provider)?.cause {
+            UnavailableCause::Refused(reason) => Some(reason),
+            UnavailableCause::NoKey(_) | UnavailableCause::Misconfigured(_) => None,
+        }
+    }
+
     fn unavailable(&self, provider: &str) -> Option<&UnavailableEntry> {
         self.models_without_key.iter().find(|(name, _)| name == provider).map(|(_, entry)| entry)
     }
@@ -97,7 +120,7 @@ impl ProviderRegistry {
     /// Iterates over the providers whose settings are invalid, each with its error.
     pub fn misconfigured(&self) -> impl Iterator<Item = (&str, &str)> {
         self.models_without_key.iter().filter_map(|(provider, locked)| match &locked.cause {
-            UnavailableCause::NoKey(_) => None,
+            UnavailableCause::NoKey(_) | UnavailableCause::Refused(_) => None,
             UnavailableCause::Misconfigured(reason) => Some((provider.as_str(), reason.as_str())),
         })
     }
@@ -152,7 +175,7 @@ impl ProviderRegistry {
                 UnavailableCause::NoKey(name) => {
                     models.extend(locked_models.iter().map(|facts| (facts.clone(), name.clone())))
                 }
-                UnavailableCause::Misconfigured(_) => {}
+                UnavailableCause::Misconfigured(_) | UnavailableCause::Refused(_) => {}
             }
         }
         models
@@ -224,7 +247,9 @@ impl ProviderRegistry {
         let model = format!("{provider}/{id}");
         match self.unavailable(provider).map(|locked| locked.cause.clone()) {
             Some(UnavailableCause::NoKey(key_name)) => ModelError::NoKey { model, key_name },
-            Some(UnavailableCause::Misconfigured(reason)) => ModelError::Misconfigured { model, reason },
+            Some(UnavailableCause::Misconfigured(reason) | UnavailableCause::Refused(reason)) => {
+                ModelError::Misconfigured { model, reason }
+            }
             None => ModelError::NoProvider {
                 provider: provider.to_owned(),
                 usable: join_names(self.names().map(str::to_owned)),
@@ -282,8 +307,40 @@ impl ProviderRegistry {
         if let Some(facts) = similar {
             return self.missing(&facts.provider, &facts.id);
         }
-        let usable = join_names(self.models.iter().map(|facts| format!("{}/{}", facts.provider, facts.id)));
-        ModelError::Unknown { requested: requested.to_owned(), usable }
+        let nearest = self.nearest(name);
+        let advice = if nearest.is_empty() {
+            format!("usable: {}", join_names(self.models.iter().map(|facts| facts.full_name())))
+        } else {
+            format!("did you mean {}?", nearest.join(" or "))
+        };
+        ModelError::Unknown { requested: requested.to_owned(), advice }
+    }
+
+    /// Returns the models with the most similar names, with or without their providers and vendors; usable ones first.
+    fn nearest(&self, name: &str) -> Vec<String> {
+        let name = name.to_lowercase();
+        let edits = |facts: &ModelFacts| {
+            let (full, id) = (facts.full_name().to_lowercase(), facts.id.to_lowercase());
+            let short = id.rsplit_once('/').map_or(id.as_str(), |(_, short)| short);
+            [&full, &id, short]
+                .into_iter()
+                .filter_map(|candidate| suggest::edits_if_similar(&name, candidate))
+                .min()
+        };
+        let locked = self.models_without_key.iter().flat_map(|(_, locked)| &locked.models);
+        let all = self.models.iter().map(|facts| &**facts).chain(locked);
+        let mut similar: Vec<(usize, String)> =
+            all.filter_map(|facts| Some((edits(facts)?, facts.full_name()))).collect();
+        similar.sort_by_key(|(edits, _)| *edits);
+        similar.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name).collect()
+    }
+
+    /// Returns the listed model of the same provider whose id is almost that of an unlisted one: it may have been meant.
+    #[must_use]
+    pub fn listed_like(&self, unlisted: &ModelRef) -> Option<String> {
+        let ids = self.models.iter().filter(|facts| facts.provider == unlisted.provider);
+        let id = suggest::nearest(&unlisted.id, ids.map(|facts| facts.id.as_str()))?;
+        Some(format!("{}/{id}", unlisted.provider))
     }
 
     fn find_exact(&self, name: &str) -> Option<(Model, FactSource)> {
@@ -312,6 +369,20 @@ fn split_level(words: &str) -> (&str, Option<ThinkingLevel>) {
     match words.rsplit_once(':') {
         Some((name, tail)) if level(tail).is_some() => (name, level(tail)),
         Some(_) | None => (words, None),
+    }
+}
+
+impl ModelFacts {
+    /// Checks whether a name as in [`ProviderRegistry::find`] matches the model: a part of `provider/id` or a pattern
+    /// with `*`, both with or without a thinking level.
+    #[must_use]
+    pub fn is_named(&self, name: &str) -> bool {
+        is_similar(self, name) || is_similar(self, split_level(name).0)
+    }
+
+    /// Returns `provider/id`.
+    fn full_name(&self) -> String {
+        format!("{}/{}", self.provider, self.id)
     }
 }
 
@@ -418,6 +489,38 @@ mod tests {
     }
 
     #[test]
+    fn find_error_suggests_the_nearest_names() {
+        let mut providers = providers();
+        let locked = [catalog::assumed("openrouter", "z-ai/glm-5.3")].to_vec();
+        providers.add_without_key("openrouter", "OPENROUTER_API_KEY", locked);
+        let cases = [
+            ("cluade-opus-5-5", "did you mean anthropic/claude-opus-5-5 or anthropic/claude-opus-4-5?"),
+            ("gtp-4.1-mini", "did you mean openai/gpt-4.1-mini?"),
+            ("qwen3:8x:high", "did you mean ollama/qwen3:8b?"),
+            ("glm-53", "did you mean openrouter/z-ai/glm-5.3?"),
+        ];
+        for (words, advice) in cases {
+            let error = providers.find(words).unwrap_err().to_string();
+            let requested = format!("no usable model matches `{words}`; ");
+            assert_eq!(error, requested + advice);
+        }
+        let like = |provider: &str, id: &str| {
+            providers.listed_like(&ModelRef { provider: provider.into(), id: id.into() })
+        };
+        assert_eq!(like("openai", "gpt-4.1-mimi").as_deref(), Some("openai/gpt-4.1-mini"));
+        assert_eq!([like("openai", "my-deployment"), like("ollama", "gpt-4.1-mimi")], [None, None]);
+    }
+
+    #[test]
+    fn is_named_matches_as_find_does() {
+        let facts = catalog::facts("openai", "gpt-5-mini").unwrap();
+        for name in ["gpt-5", "OpenAI/", "*-mini", "openai/gpt*", "gpt-5-mini:high"] {
+            assert!(facts.is_named(name), "{name}");
+        }
+        assert!(!facts.is_named("*-nano") && !facts.is_named("") && !facts.is_named("gpt-5-mini:nothing"));
+    }
+
+    #[test]
     fn find_model_without_key_names_the_variable() {
         let mut providers = ProviderRegistry::default();
         providers.add(Arc::new(Mute("router")), vec![catalog::assumed("router", "openai/gpt-5-mini")]);
@@ -439,6 +542,18 @@ mod tests {
         );
         providers.add(Arc::new(Mute("openai")), catalog::list_models("openai"));
         assert!(providers.find("openai/gpt-5").is_ok());
+    }
+
+    #[test]
+    fn find_model_of_refused_server_names_the_reason() {
+        let mut providers = providers();
+        providers.add_refused("vllm", "its server answers with HTTP status 503".to_owned());
+        let error = providers.find("vllm/qwen").unwrap_err().to_string();
+        assert_eq!(error, "vllm/qwen can't be used: its server answers with HTTP status 503");
+        assert_eq!(providers.refusal("vllm"), Some("its server answers with HTTP status 503"));
+        providers.add(Arc::new(Mute("vllm")), vec![]);
+        providers.add_refused("vllm", "later".to_owned());
+        assert_eq!(providers.refusal("vllm"), None, "it is usable");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::cli::args::CliArgs;
 use crate::config::{Config, ConfigKey};
 use crate::provider::compat::Compat;
 use crate::provider::descriptor::{ProviderDescriptor, WireFormat};
-use crate::provider::{ApiKey, Endpoint, ModelFacts, catalog};
+use crate::provider::{ApiKey, Endpoint, KeyHeader, ModelFacts, catalog};
 
 /// Returns a provider's endpoint with its key, if it has one; `None` without a server.
 pub(super) fn endpoint(arguments: &CliArgs, config: &Config, name: &str) -> Option<Endpoint> {
@@ -25,7 +25,10 @@ pub(super) fn endpoint(arguments: &CliArgs, config: &Config, name: &str) -> Opti
         endpoint.headers.clone_from(&user.headers);
         let usual = ProviderDescriptor::find(name).map(|descriptor| descriptor.wire_format_at(&endpoint));
         let other_format = user.api.filter(|api| usual != Some(*api));
-        endpoint.key_header = other_format.map_or(endpoint.key_header, WireFormat::key_header);
+        endpoint.key_header = match user.auth_header {
+            true => KeyHeader::Bearer,
+            false => other_format.map_or(endpoint.key_header, WireFormat::key_header),
+        };
     }
     if let Some(seconds) = config.settings.request_first_byte_s() {
         endpoint.timeouts.first_byte = Duration::from_secs(seconds);
@@ -60,20 +63,54 @@ pub(super) fn compat(config: &Config, provider: &str) -> Compat {
     config.user_provider(provider).map_or(usual, |user| user.compat.apply(usual))
 }
 
-/// Lists the models that are known without asking the server: those of `models.json` first, then the catalog's, then
-/// those that the server listed when it was last asked.
-pub(super) fn listed_models(config: &Config, provider: &str, compat: Compat) -> Vec<ModelFacts> {
-    let own = config.user_provider(provider).into_iter().flat_map(|user| user.models(provider, compat));
+/// Lists the models that are known: those of `models.json` first, then the catalog's, then those that the server listed
+/// when it was last asked, then those `served` by a server on this machine.
+pub(super) fn listed_models(
+    config: &Config,
+    provider: &str,
+    compat: Compat,
+    served: Vec<ModelFacts>,
+) -> Vec<ModelFacts> {
+    let user = config.user_provider(provider);
+    let own = user.into_iter().flat_map(|user| user.models(provider, compat, &served)).collect();
     let seen = config.listed_models(provider).iter().map(|model| model.facts(provider)).collect();
-    merge(merge(own.collect(), catalog::list_models(provider)), seen)
+    let others = merge(merge(catalog::list_models(provider), seen), served);
+    let adapt = |facts: ModelFacts| match user {
+        Some(user) => user.adapt(facts),
+        None => facts,
+    };
+    merge(own, others.into_iter().map(adapt).collect())
 }
 
-/// Appends the models that aren't among the first ones.
-pub(super) fn merge(mut models: Vec<ModelFacts>, others: Vec<ModelFacts>) -> Vec<ModelFacts> {
+/// Appends the models that aren't among the first ones, and adds their prices to those without one.
+fn merge(mut models: Vec<ModelFacts>, others: Vec<ModelFacts>) -> Vec<ModelFacts> {
     for facts in others {
-        if models.iter().all(|other| other.id != facts.id) {
-            models.push(facts);
+        match models.iter_mut().find(|other| other.id == facts.id) {
+            Some(first) => first.price = first.price.or(facts.price),
+            None => models.push(facts),
         }
     }
     models
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::catalog::Price;
+    use crate::unit::Usd;
+
+    #[test]
+    fn merge_keeps_the_first_facts_and_takes_a_missing_price() {
+        let facts = |id: &str, name: &str, price: Option<f64>| ModelFacts {
+            name: name.to_owned(),
+            price: price.map(|input| Price { input: Usd(input), ..Price::default() }),
+            ..catalog::assumed("openrouter", id)
+        };
+        let first = vec![facts("a", "first", None), facts("b", "first", Some(1.0))];
+        let others =
+            vec![facts("a", "other", Some(2.0)), facts("b", "other", Some(2.0)), facts("c", "other", None)];
+        let expected =
+            [facts("a", "first", Some(2.0)), facts("b", "first", Some(1.0)), facts("c", "other", None)];
+        assert_eq!(merge(first, others), expected);
+    }
 }

@@ -4,47 +4,72 @@ use std::collections::HashSet;
 use std::thread;
 use std::time::Duration;
 
-use tokio::time::timeout;
-
-use super::endpoint::{compat, endpoint, listed_models, merge, wire_format};
+use super::endpoint::{compat, endpoint, listed_models, wire_format};
 use crate::agent::{AgentSession, ProviderChange};
 use crate::cli::args::CliArgs;
 use crate::cli::run_input::RunInput;
 use crate::config::Config;
 use crate::event::EventKind;
 use crate::message::{Message, StopReason};
-use crate::provider::descriptor::LOCAL_SERVERS;
+use crate::provider::demo;
+use crate::provider::descriptor::{LOCAL_SERVERS, ProviderDescriptor};
 use crate::provider::local_servers::find_all;
 use crate::provider::{Endpoint, ModelFacts};
 use crate::setting::Switch;
 
-/// Time for all local servers to answer at the start.
+/// Time for each local server to answer at the start.
 const START: Duration = Duration::from_secs(1);
 
-/// Asks local servers for their models: all, or those of these names. Those that don't answer are left out.
-async fn find(arguments: &CliArgs, config: &Config, names: Option<&[&str]>) -> Vec<ProviderChange> {
+/// The same in the background: the details of many models take a while.
+const BACKGROUND: Duration = Duration::from_secs(10);
+
+/// A local server that answered: its provider with its models, or the reason why it can't be used.
+type Answered = (String, Result<ProviderChange, String>);
+
+/// Asks local servers for their models: all, or those of these names. Those that don't answer within `limit` are left
+/// out.
+async fn find(
+    arguments: &CliArgs,
+    config: &Config,
+    names: Option<&[&str]>,
+    limit: Duration,
+) -> Vec<Answered> {
     let wanted = LOCAL_SERVERS.iter().filter(|server| names.is_none_or(|names| names.contains(&server.name)));
-    let found = find_all(wanted.filter_map(|server| endpoint(arguments, config, server.name))).await;
-    let connect = |(endpoint, found): (Endpoint, Vec<ModelFacts>)| {
-        let compat = compat(config, &endpoint.name);
-        let models = merge(listed_models(config, &endpoint.name, compat), found);
-        Some(ProviderChange::Add(wire_format(config, &endpoint)?.connect(endpoint, compat).ok()?, models))
+    let found = find_all(wanted.filter_map(|server| endpoint(arguments, config, server.name)), limit).await;
+    let connect = |(endpoint, found): (Endpoint, Result<Vec<ModelFacts>, String>)| {
+        let name = endpoint.name.clone();
+        let models = match found {
+            Ok(models) => models,
+            Err(reason) => return Some((name, Err(reason))),
+        };
+        let compat = compat(config, &name);
+        let models = listed_models(config, &name, compat, models);
+        let provider = wire_format(config, &endpoint)?.connect(endpoint, compat).ok()?;
+        Some((name, Ok(ProviderChange::Add(provider, models))))
     };
     found.into_iter().filter_map(connect).collect()
 }
 
 /// As [`find`], for the start of a session, which isn't async and doesn't wait for long.
-pub(super) fn find_at_start(
-    arguments: &CliArgs,
-    config: &Config,
-    names: Option<&[&str]>,
-) -> Vec<ProviderChange> {
+pub(super) fn find_at_start(arguments: &CliArgs, config: &Config, names: Option<&[&str]>) -> Vec<Answered> {
     let ask = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-        runtime.block_on(async { timeout(START, find(arguments, config, names)).await.ok() })
+        Some(runtime.block_on(find(arguments, config, names, START)))
     };
     // A runtime can't be entered from within another one.
     thread::scope(|scope| scope.spawn(ask).join().ok().flatten()).unwrap_or_default()
+}
+
+/// Asks one local server for its models; `None` if the provider isn't local or its server doesn't answer with any.
+pub(in crate::cli) fn find_local_models(
+    arguments: &CliArgs,
+    config: &Config,
+    provider: &str,
+) -> Option<ProviderChange> {
+    if !ProviderDescriptor::find(provider).is_some_and(ProviderDescriptor::is_local) {
+        return None;
+    }
+    find_at_start(arguments, config, Some(&[provider])).into_iter().find_map(|(_, change)| change.ok())
 }
 
 /// Asks the server of a local model again after the model's first answer, because a server tells the window that a model
@@ -58,7 +83,7 @@ pub(in crate::cli) fn renew_local_windows(input: &RunInput, agent: &AgentSession
             let Some((provider, id)) = model else { continue };
             if loaded.insert((provider.clone(), id)) {
                 // Of another provider, none is asked.
-                change_providers(&input, &agent, Some(&[&provider])).await;
+                change_providers(&input, &agent, Some(&[&provider]), None).await;
             }
         }
     });
@@ -73,20 +98,35 @@ fn answering_model(event: &EventKind) -> Option<(String, String)> {
     is_complete.then(|| (answer.provider.clone(), answer.model.clone()))
 }
 
-/// Asks the local servers in the background, and adds their models to the session.
+/// Asks the local servers in the background, and adds their models to the session. The first of them replaces the demo
+/// if only the lack of another model has chosen that.
 pub(in crate::cli) fn add_local_models(input: &RunInput, agent: AgentSession) {
-    if input.config.settings.local_servers() == Switch::Off {
+    let settings = &input.config.settings;
+    if settings.local_servers() == Switch::Off {
         return;
     }
+    let is_chosen = settings.provider().is_some() || settings.model().is_some();
+    let replaced = (!is_chosen).then_some(demo::NAME);
     let input = input.clone();
-    tokio::spawn(async move { change_providers(&input, &agent, None).await });
+    tokio::spawn(async move { change_providers(&input, &agent, None, replaced).await });
 }
 
-/// Asks local servers, and adds their models to the session.
-async fn change_providers(input: &RunInput, agent: &AgentSession, names: Option<&[&str]>) {
-    for change in find(&input.arguments, &input.config, names).await {
+/// Asks local servers, and adds their models to the session. A session that hasn't said anything with a model of the
+/// provider `replaced` switches to the first of them.
+async fn change_providers(
+    input: &RunInput,
+    agent: &AgentSession,
+    names: Option<&[&str]>,
+    replaced: Option<&str>,
+) {
+    let found = find(&input.arguments, &input.config, names, BACKGROUND).await;
+    for change in found.into_iter().filter_map(|(_, change)| change.ok()) {
+        let changed = match replaced {
+            Some(replaced) => agent.add_provider(change, replaced).await,
+            None => agent.change_provider(change).await,
+        };
         // The session may have been closed meanwhile.
-        if agent.change_provider(change).await.is_err() {
+        if changed.is_err() {
             return;
         }
     }

@@ -54,7 +54,7 @@ pub(super) fn providers(
     }
     let known = PROVIDERS.iter().chain(LOCAL_SERVERS).map(|descriptor| descriptor.name);
     for name in known.chain(config.own_providers()) {
-        let listed = || listed_models(config, name, compat(config, name));
+        let listed = || listed_models(config, name, compat(config, name), Vec::new());
         match connect_provider(arguments, config, name) {
             // Local servers are added when they answer, unless the user lists their models.
             Ok(ProviderChange::Add(_, models)) if models.is_empty() && is_local(name) => {}
@@ -67,9 +67,11 @@ pub(super) fn providers(
         }
     }
     if let Some(names) = local_servers_to_ask(config, &providers, probe) {
-        for change in local_models::find_at_start(arguments, config, names.as_deref()) {
-            if let ProviderChange::Add(provider, models) = change {
-                providers.add(provider, models);
+        for (name, found) in local_models::find_at_start(arguments, config, names.as_deref()) {
+            match found {
+                Ok(ProviderChange::Add(provider, models)) => providers.add(provider, models),
+                Ok(ProviderChange::Remove { .. }) => {}
+                Err(reason) => providers.add_refused(&name, reason),
             }
         }
     }
@@ -92,7 +94,7 @@ pub(super) fn providers(
 pub(in crate::cli) enum LocalProbe {
     /// All of them.
     All,
-    /// All of them if no other model is usable, else those that are named.
+    /// All of them if no other model is usable, else those that are named or have the first model.
     IfNeeded,
 }
 
@@ -109,10 +111,17 @@ fn local_servers_to_ask(
     }
     let fallback = settings.fallback().unwrap_or_default().iter().map(String::as_str);
     let models: Vec<&str> = settings.model().into_iter().chain(fallback).collect();
+    // Only the server knows the window of a model that models.json lists without one.
+    let first = match settings.model() {
+        Some(model) => providers.find(model).ok().map(|resolved| resolved.model),
+        None => providers.models().into_iter().next(),
+    };
     let is_named = |server: &&ProviderDescriptor| {
         let is_of_server =
             |model: &&str| model.split_once('/').is_some_and(|(provider, _)| provider == server.name);
-        settings.provider() == Some(server.name) || models.iter().any(is_of_server)
+        settings.provider() == Some(server.name)
+            || models.iter().any(is_of_server)
+            || first.as_ref().is_some_and(|model| model.facts.provider == server.name)
     };
     let named: Vec<&str> = LOCAL_SERVERS.iter().filter(is_named).map(|server| server.name).collect();
     (!named.is_empty()).then_some(Some(named))
@@ -154,7 +163,10 @@ pub(in crate::cli) fn connect_provider(
     }
     let format = wire_format(config, &endpoint).ok_or_else(|| incomplete("api"))?;
     let compat = compat(config, name);
-    Ok(ProviderChange::Add(format.connect(endpoint, compat)?, listed_models(config, name, compat)))
+    Ok(ProviderChange::Add(
+        format.connect(endpoint, compat)?,
+        listed_models(config, name, compat, Vec::new()),
+    ))
 }
 
 /// Lists the endpoints of all usable providers with a server, each with its wire format.
@@ -207,7 +219,10 @@ pub(super) fn model(
     let choice = if on_flags { ModelChoice::Caller } else { ModelChoice::Log };
     let level_on_flags = arguments.model.thinking.is_some();
     if let Some(provider) = provider.filter(|provider| providers.names().all(|name| name != *provider)) {
-        return Err(misconfigured(providers, Some(provider)).unwrap_or_else(|| no_provider(provider)));
+        let refused =
+            || providers.refusal(provider).map(|reason| CliFailure::usage(anyhow!("{provider}: {reason}")));
+        let failure = misconfigured(providers, Some(provider)).or_else(refused);
+        return Err(failure.unwrap_or_else(|| no_provider(provider)));
     }
     let (model, level, source) = match (provider, query) {
         (Some(provider), Some(query)) => in_provider(providers, provider, query)?,
@@ -221,9 +236,11 @@ pub(super) fn model(
     let thinking = level.unwrap_or(config.settings.thinking());
     let thinking = model.facts.clamp(thinking);
     let notice = (source == FactSource::Assumed).then(|| {
+        let suggestion = providers.listed_like(&model.reference());
         format!(
-            "{} is not in the catalog; assuming a context window of {} (setting window), answers of up to {} tokens, and no prices",
+            "{} is not in the catalog{}; assuming a context window of {} (setting window), answers of up to {} tokens, and no prices",
             model.reference(),
+            suggestion.map_or_else(String::new, |name| format!(" (did you mean {name}?)")),
             model.facts.window,
             model.facts.max_output
         )

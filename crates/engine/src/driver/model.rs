@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tiller_core::event::EventKind;
 use tiller_core::message::{ModelRef, ThinkingLevel};
-use tiller_provider::{CycleDirection, Model, ProviderError, UnavailableProvider};
+use tiller_provider::{CycleDirection, FactSource, Model, ProviderError, UnavailableProvider};
 use tiller_session::{EntryBody, SessionError};
 
 use super::Driver;
@@ -61,6 +61,11 @@ impl Driver {
     pub(super) fn set_model(&mut self, words: &str) -> Result<ModelRef, AgentError> {
         let resolved = self.services.providers.find(words)?;
         let reference = resolved.model.reference();
+        if resolved.source == FactSource::Assumed
+            && let Some(listed) = self.services.providers.listed_like(&reference)
+        {
+            self.bus.warn(format!("{reference} is not a listed model; did you mean {listed}?"));
+        }
         self.choose(resolved.model, resolved.thinking)?;
         Ok(reference)
     }

@@ -24,6 +24,7 @@ impl Driver {
         if self.spending.budgets.is_empty() {
             return false;
         }
+        self.warn_of_unknown_price();
         if self.spending.budgets.has(BudgetPeriod::Day) && self.spending.day.is_none() {
             let manager = self.services.manager.clone();
             self.jobs.open(async move {
@@ -42,6 +43,16 @@ impl Driver {
                 self.ask_for_consent(turn, tool_choice, exceeded);
                 true
             }
+        }
+    }
+
+    fn warn_of_unknown_price(&mut self) {
+        let model = self.active.model.reference().to_string();
+        if self.active.model.facts.has_unknown_cost() && self.spending.unpriced.insert(model.clone()) {
+            self.bus.warn(format!(
+                "no price of {model} is known, so its requests don't count in budgets; `tiller models refresh` reads \
+                 prices, and `cost` in models.json sets them"
+            ));
         }
     }
 

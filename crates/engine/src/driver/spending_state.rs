@@ -1,5 +1,7 @@
 //! The budgets of a session task and the cost so far; `spending` changes them.
 
+use std::collections::BTreeSet;
+
 use tiller_core::unit::Usd;
 
 use crate::budget::{BudgetOptions, Budgets, ExceededBudget};
@@ -9,6 +11,8 @@ pub(super) struct SpendingState {
     pub(super) budgets: Budgets,
     /// Read from the catalog before the first request of each run with a budget for a day.
     pub(super) day: Option<DayReading>,
+    /// The models without a known price about which the user was warned, by `provider/id`.
+    pub(super) unpriced: BTreeSet<String>,
 }
 
 /// The cost of the day at a time.
@@ -29,7 +33,7 @@ pub(crate) enum SpendingEvent {
 
 impl SpendingState {
     pub(super) fn new(options: BudgetOptions) -> Self {
-        Self { budgets: Budgets::new(options), day: None }
+        Self { budgets: Budgets::new(options), day: None, unpriced: BTreeSet::new() }
     }
 
     /// Discards the cost of the day, so that the next request reads it again.

@@ -3,7 +3,7 @@
 use tiller_core::elicitation::{ElicitationAnswer, ElicitationRequest};
 use tiller_core::message::Usage;
 use tiller_core::unit::Usd;
-use tiller_provider::catalog::Price;
+use tiller_provider::catalog::{self, Price};
 
 use super::*;
 
@@ -114,4 +114,32 @@ async fn budget_of_a_day_counts_other_sessions() {
     let messages = second.agent.messages().await.unwrap();
     let error = messages.iter().find_map(message).unwrap();
     assert!(error.contains("today's sessions have cost $1.00; budget.day_usd is $0.50"), "{error}");
+}
+
+#[tokio::test]
+async fn budget_model_without_price_is_warned_about_once() {
+    let folder = TempDir::new().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let manager = SessionManager::new(Placement::Flat(root.join("logs")), root);
+    let answers = vec![text_answer("one"), text_answer("two")];
+    let harness = Harness::configured(folder, (manager, None), Access::Reads, answers, |parts| {
+        parts.options.budget = BudgetOptions { session: Some(Usd(1.0)), day: None };
+        parts.first.model.facts = Arc::new(catalog::assumed("openrouter", "some/model"));
+    });
+    let mut events = harness.agent.subscribe();
+    let (mut warnings, mut settled) = (Vec::new(), 0);
+    harness.prompt("first").await;
+    while settled < 2 {
+        match events.next().await.unwrap().unwrap().kind.clone() {
+            EventKind::Warning { message, .. } => warnings.push(message),
+            EventKind::AgentSettled => {
+                settled += 1;
+                harness.prompt("second").await;
+            }
+            _ => {}
+        }
+    }
+    let expected = "no price of openrouter/some/model is known, so its requests don't count in budgets; `tiller \
+                    models refresh` reads prices, and `cost` in models.json sets them";
+    assert_eq!(warnings, [expected]);
 }

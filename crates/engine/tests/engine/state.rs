@@ -577,3 +577,38 @@ async fn small_window_of_a_local_server_is_warned_about() {
     };
     assert_eq!(harness.wait_for_event(warned).await, warning("second"));
 }
+
+#[tokio::test]
+async fn add_provider_replaces_a_model_that_has_said_nothing() {
+    let mut harness = Harness::new(Access::Reads, vec![text_answer("one")]);
+    let add = |name: &'static str| {
+        let provider = Arc::new(Named(name, Scripted::new(vec![])));
+        ProviderChange::Add(provider, vec![catalog::assumed(name, "qwen3")])
+    };
+    let active = async |harness: &Harness| harness.agent.state().await.unwrap().state.model.to_string();
+    let scripted = active(&harness).await;
+    harness.agent.add_provider(add("vllm"), "demo").await.unwrap();
+    assert_eq!(active(&harness).await, scripted, "the demo isn't active");
+    harness.agent.add_provider(add("ollama"), "scripted").await.unwrap();
+    assert_eq!(active(&harness).await, "ollama/qwen3");
+    harness.agent.set_model(scripted.clone()).await.unwrap();
+    harness.prompt("go").await;
+    harness.settled().await;
+    harness.agent.add_provider(add("ollama"), "scripted").await.unwrap();
+    assert_eq!(active(&harness).await, scripted, "it has answered");
+}
+
+#[tokio::test]
+async fn set_model_unlisted_id_like_a_listed_one_is_warned_about() {
+    let mut harness = Harness::new(Access::Reads, vec![]);
+    let provider = Arc::new(Named("ollama", Scripted::new(vec![])));
+    let change = ProviderChange::Add(provider, vec![catalog::assumed("ollama", "qwen3-coder")]);
+    harness.agent.change_provider(change).await.unwrap();
+    harness.agent.set_model("ollama/qwen3-codr").await.unwrap();
+    let warned = |event: &EventKind| match event {
+        EventKind::Warning { message, .. } => Some(message.clone()),
+        _ => None,
+    };
+    let expected = "ollama/qwen3-codr is not a listed model; did you mean ollama/qwen3-coder?";
+    assert_eq!(harness.wait_for_event(warned).await, expected);
+}

@@ -6,12 +6,12 @@ use crate::error::hints;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// No usable model matches.
-    #[error("no usable model matches `{requested}`; usable: {usable}")]
+    #[error("no usable model matches `{requested}`; {advice}")]
     Unknown {
         /// The requested name.
         requested: String,
-        /// The usable models, as a list for people.
-        usable: String,
+        /// The models with similar names, else the usable ones, for people.
+        advice: String,
     },
     /// The model is known, but its provider has no key.
     #[error("no API key for {model}; {}", hints::for_missing_key(provider_of(model), key_name))]
@@ -21,12 +21,12 @@ pub enum ModelError {
         /// The environment variable for the key.
         key_name: String,
     },
-    /// The provider's settings are invalid.
+    /// The provider's settings are invalid, or its server on this machine refuses access or isn't ready.
     #[error("{model} can't be used: {reason}")]
     Misconfigured {
         /// The model, as `provider/id`.
         model: String,
-        /// The setting and its error.
+        /// The setting and its error, or the server's answer.
         reason: String,
     },
     /// The provider doesn't exist.

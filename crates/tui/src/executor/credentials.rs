@@ -1,7 +1,7 @@
 //! API keys of providers, and imports from other programs.
 
 use tiller_core::suggest;
-use tiller_engine::{AgentError, CredentialChange};
+use tiller_engine::{AgentError, CredentialChange, SUBSCRIPTION_NOTE};
 use tokio::task::spawn_blocking;
 
 use crate::clock::now;
@@ -17,18 +17,19 @@ impl ExecutorWorker {
     /// The providers and the sources of their keys.
     pub(super) async fn credentials(&self, list: ListKind) -> Vec<TaskResult> {
         let Some(service) = self.options.services.keys.clone() else { return vec![no_key_store()] };
-        vec![match spawn_blocking(move || service.list()).await {
-            Ok(Ok(credentials)) => {
-                let items = if list == ListKind::Logins {
-                    picker::credentials::logins(&credentials)
-                } else {
-                    picker::credentials::logouts(&credentials)
-                };
-                TaskResult::List(ListResult::Items { list, items, selected: 0 })
+        match spawn_blocking(move || service.list()).await {
+            Ok(Ok(credentials)) if list == ListKind::Logins => {
+                let items = picker::credentials::logins(&credentials);
+                let note = ListResult::Status(StatusText::note(SUBSCRIPTION_NOTE));
+                vec![TaskResult::List(ListResult::Items { list, items, selected: 0 }), TaskResult::List(note)]
             }
-            Ok(Err((what, hint))) => TaskResult::Failed { what, hint, text: None },
-            Err(_) => no_key_store(),
-        }]
+            Ok(Ok(credentials)) => {
+                let items = picker::credentials::logouts(&credentials);
+                vec![TaskResult::List(ListResult::Items { list, items, selected: 0 })]
+            }
+            Ok(Err((what, hint))) => vec![TaskResult::Failed { what, hint, text: None }],
+            Err(_) => vec![no_key_store()],
+        }
     }
 
     /// Stores or removes a key, then updates the provider in the agent.
