@@ -289,6 +289,7 @@ impl ModelEntry {
                 Some(_) => ImageInput::Unsupported,
                 None => base.image_input,
             },
+            takes_pdf: base.takes_pdf || self.input.iter().flatten().any(|kind| kind == "pdf"),
             price: price.or(base.price),
             compat: self.compat.map(|own| own.apply(of_model.unwrap_or(compat))).or(of_model),
             ..base

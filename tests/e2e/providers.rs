@@ -187,6 +187,30 @@ fn prices_that_a_router_lists_count_for_cataloged_models() {
 }
 
 #[test]
+fn key_is_the_first_of_flag_models_file_environment_and_files() {
+    let server = MockServer::start(std::iter::repeat_n(answer("Hi."), 5));
+    let sandbox = Sandbox::new();
+    let folder = sandbox.home().join("tiller");
+    write_models(&sandbox, &json!({ "anthropic": { "baseUrl": server.url, "apiKey": "of-models-file" } }));
+    fs::write(folder.join(".env"), "ANTHROPIC_API_KEY=of-env-file\n").unwrap();
+    fs::write(folder.join("auth.json"), r#"{"anthropic": {"type": "api_key", "key": "of-auth-file"}}"#)
+        .unwrap();
+    let ask = ["-p", "--provider", "anthropic", "hello"];
+    let sandbox = sandbox.with_variable("ANTHROPIC_API_KEY", "of-environment");
+    assert_eq!(sandbox.run(&[&ask[..], &["--api-key", "of-flag"]].concat()).code, Some(0));
+    assert_eq!(sandbox.run(&ask).code, Some(0));
+    write_models(&sandbox, &json!({ "anthropic": { "baseUrl": server.url } }));
+    assert_eq!(sandbox.run(&ask).code, Some(0));
+    let sandbox = sandbox.without_variable("ANTHROPIC_API_KEY");
+    assert_eq!(sandbox.run(&ask).code, Some(0));
+    fs::remove_file(folder.join(".env")).unwrap();
+    assert_eq!(sandbox.run(&ask).code, Some(0));
+    let keys: Vec<String> =
+        server.requests().into_iter().map(|request| request.headers["x-api-key"].clone()).collect();
+    assert_eq!(keys, ["of-flag", "of-models-file", "of-environment", "of-env-file", "of-auth-file"]);
+}
+
+#[test]
 fn refreshed_models_are_listed_and_usable() {
     let list = r#"{"data": [{"id": "claude-opus-5-5"}, {"id": "claude-next"}], "has_more": false}"#;
     let server = MockServer::start([Reply::status(200, list), answer("Hi.")]);

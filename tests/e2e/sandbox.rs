@@ -37,6 +37,12 @@ impl Sandbox {
         self
     }
 
+    /// Removes a variable that was set.
+    pub(crate) fn without_variable(mut self, name: &str) -> Self {
+        self.variables.retain(|(other, _)| other != name);
+        self
+    }
+
     pub(crate) fn project(&self) -> &Path {
         self.project.path()
     }

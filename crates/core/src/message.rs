@@ -146,6 +146,9 @@ pub fn joined_text(blocks: &[UserBlock]) -> String {
     texts.join("\n")
 }
 
+/// MIME type of a PDF file.
+pub const PDF_TYPE: &str = "application/pdf";
+
 /// A block of a user message or a tool result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
@@ -155,12 +158,12 @@ pub enum UserBlock {
         /// The text.
         text: String,
     },
-    /// An image.
+    /// An image, or a PDF file.
     #[serde(rename_all = "camelCase")]
     Image {
         /// Base64, standard alphabet with padding.
         data: String,
-        /// MIME type, such as `image/png`.
+        /// MIME type, such as `image/png` or [`PDF_TYPE`].
         mime_type: String,
     },
     /// A block of an unknown kind; it is not sent to models.

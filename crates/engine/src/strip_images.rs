@@ -1,46 +1,66 @@
-//! Replacement of images by a line of text, for models without image support. Pure.
+//! Replacement of images and PDF files by a line of text, where the model or all APIs refuse them. Pure.
 
 use std::sync::Arc;
 
-use tiller_core::message::{Content, Message, ToolResultMessage, UserBlock, UserMessage};
+use tiller_core::message::{Content, Message, PDF_TYPE, ToolResultMessage, UserBlock, UserMessage};
+use tiller_provider::{ImageInput, ModelFacts};
 
-/// Replaces every image by a line of text; messages without images are shared.
-pub(super) fn strip_images(messages: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
-    messages.into_iter().map(|message| strip(&message).map_or(message, Arc::new)).collect()
+/// The types of images that the APIs of all providers accept, or replace themselves.
+const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// Replaces the images and PDF files that the model doesn't take by a line of text each; other messages are shared.
+pub(super) fn strip_images(messages: Vec<Arc<Message>>, model: &ModelFacts) -> Vec<Arc<Message>> {
+    messages.into_iter().map(|message| strip(&message, model).map_or(message, Arc::new)).collect()
 }
 
-fn strip(message: &Message) -> Option<Message> {
+fn strip(message: &Message, model: &ModelFacts) -> Option<Message> {
     match message {
         Message::User(UserMessage { content: Content::Blocks(blocks), timestamp, typed }) => {
-            let content = Content::Blocks(strip_blocks(blocks)?);
+            let content = Content::Blocks(strip_blocks(blocks, model)?);
             Some(Message::User(UserMessage { content, timestamp: *timestamp, typed: typed.clone() }))
         }
         Message::ToolResult(result) => {
-            let content = strip_blocks(&result.content)?;
+            let content = strip_blocks(&result.content, model)?;
             Some(Message::ToolResult(ToolResultMessage { content, ..result.clone() }))
         }
         Message::User(_) | Message::Assistant(_) | Message::BashExecution(_) | Message::System(_) => None,
     }
 }
 
-/// Returns `None` if there is no image.
-fn strip_blocks(blocks: &[UserBlock]) -> Option<Vec<UserBlock>> {
-    blocks.iter().any(|block| block.as_image().is_some()).then(|| blocks.iter().map(strip_block).collect())
+/// Returns `None` if there is nothing to replace.
+fn strip_blocks(blocks: &[UserBlock], model: &ModelFacts) -> Option<Vec<UserBlock>> {
+    let replaced = |block: &UserBlock| {
+        let (mime_type, _) = block.as_image()?;
+        refusal(mime_type, model).map(|text| UserBlock::Text { text })
+    };
+    blocks
+        .iter()
+        .any(|block| replaced(block).is_some())
+        .then(|| blocks.iter().map(|block| replaced(block).unwrap_or_else(|| block.clone())).collect())
 }
 
-fn strip_block(block: &UserBlock) -> UserBlock {
-    match block.as_image() {
-        Some((mime_type, _)) => UserBlock::Text {
-            text: format!("[image omitted ({mime_type}): this model doesn't accept images]"),
-        },
-        None => block.clone(),
-    }
+/// Returns the text for an image or a PDF file that can't be sent.
+fn refusal(mime_type: &str, model: &ModelFacts) -> Option<String> {
+    let reason = match mime_type {
+        PDF_TYPE if model.takes_pdf => return None,
+        PDF_TYPE => {
+            return Some(
+                "[PDF file omitted: this model doesn't accept PDF files; a command may extract its text]"
+                    .into(),
+            );
+        }
+        _ if model.image_input == ImageInput::Unsupported => "this model doesn't accept images",
+        _ if !IMAGE_TYPES.contains(&mime_type) => "only png, jpeg, gif and webp can be sent",
+        _ => return None,
+    };
+    Some(format!("[image omitted ({mime_type}): {reason}]"))
 }
 
 #[cfg(test)]
 mod tests {
     use tiller_core::message::Image;
     use tiller_core::unit::UnixMs;
+    use tiller_provider::catalog;
 
     use super::*;
 
@@ -58,7 +78,8 @@ mod tests {
             timestamp: UnixMs(3),
         };
         let result = Arc::new(Message::ToolResult(result));
-        let stripped = strip_images(vec![with_image, Arc::clone(&plain), result]);
+        let model = ModelFacts { image_input: ImageInput::Unsupported, ..catalog::assumed("x", "m") };
+        let stripped = strip_images(vec![with_image, Arc::clone(&plain), result], &model);
         let texts = |message: &Message| match message {
             Message::User(user) => user.content.joined_text(),
             Message::ToolResult(result) => tiller_core::message::joined_text(&result.content),
@@ -73,5 +94,30 @@ mod tests {
             ]
         );
         assert!(Arc::ptr_eq(&stripped[1], &plain));
+    }
+
+    #[test]
+    fn strip_images_replaces_types_that_the_model_refuses() {
+        let kinds = ["image/png", "image/svg+xml", "image/bmp", "image/heic", "application/pdf"];
+        let images = kinds.map(|mime_type| Image { data: "AA==".into(), mime_type: mime_type.into() });
+        let message = || Arc::new(Message::User(UserMessage::with_images("look", &images, UnixMs(1))));
+        let kept = |model: &ModelFacts| {
+            let stripped = strip_images(vec![message()], model).remove(0);
+            let Message::User(user) = &*stripped else { panic!("{stripped:?}") };
+            let blocks = user.content.to_blocks();
+            let kept: Vec<String> =
+                blocks.iter().filter_map(UserBlock::as_image).map(|(kind, _)| kind.to_owned()).collect();
+            (kept, user.content.joined_text())
+        };
+        let claude = catalog::facts("anthropic", "claude-opus-5-5").unwrap();
+        let (types, text) = kept(&claude);
+        assert_eq!(types, ["image/png", "application/pdf"]);
+        assert!(
+            text.contains("[image omitted (image/bmp): only png, jpeg, gif and webp can be sent]"),
+            "{text}"
+        );
+        let (types, text) = kept(&catalog::assumed("groq", "m"));
+        assert_eq!(types, ["image/png"]);
+        assert!(text.contains("[PDF file omitted: this model doesn't accept PDF files;"), "{text}");
     }
 }

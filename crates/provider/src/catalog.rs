@@ -80,7 +80,8 @@ pub fn assumed(provider: &str, id: &str) -> ModelFacts {
         _ => ThinkingControl::Never,
     };
     let has_images = is_claude || is_gemini;
-    let is_gpt = matches!(provider, "openai" | "azure") && thinking != ThinkingControl::Never;
+    let is_gpt =
+        matches!(provider, "openai" | "azure") && table::assumed_thinking(id) != ThinkingControl::Never;
     ModelFacts {
         provider: provider.to_owned(),
         id: id.to_owned(),
@@ -89,6 +90,7 @@ pub fn assumed(provider: &str, id: &str) -> ModelFacts {
         max_output: ASSUMED_MAX_OUTPUT,
         thinking,
         image_input: if has_images { ImageInput::Supported } else { ImageInput::Unknown },
+        takes_pdf: (has_images || is_gpt) && row::takes_pdf(provider),
         price: None,
         compat: is_gpt.then_some(table::GPT),
     }
@@ -172,6 +174,24 @@ mod tests {
         assert_eq!(least("gemini-2.5-pro"), Some(ThinkingLevel::Minimal), "it can't be turned off");
         assert_eq!(assumed("gemini", "gemini-2.5-flash-lite").thinking, ThinkingControl::BUDGET);
         assert_eq!([least("gemini-2.0-flash"), least("gemini-1.5-pro")], [None, None]);
+    }
+
+    #[test]
+    fn takes_pdf_models_of_the_vendors() {
+        let takes =
+            |provider: &str, id: &str| facts(provider, id).unwrap_or_else(|| assumed(provider, id)).takes_pdf;
+        for (provider, id) in [
+            ("anthropic", "claude-opus-5-5"),
+            ("anthropic", "claude-opus-9"),
+            ("openai", "gpt-5"),
+            ("openai", "gpt-9"),
+            ("gemini", "gemini-9-pro"),
+        ] {
+            assert!(takes(provider, id), "{provider}/{id}");
+        }
+        for (provider, id) in [("groq", "qwen/qwen3.8-27b"), ("openai", "my-model"), ("ollama", "qwen3")] {
+            assert!(!takes(provider, id), "{provider}/{id}");
+        }
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub struct ListedModel {
     /// True if images are accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub images: Option<bool>,
+    /// True if PDF files are accepted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<bool>,
     /// True if the model can think.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinks: Option<bool>,
@@ -40,7 +43,8 @@ impl ListedModel {
     #[must_use]
     pub fn facts(&self, provider: &str) -> ModelFacts {
         if let Some(facts) = catalog::facts(provider, &self.id) {
-            return ModelFacts { price: facts.price.or(self.price), ..facts };
+            let takes_pdf = facts.takes_pdf || self.files == Some(true);
+            return ModelFacts { price: facts.price.or(self.price), takes_pdf, ..facts };
         }
         let assumed = catalog::assumed(provider, &self.id);
         let facts = match self.window {
@@ -55,6 +59,7 @@ impl ListedModel {
                 Some(false) => ImageInput::Unsupported,
                 None => facts.image_input,
             },
+            takes_pdf: self.files.unwrap_or(facts.takes_pdf),
             thinking: if thinks_by_effort { ThinkingControl::LOW_TO_HIGH } else { facts.thinking },
             price: self.price,
             ..facts
@@ -125,6 +130,7 @@ fn parse_model(entry: &Value) -> Option<ListedModel> {
             .or_else(|| top["max_completion_tokens"].as_u64())
             .map(Tokens),
         images: images(entry),
+        files: contains(&entry["architecture"]["input_modalities"], "file"),
         thinks: thinks(entry),
         price: price(&entry["pricing"]),
     })
@@ -217,7 +223,7 @@ mod tests {
         assert_eq!(read(&gemini), [expected]);
         let openrouter = json!({"data": [{
             "id": "a/b", "context_length": 5000,
-            "architecture": {"input_modalities": ["text", "image"]},
+            "architecture": {"input_modalities": ["text", "image", "file"]},
             "pricing": {"prompt": "0.0000015", "completion": "0.000006", "input_cache_read": "0.0000001"},
             "top_provider": {"max_completion_tokens": 700},
             "supported_parameters": ["tools", "reasoning"],
@@ -225,6 +231,7 @@ mod tests {
         let expected = ListedModel {
             max_output: Some(Tokens(700)),
             images: Some(true),
+            files: Some(true),
             thinks: Some(true),
             price: price(1.5, 6.0, 0.1),
             ..window("a/b", 5000)

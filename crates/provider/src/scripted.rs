@@ -205,6 +205,7 @@ pub(super) fn facts(provider: &str, id: &str) -> ModelFacts {
         max_output: Tokens(8_192),
         thinking: ThinkingControl::Never,
         image_input: ImageInput::Unknown,
+        takes_pdf: false,
         price: None,
         compat: None,
     }

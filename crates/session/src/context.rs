@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use tiller_core::id::{CallId, EntryId};
 use tiller_core::message::{
-    AssistantBlock, AssistantMessage, Content, Message, ModelRef, StopReason, ThinkingLevel, ToolCall,
-    ToolResultMessage, UserBlock, UserMessage,
+    AssistantBlock, AssistantMessage, Content, Message, ModelRef, PDF_TYPE, StopReason, ThinkingLevel,
+    ToolCall, ToolResultMessage, UserBlock, UserMessage,
 };
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::unit::{Tokens, UnixMs};
@@ -31,6 +31,9 @@ const UNITS_PER_TOKEN: u64 = 4;
 
 /// Estimated size of an image, in UTF-16 units.
 const IMAGE_UNITS: u64 = 4_800;
+
+/// Characters of a PDF file in base64 per UTF-16 unit, approximately: a page has about 100 kB and 2,000 tokens.
+const PDF_CHARS_PER_UNIT: u64 = 16;
 
 /// The context at a leaf.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -533,6 +536,9 @@ pub fn estimate_text(text: &str) -> Tokens {
 fn block_units(blocks: &[UserBlock]) -> u64 {
     let units = |block: &UserBlock| match block {
         UserBlock::Text { text } => utf16_units(text),
+        UserBlock::Image { data, mime_type } if mime_type == PDF_TYPE => {
+            IMAGE_UNITS.max(data.len() as u64 / PDF_CHARS_PER_UNIT)
+        }
         UserBlock::Image { .. } => IMAGE_UNITS,
         UserBlock::Unknown => 0,
     };

@@ -1,4 +1,5 @@
-//! Images attached to a message: from the clipboard, or from a file whose path was pasted or dropped.
+//! Images and PDF files attached to a message: from the clipboard, or from a file whose path was pasted or dropped, or
+//! that is mentioned.
 //!
 //! Everything here may block and must not run on the event loop's thread.
 
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use percent_encoding::percent_decode_str;
-use tiller_core::message::Image;
+use tiller_core::message::{Image, PDF_TYPE};
 use tiller_files as files;
 
 /// Maximum size of an image in bytes. Anthropic accepts 5 MiB of base64 per image (API docs, Vision, November
@@ -24,6 +25,9 @@ const MAX_PATH: usize = 4_096;
 /// File extensions of image formats that models accept.
 const EXTENSIONS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 
+/// Maximum size of a PDF file in bytes; the limit of `read_file`.
+const MAX_PDF_BYTES: usize = 10 * 1024 * 1024;
+
 /// An image ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AttachedImage {
@@ -35,14 +39,27 @@ pub(super) struct AttachedImage {
 /// Reads an image file; `Err` is a message for the user.
 pub(super) fn file(path: &Path) -> Result<AttachedImage, String> {
     let name = path.display().to_string();
-    let bytes = read(path).map_err(|error| format!("{name}: {error}"))?;
+    let bytes = read(path, MAX_BYTES).map_err(|error| format!("{name}: {error}"))?;
     from_bytes(&bytes, &name)
 }
 
+/// Reads a PDF file; `Err` is a message for the user.
+fn pdf_file(path: &Path) -> Result<Image, String> {
+    let name = path.display();
+    let bytes = read(path, MAX_PDF_BYTES).map_err(|error| format!("{name}: {error}"))?;
+    if bytes.len() > MAX_PDF_BYTES {
+        return Err(format!("{name} is larger than {} MB", MAX_PDF_BYTES / (1024 * 1024)));
+    }
+    if !bytes.starts_with(b"%PDF-") {
+        return Err(format!("{name} is not a PDF file"));
+    }
+    Ok(Image { data: STANDARD.encode(bytes), mime_type: PDF_TYPE.to_owned() })
+}
+
 /// Reads at most one byte more than the maximum size, to detect larger files.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
+fn read(path: &Path, max_bytes: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    files::open(path)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    files::open(path)?.take(max_bytes as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -88,8 +105,16 @@ pub(super) fn image_path(paste: &str, home: Option<&Path>) -> Option<PathBuf> {
 
 /// Reports whether a name has the extension of an image.
 fn has_image_extension(name: &str) -> bool {
-    let ending = Path::new(name).extension().and_then(|ending| ending.to_str()).map(str::to_lowercase);
-    ending.is_some_and(|ending| EXTENSIONS.contains(&ending.as_str()))
+    extension(name).is_some_and(|ending| EXTENSIONS.contains(&ending.as_str()))
+}
+
+/// Reports whether a name has the extension of a PDF file.
+fn has_pdf_extension(name: &str) -> bool {
+    extension(name).as_deref() == Some("pdf")
+}
+
+fn extension(name: &str) -> Option<String> {
+    Path::new(name).extension().and_then(|ending| ending.to_str()).map(str::to_lowercase)
 }
 
 fn at_home(path: &str, home: Option<&Path>) -> PathBuf {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tiller_core::event::{Decider, Decision, EventKind, QueueItem, QueueKind, SessionChange};
 use tiller_core::id::{CallId, EntryId, QueueId};
-use tiller_core::message::Image;
+use tiller_core::message::{Image, PDF_TYPE};
 use tiller_core::skill_message::typed_skill;
 use tiller_provider::ImageInput;
 use tiller_session::context::estimate_text;
@@ -267,14 +267,25 @@ impl Driver {
         });
     }
 
-    /// Warns if the model can't see images.
+    /// Warns if the model can't see images, or read PDF files.
     fn warn_unseen_images(&mut self, images: &[Image]) {
         let facts = &self.active.model.facts;
+        let (files, images): (Vec<&Image>, Vec<&Image>) =
+            images.iter().partition(|image| image.mime_type == PDF_TYPE);
+        let mut warnings = Vec::new();
         if !images.is_empty() && facts.image_input == ImageInput::Unsupported {
-            let warning =
-                format!("{} does not accept images: each image is replaced with a line of text", facts.id);
-            self.bus.warn(warning);
+            warnings.push(format!(
+                "{} does not accept images: each image is replaced with a line of text",
+                facts.id
+            ));
         }
+        if !files.is_empty() && !facts.takes_pdf {
+            warnings.push(format!(
+                "{} does not accept PDF files: each is replaced with a line of text",
+                facts.id
+            ));
+        }
+        warnings.into_iter().for_each(|warning| self.bus.warn(warning));
     }
 
     fn edit_queued(&mut self, id: QueueId, edit: QueueEdit, reply: Reply<QueueItem>) {

@@ -6,7 +6,7 @@ use tiller_core::setting::SyncPolicy;
 use tiller_core::event::{ApprovalRequest, Decider, Decision, EventKind, QueueKind, RunOutcome};
 use tiller_core::message::{AssistantMessage, BashExecutionMessage, Message, ToolCall};
 use tiller_core::proposed_rules::ProposedRules;
-use tiller_provider::{FailureKind, ImageInput, ModelFacts, ProviderError, Request, ToolChoice};
+use tiller_provider::{FailureKind, ModelFacts, ProviderError, Request, ToolChoice};
 use tiller_session::context::unanswered_calls;
 use tiller_session::{Appended, EntryBody, ExternalChange, SessionError, chain};
 use tiller_tools::tool::ToolSource;
@@ -258,11 +258,7 @@ impl Driver {
             ..AssistantMessage::default()
         };
         let messages = self.active.request_messages.update(&self.active.projection.messages);
-        let messages = if model.facts.image_input == ImageInput::Unsupported {
-            strip_images(messages)
-        } else {
-            messages
-        };
+        let messages = strip_images(messages, &model.facts);
         let request = Request {
             model: Arc::clone(&model.facts),
             system: self.system().to_owned(),

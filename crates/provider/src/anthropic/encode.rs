@@ -8,8 +8,8 @@
 
 use serde_json::{Map, Value, json};
 use tiller_core::message::{
-    AssistantBlock, AssistantMessage, Message, ThinkingLevel, ToolCall, ToolResultMessage, UserBlock,
-    joined_text,
+    AssistantBlock, AssistantMessage, Message, PDF_TYPE, ThinkingLevel, ToolCall, ToolResultMessage,
+    UserBlock, joined_text,
 };
 use tiller_core::tool_spec::ToolSpec;
 use tiller_core::unit::Tokens;
@@ -259,7 +259,8 @@ fn block(block: &UserBlock) -> Option<Value> {
         UserBlock::Text { text } => Some(text_block(text)),
         UserBlock::Image { data, mime_type } => {
             let source = json!({ "type": "base64", "media_type": mime_type, "data": data });
-            Some(json!({ "type": "image", "source": source }))
+            let kind = if mime_type == PDF_TYPE { "document" } else { "image" };
+            Some(json!({ "type": kind, "source": source }))
         }
         UserBlock::Unknown => None,
     }

@@ -24,6 +24,8 @@ pub struct ModelFacts {
     pub thinking: ThinkingControl,
     /// Support of images.
     pub image_input: ImageInput,
+    /// True if PDF files are accepted; otherwise one is replaced with a line of text.
+    pub takes_pdf: bool,
     /// Its prices, if known.
     pub price: Option<Price>,
     /// The parameters of requests to it, if they differ from those of the provider's other models.

@@ -27,6 +27,15 @@ pub(super) struct ModelRow {
     compat: Option<Compat>,
 }
 
+/// The providers whose models with images accept PDF files too (platform.claude.com/docs/en/build-with-claude/pdf-support,
+/// developers.openai.com/api/docs/guides/pdf-files, ai.google.dev/gemini-api/docs/document-processing).
+const PDF_PROVIDERS: [&str; 5] = ["anthropic", "openai", "azure", "gemini", "bedrock"];
+
+/// Returns true for a provider whose models with images accept PDF files.
+pub(super) fn takes_pdf(provider: &str) -> bool {
+    PDF_PROVIDERS.contains(&provider)
+}
+
 /// A higher price for requests with a long prompt.
 #[derive(Clone, Copy)]
 pub(super) struct Surcharge {
@@ -81,6 +90,7 @@ impl ModelRow {
             max_output: self.max_output,
             thinking: self.thinking,
             image_input: if self.has_images { ImageInput::Supported } else { ImageInput::Unsupported },
+            takes_pdf: self.has_images && takes_pdf(provider),
             price: self.price(),
             compat: self.compat,
         }

@@ -5,8 +5,8 @@
 
 use serde_json::{Map, Value, json};
 use tiller_core::message::{
-    AssistantBlock, AssistantMessage, Message, ThinkingLevel, ToolCall, ToolResultMessage, UserBlock,
-    joined_text,
+    AssistantBlock, AssistantMessage, Message, PDF_TYPE, ThinkingLevel, ToolCall, ToolResultMessage,
+    UserBlock, joined_text,
 };
 use tiller_core::tool_spec::ToolSpec;
 
@@ -228,7 +228,11 @@ fn part(block: &UserBlock) -> Option<Value> {
         UserBlock::Text { text } => Some(json!({ "type": "text", "text": text })),
         UserBlock::Image { data, mime_type } => {
             let url = format!("data:{mime_type};base64,{data}");
-            Some(json!({ "type": "image_url", "image_url": { "url": url } }))
+            Some(if mime_type == PDF_TYPE {
+                json!({ "type": "file", "file": { "filename": "document.pdf", "file_data": url } })
+            } else {
+                json!({ "type": "image_url", "image_url": { "url": url } })
+            })
         }
         UserBlock::Unknown => None,
     }

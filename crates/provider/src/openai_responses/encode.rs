@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value, json};
 use tiller_core::message::{
-    AssistantBlock, AssistantMessage, Message, ToolCall, ToolResultMessage, UserBlock,
+    AssistantBlock, AssistantMessage, Message, PDF_TYPE, ToolCall, ToolResultMessage, UserBlock,
 };
 use tiller_core::tool_spec::ToolSpec;
 
@@ -26,9 +26,6 @@ const MAX_CACHE_KEY: usize = 64;
 
 /// Minimum limit of the answer that the API accepts, in tokens.
 const MIN_OUTPUT: u64 = 16;
-
-/// The mime type of a document, which is sent as a file.
-const PDF: &str = "application/pdf";
 
 /// Encodes the body of a request to `provider`.
 pub(super) fn body(request: &Request, provider: &str) -> Value {
@@ -163,7 +160,7 @@ fn content_part(block: &UserBlock) -> Option<Value> {
         UserBlock::Text { text } => Some(json!({ "type": "input_text", "text": text })),
         UserBlock::Image { data, mime_type } => {
             let url = format!("data:{mime_type};base64,{data}");
-            Some(if mime_type == PDF {
+            Some(if mime_type == PDF_TYPE {
                 json!({ "type": "input_file", "filename": "document.pdf", "file_data": url })
             } else {
                 json!({ "type": "input_image", "detail": "auto", "image_url": url })

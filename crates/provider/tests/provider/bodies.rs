@@ -366,6 +366,78 @@ async fn anthropic_thinking_budget_is_limited_by_max_tokens() {
 }
 
 #[tokio::test]
+async fn pdf_file_is_a_document_or_a_file() {
+    let pdf = || UserBlock::Image { data: "JVBE".into(), mime_type: "application/pdf".into() };
+    let messages = |api: &str, model: &str| {
+        let call = answer(api, model, vec![call("call_1", json!({}))]);
+        vec![user(vec![pdf()]), call, result("call_1", vec![pdf()], false)]
+    };
+    let body = record_anthropic_request(request(MODEL, messages("anthropic-messages", MODEL))).await.body;
+    let source = json!({ "type": "base64", "media_type": "application/pdf", "data": "JVBE" });
+    let document = &body["messages"][0]["content"][0];
+    assert_eq!((&document["type"], &document["source"]), (&json!("document"), &source));
+    assert_eq!(
+        body["messages"][2]["content"][0]["content"][0],
+        json!({ "type": "document", "source": source })
+    );
+    let body =
+        record_open_ai_request(request("gpt-5.1", messages("openai-completions", "gpt-5.1"))).await.body;
+    let data = "data:application/pdf;base64,JVBE";
+    let file = json!({ "type": "file", "file": { "filename": "document.pdf", "file_data": data } });
+    assert_eq!(body["messages"][1], json!({ "role": "user", "content": [file] }));
+    assert_eq!(body["messages"][4]["content"][1], file, "results have only text");
+}
+
+/// The blocks of a request as Anthropic caches them, each with true if it ends a cached prefix.
+async fn cached_blocks(messages: Vec<Message>) -> Vec<(Value, bool)> {
+    let body = record_anthropic_request(request(MODEL, messages)).await.body;
+    let system = body["system"].as_array().unwrap().iter().map(|block| ("system", block));
+    let messages = body["messages"].as_array().unwrap().iter().flat_map(|message| {
+        let role = message["role"].as_str().unwrap();
+        message["content"].as_array().unwrap().iter().map(move |block| (role, block))
+    });
+    let unmarked = |(role, block): (&str, &Value)| {
+        let mut block = block.clone();
+        let is_marked = block.as_object_mut().unwrap().remove("cache_control").is_some();
+        (json!([role, block]), is_marked)
+    };
+    system.chain(messages).map(unmarked).collect()
+}
+
+#[tokio::test]
+async fn anthropic_growing_conversation_hits_the_previous_cache() {
+    let api = "anthropic-messages";
+    let calls = |ids: std::ops::Range<u32>| {
+        answer(api, MODEL, ids.map(|id| call(&format!("call_{id}"), json!({}))).collect())
+    };
+    let results =
+        |ids: std::ops::Range<u32>| ids.map(|id| result(&format!("call_{id}"), vec![text("a")], false));
+    let mut conversation = vec![user(vec![text("look")])];
+    let mut previous = cached_blocks(conversation.clone()).await;
+    let mut steps: Vec<Vec<Message>> = Vec::new();
+    // A single call; more calls than the 20 blocks that the API looks back; a message while the tools ran.
+    for ids in [0..1, 1..31, 31..33] {
+        steps.push([calls(ids.clone())].into_iter().chain(results(ids)).collect());
+    }
+    steps[2].push(user(vec![text("be quick")]));
+    steps.push(vec![answer(api, MODEL, vec![text_answer("Done.")]), user(vec![text("and now?")])]);
+    for step in steps {
+        conversation.extend(step);
+        let blocks = cached_blocks(conversation.clone()).await;
+        let written = previous.iter().rposition(|(_, is_marked)| *is_marked).unwrap();
+        let unmarked = |blocks: &[(Value, bool)]| -> Vec<Value> {
+            blocks.iter().map(|(block, _)| block.clone()).collect()
+        };
+        assert_eq!(unmarked(&blocks[..=written]), unmarked(&previous[..=written]), "the prefix is the same");
+        let is_found =
+            (written..=written + 20).any(|at| blocks.get(at).is_some_and(|(_, is_marked)| *is_marked));
+        assert!(is_found, "a mark within 20 blocks after block {written}");
+        assert!(blocks.iter().filter(|(_, is_marked)| *is_marked).count() <= 4);
+        previous = blocks;
+    }
+}
+
+#[tokio::test]
 async fn gpt_over_chat_completions_has_its_parameters() {
     // gpt-9 isn't listed.
     for (model, limit) in

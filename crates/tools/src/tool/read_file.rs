@@ -1,4 +1,4 @@
-//! `read_file`: reads a text file, or a part of it, or an image.
+//! `read_file`: reads a text file, or a part of it, an image or a PDF file.
 
 use std::borrow::Cow;
 
@@ -59,7 +59,7 @@ impl TypedTool for ReadFile {
     fn description(&self) -> String {
         let OutputLimits { max_lines, max_chars } = self.limits;
         format!(
-            "Shows a file as plain text, or an image (png, jpeg, gif, webp). At most {max_lines} lines or {max_chars} \
+            "Shows a file as plain text, an image (png, jpeg, gif, webp) or a PDF file. At most {max_lines} lines or {max_chars} \
              characters at once; use offset to continue in a long file."
         )
     }

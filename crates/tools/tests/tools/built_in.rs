@@ -387,7 +387,14 @@ mod read_file {
         let image = UserBlock::Image { data: "iVBORw0KGgpyZXN0".into(), mime_type: "image/png".into() };
         assert_eq!(output.content[1], image);
         assert_eq!(output.details, Some(json!({"mimeType": "image/png", "bytes": 12})));
+        bench.write("paper", b"%PDF-1.7\0");
+        let output = bench.call("read_file", json!({"path": "paper"})).await;
+        let pdf = UserBlock::Image { data: "JVBERi0xLjcA".into(), mime_type: "application/pdf".into() };
+        assert_eq!(output.content[1], pdf);
+        bench.write("book", [b"%PDF-".as_slice(), &vec![0; 10 * 1024 * 1024]].concat());
         let error_text = async |path: &str| bench.error_text("read_file", json!({ "path": path })).await;
+        let too_large = "book is a PDF file of 10485765 bytes; at most 10485760 can be shown";
+        assert_eq!(error_text("book").await, too_large);
         assert_eq!(
             error_text("binary").await,
             "binary is a binary file of 3 bytes; use bash (file, xxd, strings)"

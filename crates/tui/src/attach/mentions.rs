@@ -1,11 +1,11 @@
-//! `@` mentions in a message: images and files to attach, and mentioned paths that don't exist.
+//! `@` mentions in a message: images, PDF files and other files to attach, and mentioned paths that don't exist.
 
 use std::path::{Path, PathBuf};
 
 use tiller_core::message::Image;
 use tiller_engine::FileToAttach;
 
-use crate::attach::{at_home, file, has_image_extension};
+use crate::attach::{at_home, file, has_image_extension, has_pdf_extension, pdf_file};
 use crate::text::one_line;
 
 /// Punctuation that may follow a name without belonging to it.
@@ -32,10 +32,13 @@ fn mentioned_words(text: &str) -> impl Iterator<Item = &str> {
 
 /// The image paths that a text mentions, each once.
 pub(crate) fn mentioned_images(text: &str, home: Option<&Path>) -> Vec<PathBuf> {
+    mentioned_paths(text, home, has_image_extension)
+}
+
+fn mentioned_paths(text: &str, home: Option<&Path>, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let names = mentioned_words(text)
-        .map(|word| word.trim_end_matches(TRAILING))
-        .filter(|name| has_image_extension(name));
+    let names =
+        mentioned_words(text).map(|word| word.trim_end_matches(TRAILING)).filter(|name| is_wanted(name));
     for path in names.map(|name| at_home(name, home)) {
         if !found.contains(&path) {
             found.push(path);
@@ -47,22 +50,24 @@ pub(crate) fn mentioned_images(text: &str, home: Option<&Path>) -> Vec<PathBuf> 
 /// The images and files that a text mentions.
 #[derive(Debug, Default)]
 pub(crate) struct Mentions {
-    /// The images.
+    /// The images and PDF files.
     pub(crate) images: Vec<Image>,
     /// The other files and directories, each once, in the order of the text.
     pub(crate) files: Vec<FileToAttach>,
-    /// Messages about missing paths and unusable images.
+    /// Messages about missing paths, unusable images and unusable PDF files.
     pub(crate) problems: Vec<String>,
 }
 
-/// Reads the images that a text mentions and finds the files and directories. Relative paths start at `cwd`.
+/// Reads the images and PDF files that a text mentions and finds the other files and directories. Relative paths start at `cwd`.
 pub(crate) fn resolve_mentions(text: &str, cwd: &Path, home: Option<&Path>) -> Mentions {
     let (mut images, mut problems) = (Vec::new(), Vec::new());
-    let present =
-        mentioned_images(text, home).into_iter().map(|path| cwd.join(path)).filter(|path| path.is_file());
-    for path in present {
-        match file(&path) {
-            Ok(picture) => images.push(picture.image),
+    let pictures = mentioned_images(text, home).into_iter().map(|path| cwd.join(path));
+    let pictures = pictures.filter(|path| path.is_file()).map(|path| Ok(file(&path)?.image));
+    let pdfs = mentioned_paths(text, home, has_pdf_extension).into_iter().map(|path| cwd.join(path));
+    let pdfs = pdfs.filter(|path| path.is_file()).map(|path| pdf_file(&path));
+    for read in pictures.chain(pdfs) {
+        match read {
+            Ok(image) => images.push(image),
             Err(why) => problems.push(why),
         }
     }
@@ -75,7 +80,7 @@ pub(crate) fn resolve_mentions(text: &str, cwd: &Path, home: Option<&Path>) -> M
     Mentions { images, files, problems }
 }
 
-/// The existing files and directories that a text mentions, except images.
+/// The existing files and directories that a text mentions, except images and PDF files.
 fn files_in(text: &str, cwd: &Path, home: Option<&Path>) -> Vec<FileToAttach> {
     let mut files: Vec<FileToAttach> = Vec::new();
     for word in mentioned_words(text).filter(|word| !word.is_empty()) {
@@ -84,8 +89,8 @@ fn files_in(text: &str, cwd: &Path, home: Option<&Path>) -> Vec<FileToAttach> {
         let mut paths = named.map(|name| (name, cwd.join(at_home(name, home))));
         let Some((name, path)) = paths.find(|(_, path)| path.is_file() || path.is_dir()) else { continue };
         let is_known = files.iter().any(|file| file.path == path);
-        let is_picture = has_image_extension(name) && path.is_file();
-        if !is_known && !is_picture {
+        let is_read = (has_image_extension(name) || has_pdf_extension(name)) && path.is_file();
+        if !is_known && !is_read {
             files.push(FileToAttach { path, name: name.to_owned() });
         }
     }
@@ -208,5 +213,17 @@ mod tests {
             problems("@~/a @\"/no where/a\nb\" @lexer.tom"),
             ["no such file: ~/a, /no where/a ⏎ b or lexer.tom; sent as text"]
         );
+    }
+
+    #[test]
+    fn resolve_mentions_reads_pdf_files() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("paper.PDF"), b"%PDF-1.7 text").unwrap();
+        std::fs::write(folder.path().join("fake.pdf"), b"text").unwrap();
+        let mentions = resolve_mentions("sum up @paper.PDF, not @fake.pdf", folder.path(), None);
+        assert_eq!(mentions.images.len(), 1);
+        assert_eq!(mentions.images[0].mime_type, "application/pdf");
+        assert!(mentions.problems[0].ends_with("fake.pdf is not a PDF file"), "{:?}", mentions.problems);
+        assert_eq!((mentions.problems.len(), mentions.files.len()), (1, 0));
     }
 }
