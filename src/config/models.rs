@@ -181,10 +181,11 @@ fn problem_of(name: &str, entry: &Value) -> String {
     let is_valid = |key: &str, value: &Value| ProviderEntry::deserialize(&single_field(key, value)).is_ok();
     let field = fields.iter().find(|(key, value)| !is_valid(key, value));
     match field {
-        Some((key, _)) if key == "api" => format!(
-            "`{name}`: `api` is none of anthropic-messages, openai-completions, openai-responses, \
-             google-generative-ai"
-        ),
+        Some((key, _)) if key == "api" => {
+            let known = WireFormat::ALL.map(|format| serde_json::to_value(format).unwrap_or_default());
+            let known: Vec<&str> = known.iter().filter_map(Value::as_str).collect();
+            format!("`{name}`: `api` is none of {}", known.join(", "))
+        }
         Some((key, _)) => format!("`{name}`: `{key}` has a wrong value"),
         None => format!("`{name}` has a wrong value"),
     }

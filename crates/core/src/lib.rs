@@ -18,4 +18,4 @@ pub mod task_plan;
 pub mod tool_catalog;
 pub mod tool_spec;
 pub mod unit;
-pub mod usage_table;
+pub mod usage_text;

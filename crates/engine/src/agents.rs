@@ -12,9 +12,9 @@ mod child;
 mod definition;
 mod delegate_to_agent;
 mod delegation;
+mod delegation_limits;
 mod delegator;
 mod earlier_tasks;
-mod limits;
 mod link;
 mod list_agents;
 mod middleware;
@@ -37,7 +37,7 @@ pub use agent::Agent;
 pub use answer::{AgentAnswer, AgentFailure};
 pub use definition::AgentDefinition;
 pub use delegation::Delegation;
-pub use limits::DelegationLimits;
+pub use delegation_limits::DelegationLimits;
 pub use link::SessionLink;
 pub use middleware::{AgentFuture, AgentTask, Logger, Middleware, Next, OutputGuardrail, Recovery, Timeout};
 pub use parent::RunningAgent;
@@ -46,7 +46,7 @@ pub use race::{CheckOutcome, LaneState, Race, RaceError, RaceLane, RaceOptions};
 pub use race_arguments::{DEFAULT_LANES, split_models};
 pub use registry::{AgentRegistry, AgentSummary};
 pub use spec::AgentSpec;
-pub use usage_limits::{UsageLimit, UsageLimits, UsageScope};
+pub use usage_limits::{UsageLimit, UsageScope, UsageScopes};
 
 /// Loads the definitions of search paths in order of precedence, then the built-in ones. A file that is broken now keeps
 /// its version from `earlier`.

@@ -10,7 +10,7 @@ use tiller_provider::catalog::thinking_budget;
 use tiller_tools::policy::Policy;
 use tiller_tools::tool::{OutputLimits, OutputOptions, Tools};
 
-use crate::agents::UsageLimits;
+use crate::agents::UsageScopes;
 use crate::approvals::Approver;
 use crate::budget::BudgetOptions;
 use crate::compaction::CompactionOptions;
@@ -29,7 +29,7 @@ pub struct AgentOptions {
     /// Limits of cost.
     pub budget: BudgetOptions,
     /// Limits of what the session's requests use, for agents.
-    pub limits: UsageLimits,
+    pub limits: UsageScopes,
     /// Limits and strategy of compaction.
     pub compaction: CompactionOptions,
     /// Syncs of the log.
@@ -99,7 +99,7 @@ impl AgentOptions {
             retry: RetryOptions::default(),
             fallback: Vec::new(),
             budget: BudgetOptions::default(),
-            limits: UsageLimits::default(),
+            limits: UsageScopes::default(),
             compaction: CompactionOptions::default(),
             sync: SyncPolicy::Turn,
             answers: AnswerOptions::default(),

@@ -168,7 +168,7 @@ impl Block {
         let cache = self.cache.take().filter(is_valid);
         let make = || {
             let (lines, lacks_highlight) =
-                render::lay_out_tracking_plain_code(&inner.options.highlighting, || self.lines(&inner));
+                render::lay_out_tracking_plain_code(&inner.options.code, || self.lines(&inner));
             let code = lacks_highlight.then_some(inner.code_generation);
             BlockCache { width: inner.width, folds: inner.folds, code, pictures: inner.images, lines }
         };

@@ -14,7 +14,7 @@ use crate::cli::stdout::fit;
 use crate::message::Usage;
 use crate::session::QuarterUsage;
 use crate::unit::{Tokens, UnixMs, Usd};
-use crate::usage_table;
+use crate::usage_text;
 
 /// Whole days of a time zone up to today.
 pub(super) struct StatsPeriod {
@@ -140,10 +140,10 @@ impl UsageReport {
         lines.extend(self.chart(columns, bars));
         for (heading, rows) in [("model", &self.models), ("project", &self.projects)] {
             lines.push(String::new());
-            lines.push(usage_table::heading(heading));
-            lines.extend(rows.iter().map(|row| usage_table::row(&shown_name(&row.name), &row.usage)));
+            lines.push(usage_text::heading(heading));
+            lines.extend(rows.iter().map(|row| usage_text::row(&shown_name(&row.name), &row.usage)));
         }
-        lines.push(usage_table::row("total", &self.total));
+        lines.push(usage_text::row("total", &self.total));
         lines.iter().map(|line| fit(line.trim_end(), columns) + "\n").collect()
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use crate::agent::RetryOptions;
+use crate::agent::agents::UsageScopes;
 use crate::agent::compaction::CompactionOptions;
 use crate::agent::{AgentOptions, AnswerOptions, BudgetOptions, ToolOffer, TurnOptions};
 use crate::cli::args::CliArgs;
@@ -99,6 +100,7 @@ pub(super) fn options(
         retry: RetryOptions::from(settings),
         fallback: settings.fallback().unwrap_or_default().to_vec(),
         budget: BudgetOptions::from(settings),
+        limits: UsageScopes::default(),
         compaction: CompactionOptions::from(settings),
         sync: settings.sync_policy(),
         answers: AnswerOptions {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use tiller_tools::tool::{Tool, ToolSource, Tools, TypedToolAdapter};
 
 use super::delegate_to_agent::DelegateToAgent;
+use super::delegation_limits::DelegationLimits;
 use super::delegator::Delegator;
-use super::limits::DelegationLimits;
 use super::link::SessionLink;
 use super::list_agents::ListAgents;
 use super::registry::AgentRegistry;

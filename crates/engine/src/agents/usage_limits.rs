@@ -27,7 +27,7 @@ pub struct UsageScope {
 
 /// The limits of a session's requests, from the outermost in.
 #[derive(Clone, Debug, Default)]
-pub struct UsageLimits {
+pub struct UsageScopes {
     scopes: Vec<UsageScope>,
 }
 
@@ -55,7 +55,7 @@ impl UsageScope {
     }
 }
 
-impl UsageLimits {
+impl UsageScopes {
     /// Adds a scope inside of these.
     #[must_use]
     pub fn with(mut self, scope: UsageScope) -> Self {
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn limits_count_in_every_scope_until_one_is_exceeded() {
         let all = UsageScope::all_agents(UsageLimit { tokens: Some(Tokens(100)), cost: None });
-        let agent = || UsageLimits::default().with(all.clone()).with(UsageScope::task(UsageLimit::default()));
+        let agent = || UsageScopes::default().with(all.clone()).with(UsageScope::task(UsageLimit::default()));
         let (one, other) = (agent(), agent());
         let usage = Usage { output: Tokens(60), ..Usage::default() };
         one.add(&usage);
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn limits_of_cost_are_named() {
         let limit = UsageLimit { tokens: None, cost: Some(Usd(0.5)) };
-        let limits = UsageLimits::default().with(UsageScope::task(limit));
+        let limits = UsageScopes::default().with(UsageScope::task(limit));
         let mut usage = Usage::default();
         usage.cost.total = Usd(0.5);
         limits.add(&usage);

@@ -203,6 +203,15 @@ impl Driver {
         None
     }
 
+    /// Closes the sessions of the agents that work for this one.
+    pub(super) fn close_agents(&self) {
+        for child in &self.agents.children {
+            let session = child.session.clone();
+            // The agent may have ended.
+            tokio::spawn(async move { drop(session.close().await) });
+        }
+    }
+
     /// Forwards the presence of an approver to the agents.
     pub(super) fn share_approver(&self, approver: Approver) {
         for child in &self.agents.children {

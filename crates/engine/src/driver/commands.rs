@@ -658,6 +658,7 @@ impl Driver {
         self.stop_reading_resources();
         self.cut_off_bash();
         self.background_jobs().clear();
+        self.close_agents();
         let partial_output = self.partial_output();
         if self.turn.is_running() {
             self.apply(Input::Abort { partial_output, queue: QueueHandling::Hold });

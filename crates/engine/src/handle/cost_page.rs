@@ -1,6 +1,6 @@
 //! The page of `/cost`. Pure.
 
-use tiller_core::usage_table;
+use tiller_core::usage_text;
 
 use super::session_status::SessionStats;
 use crate::budget::BudgetStatus;
@@ -13,10 +13,10 @@ impl SessionStats {
         let mut lines = vec![
             format!("this session, all branches: {}, {} tokens", usage.cost.total, usage.total()),
             String::new(),
-            usage_table::heading("model"),
+            usage_text::heading("model"),
         ];
-        lines.extend(models.iter().map(|used| usage_table::row(&used.model.to_string(), &used.usage)));
-        lines.push(usage_table::row("total", usage));
+        lines.extend(models.iter().map(|used| usage_text::row(&used.model.to_string(), &used.usage)));
+        lines.push(usage_text::row("total", usage));
         if !self.budgets.is_empty() {
             lines.push(String::new());
             lines.extend(self.budgets.iter().map(BudgetStatus::line));

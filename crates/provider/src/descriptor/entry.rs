@@ -1,14 +1,14 @@
 //! Facts about one provider: server, key, wire format.
 
 use reqwest::Url;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Endpoint;
 use crate::compat::Compat;
 use crate::http::KeyHeader;
 
 /// The format of requests and answers; its name in `models.json` and in logs is pi's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WireFormat {
     /// Anthropic's Messages.
     #[serde(rename = "anthropic-messages")]
@@ -22,6 +22,12 @@ pub enum WireFormat {
     /// OpenAI's Responses.
     #[serde(rename = "openai-responses")]
     OpenAiResponses,
+}
+
+impl WireFormat {
+    /// All wire formats.
+    pub const ALL: [Self; 4] =
+        [Self::AnthropicMessages, Self::OpenAiChat, Self::OpenAiResponses, Self::Gemini];
 }
 
 /// A provider that tiller knows.
