@@ -1,11 +1,9 @@
 //! `tiller race`: gives a prompt to several agents, shows their results as a table, and continues with one of them.
 
 use std::io::{self, BufRead as _, Write as _};
-use std::time::Duration;
 
 use anyhow::anyhow;
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
 
 use super::args::RaceArgs;
 use super::console;
@@ -20,9 +18,6 @@ use crate::agent::AgentSession;
 use crate::agent::agents::{LaneState, Race, RaceLane, RaceOptions, split_models};
 use crate::id::EntryId;
 
-/// Time for stopped agents to end and for their worktrees to be removed.
-const CLEANUP: Duration = Duration::from_secs(20);
-
 pub(super) async fn run(input: &RunInput, arguments: &RaceArgs) -> Result<u8, CliFailure> {
     let wired = wire(input, FrontEnd::Print).await?;
     let _scratch = wired.scratch;
@@ -33,8 +28,7 @@ pub(super) async fn run(input: &RunInput, arguments: &RaceArgs) -> Result<u8, Cl
         outcome = race(&agent, arguments) => outcome,
         () = interruption.wait() => Ok(INTERRUPTED),
     };
-    // The lanes of a race that was interrupted are stopped.
-    let _ = timeout(CLEANUP, agents_have_ended(&agent)).await;
+    // The lanes of a race that was interrupted are stopped, and their worktrees removed.
     let _ = agent.close().await;
     outcome
 }
@@ -155,15 +149,6 @@ async fn ask(lanes: &[RaceLane]) -> Result<Option<usize>, CliFailure> {
                 Ok(number) if numbers.contains(&number) => return Ok(Some(number)),
                 _ => stderr_line!("`{text}` is not a lane with a result"),
             },
-        }
-    }
-}
-
-async fn agents_have_ended(agent: &AgentSession) {
-    let mut events = agent.subscribe();
-    while agent.running_agents().await.is_ok_and(|agents| !agents.is_empty()) {
-        if events.next().await.is_none() {
-            return;
         }
     }
 }

@@ -29,7 +29,7 @@ use super::frontend::FrontEnd;
 use super::scratch::Scratch;
 use super::startup::now;
 use super::{first_prompt, resource_paths, tool_servers};
-use crate::agent::agents::{AgentRegistry, Delegation, DelegationLimits, UsageLimit};
+use crate::agent::agents::{AgentRegistry, Delegation, DelegationLimits};
 use crate::agent::extension::Extensions;
 use crate::agent::{AgentOptions, Resources, SessionParts, SystemPrompt, ToolOffer};
 use crate::config::Config;
@@ -39,7 +39,6 @@ use crate::provider::demo;
 use crate::sandbox::Sandbox;
 use crate::setting::{self, SettingSource, Switch};
 use crate::tool::{OutputOptions, ToolEnvironment, Tools};
-use crate::unit::{Tokens, Usd};
 use crate::workspace::Workspace;
 
 /// The parts of a session, and the notices for the user.
@@ -130,14 +129,8 @@ fn with_delegation(tools: Tools, config: &Config) -> (Tools, Option<Delegation>)
     if settings.agents_enabled() == Switch::Off {
         return (tools, None);
     }
-    let limits = DelegationLimits {
-        depth: settings.agents_max_depth(),
-        parallel: settings.agents_parallel(),
-        usage: UsageLimit {
-            tokens: settings.agents_max_tokens().map(Tokens),
-            cost: settings.agents_max_cost_usd().map(Usd),
-        },
-    };
+    let limits =
+        DelegationLimits { depth: settings.agents_max_depth(), parallel: settings.agents_parallel() };
     let delegation = Delegation::new(AgentRegistry::default(), limits);
     (delegation.add_tools(tools), Some(delegation))
 }

@@ -104,7 +104,7 @@ fn race_is_won_by_the_lane_that_passes_the_check() {
     assert_eq!(git(sandbox.project(), &["worktree", "list"]).lines().count(), 1);
     let output = sandbox.run(&[&["-c", "-p"], &model[..], &["and?"]].concat());
     assert_eq!(output.out, "Going on.\n", "{}", output.err);
-    let prompts = sandbox.log().iter().filter(|entry| entry["message"]["content"] == "Write b").count();
+    let prompts = sandbox.messages().iter().filter(|line| *line == "user Write b").count();
     assert_eq!(prompts, 2, "the other lane stays in the tree");
 
     let output = sandbox.run(&[&model[..], &["race", "-n", "1", "Write b", "--pick", "passed"]].concat());
@@ -141,7 +141,7 @@ fn agent_is_opened_steered_and_left() {
     terminal.wait_for("agent explore (alt+g returns)");
     terminal.send("Hurry up");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("1 waits");
+    terminal.wait_for("↳ steer");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for_answer("Thank you.");
     terminal.wait_for("│ I was steered.");
@@ -194,4 +194,24 @@ fn agents_of_a_killed_session_are_known_and_resumed() {
     let listed = sandbox.messages().into_iter().find(|line| line.contains("Tasks so far:")).unwrap();
     assert!(listed.contains("explore (finished): QUICK"), "{listed}");
     assert!(listed.contains("worker (running, or interrupted when tiller exited): SLOW"), "{listed}");
+}
+
+#[test]
+fn race_on_the_screen_is_watched_and_picked() {
+    let sandbox = repository();
+    let lines = [
+        r#"{"text": "Hello."}"#,
+        r#"{"calls": [{"name": "write_file", "arguments": {"path": "b.txt", "content": "good\n"}}]}"#,
+        r#"{"text": "Written."}"#,
+    ];
+    let mut terminal = sandbox.open_scripted(&lines, &["hi"]);
+    terminal.wait_for_answer("Hello.");
+    terminal.send("/race -n 2 --check 'grep good b.txt' Write b");
+    terminal.key(TerminalKey::Enter);
+    terminal.wait_until("both lanes", |screen| screen.matches("finished · check passed").count() == 2);
+    terminal.key(TerminalKey::Enter);
+    terminal.wait_for("Lane 1 continues; its changes are in the working directory.");
+    terminal.wait_for("1 other branch");
+    assert_eq!(fs::read_to_string(sandbox.project().join("b.txt")).unwrap(), "good\n");
+    assert!(terminal.quit().success());
 }

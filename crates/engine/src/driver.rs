@@ -314,6 +314,7 @@ impl Driver {
         jobs.forward(warnings, JobEvent::ExtensionWarning);
         let servers = parts.tool_servers.map(|servers| watch_servers(servers, &mut jobs));
         let served = ServedTools::new(servers, services.tools.clone());
+        let agent_limit = services.options.agent_limit;
         let mut driver = Self {
             turn: new_turn(services.options.turn, queue, &extensions),
             summaries: SummaryState::new(services.options.compaction),
@@ -332,7 +333,7 @@ impl Driver {
             partial: None,
             hooks: Hooks::new(extensions),
             served,
-            agents: ChildAgents::default(),
+            agents: ChildAgents::new(agent_limit),
             resource_prompts: PromptsWithResources::default(),
             elicitations: Elicitations::default(),
             bus: EventBus::new(events, reader),

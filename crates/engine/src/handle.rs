@@ -261,6 +261,7 @@ impl AgentSession {
     /// # Errors
     /// When it is closed already.
     pub async fn close(&self) -> Result<(), AgentError> {
+        let _ = self.stop_agents().await;
         let closed = self.send(|reply| DriverCommand::Close { reply }).await;
         self.forwarder.end().await;
         closed

@@ -10,7 +10,7 @@ use tiller_provider::catalog::thinking_budget;
 use tiller_tools::policy::Policy;
 use tiller_tools::tool::{OutputLimits, OutputOptions, Tools};
 
-use crate::agents::UsageScopes;
+use crate::agents::{UsageLimit, UsageScopes};
 use crate::approvals::Approver;
 use crate::budget::BudgetOptions;
 use crate::compaction::CompactionOptions;
@@ -30,6 +30,8 @@ pub struct AgentOptions {
     pub budget: BudgetOptions,
     /// Limits of what the session's requests use, for agents.
     pub limits: UsageScopes,
+    /// Limit of what all agents of the session use together.
+    pub agent_limit: UsageLimit,
     /// Limits and strategy of compaction.
     pub compaction: CompactionOptions,
     /// Syncs of the log.
@@ -100,6 +102,7 @@ impl AgentOptions {
             fallback: Vec::new(),
             budget: BudgetOptions::default(),
             limits: UsageScopes::default(),
+            agent_limit: UsageLimit::default(),
             compaction: CompactionOptions::default(),
             sync: SyncPolicy::Turn,
             answers: AnswerOptions::default(),

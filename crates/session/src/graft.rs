@@ -20,6 +20,7 @@ const CONVERSATION: &[&str] = &[
     "branch_summary",
     "context_edit",
     "custom_message",
+    "usage",
 ];
 
 /// A branch to graft.

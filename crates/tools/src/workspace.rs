@@ -187,6 +187,13 @@ impl Workspace {
         Self { root, added: Vec::new(), session: Arc::default(), ..self.clone() }
     }
 
+    /// Returns the same workspace for another session: folders that are added to one don't open for the other.
+    #[must_use]
+    pub fn for_another_session(&self) -> Self {
+        let folders = self.session().0.clone();
+        Self { session: Arc::new(Mutex::new((folders, None))), ..self.clone() }
+    }
+
     /// Returns the working directory, with links resolved.
     #[must_use]
     pub fn root(&self) -> &Path {

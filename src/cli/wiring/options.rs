@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use crate::agent::RetryOptions;
-use crate::agent::agents::UsageScopes;
+use crate::agent::agents::{UsageLimit, UsageScopes};
 use crate::agent::compaction::CompactionOptions;
 use crate::agent::{AgentOptions, AnswerOptions, BudgetOptions, ToolOffer, TurnOptions};
 use crate::cli::args::CliArgs;
@@ -18,7 +18,7 @@ use crate::protected_path::ProtectedPaths;
 use crate::sandbox::{Sandbox, SandboxMode, SandboxOptions, create_caches};
 use crate::setting::Switch;
 use crate::tool::{BashTimes, OutputLimits, OutputOptions};
-use crate::unit::Tokens;
+use crate::unit::{Tokens, Usd};
 
 /// Default maximum of requests for a run that nobody watches.
 const UNWATCHED_TURNS: u64 = 100;
@@ -101,6 +101,10 @@ pub(super) fn options(
         fallback: settings.fallback().unwrap_or_default().to_vec(),
         budget: BudgetOptions::from(settings),
         limits: UsageScopes::default(),
+        agent_limit: UsageLimit {
+            tokens: settings.agents_max_tokens().map(Tokens),
+            cost: settings.agents_max_cost_usd().map(Usd),
+        },
         compaction: CompactionOptions::from(settings),
         sync: settings.sync_policy(),
         answers: AnswerOptions {

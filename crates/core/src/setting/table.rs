@@ -83,9 +83,9 @@ table! {
     /// Maximum depth of nested delegation.
     AGENTS_MAX_DEPTH, agents_max_depth: usize = "agents.max_depth", SettingKind::Count { min: 1, max: 10 }, "3";
     /// Maximum number of tokens of all agents of a session.
-    AGENTS_MAX_TOKENS, agents_max_tokens: Option<u64> = "agents.max_tokens", SettingKind::Count { min: 1, max: 1_000_000_000_000 }, "";
+    AGENTS_MAX_TOKENS, agents_max_tokens: Option<u64> = "agents.max_tokens", SettingKind::Count { min: 1, max: 1_000_000_000_000 }, "", scope SettingScope::User;
     /// Maximum cost of all agents of a session, in US dollars.
-    AGENTS_MAX_COST_USD, agents_max_cost_usd: Option<f64> = "agents.max_cost_usd", SettingKind::Number { min: 0.01, max: 1_000_000.0 }, "";
+    AGENTS_MAX_COST_USD, agents_max_cost_usd: Option<f64> = "agents.max_cost_usd", SettingKind::Number { min: 0.01, max: 1_000_000.0 }, "", scope SettingScope::User;
     /// Read AGENTS.md, CLAUDE.md and AGENT.md of the user and the project.
     CONTEXT_FILES, context_files: Switch = "context_files", Switch::KIND, "on";
     /// Use the mouse to scroll, fold and select in the TUI; off leaves the mouse to the terminal.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::answer::{AgentAnswer, AgentFailure};
 use super::middleware::{AgentTask, Middleware, Next};
 use super::spec::AgentSpec;
+use super::usage_limits::UsageScope;
 use crate::embed::{EmbedError, SessionBuilder};
 use crate::handle::{AgentSession, EventStream};
 use crate::system_prompt::SystemPrompt;
@@ -46,10 +47,11 @@ impl Agent {
         if let Some(level) = spec.thinking {
             builder = builder.thinking(level);
         }
-        let (max_turns, approval) = (spec.max_turns, spec.approval);
+        let (max_turns, approval, limit) = (spec.max_turns, spec.approval, spec.limit);
         let builder = builder.configure(move |options| {
             options.turn.max_turns = max_turns.or(options.turn.max_turns);
             options.policy.mode = approval.unwrap_or(options.policy.mode);
+            options.limits = std::mem::take(&mut options.limits).with(UsageScope::task(limit));
         });
         Ok(Self::new(spec.name, builder.start(work_dir)?, spec.middleware))
     }
@@ -82,7 +84,7 @@ impl Agent {
     /// When there is no answer.
     pub async fn chat(&self, prompt: impl Into<String>) -> Result<AgentAnswer, AgentFailure> {
         let prompt = prompt.into();
-        let task = AgentTask { name: &self.name, session: &self.session, prompt: &prompt };
+        let task = AgentTask { name: &self.name, session: &self.session, prompt: prompt.into() };
         Next::new(&self.middleware).run(task).await
     }
 }

@@ -1,5 +1,6 @@
 //! The end of an agent's task: its answer, or the reason why there is none.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tiller_core::event::RunOutcome;
@@ -58,8 +59,11 @@ pub enum AgentFailure {
 }
 
 /// Runs a prompt to its end.
-pub(super) async fn run_prompt(session: &AgentSession, prompt: &str) -> Result<AgentAnswer, AgentFailure> {
-    session.prompt(prompt, PromptOptions::default()).await?;
+pub(super) async fn run_prompt(
+    session: &AgentSession,
+    prompt: Arc<str>,
+) -> Result<AgentAnswer, AgentFailure> {
+    session.prompt(&*prompt, PromptOptions::default()).await?;
     let settled = session.settled().await?;
     let mut answer = AgentAnswer::default();
     let mut error = None;

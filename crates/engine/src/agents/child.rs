@@ -1,17 +1,19 @@
 //! Starts the session of an agent, with the parts that it inherits from the parent session.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use tiller_core::id::EntryId;
 use tiller_core::message::ThinkingLevel;
 use tiller_provider::Model;
+use tiller_session::Reader;
 use tiller_tools::policy::ApprovalMode;
 use tiller_tools::tool::{Tools, Worktree, find_leftover_worktrees, remove_leftover_worktree};
 
 use super::agent::Agent;
 use super::answer::AgentFailure;
 use super::link::SessionLink;
+use super::owned_worktree::OwnedWorktree;
 use super::parent::ParentSession;
 use super::spec::AgentSpec;
 use super::usage_limits::UsageScope;
@@ -49,21 +51,38 @@ pub(super) enum Conversation {
     Forked(EntryId),
 }
 
+impl Conversation {
+    /// Returns a notice for the conversation of an agent that had a worktree of its own.
+    fn notice(&self, cwd: &Path) -> Option<String> {
+        let Self::Resumed(path) = self else { return None };
+        let was_elsewhere = Reader::open(path).is_ok_and(|reader| Path::new(&reader.header().cwd) != cwd);
+        was_elsewhere.then(|| {
+            "it worked in a worktree before, whose changes are on a branch tiller/…; now it works in the working \
+             directory"
+                .to_owned()
+        })
+    }
+}
+
 impl ParentSession {
     /// Makes a worktree for an agent.
-    pub(super) async fn make_worktree(&self, stem: &str) -> Result<Worktree, String> {
+    pub(super) async fn make_worktree(&self, stem: &str) -> Result<OwnedWorktree, String> {
+        let mode = self.options.policy.mode;
+        if matches!(mode, ApprovalMode::Plan | ApprovalMode::ReadOnly) {
+            return Err(format!("no worktree is made in the mode {}, which only reads", mode.name()));
+        }
         let cwd = self.manager.cwd();
         for leftover in find_leftover_worktrees(cwd, &self.runner).await {
             if let Err(error) = remove_leftover_worktree(&leftover, cwd, &self.runner).await {
                 tracing::warn!(folder = %leftover.folder.display(), %error, "a leftover worktree stays");
             }
         }
-        Worktree::create(cwd, stem, &self.runner).await.map_err(|error| error.to_string())
+        let worktree = Worktree::create(cwd, stem, &self.runner).await;
+        worktree.map(OwnedWorktree::new).map_err(|error| error.to_string())
     }
 
     /// Moves the agent to a worktree.
-    pub(super) fn at(self, worktree: &Worktree) -> Self {
-        let root = worktree.root();
+    pub(super) fn at(self, root: &Path) -> Self {
         let mut options = self.options;
         options.policy.root = root.to_owned();
         Self { manager: self.manager.with_cwd(root.to_owned()), tools: self.tools.at(root), options, ..self }
@@ -76,7 +95,7 @@ impl ParentSession {
         delegation: ChildDelegation,
         conversation: Conversation,
     ) -> Result<Child, AgentFailure> {
-        let mut notices = Vec::new();
+        let mut notices: Vec<String> = conversation.notice(self.manager.cwd()).into_iter().collect();
         let (model, thinking) = self.model(&spec, &mut notices);
         let thinking = model.facts.clamp(thinking);
         let ChildDelegation { tools: delegation_tools, all_names, link } = delegation;
@@ -174,7 +193,7 @@ impl ParentSession {
 }
 
 /// Returns the stricter of two approval modes. An agent of a session in plan mode only reads: it has no plan to present.
-fn stricter(session: ApprovalMode, agent: ApprovalMode) -> ApprovalMode {
+pub(crate) fn stricter(session: ApprovalMode, agent: ApprovalMode) -> ApprovalMode {
     let strictness = |mode| match mode {
         ApprovalMode::Auto => 0,
         ApprovalMode::Ask => 1,

@@ -8,6 +8,8 @@ use serde::Deserialize;
 use tiller_core::id::CallId;
 use tiller_tools::tool::{Tool, ToolSource, Tools};
 
+use tokio::sync::Semaphore;
+
 use super::activity::AgentActivity;
 use super::answer::AgentAnswer;
 use super::child::{Child, ChildDelegation, Conversation};
@@ -19,7 +21,6 @@ use super::registry::{AgentRegistry, AgentSummary};
 use super::report::TaskReport;
 use super::spec::AgentSpec;
 use super::task_run::{TaskRun, TaskStart, UsageRecord};
-use super::usage_limits::UsageScope;
 use crate::handle::{AgentError, DelegationCommand, DriverCommand, WeakSession};
 
 /// Delegates for a session.
@@ -29,8 +30,8 @@ pub(super) struct Delegator {
     pub limits: DelegationLimits,
     /// The depth of the session: 0 for the user's.
     depth: usize,
-    /// The usage of all agents of the user's session.
-    all_agents: UsageScope,
+    /// The agents that may still start.
+    slots: Arc<Semaphore>,
     /// The agent whose session this is.
     agent: Option<String>,
     pub link: SessionLink,
@@ -65,13 +66,14 @@ impl Delegator {
         limits: DelegationLimits,
         make_tools: fn(&Self) -> Vec<Arc<dyn Tool>>,
     ) -> Self {
-        let all_agents = UsageScope::all_agents(limits.usage);
-        Self { registry, limits, depth: 0, all_agents, agent: None, link: SessionLink::default(), make_tools }
+        let slots = Arc::new(Semaphore::new(limits.parallel.max(1)));
+        Self { registry, limits, depth: 0, slots, agent: None, link: SessionLink::default(), make_tools }
     }
 
     fn of_child(&self, agent: &str) -> Self {
         let link = SessionLink::default();
-        Self { depth: self.depth + 1, agent: Some(agent.to_owned()), link, ..self.clone() }
+        let slots = Arc::new(Semaphore::new(self.limits.parallel.max(1)));
+        Self { depth: self.depth + 1, slots, agent: Some(agent.to_owned()), link, ..self.clone() }
     }
 
     fn session(&self) -> Result<&WeakSession, String> {
@@ -150,43 +152,46 @@ impl Delegator {
                 "maximum depth of delegation ({depth}) reached; do the task without an agent"
             ));
         }
-        let mut parent = self.parent().await?;
-        if self.depth == 0 {
-            parent.options.limits = parent.options.limits.with(self.all_agents.clone());
-        }
+        // One for all calls of the session. It is never closed.
+        let _slot = self.slots.acquire().await;
+        let parent = self.parent().await?;
         let spec = self.find(&task.agent, &parent)?;
         let resumed = match &task.resume {
             Some(id) => Some(find_earlier(&parent.reader, &task.agent, id)?),
             None => None,
         };
+        let usage = match &resumed {
+            // What it used before an interruption was never counted.
+            Some(EarlierTask { end: None, .. }) => UsageRecord::EntryWithEarlier,
+            _ => UsageRecord::Entry,
+        };
         let child = self.of_child(&spec.name);
-        let all = (self.make_tools)(&child);
-        let all_names = all.iter().map(|tool| tool.spec().name.clone()).collect();
-        let is_deepest = child.depth >= child.limits.depth;
-        let tools = if is_deepest { Vec::new() } else { all };
+        let tools = (self.make_tools)(&child);
+        let all_names = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         let tools = tools
             .into_iter()
             .fold(Tools::default(), |tools, tool| tools.with_from(tool, ToolSource::BuiltIn));
         let delegation = ChildDelegation { tools, all_names, link: child.link.clone() };
         let conversation =
-            resumed.and_then(|start| start.path).map_or(Conversation::New, Conversation::Resumed);
+            resumed.and_then(|task| task.start.path).map_or(Conversation::New, Conversation::Resumed);
         let (parent, worktree) = match task.isolation {
             Isolation::None => (parent, None),
             Isolation::Worktree => {
                 let worktree = parent.make_worktree(&spec.name).await?;
-                (parent.at(&worktree), Some(worktree))
+                (parent.at(worktree.root()), Some(worktree))
             }
         };
         let Child { agent, notices } =
             parent.start(spec, delegation, conversation).map_err(|error| error.to_string())?;
         report.notices = notices;
-        let start = TaskStart { prompt: task.task, call, worktree, is_new: task.resume.is_none() };
+        let is_new = task.resume.is_none();
+        let start = TaskStart { prompt: task.task, call, worktree, is_new, usage };
         let run = TaskRun::start(self.session()?.clone(), agent, start).await?;
         report.id = Some(run.id().clone());
         let name = run.agent().name().to_owned();
         let show = |activity: &AgentActivity, since, now| show(activity.line(&name, since, now));
         let outcome = run.work(show).await.map_err(|error| error.to_string());
-        match run.end(outcome.as_ref().err().cloned(), UsageRecord::Entry).await {
+        match run.end(outcome.as_ref().err().cloned()).await {
             Ok(changes) => report.changes = changes,
             Err(error) => report.notices.push(format!("its worktree is left: {error}")),
         }

@@ -35,17 +35,18 @@ pub(super) fn earlier_tasks(reader: &Reader) -> Vec<EarlierTask> {
 }
 
 /// Finds the task of an agent by a part of its id.
-pub(super) fn find_earlier(reader: &Reader, agent: &str, id: &str) -> Result<DelegatedTask, String> {
+pub(super) fn find_earlier(reader: &Reader, agent: &str, id: &str) -> Result<EarlierTask, String> {
     let tasks = earlier_tasks(reader);
     let found = tasks.iter().rev().find(|task| task.start.agent_id.matches(id));
-    let Some(EarlierTask { start, .. }) = found else {
+    let Some(task) = found else {
         return Err(format!("no agent with the id {id} in this session; list_agents shows the ids"));
     };
+    let EarlierTask { start, .. } = task;
     if start.name != agent {
         return Err(format!("the agent with the id {id} is {}, not {agent}", start.name));
     }
     if start.path.is_none() {
         return Err("a session in memory can't be resumed".to_owned());
     }
-    Ok(start.clone())
+    Ok(task.clone())
 }

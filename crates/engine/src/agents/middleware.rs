@@ -40,14 +40,14 @@ pub trait Middleware: Send + Sync {
 }
 
 /// A task of an agent.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct AgentTask<'a> {
     /// The agent's name.
     pub name: &'a str,
     /// Its session.
     pub session: &'a AgentSession,
     /// The prompt.
-    pub prompt: &'a str,
+    pub prompt: Arc<str>,
 }
 
 /// The remaining middleware, then the agent. `Next` is `Copy`: calling `run` again repeats the task.
@@ -78,7 +78,7 @@ pub struct Timeout(pub Duration);
 impl Middleware for Timeout {
     fn handle<'a>(&'a self, task: AgentTask<'a>, next: Next<'a>) -> AgentFuture<'a> {
         Box::pin(async move {
-            if let Ok(outcome) = tokio::time::timeout(self.0, next.run(task)).await {
+            if let Ok(outcome) = tokio::time::timeout(self.0, next.run(task.clone())).await {
                 return outcome;
             }
             // The session may be closed already.
@@ -148,18 +148,17 @@ impl OutputGuardrail {
 impl Middleware for OutputGuardrail {
     fn handle<'a>(&'a self, task: AgentTask<'a>, next: Next<'a>) -> AgentFuture<'a> {
         Box::pin(async move {
-            let mut answer = next.run(task).await?;
+            let mut answer = next.run(task.clone()).await?;
             let mut tries = 1;
-            loop {
-                let Err(reason) = (self.check)(&answer.text) else { return Ok(answer) };
+            while let Err(reason) = (self.check)(&answer.text) {
                 if tries >= self.tries {
                     return Err(AgentFailure::Rejected(reason));
                 }
                 tries += 1;
-                let prompt = format!("Your answer was rejected: {reason}\nAnswer again.");
-                // The inner middleware sees only the first try: the second prompt must live as long as the task.
-                answer.add(run_prompt(task.session, &prompt).await?);
+                let prompt = format!("Your answer was rejected: {reason}\nAnswer again.").into();
+                answer.add(next.run(AgentTask { prompt, ..task.clone() }).await?);
             }
+            Ok(answer)
         })
     }
 }

@@ -11,7 +11,7 @@ use tiller_core::id::{EntryId, SessionId};
 use tiller_core::unit::UnixMs;
 use tiller_session::{Graft, Reader};
 use tiller_tools::process::{Runner, ShellCommand};
-use tiller_tools::tool::{Tools, TypedTool, WorktreeChanges};
+use tiller_tools::tool::{Tools, TypedTool, WorktreeChanges, WorktreeError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -195,21 +195,22 @@ impl Race {
     /// directory.
     ///
     /// # Errors
-    /// When the lane has no result, the session is at work, or the changes can't be applied; the branch is the session's
-    /// in the last case.
+    /// When the lane has no result, the changes can't be applied, or the session is at work.
     pub async fn pick(&self, number: usize) -> Result<(), RaceError> {
         let lane = self.lanes.borrow().iter().find(|lane| lane.number == number).cloned();
         let lane =
             lane.filter(|lane| lane.state == LaneState::Finished).ok_or(RaceError::NoResult(number))?;
+        let changes = lane.changes.unwrap_or_default();
+        let conflict = |error: WorktreeError| RaceError::Conflict {
+            number,
+            branch: changes.branch.clone().unwrap_or_default(),
+            reason: error.to_string(),
+        };
+        changes.check(&self.cwd, &self.runner).await.map_err(conflict)?;
         if let Some(leaf) = lane.leaf {
             self.session.navigate(leaf, BranchSummary::None).await?;
         }
-        let changes = lane.changes.unwrap_or_default();
-        changes.apply(&self.cwd, &self.runner).await.map_err(|error| RaceError::Conflict {
-            number,
-            branch: changes.branch.unwrap_or_default(),
-            reason: error.to_string(),
-        })
+        changes.apply(&self.cwd, &self.runner).await.map_err(conflict)
     }
 }
 
@@ -268,15 +269,22 @@ impl Lane {
             parent.providers.find(model).map_err(|error| error.to_string())?;
         }
         let worktree = parent.make_worktree("race").await?;
-        let (parent, root) = (parent.at(&worktree), worktree.root().to_owned());
-        let (runner, name) = (parent.runner.clone(), format!("race-{}", self.at + 1));
+        let root = worktree.root().to_owned();
+        let parent = parent.at(&root);
+        let (runner, name) = (parent.tools.sandboxed(&parent.runner), format!("race-{}", self.at + 1));
         let spec = AgentSpec { model: models[self.at].clone(), ..AgentSpec::new(name, "", "") };
         let conversation = from.clone().map_or(Conversation::New, Conversation::Forked);
         let started = parent.start(spec, without_delegation(), conversation);
         let Child { agent, .. } = started.map_err(|error| error.to_string())?;
         let session = agent.session().clone();
-        let start = TaskStart { prompt: prompt.clone(), call: None, worktree: Some(worktree), is_new: true };
-        let run = TaskRun::start(self.above.clone(), agent, start).await?;
+        let start = TaskStart {
+            prompt: prompt.clone(),
+            call: None,
+            worktree: Some(worktree),
+            is_new: true,
+            usage: UsageRecord::Entry,
+        };
+        let mut run = TaskRun::start(self.above.clone(), agent, start).await?;
         self.update(|lane| (lane.state, lane.agent_id) = (LaneState::Working, Some(run.id().clone())));
         let outcome = run.work(|activity, since, now| self.show(activity, since, now)).await;
         let changes = run.commit().await?;
@@ -286,9 +294,10 @@ impl Lane {
             self.update(|lane| lane.check = Some(outcome));
         }
         let leaf = self.graft(&session.reader()).await?;
+        run.leave_usage_to_messages();
         self.update(|lane| lane.leaf = leaf);
         let error = outcome.err().map(|error| error.to_string());
-        run.end(error.clone(), UsageRecord::InMessages).await?;
+        run.end(error.clone()).await?;
         error.map_or(Ok(()), Err)
     }
 

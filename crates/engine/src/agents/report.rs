@@ -63,12 +63,19 @@ impl TaskReport {
     }
 }
 
+/// Maximum characters of a diff in a report.
+const MAX_DIFF: usize = 20_000;
+
 /// Describes the changes on a branch, with the diff.
 fn changes_text(changes: &WorktreeChanges) -> String {
     let Some(branch) = &changes.branch else {
         return "\n[it changed no files]".to_owned();
     };
     let diff = String::from_utf8_lossy(&changes.patch);
+    let diff = match diff.char_indices().nth(MAX_DIFF) {
+        Some((end, _)) => format!("{}\n[the diff goes on: git diff HEAD...{branch}]", &diff[..end]),
+        None => diff.into_owned(),
+    };
     format!(
         "\n[its changes are on the branch {branch}, not in the working directory: {changes}]\n\n{}",
         diff.trim_end()

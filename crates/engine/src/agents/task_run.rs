@@ -6,11 +6,12 @@ use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
 use tiller_core::id::{CallId, SessionId};
 use tiller_core::unit::UnixMs;
 use tiller_session::ModelUsage;
-use tiller_tools::tool::{Worktree, WorktreeChanges};
+use tiller_tools::tool::WorktreeChanges;
 
 use super::activity::AgentActivity;
 use super::agent::Agent;
 use super::answer::{AgentAnswer, AgentFailure};
+use super::owned_worktree::OwnedWorktree;
 use super::parent::EndedTask;
 use crate::handle::{AgentSession, DelegationCommand, DriverCommand, WeakSession};
 
@@ -29,9 +30,10 @@ pub(super) struct TaskStart {
     /// The call that delegates.
     pub call: Option<CallId>,
     /// The worktree that the agent works in.
-    pub worktree: Option<Worktree>,
+    pub worktree: Option<OwnedWorktree>,
     /// False for an agent that goes on with an earlier conversation.
     pub is_new: bool,
+    pub usage: UsageRecord,
 }
 
 /// The place where the usage of a task is recorded.
@@ -39,6 +41,8 @@ pub(super) struct TaskStart {
 pub(super) enum UsageRecord {
     /// An entry of the session that delegates.
     Entry,
+    /// The same, with what the agent used for an earlier task.
+    EntryWithEarlier,
     /// The messages, which become a branch of that session.
     InMessages,
 }
@@ -54,7 +58,7 @@ pub(super) struct TaskRun {
 impl TaskRun {
     /// Records the start with the session that delegates.
     pub(super) async fn start(above: WeakSession, agent: Agent, start: TaskStart) -> Result<Self, String> {
-        let TaskStart { prompt, call, worktree, is_new } = start;
+        let TaskStart { prompt, call, worktree, is_new, usage } = start;
         let session = agent.session().clone();
         let id = session.reader().id().clone();
         if is_new {
@@ -68,12 +72,15 @@ impl TaskRun {
             path: session.reader().path().map(ToOwned::to_owned),
             tool_call_id: call,
         };
-        let before = models_of(&session).await;
+        let before = match usage {
+            UsageRecord::EntryWithEarlier => Vec::new(),
+            UsageRecord::Entry | UsageRecord::InMessages => models_of(&session).await,
+        };
         let subject: String =
             prompt.lines().next().unwrap_or_default().chars().take(MAX_COMMIT_SUBJECT).collect();
         let message = format!("{}: {subject}", agent.name());
         let work = OpenWork { session: session.clone(), worktree, message };
-        let guard = EndGuard { above: above.clone(), work: Some(work), id: id.clone(), before };
+        let guard = EndGuard { above: above.clone(), work: Some(work), id: id.clone(), before, usage };
         let started =
             |reply| DriverCommand::Delegation(DelegationCommand::Started { start: task, session, reply });
         above.send(started).await.map_err(|error| error.to_string())?;
@@ -118,35 +125,32 @@ impl TaskRun {
         outcome
     }
 
-    /// Commits the changes in the agent's worktree.
+    /// Leaves the usage to the messages, which are a branch of the session now.
+    pub(super) fn leave_usage_to_messages(&mut self) {
+        self.guard.usage = UsageRecord::InMessages;
+    }
+
+    /// Commits the changes in the agent's worktree, and closes the agent's session.
     pub(super) async fn commit(&self) -> Result<Option<WorktreeChanges>, String> {
-        match &self.guard.work {
-            Some(work) => work.commit().await,
-            None => Ok(None),
-        }
+        let Some(work) = &self.guard.work else { return Ok(None) };
+        // Nothing may change the files meanwhile, not even a background job.
+        let _ = work.session.close().await;
+        work.commit().await
     }
 
     /// Records the end, with the reason why there is no answer. Returns the changes in the agent's worktree, which is
     /// removed.
-    pub(super) async fn end(
-        mut self,
-        error: Option<String>,
-        usage: UsageRecord,
-    ) -> Result<Option<WorktreeChanges>, String> {
+    pub(super) async fn end(mut self, error: Option<String>) -> Result<Option<WorktreeChanges>, String> {
         let Some(work) = self.guard.work.take() else { return Ok(None) };
-        let ended = DelegatedTaskEnd { agent_id: self.id.clone(), error };
-        let usage = match usage {
-            UsageRecord::Entry => work.usage_since(&self.guard.before).await,
-            UsageRecord::InMessages => Vec::new(),
-        };
-        work.end(&self.guard.above, EndedTask { end: ended, usage }).await
+        let end = DelegatedTaskEnd { agent_id: self.id.clone(), error };
+        work.end(&self.guard.above, end, (self.guard.usage, &self.guard.before)).await
     }
 }
 
 /// The parts of a task that its end closes.
 struct OpenWork {
     session: AgentSession,
-    worktree: Option<Worktree>,
+    worktree: Option<OwnedWorktree>,
     /// The message of the commit.
     message: String,
 }
@@ -167,15 +171,35 @@ impl OpenWork {
         worktree.commit(&self.message).await.map(Some).map_err(|error| error.to_string())
     }
 
-    async fn end(mut self, above: &WeakSession, task: EndedTask) -> Result<Option<WorktreeChanges>, String> {
+    /// Ends the task; it is recorded last, so that nothing is left when it is no longer listed.
+    async fn end(
+        mut self,
+        above: &WeakSession,
+        end: DelegatedTaskEnd,
+        (record, before): (UsageRecord, &[ModelUsage]),
+    ) -> Result<Option<WorktreeChanges>, String> {
+        let usage = match record {
+            UsageRecord::Entry | UsageRecord::EntryWithEarlier => self.usage_since(before).await,
+            UsageRecord::InMessages => Vec::new(),
+        };
+        // It may be closed already.
+        let _ = self.session.close().await;
+        let changes = self.take_changes().await;
+        let task = EndedTask { end, usage };
         // The session that delegated may be closed by now.
         let _ = above.send(|reply| DriverCommand::Delegation(DelegationCommand::Ended { task, reply })).await;
-        let _ = self.session.close().await;
-        let changes = self.commit().await?;
-        if let Some(worktree) = self.worktree.take() {
-            worktree.remove().await.map_err(|error| error.to_string())?;
+        changes
+    }
+
+    /// Commits the changes and removes the worktree. One whose changes can't be committed stays.
+    async fn take_changes(&mut self) -> Result<Option<WorktreeChanges>, String> {
+        let changes = self.commit().await;
+        match (&changes, self.worktree.take()) {
+            (Ok(_), Some(worktree)) => worktree.remove().await?,
+            (Err(_), Some(worktree)) => worktree.keep(),
+            (_, None) => {}
         }
-        Ok(changes)
+        changes
     }
 }
 
@@ -185,6 +209,7 @@ struct EndGuard {
     work: Option<OpenWork>,
     id: SessionId,
     before: Vec<ModelUsage>,
+    usage: UsageRecord,
 }
 
 impl Drop for EndGuard {
@@ -192,15 +217,14 @@ impl Drop for EndGuard {
         let (Some(work), Ok(runtime)) = (self.work.take(), tokio::runtime::Handle::try_current()) else {
             return;
         };
-        let (above, before) = (self.above.clone(), std::mem::take(&mut self.before));
+        let (above, before, usage) = (self.above.clone(), std::mem::take(&mut self.before), self.usage);
         let end =
             DelegatedTaskEnd { agent_id: self.id.clone(), error: Some(AgentFailure::Stopped.to_string()) };
         runtime.spawn(async move {
             // The session may be closed by now.
             let _ = work.session.abort().await;
             let _ = work.session.settled().await;
-            let task = EndedTask { end, usage: work.usage_since(&before).await };
-            if let Err(error) = work.end(&above, task).await {
+            if let Err(error) = work.end(&above, end, (usage, &before)).await {
                 tracing::warn!(%error, "the worktree of a stopped agent is left");
             }
         });

@@ -1,7 +1,7 @@
 //! Limits of what agents use: tokens and cost of one task, or of all agents of a session. They are checked before each
 //! request.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tiller_core::message::Usage;
 use tiller_core::unit::{Tokens, Usd};
@@ -15,14 +15,20 @@ pub struct UsageLimit {
     pub cost: Option<Usd>,
 }
 
-/// A limit and what was used so far. Clones share the usage.
+/// A limit and what was used so far. Clones share both.
 #[derive(Clone, Debug)]
 pub struct UsageScope {
     /// The work that counts, as the beginning of a sentence: `this task has`.
     subject: &'static str,
-    limit: UsageLimit,
     /// A mutex, because agents run on different threads; it is held only to add.
-    used: Arc<Mutex<(Tokens, Usd)>>,
+    state: Arc<Mutex<ScopeState>>,
+}
+
+#[derive(Debug, Default)]
+struct ScopeState {
+    limit: UsageLimit,
+    tokens: Tokens,
+    cost: Usd,
 }
 
 /// The limits of a session's requests, from the outermost in.
@@ -32,25 +38,48 @@ pub struct UsageScopes {
 }
 
 impl UsageScope {
+    fn new(subject: &'static str, limit: UsageLimit) -> Self {
+        Self { subject, state: Arc::new(Mutex::new(ScopeState { limit, ..ScopeState::default() })) }
+    }
+
     /// Creates the scope of a task.
     #[must_use]
     pub fn task(limit: UsageLimit) -> Self {
-        Self { subject: "this task has", limit, used: Arc::default() }
+        Self::new("this task has", limit)
     }
 
     /// Creates the scope of all agents of a session.
     #[must_use]
     pub fn all_agents(limit: UsageLimit) -> Self {
-        Self { subject: "the agents of this session have", limit, used: Arc::default() }
+        Self::new("the agents of this session have", limit)
+    }
+
+    /// Creates the scope of agents that use what is left of a budget.
+    pub(crate) fn budget() -> Self {
+        Self::new("the agents that share the rest of the budget have", UsageLimit::default())
+    }
+
+    /// Returns the cost so far.
+    pub(crate) fn cost(&self) -> Usd {
+        self.state().cost
+    }
+
+    /// Sets the maximum cost.
+    pub(crate) fn set_max_cost(&self, cost: Option<Usd>) {
+        self.state().limit.cost = cost;
+    }
+
+    fn state(&self) -> MutexGuard<'_, ScopeState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn exceeded(&self) -> Option<String> {
-        let (tokens, cost) = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        let Self { subject, limit, .. } = self;
-        if let Some(limit) = limit.tokens.filter(|limit| tokens >= *limit) {
+        let ScopeState { limit, tokens, cost } = &*self.state();
+        let subject = self.subject;
+        if let Some(limit) = limit.tokens.filter(|limit| tokens >= limit) {
             return Some(format!("{subject} used {tokens} tokens; the limit is {limit}"));
         }
-        let limit = limit.cost.filter(|limit| cost >= *limit)?;
+        let limit = limit.cost.filter(|limit| cost >= limit)?;
         Some(format!("{subject} cost {cost}; the limit is {limit}"))
     }
 }
@@ -66,8 +95,9 @@ impl UsageScopes {
     /// Counts an answer in every scope.
     pub(crate) fn add(&self, usage: &Usage) {
         for scope in &self.scopes {
-            let mut used = scope.used.lock().unwrap_or_else(PoisonError::into_inner);
-            *used = (used.0 + usage.total(), used.1 + usage.cost.total);
+            let mut state = scope.state();
+            state.tokens = state.tokens + usage.total();
+            state.cost += usage.cost.total;
         }
     }
 

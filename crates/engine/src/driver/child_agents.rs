@@ -11,15 +11,21 @@ use tiller_core::id::{CallId, ElicitationId, SessionId};
 use tiller_core::message::Content;
 use tiller_core::unit::Usd;
 use tiller_session::EntryBody;
+use tiller_tools::policy::{ApprovalMode, ConfiguredRules};
 
 use super::Driver;
 use super::child_agents_state::RunningChild;
 use super::clock::now;
 use super::commands::send_reply;
 use super::job_event::JobEvent;
-use crate::agents::{AgentActivity, END_TYPE, EndedTask, ParentSession, RunningAgent, START_TYPE};
+use crate::agents::{
+    AgentActivity, END_TYPE, EndedTask, ParentSession, RunningAgent, START_TYPE, UsageLimit,
+};
 use crate::approvals::Approver;
-use crate::handle::{AgentError, AgentSession, DelegationCommand, Reply};
+use crate::budget::BudgetOptions;
+use crate::handle::{
+    AgentError, AgentSession, DelegationCommand, DriverCommand, InFlight, Lagged, Reply, WeakSession,
+};
 
 impl Driver {
     pub(super) fn delegation_command(&mut self, command: DelegationCommand) {
@@ -62,7 +68,10 @@ impl Driver {
         let mut options = self.services.options.clone();
         options.policy = self.approvals.policy().clone();
         options.approver = self.approvals.approver();
-        options.budget = self.budget_left();
+        self.limit_agents_to_budget();
+        options.budget = BudgetOptions::default();
+        options.limits = options.limits.with(self.agents.all.clone()).with(self.agents.budget.clone());
+        options.agent_limit = UsageLimit::default();
         ParentSession {
             manager: self.services.manager.for_agents_of(&reader),
             reader,
@@ -81,13 +90,19 @@ impl Driver {
     fn agent_started(&mut self, start: DelegatedTask, session: AgentSession) -> Result<(), AgentError> {
         self.append(agent_entry(START_TYPE, &start)).map_err(AgentError::from)?;
         let mut events = session.subscribe();
-        let (agent, sender) = (start.agent_id.clone(), self.jobs.sender());
+        let (agent, sender, watched) = (start.agent_id.clone(), self.jobs.sender(), session.downgrade());
         let forwarder = self.jobs.spawn_silent(async move {
-            while let Some(event) = events.next().await {
-                // Events that a lagging forwarder misses are in the agent's log.
-                let Ok(event) = event else { continue };
-                if sender.send(JobEvent::AgentEvent { agent: agent.clone(), event }).await.is_err() {
-                    return;
+            while let Some(received) = events.next().await {
+                let forwarded = match received {
+                    Ok(event) if is_piece(&event.kind) => continue,
+                    Ok(event) => vec![event],
+                    // The agent's log has the other events that were missed.
+                    Err(Lagged(_)) => pending_requests(&watched).await,
+                };
+                for event in forwarded {
+                    if sender.send(JobEvent::AgentEvent { agent: agent.clone(), event }).await.is_err() {
+                        return;
+                    }
                 }
             }
         });
@@ -136,6 +151,9 @@ impl Driver {
             EventKind::ApprovalRequested(request) => {
                 let mut request = request.clone();
                 request.tool_call_id = child.call_id(&request.tool_call_id);
+                if child.approvals.iter().any(|known| known.tool_call_id == request.tool_call_id) {
+                    return;
+                }
                 request.reason = format!("agent {}: {}", child.status.start.name, request.reason);
                 // A rule is saved for the session that asks.
                 request.proposed = None;
@@ -150,6 +168,9 @@ impl Driver {
             EventKind::ElicitationRequested(request) => {
                 let mut request = request.clone();
                 request.elicitation_id = child.question_id(&request.elicitation_id);
+                if child.questions.iter().any(|known| known.elicitation_id == request.elicitation_id) {
+                    return;
+                }
                 request.message = format!("Agent {}: {}", child.status.start.name, request.message);
                 child.questions.push(request.clone());
                 self.bus.emit(EventKind::ElicitationRequested(request));
@@ -161,11 +182,6 @@ impl Driver {
                 self.bus.emit(EventKind::ElicitationResolved { elicitation_id, action, withdrawn });
             }
             EventKind::AgentEvent { .. } => self.bus.emit(event.kind.clone()),
-            EventKind::MessageUpdate { .. }
-            | EventKind::ToolExecutionUpdate { .. }
-            | EventKind::BashExecutionUpdate { .. }
-            | EventKind::EntryAppended { .. }
-            | EventKind::Trace { .. } => {}
             _ => {
                 let parent_id = self.active.reader().id().clone();
                 let (agent_id, name) = (agent.clone(), child.status.start.name.clone());
@@ -212,6 +228,24 @@ impl Driver {
         }
     }
 
+    /// Passes a change of the approval mode on to the agents, as far as it makes theirs stricter.
+    pub(super) fn share_approval_mode(&self, mode: ApprovalMode) {
+        for child in &self.agents.children {
+            let session = child.session.clone();
+            // The agent may have ended.
+            tokio::spawn(async move { drop(session.tighten_approval(mode).await) });
+        }
+    }
+
+    /// Passes the rules of the settings on to the agents.
+    pub(super) fn share_rules(&self, rules: &ConfiguredRules) {
+        for child in &self.agents.children {
+            let (session, rules) = (child.session.clone(), rules.clone());
+            // The agent may have ended.
+            tokio::spawn(async move { drop(session.configure_rules(rules).await) });
+        }
+    }
+
     /// Forwards the presence of an approver to the agents.
     pub(super) fn share_approver(&self, approver: Approver) {
         for child in &self.agents.children {
@@ -233,19 +267,37 @@ impl Driver {
             .collect()
     }
 
-    /// Returns the rest of the budgets.
-    fn budget_left(&self) -> crate::budget::BudgetOptions {
-        let mut left = crate::budget::BudgetOptions::default();
-        for budget in self.budgets() {
-            let rest = Some(Usd((budget.allowed.0 - budget.spent.0).max(0.01)));
-            match budget.period {
-                crate::budget::BudgetPeriod::Session => left.session = rest,
-                // The agent's own reading of the day has the cost of all sessions.
-                crate::budget::BudgetPeriod::Day => left.day = Some(budget.allowed),
-            }
-        }
-        left
+    /// Limits the agents to what is left of the budgets: those at work have used a part that isn't in the totals yet.
+    fn limit_agents_to_budget(&self) {
+        let left =
+            self.budgets().into_iter().map(|budget| budget.allowed.0 - budget.spent.0).reduce(f64::min);
+        let running: f64 = self.agents.children.iter().map(|child| child.status.activity.cost.0).sum();
+        let used = self.agents.budget.cost().0;
+        self.agents.budget.set_max_cost(left.map(|left| Usd(used + (left - running).max(0.0))));
     }
+}
+
+/// Returns true for the pieces of answers and of output, which aren't passed on.
+fn is_piece(event: &EventKind) -> bool {
+    matches!(
+        event,
+        EventKind::MessageUpdate { .. }
+            | EventKind::ToolExecutionUpdate { .. }
+            | EventKind::BashExecutionUpdate { .. }
+            | EventKind::EntryAppended { .. }
+            | EventKind::Trace { .. }
+    )
+}
+
+/// Returns the requests of an agent that wait for an answer, as events.
+async fn pending_requests(agent: &WeakSession) -> Vec<Arc<Event>> {
+    let Ok(snapshot) = agent.send(|reply| DriverCommand::Snapshot { reply }).await else { return Vec::new() };
+    let InFlight { approvals, elicitations, .. } = snapshot.in_progress;
+    let kinds = approvals
+        .into_iter()
+        .map(EventKind::ApprovalRequested)
+        .chain(elicitations.into_iter().map(EventKind::ElicitationRequested));
+    kinds.map(|kind| Arc::new(Event { kind, seq: snapshot.seq, time: now() })).collect()
 }
 
 fn agent_entry(custom_type: &str, data: &impl Serialize) -> EntryBody {

@@ -5,12 +5,15 @@ use tiller_core::event::ApprovalRequest;
 use tiller_core::id::{CallId, ElicitationId, SessionId};
 use tokio::task::AbortHandle;
 
-use crate::agents::RunningAgent;
+use crate::agents::{RunningAgent, UsageLimit, UsageScope};
 use crate::handle::AgentSession;
 
 /// The running agents, their requests to the user, and notes about those that have ended in the background.
-#[derive(Default)]
 pub(super) struct ChildAgents {
+    /// The usage of all of them.
+    pub(super) all: UsageScope,
+    /// Their cost, limited by what is left of the session's budgets.
+    pub(super) budget: UsageScope,
     pub(super) children: Vec<RunningChild>,
     /// Texts for the model, added to the next request.
     pub(super) notes: Vec<String>,
@@ -43,6 +46,15 @@ impl RunningChild {
 }
 
 impl ChildAgents {
+    pub(super) fn new(limit: UsageLimit) -> Self {
+        Self {
+            all: UsageScope::all_agents(limit),
+            budget: UsageScope::budget(),
+            children: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
     /// The agents at work, in the order of their starts.
     pub(super) fn statuses(&self) -> Vec<RunningAgent> {
         self.children.iter().map(|child| child.status.clone()).collect()

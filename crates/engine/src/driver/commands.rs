@@ -417,6 +417,7 @@ impl Driver {
 
     /// Sets the rules of the settings. Returns the calls that still wait for approval.
     fn configure_rules(&mut self, rules: ConfiguredRules) -> Vec<CallId> {
+        self.share_rules(&rules);
         self.approvals.configure_rules(rules);
         self.resolve_pending();
         self.approvals.pending().iter().map(|request| request.tool_call_id.clone()).collect()
@@ -454,6 +455,7 @@ impl Driver {
     /// Sets the approval mode, for calls that wait, too.
     pub(super) fn change_approval(&mut self, mode: ApprovalMode) {
         self.approvals.set_mode(mode, self.active.reader().leaf());
+        self.share_approval_mode(mode);
         self.permissions_changed();
         self.resolve_pending();
     }
@@ -506,6 +508,10 @@ impl Driver {
 
     fn switch(&mut self, to: SwitchTarget) -> Result<SessionSwitched, AgentError> {
         self.ensure_idle()?;
+        // Their ends and costs belong to this session.
+        if !matches!(to, SwitchTarget::Leaf { .. }) && !self.agents.children.is_empty() {
+            return Err(AgentError::AgentsAtWork);
+        }
         match to {
             SwitchTarget::New => {
                 self.stop_summary();

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use tiller_core::message::Message;
 use tiller_core::tool_spec::ToolSpec;
 use tiller_session::{Reader, SessionError, Totals};
+use tiller_tools::policy::AskBehavior;
 use tiller_tools::tool::ToolSource;
 
 use super::Driver;
 use super::clock::now;
 use super::commands::send_reply;
+use crate::agents::stricter;
 use crate::budget::BudgetStatus;
 use crate::context_breakdown::{ContextBreakdown, ContextSource};
 use crate::handle::{
@@ -186,6 +188,13 @@ impl Driver {
             OptionChange::Retry(mode) => self.retry.mode = mode,
             OptionChange::Compaction(automatic) => self.summaries.machine.set_automatic(automatic),
             OptionChange::Approval(mode) => self.change_approval(mode),
+            OptionChange::TightenApproval(mode) => {
+                let current = self.approvals.policy();
+                let stricter = stricter(current.mode, mode);
+                if stricter != current.mode || current.ask_behavior != AskBehavior::User {
+                    self.change_approval(stricter);
+                }
+            }
             OptionChange::ConfiguredApproval(mode) => {
                 self.change_approval(mode);
                 self.approvals.keep_mode();

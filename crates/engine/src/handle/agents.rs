@@ -1,10 +1,15 @@
 //! Methods for the agents that work for the session.
 
+use std::time::Duration;
+
 use tiller_core::id::SessionId;
 
 use super::command::{DelegationCommand, DriverCommand};
 use super::{AgentError, AgentSession};
 use crate::agents::{AgentDefinition, RunningAgent};
+
+/// Time for agents to end.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl AgentSession {
     /// Lists the agents that work for the session, in the order of their starts.
@@ -21,6 +26,35 @@ impl AgentSession {
     /// When the session is closed.
     pub async fn agent_definitions(&self) -> Result<Vec<AgentDefinition>, AgentError> {
         self.send(|reply| DriverCommand::Delegation(DelegationCommand::Definitions { reply })).await
+    }
+
+    /// Stops the run and all agents that work for the session, and waits until their ends are recorded and their
+    /// worktrees removed, at most 10 s. Does nothing without such agents.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn stop_agents(&self) -> Result<(), AgentError> {
+        let mut events = self.subscribe();
+        let agents = self.running_agents().await?;
+        if agents.is_empty() {
+            return Ok(());
+        }
+        self.interrupt().await?;
+        for agent in agents {
+            if let Ok(session) = self.running_agent(agent.start.agent_id).await {
+                session.interrupt().await?;
+            }
+        }
+        let ended = async {
+            while self.running_agents().await.is_ok_and(|agents| !agents.is_empty()) {
+                if events.next().await.is_none() {
+                    return;
+                }
+            }
+        };
+        // Worktrees that are left are found again.
+        let _ = tokio::time::timeout(STOP_TIMEOUT, ended).await;
+        Ok(())
     }
 
     /// Returns the session of an agent that works for this one, to watch and steer it. As long as the handle exists, no

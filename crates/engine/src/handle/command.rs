@@ -223,6 +223,8 @@ pub(crate) enum OptionChange {
     Retry(Switch),
     Compaction(Switch),
     Approval(ApprovalMode),
+    /// Sets a mode unless the current one is stricter.
+    TightenApproval(ApprovalMode),
     ConfiguredApproval(ApprovalMode),
 }
 

@@ -18,6 +18,9 @@ pub enum AgentError {
     /// The command needs an idle agent.
     #[error("not possible while the agent is running")]
     Running,
+    /// The command needs a session without agents at work.
+    #[error("not possible while agents work for this session; stop them first")]
+    AgentsAtWork,
     /// A shell command of the user is running.
     #[error("a command is running already; wait for it, or abort it")]
     BashRunning,

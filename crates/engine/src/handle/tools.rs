@@ -93,6 +93,12 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Permission(PermissionCommand::Configured { reply })).await
     }
 
+    /// Sets an approval mode unless the current one is stricter.
+    pub(crate) async fn tighten_approval(&self, mode: ApprovalMode) -> Result<(), AgentError> {
+        let change = OptionChange::TightenApproval(mode);
+        self.send(|reply| DriverCommand::Configure { change, reply }).await
+    }
+
     /// Replaces the rules of the settings, in this session and in later ones of this handle. Pending requests are
     /// resolved if the rules allow or deny the call. Returns the calls that still wait for approval.
     ///

@@ -76,6 +76,21 @@ fn stage(scripts: Vec<Script>, limits: DelegationLimits) -> Stage {
 }
 
 fn stage_in(folder: TempDir, scripts: Vec<Script>, limits: DelegationLimits, open: Option<PathBuf>) -> Stage {
+    build(folder, scripts, limits, open, |_| ())
+}
+
+/// A session with other options.
+fn configured(scripts: Vec<Script>, configure: impl FnOnce(&mut AgentOptions) + Send + 'static) -> Stage {
+    build(TempDir::new().unwrap(), scripts, DelegationLimits::default(), None, configure)
+}
+
+fn build(
+    folder: TempDir,
+    scripts: Vec<Script>,
+    limits: DelegationLimits,
+    open: Option<PathBuf>,
+    configure: impl FnOnce(&mut AgentOptions) + Send + 'static,
+) -> Stage {
     let (cast, providers) = cast(scripts);
     let registry = AgentRegistry::default();
     for name in ["helper", "other"] {
@@ -103,6 +118,7 @@ fn stage_in(folder: TempDir, scripts: Vec<Script>, limits: DelegationLimits, ope
         .request_approvals()
         .log_folder(root.join("logs"));
     let builder = open.into_iter().fold(builder, SessionBuilder::resume);
+    let builder = builder.configure(configure);
     let agent = delegation.equip(builder).start(&root).unwrap();
     let events = agent.subscribe();
     Stage { agent, events, cast, folder }
@@ -214,7 +230,8 @@ async fn delegation_is_refused_with_a_reason() {
     let mut stage = stage(scripts, DelegationLimits::default());
     stage.run("go").await;
     let lines = stage.lines();
-    let unknown = "result agent nobody has no answer: no agent named nobody; available: gated, helper, other";
+    let unknown =
+        "result agent nobody has no answer: no agent named nobody; available: frugal, gated, helper, other";
     assert!(lines.contains(&unknown.to_owned()), "{lines:?}");
     let path = PathBuf::from(stage.starts()[0]["path"].as_str().unwrap());
     let child = message_lines(&Reader::open(&path).unwrap());
@@ -231,11 +248,10 @@ async fn delegation_ends_at_the_greatest_depth() {
     ];
     let mut stage = stage(scripts, DelegationLimits { depth: 1, ..DelegationLimits::default() });
     stage.run("go").await;
-    let requests = stage.cast.requests.lock().unwrap().clone();
-    let names = |at: usize| requests[at].tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>();
-    assert_eq!(names(0), ["list_agents", "delegate_to_agent", "spawn_agents"]);
-    assert_eq!(names(1), [""; 0], "the deepest agent can't delegate");
-    assert_eq!(requests.len(), 4, "the answer, the failed call, and the main session's two");
+    let child = PathBuf::from(stage.starts()[0]["path"].as_str().unwrap());
+    let lines = message_lines(&Reader::open(&child).unwrap());
+    let reason = "maximum depth of delegation (1) reached; do the task without an agent";
+    assert!(lines.iter().any(|line| line.ends_with(reason)), "{lines:?}");
 }
 
 #[tokio::test]
@@ -478,16 +494,77 @@ async fn agents_stop_at_their_limits_of_usage() {
     };
     let mut stage = stage(scripts(), DelegationLimits::default());
     stage.run("go").await;
-    let reason = "agent frugal ID has no answer: not sent: this task has used 1.0M tokens; the limit is 500k";
+    let reason =
+        "agent frugal ID has no answer: cast: not sent: this task has used 1.0M tokens; the limit is 500k";
     assert_eq!(stage.result(), format!("result {reason}"));
-    let usage = UsageLimit { tokens: None, cost: Some(Usd(0.25)) };
-    let mut stage = stage_in(
-        TempDir::new().unwrap(),
-        scripts(),
-        DelegationLimits { usage, ..DelegationLimits::default() },
-        None,
-    );
+    let limit = UsageLimit { tokens: None, cost: Some(Usd(0.25)) };
+    let mut stage = configured(scripts(), move |options| options.agent_limit = limit);
     stage.run("go").await;
-    let reason = "not sent: the agents of this session have cost $1.00; the limit is $0.25";
+    let reason = "cast: not sent: the agents of this session have cost $1.00; the limit is $0.25";
     assert!(stage.result().ends_with(reason), "{}", stage.result());
+}
+
+#[tokio::test]
+async fn agents_in_the_background_end_with_their_session() {
+    let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
+    let background =
+        call("delegate_to_agent", json!({ "agent": "helper", "task": "Do it.", "background": true }));
+    let scripts = vec![("main", vec![background, text_answer("ok")]), ("helper", vec![hanging])];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.run("go").await;
+    let agents = stage.agent.running_agents().await.unwrap();
+    let child = stage.agent.running_agent(agents[0].start.agent_id.clone()).await.unwrap();
+    let error = stage.agent.new_session().await.unwrap_err();
+    assert!(matches!(error, AgentError::AgentsAtWork), "{error}");
+    stage.agent.close().await.unwrap();
+    assert!(matches!(child.snapshot().await, Err(AgentError::Closed)));
+    let ends = Reader::open(stage.agent.reader().path().unwrap()).unwrap();
+    let text = std::fs::read_to_string(ends.path().unwrap()).unwrap();
+    assert!(text.contains("tiller.agent_end"), "the end is recorded: {text}");
+}
+
+#[tokio::test]
+async fn agents_share_what_is_left_of_the_budget() {
+    let tasks = json!([{ "agent": "helper", "task": "A" }, { "agent": "helper", "task": "B" }]);
+    let spawn = call("spawn_agents", json!({ "tasks": tasks, "on_error": "collect" }));
+    let listing = || ScriptedAnswer {
+        usage: Usage { output: Tokens(1_000_000), ..Usage::default() },
+        ..call("list_agents", json!({}))
+    };
+    let scripts =
+        vec![("main", vec![spawn, text_answer("ok")]), ("helper", vec![listing(), listing(), listing()])];
+    let mut stage = configured(scripts, |options| options.budget.session = Some(Usd(3.0)));
+    stage.agent.prompt("go", PromptOptions::default()).await.unwrap();
+    stage.event(|event| matches!(event, EventKind::ToolExecutionEnd { .. }).then_some(())).await;
+    // The session's own next request asks.
+    stage.event(|event| matches!(event, EventKind::ElicitationRequested(_)).then_some(())).await;
+    let cost = stage.agent.stats().await.unwrap().session.usage.cost.total;
+    // Each may have one more request under way when the limit is reached.
+    assert!(cost.0 >= 3.0 && cost.0 <= 4.0, "{cost}");
+    assert!(
+        stage.result().contains("the agents that share the rest of the budget have cost"),
+        "{}",
+        stage.result()
+    );
+}
+
+#[tokio::test]
+async fn approval_mode_that_gets_stricter_reaches_agents_at_work() {
+    let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
+    let scripts = vec![("main", vec![delegate("helper"), text_answer("ok")]), ("helper", vec![hanging])];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.agent.prompt("go", PromptOptions::default()).await.unwrap();
+    stage
+        .event(|event| match event {
+            EventKind::AgentEvent { event, .. } => matches!(event.kind, EventKind::TurnStart).then_some(()),
+            _ => None,
+        })
+        .await;
+    let agents = stage.agent.running_agents().await.unwrap();
+    let child = stage.agent.running_agent(agents[0].start.agent_id.clone()).await.unwrap();
+    stage.agent.set_approval(tiller_tools::policy::ApprovalMode::ReadOnly).await.unwrap();
+    while child.state().await.unwrap().state.approval != "read-only" {
+        tokio::task::yield_now().await;
+    }
+    stage.agent.abort().await.unwrap();
 }

@@ -39,7 +39,7 @@ use tiller_core::id::EntryId;
 use tiller_core::message::{Message, ThinkingLevel, joined_text};
 use tiller_core::tool_spec::{Access, ToolSpec, ToolTraits};
 use tiller_core::unit::{Tokens, UnixMs};
-use tiller_engine::agents::UsageScopes;
+use tiller_engine::agents::{UsageLimit, UsageScopes};
 use tiller_engine::compaction::CompactionOptions;
 use tiller_engine::extension::Extensions;
 use tiller_engine::{
@@ -253,6 +253,7 @@ fn options(scratch: PathBuf) -> AgentOptions {
         fallback: Vec::new(),
         budget: BudgetOptions::default(),
         limits: UsageScopes::default(),
+        agent_limit: UsageLimit::default(),
         compaction: CompactionOptions::default(),
         sync: SyncPolicy::Turn,
         answers: AnswerOptions { max_tokens: Some(Tokens(100)), temperature: None },

@@ -23,6 +23,7 @@ use super::update_plan::UpdatePlan;
 use super::web_fetch::WebFetch;
 use super::write_file::WriteFile;
 use super::{Tool, TypedTool, TypedToolAdapter};
+use crate::process::Runner;
 use crate::workspace::{FileAccess, Workspace};
 
 /// The built-in tools, in the order in which the model sees them.
@@ -187,7 +188,7 @@ impl Tools {
     /// that the model has seen.
     #[must_use]
     pub fn for_another_session(&self) -> Self {
-        self.in_workspace(|workspace| workspace.clone())
+        self.in_workspace(Workspace::for_another_session)
     }
 
     /// Returns the same tools for another session in another working directory, without the folders that were added to
@@ -219,6 +220,17 @@ impl Tools {
         let workspace = environment.readable();
         let resolve = |path: &str| Some(workspace.resolve(path, FileAccess::Read).ok()?.path());
         environment.seen.restore(details, resolve);
+    }
+
+    /// Returns a runner whose programs run in the sandbox of these tools' commands.
+    #[must_use]
+    pub fn sandboxed(&self, runner: &Runner) -> Runner {
+        let profile = self
+            .shared
+            .environment
+            .as_ref()
+            .and_then(|environment| environment.sandbox.profile(&environment.workspace));
+        profile.into_iter().fold(runner.clone(), Runner::with_sandbox)
     }
 
     /// Returns the tools themselves.

@@ -32,6 +32,7 @@ pub(crate) fn failure(error: &AgentError, text: Option<UserText>) -> TaskResult 
         AgentError::Running | AgentError::Summarizing => {
             Some("stop it first, or wait until it ends".to_owned())
         }
+        AgentError::AgentsAtWork => Some("/agents lists them, and /race shows a race".to_owned()),
         AgentError::TooLong { .. }
         | AgentError::Busy
         | AgentError::QueueFull(_)

@@ -1,17 +1,20 @@
 //! Worktrees for agents: each begins with the files of the working directory, changed and new ones included, and leaves
 //! its changes on a branch.
 //!
-//! A worktree stands beside the repository, so that relative paths to other projects stay valid. Git's own lock of a
-//! worktree names the process that uses it; a worktree whose process is gone was left by a crash.
+//! A worktree stands beside the repository, so that relative paths to other projects stay valid. The process that uses it
+//! holds a lock on a file in the repository; a worktree without a held lock was left by a crash.
+//!
+//! The agent may write anything in its worktree, its `.git` file included, so git is always told where the repository
+//! is, and its configuration is read again before each use.
 
 use std::ffi::OsString;
 use std::fmt;
+use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
-use nix::errno::Errno;
-use nix::sys::signal::kill;
-use nix::unistd::Pid;
 use serde::Serialize;
 use tiller_files::git;
 
@@ -24,8 +27,14 @@ const BRANCH_PREFIX: &str = "tiller/";
 /// Separates the repository's name from that of the worktree in the name of the folder.
 const FOLDER_INFIX: &str = ".tiller-";
 
-/// First word of the reason for which a worktree is locked; the process id follows.
-const LOCK_REASON: &str = "tiller";
+/// The locked file, in git's own folder for the worktree.
+const LOCK_FILE: &str = "tiller.lock";
+
+/// Age from which on a worktree without a lock file was left by a crash, and isn't being made.
+const CREATION_TIME: Duration = Duration::from_secs(60);
+
+/// Time limit of a git command: a checkout of a large repository takes a minute.
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Largest number in a name.
 const MAX_NUMBER: usize = 10_000;
@@ -37,6 +46,8 @@ const MAX_DIFF: usize = 16 * 1024 * 1024;
 #[derive(Clone, Debug)]
 pub struct Worktree {
     git: RepositoryGit,
+    /// Git's own folder for it, in the repository.
+    admin: PathBuf,
     /// Its folder.
     folder: PathBuf,
     /// The folder in it that corresponds to the working directory.
@@ -44,6 +55,8 @@ pub struct Worktree {
     branch: String,
     /// The commit that it began with.
     base: String,
+    /// Held as long as the worktree is in use.
+    _lock: Arc<File>,
 }
 
 /// The changes that were made in a worktree.
@@ -84,6 +97,18 @@ pub enum WorktreeError {
     /// Git could not be run.
     #[error("git can't be run: {0}")]
     Start(String),
+    /// Git didn't end in time.
+    #[error("git {0} took too long")]
+    TimedOut(String),
+    /// Git's output is too long to be kept.
+    #[error("the output of git {0} is longer than {MAX_DIFF} bytes")]
+    TooLong(String),
+    /// Git would run programs of the repository.
+    #[error("worktrees need git 2.31 or later")]
+    OldGit,
+    /// Git would wait for a pipe.
+    #[error("{} is not a regular file, and git would wait for it", .0.display())]
+    SpecialFile(PathBuf),
 }
 
 /// A worktree whose process is gone.
@@ -93,6 +118,8 @@ pub struct LeftoverWorktree {
     pub folder: PathBuf,
     /// Its branch.
     pub branch: String,
+    /// Git's own folder for it.
+    admin: PathBuf,
 }
 
 impl Worktree {
@@ -104,14 +131,15 @@ impl Worktree {
     pub async fn create(cwd: &Path, stem: &str, runner: &Runner) -> Result<Self, WorktreeError> {
         let git = RepositoryGit::find(cwd, runner).await?;
         let base = git.snapshot().await?;
-        let (branch, folder) = git.add_worktree(stem, &base).await?;
-        let reason = format!("{LOCK_REASON} {}", std::process::id());
-        let mut lock = words(["worktree", "lock", "--reason", &reason]);
-        lock.push(folder.clone().into());
-        git.run(&lock).await?;
+        let stem: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let (branch, folder) = git.add_worktree(&stem, &base).await?;
+        let admin = git.admin_folder(&folder)?;
+        let start = |error: std::io::Error| WorktreeError::Start(error.to_string());
+        let lock = tiller_files::open_lock(&admin.join(LOCK_FILE)).map_err(start)?;
+        lock.try_lock().map_err(|error| WorktreeError::Start(error.to_string()))?;
         let below = cwd.strip_prefix(&git.root).unwrap_or(Path::new(""));
         let root = folder.join(below);
-        Ok(Self { git, folder, root, branch, base })
+        Ok(Self { git, admin, folder, root, branch, base, _lock: Arc::new(lock) })
     }
 
     /// Returns the folder that corresponds to the working directory.
@@ -125,14 +153,15 @@ impl Worktree {
     /// # Errors
     /// If git fails.
     pub async fn commit(&self, message: &str) -> Result<WorktreeChanges, WorktreeError> {
-        let git = self.git.at(&self.folder);
+        let git = RepositoryGit::in_worktree(&self.admin, &self.folder, &self.git.runner).await?;
         git.commit_all(message).await?;
         let head = git.revision("HEAD").await?;
         if head == self.base {
             return Ok(WorktreeChanges::default());
         }
         let range = [self.base.as_str(), head.as_str()];
-        let counts = git.run(&words(["diff", "--numstat", "-z", range[0], range[1]])).await?;
+        let counts =
+            git.run(&words(["diff", "--numstat", "-z", "--no-ext-diff", range[0], range[1]])).await?;
         let patch = git.diff(range).await?;
         Ok(WorktreeChanges { branch: Some(self.branch.clone()), patch, ..count(&counts) })
     }
@@ -142,7 +171,8 @@ impl Worktree {
     /// # Errors
     /// If git fails.
     pub async fn remove(self) -> Result<(), WorktreeError> {
-        let head = self.git.at(&self.folder).revision("HEAD").await?;
+        let git = RepositoryGit::in_worktree(&self.admin, &self.folder, &self.git.runner).await?;
+        let head = git.revision("HEAD").await?;
         self.git.remove(&self.folder).await?;
         if head == self.base {
             self.git.run(&words(["branch", "--quiet", "-D", &self.branch])).await?;
@@ -157,6 +187,18 @@ impl WorktreeChanges {
     /// # Errors
     /// When the files have changed at the same places meanwhile; nothing is changed then.
     pub async fn apply(&self, cwd: &Path, runner: &Runner) -> Result<(), WorktreeError> {
+        self.run_apply(cwd, runner, &["--whitespace=nowarn"]).await
+    }
+
+    /// Checks that the changes can be applied, without a change of a file.
+    ///
+    /// # Errors
+    /// As for [`WorktreeChanges::apply`].
+    pub async fn check(&self, cwd: &Path, runner: &Runner) -> Result<(), WorktreeError> {
+        self.run_apply(cwd, runner, &["--whitespace=nowarn", "--check"]).await
+    }
+
+    async fn run_apply(&self, cwd: &Path, runner: &Runner, options: &[&str]) -> Result<(), WorktreeError> {
         if self.patch.is_empty() {
             return Ok(());
         }
@@ -164,7 +206,8 @@ impl WorktreeChanges {
         let start = |error: std::io::Error| WorktreeError::Start(error.to_string());
         let mut file = tempfile::NamedTempFile::new().map_err(start)?;
         file.write_all(&self.patch).map_err(start)?;
-        let mut command = words(["apply", "--whitespace=nowarn"]);
+        let mut command = words(["apply"]);
+        command.extend(options.iter().map(OsString::from));
         command.push(file.path().into());
         git.run(&command).await.map(drop)
     }
@@ -173,12 +216,7 @@ impl WorktreeChanges {
 /// Lists the worktrees that were left by a crash in the repository of a working directory; empty without a repository.
 pub async fn find_leftover_worktrees(cwd: &Path, runner: &Runner) -> Vec<LeftoverWorktree> {
     let Ok(git) = RepositoryGit::find(cwd, runner).await else { return Vec::new() };
-    let list = git.run(&words(["worktree", "list", "--porcelain"])).await.unwrap_or_default();
-    list.split("\n\n")
-        .filter_map(parse_leftover)
-        .filter(|(_, process)| !is_alive(*process))
-        .map(|(it, _)| it)
-        .collect()
+    git.worktrees().into_iter().filter_map(|(admin, folder)| find_leftover(admin, folder)).collect()
 }
 
 /// Commits the changes in a leftover worktree to its branch, and removes it.
@@ -192,9 +230,25 @@ pub async fn remove_leftover_worktree(
 ) -> Result<(), WorktreeError> {
     let git = RepositoryGit::find(cwd, runner).await?;
     if leftover.folder.is_dir() {
-        git.at(&leftover.folder).commit_all("Changes of an interrupted agent").await?;
+        let own = RepositoryGit::in_worktree(&leftover.admin, &leftover.folder, runner).await?;
+        own.commit_all("Changes of an interrupted agent").await?;
     }
     git.remove(&leftover.folder).await
+}
+
+/// Returns an agent's worktree if no process uses it.
+fn find_leftover(admin: PathBuf, folder: PathBuf) -> Option<LeftoverWorktree> {
+    let head = git::read_file(&admin, "HEAD")?;
+    let branch = head.trim().strip_prefix("ref: refs/heads/")?.to_owned();
+    if !branch.starts_with(BRANCH_PREFIX) || !folder.file_name()?.to_string_lossy().contains(FOLDER_INFIX) {
+        return None;
+    }
+    let lock = admin.join(LOCK_FILE);
+    let is_unused = match lock.exists() {
+        true => tiller_files::open_lock(&lock).is_ok_and(|lock| lock.try_lock().is_ok()),
+        false => admin.metadata().ok()?.modified().ok()?.elapsed().is_ok_and(|age| age > CREATION_TIME),
+    };
+    is_unused.then_some(LeftoverWorktree { folder, branch, admin })
 }
 
 /// Git for the repository of a working directory, without prompts, hooks and programs that the repository names.
@@ -203,24 +257,61 @@ struct RepositoryGit {
     runner: Runner,
     /// The folder that holds `.git`.
     root: PathBuf,
+    /// Assignments that say where the repository is; empty if git finds it.
+    location: Vec<OsString>,
     /// Assignments of environment variables.
     variables: Vec<OsString>,
 }
 
 impl RepositoryGit {
     async fn find(cwd: &Path, runner: &Runner) -> Result<Self, WorktreeError> {
-        let root = git::find(cwd).and_then(|dot_git| dot_git.parent().map(Path::to_owned));
-        let root = root.ok_or_else(|| WorktreeError::NoRepository(cwd.to_owned()))?;
-        let mut git = Self { runner: runner.clone(), root, variables: no_prompts().collect() };
-        let overrides: Vec<OsString> = reading::variables(&[]).map(assignment).collect();
-        git.variables.extend(overrides);
+        let dot_git = git::find(cwd).ok_or_else(|| WorktreeError::NoRepository(cwd.to_owned()))?;
+        let root = dot_git.parent().unwrap_or(cwd).to_owned();
+        if let Some(path) = git::find_special_file(&dot_git) {
+            return Err(WorktreeError::SpecialFile(path));
+        }
+        Self::read_config(Self { runner: runner.clone(), root, location: Vec::new(), variables: Vec::new() })
+            .await
+    }
+
+    /// Git for a worktree whose `.git` isn't trusted.
+    async fn in_worktree(admin: &Path, folder: &Path, runner: &Runner) -> Result<Self, WorktreeError> {
+        let location = [("GIT_DIR", admin), ("GIT_WORK_TREE", folder)];
+        let location = location.map(|(name, path)| assignment((name.to_owned(), path.into()))).into();
+        let (runner, root) = (runner.clone(), folder.to_owned());
+        Self::read_config(Self { runner, root, location, variables: Vec::new() }).await
+    }
+
+    /// Overrides what the configuration would run.
+    async fn read_config(mut git: Self) -> Result<Self, WorktreeError> {
+        git.variables = no_prompts().chain(reading::variables(&[]).map(assignment)).collect();
         let config = git.run(&words(["config", "--list", "--includes", "--show-scope", "-z"])).await?;
+        if !reading::are_adopted(config.as_bytes()) {
+            return Err(WorktreeError::OldGit);
+        }
         git.variables = no_prompts().chain(reading::variables(config.as_bytes()).map(assignment)).collect();
         Ok(git)
     }
 
-    fn at(&self, root: &Path) -> Self {
-        Self { root: root.to_owned(), ..self.clone() }
+    /// Returns the worktrees of the repository: git's own folder, and that of the files.
+    fn worktrees(&self) -> Vec<(PathBuf, PathBuf)> {
+        let dot_git = self.root.join(".git");
+        let Some(common) = git::folder(&dot_git).and_then(|_| git::common_folder(&dot_git)) else {
+            return Vec::new();
+        };
+        let admins = std::fs::read_dir(common.join("worktrees")).into_iter().flatten();
+        let folder = |admin: &Path| {
+            let dot_git = git::read_file(admin, "gitdir")?;
+            Some(Path::new(dot_git.trim_end()).parent()?.to_owned())
+        };
+        let admins = admins.filter_map(|admin| Some(admin.ok()?.path()));
+        admins.filter_map(|admin| folder(&admin).map(|folder| (admin, folder))).collect()
+    }
+
+    fn admin_folder(&self, folder: &Path) -> Result<PathBuf, WorktreeError> {
+        let found = self.worktrees().into_iter().find(|(_, found)| found == folder);
+        let missing = || WorktreeError::Start(format!("git has no worktree {}", folder.display()));
+        found.map(|(admin, _)| admin).ok_or_else(missing)
     }
 
     fn with(&self, name: &str, value: impl Into<OsString>) -> Self {
@@ -317,24 +408,32 @@ impl RepositoryGit {
     }
 
     async fn run_for_bytes(&self, arguments: &[OsString]) -> Result<Vec<u8>, WorktreeError> {
-        let line = self.variables.iter().cloned().chain(words(["git", "--no-pager", "-c", "color.ui=never"]));
+        let command = || arguments.first().unwrap_or(&OsString::new()).to_string_lossy().into_owned();
+        let ran = tokio::time::timeout(TIMEOUT, self.run_to_end(arguments)).await;
+        let (output, status) = ran.map_err(|_| WorktreeError::TimedOut(command()))??;
+        match status {
+            ExitStatus::Code(0) if output.len() > MAX_DIFF => Err(WorktreeError::TooLong(command())),
+            ExitStatus::Code(0) => Ok(output),
+            _ => {
+                let output = String::from_utf8_lossy(&output).trim().to_owned();
+                Err(WorktreeError::Git { command: command(), output })
+            }
+        }
+    }
+
+    async fn run_to_end(&self, arguments: &[OsString]) -> Result<(Vec<u8>, ExitStatus), WorktreeError> {
+        let variables = self.location.iter().chain(&self.variables).cloned();
+        let line = variables.chain(words(["git", "--no-pager", "-c", "color.ui=never"]));
         let line: Vec<OsString> = line.chain(arguments.iter().cloned()).collect();
         let start = |error: crate::process::ProcessError| WorktreeError::Start(error.to_string());
         let mut running = self.runner.start_program(&self.root, "env".as_ref(), &line).map_err(start)?;
         let mut output = Vec::new();
         while let Some(chunk) = running.chunk().await {
-            if output.len() < MAX_DIFF {
+            if output.len() <= MAX_DIFF {
                 output.extend_from_slice(&chunk);
             }
         }
-        match running.wait().await.map_err(start)?.status {
-            ExitStatus::Code(0) => Ok(output),
-            _ => {
-                let command = arguments.first().unwrap_or(&OsString::new()).to_string_lossy().into_owned();
-                let output = String::from_utf8_lossy(&output).trim().to_owned();
-                Err(WorktreeError::Git { command, output })
-            }
-        }
+        Ok((output, running.wait().await.map_err(start)?.status))
     }
 }
 
@@ -360,28 +459,6 @@ fn count(numstat: &str) -> WorktreeChanges {
     changes
 }
 
-/// Parses a worktree of `git worktree list --porcelain` that an agent has used; returns it with the process.
-fn parse_leftover(record: &str) -> Option<(LeftoverWorktree, u32)> {
-    let field = |name: &str| record.lines().find_map(|line| line.strip_prefix(name));
-    let branch = field("branch refs/heads/")?;
-    let process = field("locked ")?.strip_prefix(LOCK_REASON)?.trim().parse().ok()?;
-    branch.starts_with(BRANCH_PREFIX).then(|| {
-        (
-            LeftoverWorktree {
-                folder: field("worktree ").unwrap_or_default().into(),
-                branch: branch.to_owned(),
-            },
-            process,
-        )
-    })
-}
-
-fn is_alive(process: u32) -> bool {
-    let Ok(process) = i32::try_from(process) else { return false };
-    // A process of another user can't be signalled, but it is there.
-    kill(Pid::from_raw(process), None) != Err(Errno::ESRCH)
-}
-
 impl fmt::Display for WorktreeChanges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { files, added, removed, .. } = self;
@@ -393,17 +470,6 @@ impl fmt::Display for WorktreeChanges {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn leftover_is_a_locked_worktree_of_an_agent() {
-        let record =
-            "worktree /w/app.tiller-a1\nHEAD abc\nbranch refs/heads/tiller/a1\nlocked tiller 4000000\n";
-        let folder = "/w/app.tiller-a1".into();
-        let leftover = LeftoverWorktree { folder, branch: "tiller/a1".into() };
-        assert_eq!(parse_leftover(record), Some((leftover, 4_000_000)));
-        assert_eq!(parse_leftover("worktree /w/app\nHEAD abc\nbranch refs/heads/main\n"), None);
-        assert_eq!(parse_leftover("worktree /w/b\nbranch refs/heads/tiller/b\nlocked by me\n"), None);
-    }
 
     #[test]
     fn counts_are_summed_over_files() {

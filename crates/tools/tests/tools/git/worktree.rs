@@ -84,20 +84,16 @@ async fn worktree_of_a_dead_process_is_found_and_keeps_its_changes() {
     let repository = Repository::new();
     let (cwd, runner) = (repository.path(""), runner());
     let worktree = Worktree::create(&cwd, "x", &runner).await.unwrap();
-    assert_eq!(
-        Worktree::create(&cwd, "x", &runner).await.unwrap().root(),
-        repository.folder.path().join("work.tiller-x-2")
-    );
+    let second = Worktree::create(&cwd, "x", &runner).await.unwrap();
+    assert_eq!(second.root(), repository.folder.path().join("work.tiller-x-2"));
     fs::write(worktree.root().join("a.txt"), "half\n").unwrap();
-    assert_eq!(find_leftover_worktrees(&cwd, &runner).await, [], "its process lives");
-    let folder = worktree.root().to_string_lossy().into_owned();
-    repository.git(&["worktree", "unlock", &folder]);
-    // Process ids of Linux end at 4,194,304.
-    repository.git(&["worktree", "lock", "--reason", "tiller 4194305", &folder]);
+    assert_eq!(find_leftover_worktrees(&cwd, &runner).await, [], "it is in use");
+    let root = worktree.root().to_owned();
+    drop(worktree);
     let leftovers = find_leftover_worktrees(&cwd, &runner).await;
     assert_eq!(leftovers.iter().map(|leftover| leftover.branch.as_str()).collect::<Vec<_>>(), ["tiller/x-1"]);
     remove_leftover_worktree(&leftovers[0], &cwd, &runner).await.unwrap();
-    assert!(!worktree.root().exists());
+    assert!(!root.exists());
     assert_eq!(repository.git(&["show", "tiller/x-1:a.txt"]), "half\n");
 }
 
@@ -109,4 +105,36 @@ async fn worktree_needs_a_repository_with_a_commit() {
     git(folder.path(), &["init", "--quiet"]);
     let error = Worktree::create(folder.path(), "x", &runner()).await.unwrap_err().to_string();
     assert_eq!(error, "the repository has no commit yet: make one first");
+}
+
+#[tokio::test]
+async fn worktree_with_a_false_repository_starts_no_program() {
+    let repository = Repository::new();
+    let worktree = Worktree::create(&repository.path(""), "x", &runner()).await.unwrap();
+    let (root, marker) = (worktree.root().to_owned(), repository.folder.path().join("started"));
+    // As an agent in a sandbox could do it.
+    git(&root, &["init", "--quiet", "--bare", "evil"]);
+    fs::remove_file(root.join(".git")).unwrap();
+    fs::write(root.join(".git"), "gitdir: ./evil\n").unwrap();
+    let program = format!("touch {}", marker.display());
+    git(&root.join("evil"), &["config", "filter.x.clean", &program]);
+    git(&root.join("evil"), &["config", "diff.x.command", &program]);
+    // In a subfolder of the repository, its own configuration can be changed too.
+    repository.git(&["config", "filter.y.clean", &program]);
+    fs::write(root.join(".gitattributes"), "a.txt filter=x diff=x\nb.txt filter=y\n").unwrap();
+    fs::write(root.join("a.txt"), "two\n").unwrap();
+    fs::write(root.join("b.txt"), "b\n").unwrap();
+    let changes = worktree.commit("change").await.unwrap();
+    assert!(!marker.exists());
+    assert!(changes.files >= 2, "{changes}");
+    worktree.remove().await.unwrap();
+    assert_eq!(repository.git(&["show", "tiller/x-1:a.txt"]), "two\n");
+}
+
+#[tokio::test]
+async fn worktree_name_is_made_of_letters_and_digits() {
+    let repository = Repository::new();
+    let worktree = Worktree::create(&repository.path(""), "db:../m", &runner()).await.unwrap();
+    assert_eq!(worktree.root(), repository.folder.path().join("work.tiller-db----m-1"));
+    worktree.remove().await.unwrap();
 }
