@@ -54,7 +54,7 @@ impl Provider for Model {
             let id = format!("c{turn}");
             vec![
                 Ok(StreamEvent::Call { block: 0, id: id.as_str().into(), name: name.into() }),
-                Ok(StreamEvent::Arguments { block: 0, delta: arguments }),
+                Ok(StreamEvent::Arguments { block: 0, json: arguments }),
                 Ok(StreamEvent::Finished(StopReason::ToolUse)),
             ]
         };

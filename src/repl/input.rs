@@ -106,6 +106,7 @@ fn message(text: &str, kind: impl FnOnce(String) -> InputLine) -> InputLine {
     }
 }
 
+#[allow(clippy::too_many_lines, reason = "one arm a command")]
 fn built_in(row: &CommandSpec, argument: &str) -> InputLine {
     let optional = (!argument.is_empty()).then(|| argument.to_owned());
     let require = |argument: &str, command: fn(String) -> ReplCommand| match optional.clone() {

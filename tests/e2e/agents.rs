@@ -80,9 +80,10 @@ fn four_agents_side_by_side_fail_or_are_collected() {
     }
     let output = sandbox.run(&[&arguments[..], &["-c", "again"]].concat());
     assert_eq!(output.out, "Cancelled.\n", "{}", output.err);
-    let cancelled = results(sandbox.messages()).last().unwrap();
+    let cancelled = results(sandbox.messages()).next_back().unwrap();
     assert!(cancelled.contains("no such luck") && !cancelled.contains("fourth"), "{cancelled}");
-    assert_eq!(entries(&sandbox, "tiller.agent_end").len(), 8, "every start has its end");
+    let [starts, ends] = ["tiller.agent", "tiller.agent_end"].map(|name| entries(&sandbox, name).len());
+    assert!(starts >= 6 && starts == ends, "every start has its end: {starts} {ends}");
 }
 
 #[test]
@@ -104,7 +105,7 @@ fn race_is_won_by_the_lane_that_passes_the_check() {
     assert_eq!(git(sandbox.project(), &["worktree", "list"]).lines().count(), 1);
     let output = sandbox.run(&[&["-c", "-p"], &model[..], &["and?"]].concat());
     assert_eq!(output.out, "Going on.\n", "{}", output.err);
-    let prompts = sandbox.messages().iter().filter(|line| *line == "user Write b").count();
+    let prompts = sandbox.messages().iter().filter(|line| line.contains("Write b")).count();
     assert_eq!(prompts, 2, "the other lane stays in the tree");
 
     let output = sandbox.run(&[&model[..], &["race", "-n", "1", "Write b", "--pick", "passed"]].concat());

@@ -253,6 +253,7 @@ fn verify_reports_positions_and_fails_on_errors_only() {
 fn rm_moves_to_the_trash() {
     let (sandbox, file) = sandbox();
     fs::write(file.with_file_name("two.jsonl.lock"), "{}").unwrap();
+    fs::create_dir(file.with_extension("agents")).unwrap();
     let text = fs::read(&file).unwrap();
     let output = as_json(&sandbox, &["rm", "--yes", "session-two", file.to_str().unwrap()]);
     assert_eq!(output, json!({"removed": [{"path": file, "trashed": true}]}));

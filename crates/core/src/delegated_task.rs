@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{CallId, SessionId};
 
+/// The type of the entries that tell the model about the end of a task in the background.
+pub const AGENT_NOTE_TYPE: &str = "tiller.agent_note";
+
 /// A task that an agent works on: an entry `tiller.agent` of the log of the session that delegates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

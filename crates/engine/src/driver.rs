@@ -49,7 +49,7 @@ use tiller_core::tool_catalog::ToolCatalog;
 use tiller_provider::ProviderRegistry;
 use tiller_session::{Reader, SessionError, SessionManager, Writer};
 use tiller_tools::process::Runner;
-use tiller_tools::tool::{ConnectedServers, ToolServers, Tools};
+use tiller_tools::tool::{ConnectedServers, Tools};
 use tokio::sync::{broadcast, mpsc, watch};
 
 use super::agents::SessionLink;
@@ -312,9 +312,8 @@ impl Driver {
         services.tools.jobs().number_after(current.reader().last_job());
         let mut jobs = Jobs::new(sender, reloader, services.tools.jobs());
         jobs.forward(warnings, JobEvent::ExtensionWarning);
-        let servers = parts.tool_servers.map(|servers| watch_servers(servers, &mut jobs));
-        let served = ServedTools::new(servers, services.tools.clone());
-        let agent_limit = services.options.agent_limit;
+        let served = serve_tools(parts.tool_servers, services.tools.clone(), &mut jobs);
+        let agents = ChildAgents::new(services.options.agent_limit);
         let mut driver = Self {
             turn: new_turn(services.options.turn, queue, &extensions),
             summaries: SummaryState::new(services.options.compaction),
@@ -333,7 +332,7 @@ impl Driver {
             partial: None,
             hooks: Hooks::new(extensions),
             served,
-            agents: ChildAgents::new(agent_limit),
+            agents,
             resource_prompts: PromptsWithResources::default(),
             elicitations: Elicitations::default(),
             bus: EventBus::new(events, reader),
@@ -420,12 +419,14 @@ impl Driver {
     }
 }
 
-/// Has the servers' events and questions reported to the driver.
-fn watch_servers(connected: ConnectedServers, jobs: &mut Jobs) -> Arc<dyn ToolServers> {
-    let ConnectedServers { servers, events, questions } = connected;
-    jobs.forward(events, JobEvent::ToolServers);
-    jobs.forward(questions, JobEvent::ServerQuestion);
-    servers
+/// Creates the state of the servers' tools, and forwards their events and questions to the driver.
+fn serve_tools(connected: Option<ConnectedServers>, tools: Tools, jobs: &mut Jobs) -> ServedTools {
+    let servers = connected.map(|ConnectedServers { servers, events, questions }| {
+        jobs.forward(events, JobEvent::ToolServers);
+        jobs.forward(questions, JobEvent::ServerQuestion);
+        servers
+    });
+    ServedTools::new(servers, tools)
 }
 
 fn run_facts(options: &AgentOptions, cwd: &Path) -> RunFacts {

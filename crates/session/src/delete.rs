@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::error::{SessionError, io_error};
 use super::fs::OsFs;
 use super::log::Log;
+use super::manager::agents_folder;
 
 /// The way to delete a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,11 +47,20 @@ impl PendingDelete {
     /// [`SessionError::NoTrash`] when it can't be moved to the trash; the file then stays. [`SessionError::Io`] when
     /// it can't be deleted.
     pub fn remove(self, mode: DeleteMode) -> Result<PathBuf, SessionError> {
+        let agents = Some(agents_folder(&self.path)).filter(|folder| folder.is_dir());
         match mode {
-            DeleteMode::ToTrash => trash::delete(&self.path)
-                .map_err(|error| SessionError::NoTrash { path: self.path.clone(), reason: reason(&error) })?,
+            DeleteMode::ToTrash => {
+                let no_trash = |error: trash::Error| SessionError::NoTrash {
+                    path: self.path.clone(),
+                    reason: reason(&error),
+                };
+                trash::delete_all(agents.iter().chain([&self.path])).map_err(no_trash)?;
+            }
             DeleteMode::Permanently => {
-                fs::remove_file(&self.path).map_err(io_error(&self.path, "be deleted"))?
+                fs::remove_file(&self.path).map_err(io_error(&self.path, "be deleted"))?;
+                if let Some(folder) = &agents {
+                    fs::remove_dir_all(folder).map_err(io_error(folder, "be deleted"))?;
+                }
             }
         }
         Ok(self.path)
@@ -67,7 +77,10 @@ pub fn restore_from_trash(path: &Path) -> Result<(), SessionError> {
     if path.exists() {
         return Err(not_restored("another file exists at its path".to_owned()));
     }
-    restore_newest(path).map_err(not_restored)
+    restore_newest(path).map_err(not_restored)?;
+    // Most sessions have no agents.
+    let _ = restore_newest(&agents_folder(path));
+    Ok(())
 }
 
 #[cfg(not(target_os = "macos"))]

@@ -191,7 +191,7 @@ impl Policy {
     }
 
     /// Returns the network access that the rules of the settings give a call beside what every call has: TCP for its
-    /// command in the sandbox, and the user's own network for a page of a host that a rule spells out.
+    /// command in the sandbox, and the user's own network for a page of a host that a rule with `network` spells out.
     #[must_use]
     pub fn network_access(&self, spec: &ToolSpec, arguments: &Value) -> NetworkAccess {
         let line = arguments.get("command").and_then(Value::as_str).filter(|_| spec.traits.uses_sandbox);
@@ -199,7 +199,9 @@ impl Policy {
         let has_tcp = line.is_some_and(|line| line_rules::allow_tcp(rules, line));
         let names_host = || {
             let rule = self.find_configured(spec, arguments);
-            rule.is_some_and(|rule| rule.decision() == RuleDecision::Allow && rule.is_exact())
+            rule.is_some_and(|rule| {
+                rule.decision() == RuleDecision::Allow && rule.is_exact() && rule.allows_network()
+            })
         };
         if has_tcp || (spec.traits.access == Access::Network && names_host()) {
             NetworkAccess::Allowed
@@ -269,7 +271,8 @@ impl Policy {
     }
 
     /// Checks whether a path is protected, or is or holds a file with keys or passwords.
-    fn is_guarded(&self, path: &Path) -> bool {
+    #[must_use]
+    pub fn is_guarded(&self, path: &Path) -> bool {
         let protected = &self.protected;
         protected.find(path).is_some() || protected.is_credential(path) || protected.holds_credentials(path)
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tiller_core::ansi::StyledText;
 use tiller_core::background_job::JOB_NOTE_TYPE;
+use tiller_core::delegated_task::AGENT_NOTE_TYPE;
 use tiller_core::event::ToolOutcome;
 use tiller_core::id::{CallId, EntryId};
 use tiller_core::message::{
@@ -217,7 +218,7 @@ impl BlockBuilder {
                 self.push_point(entry, BranchSide::Before, others, Some(summary));
             }
             EntryBody::CustomMessage { custom_type, content, display: true }
-                if custom_type == JOB_NOTE_TYPE =>
+                if [JOB_NOTE_TYPE, AGENT_NOTE_TYPE].contains(&custom_type.as_str()) =>
             {
                 let (level, text) = (NoticeLevel::Note, content.joined_text());
                 self.push(entry, BlockKind::Notice { level, text, hint: None });

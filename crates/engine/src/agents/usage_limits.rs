@@ -96,7 +96,7 @@ impl UsageScopes {
     pub(crate) fn add(&self, usage: &Usage) {
         for scope in &self.scopes {
             let mut state = scope.state();
-            state.tokens = state.tokens + usage.total();
+            state.tokens += usage.total();
             state.cost += usage.cost.total;
         }
     }

@@ -56,6 +56,12 @@ impl CallJudge<'_> {
         source: Option<&ToolSource>,
     ) -> PolicyVerdict {
         let verdict = self.policy.judge(spec, &call.arguments, self.rules);
+        if matches!(verdict, PolicyVerdict::Granted(Grant::Setting(_)))
+            && source != Some(&ToolSource::BuiltIn)
+            && !self.is_target_ruled(call, spec)
+        {
+            return self.unruled().judge(spec, &call.arguments, self.rules);
+        }
         let purpose = match spec.traits.access_with(&call.arguments) {
             Access::Reads => FileAccess::Read,
             Access::Writes => FileAccess::Write,
@@ -70,6 +76,26 @@ impl CallJudge<'_> {
             return verdict;
         };
         self.judge_target(verdict, (call, spec), (path, &real), purpose)
+    }
+
+    /// Checks whether the rule that allows a call of a server's or an extension's tool holds for the target of its path.
+    fn is_target_ruled(&self, call: &ToolCall, spec: &ToolSpec) -> bool {
+        let path = call.arguments.get("path").and_then(Value::as_str).zip(self.workspace);
+        let Some(real) = path.and_then(|(path, workspace)| {
+            let outside = workspace.find_outside(path, FileAccess::Read);
+            outside.or_else(|| Some(workspace.resolve(path, FileAccess::Read).ok()?.path()))
+        }) else {
+            return true;
+        };
+        let rule = self.policy.find_path_rule(&spec.name, &real);
+        rule.is_some_and(|rule| {
+            rule.decision() == RuleDecision::Allow && (rule.is_exact() || !self.policy.is_guarded(&real))
+        })
+    }
+
+    /// The policy without the rules of the settings.
+    fn unruled(&self) -> Policy {
+        Policy { rules: ConfiguredRules::default(), ..self.policy.clone() }
     }
 
     /// Returns the verdict on a call whose path leads to `real`: a rule of the settings counts for that path only if it
@@ -88,8 +114,7 @@ impl CallJudge<'_> {
         }
         let verdict = match verdict {
             PolicyVerdict::Granted(Grant::Setting(_)) if decision != Some(RuleDecision::Allow) => {
-                let unruled = Policy { rules: ConfiguredRules::default(), ..self.policy.clone() };
-                unruled.judge(spec, &call.arguments, self.rules)
+                self.unruled().judge(spec, &call.arguments, self.rules)
             }
             verdict => verdict,
         };

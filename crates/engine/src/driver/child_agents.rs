@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use tiller_core::background_job::JOB_NOTE_TYPE;
-use tiller_core::delegated_task::DelegatedTask;
+use tiller_core::delegated_task::{AGENT_NOTE_TYPE, DelegatedTask};
 use tiller_core::elicitation::{ElicitationAction, ElicitationAnswer};
 use tiller_core::event::{Decision, Event, EventKind};
 use tiller_core::id::{CallId, ElicitationId, SessionId};
@@ -260,7 +259,7 @@ impl Driver {
         let notes = std::mem::take(&mut self.agents.notes).into_iter();
         notes
             .map(|note| EntryBody::CustomMessage {
-                custom_type: JOB_NOTE_TYPE.to_owned(),
+                custom_type: AGENT_NOTE_TYPE.to_owned(),
                 content: Content::Text(note),
                 display: true,
             })

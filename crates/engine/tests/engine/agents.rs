@@ -15,12 +15,12 @@ use tiller_provider::catalog::Price;
 use tiller_session::EntryBody;
 
 /// A model for each agent: the text of its instructions begins with the name of its script.
-struct Cast {
+struct ScriptedModels {
     scripts: HashMap<&'static str, Scripted>,
     requests: Mutex<Vec<Request>>,
 }
 
-impl Provider for Cast {
+impl Provider for ScriptedModels {
     fn name(&self) -> &str {
         "cast"
     }
@@ -37,10 +37,10 @@ impl Provider for Cast {
     }
 }
 
-struct Stage {
+struct Fixture {
     agent: AgentSession,
     events: EventStream,
-    cast: Arc<Cast>,
+    models: Arc<ScriptedModels>,
     folder: TempDir,
 }
 
@@ -54,9 +54,9 @@ fn failing() -> ScriptedAnswer {
 
 type Script = (&'static str, Vec<ScriptedAnswer>);
 
-fn cast(scripts: Vec<Script>) -> (Arc<Cast>, ProviderRegistry) {
+fn models(scripts: Vec<Script>) -> (Arc<ScriptedModels>, ProviderRegistry) {
     let scripts = scripts.into_iter().map(|(name, answers)| (name, Scripted::new(answers))).collect();
-    let cast = Arc::new(Cast { scripts, requests: Mutex::default() });
+    let models = Arc::new(ScriptedModels { scripts, requests: Mutex::default() });
     let dollar = Usd(1.0);
     let price = Price { input: dollar, output: dollar, cache_read: dollar, cache_write: dollar };
     let facts = ModelFacts {
@@ -66,21 +66,26 @@ fn cast(scripts: Vec<Script>) -> (Arc<Cast>, ProviderRegistry) {
         ..Scripted::new(Vec::new()).facts()
     };
     let mut providers = ProviderRegistry::default();
-    providers.add(Arc::clone(&cast) as Arc<dyn Provider>, vec![facts]);
-    (cast, providers)
+    providers.add(Arc::clone(&models) as Arc<dyn Provider>, vec![facts]);
+    (models, providers)
 }
 
 /// A session `[main]` with the agents `helper`, `other` and `gated`, whose only own tool needs approval.
-fn stage(scripts: Vec<Script>, limits: DelegationLimits) -> Stage {
+fn stage(scripts: Vec<Script>, limits: DelegationLimits) -> Fixture {
     stage_in(TempDir::new().unwrap(), scripts, limits, None)
 }
 
-fn stage_in(folder: TempDir, scripts: Vec<Script>, limits: DelegationLimits, open: Option<PathBuf>) -> Stage {
+fn stage_in(
+    folder: TempDir,
+    scripts: Vec<Script>,
+    limits: DelegationLimits,
+    open: Option<PathBuf>,
+) -> Fixture {
     build(folder, scripts, limits, open, |_| ())
 }
 
 /// A session with other options.
-fn configured(scripts: Vec<Script>, configure: impl FnOnce(&mut AgentOptions) + Send + 'static) -> Stage {
+fn configured(scripts: Vec<Script>, configure: impl FnOnce(&mut AgentOptions) + Send + 'static) -> Fixture {
     build(TempDir::new().unwrap(), scripts, DelegationLimits::default(), None, configure)
 }
 
@@ -90,8 +95,8 @@ fn build(
     limits: DelegationLimits,
     open: Option<PathBuf>,
     configure: impl FnOnce(&mut AgentOptions) + Send + 'static,
-) -> Stage {
-    let (cast, providers) = cast(scripts);
+) -> Fixture {
+    let (models, providers) = models(scripts);
     let registry = AgentRegistry::default();
     for name in ["helper", "other"] {
         registry.register(name, format!("is {name}"), move || AgentSpec::new(name, "", format!("[{name}]")));
@@ -121,7 +126,7 @@ fn build(
     let builder = builder.configure(configure);
     let agent = delegation.equip(builder).start(&root).unwrap();
     let events = agent.subscribe();
-    Stage { agent, events, cast, folder }
+    Fixture { agent, events, models, folder }
 }
 
 struct Danger(ToolSpec);
@@ -140,7 +145,7 @@ impl Tool for Danger {
     }
 }
 
-impl Stage {
+impl Fixture {
     async fn run(&mut self, text: &str) -> RunOutcome {
         self.agent.prompt(text, PromptOptions::default()).await.unwrap();
         tokio::time::timeout(TIMEOUT, self.agent.settled()).await.unwrap().unwrap().outcome
@@ -378,7 +383,7 @@ async fn agents_in_the_background_are_told_with_the_next_request() {
         tokio::task::yield_now().await;
     }
     stage.run("and?").await;
-    let requests = stage.cast.requests.lock().unwrap();
+    let requests = stage.models.requests.lock().unwrap();
     let last = format!("{:?}", requests.last().unwrap().messages);
     assert!(last.contains("A task in the background has ended.") && last.contains("found it"), "{last}");
 }
@@ -399,7 +404,7 @@ impl Middleware for Note {
 
 fn start(spec: AgentSpec, answers: Vec<ScriptedAnswer>) -> (Agent, TempDir) {
     let folder = TempDir::new().unwrap();
-    let (_, providers) = cast(vec![("solo", answers)]);
+    let (_, providers) = models(vec![("solo", answers)]);
     let spec = AgentSpec { instructions: "[solo]".into(), ..spec };
     let agent = Agent::start(spec, SessionBuilder::new(providers), folder.path()).unwrap();
     (agent, folder)

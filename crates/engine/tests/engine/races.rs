@@ -12,7 +12,7 @@ use tiller_engine::agents::{
 use tiller_provider::ModelFacts;
 
 /// A repository with a session whose models answer by scripts of their names.
-struct Track {
+struct Fixture {
     agent: AgentSession,
     folder: TempDir,
 }
@@ -46,7 +46,7 @@ fn git(cwd: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-impl Track {
+impl Fixture {
     fn new(models: Vec<(&'static str, Vec<ScriptedAnswer>)>) -> Self {
         let folder = TempDir::new().unwrap();
         let root = folder.path().canonicalize().unwrap().join("work");
@@ -115,7 +115,7 @@ fn summary(lane: &RaceLane) -> (LaneState, &str, String, u64) {
 
 #[tokio::test]
 async fn race_result_that_is_picked_is_applied_and_continued() {
-    let track = Track::new(vec![
+    let fixture = Fixture::new(vec![
         ("main", vec![text_answer("Hello.")]),
         ("left", vec![text_answer("unused"), write("b.txt", "bad\n"), text_answer("Left.")]),
         (
@@ -128,47 +128,47 @@ async fn race_result_that_is_picked_is_applied_and_continued() {
             ],
         ),
     ]);
-    track.run("Hi.").await;
-    fs::write(track.path("a.txt"), "uncommitted\n").unwrap();
-    let race = track.race(options(&["left", "right"], Some("grep -q good b.txt"))).await;
+    fixture.run("Hi.").await;
+    fs::write(fixture.path("a.txt"), "uncommitted\n").unwrap();
+    let race = fixture.race(options(&["left", "right"], Some("grep -q good b.txt"))).await;
     let lanes = race.lanes();
     let one_file = || "1 file, +1 −0".to_owned();
     assert_eq!(summary(&lanes[0]), (LaneState::Finished, "failed", one_file(), 2));
     assert_eq!(summary(&lanes[1]), (LaneState::Finished, "passed", one_file(), 2));
-    assert_eq!(track.worktrees(), 1, "the others are removed");
-    assert!(!track.path("b.txt").exists());
-    let path = message_lines(&track.agent.reader());
+    assert_eq!(fixture.worktrees(), 1, "the others are removed");
+    assert!(!fixture.path("b.txt").exists());
+    let path = message_lines(&fixture.agent.reader());
     assert_eq!(path, ["user Hi.", "answer Hello. Stop"], "the session is where it was");
 
     race.pick(2).await.unwrap();
-    assert_eq!(fs::read_to_string(track.path("b.txt")).unwrap(), "good\n");
-    assert_eq!(fs::read_to_string(track.path("a.txt")).unwrap(), "uncommitted\n");
-    assert_eq!(message_lines(&track.agent.reader()).last().unwrap(), "answer Right. Stop");
-    let reader = track.agent.reader();
+    assert_eq!(fs::read_to_string(fixture.path("b.txt")).unwrap(), "good\n");
+    assert_eq!(fs::read_to_string(fixture.path("a.txt")).unwrap(), "uncommitted\n");
+    assert_eq!(message_lines(&fixture.agent.reader()).last().unwrap(), "answer Right. Stop");
+    let reader = fixture.agent.reader();
     let (entries, _) = reader.branch(lanes[0].leaf.as_ref().unwrap()).unwrap();
     assert!(
         entries.iter().any(|entry| format!("{entry:?}").contains("Left.")),
         "the other stays in the tree"
     );
     // The branch's model answers.
-    track.run("Go on.").await;
-    assert_eq!(message_lines(&track.agent.reader()).last().unwrap(), "answer Going on. Stop");
+    fixture.run("Go on.").await;
+    assert_eq!(message_lines(&fixture.agent.reader()).last().unwrap(), "answer Going on. Stop");
 }
 
 #[tokio::test]
 async fn race_can_start_at_an_earlier_entry_and_in_an_empty_session() {
-    let track = Track::new(vec![
+    let fixture = Fixture::new(vec![
         ("main", vec![text_answer("One."), text_answer("Two.")]),
         ("left", vec![text_answer("First."), text_answer("Second.")]),
     ]);
-    let race = track.race(options(&["left"], None)).await;
+    let race = fixture.race(options(&["left"], None)).await;
     race.pick(1).await.unwrap();
-    assert_eq!(message_lines(&track.agent.reader()), ["user Write b.txt.", "answer First. Stop"]);
-    let from = track.agent.reader().leaf();
-    track.run("Hi.").await;
-    let race = track.race(RaceOptions { from, ..options(&["left"], None) }).await;
+    assert_eq!(message_lines(&fixture.agent.reader()), ["user Write b.txt.", "answer First. Stop"]);
+    let from = fixture.agent.reader().leaf();
+    fixture.run("Hi.").await;
+    let race = fixture.race(RaceOptions { from, ..options(&["left"], None) }).await;
     race.pick(1).await.unwrap();
-    let lines = message_lines(&track.agent.reader());
+    let lines = message_lines(&fixture.agent.reader());
     let expected = ["user Write b.txt.", "answer First. Stop", "user Write b.txt.", "answer Second. Stop"];
     assert_eq!(lines, expected);
 }
@@ -177,27 +177,27 @@ async fn race_can_start_at_an_earlier_entry_and_in_an_empty_session() {
 async fn race_lane_without_a_result_cannot_be_picked() {
     let failing =
         serde_json::from_value(json!({ "error": { "failure": "fatal", "message": "no luck" } })).unwrap();
-    let track = Track::new(vec![("main", vec![]), ("left", vec![failing])]);
-    let race = track.race(options(&["left", "nowhere"], Some("true"))).await;
+    let fixture = Fixture::new(vec![("main", vec![]), ("left", vec![failing])]);
+    let race = fixture.race(options(&["left", "nowhere"], Some("true"))).await;
     let lanes = race.lanes();
     assert!(matches!(&lanes[0].state, LaneState::Failed(reason) if reason.contains("no luck")), "{lanes:?}");
     assert_eq!(lanes[0].check, None);
     assert!(matches!(&lanes[1].state, LaneState::Failed(_)), "{lanes:?}");
     assert!(matches!(race.pick(1).await, Err(RaceError::NoResult(1))));
-    assert_eq!(track.worktrees(), 1);
-    assert!(matches!(Race::start(&track.agent, options(&[], None)).await, Err(RaceError::Lanes(0))));
+    assert_eq!(fixture.worktrees(), 1);
+    assert!(matches!(Race::start(&fixture.agent, options(&[], None)).await, Err(RaceError::Lanes(0))));
 }
 
 #[tokio::test]
 async fn race_that_is_dropped_leaves_no_worktree() {
     let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
-    let track = Track::new(vec![("main", vec![]), ("left", vec![hanging])]);
-    let mut race = Race::start(&track.agent, options(&["left"], None)).await.unwrap();
+    let fixture = Fixture::new(vec![("main", vec![]), ("left", vec![hanging])]);
+    let mut race = Race::start(&fixture.agent, options(&["left"], None)).await.unwrap();
     while race.lanes()[0].state != LaneState::Working {
         race.changed().await;
     }
     drop(race);
-    while !track.agent.running_agents().await.unwrap().is_empty() || track.worktrees() > 1 {
+    while !fixture.agent.running_agents().await.unwrap().is_empty() || fixture.worktrees() > 1 {
         tokio::task::yield_now().await;
     }
 }
@@ -209,18 +209,18 @@ async fn agents_in_worktrees_return_their_diffs() {
     let spawn =
         serde_json::from_value(json!({ "calls": [{ "name": "spawn_agents", "arguments": arguments }] }))
             .unwrap();
-    let track = Track::new(vec![
+    let fixture = Fixture::new(vec![
         ("main", vec![spawn, text_answer("Thanks.")]),
         ("left", vec![write("a.txt", "left\n"), text_answer("Done.")]),
         ("right", vec![text_answer("Nothing to do.")]),
     ]);
-    track.run("Go.").await;
-    let lines = message_lines(&track.agent.reader());
+    fixture.run("Go.").await;
+    let lines = message_lines(&fixture.agent.reader());
     let result = lines.iter().find(|line| line.starts_with("result ")).unwrap();
     let branch = "[its changes are on the branch tiller/left-1, not in the working directory: 1 file, +1 −1]";
     assert!(result.contains(branch) && result.contains("-one\n+left"), "{result}");
     assert!(result.contains("[it changed no files]"), "{result}");
-    assert_eq!(fs::read_to_string(track.path("a.txt")).unwrap(), "one\n");
-    assert_eq!(git(&track.path(""), &["show", "tiller/left-1:a.txt"]), "left\n");
-    assert_eq!(track.worktrees(), 1);
+    assert_eq!(fs::read_to_string(fixture.path("a.txt")).unwrap(), "one\n");
+    assert_eq!(git(&fixture.path(""), &["show", "tiller/left-1:a.txt"]), "left\n");
+    assert_eq!(fixture.worktrees(), 1);
 }

@@ -108,7 +108,7 @@ impl fmt::Display for ConfiguredRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.decision.name(), self.tool)?;
         self.subject.iter().try_for_each(|subject| write!(f, " `{subject}`"))?;
-        if self.allows_tcp() { f.write_str(" with TCP") } else { Ok(()) }
+        if self.allows_network() { f.write_str(" with TCP") } else { Ok(()) }
     }
 }
 
@@ -153,8 +153,9 @@ impl ConfiguredRule {
         self.decision
     }
 
-    /// Checks whether the commands that it allows may use TCP in the sandbox, which no project decides.
-    pub(super) fn allows_tcp(&self) -> bool {
+    /// Checks whether the commands that it allows may use TCP in the sandbox, and its pages be in the user's own network.
+    /// No project decides that.
+    pub(super) fn allows_network(&self) -> bool {
         self.network == NetworkAccess::Allowed && self.source.scope() != Some(SettingScope::Project)
     }
 
@@ -322,7 +323,7 @@ impl ConfiguredRules {
         let matching = self.0.iter().filter(|rule| rule.covers_tool(tool) && covers(rule));
         matching.min_by_key(|rule| {
             let is_denying = rule.decision == RuleDecision::Deny;
-            (!is_denying, Reverse(rule.specificity()), rule.decision, !rule.allows_tcp())
+            (!is_denying, Reverse(rule.specificity()), rule.decision, !rule.allows_network())
         })
     }
 }
@@ -653,8 +654,9 @@ mod tests {
 
     #[test]
     fn rule_that_names_a_host_opens_the_own_network() {
-        let rules =
-            rules(&[("web_fetch", "wiki.corp.example", "allow"), ("web_fetch", "*.example", "allow")]);
+        let mut rules = rules(&[("web_fetch", "docs.example", "allow"), ("web_fetch", "*.example", "allow")]);
+        let with_network = json!([{ "tool": "web_fetch", "match": "wiki.corp.example", "decision": "allow", "network": true }]);
+        assert_eq!(rules.add(&with_network, &file("settings.json")), Vec::<String>::new());
         let policy = policy(ApprovalMode::Ask, rules);
         let traits = built_in_tools().traits("web_fetch");
         let parameters = Arc::new(json!({}));
@@ -662,6 +664,7 @@ mod tests {
         for (address, expected) in [
             ("https://wiki.corp.example/x", NetworkAccess::Allowed),
             ("https://other.example/", NetworkAccess::Denied),
+            ("https://docs.example/", NetworkAccess::Denied),
             ("https://example.org/", NetworkAccess::Denied),
         ] {
             assert_eq!(policy.network_access(&spec, &json!({ "url": address })), expected, "{address}");

@@ -39,7 +39,7 @@ pub(super) fn find_rule<'a>(rules: CommandRules<'a>, line: &str) -> Option<&'a C
 pub(super) fn allow_tcp(rules: CommandRules<'_>, line: &str) -> bool {
     let is_allowed = find_rule(rules, line).is_some_and(|rule| rule.decision() == RuleDecision::Allow);
     let says_so = |command: &RunCommand| {
-        !command.needs_allow || rules.find(&command.words).is_some_and(ConfiguredRule::allows_tcp)
+        !command.needs_allow || rules.find(&command.words).is_some_and(ConfiguredRule::allows_network)
     };
     let may_connect = |segment: &Segment| {
         is_harmless_filter(segment) || risk::list_runs(&segment.words).iter().all(says_so)

@@ -7,8 +7,12 @@ use crate::executor::ExecutorWorker;
 use crate::message::TaskResult;
 
 impl ExecutorWorker {
-    /// Starts a race; an earlier one is stopped.
+    /// Starts a race, unless the results of another one are still to be picked or discarded.
     pub(super) async fn start_race(&mut self, options: RaceOptions) -> Result<Vec<TaskResult>, AgentError> {
+        if self.race.is_some() {
+            let text = "There is a race already: pick a lane, or stop it or discard its results first.";
+            return Ok(vec![TaskResult::Note(text.to_owned())]);
+        }
         match Race::start(&self.agent, options).await {
             Ok(race) => {
                 self.race = Some(race);
