@@ -262,9 +262,9 @@ fn completion_counts_hidden_commands() {
     let mut harness = Harness::new(80, 24);
     harness.type_text("/");
     let screen = harness.screen();
-    assert!(screen.contains("7 of 37"), "{screen}");
+    assert!(screen.contains("7 of 38"), "{screen}");
     (0..8).for_each(|_| _ = harness.key(KeyCode::Down));
-    assert!(harness.screen().contains("9 of 37"), "{}", harness.screen());
+    assert!(harness.screen().contains("9 of 38"), "{}", harness.screen());
 }
 
 #[test]

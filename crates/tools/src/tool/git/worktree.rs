@@ -173,7 +173,7 @@ impl Worktree {
     pub async fn remove(self) -> Result<(), WorktreeError> {
         let git = RepositoryGit::in_worktree(&self.admin, &self.folder, &self.git.runner).await?;
         let head = git.revision("HEAD").await?;
-        self.git.remove(&self.folder).await?;
+        self.git.remove(&self.admin, &self.folder).await?;
         if head == self.base {
             self.git.run(&words(["branch", "--quiet", "-D", &self.branch])).await?;
         }
@@ -233,7 +233,7 @@ pub async fn remove_leftover_worktree(
         let own = RepositoryGit::in_worktree(&leftover.admin, &leftover.folder, runner).await?;
         own.commit_all("Changes of an interrupted agent").await?;
     }
-    git.remove(&leftover.folder).await
+    git.remove(&leftover.admin, &leftover.folder).await
 }
 
 /// Returns an agent's worktree if no process uses it.
@@ -385,7 +385,8 @@ impl RepositoryGit {
         self.run_for_bytes(&words(command)).await
     }
 
-    async fn remove(&self, folder: &Path) -> Result<(), WorktreeError> {
+    async fn remove(&self, admin: &Path, folder: &Path) -> Result<(), WorktreeError> {
+        restore_dot_git(admin, folder).map_err(|error| WorktreeError::Start(error.to_string()))?;
         let mut remove = words(["worktree", "remove", "--force", "--force"]);
         remove.push(folder.into());
         self.run(&remove).await.map(drop)
@@ -435,6 +436,20 @@ impl RepositoryGit {
         }
         Ok((output, running.wait().await.map_err(start)?.status))
     }
+}
+
+/// Writes the `.git` of a worktree again if the agent has replaced it: git removes only what points back to it.
+fn restore_dot_git(admin: &Path, folder: &Path) -> std::io::Result<()> {
+    let (dot_git, expected) = (folder.join(".git"), format!("gitdir: {}\n", admin.display()));
+    if !folder.is_dir() || git::read_file(folder, ".git").as_deref() == Some(expected.as_str()) {
+        return Ok(());
+    }
+    match dot_git.symlink_metadata() {
+        Ok(metadata) if metadata.is_dir() => std::fs::remove_dir_all(&dot_git)?,
+        Ok(_) => std::fs::remove_file(&dot_git)?,
+        Err(_) => {}
+    }
+    tiller_files::create_private(&dot_git)?.write_all(expected.as_bytes())
 }
 
 fn words<const N: usize>(words: [&str; N]) -> Vec<OsString> {
