@@ -63,6 +63,9 @@ pub async fn run(
         run.handle(&received)?;
         if matches!(&received, Received::Event(event) if matches!(event.kind, EventKind::AgentSettled)) {
             run.name_stopped_jobs(&agent.background_jobs().await?)?;
+            for agent in agent.running_agents().await? {
+                writeln!(run.err, "stopped agent {} {}", agent.start.name, agent.start.agent_id.short())?;
+            }
             return run.end();
         }
     }

@@ -216,3 +216,21 @@ fn race_on_the_screen_is_watched_and_picked() {
     assert_eq!(fs::read_to_string(sandbox.project().join("b.txt")).unwrap(), "good\n");
     assert!(terminal.quit().success());
 }
+
+#[test]
+fn agents_of_a_project_are_listed_once_it_is_trusted() {
+    let sandbox = Sandbox::new();
+    let text = "---\nname: mine\ndescription: Knows this project.\ntools: Read, Grep\npermissionMode: plan\n---\nHelp.\n";
+    for folder in [".claude/agents", ".tiller/agents"] {
+        fs::create_dir_all(sandbox.project().join(folder)).unwrap();
+    }
+    sandbox.write(".claude/agents/mine.md", text);
+    sandbox.write(".tiller/agents/own.md", "---\ndescription: Is local.\n---\nWork.\n");
+    let names = |arguments: &[&str]| {
+        let output = sandbox.run(&[&["agents", "list", "--json"], arguments].concat());
+        let agents: Vec<Value> = serde_json::from_str(&output.out).unwrap();
+        agents.iter().map(|agent| agent["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&[]), ["explore", "reviewer", "worker"]);
+    assert_eq!(names(&["--trust-project"]), ["own", "mine", "explore", "reviewer", "worker"]);
+}

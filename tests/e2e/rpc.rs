@@ -417,3 +417,43 @@ fn rpc_message_argument_is_a_usage_error() {
     assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{}", output.err);
     assert!(output.err.contains("stdin"), "{}", output.err);
 }
+
+#[test]
+fn rpc_agents_are_listed_steered_and_stopped() {
+    let delegate = r#"{"calls": [{"name": "spawn_agents", "arguments": {"on_error": "collect", "tasks": [
+        {"agent": "explore", "task": "LOOK"}, {"agent": "worker", "task": "WORK"}]}}]}"#
+        .replace('\n', "");
+    let script = [
+        delegate.as_str(),
+        r#"{"text": "Done."}"#,
+        r#"{"when": "LOOK", "text": "Looking. ", "delay_ms": 20, "repeat": 10000}"#,
+        r#"{"when": "WORK", "text": "half", "hang": true}"#,
+        r#"{"when": "Hurry", "text": "I hurried."}"#,
+    ];
+    let sandbox = Sandbox::new();
+    let mut client = start_client(&sandbox, &script, &["--approval", "auto"]);
+    client.send(&json!({"type": "prompt", "message": "go"}));
+    let starts = [client.wait_for("agent_task_start"), client.wait_for("agent_task_start")];
+    let starts = starts.map(|mut lines| lines.pop().unwrap());
+    let id = |name: &str| starts.iter().find(|start| start["name"] == name).unwrap()["agentId"].clone();
+    client.wait_for("agent_event");
+    client.send(&json!({"type": "get_agents"}));
+    let listed = client.wait_for("response").pop().unwrap()["data"].take();
+    assert_eq!(listed["agents"].as_array().unwrap().len(), 2, "{listed}");
+    let names: Vec<&str> =
+        listed["definitions"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["explore", "reviewer", "worker"]);
+    client.send(&json!({"type": "abort_agent", "agentId": id("worker")}));
+    let ended = client.wait_for("agent_task_end").pop().unwrap();
+    assert_eq!((&ended["agentId"], &ended["error"]), (&id("worker"), &json!("stopped")));
+    client.send(&json!({"type": "steer_agent", "agentId": id("explore"), "message": "Hurry"}));
+    client.send(&json!({"type": "abort"}));
+    client.wait_for("agent_settled");
+    client.send(&json!({"id": "last", "type": "steer_agent", "agentId": "nobody", "message": "Hurry"}));
+    let mut response = Value::Null;
+    while response["id"] != "last" {
+        response = client.line();
+    }
+    assert_eq!(response["error"], "there is no running agent with that id");
+    assert_eq!(client.end(), Some(0));
+}

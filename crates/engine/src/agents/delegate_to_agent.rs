@@ -46,11 +46,8 @@ impl TypedTool for DelegateToAgent {
             (Task { agent, task, resume, isolation: Isolation::None }, progress.call().cloned());
         if background {
             let (delegator, name) = (self.0.clone(), task.agent.clone());
-            tokio::spawn(async move {
-                let report = delegator.run(task, call, |_| {}).await;
-                delegator
-                    .notify_model(format!("A task in the background has ended.\n\n{}", report.text()))
-                    .await;
+            self.0.run_in_background("A task in the background has ended.", async move {
+                delegator.run(task, call, |_| {}).await.text()
             });
             return ToolOutput::text(format!(
                 "{name} runs in the background; you are notified when it finishes."

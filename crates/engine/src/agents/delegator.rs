@@ -198,8 +198,21 @@ impl Delegator {
         outcome
     }
 
+    /// Runs work in the background, and tells the model its outcome, also if it panics.
+    pub(super) fn run_in_background(
+        &self,
+        heading: &'static str,
+        work: impl Future<Output = String> + Send + 'static,
+    ) {
+        let delegator = self.clone();
+        tokio::spawn(async move {
+            let text = tokio::spawn(work).await.unwrap_or_else(|error| format!("crashed: {error}"));
+            delegator.notify_model(format!("{heading}\n\n{text}")).await;
+        });
+    }
+
     /// Tells the model that a background task has ended.
-    pub(super) async fn notify_model(&self, note: String) {
+    async fn notify_model(&self, note: String) {
         let Ok(session) = self.session() else { return };
         // The session may be closed by now.
         let _ =

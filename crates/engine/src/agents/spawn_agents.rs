@@ -80,10 +80,8 @@ impl TypedTool for SpawnAgents {
         let call = progress.call().cloned();
         if arguments.background {
             let (delegator, count) = (self.0.clone(), arguments.tasks.len());
-            tokio::spawn(async move {
-                let reports = run_all(&delegator, arguments, call, |_| {}).await;
-                let text = joined_text(&reports.content);
-                delegator.notify_model(format!("The tasks in the background have ended.\n\n{text}")).await;
+            self.0.run_in_background("The tasks in the background have ended.", async move {
+                joined_text(&run_all(&delegator, arguments, call, |_| {}).await.content)
             });
             return ToolOutput::text(format!(
                 "{count} agents run in the background; you are notified when all have finished."
