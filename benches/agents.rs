@@ -1,6 +1,9 @@
-//! The cost of 100 agents at once: memory of each while it waits for its model, and the time until the first and the last
-//! of them finish 20 turns. It prints the figures of docs/agents.md (`cargo bench --bench agents`).
+//! The cost of 100 agents at once: memory of each while it waits for its model, the time until the first and the last of
+//! them finish 20 turns, and a frame of the TUI that shows the call with a line for each. It prints the figures of docs/agents.md (`cargo bench --bench agents`).
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
+
+#[path = "support/off_screen.rs"]
+mod off_screen;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,11 +13,14 @@ use futures_util::stream;
 use serde_json::json;
 use tempfile::TempDir;
 use tiller::agent::agents::{AgentRegistry, AgentSpec, Delegation, DelegationLimits};
-use tiller::agent::{AgentSession, PromptOptions, SessionBuilder};
-use tiller::event::EventKind;
-use tiller::message::StopReason;
+use tiller::agent::{AgentSession, InFlight, PromptOptions, RunningCall, SessionBuilder};
+use tiller::event::{Event, EventKind, ToolOutcome};
+use tiller::message::{Message, StopReason, UserBlock, UserMessage};
 use tiller::provider::catalog::assumed;
 use tiller::provider::{Provider, ProviderRegistry, ProviderStream, Request, StreamEvent};
+use tiller::session::{EntryBody, Placement, SessionManager};
+
+use off_screen::NOW;
 
 /// Turns of each agent in the second part.
 const TURNS: usize = 20;
@@ -28,6 +34,9 @@ fn main() {
         rest(count).await;
         work(count).await;
     });
+    for lines in [4, count] {
+        println!("a frame with {lines} lines of agents: {:.0?}", frame(lines));
+    }
 }
 
 /// A model whose main session spawns agents, which list the agents in each turn, or wait.
@@ -131,6 +140,42 @@ async fn work(count: usize) {
         turns / last.as_secs_f64()
     );
     agent.close().await.unwrap();
+}
+
+/// Returns the time of a frame after a change of the lines of agents.
+fn frame(lines: usize) -> Duration {
+    const FRAMES: u32 = 200;
+    let folder = TempDir::new().unwrap();
+    let manager = SessionManager::new(Placement::Flat(folder.path().to_owned()), folder.path().to_owned());
+    let mut writer = manager.create(NOW);
+    let message = Message::User(UserMessage::text("Go.", NOW));
+    writer.append(EntryBody::message(Arc::new(message)), NOW).unwrap();
+    let args = json!({ "tasks": [] });
+    let call = RunningCall {
+        id: "c1".into(),
+        name: "spawn_agents".into(),
+        arguments: args.clone(),
+        since: NOW,
+        partial: ToolOutcome::default(),
+    };
+    let live = InFlight { running_since: Some(NOW), calls: vec![call], ..InFlight::default() };
+    let mut screen = off_screen::screen(writer.reader(), live);
+    screen.draw(NOW);
+    let start = Instant::now();
+    for frame in 0..FRAMES {
+        let text: Vec<String> =
+            (0..lines).map(|line| format!("agent · {frame} turns · 12k tokens · {line}s · grep x")).collect();
+        let content = vec![UserBlock::Text { text: text.join("\n") }];
+        let kind = EventKind::ToolExecutionUpdate {
+            tool_call_id: "c1".into(),
+            tool_name: "spawn_agents".into(),
+            args: args.clone(),
+            partial_result: ToolOutcome { content, details: None },
+        };
+        screen.event(Arc::new(Event { kind, seq: u64::from(frame) + 1, time: NOW }), NOW);
+        screen.draw(NOW);
+    }
+    start.elapsed() / FRAMES
 }
 
 /// Resident memory of this process.
