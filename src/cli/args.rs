@@ -133,7 +133,7 @@ pub(super) struct AgentArgs {
     /// Approval mode: which tool calls need approval
     #[arg(long, value_enum, value_name = "MODE", conflicts_with = "yes")]
     pub(super) approval: Option<Approval>,
-    /// Allow every call that would need approval
+    /// Approve every call that needs approval, except for hosts of your own network
     #[arg(short, long)]
     pub(super) yes: bool,
     /// Sandbox of the model's commands: write only in the workspace, only to temporary folders, or no sandbox
@@ -186,7 +186,7 @@ pub(super) struct EnvironmentArgs {
     /// Let tools access this folder too; read-only with the suffix :ro (repeatable)
     #[arg(long, value_name = "DIR[:ro]")]
     pub(super) add_dir: Vec<String>,
-    /// Trust the project's own settings, extensions, MCP servers and .env until they change
+    /// Trust the project's settings, extensions, hooks, agents, MCP servers, themes and .env until they change
     #[arg(long, global = true)]
     pub(super) trust_project: bool,
     /// Read API keys from this file instead of the user's .env
@@ -223,7 +223,7 @@ pub(super) enum PolicyCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AgentsCommand {
-    /// List the agents of the project, the user and the program, with their files
+    /// List the project's, your own and the built-in agents, with their files
     List {
         /// Print JSON
         #[arg(long)]
@@ -241,10 +241,10 @@ pub(super) struct RaceArgs {
     /// One lane for each of these models, separated by commas
     #[arg(long, value_name = "A,B")]
     pub(super) models: Option<String>,
-    /// Shell command that tells whether a result is good, by its exit status
+    /// Shell command that checks each result in its worktree; exit status 0 means passed
     #[arg(long, value_name = "COMMAND")]
     pub(super) check: Option<String>,
-    /// Entry after which the prompt comes, instead of the end of the session
+    /// Continue from this entry instead of the end of the current branch
     #[arg(long, value_name = "ENTRY")]
     pub(super) from: Option<String>,
     /// Continue with this lane, or with the first one that passes the check, without asking
@@ -276,7 +276,7 @@ pub(super) enum CliCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Check the installation, keys, sandbox and terminal; exits with 1 if something is broken
+    /// Check the installation, keys, sandbox, terminal and MCP servers; exits with 1 if something is broken
     Doctor {
         /// Print JSON
         #[arg(long)]

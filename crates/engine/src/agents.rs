@@ -1,8 +1,9 @@
 //! Agents that a session delegates tasks to.
 //!
 //! A [`Delegation`] gives a session tools to delegate with. The agents come from an [`AgentRegistry`], which an embedding
-//! program fills, and from files ([`AgentDefinition`]). Each agent has a session of its own, made from the session that
-//! delegates: its model, tools, policy and budget, or stricter ones. An [`Agent`] can also be started alone.
+//! program fills, and from files ([`AgentDefinition`]). Each agent has its own session, which inherits model, tools,
+//! policy and budget from the delegating session; its definition can choose another model and restrict the rest.
+//! An [`Agent`] can also be started alone.
 
 mod activity;
 mod agent;

@@ -263,7 +263,7 @@ const TABLE: &[CommandSpec] = &[
         C::Permissions,
         "permissions",
         NoArgument,
-        "show or remove rules, of this session and of the settings",
+        "show or remove the rules of this session and of the settings",
     )
     .with_plain_argument(Optional("revoke N")),
     row(
@@ -278,7 +278,8 @@ const TABLE: &[CommandSpec] = &[
     row(C::Mcp, "mcp", NoArgument, "show the MCP servers: state, tools, last lines of stderr"),
     row(C::Agents, "agents", NoArgument, "list running and available agents; Enter opens a running one")
         .with_plain_usage(NoArgument, "list running and available agents"),
-    row(C::Back, "back", NoArgument, "return from an agent to the session that delegates").only(Tui),
+    row(C::Back, "back", NoArgument, "return from an agent's session to the session that started it")
+        .only(Tui),
     row(
         C::Race,
         "race",
@@ -320,9 +321,9 @@ const TABLE: &[CommandSpec] = &[
         C::Reload,
         "reload",
         NoArgument,
-        "reload settings, skills, templates and context files; restart failed MCP servers",
+        "reload settings, skills, templates, agents and context files; restart failed MCP servers",
     )
-    .with_plain_usage(NoArgument, "reload skills, templates and context files; restart failed MCP servers"),
+    .with_plain_usage(NoArgument, "reload skills, templates, agents and context files; restart failed MCP servers"),
     row(C::Logs, "logs", NoArgument, "show the end of tiller's log and the crash report folder").only(Tui),
     row(C::Login, "login", Optional("PROVIDER"), "store a provider's API key").also(&["connect"]),
     row(C::Logout, "logout", Optional("PROVIDER"), "remove a provider's API key")

@@ -141,7 +141,7 @@ choice! {
     SyncPolicy {
         /// After every entry.
         Always = "always",
-        /// After user messages and at the end of each turn.
+        /// Before each request and at the end of a run.
         #[default]
         Turn = "turn",
         /// Left to the operating system.

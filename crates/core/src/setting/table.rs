@@ -78,7 +78,7 @@ table! {
     TEMPLATES, templates: Switch = "templates", Switch::KIND, "on";
     /// Let the model delegate tasks to the agents of the project and the user, and to the built-in ones.
     AGENTS_ENABLED, agents_enabled: Switch = "agents.enabled", Switch::KIND, "on";
-    /// Maximum number of agents that one call runs at once.
+    /// Maximum number of agents that work at once for a session; races aren't limited by it.
     AGENTS_PARALLEL, agents_parallel: usize = "agents.parallel", SettingKind::Count { min: 1, max: 100 }, "4";
     /// Maximum depth of nested delegation.
     AGENTS_MAX_DEPTH, agents_max_depth: usize = "agents.max_depth", SettingKind::Count { min: 1, max: 10 }, "3";
@@ -90,7 +90,7 @@ table! {
     CONTEXT_FILES, context_files: Switch = "context_files", Switch::KIND, "on";
     /// Use the mouse to scroll, fold and select in the TUI; off leaves the mouse to the terminal.
     MOUSE, mouse: Switch = "mouse", Switch::KIND, "on", scope SettingScope::User;
-    /// Reload skills, templates and context files when they change.
+    /// Reload skills, templates, agents and context files when they change.
     WATCH, watch: Switch = "watch", Switch::KIND, "on";
     /// When steering messages are delivered.
     STEERING_POINT, steering_point: SteeringPoint = "steering_point", SteeringPoint::KIND, "between-tools";

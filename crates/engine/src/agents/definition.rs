@@ -1,6 +1,7 @@
 //! Definitions of agents: Markdown files whose front matter describes an agent and whose body is its instructions. Pure.
 //!
-//! The keys are `name`, `description`, `tools`, `model`, `thinking`, `max_turns`, `timeout`, `skills` and `approval`.
+//! The keys are `name`, `description`, `tools`, `excluded_tools`, `model`, `thinking`, `max_turns`, `max_tokens`,
+//! `max_cost_usd`, `timeout`, `skills` and `approval`.
 //! Files for Claude Code (`.claude/agents`, November 2026) load unchanged: its tool names, model aliases and permission
 //! modes are translated, and its other keys are ignored.
 

@@ -5,7 +5,7 @@
 pub struct DelegationLimits {
     /// Maximum depth of nested delegation.
     pub depth: usize,
-    /// Maximum number of agents that one call runs at once.
+    /// Maximum number of agents that work at once for a session.
     pub parallel: usize,
 }
 

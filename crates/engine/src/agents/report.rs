@@ -73,7 +73,7 @@ fn changes_text(changes: &WorktreeChanges) -> String {
     };
     let diff = String::from_utf8_lossy(&changes.patch);
     let diff = match diff.char_indices().nth(MAX_DIFF) {
-        Some((end, _)) => format!("{}\n[the diff goes on: git diff HEAD...{branch}]", &diff[..end]),
+        Some((end, _)) => format!("{}\n[diff truncated; full diff: git diff HEAD...{branch}]", &diff[..end]),
         None => diff.into_owned(),
     };
     format!(

@@ -62,8 +62,8 @@ impl TypedTool for SpawnAgents {
 
     fn description(&self) -> String {
         format!(
-            "Delegates several independent tasks, of which {} run in parallel, and returns the answers in the order of \
-             the tasks.",
+            "Delegates several independent tasks, at most {} of them in parallel, and returns the answers in the order \
+             of the tasks.",
             self.0.limits.parallel
         )
     }

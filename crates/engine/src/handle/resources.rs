@@ -5,7 +5,7 @@ use super::{AgentError, AgentSession};
 use crate::resources::{AgentCommand, Inventory, ReloadRequest, ResourcePaths};
 
 impl AgentSession {
-    /// Reloads skills, templates and context files for the next prompt and request. Problems are emitted as
+    /// Reloads skills, templates, agents and context files for the next prompt and request. Problems are emitted as
     /// warnings. Extensions that have ended or changed are restarted, and new ones are announced.
     ///
     /// # Errors

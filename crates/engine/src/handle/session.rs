@@ -126,8 +126,8 @@ impl AgentSession {
     }
 
     /// Moves the leaf to an earlier entry of this session; for a user message to just before it, with its text for
-    /// the editor. A summary describes the branch that is left to the model; one made by the model takes a while,
-    /// and [`AgentSession::abort`] stops it. An empty branch gets no summary.
+    /// the editor. A summary tells the model about the abandoned branch; generating one takes a while, and
+    /// [`AgentSession::abort`] stops it. An empty branch gets no summary.
     ///
     /// # Errors
     /// During a run, when there is no such entry, or when the summary failed.
