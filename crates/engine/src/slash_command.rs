@@ -323,7 +323,10 @@ const TABLE: &[CommandSpec] = &[
         NoArgument,
         "reload settings, skills, templates, agents and context files; restart failed MCP servers",
     )
-    .with_plain_usage(NoArgument, "reload skills, templates, agents and context files; restart failed MCP servers"),
+    .with_plain_usage(
+        NoArgument,
+        "reload skills, templates, agents and context files; restart failed MCP servers",
+    ),
     row(C::Logs, "logs", NoArgument, "show the end of tiller's log and the crash report folder").only(Tui),
     row(C::Login, "login", Optional("PROVIDER"), "store a provider's API key").also(&["connect"]),
     row(C::Logout, "logout", Optional("PROVIDER"), "remove a provider's API key")
