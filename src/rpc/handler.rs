@@ -14,8 +14,9 @@ use super::command::{RpcCommand, RuleScopeParam};
 use super::options::RpcOptions;
 use super::params::{ImageParam, SummaryParam};
 use super::response::ResponseOutcome;
-use super::views::{QueueView, SessionListView, SwitchedView};
+use super::views::{SessionListView, SwitchedView};
 use crate::agent::queue::QueueEdit;
+use crate::agent::views::QueueView;
 use crate::agent::{
     AgentError, AgentSession, Approver, BashContext, BranchSummary, CycleDirection, CycleScope,
     PromptOptions, SessionSwitched, StreamingBehavior,

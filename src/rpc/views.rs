@@ -1,11 +1,7 @@
-//! The JSON of responses, in the protocol's names: each is a type that borrows from the engine's.
+//! The JSON of responses, in the protocol's names: each is a type that borrows from the engine's. Those of the
+//! session's state are in the engine's `views`.
 
 pub(super) mod log;
-mod model;
-mod session;
-
-pub(super) use model::ModelView;
-pub(super) use session::{QueueView, SnapshotView, StateView, StatsView};
 
 use std::path::Path;
 

@@ -37,6 +37,7 @@ mod system_prompt;
 mod task_plan;
 pub mod template;
 mod turn;
+pub mod views;
 pub mod watch;
 
 pub use approvals::Approver;

@@ -4,11 +4,11 @@ use serde_json::json;
 
 use super::{Handler, HandlerError, HandlerResult, blocking, data};
 use crate::agent::agents::AgentSummary;
+use crate::agent::views::{ModelView, SnapshotView, StateView, StatsView};
 use crate::id::EntryId;
 use crate::message::ModelRef;
-use crate::provider::catalog;
-use crate::rpc::views::{self, CommandView, HitView, ModelView, SnapshotView, StateView, StatsView};
-use crate::session::SessionScope;
+use crate::rpc::views::{CommandView, HitView, log};
+use crate::session::{self, SessionScope};
 
 /// Maximum number of hits of a search.
 const MAX_HITS: usize = 50;
@@ -16,17 +16,17 @@ const MAX_HITS: usize = 50;
 impl Handler {
     pub(super) async fn entries(&self, since: Option<EntryId>) -> HandlerResult {
         let reader = self.agent.reader();
-        blocking(move || Ok(Some(views::log::entries(&reader, since.as_ref())?))).await
+        blocking(move || Ok(Some(session::entries_json(&reader, since.as_ref())?))).await
     }
 
     pub(super) async fn tree(&self) -> HandlerResult {
         let reader = self.agent.reader();
-        blocking(move || Ok(Some(views::log::tree(&reader)?))).await
+        blocking(move || Ok(Some(session::tree_json(&reader)?))).await
     }
 
     pub(super) async fn fork_messages(&self) -> HandlerResult {
         let reader = self.agent.reader();
-        blocking(move || data(&views::log::fork_messages(&reader))).await
+        blocking(move || data(&log::fork_messages(&reader))).await
     }
 
     pub(super) async fn models(&self) -> HandlerResult {
@@ -51,17 +51,7 @@ impl Handler {
 
     /// Returns the view of a model, also of one that is in no catalog.
     pub(super) async fn model(&self, reference: &ModelRef) -> Result<ModelView, HandlerError> {
-        let models = self.agent.models().await?;
-        let facts = models.iter().find(|model| model.reference() == *reference);
-        Ok(match facts {
-            Some(model) => ModelView::new(&model.facts, model.provider.api()),
-            None => {
-                let (provider, id) = (&reference.provider, &reference.id);
-                let facts = catalog::facts(provider, id).unwrap_or_else(|| catalog::assumed(provider, id));
-                let served = models.iter().find(|model| model.facts.provider == *provider);
-                ModelView::new(&facts, served.map_or("", |model| model.provider.api()))
-            }
-        })
+        Ok(ModelView::find(reference, &self.agent.models().await?))
     }
 
     pub(super) async fn snapshot(&self) -> HandlerResult {

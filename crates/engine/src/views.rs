@@ -1,30 +1,35 @@
-//! Views of the open session: its state, its operations in progress, and its statistics.
+//! The JSON of an open session for programs: its state, its operations in progress, and its statistics. Documented in
+//! docs/rpc.md.
+
+mod model;
 
 use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
+use tiller_core::background_job::CommandJob;
+use tiller_core::elicitation::ElicitationRequest;
+use tiller_core::event::{ApprovalRequest, CompactionReason, QueueItem, QueueKind, ToolOutcome};
+use tiller_core::id::{CallId, EntryId, SessionId};
+use tiller_core::message::{AssistantMessage, ModelRef, ThinkingLevel};
+use tiller_core::setting::Switch;
+use tiller_core::unit::{Tokens, UnixMs, Usd};
+use tiller_session::{ModelUsage, Totals};
 
-use super::ModelView;
-use crate::agent::AnnouncedRetry;
-use crate::agent::agents::RunningAgent;
-use crate::agent::{
-    BashContext, BudgetStatus, ContextUse, InFlight, RunningBash, RunningCall, SessionState, SessionStats,
-    Snapshot, Status, Summarizing, SummaryOf,
+use crate::agents::RunningAgent;
+use crate::budget::BudgetStatus;
+use crate::handle::{
+    BashContext, ContextUse, InFlight, RunningBash, RunningCall, SessionState, SessionStats, Snapshot,
+    Status, Summarizing, SummaryOf,
 };
-use crate::background_job::CommandJob;
-use crate::elicitation::ElicitationRequest;
-use crate::event::{ApprovalRequest, CompactionReason, QueueItem, QueueKind, ToolOutcome};
-use crate::id::{CallId, EntryId, SessionId};
-use crate::message::{AssistantMessage, ModelRef, ThinkingLevel};
-use crate::session::{ModelUsage, Totals};
-use crate::setting::Switch;
-use crate::unit::{Tokens, UnixMs, Usd};
+use crate::turn::AnnouncedRetry;
+
+pub use model::ModelView;
 
 /// A session. File and name are left out when there is none, like other optional fields.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::rpc) struct SessionView<'a, M> {
+pub struct SessionView<'a, M> {
     session_id: &'a SessionId,
     cwd: &'a Path,
     model: M,
@@ -55,7 +60,7 @@ impl<'a, M> SessionView<'a, M> {
 /// Use of the context window.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::rpc) struct ContextView {
+pub struct ContextView {
     tokens: Tokens,
     context_window: Tokens,
     percent: f64,
@@ -73,7 +78,7 @@ impl From<ContextUse> for ContextView {
 /// The response to `get_state`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::rpc) struct StateView<'a> {
+pub struct StateView<'a> {
     #[serde(flatten)]
     session: SessionView<'a, ModelView>,
     is_streaming: bool,
@@ -90,7 +95,9 @@ pub(in crate::rpc) struct StateView<'a> {
 }
 
 impl<'a> StateView<'a> {
-    pub(in crate::rpc) fn new(status: &'a Status, model: ModelView, notices: &'a [String]) -> Self {
+    /// Creates the view; `notices` are those of the session's start.
+    #[must_use]
+    pub fn new(status: &'a Status, model: ModelView, notices: &'a [String]) -> Self {
         Self {
             session: SessionView::new(&status.state, model),
             is_streaming: status.activity.is_running,
@@ -111,7 +118,7 @@ impl<'a> StateView<'a> {
 /// The response to `get_snapshot`: the operations in progress, and the session.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::rpc) struct SnapshotView<'a> {
+pub struct SnapshotView<'a> {
     running_since: Option<UnixMs>,
     partial: &'a Option<AssistantMessage>,
     calls: Vec<RunningCallView<'a>>,
@@ -237,7 +244,7 @@ impl<'a> From<&'a RunningBash> for RunningBashView<'a> {
 /// The queued messages: texts by kind, and the items themselves.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::rpc) struct QueueView<'a> {
+pub struct QueueView<'a> {
     steering: Vec<&'a str>,
     follow_up: Vec<&'a str>,
     items: &'a [QueueItem],
@@ -255,7 +262,7 @@ impl<'a> From<&'a [QueueItem]> for QueueView<'a> {
 /// The response to `get_session_stats`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::rpc) struct StatsView<'a> {
+pub struct StatsView<'a> {
     session_id: &'a SessionId,
     user_messages: usize,
     assistant_messages: usize,
@@ -284,7 +291,9 @@ struct TokensView {
 }
 
 impl<'a> StatsView<'a> {
-    pub(in crate::rpc) fn new(state: &'a SessionState, stats: &'a SessionStats) -> Self {
+    /// Creates the view.
+    #[must_use]
+    pub fn new(state: &'a SessionState, stats: &'a SessionStats) -> Self {
         let (totals, usage) = (&stats.session, &stats.session.usage);
         Self {
             session_id: &state.session,

@@ -1,0 +1,59 @@
+//! Views of models.
+
+use serde::Serialize;
+
+use tiller_core::message::ModelRef;
+use tiller_core::unit::Tokens;
+use tiller_provider::Model;
+use tiller_provider::catalog::{self, ImageInput, ModelFacts, Price};
+
+/// A model, without the address of its server.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelView {
+    id: String,
+    name: String,
+    api: String,
+    provider: String,
+    base_url: &'static str,
+    reasoning: bool,
+    input: &'static [&'static str],
+    context_window: Tokens,
+    max_tokens: Tokens,
+    /// All 0 if unknown.
+    cost: Price,
+}
+
+impl ModelView {
+    /// Creates the view; `api` is the name of the wire format.
+    #[must_use]
+    pub fn new(facts: &ModelFacts, api: &str) -> Self {
+        Self {
+            id: facts.id.clone(),
+            name: facts.name.clone(),
+            api: api.to_owned(),
+            provider: facts.provider.clone(),
+            base_url: "",
+            reasoning: facts.thinks(),
+            input: match facts.image_input {
+                ImageInput::Unsupported => &["text"],
+                ImageInput::Supported | ImageInput::Unknown => &["text", "image"],
+            },
+            context_window: facts.window,
+            max_tokens: facts.max_output,
+            cost: facts.price.unwrap_or_default(),
+        }
+    }
+
+    /// Creates the view of one of a session's models, or of one that is in no catalog.
+    #[must_use]
+    pub fn find(reference: &ModelRef, models: &[Model]) -> Self {
+        if let Some(model) = models.iter().find(|model| model.reference() == *reference) {
+            return Self::new(&model.facts, model.provider.api());
+        }
+        let (provider, id) = (&reference.provider, &reference.id);
+        let facts = catalog::facts(provider, id).unwrap_or_else(|| catalog::assumed(provider, id));
+        let served = models.iter().find(|model| model.facts.provider == *provider);
+        Self::new(&facts, served.map_or("", |model| model.provider.api()))
+    }
+}
