@@ -1,0 +1,23 @@
+//! Handlers of requests: each calls the host, the table or a session's handle, and builds the response.
+
+pub(crate) mod branches;
+pub(crate) mod logs;
+pub(crate) mod messages;
+pub(crate) mod options;
+pub(crate) mod queue;
+pub(crate) mod server;
+pub(crate) mod sessions;
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use crate::problem::Problem;
+
+/// The result of a handler.
+type Handled = Result<Response, Problem>;
+
+/// Returns JSON.
+fn json(value: &impl Serialize) -> Handled {
+    Ok(Json(value).into_response())
+}

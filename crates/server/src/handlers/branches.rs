@@ -1,0 +1,43 @@
+//! Branches and their context: fork, navigate, label, compact.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::IntoResponse as _;
+use tiller_core::id::EntryId;
+use tiller_engine::BranchSummary;
+
+use super::{Handled, json};
+use crate::params::{JsonBody, OpenOne};
+use crate::requests::{CompactBody, ForkBody, LabelBody, NavigateBody, SummaryBody};
+use crate::session_view::{ForkedId, NavigatedView};
+
+/// Creates a session without opening it.
+pub(crate) async fn fork(OpenOne(session): OpenOne, JsonBody(body): JsonBody<ForkBody>) -> Handled {
+    let id = session.agent.create_fork(EntryId::new(body.entry_id)).await?.session.to_string();
+    let location = HeaderValue::try_from(format!("/api/sessions/{id}"));
+    let mut response = (StatusCode::CREATED, json(&ForkedId { id })?).into_response();
+    if let Ok(location) = location {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    Ok(response)
+}
+
+pub(crate) async fn navigate(OpenOne(session): OpenOne, JsonBody(body): JsonBody<NavigateBody>) -> Handled {
+    let NavigateBody { entry_id, summary, instructions } = body;
+    let summary = match summary {
+        None | Some(SummaryBody::Generate(false)) => BranchSummary::None,
+        Some(SummaryBody::Generate(true)) => BranchSummary::Made { instructions },
+        Some(SummaryBody::Text(text)) => BranchSummary::Text(text),
+    };
+    let switched = session.agent.navigate(EntryId::new(entry_id), summary).await?;
+    json(&NavigatedView { text: switched.editor.unwrap_or_default() })
+}
+
+pub(crate) async fn label(OpenOne(session): OpenOne, JsonBody(body): JsonBody<LabelBody>) -> Handled {
+    let label = body.label.filter(|label| !label.is_empty());
+    session.agent.label(EntryId::new(body.entry_id), label).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+pub(crate) async fn compact(OpenOne(session): OpenOne, JsonBody(body): JsonBody<CompactBody>) -> Handled {
+    json(&session.agent.compact(body.instructions).await?)
+}

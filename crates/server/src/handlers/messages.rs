@@ -1,0 +1,90 @@
+//! Messages to the agent, and answers to its questions.
+
+use axum::http::StatusCode;
+use axum::response::IntoResponse as _;
+use serde_json::json as value;
+use tiller_core::elicitation::{ElicitationAction, ElicitationAnswer};
+use tiller_core::event::Decision;
+use tiller_core::id::{CallId, ElicitationId};
+use tiller_engine::views::QueueView;
+use tiller_engine::{PromptOptions, StreamingBehavior};
+
+use super::{Handled, json};
+use crate::open_session::OpenSession;
+use crate::params::{ItemId, JsonBody, OpenOne};
+use crate::problem::INVALID;
+use crate::requests::{ApprovalBody, Behavior, ChatBody, CompactionBody, ElicitationBody, MessageBody};
+
+/// Sends a message; the response says that it is in the log.
+async fn send(session: &OpenSession, message: MessageBody, behavior: Option<Behavior>) -> Handled {
+    let (text, images) = message.check()?;
+    let streaming_behavior = behavior.map(|behavior| match behavior {
+        Behavior::Steer => StreamingBehavior::Steer,
+        Behavior::FollowUp => StreamingBehavior::FollowUp,
+    });
+    let options = PromptOptions { streaming_behavior, images, ..PromptOptions::default() };
+    session.agent.prompt(text, options).await?;
+    Ok(StatusCode::ACCEPTED.into_response())
+}
+
+pub(crate) async fn chat(OpenOne(session): OpenOne, JsonBody(body): JsonBody<ChatBody>) -> Handled {
+    let ChatBody { message, images, behavior } = body;
+    send(&session, MessageBody { message, images }, behavior).await
+}
+
+pub(crate) async fn steer(OpenOne(session): OpenOne, JsonBody(body): JsonBody<MessageBody>) -> Handled {
+    send(&session, body, Some(Behavior::Steer)).await
+}
+
+pub(crate) async fn follow_up(OpenOne(session): OpenOne, JsonBody(body): JsonBody<MessageBody>) -> Handled {
+    send(&session, body, Some(Behavior::FollowUp)).await
+}
+
+pub(crate) async fn abort(OpenOne(session): OpenOne) -> Handled {
+    let queue = session.agent.abort().await?;
+    json(&value!({"queue": QueueView::from(&*queue)}))
+}
+
+pub(crate) async fn approve(
+    OpenOne(session): OpenOne,
+    ItemId(call): ItemId,
+    JsonBody(body): JsonBody<ApprovalBody>,
+) -> Handled {
+    let decision = match body {
+        ApprovalBody { approved: true, reason: Some(_), .. } => {
+            return Err(INVALID.detail("the field `reason`: only a denial has one"));
+        }
+        ApprovalBody { approved: true, always: true, .. } => Decision::Session,
+        ApprovalBody { approved: true, always: false, .. } => Decision::Once,
+        ApprovalBody { always: true, .. } => {
+            return Err(INVALID.detail("the field `always`: a denial is for one call"));
+        }
+        ApprovalBody { reason, .. } => {
+            Decision::Deny { reason: reason.unwrap_or_else(|| "the user rejected it".to_owned()) }
+        }
+    };
+    session.agent.decide(CallId::new(call), decision).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+pub(crate) async fn answer(
+    OpenOne(session): OpenOne,
+    ItemId(id): ItemId,
+    JsonBody(ElicitationBody { action, content }): JsonBody<ElicitationBody>,
+) -> Handled {
+    let answer = match action {
+        ElicitationAction::Accept => ElicitationAnswer::Accept(content),
+        ElicitationAction::Decline => ElicitationAnswer::Decline,
+        ElicitationAction::Cancel => ElicitationAnswer::Cancel,
+    };
+    session.agent.answer_elicitation(ElicitationId::new(id), answer).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+pub(crate) async fn resolve_compaction(
+    OpenOne(session): OpenOne,
+    JsonBody(CompactionBody { choice }): JsonBody<CompactionBody>,
+) -> Handled {
+    session.agent.resolve_compaction(choice).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}

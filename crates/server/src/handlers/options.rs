@@ -1,0 +1,31 @@
+//! The model of a session, and commands of the user.
+
+use tiller_engine::BashContext;
+use tiller_engine::views::ModelView;
+
+use super::{Handled, json};
+use crate::params::{JsonBody, OpenOne};
+use crate::problem::{INVALID, internal};
+use crate::requests::{BashBody, ModelBody, ThinkingBody};
+use crate::session_view::LevelView;
+
+pub(crate) async fn model(OpenOne(session): OpenOne, JsonBody(body): JsonBody<ModelBody>) -> Handled {
+    let ModelBody { provider, model } = body;
+    let words = provider.map_or(model.clone(), |provider| format!("{provider}/{model}"));
+    let reference = session.agent.set_model(words).await?;
+    json(&ModelView::find(&reference, &session.agent.models().await?))
+}
+
+pub(crate) async fn thinking(OpenOne(session): OpenOne, JsonBody(body): JsonBody<ThinkingBody>) -> Handled {
+    let level = session.agent.set_thinking(body.level).await?;
+    json(&LevelView { level: serde_json::to_value(level).map_err(|error| internal(&error))? })
+}
+
+/// Runs a command, and returns its record when it has ended.
+pub(crate) async fn bash(OpenOne(session): OpenOne, JsonBody(body): JsonBody<BashBody>) -> Handled {
+    if body.command.trim().is_empty() {
+        return Err(INVALID.detail("the field `command`: must not be empty"));
+    }
+    let context = if body.exclude_from_context { BashContext::Exclude } else { BashContext::Include };
+    json(&session.agent.execute_bash(body.command, context).await?)
+}

@@ -1,0 +1,82 @@
+//! The queue of waiting messages.
+
+use axum::response::Response;
+use tiller_core::event::QueueItem;
+use tiller_core::id::QueueId;
+use tiller_engine::AgentError;
+use tiller_engine::queue::QueueEdit;
+use tiller_engine::views::QueueView;
+
+use super::{Handled, json};
+use crate::open_session::OpenSession;
+use crate::params::{JsonBody, OpenOne, QueryParams};
+use crate::problem::{CONFLICT, INVALID, Problem};
+use crate::requests::{ClearQuery, QueueBody, QueuedBody};
+
+async fn items(session: &OpenSession) -> Result<Vec<QueueItem>, Problem> {
+    Ok(session.agent.snapshot().await?.in_progress.queue)
+}
+
+async fn current(session: &OpenSession) -> Result<Response, Problem> {
+    json(&QueueView::from(&*items(session).await?))
+}
+
+pub(crate) async fn show(OpenOne(session): OpenOne) -> Handled {
+    current(&session).await
+}
+
+/// Removes, changes, orders and releases messages. One that is delivered meanwhile stays delivered.
+pub(crate) async fn replace(
+    OpenOne(session): OpenOne,
+    JsonBody(QueueBody { items: wanted }): JsonBody<QueueBody>,
+) -> Handled {
+    let before = items(&session).await?;
+    check(&before, &wanted)?;
+    let agent = &session.agent;
+    for item in before.iter().filter(|item| !wanted.iter().any(|wanted| wanted.id == item.id.as_str())) {
+        if_queued(agent.remove_queued(item.id.clone()).await)?;
+    }
+    for (place, QueuedBody { id, kind, text, .. }) in wanted.iter().enumerate() {
+        let kind = kind.map(Into::into);
+        let edit = QueueEdit { text: text.clone(), images: None, kind, place: Some(place) };
+        if_queued(agent.edit_queued(QueueId::new(id), edit).await)?;
+    }
+    for wanted in wanted.iter().filter(|wanted| wanted.held == Some(false)) {
+        if_queued(agent.release_queued(QueueId::new(&wanted.id)).await)?;
+    }
+    current(&session).await
+}
+
+/// Checks everything before the first change.
+fn check(before: &[QueueItem], wanted: &[QueuedBody]) -> Result<(), Problem> {
+    for (at, QueuedBody { id, text, held, .. }) in wanted.iter().enumerate() {
+        if !before.iter().any(|item| item.id.as_str() == id) {
+            return Err(CONFLICT.detail("a message of `items` is no longer queued"));
+        }
+        if wanted[..at].iter().any(|other| other.id == *id) {
+            return Err(INVALID.detail("the field `items`: a message occurs twice"));
+        }
+        if *held == Some(true) {
+            return Err(INVALID.detail("the field `held`: messages can only be released"));
+        }
+        if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
+            return Err(INVALID.detail("the field `text`: must not be empty"));
+        }
+    }
+    Ok(())
+}
+
+fn if_queued<T>(changed: Result<T, AgentError>) -> Result<(), AgentError> {
+    match changed {
+        Ok(_) | Err(AgentError::NotFound(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+pub(crate) async fn clear(
+    OpenOne(session): OpenOne,
+    QueryParams(ClearQuery { kind }): QueryParams<ClearQuery>,
+) -> Handled {
+    let removed = session.agent.clear_queue(kind.map(Into::into)).await?;
+    json(&QueueView::from(&*removed))
+}

@@ -1,0 +1,58 @@
+//! The server itself: models, skills, health, metrics.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use serde_json::json as value;
+use tiller_engine::views::ModelView;
+
+use super::sessions::workspace;
+use super::{Handled, json};
+use crate::app_state::AppState;
+use crate::openapi;
+use crate::params::QueryParams;
+use crate::problem::{METHOD, NOT_FOUND, Problem};
+use crate::requests::SkillsQuery;
+use crate::session_view::Health;
+
+pub(crate) async fn models(State(state): State<Arc<AppState>>) -> Handled {
+    let models = state.host.models().await?;
+    let models: Vec<ModelView> =
+        models.iter().map(|model| ModelView::new(&model.facts, model.provider.api())).collect();
+    json(&value!({"models": models}))
+}
+
+pub(crate) async fn skills(
+    State(state): State<Arc<AppState>>,
+    QueryParams(SkillsQuery { workspace_path }): QueryParams<SkillsQuery>,
+) -> Handled {
+    let folder = workspace(&state, &workspace_path).await?;
+    json(&value!({"skills": state.host.skills(folder).await?}))
+}
+
+pub(crate) async fn health() -> Handled {
+    json(&Health { status: "ok" })
+}
+
+pub(crate) async fn metrics(State(state): State<Arc<AppState>>) -> Handled {
+    let text = state.metrics.text(state.table.gauges().await?);
+    Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
+}
+
+pub(crate) async fn description() -> Handled {
+    json(&openapi::document())
+}
+
+pub(crate) async fn home() -> Response {
+    Redirect::to("/openapi.json").into_response()
+}
+
+pub(crate) async fn not_found() -> Problem {
+    NOT_FOUND.bare()
+}
+
+pub(crate) async fn wrong_method() -> Problem {
+    METHOD.bare()
+}

@@ -1,0 +1,151 @@
+//! Sessions: create, list, find, resume, delete.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use tiller_session::{DeleteMode, SessionSummary};
+use tokio::task::spawn_blocking;
+
+use super::{Handled, json};
+use crate::app_state::AppState;
+use crate::host::{NewSession, ResumeRequest, SessionSettings};
+use crate::params::{AnySession, JsonBody, OpenOne, QueryParams, is_inside};
+use crate::problem::{FORBIDDEN, INVALID, Problem, internal};
+use crate::requests::{CreateBody, DeleteQuery, ListQuery, ResumeBody, StreamQuery};
+use crate::session_view::{SessionDetails, SessionListing, SessionPage};
+use crate::stream;
+
+/// Number of sessions of a page by default.
+const DEFAULT_LIMIT: usize = 50;
+
+/// Maximum number of sessions of a page.
+const MAX_LIMIT: usize = 200;
+
+/// Maximum number of sessions that a search finds.
+const MAX_FOUND: usize = 1_000;
+
+pub(crate) async fn create(
+    State(state): State<Arc<AppState>>,
+    JsonBody(body): JsonBody<CreateBody>,
+) -> Handled {
+    let CreateBody { workspace_path, provider, model, auto_approve, name } = body;
+    if name.as_ref().is_some_and(|name| name.trim().is_empty()) {
+        return Err(INVALID.detail("the field `name`: must not be empty"));
+    }
+    let request = NewSession {
+        workspace: workspace(&state, &workspace_path).await?,
+        settings: SessionSettings { provider, model },
+        approves_all: auto_approve,
+        name,
+    };
+    let session = state.table.create(request).await?;
+    let location = format!("/api/sessions/{}", session.id);
+    let mut response =
+        (StatusCode::CREATED, json(&SessionDetails::of_open(&session).await?)?).into_response();
+    if let Ok(location) = HeaderValue::try_from(location) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    Ok(response)
+}
+
+/// Returns the real path of a working directory that a client names.
+pub(super) async fn workspace(state: &Arc<AppState>, folder: &Path) -> Result<std::path::PathBuf, Problem> {
+    let (state, folder) = (Arc::clone(state), folder.to_owned());
+    let resolved = spawn_blocking(move || state.roots.resolve(&folder)).await;
+    let resolved = resolved.map_err(|error| internal(&error))?;
+    resolved.ok_or_else(|| FORBIDDEN.detail("`workspacePath` must be a folder below a root of the server"))
+}
+
+pub(crate) async fn list(
+    State(state): State<Arc<AppState>>,
+    QueryParams(ListQuery { limit, offset, query }): QueryParams<ListQuery>,
+) -> Handled {
+    let limit = limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
+    let open = state.table.list().await?;
+    let mut sessions = Vec::new();
+    let logged = match query {
+        Some(words) => state.host.search(words, MAX_FOUND).await?,
+        None => {
+            // Sessions without a message have no log yet.
+            for session in open.iter().filter(|session| !session.agent.reader().exists()) {
+                sessions.push(SessionListing::of_open(session).await?);
+            }
+            state.host.list().await?
+        }
+    };
+    let roots = state.roots.clone();
+    let inside = spawn_blocking(move || {
+        logged.into_iter().filter(|found| is_inside(&roots, found)).collect::<Vec<SessionSummary>>()
+    });
+    let inside = inside.await.map_err(|error| internal(&error))?;
+    let open: HashSet<_> = open.iter().map(|session| session.id.clone()).collect();
+    sessions.extend(inside.into_iter().map(|found| {
+        let is_open = open.contains(&found.id);
+        SessionListing::new(found, is_open)
+    }));
+    let end = offset.saturating_add(limit);
+    let next_offset = (sessions.len() > end).then_some(end);
+    let sessions = sessions.into_iter().skip(offset).take(limit).collect();
+    json(&SessionPage { sessions, next_offset })
+}
+
+pub(crate) async fn details(session: AnySession) -> Handled {
+    match session {
+        AnySession::Open(session) => json(&SessionDetails::of_open(&session).await?),
+        AnySession::Closed(summary) => json(&SessionDetails::of_closed(*summary)),
+    }
+}
+
+pub(crate) async fn resume(
+    State(state): State<Arc<AppState>>,
+    session: AnySession,
+    JsonBody(body): JsonBody<ResumeBody>,
+) -> Handled {
+    let session = match session {
+        AnySession::Open(session) => session,
+        AnySession::Closed(summary) => {
+            let ResumeBody { workspace_path, provider, model } = body;
+            let folder = workspace_path.unwrap_or_else(|| summary.cwd.clone().into());
+            let request = ResumeRequest {
+                log: summary.path.clone(),
+                workspace: workspace(&state, &folder).await?,
+                settings: SessionSettings { provider, model },
+            };
+            state.table.resume(summary.id.clone(), request).await?
+        }
+    };
+    json(&SessionDetails::of_open(&session).await?)
+}
+
+/// Closes the session, and removes its log if there is one.
+pub(crate) async fn delete(
+    State(state): State<Arc<AppState>>,
+    QueryParams(DeleteQuery { permanently }): QueryParams<DeleteQuery>,
+    session: AnySession,
+) -> Handled {
+    let log = match session {
+        AnySession::Open(session) => {
+            state.table.close(&session.id).await?;
+            state.host.find(session.id.clone()).await?.map(|summary| summary.path)
+        }
+        AnySession::Closed(summary) => Some(summary.path),
+    };
+    if let Some(log) = log {
+        let mode = if permanently { DeleteMode::Permanently } else { DeleteMode::ToTrash };
+        state.host.delete(log, mode).await?;
+    }
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+pub(crate) async fn watch(
+    State(state): State<Arc<AppState>>,
+    QueryParams(StreamQuery { last_event_id }): QueryParams<StreamQuery>,
+    OpenOne(session): OpenOne,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    stream::open(&state, session, &headers, last_event_id.as_deref())
+}

@@ -1,0 +1,36 @@
+//! The HTTP front end: sessions as a JSON API, and their events as server-sent events.
+//!
+//! [`Server`] holds the router and the open sessions. It knows neither configuration files nor the wiring of a session:
+//! a [`SessionHost`] starts, finds and removes sessions. [`table`] owns the open ones, [`feed`] replays their events,
+//! [`access`] decides which requests are served. The API is documented in docs/server.md.
+
+mod access;
+mod app_state;
+mod connection;
+mod event_frame;
+mod feed;
+mod handlers;
+mod host;
+mod log_queries;
+mod metrics;
+mod open_session;
+mod openapi;
+mod params;
+mod problem;
+mod requests;
+mod roots;
+mod router;
+mod serve;
+mod session_view;
+mod stream;
+mod table;
+
+pub use access::{AccessRules, CookieScope};
+pub use connection::TlsError;
+pub use connection::tls_config;
+pub use host::{
+    HostError, HostFuture, HostedSession, NewSession, ResumeRequest, SessionHost, SessionSettings,
+    SkillSummary,
+};
+pub use roots::WorkspaceRoots;
+pub use serve::{Listening, Server};

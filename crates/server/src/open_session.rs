@@ -1,0 +1,52 @@
+//! An open session: its agent, and the feed of its events.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use tiller_core::id::SessionId;
+use tiller_engine::{AgentError, AgentSession, EventStream};
+use tokio::task::JoinHandle;
+
+use crate::event_frame;
+use crate::feed::EventFeed;
+use crate::host::HostedSession;
+use crate::metrics::Metrics;
+
+/// An open session.
+pub(crate) struct OpenSession {
+    pub(crate) id: SessionId,
+    pub(crate) agent: AgentSession,
+    pub(crate) feed: Arc<EventFeed>,
+    /// Ends with the session's last event.
+    _pump: JoinHandle<()>,
+    _resources: Box<dyn Any + Send + Sync>,
+}
+
+impl OpenSession {
+    /// Begins to feed the session's events. The epoch is unique to this opening.
+    pub(crate) async fn start(
+        hosted: HostedSession,
+        epoch: String,
+        metrics: Arc<Metrics>,
+    ) -> Result<Self, AgentError> {
+        let HostedSession { agent, resources } = hosted;
+        let events = agent.subscribe();
+        let seq = agent.snapshot().await?.seq;
+        let feed = Arc::new(EventFeed::new(epoch, seq));
+        let pump = tokio::spawn(pump(events, Arc::clone(&feed), seq, metrics));
+        Ok(Self { id: agent.reader().id().clone(), agent, feed, _pump: pump, _resources: resources })
+    }
+}
+
+/// Encodes events into the feed until the session is closed. Events up to `seen` happened before the feed began.
+async fn pump(mut events: EventStream, feed: Arc<EventFeed>, seen: u64, metrics: Arc<Metrics>) {
+    while let Some(event) = events.next().await {
+        // Lost events leave a gap, which the feed notices.
+        let Ok(event) = event else { continue };
+        if event.seq > seen {
+            metrics.count_event();
+            feed.push(event.seq, event_frame::encode(feed.epoch(), &event));
+        }
+    }
+    feed.close();
+}

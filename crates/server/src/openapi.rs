@@ -1,0 +1,284 @@
+//! The description of the API, OpenAPI 3.1, generated from the types of bodies and parameters.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use crate::host::SkillSummary;
+use crate::problem::Problem;
+use crate::requests::{
+    ApprovalBody, BashBody, ChatBody, ClearQuery, CompactBody, CompactionBody, CreateBody, DeleteQuery,
+    ElicitationBody, EntriesQuery, ForkBody, LabelBody, ListQuery, MessageBody, ModelBody, NavigateBody,
+    QueueBody, ResumeBody, SkillsQuery, StreamQuery, ThinkingBody,
+};
+use crate::session_view::{
+    ContextUsage, ForkedId, Health, LevelView, NavigatedView, SessionDetails, SessionPage,
+};
+
+/// An operation of the API.
+pub(crate) struct Operation {
+    pub(crate) method: &'static str,
+    pub(crate) path: &'static str,
+    summary: &'static str,
+    query: Option<SchemaOf>,
+    body: Option<SchemaOf>,
+    answer: Answer,
+}
+
+/// Generates the schema of a type.
+type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// The successful response.
+#[derive(Clone, Copy)]
+enum Answer {
+    /// JSON with a status.
+    Json(u16, SchemaOf),
+    /// JSON of the engine, as the RPC command of this name returns it.
+    Rpc(&'static str),
+    /// Another type of content.
+    Other(&'static str),
+    /// No content, with a status.
+    Empty(u16),
+}
+
+fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+const fn operation(
+    method: &'static str,
+    path: &'static str,
+    answer: Answer,
+    summary: &'static str,
+) -> Operation {
+    Operation { method, path, summary, query: None, body: None, answer }
+}
+
+impl Operation {
+    const fn query(self, query: SchemaOf) -> Self {
+        Self { query: Some(query), ..self }
+    }
+
+    const fn body(self, body: SchemaOf) -> Self {
+        Self { body: Some(body), ..self }
+    }
+}
+
+use Answer::{Empty, Json, Other, Rpc};
+
+/// All operations.
+pub(crate) const OPERATIONS: &[Operation] = &[
+    operation("post", "/api/sessions", Json(201, of::<SessionDetails>), "Start a session")
+        .body(of::<CreateBody>),
+    operation("get", "/api/sessions", Json(200, of::<SessionPage>), "List or search sessions")
+        .query(of::<ListQuery>),
+    operation("get", "/api/sessions/{id}", Json(200, of::<SessionDetails>), "Show a session"),
+    operation("delete", "/api/sessions/{id}", Empty(204), "Close a session and remove its log")
+        .query(of::<DeleteQuery>),
+    operation("post", "/api/sessions/{id}/resume", Json(200, of::<SessionDetails>), "Open a session again")
+        .body(of::<ResumeBody>),
+    operation(
+        "get",
+        "/api/sessions/{id}/stream",
+        Other("text/event-stream"),
+        "Stream the events of a session",
+    )
+    .query(of::<StreamQuery>),
+    operation("post", "/api/sessions/{id}/chat", Empty(202), "Send a message").body(of::<ChatBody>),
+    operation("post", "/api/sessions/{id}/steer", Empty(202), "Steer the run").body(of::<MessageBody>),
+    operation("post", "/api/sessions/{id}/follow-up", Empty(202), "Queue a follow-up")
+        .body(of::<MessageBody>),
+    operation(
+        "post",
+        "/api/sessions/{id}/abort",
+        Rpc("abort"),
+        "Stop the run, and return the queued messages",
+    ),
+    operation("post", "/api/sessions/{id}/approvals/{callId}", Empty(204), "Answer an approval request")
+        .body(of::<ApprovalBody>),
+    operation("post", "/api/sessions/{id}/elicitations/{elicitationId}", Empty(204), "Answer a question")
+        .body(of::<ElicitationBody>),
+    operation("get", "/api/sessions/{id}/queue", Rpc("get_queue"), "Show the queued messages"),
+    operation(
+        "put",
+        "/api/sessions/{id}/queue",
+        Rpc("get_queue"),
+        "Change, order and remove queued messages",
+    )
+    .body(of::<QueueBody>),
+    operation("delete", "/api/sessions/{id}/queue", Rpc("clear_queue"), "Remove queued messages")
+        .query(of::<ClearQuery>),
+    operation("get", "/api/sessions/{id}/entries", Rpc("get_entries"), "Show the entries of the log")
+        .query(of::<EntriesQuery>),
+    operation("get", "/api/sessions/{id}/tree", Rpc("get_tree"), "Show the tree of entries"),
+    operation(
+        "get",
+        "/api/sessions/{id}/context",
+        Json(200, of::<ContextUsage>),
+        "Show the parts of the context",
+    ),
+    operation("get", "/api/sessions/{id}/stats", Rpc("get_session_stats"), "Show counts, tokens and cost"),
+    operation("get", "/api/sessions/{id}/export.html", Other("text/html"), "Export the session as a page"),
+    operation(
+        "post",
+        "/api/sessions/{id}/fork",
+        Json(201, of::<ForkedId>),
+        "Create a session from a part of this one",
+    )
+    .body(of::<ForkBody>),
+    operation(
+        "post",
+        "/api/sessions/{id}/navigate",
+        Json(200, of::<NavigatedView>),
+        "Continue from another entry",
+    )
+    .body(of::<NavigateBody>),
+    operation("post", "/api/sessions/{id}/label", Empty(204), "Label an entry").body(of::<LabelBody>),
+    operation("post", "/api/sessions/{id}/compact", Rpc("compact"), "Summarize older messages")
+        .body(of::<CompactBody>),
+    operation(
+        "post",
+        "/api/sessions/{id}/compaction",
+        Empty(204),
+        "Choose the next step after a failed compaction",
+    )
+    .body(of::<CompactionBody>),
+    operation("post", "/api/sessions/{id}/model", Rpc("set_model"), "Choose the model").body(of::<ModelBody>),
+    operation("post", "/api/sessions/{id}/thinking", Json(200, of::<LevelView>), "Choose the thinking level")
+        .body(of::<ThinkingBody>),
+    operation("post", "/api/sessions/{id}/bash", Rpc("bash"), "Run a command of the user")
+        .body(of::<BashBody>),
+    operation("get", "/api/models", Rpc("get_available_models"), "List models"),
+    operation("get", "/api/skills", Json(200, of::<SkillList>), "List the skills of a working directory")
+        .query(of::<SkillsQuery>),
+    operation("get", "/openapi.json", Other("application/json"), "Describe the API"),
+    operation("get", "/healthz", Json(200, of::<Health>), "Check that the server answers; needs no token"),
+    operation("get", "/metrics", Other("text/plain"), "Show counters for Prometheus"),
+];
+
+/// The skills of a working directory.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes the response, which borrows")]
+struct SkillList {
+    skills: Vec<SkillSummary>,
+}
+
+/// Returns the description.
+pub(crate) fn document() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut generator = settings.into_generator();
+    let problem = generator.subschema_for::<Problem>();
+    let mut paths = Map::new();
+    for operation in OPERATIONS {
+        let described = describe(operation, &problem, &mut generator);
+        let path = paths.entry(operation.path).or_insert_with(|| json!({}));
+        path[operation.method] = described;
+    }
+    let schemas = generator.take_definitions(true);
+    json!({
+        "openapi": "3.1.0",
+        "info": {"title": "tiller", "version": env!("CARGO_PKG_VERSION")},
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}],
+    })
+}
+
+fn describe(operation: &Operation, problem: &Schema, generator: &mut SchemaGenerator) -> Value {
+    let mut parameters: Vec<Value> = operation.path.split('/').filter_map(path_parameter).collect();
+    if let Some(query) = operation.query {
+        parameters.extend(query_parameters(&query(generator), generator));
+    }
+    if operation.path.ends_with("/stream") {
+        let schema = json!({"type": "string"});
+        parameters.push(json!({"name": "Last-Event-ID", "in": "header", "schema": schema}));
+    }
+    let (status, answer) = match operation.answer {
+        Json(status, schema) => {
+            let content = json!({"application/json": {"schema": schema(generator)}});
+            (status, json!({"description": "Done", "content": content}))
+        }
+        Rpc(command) => {
+            let description = format!("The data of the RPC command `{command}`");
+            (
+                200,
+                json!({"description": description, "content": {"application/json": {"schema": {"type": "object"}}}}),
+            )
+        }
+        Other(content) => (200, json!({"description": "Done", "content": {content: {}}})),
+        Empty(status) => (status, json!({"description": "Done"})),
+    };
+    let failed =
+        json!({"description": "Failed", "content": {"application/problem+json": {"schema": problem}}});
+    let mut described = json!({
+        "summary": operation.summary,
+        "parameters": parameters,
+        "responses": {status.to_string(): answer, "default": failed},
+    });
+    if let Some(body) = operation.body {
+        described["requestBody"] = json!({"content": {"application/json": {"schema": body(generator)}}});
+    }
+    if operation.path == "/healthz" {
+        described["security"] = json!([]);
+    }
+    described
+}
+
+fn path_parameter(part: &str) -> Option<Value> {
+    let name = part.strip_prefix('{')?.strip_suffix('}')?;
+    Some(json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
+}
+
+/// Returns the fields of a referenced object as parameters.
+fn query_parameters(schema: &Schema, generator: &SchemaGenerator) -> Vec<Value> {
+    let reference = schema.get("$ref").and_then(Value::as_str).unwrap_or_default();
+    let name = reference.rsplit('/').next().unwrap_or_default();
+    let Some(object) = generator.definitions().get(name) else { return Vec::new() };
+    let is_required = |name: &str| {
+        let required = object.get("required").and_then(Value::as_array);
+        required.is_some_and(|required| required.iter().any(|field| field == name))
+    };
+    let fields = object.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let parameter = |(name, schema): (&String, &Value)| json!({"name": name, "in": "query", "required": is_required(name), "schema": schema});
+    fields.map(parameter).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Follows every reference of the document.
+    fn check_references(value: &Value, document: &Value) {
+        match value {
+            Value::Object(object) => {
+                if let Some(reference) = object.get("$ref").and_then(Value::as_str) {
+                    let pointer = reference.strip_prefix('#').expect("a local reference");
+                    assert!(document.pointer(pointer).is_some(), "{reference}");
+                }
+                object.values().for_each(|value| check_references(value, document));
+            }
+            Value::Array(values) => values.iter().for_each(|value| check_references(value, document)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn document_is_generated_from_the_types() {
+        let document = document();
+        check_references(&document, &document);
+        let body = document.pointer("/components/schemas/CreateBody").unwrap();
+        assert_eq!(body["required"], json!(["workspacePath"]));
+        assert_eq!(body["properties"]["autoApprove"]["type"], "boolean");
+        let list = &document["paths"]["/api/sessions"]["get"];
+        let names: Vec<&Value> =
+            list["parameters"].as_array().unwrap().iter().map(|parameter| &parameter["name"]).collect();
+        assert_eq!(names, ["limit", "offset", "query"]);
+        assert_eq!(document["paths"]["/healthz"]["get"]["security"], json!([]));
+    }
+}

@@ -1,0 +1,122 @@
+//! Extractors whose errors are problems.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::header;
+use axum::http::request::Parts;
+use serde::de::DeserializeOwned;
+use tiller_core::id::SessionId;
+
+use crate::app_state::AppState;
+use crate::open_session::OpenSession;
+use crate::problem::{INVALID, MEDIA_TYPE, NOT_FOUND, Problem, TOO_LARGE};
+use crate::roots::WorkspaceRoots;
+use crate::table::not_open;
+use tiller_session::SessionSummary;
+
+/// A JSON body. An empty one counts as `{}`.
+pub(crate) struct JsonBody<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<AppState>> for JsonBody<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &Arc<AppState>) -> Result<Self, Problem> {
+        let media_type = request.headers().get(header::CONTENT_TYPE).cloned();
+        let media_type = media_type.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let is_json = media_type.split(';').next().is_some_and(|name| name.trim() == "application/json");
+        let body = Bytes::from_request(request, state).await.map_err(|rejection| match rejection {
+            BytesRejection::FailedToBufferBody(error) if error.status() == 413 => TOO_LARGE.bare(),
+            _ => INVALID.detail("the body can't be read"),
+        })?;
+        if body.is_empty() {
+            return parse(b"{}").map(Self);
+        }
+        if is_json { parse(&body).map(Self) } else { Err(MEDIA_TYPE.bare()) }
+    }
+}
+
+fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    let mut deserializer = serde_json::Deserializer::from_slice(body);
+    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        let reason = error.into_inner();
+        INVALID.detail(if path == "." { reason.to_string() } else { format!("the field `{path}`: {reason}") })
+    })?;
+    deserializer.end().map_err(|error| INVALID.detail(error.to_string()))?;
+    Ok(value)
+}
+
+/// Parameters of the query.
+pub(crate) struct QueryParams<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequestParts<Arc<AppState>> for QueryParams<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Arc<AppState>) -> Result<Self, Problem> {
+        match Query::from_request_parts(parts, state).await {
+            Ok(Query(params)) => Ok(Self(params)),
+            Err(rejection) => Err(INVALID.detail(rejection.body_text())),
+        }
+    }
+}
+
+/// The last part of a path: the id of something in a session.
+pub(crate) struct ItemId(pub(crate) String);
+
+impl FromRequestParts<Arc<AppState>> for ItemId {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Arc<AppState>) -> Result<Self, Problem> {
+        let path = Path::<(String, String)>::from_request_parts(parts, state).await;
+        path.map(|Path((_, item))| Self(item)).map_err(|_| NOT_FOUND.bare())
+    }
+}
+
+async fn session_id(parts: &mut Parts, state: &Arc<AppState>) -> Result<SessionId, Problem> {
+    let path = Path::<Vec<(String, String)>>::from_request_parts(parts, state).await;
+    let Path(values) = path.map_err(|_| NOT_FOUND.bare())?;
+    values.first().map(|(_, id)| SessionId::new(id)).ok_or_else(|| NOT_FOUND.bare())
+}
+
+/// A session that a request names: open, or a log.
+pub(crate) enum AnySession {
+    Open(Arc<OpenSession>),
+    Closed(Box<SessionSummary>),
+}
+
+impl FromRequestParts<Arc<AppState>> for AnySession {
+    type Rejection = Problem;
+
+    /// A session that works in no root isn't found.
+    async fn from_request_parts(parts: &mut Parts, state: &Arc<AppState>) -> Result<Self, Problem> {
+        let id = session_id(parts, state).await?;
+        if let Some(session) = state.table.find(&id).await? {
+            return Ok(Self::Open(session));
+        }
+        let found = state.host.find(id).await?.filter(|found| is_inside(&state.roots, found));
+        let found = found.ok_or_else(|| NOT_FOUND.detail("there is no such session"))?;
+        Ok(Self::Closed(Box::new(found)))
+    }
+}
+
+/// Checks whether a session works below a root.
+pub(crate) fn is_inside(roots: &WorkspaceRoots, session: &SessionSummary) -> bool {
+    roots.resolve(session.cwd.as_ref()).is_some()
+}
+
+/// An open session that a request names.
+pub(crate) struct OpenOne(pub(crate) Arc<OpenSession>);
+
+impl FromRequestParts<Arc<AppState>> for OpenOne {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Arc<AppState>) -> Result<Self, Problem> {
+        match AnySession::from_request_parts(parts, state).await? {
+            AnySession::Open(session) => Ok(Self(session)),
+            AnySession::Closed(_) => Err(not_open()),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The folders below which sessions may work.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The folders below which sessions may work, as real paths.
+#[derive(Clone, Debug)]
+pub struct WorkspaceRoots(Vec<PathBuf>);
+
+impl WorkspaceRoots {
+    /// Resolves the folders.
+    ///
+    /// # Errors
+    /// When one of them can't be resolved.
+    pub fn new(folders: &[PathBuf]) -> io::Result<Self> {
+        folders.iter().map(|folder| folder.canonicalize()).collect::<io::Result<_>>().map(Self)
+    }
+
+    /// Returns the real path of a folder below a root. A relative path, and a folder that doesn't exist or lies
+    /// elsewhere, have none: a client can't tell them apart.
+    pub(crate) fn resolve(&self, folder: &Path) -> Option<PathBuf> {
+        let real = folder.is_absolute().then(|| folder.canonicalize().ok()).flatten()?;
+        (self.0.iter().any(|root| real.starts_with(root)) && real.is_dir()).then_some(real)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roots_links_and_dots_lead_to_the_real_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let (inside, outside) = (base.join("root/inside"), base.join("outside"));
+        std::fs::create_dir_all(&inside).unwrap();
+        std::fs::create_dir_all(&outside).unwrap();
+        std::fs::write(base.join("root/file"), "").unwrap();
+        std::os::unix::fs::symlink(&outside, base.join("root/link")).unwrap();
+        std::os::unix::fs::symlink(&inside, base.join("alias")).unwrap();
+        let roots = WorkspaceRoots::new(&[base.join("root")]).unwrap();
+        assert_eq!(roots.resolve(&base.join("root")), Some(base.join("root")));
+        assert_eq!(roots.resolve(&base.join("alias")), Some(inside.clone()));
+        assert_eq!(roots.resolve(&base.join("root/link/../inside")), None);
+        for refused in ["root/link", "root/../outside", "outside", "root/none", "root/file", "rootless"] {
+            assert_eq!(roots.resolve(&base.join(refused)), None, "{refused}");
+        }
+        assert_eq!(roots.resolve(Path::new("root")), None);
+    }
+}

@@ -1,0 +1,57 @@
+//! The routes.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{get, post};
+
+use crate::access;
+use crate::app_state::AppState;
+use crate::handlers::{branches, logs, messages, options, queue, server, sessions};
+
+/// Maximum bytes of a body: a message with a few large images.
+const MAX_BODY: usize = 32 * 1024 * 1024;
+
+/// Returns the router. Every route is a row of `openapi::OPERATIONS` too.
+pub(crate) fn router(state: Arc<AppState>) -> Router {
+    let one = Router::new()
+        .route("/", get(sessions::details).delete(sessions::delete))
+        .route("/resume", post(sessions::resume))
+        .route("/stream", get(sessions::watch))
+        .route("/chat", post(messages::chat))
+        .route("/steer", post(messages::steer))
+        .route("/follow-up", post(messages::follow_up))
+        .route("/abort", post(messages::abort))
+        .route("/approvals/{item}", post(messages::approve))
+        .route("/elicitations/{item}", post(messages::answer))
+        .route("/queue", get(queue::show).put(queue::replace).delete(queue::clear))
+        .route("/entries", get(logs::entries))
+        .route("/tree", get(logs::tree))
+        .route("/context", get(logs::context))
+        .route("/stats", get(logs::stats))
+        .route("/export.html", get(logs::export_html))
+        .route("/fork", post(branches::fork))
+        .route("/navigate", post(branches::navigate))
+        .route("/label", post(branches::label))
+        .route("/compact", post(branches::compact))
+        .route("/compaction", post(messages::resolve_compaction))
+        .route("/model", post(options::model))
+        .route("/thinking", post(options::thinking))
+        .route("/bash", post(options::bash));
+    Router::new()
+        .route("/", get(server::home))
+        .route("/api/sessions", get(sessions::list).post(sessions::create))
+        .nest("/api/sessions/{id}", one)
+        .route("/api/models", get(server::models))
+        .route("/api/skills", get(server::skills))
+        .route("/openapi.json", get(server::description))
+        .route("/healthz", get(server::health))
+        .route("/metrics", get(server::metrics))
+        .fallback(server::not_found)
+        .method_not_allowed_fallback(server::wrong_method)
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .layer(from_fn_with_state(Arc::clone(&state), access::guard))
+        .with_state(state)
+}

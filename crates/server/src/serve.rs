@@ -1,0 +1,102 @@
+//! The server: its router, and the loop that accepts connections.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use rustls::ServerConfig;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+
+use crate::access::AccessRules;
+use crate::app_state::AppState;
+use crate::connection;
+use crate::host::SessionHost;
+use crate::roots::WorkspaceRoots;
+use crate::router::router;
+
+/// Maximum number of connections. Further ones wait in the listener's queue.
+const MAX_CONNECTIONS: usize = 8_192;
+
+/// Time for the last responses after all sessions were closed.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Time after a failed accept, such as for lack of file descriptors.
+const ACCEPT_RETRY: Duration = Duration::from_millis(100);
+
+/// Sessions over HTTP.
+pub struct Server {
+    state: Arc<AppState>,
+    router: Router,
+}
+
+/// A socket that is listened on.
+pub struct Listening {
+    /// The socket.
+    pub listener: TcpListener,
+    /// The certificate and its key; without them, connections are plain.
+    pub tls: Option<Arc<ServerConfig>>,
+}
+
+impl Server {
+    /// Creates a server without open sessions. Must be called on a tokio runtime.
+    #[must_use]
+    pub fn new(host: Arc<dyn SessionHost>, access: AccessRules, roots: WorkspaceRoots) -> Self {
+        let state = Arc::new(AppState::new(host, access, roots));
+        Self { router: router(Arc::clone(&state)), state }
+    }
+
+    /// Returns the router, for callers that accept connections themselves.
+    #[must_use]
+    pub fn router(&self) -> Router {
+        self.router.clone()
+    }
+
+    /// Serves connections until `shutdown` resolves. Then no more are accepted, and the sessions are closed: running
+    /// work is stopped and recorded, which also ends the event streams.
+    pub async fn run(self, listening: Listening, shutdown: impl Future<Output = ()>) {
+        let Listening { listener, tls } = listening;
+        let tls = tls.map(TlsAcceptor::from);
+        let (begin_shutdown, is_shutting_down) = watch::channel(false);
+        let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let mut connections = JoinSet::new();
+        let mut shutdown = std::pin::pin!(shutdown);
+        loop {
+            let accept = async {
+                let permit = Arc::clone(&permits).acquire_owned().await;
+                (permit, listener.accept().await)
+            };
+            tokio::select! {
+                biased;
+                () = shutdown.as_mut() => break,
+                Some(_) = connections.join_next() => {}
+                (permit, accepted) = accept => match accepted {
+                    Ok((stream, _)) => {
+                        let serve =
+                            connection::serve(stream, tls.clone(), self.router.clone(), is_shutting_down.clone());
+                        connections.spawn(async move {
+                            let _permit = permit;
+                            serve.await;
+                        });
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "a connection can't be accepted");
+                        sleep(ACCEPT_RETRY).await;
+                    }
+                },
+            }
+        }
+        drop(listener);
+        begin_shutdown.send_replace(true);
+        self.close().await;
+        let _ = timeout(DRAIN_TIMEOUT, async { while connections.join_next().await.is_some() {} }).await;
+    }
+
+    /// Closes all sessions; afterwards none can be opened.
+    pub async fn close(&self) {
+        self.state.table.shut_down().await;
+    }
+}

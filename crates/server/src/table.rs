@@ -1,0 +1,270 @@
+//! The table of open sessions. One task owns it; handlers hold a [`SessionTable`].
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tiller_core::id::SessionId;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::host::{HostError, HostFuture, HostedSession, NewSession, ResumeRequest, SessionHost};
+use crate::metrics::{Gauges, Metrics};
+use crate::open_session::OpenSession;
+use crate::problem::{NOT_OPEN, OVERLOADED, Problem, internal};
+
+/// Capacity of the command channel. The task answers at once, so callers wait for microseconds when it is full.
+const COMMANDS: usize = 256;
+
+/// Maximum number of open sessions: each has up to 1 MiB of events, and a task.
+const MAX_SESSIONS: usize = 1_024;
+
+/// Time for a session to store what it was doing and to close its log.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(8);
+
+/// A handle of the table.
+#[derive(Clone)]
+pub(crate) struct SessionTable {
+    commands: mpsc::Sender<TableCommand>,
+}
+
+type Started = Result<Arc<OpenSession>, Problem>;
+
+enum TableCommand {
+    Find { id: SessionId, reply: oneshot::Sender<Option<Arc<OpenSession>>> },
+    List { reply: oneshot::Sender<Vec<Arc<OpenSession>>> },
+    Create { request: NewSession, reply: oneshot::Sender<Started> },
+    Resume { id: SessionId, request: ResumeRequest, reply: oneshot::Sender<Started> },
+    Close { id: SessionId, reply: oneshot::Sender<()> },
+    Shutdown { reply: oneshot::Sender<()> },
+}
+
+impl SessionTable {
+    /// Starts the task, which ends with the last handle.
+    pub(crate) fn start(host: Arc<dyn SessionHost>, metrics: Arc<Metrics>) -> Self {
+        let (commands, receiver) = mpsc::channel(COMMANDS);
+        tokio::spawn(TableTask::new(host, metrics).run(receiver));
+        Self { commands }
+    }
+
+    async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> TableCommand) -> Result<T, Problem> {
+        let (reply, answer) = oneshot::channel();
+        let closed = || OVERLOADED.detail("the server is shutting down");
+        self.commands.send(command(reply)).await.map_err(|_| closed())?;
+        answer.await.map_err(|_| closed())
+    }
+
+    /// Returns an open session.
+    pub(crate) async fn find(&self, id: &SessionId) -> Result<Option<Arc<OpenSession>>, Problem> {
+        let id = id.clone();
+        self.ask(|reply| TableCommand::Find { id, reply }).await
+    }
+
+    /// Returns all open sessions.
+    pub(crate) async fn list(&self) -> Result<Vec<Arc<OpenSession>>, Problem> {
+        self.ask(|reply| TableCommand::List { reply }).await
+    }
+
+    pub(crate) async fn create(&self, request: NewSession) -> Started {
+        self.ask(|reply| TableCommand::Create { request, reply }).await?
+    }
+
+    /// Opens a session; one that is open, or being opened, isn't opened twice.
+    pub(crate) async fn resume(&self, id: SessionId, request: ResumeRequest) -> Started {
+        self.ask(|reply| TableCommand::Resume { id, request, reply }).await?
+    }
+
+    /// Stops a session's work, and closes it; returns when its log is closed.
+    pub(crate) async fn close(&self, id: &SessionId) -> Result<(), Problem> {
+        let id = id.clone();
+        self.ask(|reply| TableCommand::Close { id, reply }).await
+    }
+
+    /// Closes all sessions. Afterwards none can be opened.
+    pub(crate) async fn shut_down(&self) {
+        let _ = self.ask(|reply| TableCommand::Shutdown { reply }).await;
+    }
+
+    /// Returns the values of this moment.
+    pub(crate) async fn gauges(&self) -> Result<Gauges, Problem> {
+        let sessions = self.list().await?;
+        let mut gauges = Gauges { sessions: sessions.len(), ..Gauges::default() };
+        for session in sessions {
+            gauges.watchers += session.feed.watchers();
+            let state = session.agent.state().await;
+            gauges.running += usize::from(state.is_ok_and(|state| state.activity.is_running));
+        }
+        Ok(gauges)
+    }
+}
+
+/// The end of a job.
+enum JobEnd {
+    /// A session was started; the id is that of the request.
+    Started(Option<SessionId>, Started, Vec<oneshot::Sender<Started>>),
+    Closed(oneshot::Sender<()>),
+}
+
+struct TableTask {
+    host: Arc<dyn SessionHost>,
+    metrics: Arc<Metrics>,
+    sessions: HashMap<SessionId, Arc<OpenSession>>,
+    /// Further requests for sessions that are being opened.
+    waiting: HashMap<SessionId, Vec<oneshot::Sender<Started>>>,
+    /// Number of sessions that are being started.
+    starting: usize,
+    jobs: JoinSet<JobEnd>,
+}
+
+impl TableTask {
+    fn new(host: Arc<dyn SessionHost>, metrics: Arc<Metrics>) -> Self {
+        Self {
+            host,
+            metrics,
+            sessions: HashMap::new(),
+            waiting: HashMap::new(),
+            starting: 0,
+            jobs: JoinSet::new(),
+        }
+    }
+
+    async fn run(mut self, mut commands: mpsc::Receiver<TableCommand>) {
+        loop {
+            tokio::select! {
+                biased;
+                command = commands.recv() => match command {
+                    Some(TableCommand::Shutdown { reply }) => {
+                        commands.close();
+                        self.shut_down().await;
+                        let _ = reply.send(());
+                        return;
+                    }
+                    Some(command) => self.handle(command),
+                    None => return self.shut_down().await,
+                },
+                Some(ended) = self.jobs.join_next() => self.finish(ended),
+            }
+        }
+    }
+
+    fn handle(&mut self, command: TableCommand) {
+        match command {
+            TableCommand::Find { id, reply } => {
+                let _ = reply.send(self.sessions.get(&id).cloned());
+            }
+            TableCommand::List { reply } => {
+                let _ = reply.send(self.sessions.values().cloned().collect());
+            }
+            TableCommand::Create { request, reply } => self.start(None, reply, |host| host.create(request)),
+            TableCommand::Resume { id, request, reply } => self.resume(id, request, reply),
+            TableCommand::Close { id, reply } => match self.sessions.remove(&id) {
+                Some(session) => {
+                    self.jobs.spawn(async move {
+                        close(&session).await;
+                        JobEnd::Closed(reply)
+                    });
+                }
+                None => {
+                    let _ = reply.send(());
+                }
+            },
+            TableCommand::Shutdown { .. } => unreachable!("handled by the loop"),
+        }
+    }
+
+    fn resume(&mut self, id: SessionId, request: ResumeRequest, reply: oneshot::Sender<Started>) {
+        if let Some(session) = self.sessions.get(&id) {
+            let _ = reply.send(Ok(Arc::clone(session)));
+        } else if let Some(waiting) = self.waiting.get_mut(&id) {
+            waiting.push(reply);
+        } else {
+            self.waiting.insert(id.clone(), Vec::new());
+            self.start(Some(id), reply, |host| host.resume(request));
+        }
+    }
+
+    /// Starts a session in a job of its own: it takes as long as reading a long log does.
+    fn start(
+        &mut self,
+        id: Option<SessionId>,
+        reply: oneshot::Sender<Started>,
+        open: impl FnOnce(&dyn SessionHost) -> HostFuture<'_, HostedSession> + Send + 'static,
+    ) {
+        let is_full = self.sessions.len() + self.starting >= MAX_SESSIONS;
+        self.starting += 1;
+        let (host, metrics) = (Arc::clone(&self.host), Arc::clone(&self.metrics));
+        self.jobs.spawn(async move {
+            let started = async {
+                if is_full {
+                    return Err(OVERLOADED.detail("too many sessions are open; delete or close some"));
+                }
+                let hosted: Result<HostedSession, HostError> = open(&*host).await;
+                let epoch = format!("{:x}", RandomState::new().hash_one(()));
+                let session = OpenSession::start(hosted?, epoch, metrics).await?;
+                Ok(Arc::new(session))
+            };
+            JobEnd::Started(id, started.await, vec![reply])
+        });
+    }
+
+    fn finish(&mut self, ended: Result<JobEnd, tokio::task::JoinError>) {
+        match ended {
+            Ok(JobEnd::Started(id, started, mut replies)) => {
+                self.starting -= 1;
+                replies.extend(id.and_then(|id| self.waiting.remove(&id)).unwrap_or_default());
+                if let Ok(session) = &started {
+                    self.sessions.insert(session.id.clone(), Arc::clone(session));
+                }
+                for reply in replies {
+                    let _ = reply.send(started.clone());
+                }
+            }
+            Ok(JobEnd::Closed(reply)) => {
+                let _ = reply.send(());
+            }
+            // The replies are dropped with the job, and answered with an error.
+            Err(error) => {
+                self.starting = self.starting.saturating_sub(1);
+                let _ = internal(&error);
+            }
+        }
+    }
+
+    /// Waits for the sessions that are being started, then closes all.
+    async fn shut_down(&mut self) {
+        while let Some(ended) = self.jobs.join_next().await {
+            self.finish(ended);
+        }
+        let mut closing = JoinSet::new();
+        for (_, session) in self.sessions.drain() {
+            closing.spawn(async move { close(&session).await });
+        }
+        closing.join_all().await;
+    }
+}
+
+/// Stores what the session is doing as stopped, and closes its log. Queued messages stay in it.
+async fn close(session: &OpenSession) {
+    let agent = &session.agent;
+    let closed = async {
+        agent.interrupt().await?;
+        agent.settled().await?;
+        agent.close().await
+    };
+    match timeout(CLOSE_TIMEOUT, closed).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(session = %session.id, %error, "a session can't be closed"),
+        Err(_) => {
+            tracing::warn!(session = %session.id, "a session doesn't stop");
+            let _ = timeout(CLOSE_TIMEOUT, agent.close()).await;
+        }
+    }
+    session.feed.close();
+}
+
+/// The problem of a session that isn't open.
+pub(crate) fn not_open() -> Problem {
+    NOT_OPEN.detail("`POST /api/sessions/{id}/resume` opens it")
+}
