@@ -31,6 +31,8 @@ mod rules;
 mod run;
 mod run_input;
 mod scratch;
+mod serve;
+mod session_line;
 mod sessions;
 mod settings;
 mod signals;
@@ -106,6 +108,10 @@ fn dispatch(arguments: CliArgs) -> Result<u8, CliFailure> {
         Some(CliCommand::Race(race)) => {
             let race = race.clone();
             run::run_race(arguments, &race)
+        }
+        Some(CliCommand::Serve(serve)) => {
+            let serve = serve.clone();
+            run::run_server(arguments, &serve)
         }
         None => run::run(arguments),
     }

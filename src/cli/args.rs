@@ -2,6 +2,7 @@
 
 mod mcp;
 mod models;
+mod serve;
 mod sessions;
 
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use crate::setting;
 
 pub(super) use mcp::{McpAddArgs, McpCommand};
 pub(super) use models::ModelsCommand;
+pub(super) use serve::ServeArgs;
 pub(super) use sessions::{ExportFormat, ForeignProgram, SessionsCommand};
 
 /// A coding agent for the terminal with durable, branching sessions.
@@ -313,6 +315,8 @@ pub(super) enum CliCommand {
     Agents(AgentsCommand),
     /// Give a prompt to several agents, each in a git worktree, and continue with one result
     Race(RaceArgs),
+    /// Serve sessions over HTTP, with server-sent events
+    Serve(ServeArgs),
     /// Print a shell's completion script
     Completions { shell: Shell },
     /// Print the manual page (roff): tiller man | man -l -
@@ -343,6 +347,12 @@ impl CliArgs {
             (&setting::LOG_LEVEL, "--verbose", &self.environment.verbose_level()),
             (&setting::THEME, "--theme", &self.environment.theme.first().cloned()),
         ];
+        let listen = match &self.command {
+            Some(CliCommand::Serve(serve)) => serve.listen.clone(),
+            _ => None,
+        };
+        let listen =
+            listen.map(|value| FlagValue { setting: &setting::SERVER_LISTEN, flag: "--listen", value });
         let flags = texts.into_iter().filter_map(|(setting, flag, value)| {
             value.clone().map(|value| FlagValue { setting, flag, value })
         });
@@ -364,7 +374,7 @@ impl CliArgs {
         let disabled = disabled.into_iter().filter(|(_, _, is_disabled)| *is_disabled);
         let disabled =
             disabled.map(|(setting, flag, _)| FlagValue { setting, flag, value: "off".to_owned() });
-        flags.chain(approval).chain(sandbox).chain(disabled).collect()
+        flags.chain(listen).chain(approval).chain(sandbox).chain(disabled).collect()
     }
 }
 

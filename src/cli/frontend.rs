@@ -13,6 +13,8 @@ pub(super) enum FrontEnd {
     Print,
     Rpc(Approver),
     Plain(Approver),
+    /// `tiller serve`.
+    Server,
 }
 
 /// The process's standard streams and terminal.
@@ -80,6 +82,7 @@ impl FrontEnd {
             Self::Print => "print",
             Self::Rpc(_) => "rpc",
             Self::Plain(_) => "plain",
+            Self::Server => "server",
         }
     }
 
@@ -90,7 +93,7 @@ impl FrontEnd {
 
     pub(super) const fn audience(self) -> Approver {
         match self {
-            Self::Tui => Approver::Present,
+            Self::Tui | Self::Server => Approver::Present,
             Self::Print => Approver::Absent,
             Self::Rpc(approver) | Self::Plain(approver) => approver,
         }

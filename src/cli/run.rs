@@ -5,13 +5,13 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::args::{CliArgs, RaceArgs};
+use super::args::{CliArgs, RaceArgs, ServeArgs};
 use super::failure::CliFailure;
 use super::frontend::{FrontEnd, Stdio};
 use super::run_input::RunInput;
 use super::trace::EventTrace;
 use super::trust::{self, TrustPrompt};
-use super::{log, print, race, repl, rpc, tui};
+use super::{log, print, race, repl, rpc, serve, tui};
 use crate::cli::console::stderr_line;
 use crate::config::{Config, WrongSetting};
 
@@ -20,6 +20,13 @@ pub(super) fn run_race(arguments: CliArgs, options: &RaceArgs) -> Result<u8, Cli
     let trust_prompt =
         if Stdio::from_process().stdin_is_terminal { TrustPrompt::Terminal } else { TrustPrompt::Nobody };
     run_session(arguments, FrontEnd::Print, trust_prompt, async |input| race::run(&input, options).await)
+}
+
+/// Runs the server. Nobody is asked to trust a project: its stored trust counts.
+pub(super) fn run_server(arguments: CliArgs, options: &ServeArgs) -> Result<u8, CliFailure> {
+    run_session(arguments, FrontEnd::Server, TrustPrompt::Nobody, async |input| {
+        serve::run(&input, options).await
+    })
 }
 
 pub(super) fn run(arguments: CliArgs) -> Result<u8, CliFailure> {
@@ -32,6 +39,7 @@ pub(super) fn run(arguments: CliArgs) -> Result<u8, CliFailure> {
     run_session(arguments, front, trust_prompt, async |input| match front {
         FrontEnd::Tui => tui::run(input).await,
         FrontEnd::Print => print::run(&input).await,
+        FrontEnd::Server => unreachable!("`tiller serve` chooses it"),
         FrontEnd::Rpc(_) => rpc::run(&input, front).await,
         FrontEnd::Plain(_) => repl::run(&input, front).await,
     })
@@ -69,7 +77,7 @@ fn run_session(
 
 /// Rejects wrong settings where nobody watches: such a run must not use other settings than intended. A person
 /// sees them as warnings instead and can fix them while working.
-fn reject_wrong_settings(config: &Config, front: FrontEnd) -> Result<(), CliFailure> {
+pub(super) fn reject_wrong_settings(config: &Config, front: FrontEnd) -> Result<(), CliFailure> {
     match &*config.invalid {
         _ if front.has_person() => Ok(()),
         [] => Ok(()),

@@ -24,6 +24,7 @@ mod serve;
 mod session_view;
 mod stream;
 mod table;
+mod token;
 
 pub use access::{AccessRules, CookieScope};
 pub use connection::TlsError;
@@ -34,3 +35,4 @@ pub use host::{
 };
 pub use roots::WorkspaceRoots;
 pub use serve::{Listening, Server};
+pub use token::{NoRandomNumbers, is_token, random_token};

@@ -50,7 +50,6 @@ impl Server {
     }
 
     /// Returns the router, for callers that accept connections themselves.
-    #[must_use]
     pub fn router(&self) -> Router {
         self.router.clone()
     }

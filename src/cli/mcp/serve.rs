@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
-use clap::builder::PossibleValue;
-use clap::{Parser as _, ValueEnum as _};
+use clap::Parser as _;
 use tokio::task::spawn_blocking;
 
 use crate::agent::PromptOptions;
@@ -12,6 +11,7 @@ use crate::cli::args::CliArgs;
 use crate::cli::failure::{CliFailure, DONE};
 use crate::cli::frontend::FrontEnd;
 use crate::cli::run_input::RunInput;
+use crate::cli::session_line::session_line;
 use crate::cli::sessions::output::branch;
 use crate::cli::start::{start, wire};
 use crate::cli::trust::{self, TrustPrompt};
@@ -26,7 +26,8 @@ pub(super) fn run(arguments: &CliArgs) -> Result<u8, CliFailure> {
     // Stdout is the client's; warnings go to the log.
     let warnings = config.notices().chain(log::begin(&config, log::LogTargets::for_command(arguments)));
     warnings.for_each(|warning| tracing::warn!("{warning}"));
-    let line = prompt_line(arguments);
+    let cwd = arguments.environment.cwd.as_deref();
+    let line = session_line(arguments, cwd);
     let prompt_arguments = CliArgs::try_parse_from(&line).map_err(CliFailure::usage)?;
     let input =
         RunInput { arguments: Arc::new(prompt_arguments), config: Arc::new(config), project, trace: None };
@@ -37,26 +38,6 @@ pub(super) fn run(arguments: &CliArgs) -> Result<u8, CliFailure> {
     // A pending read of stdin would keep the runtime.
     runtime.shutdown_background();
     Ok(DONE)
-}
-
-/// Returns the command line of a prompt, with the global options of this one and those that limit the agent.
-fn prompt_line(arguments: &CliArgs) -> Vec<String> {
-    let mut line = vec!["tiller".to_owned(), "-p".to_owned()];
-    let mut add = |flag: &str, value: Option<String>| {
-        line.extend(value.map(|value| format!("{flag}={value}")));
-    };
-    let environment = &arguments.environment;
-    add("--cwd", environment.cwd.as_ref().map(|path| path.display().to_string()));
-    add("--env-file", environment.env_file.as_ref().map(|path| path.display().to_string()));
-    add("--session-dir", arguments.session.session_dir.clone());
-    // What the agent may do is limited as on this command line.
-    let agent = &arguments.agent;
-    let name = |value: Option<PossibleValue>| value.map(|value| value.get_name().to_owned());
-    add("--tools", agent.tools.clone());
-    add("--approval", name(agent.approval.and_then(|mode| mode.to_possible_value())));
-    add("--sandbox", name(agent.sandbox.and_then(|mode| mode.to_possible_value())));
-    line.extend(agent.no_tools.then(|| "--no-tools".to_owned()));
-    line
 }
 
 #[derive(Clone)]
@@ -156,33 +137,5 @@ fn message(failure: &CliFailure) -> String {
     match &failure.hint {
         Some(hint) => format!("{:#} ({hint})", failure.error),
         None => format!("{:#}", failure.error),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn prompt_line_keeps_the_limits() {
-        let line = |words: &[&str]| {
-            let arguments =
-                CliArgs::try_parse_from([&["tiller"], words, &["mcp", "serve"]].concat()).unwrap();
-            prompt_line(&arguments)[2..].join(" ")
-        };
-        assert_eq!(line(&["--no-tools"]), "--no-tools");
-        assert_eq!(
-            line(&[
-                "--tools",
-                "read_file",
-                "--approval",
-                "read-only",
-                "--sandbox",
-                "workspace",
-                "--cwd",
-                "/x"
-            ]),
-            "--cwd=/x --tools=read_file --approval=read-only --sandbox=workspace"
-        );
     }
 }

@@ -93,6 +93,11 @@ pub(in crate::cli) fn export_session(
     }
 }
 
+/// Renders a session's current branch as an HTML page.
+pub(in crate::cli) fn html_page(reader: &Reader, html_worker: Option<&Path>) -> Result<Vec<u8>, CliFailure> {
+    html_worker::render_page(reader, reader.leaf().as_ref(), html_worker)
+}
+
 fn format(request: &ExportRequest<'_>) -> Result<ExportFormat, CliFailure> {
     let extension = request.output.and_then(Path::extension).map(|extension| extension.to_ascii_lowercase());
     let by_ending = match extension.as_ref().map(|extension| extension.to_str().unwrap_or_default()) {

@@ -192,6 +192,8 @@ table! {
     NOTIFY, notify_mode: NotifyMode = "notify.mode", NotifyMode::KIND, "auto";
     /// Minimum duration, in seconds, of a run whose end triggers an alert.
     NOTIFY_AFTER_S, notify_after_s: u64 = "notify.after_s", SettingKind::Count { min: 0, max: 86_400 }, "10";
+    /// Address and port that `tiller serve` listens on.
+    SERVER_LISTEN, server_listen: &str = "server.listen", SettingKind::Text, "127.0.0.1:4747", scope SettingScope::User;
     /// Level of messages in tiller's own log file.
     LOG_LEVEL, log_level: LogLevel = "log.level", LogLevel::KIND, "warn";
     /// Path of the log file, relative to the state folder; unset: `tiller.log`.

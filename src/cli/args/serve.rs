@@ -1,0 +1,30 @@
+//! The arguments of `tiller serve`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Clone, Debug, Default, Args)]
+pub(in crate::cli) struct ServeArgs {
+    /// Listen on this address (the setting server.listen)
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(in crate::cli) listen: Option<String>,
+    /// Let sessions work in this folder and below (repeatable; default: the working directory)
+    #[arg(long, value_name = "DIR")]
+    pub(in crate::cli) root: Vec<PathBuf>,
+    /// Answer to this host name, besides localhost and IP addresses (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) host: Vec<String>,
+    /// Listen on an address that other machines can reach; needs --cert and --key, or --behind-proxy
+    #[arg(long)]
+    pub(in crate::cli) listen_anywhere: bool,
+    /// Certificate chain for TLS (PEM)
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub(in crate::cli) cert: Option<PathBuf>,
+    /// Private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub(in crate::cli) key: Option<PathBuf>,
+    /// A proxy in front of the server provides TLS
+    #[arg(long, conflicts_with = "cert")]
+    pub(in crate::cli) behind_proxy: bool,
+}

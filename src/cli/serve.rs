@@ -1,0 +1,108 @@
+//! `tiller serve`: sessions over HTTP.
+
+mod session_starter;
+mod token_file;
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process;
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow};
+use secrecy::ExposeSecret as _;
+use tiller_server::{AccessRules, CookieScope, Listening, Server, WorkspaceRoots, tls_config};
+use tokio::net::{TcpListener, lookup_host};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
+
+use super::args::ServeArgs;
+use super::console::stderr_line;
+use super::failure::{CliFailure, DONE, INTERRUPTED};
+use super::run_input::RunInput;
+use super::startup;
+use super::stdout::print_text;
+use crate::files;
+use session_starter::SessionStarter;
+
+/// Maximum size of a certificate chain and of a key, in bytes.
+const LARGEST_PEM: u64 = 1024 * 1024;
+
+pub(super) async fn run(input: &RunInput, options: &ServeArgs) -> Result<u8, CliFailure> {
+    input.config.notices().for_each(|notice| stderr_line!("warning: {notice}"));
+    let addresses = addresses(input.config.settings.server_listen(), options).await?;
+    let tls = match (&options.cert, &options.key) {
+        (Some(certificate), Some(key)) => {
+            let config = tls_config(&read_pem(certificate)?, &read_pem(key)?).map_err(CliFailure::usage)?;
+            Some(Arc::new(config))
+        }
+        _ => None,
+    };
+    let roots = match &*options.root {
+        [] => vec![startup::cwd(&input.arguments)?],
+        roots => roots.to_vec(),
+    };
+    let roots =
+        WorkspaceRoots::new(&roots).context("can't use a folder of --root").map_err(CliFailure::usage)?;
+    let token = token_file::load_or_create(&input.config.folders.state.join("server-token"))?;
+    let listener = TcpListener::bind(&*addresses).await;
+    let listener =
+        listener.with_context(|| format!("can't listen on {}", input.config.settings.server_listen()));
+    let listener = listener.map_err(CliFailure::run)?;
+    let signals = signals().context("can't wait for signals").map_err(CliFailure::run)?;
+    let address = listener.local_addr().context("the socket has no address").map_err(CliFailure::run)?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    print_text(&format!("{scheme}://{address}/?token={}\n", token.expose_secret()))?;
+    let is_secure = tls.is_some() || options.behind_proxy;
+    let cookie = if is_secure { CookieScope::Secure } else { CookieScope::Any };
+    let access = AccessRules { token, hosts: options.host.clone(), cookie };
+    let server = Server::new(Arc::new(SessionStarter::new(input)), access, roots);
+    server.run(Listening { listener, tls }, shutdown(signals)).await;
+    Ok(DONE)
+}
+
+/// Resolves the address to listen on. Other machines may reach it only if asked for, and not without TLS.
+async fn addresses(listen: &str, options: &ServeArgs) -> Result<Vec<SocketAddr>, CliFailure> {
+    let found = lookup_host(listen).await.with_context(|| format!("{listen} is no ADDRESS:PORT"));
+    let found: Vec<SocketAddr> = found.map_err(CliFailure::usage)?.collect();
+    if found.iter().all(|address| address.ip().is_loopback()) {
+        return Ok(found);
+    }
+    let refused = |reason: &str| CliFailure::usage(anyhow!("other machines can reach {listen}: {reason}"));
+    if !options.listen_anywhere {
+        return Err(refused("not allowed").hint("add --listen-anywhere, or listen on 127.0.0.1"));
+    }
+    if options.cert.is_none() && !options.behind_proxy {
+        let hint = "add --cert FILE --key FILE, or --behind-proxy if a proxy provides it";
+        return Err(refused("this needs TLS").hint(hint));
+    }
+    Ok(found)
+}
+
+fn read_pem(path: &Path) -> Result<Vec<u8>, CliFailure> {
+    let bytes = files::read(path, LARGEST_PEM).with_context(|| format!("can't read {}", path.display()));
+    bytes.map_err(CliFailure::usage)
+}
+
+fn signals() -> std::io::Result<[Signal; 2]> {
+    Ok([signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?])
+}
+
+/// Resolves at the first signal; a second one ends the process at once.
+async fn shutdown([mut interrupt, mut terminate]: [Signal; 2]) {
+    let (begin, begun) = oneshot::channel();
+    tokio::spawn(async move {
+        let mut begin = Some(begin);
+        loop {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            match begin.take() {
+                Some(begin) => drop(begin.send(())),
+                None => process::exit(INTERRUPTED.into()),
+            }
+        }
+    });
+    // The task sends before it ends.
+    let _ = begun.await;
+}

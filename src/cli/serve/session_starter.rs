@@ -1,0 +1,201 @@
+//! Starts the sessions of a server: each has the configuration of its working directory.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Parser as _;
+use tiller_server::{
+    HostError, HostFuture, HostedSession, NewSession, ResumeRequest, SessionHost, SessionSettings,
+    SkillSummary,
+};
+use tokio::task::spawn_blocking;
+
+use crate::agent::Resources;
+use crate::cli::args::CliArgs;
+use crate::cli::failure::{CliFailure, USAGE};
+use crate::cli::frontend::FrontEnd;
+use crate::cli::run::reject_wrong_settings;
+use crate::cli::run_input::RunInput;
+use crate::cli::scratch::Scratch;
+use crate::cli::session_line::session_line;
+use crate::cli::sessions::export;
+use crate::cli::start::{start, wire};
+use crate::cli::trust::{self, TrustPrompt};
+use crate::cli::wiring::{self, ModelList};
+use crate::cli::{resource_paths, startup};
+use crate::id::SessionId;
+use crate::process;
+use crate::provider::{Model, ModelError};
+use crate::session::{
+    DeleteMode, PageRequest, PendingDelete, Reader, SessionError, SessionManager, SessionScope,
+    SessionSummary,
+};
+
+/// Maximum number of sessions whose ids contain another whole id.
+const MAX_SAME_ID: usize = 16;
+
+/// Starts the sessions of a server.
+#[derive(Clone)]
+pub(super) struct SessionStarter {
+    input: RunInput,
+    html_worker: Option<Arc<Path>>,
+}
+
+impl SessionStarter {
+    pub(super) fn new(input: &RunInput) -> Self {
+        Self { input: input.clone(), html_worker: process::this_program().ok().map(Arc::from) }
+    }
+
+    /// Runs work that reads or writes files on a blocking thread.
+    fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, CliFailure> + Send + 'static,
+    ) -> HostFuture<'static, T> {
+        let this = self.clone();
+        Box::pin(async move {
+            match spawn_blocking(move || work(&this)).await {
+                Ok(outcome) => outcome.map_err(host_error),
+                Err(error) => Err(HostError::Internal(error.to_string())),
+            }
+        })
+    }
+
+    fn manager(&self) -> Result<SessionManager, CliFailure> {
+        let RunInput { arguments, config, .. } = &self.input;
+        Ok(wiring::manager(arguments, config, startup::cwd(arguments)?))
+    }
+
+    /// Parses the command line of a session in a working directory.
+    fn arguments(&self, workspace: &Path, more: Vec<String>) -> Result<CliArgs, CliFailure> {
+        let mut line = session_line(&self.input.arguments, Some(workspace));
+        line.extend(more);
+        CliArgs::try_parse_from(line).map_err(CliFailure::usage)
+    }
+
+    /// Starts a session with the configuration of its working directory.
+    async fn start(&self, workspace: PathBuf, line: Vec<String>) -> Result<HostedSession, CliFailure> {
+        let arguments = self.arguments(&workspace, line)?;
+        let load = move |_: RunInput| {
+            let (config, project) = trust::config(&arguments, TrustPrompt::Nobody)?;
+            reject_wrong_settings(&config, FrontEnd::Server)?;
+            config.notices().for_each(|notice| tracing::warn!("{notice}"));
+            let (arguments, config) = (Arc::new(arguments), Arc::new(config));
+            Ok(RunInput { arguments, config, project, trace: None })
+        };
+        let input = crate::cli::start::run_blocking(&self.input, load).await?;
+        let wired = wire(&input, FrontEnd::Server).await?;
+        let agent = start(&input, wired.parts).await?;
+        wiring::add_local_models(&input, agent.clone());
+        Ok(HostedSession { agent, resources: Box::new(wired.scratch) })
+    }
+
+    /// Returns the exact matches among the sessions whose ids contain this one.
+    fn with_id(&self, id: &SessionId) -> Result<Option<SessionSummary>, CliFailure> {
+        let found = self.manager()?.catalog()?.sessions_by_id(id.as_str(), MAX_SAME_ID)?;
+        Ok(found.into_iter().find(|found| found.id == *id))
+    }
+}
+
+/// Returns the arguments that choose a model.
+fn model_line(settings: SessionSettings) -> Vec<String> {
+    let flag = |name: &str, value: Option<String>| value.map(|value| format!("{name}={value}"));
+    [flag("--provider", settings.provider), flag("--model", settings.model)].into_iter().flatten().collect()
+}
+
+impl SessionHost for SessionStarter {
+    fn create(&self, request: NewSession) -> HostFuture<'_, HostedSession> {
+        Box::pin(async move {
+            if request.approves_all && self.input.arguments.agent.approval.is_some() {
+                let reason = "the server was started with an approval mode, so `autoApprove` isn't available";
+                return Err(HostError::Invalid(reason.to_owned()));
+            }
+            let mut line = model_line(request.settings);
+            line.extend(request.name.map(|name| format!("--name={name}")));
+            line.extend(request.approves_all.then(|| "--yes".to_owned()));
+            self.start(request.workspace, line).await.map_err(host_error)
+        })
+    }
+
+    fn resume(&self, request: ResumeRequest) -> HostFuture<'_, HostedSession> {
+        Box::pin(async move {
+            let mut line = model_line(request.settings);
+            line.push(format!("--session={}", request.log.display()));
+            self.start(request.workspace, line).await.map_err(host_error)
+        })
+    }
+
+    fn list(&self) -> HostFuture<'_, Vec<SessionSummary>> {
+        self.blocking(|this| {
+            let page = this.manager()?.catalog()?.page(SessionScope::Everywhere, PageRequest::default())?;
+            page.unreadable.iter().for_each(|error| tracing::warn!(%error, "a session can't be listed"));
+            Ok(page.sessions)
+        })
+    }
+
+    fn search(&self, words: String, limit: usize) -> HostFuture<'_, Vec<SessionSummary>> {
+        self.blocking(move |this| {
+            let mut catalog = this.manager()?.catalog()?;
+            catalog.refresh(SessionScope::Everywhere, |_| {})?;
+            let hits = catalog.search_sessions(&words, SessionScope::Everywhere, limit)?;
+            Ok(hits.into_iter().map(|hit| hit.session).collect())
+        })
+    }
+
+    fn find(&self, id: SessionId) -> HostFuture<'_, Option<SessionSummary>> {
+        self.blocking(move |this| this.with_id(&id))
+    }
+
+    fn delete(&self, log: PathBuf, mode: DeleteMode) -> HostFuture<'_, ()> {
+        self.blocking(move |_| {
+            PendingDelete::lock(&log)?.remove(mode)?;
+            Ok(())
+        })
+    }
+
+    fn export_html(&self, session: Reader) -> HostFuture<'_, Vec<u8>> {
+        self.blocking(move |this| export::html_page(&session, this.html_worker.as_deref()))
+    }
+
+    fn models(&self) -> HostFuture<'_, Vec<Model>> {
+        self.blocking(|this| {
+            let RunInput { arguments, config, .. } = &this.input;
+            let ModelList { providers, .. } = wiring::named_models(arguments, config)?;
+            Ok(providers.models())
+        })
+    }
+
+    fn skills(&self, workspace: PathBuf) -> HostFuture<'_, Vec<SkillSummary>> {
+        self.blocking(move |this| {
+            let arguments = this.arguments(&workspace, Vec::new())?;
+            let (config, _) = trust::config(&arguments, TrustPrompt::Nobody)?;
+            let scratch = Scratch::choose(&arguments, &config)?;
+            let place = (&*workspace, FrontEnd::Server);
+            let resources =
+                Resources::load(resource_paths::resource_paths(&arguments, &config, place, &scratch));
+            let skill = |skill: &crate::skill::Skill| SkillSummary {
+                name: skill.name.clone(),
+                description: skill.description.clone(),
+            };
+            Ok(resources.skills().iter().map(skill).collect())
+        })
+    }
+}
+
+/// Translates a failure. Only texts that name no file of this machine are for the client.
+fn host_error(failure: CliFailure) -> HostError {
+    if let Some(error) = failure.error.downcast_ref::<ModelError>() {
+        return HostError::Invalid(error.to_string());
+    }
+    match failure.error.downcast_ref::<SessionError>() {
+        Some(SessionError::Locked { .. }) => return HostError::Locked,
+        Some(SessionError::NoTrash { .. }) => return HostError::NoTrash,
+        Some(_) => return HostError::Internal(format!("{:#}", failure.error)),
+        None => {}
+    }
+    if failure.code == USAGE {
+        tracing::warn!(error = %format!("{:#}", failure.error), "a client's session can't be started");
+        let reason = "a session can't be started with these settings; the server's log has the reason";
+        return HostError::Invalid(reason.to_owned());
+    }
+    HostError::Internal(format!("{:#}", failure.error))
+}

@@ -1,0 +1,59 @@
+//! The command line of a session that a server starts.
+
+use std::path::Path;
+
+use clap::ValueEnum as _;
+use clap::builder::PossibleValue;
+
+use super::args::CliArgs;
+
+/// Returns the command line of a prompt in this directory, with the global options of the server's and those that limit
+/// the agent.
+pub(super) fn session_line(arguments: &CliArgs, cwd: Option<&Path>) -> Vec<String> {
+    let mut line = vec!["tiller".to_owned(), "-p".to_owned()];
+    let mut add = |flag: &str, value: Option<String>| {
+        line.extend(value.map(|value| format!("{flag}={value}")));
+    };
+    let environment = &arguments.environment;
+    add("--cwd", cwd.map(|path| path.display().to_string()));
+    add("--env-file", environment.env_file.as_ref().map(|path| path.display().to_string()));
+    add("--session-dir", arguments.session.session_dir.clone());
+    // What the agent may do is limited as on this command line.
+    let agent = &arguments.agent;
+    let name = |value: Option<PossibleValue>| value.map(|value| value.get_name().to_owned());
+    add("--tools", agent.tools.clone());
+    add("--approval", name(agent.approval.and_then(|mode| mode.to_possible_value())));
+    add("--sandbox", name(agent.sandbox.and_then(|mode| mode.to_possible_value())));
+    line.extend(agent.no_tools.then(|| "--no-tools".to_owned()));
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[test]
+    fn session_line_keeps_the_limits() {
+        let line = |words: &[&str]| {
+            let arguments =
+                CliArgs::try_parse_from([&["tiller"], words, &["mcp", "serve"]].concat()).unwrap();
+            session_line(&arguments, arguments.environment.cwd.as_deref())[2..].join(" ")
+        };
+        assert_eq!(line(&["--no-tools"]), "--no-tools");
+        assert_eq!(
+            line(&[
+                "--tools",
+                "read_file",
+                "--approval",
+                "read-only",
+                "--sandbox",
+                "workspace",
+                "--cwd",
+                "/x"
+            ]),
+            "--cwd=/x --tools=read_file --approval=read-only --sandbox=workspace"
+        );
+    }
+}
