@@ -49,6 +49,7 @@ mod trusted_project;
 mod tui;
 mod typo;
 mod wiring;
+mod wrong_settings;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

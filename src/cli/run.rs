@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::{CliArgs, RaceArgs, ServeArgs};
@@ -11,9 +11,9 @@ use super::frontend::{FrontEnd, Stdio};
 use super::run_input::RunInput;
 use super::trace::EventTrace;
 use super::trust::{self, TrustPrompt};
+use super::wrong_settings::reject_wrong_settings;
 use super::{log, print, race, repl, rpc, serve, tui};
 use crate::cli::console::stderr_line;
-use crate::config::{Config, WrongSetting};
 
 /// Runs a race, in which nobody can answer approval requests.
 pub(super) fn run_race(arguments: CliArgs, options: &RaceArgs) -> Result<u8, CliFailure> {
@@ -73,19 +73,6 @@ fn run_session(
     // If the user quit while a long log was being opened, don't wait for the rest of it.
     runtime.shutdown_background();
     outcome
-}
-
-/// Rejects wrong settings where nobody watches: such a run must not use other settings than intended. A person
-/// sees them as warnings instead and can fix them while working.
-pub(super) fn reject_wrong_settings(config: &Config, front: FrontEnd) -> Result<(), CliFailure> {
-    match &*config.invalid {
-        _ if front.has_person() => Ok(()),
-        [] => Ok(()),
-        invalid => {
-            let messages: Vec<String> = invalid.iter().map(|invalid| invalid.problem.clone()).collect();
-            Err(CliFailure::usage(anyhow!(messages.join("\n       "))).hint(WrongSetting::HINT))
-        }
-    }
 }
 
 /// Turns exceeding the file size limit (`ulimit -f`) into a write error, which is reported, instead of a fatal

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
 use secrecy::ExposeSecret as _;
-use tiller_server::{AccessRules, CookieScope, Listening, Server, WorkspaceRoots, tls_config};
+use tiller_server::{AccessRules, CookieScope, HttpServer, Listening, WorkspaceRoots, tls_config};
 use tokio::net::{TcpListener, lookup_host};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
@@ -55,7 +55,7 @@ pub(super) async fn run(input: &RunInput, options: &ServeArgs) -> Result<u8, Cli
     let is_secure = tls.is_some() || options.behind_proxy;
     let cookie = if is_secure { CookieScope::Secure } else { CookieScope::Any };
     let access = AccessRules { token, hosts: options.host.clone(), cookie };
-    let server = Server::new(Arc::new(SessionStarter::new(input)), access, roots);
+    let server = HttpServer::new(Arc::new(SessionStarter::new(input)), access, roots);
     server.run(Listening { listener, tls }, shutdown(signals)).await;
     Ok(DONE)
 }

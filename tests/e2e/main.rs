@@ -51,6 +51,7 @@ mod screen {
     mod typing;
     mod workers;
 }
+mod serve;
 mod session_commands;
 mod shell;
 mod stats;

@@ -14,7 +14,7 @@ struct Rule {
 
 const RULES: &[Rule] = &[
     Rule {
-        paths: &["crates/tui/src", "src/html", "src/repl", "src/print", "src/rpc"],
+        paths: &["crates/server/src", "crates/tui/src", "src/html", "src/repl", "src/print", "src/rpc"],
         names: &["SessionManager", "session::Writer", "Writer}", "Writer,"],
         reason: "front ends read sessions; `AgentSession` writes them",
     },
@@ -29,7 +29,7 @@ const RULES: &[Rule] = &[
         reason: "`cli` hands exporters in",
     },
     Rule {
-        paths: &["crates/engine/src", "crates/provider/src", "crates/session/src"],
+        paths: &["crates/engine/src", "crates/provider/src", "crates/server/src", "crates/session/src"],
         names: &["env::var", "env::vars", "env::var_os", "env::vars_os", "dirs::"],
         reason: "`cli` reads the environment and the configuration and passes values on",
     },

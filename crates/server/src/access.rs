@@ -1,19 +1,15 @@
-//! Access to the API: host, origin, token, and limits of the number and size of requests.
+//! Access to the API: host, origin, token, and the size of headers.
 
 use std::net::IpAddr;
 use std::str::FromStr as _;
-use std::sync::Arc;
 
-use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use percent_encoding::percent_decode_str;
 use secrecy::{ExposeSecret as _, SecretString};
 use subtle::ConstantTimeEq as _;
 
-use crate::app_state::AppState;
-use crate::problem::{FORBIDDEN, HEADERS, OVERLOADED, Problem, UNAUTHORIZED};
+use crate::problem::{FORBIDDEN, HEADERS, Problem, UNAUTHORIZED};
 
 /// Name of the cookie that holds the token.
 const COOKIE: &str = "tiller_token";
@@ -57,7 +53,12 @@ enum TokenSource {
 
 impl AccessRules {
     /// Checks a request; returns the response that sets the cookie at a first visit.
-    fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Option<Response>, Problem> {
+    pub(crate) fn check(
+        &self,
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<Option<Response>, Problem> {
         let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
         if bytes + uri.path().len() + uri.query().map_or(0, str::len) > MAX_HEADER_BYTES {
             return Err(HEADERS.bare());
@@ -175,32 +176,4 @@ fn cookie(headers: &HeaderMap) -> Option<&str> {
     let mut pairs =
         cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
     pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value)
-}
-
-/// Serves a request if the rules allow it and there is room for it.
-pub(crate) async fn guard(State(state): State<Arc<AppState>>, request: Request, next: Next) -> Response {
-    let response = match state.access.check(request.method(), request.uri(), request.headers()) {
-        Ok(Some(response)) => response,
-        Err(problem) => problem.into_response(),
-        Ok(None) => match state.requests.try_acquire() {
-            Ok(_permit) => next.run(request).await,
-            Err(_) => OVERLOADED.detail("too many requests at once").into_response(),
-        },
-    };
-    state.metrics.count_response(response.status().as_u16());
-    with_security_headers(response)
-}
-
-/// Forbids browsers to guess types, to show a response inside another page, and to keep it.
-fn with_security_headers(mut response: Response) -> Response {
-    let fields = [
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::X_FRAME_OPTIONS, "DENY"),
-        (header::REFERRER_POLICY, "no-referrer"),
-        (header::CACHE_CONTROL, "no-store"),
-    ];
-    for (name, value) in fields {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    response
 }

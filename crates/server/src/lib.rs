@@ -1,6 +1,6 @@
 //! The HTTP front end: sessions as a JSON API, and their events as server-sent events.
 //!
-//! [`Server`] holds the router and the open sessions. It knows neither configuration files nor the wiring of a session:
+//! [`HttpServer`] holds the router and the open sessions. It knows neither configuration files nor the wiring of a session:
 //! a [`SessionHost`] starts, finds and removes sessions. [`table`] owns the open ones, [`feed`] replays their events,
 //! [`access`] decides which requests are served. The API is documented in docs/server.md.
 
@@ -9,6 +9,7 @@ mod app_state;
 mod connection;
 mod event_frame;
 mod feed;
+mod guard;
 mod handlers;
 mod host;
 mod log_queries;
@@ -34,5 +35,5 @@ pub use host::{
     SkillSummary,
 };
 pub use roots::WorkspaceRoots;
-pub use serve::{Listening, Server};
+pub use serve::{HttpServer, Listening};
 pub use token::{NoRandomNumbers, is_token, random_token};

@@ -43,7 +43,10 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
         let reason = error.into_inner();
-        INVALID.detail(if path == "." { reason.to_string() } else { format!("the field `{path}`: {reason}") })
+        INVALID.detail(match path.as_str() {
+            "." | "?" => reason.to_string(),
+            field => format!("the field `{field}`: {reason}"),
+        })
     })?;
     deserializer.end().map_err(|error| INVALID.detail(error.to_string()))?;
     Ok(value)

@@ -122,7 +122,7 @@ impl MessageBody {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ApprovalBody {
-    /// Whether the call may run.
+    /// True if the call may run.
     pub(crate) approved: bool,
     /// Also allows everything that the request's `rule` covers, until the session is closed.
     #[serde(default)]

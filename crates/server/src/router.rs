@@ -7,8 +7,8 @@ use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 
-use crate::access;
 use crate::app_state::AppState;
+use crate::guard::guard;
 use crate::handlers::{branches, logs, messages, options, queue, server, sessions};
 
 /// Maximum bytes of a body: a message with a few large images.
@@ -52,6 +52,6 @@ pub(crate) fn router(state: Arc<AppState>) -> Router {
         .fallback(server::not_found)
         .method_not_allowed_fallback(server::wrong_method)
         .layer(DefaultBodyLimit::max(MAX_BODY))
-        .layer(from_fn_with_state(Arc::clone(&state), access::guard))
+        .layer(from_fn_with_state(Arc::clone(&state), guard))
         .with_state(state)
 }

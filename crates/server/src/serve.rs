@@ -28,7 +28,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 const ACCEPT_RETRY: Duration = Duration::from_millis(100);
 
 /// Sessions over HTTP.
-pub struct Server {
+pub struct HttpServer {
     state: Arc<AppState>,
     router: Router,
 }
@@ -41,7 +41,7 @@ pub struct Listening {
     pub tls: Option<Arc<ServerConfig>>,
 }
 
-impl Server {
+impl HttpServer {
     /// Creates a server without open sessions. Must be called on a tokio runtime.
     #[must_use]
     pub fn new(host: Arc<dyn SessionHost>, access: AccessRules, roots: WorkspaceRoots) -> Self {

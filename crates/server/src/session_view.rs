@@ -35,7 +35,7 @@ pub(crate) struct SessionListing {
     /// The time of the last change of the log, in Unix milliseconds; none before the first message.
     #[serde(skip_serializing_if = "Option::is_none")]
     modified: Option<i64>,
-    /// Whether this server has the session open.
+    /// True if this server has the session open.
     is_open: bool,
 }
 

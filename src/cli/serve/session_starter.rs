@@ -14,14 +14,14 @@ use crate::agent::Resources;
 use crate::cli::args::CliArgs;
 use crate::cli::failure::{CliFailure, USAGE};
 use crate::cli::frontend::FrontEnd;
-use crate::cli::run::reject_wrong_settings;
 use crate::cli::run_input::RunInput;
 use crate::cli::scratch::Scratch;
 use crate::cli::session_line::session_line;
 use crate::cli::sessions::export;
-use crate::cli::start::{start, wire};
+use crate::cli::start::{run_blocking, start, wire};
 use crate::cli::trust::{self, TrustPrompt};
 use crate::cli::wiring::{self, ModelList};
+use crate::cli::wrong_settings::reject_wrong_settings;
 use crate::cli::{resource_paths, startup};
 use crate::id::SessionId;
 use crate::process;
@@ -82,7 +82,7 @@ impl SessionStarter {
             let (arguments, config) = (Arc::new(arguments), Arc::new(config));
             Ok(RunInput { arguments, config, project, trace: None })
         };
-        let input = crate::cli::start::run_blocking(&self.input, load).await?;
+        let input = run_blocking(&self.input, load).await?;
         let wired = wire(&input, FrontEnd::Server).await?;
         let agent = start(&input, wired.parts).await?;
         wiring::add_local_models(&input, agent.clone());

@@ -1,0 +1,138 @@
+//! Sessions: create, list, show, resume, delete.
+
+use axum::http::header;
+use serde_json::json;
+
+use crate::support::{TestServer, request};
+
+#[tokio::test]
+async fn create_session_is_shown_and_listed() {
+    let server = TestServer::start(&[]);
+    let body = json!({"workspacePath": server.workspace(), "name": "first", "autoApprove": true});
+    let created = server.post("/api/sessions", body).await;
+    assert_eq!(created.status, 201, "{created:?}");
+    let session = created.json();
+    let path = format!("/api/sessions/{}", session["id"].as_str().unwrap());
+    assert_eq!(created.header(header::LOCATION), path);
+    assert_eq!((&session["name"], &session["isOpen"]), (&json!("first"), &json!(true)));
+    assert_eq!(session["state"]["approvalMode"], "yes");
+    assert_eq!(session["workspacePath"], json!(server.workspace().canonicalize().unwrap()));
+    assert_eq!(server.get(&path).await.json()["id"], session["id"]);
+    let listed = server.get("/api/sessions").await.json();
+    assert_eq!(listed["sessions"][0]["id"], session["id"], "{listed}");
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn create_outside_the_roots_is_forbidden() {
+    let server = TestServer::start(&[]);
+    let outside = server.workspace().parent().unwrap().to_owned();
+    std::os::unix::fs::symlink(&outside, server.workspace().join("link")).unwrap();
+    let paths = [
+        outside.clone(),
+        server.workspace().join(".."),
+        server.workspace().join("link"),
+        server.workspace().join("none"),
+        "work".into(),
+        "/".into(),
+    ];
+    for path in paths {
+        let answered = server.post("/api/sessions", json!({"workspacePath": path})).await;
+        assert_eq!((answered.status, answered.problem().as_str()), (403, "forbidden"), "{}", path.display());
+        assert!(!answered.text.contains(&*outside.to_string_lossy()), "{}", answered.text);
+    }
+}
+
+#[tokio::test]
+async fn create_with_unknown_model_is_a_problem() {
+    let server = TestServer::start(&[]);
+    let body = json!({"workspacePath": server.workspace(), "model": "none"});
+    let answered = server.post("/api/sessions", body).await;
+    assert_eq!((answered.status, answered.problem().as_str()), (422, "unprocessable"));
+    let body = json!({"workspacePath": server.workspace(), "name": " "});
+    assert_eq!(server.post("/api/sessions", body).await.status, 400);
+}
+
+#[tokio::test]
+async fn list_is_paged_and_searched() {
+    let server = TestServer::start(&[json!({"text": "The parser is fine."})]);
+    let mut ids = Vec::new();
+    for text in ["about zebras", "about lions", "about the zebra crossing"] {
+        let session = server.create().await;
+        server.chat(&session, text).await;
+        ids.push(session);
+    }
+    let page = server.get("/api/sessions?limit=2").await.json();
+    assert_eq!((page["sessions"].as_array().unwrap().len(), &page["nextOffset"]), (2, &json!(2)));
+    let page = server.get("/api/sessions?limit=2&offset=2").await.json();
+    assert_eq!(page["sessions"].as_array().unwrap().len(), 1);
+    assert_eq!(page.get("nextOffset"), None);
+    let found = server.get("/api/sessions?query=zebra").await.json();
+    assert_eq!(found["sessions"].as_array().unwrap().len(), 2, "{found}");
+    assert_eq!(server.get("/api/sessions?limit=x").await.problem(), "invalid-request");
+    assert_eq!(server.get("/api/sessions?pages=1").await.problem(), "invalid-request");
+}
+
+#[tokio::test]
+async fn resume_after_restart_continues_the_session() {
+    let server = TestServer::start(&[json!({"text": "One."}), json!({"text": "Two."})]);
+    let session = server.create_and_chat().await;
+    let server = server.restart().await;
+    let closed = server.get(&session).await.json();
+    assert_eq!((&closed["isOpen"], closed.get("state")), (&json!(false), None));
+    assert_eq!(server.get(&format!("{session}/stats")).await.problem(), "session-not-open");
+    let resumed = server.post(&format!("{session}/resume"), json!({})).await;
+    assert_eq!((resumed.status, &resumed.json()["isOpen"]), (200, &json!(true)), "{resumed:?}");
+    let again = server.post(&format!("{session}/resume"), json!({})).await.json();
+    assert_eq!(again["lastEventId"], resumed.json()["lastEventId"]);
+    let events = server.chat(&session, "and then?").await;
+    let text: String = events.iter().filter_map(|e| e.data["delta"].as_str()).collect();
+    assert_eq!(text, "Two.");
+}
+
+#[tokio::test]
+async fn resume_outside_the_roots_is_forbidden() {
+    let server = TestServer::start(&[json!({"text": "One."})]);
+    let session = server.create_and_chat().await;
+    let server = server.restart().await;
+    let answered = server.post(&format!("{session}/resume"), json!({"workspacePath": "/"})).await;
+    assert_eq!((answered.status, answered.problem().as_str()), (403, "forbidden"));
+}
+
+#[tokio::test]
+async fn resume_twice_at_once_opens_one_session() {
+    let server = TestServer::start(&[json!({"text": "One."})]);
+    let session = server.create_and_chat().await;
+    let server = server.restart().await;
+    let path = format!("{session}/resume");
+    let (one, other) = tokio::join!(server.post(&path, json!({})), server.post(&path, json!({})));
+    assert_eq!((one.status, other.status), (200, 200), "{one:?} {other:?}");
+    assert_eq!(one.json()["lastEventId"], other.json()["lastEventId"]);
+}
+
+#[tokio::test]
+async fn delete_closes_the_session_and_removes_its_log() {
+    let server = TestServer::start(&[json!({"text": "One."})]);
+    let session = server.create_and_chat().await;
+    let mut events = server.watch(&session, None).await;
+    events.until("snapshot").await;
+    let trash = server.send(request("DELETE", &session, None)).await;
+    assert_eq!((trash.status, trash.problem().as_str()), (409, "conflict"));
+    while events.next().await.is_some() {}
+    assert_eq!(server.logs(), 1);
+    let deleted = server.send(request("DELETE", &format!("{session}?permanently=true"), None)).await;
+    assert_eq!((deleted.status, server.logs()), (204, 0), "{deleted:?}");
+    assert_eq!(server.get(&session).await.problem(), "not-found");
+}
+
+#[tokio::test]
+async fn session_outside_the_roots_is_not_found() {
+    let server = TestServer::start(&[json!({"text": "One."})]);
+    let session = server.create_and_chat().await;
+    let server = server.restart().await;
+    let elsewhere = server.workspace().with_file_name("elsewhere");
+    std::fs::rename(server.workspace(), &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, server.workspace()).unwrap();
+    assert_eq!(server.get(&session).await.problem(), "not-found");
+    assert_eq!(server.get("/api/sessions").await.json()["sessions"], json!([]));
+}

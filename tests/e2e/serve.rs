@@ -1,0 +1,164 @@
+//! `tiller serve`: sessions over HTTP, with a client that knows nothing but sockets.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::Child;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use super::sandbox::Sandbox;
+
+/// Longest wait for bytes; reached only by a test that fails.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running server.
+struct Served {
+    child: Child,
+    address: String,
+    token: String,
+}
+
+impl Served {
+    fn start(sandbox: &Sandbox) -> Self {
+        let mut command = sandbox.command(&["serve", "--listen", "127.0.0.1:0"]);
+        let mut child = sandbox.start(&mut command);
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let (address, token) = line.trim().strip_prefix("http://").unwrap().split_once("/?token=").unwrap();
+        Self { address: address.to_owned(), token: token.to_owned(), child }
+    }
+
+    /// Sends a request with these headers; returns the connection, whose response is unread.
+    fn send(&self, method: &str, path: &str, headers: &[String], body: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+        let length = body.len();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\n{headers}Connection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        stream
+    }
+
+    fn headers(&self) -> Vec<String> {
+        vec![
+            format!("Host: {}", self.address),
+            format!("Authorization: Bearer {}", self.token),
+            "Content-Type: application/json".to_owned(),
+        ]
+    }
+
+    /// Sends a request with the token; returns the status and the body.
+    fn call(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
+        let body = body.map_or(String::new(), |body| body.to_string());
+        read(self.send(method, path, &self.headers(), &body))
+    }
+
+    /// Opens a stream after an event, and sends its lines.
+    fn watch(&self, session: &str, last_event_id: &str) -> impl Iterator<Item = String> + use<> {
+        let mut headers = self.headers();
+        headers.push(format!("Last-Event-ID: {last_event_id}"));
+        let stream = self.send("GET", &format!("{session}/stream"), &headers, "");
+        BufReader::new(stream).lines().map(|line| line.unwrap())
+    }
+
+    /// Stops the server as a supervisor does; returns the exit code.
+    fn terminate(mut self) -> Option<i32> {
+        kill(Pid::from_raw(self.child.id().try_into().unwrap()), Signal::SIGTERM).unwrap();
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // A process left by a failed test.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn read(mut stream: TcpStream) -> (u16, Value) {
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    let status = response.split(' ').nth(1).unwrap().parse().unwrap();
+    let (_, body) = response.split_once("\r\n\r\n").unwrap();
+    (status, serde_json::from_str(body).unwrap_or(Value::Null))
+}
+
+/// Creates a session with this script; returns its path in the API and the id of its newest event.
+fn create(server: &Served, sandbox: &Sandbox, script: &str) -> (String, String) {
+    let body = json!({"workspacePath": sandbox.project(), "provider": "scripted", "model": script});
+    let (status, session) = server.call("POST", "/api/sessions", Some(body));
+    assert_eq!(status, 201, "{session}");
+    let path = format!("/api/sessions/{}", session["id"].as_str().unwrap());
+    (path, session["lastEventId"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn serve_session_goes_on_after_a_restart() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.script(&[r#"{"text": "One."}"#, r#"{"text": "Two.", "hang": true}"#]);
+    let server = Served::start(&sandbox);
+    let (session, event) = create(&server, &sandbox, &script);
+    let lines = server.watch(&session, &event);
+    assert_eq!(server.call("POST", &format!("{session}/chat"), Some(json!({"message": "hello"}))).0, 202);
+    let deltas: Vec<String> = lines
+        .take_while(|line| line != "event: agent_settled")
+        .filter(|line| line.contains(r#""type":"text_delta""#))
+        .collect();
+    assert!(deltas.concat().contains(r#""delta":"One.""#), "{deltas:?}");
+    let (status, record) =
+        server.call("POST", &format!("{session}/bash"), Some(json!({"command": "echo from bash"})));
+    assert_eq!((status, &record["output"]), (200, &json!("from bash\n")));
+    let token = server.token.clone();
+    assert_eq!(server.terminate(), Some(0));
+
+    let server = Served::start(&sandbox);
+    assert_eq!(server.token, token);
+    assert_eq!(server.call("GET", "/api/sessions", None).1["sessions"][0]["isOpen"], false);
+    // Without its name there is no scripted model.
+    let model = json!({"provider": "scripted", "model": script});
+    let (status, resumed) = server.call("POST", &format!("{session}/resume"), Some(model));
+    assert_eq!(status, 200, "{resumed}");
+    let mut lines = server.watch(&session, resumed["lastEventId"].as_str().unwrap());
+    server.call("POST", &format!("{session}/chat"), Some(json!({"message": "more"})));
+    assert!(lines.any(|line| line.contains(r#""delta":"Two.""#)));
+    // A run that doesn't end is recorded, and its stream ends.
+    assert_eq!(server.terminate(), Some(0));
+    assert_eq!(lines.last(), Some(String::new()));
+    let messages = sandbox.messages();
+    assert!(messages.last().unwrap().starts_with("assistant: Two."), "{messages:?}");
+}
+
+#[test]
+fn serve_wrong_token_host_or_origin_is_refused() {
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    let status = |host: &str, token: &str, more: Option<&str>| {
+        let mut headers = vec![format!("Host: {host}"), format!("Authorization: Bearer {token}")];
+        headers.extend(more.map(str::to_owned));
+        read(server.send("GET", "/api/sessions", &headers, "")).0
+    };
+    let (host, token) = (&*server.address, &*server.token);
+    assert_eq!(status(host, token, None), 200);
+    assert_eq!(status(host, "wrong", None), 401);
+    assert_eq!(status("evil.example", token, None), 403);
+    assert_eq!(status(host, token, Some("Origin: http://evil.example")), 403);
+    assert_eq!(server.terminate(), Some(0));
+}
+
+#[test]
+fn serve_reachable_address_needs_permission_and_tls() {
+    let sandbox = Sandbox::new();
+    let refused = sandbox.run(&["serve", "--listen", "0.0.0.0:0"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.err.contains("--listen-anywhere"), "{}", refused.err);
+    let plain = sandbox.run(&["serve", "--listen", "0.0.0.0:0", "--listen-anywhere"]);
+    assert_eq!(plain.code, Some(2));
+    assert!(plain.err.contains("this needs TLS"), "{}", plain.err);
+}
