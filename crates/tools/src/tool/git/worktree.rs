@@ -175,7 +175,7 @@ impl Worktree {
         let head = git.revision("HEAD").await?;
         self.git.remove(&self.admin, &self.folder).await?;
         if head == self.base {
-            self.git.run(&words(["branch", "--quiet", "-D", &self.branch])).await?;
+            self.git.run(&words(["update-ref", "-d", &format!("refs/heads/{}", self.branch)])).await?;
         }
         Ok(())
     }
