@@ -7,18 +7,20 @@ use crate::executor::ExecutorWorker;
 use crate::message::TaskResult;
 
 impl ExecutorWorker {
-    /// Starts a race, unless the results of another one are still to be picked or discarded.
+    /// Starts a race, unless the results of another one are still to be picked or discarded;
+    /// a prompt that can't start one goes back to the composer.
     pub(super) async fn start_race(&mut self, options: RaceOptions) -> Result<Vec<TaskResult>, AgentError> {
         if self.race.is_some() {
             let text = "There is a race already: pick a lane, or stop it or discard its results first.";
-            return Ok(vec![TaskResult::Note(text.to_owned())]);
+            return Ok(vec![TaskResult::Note(text.to_owned()), TaskResult::BeforeDraft(options.prompt)]);
         }
+        let prompt = options.prompt.clone();
         match Race::start(&self.agent, options).await {
             Ok(race) => {
                 self.race = Some(race);
                 Ok(Vec::new())
             }
-            Err(error) => Ok(vec![TaskResult::Warning(error.to_string())]),
+            Err(error) => Ok(vec![TaskResult::Warning(error.to_string()), TaskResult::BeforeDraft(prompt)]),
         }
     }
 
