@@ -52,7 +52,7 @@ fn unknown_command_is_not_sent_as_a_prompt() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[r#"{"text": "Hi."}"#]);
     let fixed = ["--provider", "scripted", "--model", &script, "-p"];
-    for line in [&["plugins"][..], &["update"], &["config", "set"], &["serve"], &["sesions"]] {
+    for line in [&["plugins"][..], &["update"], &["config", "set"], &["server"], &["sesions"]] {
         let output = sandbox.run(&[&fixed[..], line].concat());
         assert_eq!((output.out.as_str(), output.code), ("", Some(2)), "{line:?}: {}", output.err);
         let expected = format!("`tiller -- {}` sends this", line.join(" "));
