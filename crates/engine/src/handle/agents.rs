@@ -42,7 +42,8 @@ impl AgentSession {
         self.interrupt().await?;
         for agent in agents {
             if let Ok(session) = self.running_agent(agent.start.agent_id).await {
-                session.interrupt().await?;
+                // It may have ended meanwhile.
+                let _ = session.interrupt().await;
             }
         }
         let ended = async {
