@@ -7,6 +7,8 @@ use tiller_core::id::{CallId, SessionId};
 use tiller_core::unit::UnixMs;
 use tiller_session::ModelUsage;
 use tiller_tools::tool::WorktreeChanges;
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 
 use super::activity::AgentActivity;
 use super::agent::Agent;
@@ -139,11 +141,10 @@ impl TaskRun {
     }
 
     /// Records the end, with the reason why there is no answer. Returns the changes in the agent's worktree, which is
-    /// removed.
+    /// removed. The task is ended even if the future is dropped.
     pub(super) async fn end(mut self, error: Option<String>) -> Result<Option<WorktreeChanges>, String> {
-        let Some(work) = self.guard.work.take() else { return Ok(None) };
-        let end = DelegatedTaskEnd { agent_id: self.id.clone(), error };
-        work.end(&self.guard.above, end, (self.guard.usage, &self.guard.before)).await
+        let Some(ending) = self.guard.end(error) else { return Ok(None) };
+        ending.await.unwrap_or_else(|panic| Err(panic.to_string()))
     }
 }
 
@@ -212,22 +213,30 @@ struct EndGuard {
     usage: UsageRecord,
 }
 
-impl Drop for EndGuard {
-    fn drop(&mut self) {
-        let (Some(work), Ok(runtime)) = (self.work.take(), tokio::runtime::Handle::try_current()) else {
-            return;
-        };
+impl EndGuard {
+    /// Stops the agent and ends the task, once. This runs as a task of its own, because whoever waits for the end may
+    /// be stopped too.
+    fn end(&mut self, error: Option<String>) -> Option<JoinHandle<Result<Option<WorktreeChanges>, String>>> {
+        let runtime = Handle::try_current().ok()?;
+        let work = self.work.take()?;
         let (above, before, usage) = (self.above.clone(), std::mem::take(&mut self.before), self.usage);
-        let end =
-            DelegatedTaskEnd { agent_id: self.id.clone(), error: Some(AgentFailure::Stopped.to_string()) };
-        runtime.spawn(async move {
+        let end = DelegatedTaskEnd { agent_id: self.id.clone(), error };
+        Some(runtime.spawn(async move {
             // The session may be closed by now.
             let _ = work.session.abort().await;
             let _ = work.session.settled().await;
-            if let Err(error) = work.end(&above, end, (usage, &before)).await {
-                tracing::warn!(%error, "the worktree of a stopped agent is left");
+            let changes = work.end(&above, end, (usage, &before)).await;
+            if let Err(error) = &changes {
+                tracing::warn!(%error, "the worktree of an agent is left");
             }
-        });
+            changes
+        }))
+    }
+}
+
+impl Drop for EndGuard {
+    fn drop(&mut self) {
+        self.end(Some(AgentFailure::Stopped.to_string()));
     }
 }
 

@@ -186,6 +186,24 @@ impl Fixture {
             }
         }
     }
+
+    /// Waits for an event of an agent.
+    async fn agent_event(&mut self, is_meant: impl Fn(&EventKind) -> bool) {
+        self.event(|event| match event {
+            EventKind::AgentEvent { event, .. } => is_meant(&event.kind).then_some(()),
+            _ => None,
+        })
+        .await;
+    }
+
+    async fn agents_have_ended(&self) {
+        let ended = async {
+            while !self.agent.running_agents().await.unwrap().is_empty() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(TIMEOUT, ended).await.expect("an agent never ended");
+    }
 }
 
 fn delegate(agent: &str) -> ScriptedAnswer {
@@ -342,16 +360,9 @@ async fn agents_stop_with_the_run_and_can_be_resumed() {
     let scripts = vec![("main", vec![delegate("helper"), text_answer("ok")]), ("helper", vec![hanging])];
     let mut stage = stage(scripts, DelegationLimits::default());
     stage.agent.prompt("go", PromptOptions::default()).await.unwrap();
-    stage
-        .event(|event| match event {
-            EventKind::AgentEvent { event, .. } => matches!(event.kind, EventKind::TurnStart).then_some(()),
-            _ => None,
-        })
-        .await;
+    stage.agent_event(|event| matches!(event, EventKind::TurnStart)).await;
     stage.agent.abort().await.unwrap();
-    while !stage.agent.running_agents().await.unwrap().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    stage.agents_have_ended().await;
     assert_eq!(stage.entries("tiller.agent_end")[0]["error"], "stopped");
     let id = stage.starts()[0]["agentId"].as_str().unwrap().to_owned();
     let path = stage.agent.reader().path().unwrap().to_owned();
@@ -368,6 +379,24 @@ async fn agents_stop_with_the_run_and_can_be_resumed() {
     let child = PathBuf::from(again.starts()[0]["path"].as_str().unwrap());
     let lines = message_lines(&Reader::open(&child).unwrap());
     assert_eq!((lines[0].as_str(), lines.last().unwrap().as_str()), ("user Do it.", "answer whole Stop"));
+}
+
+/// The end of one agent is in progress when another one fails; how far it has come differs from round to round.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn agents_end_is_recorded_if_another_one_fails_meanwhile() {
+    for _ in 0..20 {
+        let tasks = ["other", "other", "helper", "other"].map(|agent| json!({"agent": agent, "task": "a"}));
+        let fine = || text_answer("fine");
+        let scripts = vec![
+            ("main", vec![call("spawn_agents", json!({ "tasks": tasks })), text_answer("ok")]),
+            ("helper", vec![failing()]),
+            ("other", vec![fine(), fine(), fine()]),
+        ];
+        let mut stage = stage(scripts, DelegationLimits::default());
+        stage.run("go").await;
+        stage.agents_have_ended().await;
+        assert_eq!(stage.entries("tiller.agent_end").len(), stage.starts().len());
+    }
 }
 
 #[tokio::test]
@@ -559,12 +588,7 @@ async fn approval_mode_that_gets_stricter_reaches_agents_at_work() {
     let scripts = vec![("main", vec![delegate("helper"), text_answer("ok")]), ("helper", vec![hanging])];
     let mut stage = stage(scripts, DelegationLimits::default());
     stage.agent.prompt("go", PromptOptions::default()).await.unwrap();
-    stage
-        .event(|event| match event {
-            EventKind::AgentEvent { event, .. } => matches!(event.kind, EventKind::TurnStart).then_some(()),
-            _ => None,
-        })
-        .await;
+    stage.agent_event(|event| matches!(event, EventKind::TurnStart)).await;
     let agents = stage.agent.running_agents().await.unwrap();
     let child = stage.agent.running_agent(agents[0].start.agent_id.clone()).await.unwrap();
     stage.agent.set_approval(tiller_tools::policy::ApprovalMode::ReadOnly).await.unwrap();
