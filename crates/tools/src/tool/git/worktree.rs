@@ -36,9 +36,6 @@ const CREATION_TIME: Duration = Duration::from_secs(60);
 /// Time limit of a git command: a checkout of a large repository takes a minute.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Largest number in a name.
-const MAX_NUMBER: usize = 10_000;
-
 /// Maximum bytes of a diff.
 const MAX_DIFF: usize = 16 * 1024 * 1024;
 
@@ -103,7 +100,7 @@ pub enum WorktreeError {
     /// Git's output is too long to be kept.
     #[error("the output of git {0} is longer than {MAX_DIFF} bytes")]
     TooLong(String),
-    /// Git would run programs of the repository.
+    /// Git is too old to be kept from running programs that the repository names.
     #[error("worktrees need git 2.31 or later")]
     OldGit,
     /// Git would wait for a pipe.
@@ -134,9 +131,7 @@ impl Worktree {
         let stem: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let (branch, folder) = git.add_worktree(&stem, &base).await?;
         let admin = git.admin_folder(&folder)?;
-        let start = |error: std::io::Error| WorktreeError::Start(error.to_string());
-        let lock = tiller_files::open_lock(&admin.join(LOCK_FILE)).map_err(start)?;
-        lock.try_lock().map_err(|error| WorktreeError::Start(error.to_string()))?;
+        let lock = create_locked(&admin).map_err(|error| WorktreeError::Start(error.to_string()))?;
         let below = cwd.strip_prefix(&git.root).unwrap_or(Path::new(""));
         let root = folder.join(below);
         Ok(Self { git, admin, folder, root, branch, base, _lock: Arc::new(lock) })
@@ -159,6 +154,8 @@ impl Worktree {
         if head == self.base {
             return Ok(WorktreeChanges::default());
         }
+        // The agent may have left its branch.
+        git.run(&words(["update-ref", &branch_ref(&self.branch), &head])).await?;
         let range = [self.base.as_str(), head.as_str()];
         let counts =
             git.run(&words(["diff", "--numstat", "-z", "--no-ext-diff", range[0], range[1]])).await?;
@@ -171,11 +168,9 @@ impl Worktree {
     /// # Errors
     /// If git fails.
     pub async fn remove(self) -> Result<(), WorktreeError> {
-        let git = RepositoryGit::in_worktree(&self.admin, &self.folder, &self.git.runner).await?;
-        let head = git.revision("HEAD").await?;
         self.git.remove(&self.admin, &self.folder).await?;
-        if head == self.base {
-            self.git.run(&words(["update-ref", "-d", &format!("refs/heads/{}", self.branch)])).await?;
+        if self.git.revision(&branch_ref(&self.branch)).await.is_ok_and(|tip| tip == self.base) {
+            self.git.delete_branch(&self.branch).await?;
         }
         Ok(())
     }
@@ -211,6 +206,20 @@ impl WorktreeChanges {
         command.push(file.path().into());
         git.run(&command).await.map(drop)
     }
+}
+
+/// Creates the locked file of a worktree. It gets its name once it is locked, so that nobody finds it unlocked.
+fn create_locked(admin: &Path) -> std::io::Result<File> {
+    let unnamed = admin.join(format!("{LOCK_FILE}.new"));
+    let lock = tiller_files::open_lock(&unnamed)?;
+    lock.try_lock()?;
+    std::fs::rename(&unnamed, admin.join(LOCK_FILE))?;
+    Ok(lock)
+}
+
+/// Returns the full name of a branch.
+fn branch_ref(branch: &str) -> String {
+    format!("refs/heads/{branch}")
 }
 
 /// Lists the worktrees that were left by a crash in the repository of a working directory; empty without a repository.
@@ -328,26 +337,37 @@ impl RepositoryGit {
     /// Adds a worktree under a free name; returns its branch and its folder.
     async fn add_worktree(&self, stem: &str, base: &str) -> Result<(String, PathBuf), WorktreeError> {
         let mut number = 0;
-        loop {
+        let (branch, folder) = loop {
             number += 1;
             let name = format!("{stem}-{number}");
             let (branch, folder) = (format!("{BRANCH_PREFIX}{name}"), self.worktree_folder(&name));
             if folder.exists() || self.has_branch(&branch).await {
                 continue;
             }
-            let mut add = words(["worktree", "add", "--quiet", "-b", &branch]);
-            add.extend([folder.clone().into(), base.into()]);
-            match self.run(&add).await {
-                Ok(_) => return Ok((branch, folder)),
+            // The empty value makes it fail for a branch that exists.
+            match self.run(&words(["update-ref", &branch_ref(&branch), base, ""])).await {
+                Ok(_) => break (branch, folder),
                 // Another agent has taken the name meanwhile.
-                Err(_) if number < MAX_NUMBER && self.has_branch(&branch).await => {}
+                Err(_) if self.has_branch(&branch).await => {}
                 Err(error) => return Err(error),
             }
+        };
+        let mut add = words(["worktree", "add", "--quiet"]);
+        add.extend([folder.clone().into(), branch.clone().into()]);
+        if let Err(error) = self.run(&add).await {
+            let _ = self.delete_branch(&branch).await;
+            return Err(error);
         }
+        Ok((branch, folder))
+    }
+
+    /// Deletes a branch. Unlike `git branch -D` this leaves the configuration alone, whose changes agents report.
+    async fn delete_branch(&self, branch: &str) -> Result<(), WorktreeError> {
+        self.run(&words(["update-ref", "-d", &branch_ref(branch)])).await.map(drop)
     }
 
     async fn has_branch(&self, branch: &str) -> bool {
-        self.revision(&format!("refs/heads/{branch}")).await.is_ok()
+        self.revision(&branch_ref(branch)).await.is_ok()
     }
 
     /// Returns a commit with the files as they are, without a change of the index or of HEAD: HEAD itself without changes.

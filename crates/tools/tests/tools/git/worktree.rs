@@ -108,6 +108,26 @@ async fn worktree_needs_a_repository_with_a_commit() {
 }
 
 #[tokio::test]
+async fn worktree_that_cannot_be_added_leaves_no_branch() {
+    let repository = Repository::new();
+    std::os::unix::fs::symlink("nowhere", repository.folder.path().join("work.tiller-x-1")).unwrap();
+    let error = Worktree::create(&repository.path(""), "x", &runner()).await.unwrap_err().to_string();
+    assert!(error.starts_with("git worktree failed: "), "{error}");
+    assert_eq!(repository.git(&["branch", "--list", "tiller/*"]), "");
+}
+
+#[tokio::test]
+async fn worktree_changes_are_on_its_branch_if_the_agent_left_it() {
+    let repository = Repository::new();
+    let worktree = Worktree::create(&repository.path(""), "x", &runner()).await.unwrap();
+    git(worktree.root(), &["checkout", "--quiet", "--detach"]);
+    fs::write(worktree.root().join("a.txt"), "two\n").unwrap();
+    assert_eq!(worktree.commit("change").await.unwrap().branch.as_deref(), Some("tiller/x-1"));
+    worktree.remove().await.unwrap();
+    assert_eq!(repository.git(&["show", "tiller/x-1:a.txt"]), "two\n");
+}
+
+#[tokio::test]
 async fn worktree_with_a_false_repository_starts_no_program() {
     let repository = Repository::new();
     let worktree = Worktree::create(&repository.path(""), "x", &runner()).await.unwrap();
