@@ -6,6 +6,7 @@ mod serve;
 mod sessions;
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -233,6 +234,27 @@ pub(super) enum AgentsCommand {
     },
 }
 
+/// The lane to continue with after a race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RacePick {
+    /// The first one that passes the check.
+    Passed,
+    /// The one with this number.
+    Lane(usize),
+}
+
+impl FromStr for RacePick {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match (text, text.parse()) {
+            ("passed", _) => Ok(Self::Passed),
+            (_, Ok(number)) => Ok(Self::Lane(number)),
+            (_, Err(_)) => Err("neither the number of a lane nor `passed`"),
+        }
+    }
+}
+
 #[derive(Clone, Debug, Args)]
 pub(super) struct RaceArgs {
     /// The prompt
@@ -251,7 +273,7 @@ pub(super) struct RaceArgs {
     pub(super) from: Option<String>,
     /// Continue with this lane, or with the first one that passes the check, without asking
     #[arg(long, value_name = "LANE|passed")]
-    pub(super) pick: Option<String>,
+    pub(super) pick: Option<RacePick>,
     /// Print the lanes as JSON
     #[arg(long)]
     pub(super) json: bool,

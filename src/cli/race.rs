@@ -5,7 +5,7 @@ use std::io::{self, BufRead as _, Write as _};
 use anyhow::anyhow;
 use tokio::task::spawn_blocking;
 
-use super::args::RaceArgs;
+use super::args::{RaceArgs, RacePick};
 use super::console;
 use super::console::stderr_line;
 use super::failure::{CliFailure, DONE, FAILED, INTERRUPTED};
@@ -34,7 +34,14 @@ pub(super) async fn run(input: &RunInput, arguments: &RaceArgs) -> Result<u8, Cl
 }
 
 async fn race(agent: &AgentSession, arguments: &RaceArgs) -> Result<u8, CliFailure> {
-    let mut race = Race::start(agent, options(arguments)).await.map_err(CliFailure::usage)?;
+    let options = options(arguments);
+    let lanes = options.models.len();
+    if let Some(RacePick::Lane(number)) = arguments.pick
+        && !(1..=lanes).contains(&number)
+    {
+        return Err(CliFailure::usage(anyhow!("--pick: there is no lane {number}; the race has {lanes}")));
+    }
+    let mut race = Race::start(agent, options).await.map_err(CliFailure::usage)?;
     let mut shown: Vec<LaneState> = Vec::new();
     loop {
         let lanes = race.lanes();
@@ -115,15 +122,12 @@ fn table(lanes: &[RaceLane]) -> String {
 
 /// Chooses a lane, by the option or by asking; `None` for none.
 async fn pick(lanes: &[RaceLane], arguments: &RaceArgs) -> Result<Option<usize>, CliFailure> {
-    match arguments.pick.as_deref() {
-        Some("passed") => {
+    match arguments.pick {
+        Some(RacePick::Passed) => {
             let has_passed = |lane: &&RaceLane| lane.check.as_ref().is_some_and(|check| check.has_passed);
             Ok(lanes.iter().find(has_passed).map(|lane| lane.number))
         }
-        Some(number) => number
-            .parse()
-            .map(Some)
-            .map_err(|_| CliFailure::usage(anyhow!("--pick: `{number}` is neither a lane nor `passed`"))),
+        Some(RacePick::Lane(number)) => Ok(Some(number)),
         None if Stdio::from_process().stdin_is_terminal => ask(lanes).await,
         None => Ok(None),
     }

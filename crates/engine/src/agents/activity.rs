@@ -1,4 +1,4 @@
-//! The one-line status of a running agent, derived from its events. Pure.
+//! The activity of a running agent, derived from its events, and its line. Pure.
 
 use serde::Serialize;
 use tiller_core::event::EventKind;

@@ -28,7 +28,7 @@ const MAX_TURNS: u64 = 100;
 
 /// The tools with which an agent delegates in turn.
 pub(super) struct ChildDelegation {
-    /// The tools; none at the maximum depth.
+    /// The tools; at the maximum depth they refuse.
     pub tools: Tools,
     /// The names of all tools for delegation.
     pub all_names: Vec<String>,

@@ -21,7 +21,7 @@ use super::registry::{AgentRegistry, AgentSummary};
 use super::report::TaskReport;
 use super::spec::AgentSpec;
 use super::task_run::{TaskRun, TaskStart, UsageRecord};
-use crate::handle::{AgentError, DelegationCommand, DriverCommand, WeakSession};
+use crate::handle::{DelegationCommand, DriverCommand, WeakSession};
 
 /// Delegates for a session.
 #[derive(Clone)]
@@ -81,9 +81,7 @@ impl Delegator {
     }
 
     async fn parent(&self) -> Result<ParentSession, String> {
-        let command = |reply| DriverCommand::Delegation(DelegationCommand::Parent { reply });
-        let parent: Result<Box<ParentSession>, AgentError> = self.session()?.send(command).await;
-        parent.map(|parent| *parent).map_err(|error| error.to_string())
+        self.session()?.parent().await.map_err(|error| error.to_string())
     }
 
     /// Lists the agents that tasks can be delegated to, without the session's own agent.
@@ -118,13 +116,15 @@ impl Delegator {
         })
     }
 
-    /// Runs a task to its end. Dropping the future stops the agent. `show` gets a line whenever it changes.
+    /// Runs a task to its end. Dropping the future stops the agent. `show` gets a line each second and at the end.
     pub(super) async fn run(
         &self,
         task: Task,
         call: Option<CallId>,
         show: impl Fn(String) + Send + Sync,
     ) -> TaskReport {
+        // One for all calls of the session. It is never closed.
+        let _slot = self.slots.acquire().await;
         let start = std::time::Instant::now();
         let mut report = TaskReport {
             agent: task.agent.clone(),
@@ -152,8 +152,6 @@ impl Delegator {
                 "maximum depth of delegation ({depth}) reached; do the task without an agent"
             ));
         }
-        // One for all calls of the session. It is never closed.
-        let _slot = self.slots.acquire().await;
         let parent = self.parent().await?;
         let spec = self.find(&task.agent, &parent)?;
         let resumed = match &task.resume {

@@ -20,7 +20,6 @@ use super::child::{Child, ChildDelegation, Conversation};
 use super::delegate_to_agent::DelegateToAgent;
 use super::link::SessionLink;
 use super::list_agents::ListAgents;
-use super::parent::ParentSession;
 use super::spawn_agents::SpawnAgents;
 use super::spec::AgentSpec;
 use super::task_run::{TaskRun, TaskStart, UsageRecord};
@@ -164,7 +163,7 @@ impl Race {
             return Err(RaceError::Lanes(count));
         }
         let above = session.downgrade();
-        let parent = parent_session(&above).await?;
+        let parent = above.parent().await?;
         let from = options.from.clone().or_else(|| parent.reader.leaf());
         let lanes = options.models.iter().enumerate().map(|(at, model)| RaceLane::new(at + 1, model.clone()));
         let (sender, receiver) = watch::channel(lanes.collect());
@@ -179,7 +178,7 @@ impl Race {
         Ok(Self { session: session.clone(), runner, cwd, lanes: receiver, _tasks: tasks })
     }
 
-    /// Returns the lanes as they are.
+    /// Returns the current lanes.
     #[must_use]
     pub fn lanes(&self) -> Vec<RaceLane> {
         self.lanes.borrow().clone()
@@ -263,7 +262,7 @@ impl Lane {
 
     async fn race(&self) -> Result<(), String> {
         let RaceOptions { prompt, from, models, check } = &*self.options;
-        let parent = parent_session(&self.above).await.map_err(|error| error.to_string())?;
+        let parent = self.above.parent().await.map_err(|error| error.to_string())?;
         if let Some(model) = &models[self.at] {
             // Another model in its place would make the race worthless.
             parent.providers.find(model).map_err(|error| error.to_string())?;
@@ -288,8 +287,9 @@ impl Lane {
         self.update(|lane| (lane.state, lane.agent_id) = (LaneState::Working, Some(run.id().clone())));
         let outcome = run.work(|activity, since, now| self.show(activity, since, now)).await;
         let changes = run.commit().await?;
-        self.update(|lane| (lane.state, lane.changes) = (LaneState::Checking, changes));
+        self.update(|lane| lane.changes = changes);
         if let (Ok(_), Some(line)) = (&outcome, check) {
+            self.update(|lane| lane.state = LaneState::Checking);
             let outcome = run_check(&runner, &root, line).await;
             self.update(|lane| lane.check = Some(outcome));
         }
@@ -315,12 +315,6 @@ impl Lane {
         self.above.send(command).await.map_err(|error| error.to_string())?;
         Ok(leaf)
     }
-}
-
-async fn parent_session(above: &WeakSession) -> Result<ParentSession, AgentError> {
-    let parent: Box<ParentSession> =
-        above.send(|reply| DriverCommand::Delegation(DelegationCommand::Parent { reply })).await?;
-    Ok(*parent)
 }
 
 /// A lane's agent doesn't delegate.

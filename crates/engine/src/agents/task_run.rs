@@ -81,8 +81,9 @@ impl TaskRun {
         let subject: String =
             prompt.lines().next().unwrap_or_default().chars().take(MAX_COMMIT_SUBJECT).collect();
         let message = format!("{}: {subject}", agent.name());
-        let work = OpenWork { session: session.clone(), worktree, message };
-        let guard = EndGuard { above: above.clone(), work: Some(work), id: id.clone(), before, usage };
+        let (used, changes) = (None, None);
+        let work = OpenWork { session: session.clone(), worktree, message, before, used, changes };
+        let guard = EndGuard { above: above.clone(), work: Some(work), id: id.clone(), usage };
         let started =
             |reply| DriverCommand::Delegation(DelegationCommand::Started { start: task, session, reply });
         above.send(started).await.map_err(|error| error.to_string())?;
@@ -99,7 +100,7 @@ impl TaskRun {
         &self.agent
     }
 
-    /// Has the agent work; `show` gets a line whenever its activity has changed, and each second.
+    /// Has the agent work; `show` gets its activity each second and at the end.
     pub(super) async fn work(
         &self,
         show: impl Fn(&AgentActivity, UnixMs, UnixMs) + Send + Sync,
@@ -132,12 +133,12 @@ impl TaskRun {
         self.guard.usage = UsageRecord::InMessages;
     }
 
-    /// Commits the changes in the agent's worktree, and closes the agent's session.
-    pub(super) async fn commit(&self) -> Result<Option<WorktreeChanges>, String> {
-        let Some(work) = &self.guard.work else { return Ok(None) };
-        // Nothing may change the files meanwhile, not even a background job.
-        let _ = work.session.close().await;
-        work.commit().await
+    /// Closes the agent's session, and commits the changes in its worktree.
+    pub(super) async fn commit(&mut self) -> Result<Option<WorktreeChanges>, String> {
+        match &mut self.guard.work {
+            Some(work) => work.close().await,
+            None => Ok(None),
+        }
     }
 
     /// Records the end, with the reason why there is no answer. Returns the changes in the agent's worktree, which is
@@ -154,22 +155,27 @@ struct OpenWork {
     worktree: Option<OwnedWorktree>,
     /// The message of the commit.
     message: String,
+    /// The usage before the task.
+    before: Vec<ModelUsage>,
+    /// The usage of the task, known before the session is closed.
+    used: Option<Vec<ModelUsage>>,
+    /// The committed changes. What is changed later, for instance by the check of a race, isn't the agent's work.
+    changes: Option<WorktreeChanges>,
 }
 
 impl OpenWork {
-    /// Returns what was used since the start.
-    async fn usage_since(&self, before: &[ModelUsage]) -> Vec<ModelUsage> {
-        let usage = models_of(&self.session).await.into_iter().map(|now| {
-            let earlier = before.iter().find(|earlier| earlier.model == now.model);
-            let usage = earlier.map_or_else(|| now.usage.clone(), |earlier| now.usage.since(&earlier.usage));
-            ModelUsage { usage, ..now }
-        });
-        usage.collect()
-    }
-
-    async fn commit(&self) -> Result<Option<WorktreeChanges>, String> {
-        let Some(worktree) = &self.worktree else { return Ok(None) };
-        worktree.commit(&self.message).await.map(Some).map_err(|error| error.to_string())
+    /// Closes the agent's session, and commits the changes in the worktree, each once.
+    async fn close(&mut self) -> Result<Option<WorktreeChanges>, String> {
+        if self.used.is_none() {
+            self.used = Some(usage_since(&self.before, models_of(&self.session).await));
+        }
+        // Nothing may change the files meanwhile, not even a background job. It may be closed already.
+        let _ = self.session.close().await;
+        if let (Some(worktree), None) = (&self.worktree, &self.changes) {
+            let changes = worktree.commit(&self.message).await;
+            self.changes = Some(changes.map_err(|error| error.to_string())?);
+        }
+        Ok(self.changes.clone())
     }
 
     /// Ends the task; it is recorded last, so that nothing is left when it is no longer listed.
@@ -177,24 +183,22 @@ impl OpenWork {
         mut self,
         above: &WeakSession,
         end: DelegatedTaskEnd,
-        (record, before): (UsageRecord, &[ModelUsage]),
+        record: UsageRecord,
     ) -> Result<Option<WorktreeChanges>, String> {
+        let changes = self.remove_worktree().await;
         let usage = match record {
-            UsageRecord::Entry | UsageRecord::EntryWithEarlier => self.usage_since(before).await,
+            UsageRecord::Entry | UsageRecord::EntryWithEarlier => self.used.take().unwrap_or_default(),
             UsageRecord::InMessages => Vec::new(),
         };
-        // It may be closed already.
-        let _ = self.session.close().await;
-        let changes = self.take_changes().await;
         let task = EndedTask { end, usage };
         // The session that delegated may be closed by now.
         let _ = above.send(|reply| DriverCommand::Delegation(DelegationCommand::Ended { task, reply })).await;
         changes
     }
 
-    /// Commits the changes and removes the worktree. One whose changes can't be committed stays.
-    async fn take_changes(&mut self) -> Result<Option<WorktreeChanges>, String> {
-        let changes = self.commit().await;
+    /// Closes the work and removes the worktree. One whose changes can't be committed stays.
+    async fn remove_worktree(&mut self) -> Result<Option<WorktreeChanges>, String> {
+        let changes = self.close().await;
         match (&changes, self.worktree.take()) {
             (Ok(_), Some(worktree)) => worktree.remove().await?,
             (Err(_), Some(worktree)) => worktree.keep(),
@@ -209,7 +213,6 @@ struct EndGuard {
     above: WeakSession,
     work: Option<OpenWork>,
     id: SessionId,
-    before: Vec<ModelUsage>,
     usage: UsageRecord,
 }
 
@@ -219,13 +222,13 @@ impl EndGuard {
     fn end(&mut self, error: Option<String>) -> Option<JoinHandle<Result<Option<WorktreeChanges>, String>>> {
         let runtime = Handle::try_current().ok()?;
         let work = self.work.take()?;
-        let (above, before, usage) = (self.above.clone(), std::mem::take(&mut self.before), self.usage);
+        let (above, usage) = (self.above.clone(), self.usage);
         let end = DelegatedTaskEnd { agent_id: self.id.clone(), error };
         Some(runtime.spawn(async move {
             // The session may be closed by now.
             let _ = work.session.abort().await;
             let _ = work.session.settled().await;
-            let changes = work.end(&above, end, (usage, &before)).await;
+            let changes = work.end(&above, end, usage).await;
             if let Err(error) = &changes {
                 tracing::warn!(%error, "the worktree of an agent is left");
             }
@@ -238,6 +241,15 @@ impl Drop for EndGuard {
     fn drop(&mut self) {
         self.end(Some(AgentFailure::Stopped.to_string()));
     }
+}
+
+fn usage_since(before: &[ModelUsage], now: Vec<ModelUsage>) -> Vec<ModelUsage> {
+    let usage = now.into_iter().map(|now| {
+        let earlier = before.iter().find(|earlier| earlier.model == now.model);
+        let usage = earlier.map_or_else(|| now.usage.clone(), |earlier| now.usage.since(&earlier.usage));
+        ModelUsage { usage, ..now }
+    });
+    usage.collect()
 }
 
 async fn models_of(session: &AgentSession) -> Vec<ModelUsage> {

@@ -109,6 +109,10 @@ impl Driver {
         let status = RunningAgent { start, since: now(), activity: AgentActivity::default() };
         let (approvals, questions) = (Vec::new(), Vec::new());
         self.agents.children.push(RunningChild { status, session, approvals, questions, forwarder });
+        // They may have changed since the agent got them.
+        self.share_approval_mode(self.approvals.policy().mode);
+        self.share_rules(self.approvals.configured_rules());
+        self.share_approver(self.approvals.approver());
         Ok(())
     }
 

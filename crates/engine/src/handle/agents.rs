@@ -1,5 +1,6 @@
 //! Methods for the agents that work for the session.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use tiller_core::id::SessionId;
@@ -35,19 +36,24 @@ impl AgentSession {
     /// When the session is closed.
     pub async fn stop_agents(&self) -> Result<(), AgentError> {
         let mut events = self.subscribe();
-        let agents = self.running_agents().await?;
-        if agents.is_empty() {
+        if self.running_agents().await?.is_empty() {
             return Ok(());
         }
         self.interrupt().await?;
-        for agent in agents {
-            if let Ok(session) = self.running_agent(agent.start.agent_id).await {
-                // It may have ended meanwhile.
-                let _ = session.interrupt().await;
-            }
-        }
         let ended = async {
-            while self.running_agents().await.is_ok_and(|agents| !agents.is_empty()) {
+            let mut interrupted = HashSet::new();
+            while let Ok(agents) = self.running_agents().await
+                && !agents.is_empty()
+            {
+                // An agent that ends makes room for one that has waited.
+                for agent in agents.into_iter().map(|agent| agent.start.agent_id) {
+                    if interrupted.insert(agent.clone())
+                        && let Ok(session) = self.running_agent(agent).await
+                    {
+                        // It may have ended meanwhile.
+                        let _ = session.interrupt().await;
+                    }
+                }
                 if events.next().await.is_none() {
                     return;
                 }

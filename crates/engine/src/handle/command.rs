@@ -105,6 +105,13 @@ impl WeakSession {
         let commands = self.commands.upgrade().ok_or(AgentError::Closed)?;
         send(&commands, command).await
     }
+
+    /// Returns what agents of the session get from it.
+    pub(crate) async fn parent(&self) -> Result<ParentSession, AgentError> {
+        let parent: Box<ParentSession> =
+            self.send(|reply| DriverCommand::Delegation(DelegationCommand::Parent { reply })).await?;
+        Ok(*parent)
+    }
 }
 
 async fn send<T>(

@@ -23,7 +23,7 @@ impl EventLoop {
         self.app.ui.agents.pop();
         // The reload has what happened meanwhile.
         while above.events.try_next().is_some() {}
-        above.executor.queue(Action::Reload);
+        self.pending.extend(above.executor.queue(Action::Reload));
         self.app.model.info.gap.open();
         self.connection = Some(above);
         self.app.dirty = Dirty::ByUser;

@@ -40,9 +40,9 @@ impl ExecutorWorker {
         }
     }
 
-    /// Stops the race, or forgets its results. The lanes' branches stay in the tree.
+    /// Stops the race, or forgets its results. Lanes that have ended stay in the tree.
     pub(super) fn end_race(&mut self) -> Vec<TaskResult> {
         self.race = None;
-        vec![TaskResult::Note("The race is over; its branches stay in the tree.".to_owned())]
+        vec![TaskResult::Note("The race is over. Lanes that had ended stay in the tree.".to_owned())]
     }
 }

@@ -99,7 +99,9 @@ fn detail(name: &str, lane: &RaceLane) -> Vec<Line> {
         section(&format!("check {}", lane.check_text()), &check.output);
     }
     if let Some(changes) = &lane.changes {
-        section("changes", &String::from_utf8_lossy(&changes.patch));
+        let shown: usize =
+            changes.patch.split_inclusive(|byte| *byte == b'\n').take(MAX_LINES).map(<[u8]>::len).sum();
+        section("changes", &String::from_utf8_lossy(&changes.patch[..shown]));
     }
     lines
 }

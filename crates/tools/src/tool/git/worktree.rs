@@ -71,7 +71,7 @@ pub struct WorktreeChanges {
     pub removed: usize,
     /// The changes as a patch for `git apply`.
     #[serde(skip)]
-    pub patch: Vec<u8>,
+    pub patch: Arc<[u8]>,
 }
 
 /// The reason why an operation on a worktree has failed.
@@ -159,7 +159,7 @@ impl Worktree {
         let range = [self.base.as_str(), head.as_str()];
         let counts =
             git.run(&words(["diff", "--numstat", "-z", "--no-ext-diff", range[0], range[1]])).await?;
-        let patch = git.diff(range).await?;
+        let patch = git.diff(range).await?.into();
         Ok(WorktreeChanges { branch: Some(self.branch.clone()), patch, ..count(&counts) })
     }
 
