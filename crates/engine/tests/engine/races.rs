@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::*;
+use tiller_core::message::Usage;
 use tiller_engine::SessionBuilder;
 use tiller_engine::agents::{
     AgentRegistry, AgentSpec, Delegation, DelegationLimits, LaneState, Race, RaceError, RaceLane, RaceOptions,
@@ -223,4 +224,32 @@ async fn agents_in_worktrees_return_their_diffs() {
     assert_eq!(fs::read_to_string(fixture.path("a.txt")).unwrap(), "one\n");
     assert_eq!(git(&fixture.path(""), &["show", "tiller/left-1:a.txt"]), "left\n");
     assert_eq!(fixture.worktrees(), 1);
+}
+
+#[tokio::test]
+async fn race_stopped_during_the_check_counts_usage_and_keeps_the_work() {
+    let usage = Usage { output: Tokens(7), ..Usage::default() };
+    let written = ScriptedAnswer { usage, ..write("b.txt", "good\n") };
+    let fixture = Fixture::new(vec![
+        ("main", vec![text_answer("Hello.")]),
+        ("left", vec![text_answer("unused"), written, text_answer("Left.")]),
+    ]);
+    fixture.run("hello").await;
+    let check = options(&["left"], Some("echo > checked.txt; sleep 100"));
+    let race = Race::start(&fixture.agent, check).await.unwrap();
+    let checked = fixture.path("").with_file_name("work.tiller-race-1").join("checked.txt");
+    let wait_until = async |is_done: &dyn Fn(usize) -> bool| {
+        let wait = async {
+            while !is_done(fixture.agent.running_agents().await.unwrap().len()) {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(TIMEOUT, wait).await.unwrap();
+    };
+    wait_until(&|_| checked.exists()).await;
+    drop(race);
+    wait_until(&|agents| agents == 0).await;
+    assert_eq!(fixture.agent.stats().await.unwrap().session.usage.output, Tokens(7));
+    let files = git(&fixture.path(""), &["show", "--name-only", "--format=", "tiller/race-1"]);
+    assert_eq!((files.as_str(), fixture.worktrees()), ("b.txt\n", 1));
 }
