@@ -21,6 +21,7 @@ pub(super) fn session_line(arguments: &CliArgs, cwd: Option<&Path>) -> Vec<Strin
     // What the agent may do is limited as on this command line.
     let agent = &arguments.agent;
     let name = |value: Option<PossibleValue>| value.map(|value| value.get_name().to_owned());
+    add("--max-turns", agent.max_turns.clone());
     add("--tools", agent.tools.clone());
     add("--approval", name(agent.approval.and_then(|mode| mode.to_possible_value())));
     add("--sandbox", name(agent.sandbox.and_then(|mode| mode.to_possible_value())));
@@ -44,6 +45,8 @@ mod tests {
         assert_eq!(line(&["--no-tools"]), "--no-tools");
         assert_eq!(
             line(&[
+                "--max-turns",
+                "5",
                 "--tools",
                 "read_file",
                 "--approval",
@@ -53,7 +56,7 @@ mod tests {
                 "--cwd",
                 "/x"
             ]),
-            "--cwd=/x --tools=read_file --approval=read-only --sandbox=workspace"
+            "--cwd=/x --max-turns=5 --tools=read_file --approval=read-only --sandbox=workspace"
         );
     }
 }

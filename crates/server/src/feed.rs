@@ -95,6 +95,10 @@ impl EventFeed {
         self.head.send_modify(|head| head.seq = seq);
     }
 
+    pub(crate) fn is_closed(&self) -> bool {
+        self.head.borrow().is_closed
+    }
+
     /// Ends the feed.
     pub(crate) fn close(&self) {
         self.head.send_modify(|head| head.is_closed = true);

@@ -9,6 +9,7 @@ pub(crate) mod server;
 pub(crate) mod sessions;
 
 use axum::Json;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
@@ -16,6 +17,12 @@ use crate::problem::Problem;
 
 /// The result of a handler.
 type Handled = Result<Response, Problem>;
+
+/// Returns JSON about a new session, with its address.
+fn created(id: &str, value: &impl Serialize) -> Handled {
+    let location = [(header::LOCATION, format!("/api/sessions/{id}"))];
+    Ok((StatusCode::CREATED, location, Json(value)).into_response())
+}
 
 /// Returns JSON.
 fn json(value: &impl Serialize) -> Handled {

@@ -1,5 +1,7 @@
 //! The description of the API, OpenAPI 3.1, generated from the types of bodies and parameters.
 
+use std::sync::LazyLock;
+
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -77,6 +79,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         .query(of::<DeleteQuery>),
     operation("post", "/api/sessions/{id}/resume", Json(200, of::<SessionDetails>), "Open a session again")
         .body(of::<ResumeBody>),
+    operation("post", "/api/sessions/{id}/close", Empty(204), "Close a session; its log stays"),
     operation(
         "get",
         "/api/sessions/{id}/stream",
@@ -163,8 +166,10 @@ struct SkillList {
     skills: Vec<SkillSummary>,
 }
 
-/// Returns the description.
-pub(crate) fn document() -> Value {
+/// The description.
+pub(crate) static DOCUMENT: LazyLock<Value> = LazyLock::new(document);
+
+fn document() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;

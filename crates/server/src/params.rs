@@ -1,5 +1,6 @@
 //! Extractors whose errors are problems.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -9,13 +10,14 @@ use axum::http::header;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use tiller_core::id::SessionId;
+use tiller_session::SessionSummary;
+use tokio::task::spawn_blocking;
 
 use crate::app_state::AppState;
 use crate::open_session::OpenSession;
-use crate::problem::{INVALID, MEDIA_TYPE, NOT_FOUND, Problem, TOO_LARGE};
+use crate::problem::{INVALID, MEDIA_TYPE, NOT_FOUND, Problem, TOO_LARGE, internal};
 use crate::roots::WorkspaceRoots;
 use crate::table::not_open;
-use tiller_session::SessionSummary;
 
 /// A JSON body. An empty one counts as `{}`.
 pub(crate) struct JsonBody<T>(pub(crate) T);
@@ -99,15 +101,28 @@ impl FromRequestParts<Arc<AppState>> for AnySession {
         if let Some(session) = state.table.find(&id).await? {
             return Ok(Self::Open(session));
         }
-        let found = state.host.find(id).await?.filter(|found| is_inside(&state.roots, found));
-        let found = found.ok_or_else(|| NOT_FOUND.detail("there is no such session"))?;
-        Ok(Self::Closed(Box::new(found)))
+        let missing = || NOT_FOUND.detail("there is no such session");
+        let found = state.host.find(id).await?.ok_or_else(missing)?;
+        let mut inside = only_inside(&state.roots, vec![found]).await?;
+        inside.pop().map(Box::new).map(Self::Closed).ok_or_else(missing)
     }
 }
 
-/// Checks whether a session works below a root.
-pub(crate) fn is_inside(roots: &WorkspaceRoots, session: &SessionSummary) -> bool {
-    roots.resolve(session.cwd.as_ref()).is_some()
+/// Returns the sessions that work below a root.
+pub(crate) async fn only_inside(
+    roots: &WorkspaceRoots,
+    sessions: Vec<SessionSummary>,
+) -> Result<Vec<SessionSummary>, Problem> {
+    let roots = roots.clone();
+    let inside = spawn_blocking(move || {
+        let mut known: HashMap<String, bool> = HashMap::new();
+        let is_inside = |session: &SessionSummary| {
+            let cwd = session.cwd.clone();
+            *known.entry(cwd).or_insert_with_key(|cwd| roots.resolve(cwd.as_ref()).is_some())
+        };
+        sessions.into_iter().filter(is_inside).collect()
+    });
+    inside.await.map_err(|error| internal(&error))
 }
 
 /// An open session that a request names.

@@ -19,6 +19,7 @@ pub(crate) fn router(state: Arc<AppState>) -> Router {
     let one = Router::new()
         .route("/", get(sessions::details).delete(sessions::delete))
         .route("/resume", post(sessions::resume))
+        .route("/close", post(sessions::close))
         .route("/stream", get(sessions::watch))
         .route("/chat", post(messages::chat))
         .route("/steer", post(messages::steer))

@@ -3,11 +3,16 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+use tiller_core::message::ThinkingLevel;
+use tiller_engine::Status;
 use tiller_engine::views::{ModelView, StateView};
 use tiller_session::SessionSummary;
 
 use crate::open_session::OpenSession;
 use crate::problem::{Problem, internal};
+
+/// Maximum characters of a first message.
+const MAX_PROMPT_CHARS: usize = 1_000;
 
 /// A session in a list.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -32,7 +37,7 @@ pub(crate) struct SessionListing {
     tokens: u64,
     /// Cost of all requests, in US dollars.
     cost_usd: f64,
-    /// The time of the last change of the log, in Unix milliseconds; none before the first message.
+    /// The time of the last change of the log, in Unix milliseconds; not in the details of an open session.
     #[serde(skip_serializing_if = "Option::is_none")]
     modified: Option<i64>,
     /// True if this server has the session open.
@@ -58,14 +63,13 @@ impl SessionListing {
     }
 
     /// Creates the view of an open session.
-    pub(crate) async fn of_open(session: &OpenSession) -> Result<Self, Problem> {
-        let status = session.agent.state().await?;
+    pub(crate) fn of_open(session: &OpenSession, status: &Status) -> Self {
         let (state, reader) = (&status.state, session.agent.reader());
-        Ok(Self {
+        Self {
             id: session.id.to_string(),
             workspace_path: state.cwd.display().to_string(),
             name: state.name.clone(),
-            first_prompt: reader.first_prompt(),
+            first_prompt: reader.first_prompt().map(|text| text.chars().take(MAX_PROMPT_CHARS).collect()),
             model: Some(format!("{}/{}", state.model.provider, state.model.id)),
             entries: reader.entry_count(),
             messages: status.messages,
@@ -73,7 +77,7 @@ impl SessionListing {
             cost_usd: state.usage.cost.total.0,
             modified: None,
             is_open: true,
-        })
+        }
     }
 }
 
@@ -115,7 +119,7 @@ impl SessionDetails {
         let model = ModelView::find(&status.state.model, &agent.models().await?);
         let state = serde_json::to_value(StateView::new(&status, model, agent.notices()));
         let state = Some(state.map_err(|error| internal(&error))?);
-        Ok(Self { session: SessionListing::of_open(session).await?, last_event_id, state })
+        Ok(Self { session: SessionListing::of_open(session, &status), last_event_id, state })
     }
 }
 
@@ -137,7 +141,8 @@ pub(crate) struct NavigatedView {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct LevelView {
     /// The effective level, limited to what the model supports.
-    pub(crate) level: Value,
+    #[schemars(with = "String")]
+    pub(crate) level: ThinkingLevel,
 }
 
 /// The parts of the context.

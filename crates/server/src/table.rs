@@ -152,10 +152,10 @@ impl TableTask {
     fn handle(&mut self, command: TableCommand) {
         match command {
             TableCommand::Find { id, reply } => {
-                let _ = reply.send(self.sessions.get(&id).cloned());
+                let _ = reply.send(self.open(&id).cloned());
             }
             TableCommand::List { reply } => {
-                let _ = reply.send(self.sessions.values().cloned().collect());
+                let _ = reply.send(self.all_open().cloned().collect());
             }
             TableCommand::Create { request, reply } => self.start(None, reply, |host| host.create(request)),
             TableCommand::Resume { id, request, reply } => self.resume(id, request, reply),
@@ -174,8 +174,17 @@ impl TableTask {
         }
     }
 
+    fn open(&self, id: &SessionId) -> Option<&Arc<OpenSession>> {
+        self.sessions.get(id).filter(|session| !session.feed.is_closed())
+    }
+
+    /// The open sessions, without those whose agent has crashed.
+    fn all_open(&self) -> impl Iterator<Item = &Arc<OpenSession>> {
+        self.sessions.values().filter(|session| !session.feed.is_closed())
+    }
+
     fn resume(&mut self, id: SessionId, request: ResumeRequest, reply: oneshot::Sender<Started>) {
-        if let Some(session) = self.sessions.get(&id) {
+        if let Some(session) = self.open(&id) {
             let _ = reply.send(Ok(Arc::clone(session)));
         } else if let Some(waiting) = self.waiting.get_mut(&id) {
             waiting.push(reply);
@@ -196,16 +205,17 @@ impl TableTask {
         self.starting += 1;
         let (host, metrics) = (Arc::clone(&self.host), Arc::clone(&self.metrics));
         self.jobs.spawn(async move {
-            let started = async {
+            // A task of its own, because whoever waits for the session needs an answer after a panic too.
+            let started = tokio::spawn(async move {
                 if is_full {
-                    return Err(OVERLOADED.detail("too many sessions are open; delete or close some"));
+                    return Err(OVERLOADED.detail("too many sessions are open; close some"));
                 }
                 let hosted: Result<HostedSession, HostError> = open(&*host).await;
                 let epoch = format!("{:x}", RandomState::new().hash_one(()));
                 let session = OpenSession::start(hosted?, epoch, metrics).await?;
                 Ok(Arc::new(session))
-            };
-            JobEnd::Started(id, started.await, vec![reply])
+            });
+            JobEnd::Started(id, started.await.unwrap_or_else(|panic| Err(internal(&panic))), vec![reply])
         });
     }
 
@@ -224,18 +234,21 @@ impl TableTask {
             Ok(JobEnd::Closed(reply)) => {
                 let _ = reply.send(());
             }
-            // The replies are dropped with the job, and answered with an error.
-            Err(error) => {
-                self.starting = self.starting.saturating_sub(1);
-                let _ = internal(&error);
-            }
+            // The request is answered with an error, because its reply was dropped.
+            Err(panic) => tracing::error!(%panic, "a session could not be closed"),
         }
     }
 
     /// Waits for the sessions that are being started, then closes all.
     async fn shut_down(&mut self) {
-        while let Some(ended) = self.jobs.join_next().await {
-            self.finish(ended);
+        let ended = async {
+            while let Some(ended) = self.jobs.join_next().await {
+                self.finish(ended);
+            }
+        };
+        if timeout(CLOSE_TIMEOUT, ended).await.is_err() {
+            tracing::warn!("a session is still being started, and is given up");
+            self.jobs.abort_all();
         }
         let mut closing = JoinSet::new();
         for (_, session) in self.sessions.drain() {
@@ -262,7 +275,12 @@ async fn close(session: &OpenSession) {
             let _ = timeout(CLOSE_TIMEOUT, agent.close()).await;
         }
     }
-    session.feed.close();
+    // The last event closes the feed.
+    let mut head = session.feed.watch();
+    let ended = async { drop(head.wait_for(|head| head.is_closed).await) };
+    if timeout(CLOSE_TIMEOUT, ended).await.is_err() {
+        session.feed.close();
+    }
 }
 
 /// The problem of a session that isn't open.

@@ -31,7 +31,7 @@ use crate::session::{
     SessionSummary,
 };
 
-/// Maximum number of sessions whose ids contain another whole id.
+/// Maximum number of sessions with an id as a part of theirs, among which the exact one is looked for.
 const MAX_SAME_ID: usize = 16;
 
 /// Starts the sessions of a server.

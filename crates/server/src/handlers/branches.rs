@@ -1,11 +1,11 @@
 //! Branches and their context: fork, navigate, label, compact.
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
 use tiller_core::id::EntryId;
 use tiller_engine::BranchSummary;
 
-use super::{Handled, json};
+use super::{Handled, created, json};
 use crate::params::{JsonBody, OpenOne};
 use crate::requests::{CompactBody, ForkBody, LabelBody, NavigateBody, SummaryBody};
 use crate::session_view::{ForkedId, NavigatedView};
@@ -13,12 +13,7 @@ use crate::session_view::{ForkedId, NavigatedView};
 /// Creates a session without opening it.
 pub(crate) async fn fork(OpenOne(session): OpenOne, JsonBody(body): JsonBody<ForkBody>) -> Handled {
     let id = session.agent.create_fork(EntryId::new(body.entry_id)).await?.session.to_string();
-    let location = HeaderValue::try_from(format!("/api/sessions/{id}"));
-    let mut response = (StatusCode::CREATED, json(&ForkedId { id })?).into_response();
-    if let Ok(location) = location {
-        response.headers_mut().insert(header::LOCATION, location);
-    }
-    Ok(response)
+    created(&id.clone(), &ForkedId { id })
 }
 
 pub(crate) async fn navigate(OpenOne(session): OpenOne, JsonBody(body): JsonBody<NavigateBody>) -> Handled {

@@ -5,7 +5,7 @@ use tiller_engine::views::ModelView;
 
 use super::{Handled, json};
 use crate::params::{JsonBody, OpenOne};
-use crate::problem::{INVALID, internal};
+use crate::problem::INVALID;
 use crate::requests::{BashBody, ModelBody, ThinkingBody};
 use crate::session_view::LevelView;
 
@@ -18,7 +18,7 @@ pub(crate) async fn model(OpenOne(session): OpenOne, JsonBody(body): JsonBody<Mo
 
 pub(crate) async fn thinking(OpenOne(session): OpenOne, JsonBody(body): JsonBody<ThinkingBody>) -> Handled {
     let level = session.agent.set_thinking(body.level).await?;
-    json(&LevelView { level: serde_json::to_value(level).map_err(|error| internal(&error))? })
+    json(&LevelView { level })
 }
 
 /// Runs a command, and returns its record when it has ended.

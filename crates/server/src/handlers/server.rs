@@ -42,7 +42,7 @@ pub(crate) async fn metrics(State(state): State<Arc<AppState>>) -> Handled {
 }
 
 pub(crate) async fn description() -> Handled {
-    json(&openapi::document())
+    json(&*openapi::DOCUMENT)
 }
 
 pub(crate) async fn home() -> Response {

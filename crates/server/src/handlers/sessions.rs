@@ -5,15 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use tiller_session::{DeleteMode, SessionSummary};
+use tiller_session::DeleteMode;
 use tokio::task::spawn_blocking;
 
-use super::{Handled, json};
+use super::{Handled, created, json};
 use crate::app_state::AppState;
 use crate::host::{NewSession, ResumeRequest, SessionSettings};
-use crate::params::{AnySession, JsonBody, OpenOne, QueryParams, is_inside};
+use crate::params::{AnySession, JsonBody, OpenOne, QueryParams, only_inside};
 use crate::problem::{FORBIDDEN, INVALID, Problem, internal};
 use crate::requests::{CreateBody, DeleteQuery, ListQuery, ResumeBody, StreamQuery};
 use crate::session_view::{SessionDetails, SessionListing, SessionPage};
@@ -43,13 +43,7 @@ pub(crate) async fn create(
         name,
     };
     let session = state.table.create(request).await?;
-    let location = format!("/api/sessions/{}", session.id);
-    let mut response =
-        (StatusCode::CREATED, json(&SessionDetails::of_open(&session).await?)?).into_response();
-    if let Ok(location) = HeaderValue::try_from(location) {
-        response.headers_mut().insert(header::LOCATION, location);
-    }
-    Ok(response)
+    created(session.id.as_str(), &SessionDetails::of_open(&session).await?)
 }
 
 /// Returns the real path of a working directory that a client names.
@@ -67,21 +61,22 @@ pub(crate) async fn list(
     let limit = limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
     let open = state.table.list().await?;
     let mut sessions = Vec::new();
+    let mut without_log = HashSet::new();
     let logged = match query {
         Some(words) => state.host.search(words, MAX_FOUND).await?,
         None => {
             // Sessions without a message have no log yet.
             for session in open.iter().filter(|session| !session.agent.reader().exists()) {
-                sessions.push(SessionListing::of_open(session).await?);
+                let status = session.agent.state().await?;
+                sessions.push(SessionListing::of_open(session, &status));
+                without_log.insert(session.id.clone());
             }
             state.host.list().await?
         }
     };
-    let roots = state.roots.clone();
-    let inside = spawn_blocking(move || {
-        logged.into_iter().filter(|found| is_inside(&roots, found)).collect::<Vec<SessionSummary>>()
-    });
-    let inside = inside.await.map_err(|error| internal(&error))?;
+    let mut inside = only_inside(&state.roots, logged).await?;
+    // A log may have been created meanwhile.
+    inside.retain(|found| !without_log.contains(&found.id));
     let open: HashSet<_> = open.iter().map(|session| session.id.clone()).collect();
     sessions.extend(inside.into_iter().map(|found| {
         let is_open = open.contains(&found.id);
@@ -119,6 +114,12 @@ pub(crate) async fn resume(
         }
     };
     json(&SessionDetails::of_open(&session).await?)
+}
+
+/// Stops the session's work and closes it; its log stays.
+pub(crate) async fn close(State(state): State<Arc<AppState>>, OpenOne(session): OpenOne) -> Handled {
+    state.table.close(&session.id).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 /// Closes the session, and removes its log if there is one.

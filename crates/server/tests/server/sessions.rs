@@ -111,6 +111,19 @@ async fn resume_twice_at_once_opens_one_session() {
 }
 
 #[tokio::test]
+async fn close_keeps_the_log_and_ends_the_stream() {
+    let server = TestServer::start(&[json!({"text": "One."})]);
+    let session = server.create_and_chat().await;
+    let mut events = server.watch(&session, None).await;
+    events.until("snapshot").await;
+    assert_eq!(server.post(&format!("{session}/close"), json!({})).await.status, 204);
+    while events.next().await.is_some() {}
+    let shown = server.get(&session).await.json();
+    assert_eq!((&shown["isOpen"], server.logs()), (&json!(false), 1), "{shown}");
+    assert_eq!(server.post(&format!("{session}/resume"), json!({})).await.status, 200);
+}
+
+#[tokio::test]
 async fn delete_closes_the_session_and_removes_its_log() {
     let server = TestServer::start(&[json!({"text": "One."})]);
     let session = server.create_and_chat().await;
