@@ -227,7 +227,7 @@ async fn agents_in_worktrees_return_their_diffs() {
 }
 
 #[tokio::test]
-async fn race_stopped_during_the_check_counts_usage_and_keeps_the_work() {
+async fn race_stopped_during_the_check_counts_its_usage() {
     let usage = Usage { output: Tokens(7), ..Usage::default() };
     let written = ScriptedAnswer { usage, ..write("b.txt", "good\n") };
     let fixture = Fixture::new(vec![
