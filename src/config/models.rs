@@ -11,7 +11,7 @@ use super::environment::Environment;
 use super::error::{ConfigError, read};
 use crate::provider::catalog::{self, ImageInput, ModelFacts, Price, ThinkingControl};
 use crate::provider::compat::{Compat, CompatOverrides};
-use crate::provider::descriptor::WireFormat;
+use crate::provider::wire_format::WireFormat;
 use crate::unit::{Tokens, Usd};
 
 /// The contents of the file.

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use tiller::provider::catalog;
-use tiller::provider::descriptor::{LOCAL_SERVERS, PROVIDERS, WireFormat};
+use tiller::provider::descriptor::{LOCAL_SERVERS, PROVIDERS};
+use tiller::provider::wire_format::WireFormat;
 
 fn wire_format(format: WireFormat) -> &'static str {
     match format {

@@ -4,7 +4,7 @@
 mod entry;
 mod table;
 
-pub use entry::{ProviderDescriptor, WireFormat};
+pub use entry::ProviderDescriptor;
 pub use table::{LOCAL_SERVERS, PROVIDERS};
 
 /// Returns the names of all providers that need a key.
@@ -29,6 +29,7 @@ impl ProviderDescriptor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire_format::WireFormat;
 
     #[test]
     fn wire_format_depends_on_the_host() {

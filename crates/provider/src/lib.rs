@@ -2,14 +2,13 @@
 //!
 //! A provider encodes a [`Request`] in its wire format and decodes the answer into [`StreamEvent`]s. It neither retries
 //! nor keeps state, and gets keys and URLs from its creator. [`registry`] lists the usable providers, [`catalog`] the
-//! models with their prices; the wire formats are [`anthropic`], [`gemini`], [`openai_chat`] and [`openai_responses`],
+//! models with their prices; the [wire formats](wire_format) are [`anthropic`], [`gemini`], [`openai_chat`] and [`openai_responses`],
 //! over `http` and [`sse`].
 
 mod answer_blocks;
 pub mod anthropic;
 pub mod catalog;
 pub mod compat;
-mod connect;
 pub mod demo;
 pub mod descriptor;
 pub mod error;
@@ -24,6 +23,7 @@ pub mod registry;
 pub mod scripted;
 pub mod sse;
 mod unavailable;
+pub mod wire_format;
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -8,7 +8,8 @@ use super::key_command;
 use crate::cli::args::CliArgs;
 use crate::config::{Config, ConfigKey};
 use crate::provider::compat::Compat;
-use crate::provider::descriptor::{ProviderDescriptor, WireFormat};
+use crate::provider::descriptor::ProviderDescriptor;
+use crate::provider::wire_format::WireFormat;
 use crate::provider::{ApiKey, Endpoint, KeyHeader, ModelFacts, catalog};
 
 /// Returns a provider's endpoint with its key, if it has one; `None` without a server.

@@ -13,8 +13,9 @@ use crate::cli::frontend::FrontEnd;
 use crate::config::{self, Config};
 use crate::message::ThinkingLevel;
 use crate::provider::demo::{self, Demo};
-use crate::provider::descriptor::{self, LOCAL_SERVERS, PROVIDERS, ProviderDescriptor, WireFormat};
+use crate::provider::descriptor::{self, LOCAL_SERVERS, PROVIDERS, ProviderDescriptor};
 use crate::provider::scripted::{self, Scripted};
+use crate::provider::wire_format::WireFormat;
 use crate::provider::{
     Endpoint, FactSource, FailureKind, Model, ModelError, ModelFacts, ProviderError, ProviderRegistry,
 };

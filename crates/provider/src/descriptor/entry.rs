@@ -1,34 +1,11 @@
 //! Facts about one provider: server, key, wire format.
 
 use reqwest::Url;
-use serde::{Deserialize, Serialize};
 
 use crate::Endpoint;
 use crate::compat::Compat;
 use crate::http::KeyHeader;
-
-/// The format of requests and answers; its name in `models.json` and in logs is pi's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum WireFormat {
-    /// Anthropic's Messages.
-    #[serde(rename = "anthropic-messages")]
-    AnthropicMessages,
-    /// Google's `generateContent`.
-    #[serde(rename = "google-generative-ai")]
-    Gemini,
-    /// OpenAI's Chat Completions.
-    #[serde(rename = "openai-completions")]
-    OpenAiChat,
-    /// OpenAI's Responses.
-    #[serde(rename = "openai-responses")]
-    OpenAiResponses,
-}
-
-impl WireFormat {
-    /// All wire formats.
-    pub const ALL: [Self; 4] =
-        [Self::AnthropicMessages, Self::OpenAiChat, Self::OpenAiResponses, Self::Gemini];
-}
+use crate::wire_format::WireFormat;
 
 /// A provider that tiller knows.
 #[derive(Debug, PartialEq, Eq)]
@@ -57,18 +34,6 @@ pub struct ProviderDescriptor {
     pub silent_overflow: bool,
     /// The command that has a local server serve a window of 32,768 tokens; empty for other providers.
     pub window_advice: &'static str,
-}
-
-impl WireFormat {
-    /// Returns the header in which servers with this format expect a key.
-    #[must_use]
-    pub const fn key_header(self) -> KeyHeader {
-        match self {
-            Self::AnthropicMessages => KeyHeader::XApiKey,
-            Self::OpenAiChat | Self::OpenAiResponses => KeyHeader::Bearer,
-            Self::Gemini => KeyHeader::XGoogApiKey,
-        }
-    }
 }
 
 impl ProviderDescriptor {

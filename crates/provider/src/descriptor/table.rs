@@ -1,8 +1,9 @@
 //! The rows of the providers. Servers, headers and quirks as in each provider's documentation, seen 2026-11-23.
 
-use super::entry::{ProviderDescriptor, WireFormat};
+use super::entry::ProviderDescriptor;
 use crate::compat::{CallIds, Compat, MaxTokensField, ThinkingFormat};
 use crate::http::KeyHeader;
+use crate::wire_format::WireFormat;
 
 /// A provider with Chat Completions and a bearer token.
 const fn chat(

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::{ListedModel, ModelPage, parse_page};
-use crate::descriptor::WireFormat;
 use crate::error::ProviderFault;
 use crate::http::{Endpoint, Wire, explain};
+use crate::wire_format::WireFormat;
 use crate::{FailureKind, ProviderError};
 
 /// Maximum number of pages, in case a server never ends its list.

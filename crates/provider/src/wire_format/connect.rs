@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use crate::anthropic::Anthropic;
 use crate::compat::Compat;
-use crate::descriptor::{ProviderDescriptor, WireFormat};
+use crate::descriptor::ProviderDescriptor;
 use crate::gemini::Gemini;
 use crate::openai_chat::OpenAiChat;
 use crate::openai_responses::OpenAiResponses;
+use crate::wire_format::WireFormat;
 use crate::{Endpoint, Provider, ProviderError};
 
 impl ProviderDescriptor {
