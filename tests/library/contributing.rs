@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::source_code::root;
 
 /// Folders of the root that the table names; all other paths are relative to `crates/`.
-const ROOT_FOLDERS: &[&str] = &["src/", "docs/", "tests/", "prompts/", "themes/"];
+const ROOT_FOLDERS: &[&str] = &["src/", "docs/", "tests/", "benches/", "prompts/", "themes/"];
 
 /// Returns the rows of the table of changes.
 fn rows() -> Vec<String> {
