@@ -1,6 +1,6 @@
 //! Background jobs: commands of the model that keep running after their call has returned.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::id::JobId;
 use crate::unit::UnixMs;
@@ -12,7 +12,7 @@ pub const JOB_NOTE_TYPE: &str = "tiller.job_end";
 const MAX_COMMAND: usize = 100;
 
 /// A background job, as front ends show it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandJob {
     /// Its id.
@@ -40,7 +40,7 @@ impl CommandJob {
 }
 
 /// The status of a background job.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum JobStatus {
     /// It runs.

@@ -4,7 +4,7 @@
 mod field;
 mod format;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use self::field::{ChoiceOption, FieldKind, FormField, Limits};
@@ -12,7 +12,7 @@ pub use self::format::TextFormat;
 use crate::id::ElicitationId;
 
 /// A question that waits for the user's answer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ElicitationRequest {
     /// The question.
@@ -28,7 +28,7 @@ pub struct ElicitationRequest {
 }
 
 /// The requested answer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mode", rename_all = "camelCase")]
 pub enum ElicitationKind {
     /// Values for fields.
@@ -54,7 +54,7 @@ impl ElicitationRequest {
 }
 
 /// The user's answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ElicitationAnswer {
     /// The values of the form by field name, or consent to open the address.
     Accept(Map<String, Value>),
@@ -77,7 +77,7 @@ impl ElicitationAnswer {
 }
 
 /// The kind of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ElicitationAction {
     /// The user answered.

@@ -6,9 +6,10 @@
 
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::background_job::CommandJob;
 use crate::delegated_task::{DelegatedTask, DelegatedTaskEnd};
@@ -23,7 +24,7 @@ use crate::skill_message::typed_skill;
 use crate::unit::{Tokens, UnixMs};
 
 /// An event with its sequence number and time.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Event {
     /// The content of the event.
     #[serde(flatten)]
@@ -35,7 +36,7 @@ pub struct Event {
 }
 
 /// The content of an event.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum EventKind {
     /// A run begins: a model request will follow.
@@ -137,8 +138,9 @@ pub enum EventKind {
         /// Texts of the follow-ups that are [`listed`].
         follow_up: Vec<String>,
         /// All messages with ids and states, in the order of delivery. As JSON only those that are [`listed`]: each
-        /// event repeats them, and a long queue would be sent again with every message that is added.
-        #[serde(serialize_with = "serialize_listed")]
+        /// event repeats them, and a long queue would be sent again with every message that is added. None is read
+        /// back, because their images aren't sent.
+        #[serde(serialize_with = "serialize_listed", skip_deserializing)]
         items: Vec<Arc<QueueItem>>,
         /// The number of waiting messages.
         total: usize,
@@ -148,6 +150,7 @@ pub enum EventKind {
         /// The entry's id.
         entry_id: EntryId,
         /// The entry's line, as written.
+        #[serde(deserialize_with = "deserialize_line")]
         entry: Arc<RawValue>,
     },
     /// The model of the next turn has changed.
@@ -323,7 +326,7 @@ pub enum EventKind {
 }
 
 /// A piece of a growing answer. `content_index` is the index of its block in the message.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 #[expect(missing_docs, reason = "the three kinds of block have the same three events with the same fields")]
 pub enum AssistantDelta {
@@ -366,7 +369,7 @@ pub enum AssistantDelta {
 }
 
 /// Output of a tool: so far, or final.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolOutcome {
     /// The content for the model.
     pub content: Vec<UserBlock>,
@@ -382,7 +385,7 @@ impl From<&ToolResultMessage> for ToolOutcome {
 }
 
 /// A call that was denied without a question.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Denial {
     /// The call.
@@ -399,7 +402,7 @@ pub struct Denial {
 }
 
 /// The kind of reason for which a call was denied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DenialCause {
     /// It needs approval, and no one can be asked.
@@ -413,7 +416,7 @@ pub enum DenialCause {
 }
 
 /// A flag under which a call would run without a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AllowedBy {
     /// `--approval auto`, and `--yes` too.
@@ -423,7 +426,7 @@ pub enum AllowedBy {
 }
 
 /// A call that waits for approval.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalRequest {
     /// The call.
@@ -449,7 +452,7 @@ pub struct ApprovalRequest {
 }
 
 /// A preview of a call's effect.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum Preview {
     /// It would change a file.
@@ -462,7 +465,7 @@ pub enum Preview {
 }
 
 /// A change to a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
     /// The file's path, as displayed by its tool.
     pub path: String,
@@ -475,7 +478,7 @@ pub struct FileChange {
 }
 
 /// A decision on a call that waits for approval.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "camelCase")]
 pub enum Decision {
     /// This call may run.
@@ -537,7 +540,7 @@ impl Decider {
 }
 
 /// The reason for a compaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompactionReason {
     /// The user requested it.
@@ -549,7 +552,7 @@ pub enum CompactionReason {
 }
 
 /// A choice after a failed compaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompactionChoice {
     /// Retry the summary.
@@ -566,7 +569,7 @@ impl CompactionChoice {
 }
 
 /// The replacement of the older part of the context.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionResult {
     /// The summary.
@@ -581,7 +584,7 @@ pub struct CompactionResult {
 }
 
 /// The outcome of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunOutcome {
     /// The model finished.
@@ -595,7 +598,7 @@ pub enum RunOutcome {
 }
 
 /// The delivery of a queued message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum QueueKind {
     /// At the next gap between tool calls.
@@ -643,6 +646,12 @@ fn serialize_listed<S: Serializer>(items: &[Arc<QueueItem>], serializer: S) -> R
     listed(items).serialize(serializer)
 }
 
+/// Reads an entry within an event, whose fields are collected before its type is known: a raw value can't be.
+fn deserialize_line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<RawValue>, D::Error> {
+    let entry = Value::deserialize(deserializer)?;
+    to_raw_value(&entry).map(Arc::from).map_err(D::Error::custom)
+}
+
 /// A queued message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -677,7 +686,7 @@ fn serialize_count<S: Serializer>(images: &Arc<[Image]>, serializer: S) -> Resul
 }
 
 /// The reason why the front end shows another session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionChange {
     /// A new session.

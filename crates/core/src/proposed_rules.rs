@@ -1,12 +1,12 @@
 //! Rules of the settings that would allow a call, and the line in which a person edits them.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Stands between the patterns of a line's commands, as between the commands themselves.
 const SEPARATOR: &str = "&&";
 
 /// Rules that would allow a call: one for each command of its line that needs one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProposedRules {
     /// The tool that the rules are for.

@@ -275,6 +275,25 @@ impl Reader {
         Ok(())
     }
 
+    /// Reads the lines of the log as they are, without their newlines: the header, then every entry that is written
+    /// completely.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn lines(&self) -> Result<Vec<Vec<u8>>, SessionError> {
+        let mut lines = Vec::new();
+        self.shared.log.scan(|line| {
+            if line.closed {
+                lines.push(line.bytes.to_vec());
+            }
+            ControlFlow::Continue(())
+        })?;
+        if lines.is_empty() {
+            lines.push(self.shared.header.line().trim_ascii_end().to_vec());
+        }
+        Ok(lines)
+    }
+
     /// Finds an entry by its id, or by a prefix or suffix of it.
     ///
     /// # Errors

@@ -2,13 +2,13 @@
 
 use std::fmt::Display;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value, json};
 
 use super::format::TextFormat;
 
 /// A field of a form.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FormField {
     /// The name in the answer.
@@ -30,7 +30,7 @@ pub struct FormField {
 }
 
 /// The kind of a field's value.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum FieldKind {
     /// A line of text; the limits are of its length in characters.
@@ -64,7 +64,7 @@ pub enum FieldKind {
 }
 
 /// Limits of a value, both inclusive.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limits<T> {
     /// The lower limit.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,7 +81,7 @@ impl<T> Default for Limits<T> {
 }
 
 /// An option of a choice.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChoiceOption {
     /// The value in the answer.
     pub value: String,

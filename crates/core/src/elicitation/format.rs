@@ -1,9 +1,9 @@
 //! Formats of text fields.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The format of a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TextFormat {
     /// An e-mail address.
