@@ -3,6 +3,7 @@
 //! Each attachment becomes a block of text after the message, truncated to the limits of `read_file`, with a notice
 //! that says how to read on. The session shows the message as it was typed, with one label for each block.
 
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,7 @@ const BINARY_PREFIX: usize = 8_000;
 const PREVIEW_LIMITS: OutputLimits = OutputLimits { max_lines: 20, max_chars: 2_000 };
 
 /// A file or folder to attach.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileToAttach {
     /// Its path.
     pub path: PathBuf,

@@ -1,6 +1,6 @@
 //! Cost limits of a session and of a day: they decide when to warn and when to ask. Pure.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tiller_core::setting::Settings;
 use tiller_core::unit::Usd;
 
@@ -20,7 +20,7 @@ impl From<&Settings> for BudgetOptions {
 }
 
 /// The period of a budget.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum BudgetPeriod {
     /// A session.
@@ -47,7 +47,7 @@ impl BudgetPeriod {
 }
 
 /// A budget and the cost so far.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BudgetStatus {
     /// The period.

@@ -1,5 +1,6 @@
 //! Breakdown of the context window by kind of content, by estimate. Pure.
 
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use tiller_session::context::{estimate, estimate_text, request_messages};
 use super::handle::snapshot::ContextUse;
 
 /// The parts of the context that the next request would send.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextBreakdown {
     /// Size of the whole context and of the model's window; the provider's count where there is one.
     pub context: ContextUse,
@@ -20,7 +21,7 @@ pub struct ContextBreakdown {
 }
 
 /// One part of the context.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextPart {
     /// The kind.
     pub kind: ContextKind,
@@ -31,7 +32,7 @@ pub struct ContextPart {
 }
 
 /// The content of a part of the context.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ContextKind {
     /// The system prompt without the parts listed separately.
     SystemPrompt,

@@ -266,7 +266,8 @@ impl AgentSession {
         driver.driver.permissions_changed();
         driver.driver.start_session_hooks(SessionSource::Startup);
         let tool_catalog = driver.driver.services.tool_catalog.clone();
-        let forwarder = Arc::new(EventForwarder::start(driver.driver.hooks.extensions().clone(), &forwarded));
+        let forwarder = EventForwarder::start(driver.driver.hooks.extensions().clone(), &forwarded);
+        let forwarder = Some(Arc::new(forwarder));
         tokio::spawn(driver.run(received));
         let session =
             Self { commands, events: watched, reader, notices: notices.into(), tool_catalog, forwarder };

@@ -263,7 +263,9 @@ impl AgentSession {
     pub async fn close(&self) -> Result<(), AgentError> {
         let _ = self.stop_agents().await;
         let closed = self.send(|reply| DriverCommand::Close { reply }).await;
-        self.forwarder.end().await;
+        if let Some(forwarder) = &self.forwarder {
+            forwarder.end().await;
+        }
         closed
     }
 }

@@ -24,6 +24,7 @@ mod interactive;
 mod message_builder;
 mod options;
 pub mod queue;
+pub mod remote_session;
 mod repetition;
 mod resource_mention;
 mod resources;

@@ -1,5 +1,6 @@
 //! Queued messages: steering for the next gap, follow-ups for the end of the run. Pure.
 
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tiller_core::setting::DeliveryMode;
@@ -15,7 +16,7 @@ use tiller_session::entry::{Entry, QueueChange, QueueHistory, TillerEntry};
 pub const MAX_WAITING: usize = 1_000;
 
 /// A change of a queued message; `None` keeps the current value.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueueEdit {
     /// New text.
     pub text: Option<String>,

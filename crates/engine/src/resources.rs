@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tiller_files::search_path::{ResourceProblem, SearchPath};
 
 use crate::agents::{self, AgentDefinition};
@@ -84,7 +84,7 @@ pub struct Inventory {
 
 /// A slash command of the agent, with which a prompt may begin: a template, a skill or a command of an extension.
 /// Front ends run the built-in ones ([`BuiltInCommand`](crate::slash_command::BuiltInCommand)).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentCommand {
     /// The name without the slash: `review`, `skill:commit`.
@@ -102,7 +102,7 @@ pub struct AgentCommand {
 }
 
 /// The kind of a slash command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CommandSource {
     /// A command of an extension.

@@ -27,6 +27,17 @@ impl UnavailableProvider {
         }
     }
 
+    /// Creates the placeholder for a provider that only the process with the session can use.
+    #[must_use]
+    pub fn for_other_process(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            api: "",
+            message: "another tiller has the session open".to_owned(),
+            hint: "it sends the requests".to_owned(),
+        }
+    }
+
     /// Creates the placeholder for the provider of an unavailable model.
     pub(crate) fn for_model(model: &ModelRef, error: &ModelError) -> Self {
         const ANOTHER: &str = "choose another model (/model, --model)";

@@ -53,7 +53,12 @@ impl OpenFile {
 impl Log {
     /// A log in memory, dropped with its last reader.
     pub(super) fn in_memory() -> Self {
-        Self { fs: Arc::new(OsFs), path: None, bytes: RwLock::new(Bytes::Memory(Vec::new())) }
+        Self::in_memory_at(None)
+    }
+
+    /// A log in memory that stands for the one at a path.
+    pub(super) fn in_memory_at(path: Option<PathBuf>) -> Self {
+        Self { fs: Arc::new(OsFs), path, bytes: RwLock::new(Bytes::Memory(Vec::new())) }
     }
 
     /// A log whose file is created by the first write.

@@ -1,5 +1,6 @@
 //! A copy in memory of a log that another process writes, and sends line by line.
 
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
 use super::error::SessionError;
@@ -15,12 +16,16 @@ pub struct MirrorLog {
 }
 
 impl MirrorLog {
-    /// Creates a copy with these lines: the header and the entries so far, without their newlines.
+    /// Creates a copy with these lines: the header and the entries so far, without their newlines. `path` is that of the
+    /// log; it isn't read.
     ///
     /// # Errors
     /// When the first line is no session header.
-    pub fn new<L: AsRef<[u8]>>(lines: impl IntoIterator<Item = L>) -> Result<Self, SessionError> {
-        let log = Log::in_memory();
+    pub fn new<L: AsRef<[u8]>>(
+        lines: impl IntoIterator<Item = L>,
+        path: Option<PathBuf>,
+    ) -> Result<Self, SessionError> {
+        let log = Log::in_memory_at(path);
         let mut bytes = Vec::new();
         for line in lines {
             bytes.extend_from_slice(line.as_ref());
@@ -63,12 +68,12 @@ mod tests {
     fn mirror_has_the_entries_and_appends_each_once() {
         let manager = SessionManager::new(Placement::Memory, "/work".into());
         let mut writer = manager.create(UnixMs(1));
-        let empty = MirrorLog::new(writer.reader().lines().unwrap()).unwrap();
+        let empty = MirrorLog::new(writer.reader().lines().unwrap(), None).unwrap();
         assert_eq!((empty.reader().id(), empty.reader().entry_count()), (writer.reader().id(), 0));
 
         let prompt = serde_json::from_str(r#"{"role": "user", "content": "Hello", "timestamp": 2}"#).unwrap();
         writer.append(EntryBody::message(Arc::new(prompt)), UnixMs(2)).unwrap();
-        let mirror = MirrorLog::new(writer.reader().lines().unwrap()).unwrap();
+        let mirror = MirrorLog::new(writer.reader().lines().unwrap(), None).unwrap();
         let reader = mirror.reader();
         let named = EntryBody::SessionInfo { name: Some("b".to_owned()) };
         for appended in writer.append(named, UnixMs(3)).unwrap() {
@@ -82,7 +87,7 @@ mod tests {
 
     #[test]
     fn mirror_without_a_header_is_refused() {
-        let refused = |lines: &[&str]| MirrorLog::new(lines).unwrap_err().to_string();
+        let refused = |lines: &[&str]| MirrorLog::new(lines, None).unwrap_err().to_string();
         assert!(refused(&["{}"]).contains("not a session header"), "{}", refused(&["{}"]));
         assert!(refused(&[]).contains("the file is empty"), "{}", refused(&[]));
     }

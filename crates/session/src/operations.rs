@@ -2,6 +2,7 @@
 //!
 //! Each appends one entry after the leaf; earlier lines never change, and each operation can be undone by another.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tiller_core::id::EntryId;
 use tiller_core::message::Usage;
@@ -12,7 +13,7 @@ use super::error::SessionError;
 use super::writer::{Appended, Writer};
 
 /// Visibility of a branch in the tree view.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Visibility {
     /// The branch is shown.
     Shown,

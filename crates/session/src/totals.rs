@@ -1,6 +1,6 @@
 //! Totals of a log or a branch: message counts, and usage by model. Pure, except for the two [`Reader`] methods.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tiller_core::id::EntryId;
 use tiller_core::message::{Message, ModelRef, Usage};
 
@@ -9,7 +9,7 @@ use super::error::SessionError;
 use super::reader::Reader;
 
 /// Totals over entries.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Totals {
     /// User messages.
@@ -32,7 +32,7 @@ pub struct Totals {
 }
 
 /// Usage of one model.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelUsage {
     /// The model.
     pub model: ModelRef,

@@ -9,8 +9,8 @@ use super::{SettingKind, SettingValue};
 macro_rules! choice {
     ($(#[$meta:meta])* $name:ident { $($(#[$variant_meta:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub enum $name { $($(#[$variant_meta])* $variant,)+ }
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum $name { $($(#[$variant_meta])* #[serde(rename = $word)] $variant,)+ }
 
         impl $name {
             /// All values, in display order.
@@ -82,8 +82,7 @@ choice! {
 
 choice! {
     /// The amount of thinking before an answer.
-    #[derive(PartialOrd, Ord, Serialize, Deserialize)]
-    #[serde(rename_all = "lowercase")]
+    #[derive(PartialOrd, Ord)]
     ThinkingLevel {
         /// No thinking.
         #[default]

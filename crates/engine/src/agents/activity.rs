@@ -1,12 +1,12 @@
 //! The activity of a running agent, derived from its events, and its line. Pure.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tiller_core::event::EventKind;
 use tiller_core::message::Message;
 use tiller_core::unit::{Tokens, UnixMs, Usd};
 
 /// The work of an agent on its current task, from its session's events.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentActivity {
     /// Number of answers.

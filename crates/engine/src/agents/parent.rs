@@ -1,6 +1,6 @@
 //! Types shared by a session and its delegation tools.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
 use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::UnixMs;
@@ -41,7 +41,7 @@ pub(crate) const START_TYPE: &str = "tiller.agent";
 pub(crate) const END_TYPE: &str = "tiller.agent_end";
 
 /// An agent that works on a task.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunningAgent {
     /// The start of its task.

@@ -2,6 +2,7 @@
 //!
 //! They are in one file because each mentions the other: an agent's session is handed to the session that delegates.
 
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tiller_core::setting::{DeliveryMode, SteeringPoint, Switch};
@@ -74,7 +75,8 @@ pub struct AgentSession {
     pub(crate) reader: watch::Receiver<Reader>,
     pub(crate) notices: Arc<[String]>,
     pub(crate) tool_catalog: ToolCatalog,
-    pub(crate) forwarder: Arc<EventForwarder>,
+    /// `None` in a front end of another process's session: its extensions are there.
+    pub(crate) forwarder: Option<Arc<EventForwarder>>,
 }
 
 impl AgentSession {
@@ -222,7 +224,7 @@ pub(crate) enum BackgroundJobCommand {
 }
 
 /// An option that can change at run time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) enum OptionChange {
     SteeringPoint(SteeringPoint),
     SteeringMode(DeliveryMode),
@@ -262,7 +264,7 @@ pub struct ForkedSession {
 }
 
 /// Result of switching the session or branch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionSwitched {
     /// Kind of the switch.
     pub change: SessionChange,

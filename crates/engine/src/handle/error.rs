@@ -94,6 +94,12 @@ pub enum AgentError {
     /// A summary is in progress.
     #[error("not possible while a summary is being made; wait for it, or abort it")]
     Summarizing,
+    /// The process that has the session open refused the command, for this reason.
+    #[error("{0}")]
+    Remote(String),
+    /// The command isn't available in a session that another process has open.
+    #[error("not possible here: another tiller has this session open")]
+    OpenElsewhere,
     /// The session is closed.
     #[error("the session is closed")]
     Closed,

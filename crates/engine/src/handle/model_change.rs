@@ -1,12 +1,13 @@
 //! The choice of a model, and changes of the usable providers.
 
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use tiller_core::message::{ModelRef, ThinkingLevel};
 use tiller_provider::{ModelFacts, Provider};
 
 /// Result of cycling through the models.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChosenModel {
     /// The model from the next turn on.
     pub model: ModelRef,
@@ -17,7 +18,7 @@ pub struct ChosenModel {
 }
 
 /// The set of models that is cycled through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CycleScope {
     /// The configured list.
     Listed,

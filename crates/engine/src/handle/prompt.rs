@@ -1,9 +1,10 @@
 //! Options of a prompt.
 
+use serde::{Deserialize, Serialize};
 use tiller_core::message::Image;
 
 /// Options of a prompt.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptOptions {
     /// The treatment during a run; `None` makes that an error.
     pub streaming_behavior: Option<StreamingBehavior>,
@@ -18,7 +19,7 @@ pub struct PromptOptions {
 }
 
 /// The treatment of a message that alone is longer than the model's window, by estimate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LengthCheck {
     /// The message is rejected, and nothing is sent.
     #[default]
@@ -28,7 +29,7 @@ pub enum LengthCheck {
 }
 
 /// Expansion of skills, templates and commands at a prompt's beginning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Expansion {
     /// They are expanded.
     #[default]
@@ -38,7 +39,7 @@ pub enum Expansion {
 }
 
 /// The treatment of a prompt during a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StreamingBehavior {
     /// It becomes a steering message.
     Steer,
@@ -47,7 +48,7 @@ pub enum StreamingBehavior {
 }
 
 /// Use of a command's output in the context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BashContext {
     /// `!`: the model gets it.
     Include,

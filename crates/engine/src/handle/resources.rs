@@ -11,7 +11,9 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn reload(&self) -> Result<Inventory, AgentError> {
-        self.forwarder.reload().await;
+        if let Some(forwarder) = &self.forwarder {
+            forwarder.reload().await;
+        }
         self.send(|reply| DriverCommand::Resources { request: ReloadRequest::Reload, reply }).await
     }
 

@@ -1,5 +1,6 @@
 //! The status and statistics of a session, and the end of a run.
 
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use tiller_core::event::{QueueItem, RunOutcome};
@@ -12,7 +13,7 @@ use super::snapshot::{ContextUse, SessionState};
 use crate::budget::BudgetStatus;
 
 /// The state of a session without operations in progress: cheap to get at any time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Status {
     /// Names, model, thinking level, context use, approval mode.
     pub state: SessionState,
@@ -31,7 +32,7 @@ pub struct Status {
 }
 
 /// Activities of a session; all three are possible at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Activity {
     /// A run is in progress.
     pub is_running: bool,
@@ -42,9 +43,10 @@ pub struct Activity {
 }
 
 /// Queued messages and their delivery modes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QueueStatus {
     /// The messages, in the order of delivery within each kind.
+    #[serde(skip)]
     pub items: Vec<QueueItem>,
     /// Point of delivery of steering messages.
     pub steering_point: SteeringPoint,
@@ -55,7 +57,7 @@ pub struct QueueStatus {
 }
 
 /// Statistics of a session.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionStats {
     /// The whole log, all branches.
     pub session: Totals,
@@ -68,7 +70,7 @@ pub struct SessionStats {
 }
 
 /// The end of a run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settled {
     /// The outcome.
     pub outcome: RunOutcome,

@@ -1,5 +1,6 @@
 //! A snapshot of a session.
 
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -20,7 +21,7 @@ use crate::agents::RunningAgent;
 use crate::turn::AnnouncedRetry;
 
 /// A snapshot of a session.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Number of the last event that the snapshot includes.
     pub seq: u64,
@@ -31,7 +32,7 @@ pub struct Snapshot {
 }
 
 /// Facts about a session.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SessionState {
     /// Id of the session.
     pub session: SessionId,
@@ -58,7 +59,7 @@ pub struct SessionState {
 }
 
 /// Use of a model's window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextUse {
     /// Estimated tokens of the next request.
     pub used: Tokens,
@@ -67,7 +68,7 @@ pub struct ContextUse {
 }
 
 /// Operations in progress.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct InFlight {
     /// Start of the current run; `None` when idle.
     pub running_since: Option<UnixMs>,
@@ -78,6 +79,7 @@ pub struct InFlight {
     /// Running calls.
     pub calls: Vec<RunningCall>,
     /// Queued messages.
+    #[serde(skip)]
     pub queue: Vec<QueueItem>,
     /// Pending approval requests.
     pub approvals: Vec<ApprovalRequest>,
@@ -94,7 +96,7 @@ pub struct InFlight {
 }
 
 /// A running tool call.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunningCall {
     /// Id of the call.
     pub id: CallId,
@@ -109,7 +111,7 @@ pub struct RunningCall {
 }
 
 /// The user's running shell command.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunningBash {
     /// Id of its start entry.
     pub id: EntryId,
@@ -120,6 +122,7 @@ pub struct RunningBash {
     /// Start time.
     pub since: UnixMs,
     /// Its output so far, cut at the front; append the text of later events to this buffer.
+    #[serde(with = "output_text")]
     pub output: OutputBuffer,
 }
 
@@ -128,5 +131,21 @@ impl RunningBash {
     #[must_use]
     pub fn last_lines(&self) -> StyledText {
         glance(&self.output)
+    }
+}
+
+/// The output of a command as text, without its colors.
+mod output_text {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use tiller_core::ansi::OutputBuffer;
+
+    pub(super) fn serialize<S: Serializer>(output: &OutputBuffer, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&output.styled_text().text)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<OutputBuffer, D::Error> {
+        let mut output = OutputBuffer::default();
+        output.push(String::deserialize(deserializer)?.as_bytes());
+        Ok(output)
     }
 }

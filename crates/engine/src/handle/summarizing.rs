@@ -1,5 +1,6 @@
 //! The summary in progress.
 
+use serde::{Deserialize, Serialize};
 use tiller_core::event::CompactionReason;
 use tiller_core::unit::UnixMs;
 
@@ -21,7 +22,7 @@ pub enum BranchSummary {
 }
 
 /// A summary in progress.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summarizing {
     /// Subject of the summary.
     pub of: SummaryOf,
@@ -34,7 +35,7 @@ pub struct Summarizing {
 }
 
 /// Subject of a summary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SummaryOf {
     /// The older part of the context.
     Context(CompactionReason),

@@ -1,5 +1,6 @@
 //! Inputs of the turn machine.
 
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -159,7 +160,7 @@ pub(crate) struct PartialOutput {
 }
 
 /// Treatment of queued messages when everything stops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum QueueHandling {
     /// They are returned to the caller; held ones stay.
     Return,

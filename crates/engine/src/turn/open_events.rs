@@ -1,5 +1,6 @@
 //! Operations whose start event was emitted and whose end event was not.
 
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use tiller_core::event::{CompactionReason, EventKind};
@@ -24,7 +25,7 @@ pub(crate) struct OpenEvents {
 }
 
 /// An announced retry of a failed request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnnouncedRetry {
     /// Number of the retry, from 1.
     pub attempt: u32,

@@ -18,6 +18,7 @@ mod navigation;
 mod processes;
 mod queue_edits;
 mod races;
+mod remote_session;
 mod resources;
 mod retry;
 mod run_tracing;

@@ -33,7 +33,7 @@ pub struct ModelFacts {
 }
 
 /// A model's support of images.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ImageInput {
     /// Not known; images are sent.
     #[default]

@@ -1,5 +1,6 @@
 //! The models to cycle through: those that match a list of patterns, or all usable ones.
 
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use tiller_core::message::ModelRef;
@@ -8,7 +9,7 @@ use super::model::ScopedModel;
 use super::{ProviderRegistry, is_similar, split_level};
 
 /// The direction of cycling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CycleDirection {
     /// To the next one.
     Forward,

@@ -1,5 +1,6 @@
 //! Servers that offer tools while a session runs, such as MCP servers: their tools appear, change and go.
 
+use serde::{Deserialize, Serialize};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -51,7 +52,7 @@ pub struct ServedPrompt {
 }
 
 /// A resource of a server, which the user attaches with `@SERVER:URI`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServedResource {
     /// The server's name.
     pub server: String,

@@ -1,0 +1,37 @@
+//! A session that another process has open: its front end here, its driver there.
+//!
+//! [`share`] serves a session over a connection, and [`connect`] makes an [`AgentSession`] of the other end: commands are
+//! sent there, events and entries come back, and the log is mirrored in memory. Both ends are the same version of tiller,
+//! so the lines between them (`protocol`) are no contract.
+
+mod client;
+mod host;
+mod protocol;
+
+pub use client::connect;
+pub use host::share;
+
+/// Failure of a connection to another process's session.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoteError {
+    /// The connection failed.
+    #[error("the connection to the session failed")]
+    Connection(#[source] std::io::Error),
+    /// The other process ended the connection before the session was there.
+    #[error("the other process ended the connection")]
+    Ended,
+    /// The other process doesn't speak this version's protocol.
+    #[error("the session is open in {theirs}, and this is {ours}; use the same version for both")]
+    Version {
+        /// The other version.
+        theirs: String,
+        /// This version.
+        ours: &'static str,
+    },
+    /// The other process sent something else.
+    #[error("the other process sent an invalid line")]
+    Invalid(#[source] serde_json::Error),
+    /// The log that the other process sent is no session.
+    #[error(transparent)]
+    Log(#[from] tiller_session::SessionError),
+}

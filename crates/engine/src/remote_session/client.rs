@@ -1,0 +1,310 @@
+//! The front end's side: a handle whose driver is in another process.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use tiller_core::event::{Event, EventKind};
+use tiller_session::{MirrorLog, Reader};
+use tiller_tools::tool::built_in_tools;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, Lines};
+use tokio::sync::{broadcast, mpsc, watch};
+
+use super::RemoteError;
+use super::protocol::{
+    FrontLine, HostLine, RemoteCommand as R, SentError, SentItem, SentModel, SentSnapshot, SentStatus,
+    VERSION, queue_items, received_event,
+};
+use crate::handle::{
+    AgentError, AgentSession, AttachCommand, BackgroundJobCommand, COMMANDS, DelegationCommand,
+    DriverCommand as C, EVENTS, PermissionCommand, Reply, SwitchTarget,
+};
+use tiller_provider::ScopedModel;
+
+/// Takes the result of a command.
+type Receiver = Box<dyn FnOnce(Result<Box<RawValue>, SentError>) + Send>;
+
+/// Connects to a session that the process at the other end of `stream` has open. Closing the handle ends the connection; when the other end closes it, the session is closed here.
+///
+/// # Errors
+/// When the connection fails or ends, or the other process is another version.
+pub async fn connect<S>(stream: S) -> Result<AgentSession, RemoteError>
+where
+    S: AsyncRead + AsyncWrite + Send + 'static,
+{
+    let (input, output) = tokio::io::split(stream);
+    let mut lines = BufReader::new(input).lines();
+    match next(&mut lines).await?.ok_or(RemoteError::Ended)? {
+        HostLine::Hello { version } if version == VERSION => {}
+        HostLine::Hello { version } => return Err(RemoteError::Version { theirs: version, ours: VERSION }),
+        _ => return Err(RemoteError::Version { theirs: "another version of tiller".into(), ours: VERSION }),
+    }
+    let mirror = match next(&mut lines).await?.ok_or(RemoteError::Ended)? {
+        HostLine::Log { lines, path } => MirrorLog::new(lines, path)?,
+        _ => return Err(RemoteError::Ended),
+    };
+    let (commands, requests) = mpsc::channel(COMMANDS);
+    let (events, _) = broadcast::channel(EVENTS);
+    let (shown, reader) = watch::channel(mirror.reader());
+    let (sent, outgoing) = mpsc::channel(COMMANDS);
+    let agent = AgentSession {
+        commands,
+        events: events.downgrade(),
+        reader,
+        notices: Arc::from([]),
+        tool_catalog: built_in_tools(),
+        forwarder: None,
+    };
+    tokio::spawn(write_lines(output, outgoing));
+    let driver = RemoteDriver { sent, next_id: 0, waiting: HashMap::new(), mirror, shown, events };
+    tokio::spawn(driver.run(lines, requests));
+    Ok(agent)
+}
+
+/// Reads a line; `None` at the end of the connection.
+async fn next<R: AsyncRead + Unpin>(
+    lines: &mut Lines<BufReader<R>>,
+) -> Result<Option<HostLine>, RemoteError> {
+    let line = lines.next_line().await.map_err(RemoteError::Connection)?;
+    line.map(|line| serde_json::from_str(&line).map_err(RemoteError::Invalid)).transpose()
+}
+
+/// Writes lines until there are no more, then ends the connection.
+async fn write_lines(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<FrontLine>) {
+    while let Some(line) = lines.recv().await {
+        let mut bytes = serde_json::to_vec(&line).unwrap_or_default();
+        bytes.push(b'\n');
+        if output.write_all(&bytes).await.is_err() || output.flush().await.is_err() {
+            return;
+        }
+    }
+    let _ = output.shutdown().await;
+}
+
+/// Passes commands on, and results and events back.
+struct RemoteDriver {
+    sent: mpsc::Sender<FrontLine>,
+    next_id: u64,
+    waiting: HashMap<u64, Receiver>,
+    mirror: MirrorLog,
+    shown: watch::Sender<Reader>,
+    events: broadcast::Sender<Arc<Event>>,
+}
+
+impl RemoteDriver {
+    async fn run<S: AsyncRead + Unpin>(
+        mut self,
+        mut lines: Lines<BufReader<S>>,
+        mut commands: mpsc::Receiver<C>,
+    ) {
+        loop {
+            tokio::select! {
+                line = next(&mut lines) => match line {
+                    Ok(Some(line)) => self.receive(line),
+                    Ok(None) => return,
+                    Err(error) => return tracing::warn!(%error, "the connection to the session has ended"),
+                },
+                command = commands.recv() => match command {
+                    Some(C::Close { reply }) => {
+                        let _ = reply.send(Ok(()));
+                        return;
+                    }
+                    Some(command) => self.pass_on(command).await,
+                    None => return,
+                },
+            }
+        }
+    }
+
+    fn receive(&mut self, line: HostLine) {
+        match line {
+            HostLine::Hello { .. } => {}
+            HostLine::Log { lines, path } => self.replace_log(lines, path),
+            HostLine::Event { event, queue } => {
+                let event = received_event(event, queue);
+                if let EventKind::EntryAppended { entry, .. } = &event.kind
+                    && let Err(error) = self.mirror.append(entry.get().as_bytes())
+                {
+                    tracing::warn!(%error, "an entry can't be mirrored");
+                }
+                // Without a subscriber nobody misses it.
+                let _ = self.events.send(event);
+            }
+            HostLine::Answer { id, result } => {
+                if let Some(receiver) = self.waiting.remove(&id) {
+                    receiver(result);
+                }
+            }
+        }
+    }
+
+    fn replace_log(&mut self, lines: Vec<String>, path: Option<PathBuf>) {
+        match MirrorLog::new(lines, path) {
+            Ok(mirror) => {
+                self.shown.send_replace(mirror.reader());
+                self.mirror = mirror;
+            }
+            Err(error) => tracing::warn!(%error, "the new session's log can't be mirrored"),
+        }
+    }
+
+    /// Sends a command; its result goes to `reply`.
+    async fn send<T: DeserializeOwned + Send + 'static>(&mut self, command: R, reply: Reply<T>) {
+        self.send_for(command, reply, |result: T| result).await;
+    }
+
+    /// Sends a command; its result is converted first.
+    async fn send_for<W, T>(
+        &mut self,
+        command: R,
+        reply: Reply<T>,
+        convert: impl FnOnce(W) -> T + Send + 'static,
+    ) where
+        W: DeserializeOwned,
+        T: Send + 'static,
+    {
+        let id = self.next_id;
+        self.next_id += 1;
+        let receiver = move |result: Result<Box<RawValue>, SentError>| {
+            let result = result.map_err(AgentError::from).and_then(|json| {
+                serde_json::from_str(json.get()).map_err(|error| AgentError::Remote(error.to_string()))
+            });
+            // The asker may have gone.
+            let _ = reply.send(result.map(convert));
+        };
+        self.waiting.insert(id, Box::new(receiver));
+        if self.sent.send(FrontLine { id, command }).await.is_err() {
+            self.waiting.remove(&id);
+        }
+    }
+
+    #[allow(clippy::too_many_lines, reason = "one arm a command, so that none is without an action")]
+    async fn pass_on(&mut self, command: C) {
+        match command {
+            C::Prompt { text, options, reply } => self.send(R::Prompt { text, options }, reply).await,
+            C::Abort { queue, reply } => self.send_for(R::Abort { queue }, reply, queue_items).await,
+            C::SteerNow { text, options, reply } => self.send(R::SteerNow { text, options }, reply).await,
+            C::Attach(AttachCommand::Read { files, reply }) => {
+                self.send(R::AttachFiles { files }, reply).await
+            }
+            C::Attach(AttachCommand::Text { text, reply }) => self.send(R::AttachText { text }, reply).await,
+            C::AbortRetry { reply } => self.send(R::AbortRetry, reply).await,
+            C::EditQueued { id, edit, reply } => {
+                self.send_for(R::EditQueued { id, edit }, reply, SentItem::into).await;
+            }
+            C::Hold { id, reply } => self.send(R::Hold { id }, reply).await,
+            C::Release { id, reply } => self.send(R::Release { id }, reply).await,
+            C::PutBack { item, position, reply } => {
+                self.send(R::PutBack { item: (&item).into(), position }, reply).await;
+            }
+            C::ClearQueue { kind, reply } => self.send_for(R::ClearQueue { kind }, reply, queue_items).await,
+            C::RemoveQueued { id, reply } => {
+                self.send_for(R::RemoveQueued { id }, reply, SentItem::into).await;
+            }
+            C::Decide { call, decision, reply } => self.send(R::Decide { call, decision }, reply).await,
+            C::AnswerElicitation { id, answer, reply } => {
+                self.send(R::AnswerElicitation { id, answer }, reply).await;
+            }
+            C::BackgroundJob(BackgroundJobCommand::List { reply }) => {
+                self.send(R::BackgroundJobs, reply).await
+            }
+            C::BackgroundJob(BackgroundJobCommand::Stop { id, reply }) => {
+                self.send(R::StopBackgroundJob { id }, reply).await;
+            }
+            C::BackgroundJob(BackgroundJobCommand::MoveCalls { reply }) => {
+                self.send(R::MoveCalls, reply).await
+            }
+            C::Bash { line, context, reply } => self.send(R::Bash { line, context }, reply).await,
+            C::ExecuteBash { line, context, reply } => {
+                self.send(R::ExecuteBash { line, context }, reply).await;
+            }
+            C::AbortBash { reply } => self.send(R::AbortBash, reply).await,
+            C::SetModel { words, reply } => self.send(R::SetModel { words }, reply).await,
+            C::CycleModel { direction, reply } => self.send(R::CycleModel { direction }, reply).await,
+            C::ScopedModels { reply } => self.send_for(R::ScopedModels, reply, scoped_models).await,
+            C::SetThinking { level, reply } => self.send(R::SetThinking { level }, reply).await,
+            C::CycleThinking { reply } => self.send(R::CycleThinking, reply).await,
+            C::ThinkingLevels { reply } => self.send(R::ThinkingLevels, reply).await,
+            C::Configure { change, reply } => self.send(R::Configure { change }, reply).await,
+            C::TogglePlan { reply } => self.send(R::TogglePlan, reply).await,
+            C::Rename { name, reply } => self.send(R::Rename { name }, reply).await,
+            C::Label { entry, label, reply } => self.send(R::Label { entry, label }, reply).await,
+            C::Hide { entry, visibility, reply } => self.send(R::Hide { entry, visibility }, reply).await,
+            C::Switch { to: SwitchTarget::Leaf { entry, summary }, reply } => {
+                self.send(R::SwitchLeaf { entry, summary }, reply).await;
+            }
+            C::LeaveBranch { entry, instructions, reply } => {
+                self.send(R::LeaveBranch { entry, instructions }, reply).await;
+            }
+            C::Expand { text, reply } => self.send(R::Expand { text }, reply).await,
+            C::Compact { instructions, reply } => self.send(R::Compact { instructions }, reply).await,
+            C::Truncate { reply } => self.send(R::Truncate, reply).await,
+            C::AbortCompaction { reply } => self.send(R::AbortCompaction, reply).await,
+            C::ResolveCompaction { choice, reply } => self.send(R::ResolveCompaction { choice }, reply).await,
+            C::ServedResources { reply } => self.send(R::ServedResources, reply).await,
+            C::SlashCommands { reply } => self.send(R::SlashCommands, reply).await,
+            C::Models { reply } => self.send_for(R::Models, reply, models).await,
+            C::Delegation(DelegationCommand::List { reply }) => self.send(R::Agents, reply).await,
+            C::Snapshot { reply } => self.send_for(R::Snapshot, reply, SentSnapshot::into).await,
+            C::Status { reply } => self.send_for(R::Status, reply, SentStatus::into).await,
+            C::Settled { reply } => self.send(R::Settled, reply).await,
+            C::Stats { reply } => self.send(R::Stats, reply).await,
+            C::ContextBreakdown { reply } => self.send(R::ContextBreakdown, reply).await,
+            C::Messages { reply } => self.send(R::Messages, reply).await,
+            other => answer_here(other),
+        }
+    }
+}
+
+fn models(sent: Vec<SentModel>) -> Vec<tiller_provider::Model> {
+    sent.into_iter().map(Into::into).collect()
+}
+
+fn scoped_models(sent: Vec<(SentModel, Option<tiller_core::message::ThinkingLevel>)>) -> Vec<ScopedModel> {
+    sent.into_iter().map(|(model, thinking)| ScopedModel { model: model.into(), thinking }).collect()
+}
+
+/// Answers commands that aren't passed on: about this process's own sessions, keys and rules, which the other process
+/// doesn't know.
+fn answer_here(command: C) {
+    fn refuse<T>(reply: Reply<T>) {
+        let _ = reply.send(Err(AgentError::OpenElsewhere));
+    }
+    match command {
+        // The other process has its own approver, and this one answers its requests as well.
+        C::SetApprover { reply, .. } => _ = reply.send(Ok(())),
+        C::LockedModels { reply } => _ = reply.send(Ok(Vec::new())),
+        C::ToolServers { reply } => refuse(reply),
+        C::Tools { reply } => refuse(reply),
+        C::OfferTools { reply, .. } => refuse(reply),
+        C::ChangeProvider { reply, .. } => refuse(reply),
+        C::Switch { reply, .. } => refuse(reply),
+        C::CreateFork { reply, .. } => refuse(reply),
+        C::Resources { reply, .. } => refuse(reply),
+        C::ChangeSession { reply, .. } => refuse(reply),
+        C::Sessions { reply, .. } => refuse(reply),
+        C::Catalog { reply } => refuse(reply),
+        C::Permission(command) => match command {
+            PermissionCommand::List { reply } => refuse(reply),
+            PermissionCommand::Revoke { reply, .. } => refuse(reply),
+            PermissionCommand::Configured { reply } => refuse(reply),
+            PermissionCommand::Configure { reply, .. } => refuse(reply),
+            PermissionCommand::ConfigureFile { reply, .. } => refuse(reply),
+            PermissionCommand::AddFolder { reply, .. } => refuse(reply),
+        },
+        C::Delegation(command) => match command {
+            DelegationCommand::Parent { reply } => refuse(reply),
+            DelegationCommand::Started { reply, .. } => refuse(reply),
+            DelegationCommand::Ended { reply, .. } => refuse(reply),
+            DelegationCommand::Notify { reply, .. } => refuse(reply),
+            DelegationCommand::Graft { reply, .. } => refuse(reply),
+            DelegationCommand::List { reply } => refuse(reply),
+            DelegationCommand::Definitions { reply } => _ = reply.send(Ok(Vec::new())),
+            DelegationCommand::Find { reply, .. } => refuse(reply),
+        },
+        // Passed on.
+        _ => {}
+    }
+}

@@ -1,0 +1,256 @@
+//! The side of the process that has the session open.
+
+use serde::Serialize;
+use serde_json::value::to_raw_value;
+use tiller_core::event::{Event, EventKind, SessionChange};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{JoinSet, spawn_blocking};
+
+use super::RemoteError;
+use super::protocol::{
+    FrontLine, HostLine, RemoteCommand as R, SentError, SentItem, SentModel, SentSnapshot, SentStatus,
+    VERSION, sent_items,
+};
+use crate::handle::{
+    AgentError, AgentSession, AttachCommand, BackgroundJobCommand, DelegationCommand, DriverCommand as C,
+    EventStream, Reply, SwitchTarget,
+};
+
+/// Lines that wait for a slow front end before events wait, too. One that lags behind the session's events is
+/// disconnected, and can connect again.
+const LINES: usize = 256;
+
+/// Serves a session to the front end at the other end of `stream`, until one of them ends the connection or the session is
+/// closed.
+///
+/// # Errors
+/// When the connection fails, or the other end sends an invalid line.
+pub async fn share<S>(agent: AgentSession, stream: S) -> Result<(), RemoteError>
+where
+    S: AsyncRead + AsyncWrite + Send + 'static,
+{
+    let (input, output) = tokio::io::split(stream);
+    let (lines, outgoing) = mpsc::channel(LINES);
+    // Subscribed before the log is read, so that no entry is lost; the other end drops those that it has.
+    let events = agent.subscribe();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(send_events(agent.clone(), events, lines.clone()));
+    let writer = write_lines(output, outgoing);
+    let mut host = Host { agent, lines, answers: JoinSet::new() };
+    let result = tokio::select! {
+        result = host.serve(BufReader::new(input)) => result,
+        written = writer => written.map_err(RemoteError::Connection),
+        _ = tasks.join_next() => Ok(()),
+    };
+    result
+}
+
+/// Writes lines as they come.
+async fn write_lines(
+    mut output: impl AsyncWrite + Unpin,
+    mut lines: mpsc::Receiver<HostLine>,
+) -> std::io::Result<()> {
+    while let Some(line) = lines.recv().await {
+        let mut bytes = serde_json::to_vec(&line)?;
+        bytes.push(b'\n');
+        output.write_all(&bytes).await?;
+        if lines.is_empty() {
+            output.flush().await?;
+        }
+    }
+    Ok(())
+}
+
+/// Sends the log and then the events, until the session is closed, the front end lags, or it is gone.
+async fn send_events(agent: AgentSession, mut events: EventStream, lines: mpsc::Sender<HostLine>) {
+    let hello = HostLine::Hello { version: VERSION.to_owned() };
+    if lines.send(hello).await.is_err() || !send_log(&agent, &lines).await {
+        return;
+    }
+    while let Some(Ok(event)) = events.next().await {
+        if has_other_log(&event) && !send_log(&agent, &lines).await {
+            return;
+        }
+        if lines.send(HostLine::event(event)).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Returns true if the event says that the log isn't the one before with entries that were reported.
+fn has_other_log(event: &Event) -> bool {
+    matches!(&event.kind, EventKind::SessionChanged { reason, .. } if *reason != SessionChange::Leaf)
+}
+
+async fn send_log(agent: &AgentSession, lines: &mpsc::Sender<HostLine>) -> bool {
+    let reader = agent.reader();
+    let path = reader.path().map(ToOwned::to_owned);
+    match spawn_blocking(move || reader.lines()).await {
+        Ok(Ok(log)) => {
+            let log = log.iter().map(|line| String::from_utf8_lossy(line).into_owned()).collect();
+            lines.send(HostLine::Log { lines: log, path }).await.is_ok()
+        }
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "the log can't be sent to another front end");
+            false
+        }
+        // Only a panic ends it early, and that is reported.
+        Err(_) => false,
+    }
+}
+
+/// Performs a front end's commands, in their order.
+struct Host {
+    agent: AgentSession,
+    lines: mpsc::Sender<HostLine>,
+    answers: JoinSet<()>,
+}
+
+impl Host {
+    async fn serve(&mut self, input: BufReader<impl AsyncRead + Unpin>) -> Result<(), RemoteError> {
+        let mut input = input.lines();
+        while let Some(line) = input.next_line().await.map_err(RemoteError::Connection)? {
+            let FrontLine { id, command } = serde_json::from_str(&line).map_err(RemoteError::Invalid)?;
+            self.perform(id, command).await;
+            while self.answers.try_join_next().is_some() {}
+        }
+        Ok(())
+    }
+
+    /// Gives a command to the driver; its result is sent when it is there.
+    async fn give<T>(&mut self, id: u64, command: impl FnOnce(Reply<T>) -> C)
+    where
+        T: Serialize + Send + 'static,
+    {
+        self.give_for(id, command, |result| result).await;
+    }
+
+    /// Gives a command to the driver; its result is converted and sent when it is there.
+    async fn give_for<T, W>(
+        &mut self,
+        id: u64,
+        command: impl FnOnce(Reply<T>) -> C,
+        convert: impl FnOnce(T) -> W + Send + 'static,
+    ) where
+        T: Send + 'static,
+        W: Serialize,
+    {
+        let (reply, answer) = oneshot::channel();
+        // If the driver has ended, the reply is dropped.
+        let _ = self.agent.commands.send(command(reply)).await;
+        let lines = self.lines.clone();
+        self.answers.spawn(async move {
+            let result = answer.await.unwrap_or(Err(AgentError::Closed)).map(convert);
+            let result = result.map_err(SentError::from).and_then(|result| {
+                to_raw_value(&result).map_err(|error| AgentError::Remote(error.to_string()).into())
+            });
+            // The front end may have gone.
+            let _ = lines.send(HostLine::Answer { id, result }).await;
+        });
+    }
+
+    #[allow(clippy::too_many_lines, reason = "one arm a command, so that none is without an action")]
+    async fn perform(&mut self, id: u64, command: R) {
+        match command {
+            R::Prompt { text, options } => self.give(id, |reply| C::Prompt { text, options, reply }).await,
+            R::Abort { queue } => self.give_for(id, |reply| C::Abort { queue, reply }, into_items).await,
+            R::SteerNow { text, options } => {
+                self.give(id, |reply| C::SteerNow { text, options, reply }).await;
+            }
+            R::AttachFiles { files } => {
+                self.give(id, |reply| C::Attach(AttachCommand::Read { files, reply })).await;
+            }
+            R::AttachText { text } => {
+                self.give(id, |reply| C::Attach(AttachCommand::Text { text, reply })).await;
+            }
+            R::AbortRetry => self.give(id, |reply| C::AbortRetry { reply }).await,
+            R::EditQueued { id: item, edit } => {
+                self.give_for(id, |reply| C::EditQueued { id: item, edit, reply }, into_item).await;
+            }
+            R::Hold { id: item } => self.give(id, |reply| C::Hold { id: item, reply }).await,
+            R::Release { id: item } => self.give(id, |reply| C::Release { id: item, reply }).await,
+            R::PutBack { item, position } => {
+                self.give(id, |reply| C::PutBack { item: item.into(), position, reply }).await;
+            }
+            R::ClearQueue { kind } => {
+                self.give_for(id, |reply| C::ClearQueue { kind, reply }, into_items).await;
+            }
+            R::RemoveQueued { id: item } => {
+                self.give_for(id, |reply| C::RemoveQueued { id: item, reply }, into_item).await;
+            }
+            R::Decide { call, decision } => self.give(id, |reply| C::Decide { call, decision, reply }).await,
+            R::AnswerElicitation { id: question, answer } => {
+                self.give(id, |reply| C::AnswerElicitation { id: question, answer, reply }).await;
+            }
+            R::BackgroundJobs => {
+                self.give(id, |reply| C::BackgroundJob(BackgroundJobCommand::List { reply })).await;
+            }
+            R::StopBackgroundJob { id: job } => {
+                self.give(id, |reply| C::BackgroundJob(BackgroundJobCommand::Stop { id: job, reply })).await;
+            }
+            R::MoveCalls => {
+                self.give(id, |reply| C::BackgroundJob(BackgroundJobCommand::MoveCalls { reply })).await;
+            }
+            R::Bash { line, context } => self.give(id, |reply| C::Bash { line, context, reply }).await,
+            R::ExecuteBash { line, context } => {
+                self.give(id, |reply| C::ExecuteBash { line, context, reply }).await;
+            }
+            R::AbortBash => self.give(id, |reply| C::AbortBash { reply }).await,
+            R::SetModel { words } => self.give(id, |reply| C::SetModel { words, reply }).await,
+            R::CycleModel { direction } => self.give(id, |reply| C::CycleModel { direction, reply }).await,
+            R::ScopedModels => self.give_for(id, |reply| C::ScopedModels { reply }, scoped_models).await,
+            R::SetThinking { level } => self.give(id, |reply| C::SetThinking { level, reply }).await,
+            R::CycleThinking => self.give(id, |reply| C::CycleThinking { reply }).await,
+            R::ThinkingLevels => self.give(id, |reply| C::ThinkingLevels { reply }).await,
+            R::Configure { change } => self.give(id, |reply| C::Configure { change, reply }).await,
+            R::TogglePlan => self.give(id, |reply| C::TogglePlan { reply }).await,
+            R::Rename { name } => self.give(id, |reply| C::Rename { name, reply }).await,
+            R::Label { entry, label } => self.give(id, |reply| C::Label { entry, label, reply }).await,
+            R::Hide { entry, visibility } => {
+                self.give(id, |reply| C::Hide { entry, visibility, reply }).await;
+            }
+            R::SwitchLeaf { entry, summary } => {
+                self.give(id, |reply| C::Switch { to: SwitchTarget::Leaf { entry, summary }, reply }).await;
+            }
+            R::LeaveBranch { entry, instructions } => {
+                self.give(id, |reply| C::LeaveBranch { entry, instructions, reply }).await;
+            }
+            R::Expand { text } => self.give(id, |reply| C::Expand { text, reply }).await,
+            R::Compact { instructions } => self.give(id, |reply| C::Compact { instructions, reply }).await,
+            R::Truncate => self.give(id, |reply| C::Truncate { reply }).await,
+            R::AbortCompaction => self.give(id, |reply| C::AbortCompaction { reply }).await,
+            R::ResolveCompaction { choice } => {
+                self.give(id, |reply| C::ResolveCompaction { choice, reply }).await;
+            }
+            R::ServedResources => self.give(id, |reply| C::ServedResources { reply }).await,
+            R::SlashCommands => self.give(id, |reply| C::SlashCommands { reply }).await,
+            R::Models => self.give_for(id, |reply| C::Models { reply }, models).await,
+            R::Agents => self.give(id, |reply| C::Delegation(DelegationCommand::List { reply })).await,
+            R::Snapshot => self.give_for(id, |reply| C::Snapshot { reply }, SentSnapshot::from).await,
+            R::Status => self.give_for(id, |reply| C::Status { reply }, SentStatus::from).await,
+            R::Settled => self.give(id, |reply| C::Settled { reply }).await,
+            R::Stats => self.give(id, |reply| C::Stats { reply }).await,
+            R::ContextBreakdown => self.give(id, |reply| C::ContextBreakdown { reply }).await,
+            R::Messages => self.give(id, |reply| C::Messages { reply }).await,
+        }
+    }
+}
+
+fn into_item(item: tiller_core::event::QueueItem) -> SentItem {
+    (&item).into()
+}
+
+fn into_items(items: Vec<tiller_core::event::QueueItem>) -> Vec<SentItem> {
+    sent_items(&items)
+}
+
+fn models(models: Vec<tiller_provider::Model>) -> Vec<SentModel> {
+    models.iter().map(Into::into).collect()
+}
+
+fn scoped_models(
+    models: Vec<tiller_provider::ScopedModel>,
+) -> Vec<(SentModel, Option<tiller_core::message::ThinkingLevel>)> {
+    models.iter().map(|scoped| ((&scoped.model).into(), scoped.thinking)).collect()
+}

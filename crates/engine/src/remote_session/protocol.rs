@@ -1,0 +1,247 @@
+//! The lines between a front end and the process that has the session open: JSON, one a line.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tiller_core::elicitation::ElicitationAnswer;
+use tiller_core::event::{CompactionChoice, Decision, Event, EventKind, QueueItem, QueueKind};
+use tiller_core::id::{CallId, ElicitationId, EntryId, JobId, QueueId};
+use tiller_core::message::{Image, ThinkingLevel};
+use tiller_core::unit::Tokens;
+use tiller_provider::{CycleDirection, ImageInput, Model, ModelFacts, UnavailableProvider, catalog};
+use tiller_session::Visibility;
+
+use crate::attachment::FileToAttach;
+use crate::handle::{AgentError, BashContext, OptionChange, PromptOptions, Snapshot, Status};
+use crate::queue::QueueEdit;
+use crate::turn::QueueHandling;
+
+/// The version of the protocol: that of tiller.
+pub(super) const VERSION: &str = concat!("tiller ", env!("CARGO_PKG_VERSION"));
+
+/// A line of the process that has the session open.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum HostLine {
+    /// The first line.
+    Hello { version: String },
+    /// The log: all its lines, as they are. Sent first, and when the session has changed.
+    Log { lines: Vec<String>, path: Option<PathBuf> },
+    /// An event, with the queued messages if it is about them.
+    Event {
+        event: Arc<Event>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        queue: Option<Vec<SentItem>>,
+    },
+    /// The result of a command.
+    Answer { id: u64, result: Result<Box<RawValue>, SentError> },
+}
+
+/// A line of the front end.
+#[derive(Serialize, Deserialize)]
+pub(super) struct FrontLine {
+    pub(super) id: u64,
+    pub(super) command: RemoteCommand,
+}
+
+/// A command for the session. Each has the name of the driver's command.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum RemoteCommand {
+    Prompt { text: String, options: PromptOptions },
+    Abort { queue: QueueHandling },
+    SteerNow { text: Option<String>, options: PromptOptions },
+    AttachFiles { files: Vec<FileToAttach> },
+    AttachText { text: String },
+    AbortRetry,
+    EditQueued { id: QueueId, edit: QueueEdit },
+    Hold { id: QueueId },
+    Release { id: QueueId },
+    PutBack { item: SentItem, position: usize },
+    ClearQueue { kind: Option<QueueKind> },
+    RemoveQueued { id: QueueId },
+    Decide { call: CallId, decision: Decision },
+    AnswerElicitation { id: ElicitationId, answer: ElicitationAnswer },
+    BackgroundJobs,
+    StopBackgroundJob { id: JobId },
+    MoveCalls,
+    Bash { line: String, context: BashContext },
+    ExecuteBash { line: String, context: BashContext },
+    AbortBash,
+    SetModel { words: String },
+    CycleModel { direction: CycleDirection },
+    ScopedModels,
+    SetThinking { level: ThinkingLevel },
+    CycleThinking,
+    ThinkingLevels,
+    Configure { change: OptionChange },
+    TogglePlan,
+    Rename { name: String },
+    Label { entry: EntryId, label: Option<String> },
+    Hide { entry: EntryId, visibility: Visibility },
+    SwitchLeaf { entry: EntryId, summary: Option<String> },
+    LeaveBranch { entry: EntryId, instructions: Option<String> },
+    Expand { text: String },
+    Compact { instructions: Option<String> },
+    Truncate,
+    AbortCompaction,
+    ResolveCompaction { choice: CompactionChoice },
+    ServedResources,
+    SlashCommands,
+    Models,
+    Agents,
+    Snapshot,
+    Status,
+    Settled,
+    Stats,
+    ContextBreakdown,
+    Messages,
+}
+
+/// A queued message with its images, which an event as JSON only counts.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct SentItem {
+    id: QueueId,
+    kind: QueueKind,
+    text: String,
+    typed: Option<String>,
+    images: Vec<Image>,
+    held: bool,
+}
+
+impl From<&QueueItem> for SentItem {
+    fn from(item: &QueueItem) -> Self {
+        let QueueItem { id, kind, text, typed, images, held } = item.clone();
+        Self { id, kind, text, typed, images: images.to_vec(), held }
+    }
+}
+
+impl From<SentItem> for QueueItem {
+    fn from(SentItem { id, kind, text, typed, images, held }: SentItem) -> Self {
+        Self { id, kind, text, typed, images: images.into(), held }
+    }
+}
+
+/// Prepares queued messages for sending.
+pub(super) fn sent_items<'a>(items: impl IntoIterator<Item = &'a QueueItem>) -> Vec<SentItem> {
+    items.into_iter().map(SentItem::from).collect()
+}
+
+/// Returns the messages that were sent.
+pub(super) fn queue_items(items: Vec<SentItem>) -> Vec<QueueItem> {
+    items.into_iter().map(QueueItem::from).collect()
+}
+
+/// A snapshot, with its queue apart.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SentSnapshot {
+    snapshot: Box<Snapshot>,
+    queue: Vec<SentItem>,
+}
+
+impl From<Box<Snapshot>> for SentSnapshot {
+    fn from(snapshot: Box<Snapshot>) -> Self {
+        Self { queue: sent_items(&snapshot.in_progress.queue), snapshot }
+    }
+}
+
+impl From<SentSnapshot> for Box<Snapshot> {
+    fn from(SentSnapshot { mut snapshot, queue }: SentSnapshot) -> Self {
+        snapshot.in_progress.queue = queue_items(queue);
+        snapshot
+    }
+}
+
+/// A status, with its queue apart.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SentStatus {
+    status: Box<Status>,
+    queue: Vec<SentItem>,
+}
+
+impl From<Box<Status>> for SentStatus {
+    fn from(status: Box<Status>) -> Self {
+        Self { queue: sent_items(&status.queue.items), status }
+    }
+}
+
+impl From<SentStatus> for Box<Status> {
+    fn from(SentStatus { mut status, queue }: SentStatus) -> Self {
+        status.queue.items = queue_items(queue);
+        status
+    }
+}
+
+/// A model that the session can use: what lists show of it.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SentModel {
+    provider: String,
+    id: String,
+    name: String,
+    window: Tokens,
+    max_output: Tokens,
+    image_input: ImageInput,
+    takes_pdf: bool,
+}
+
+impl From<&Model> for SentModel {
+    fn from(model: &Model) -> Self {
+        let ModelFacts { provider, id, name, window, max_output, image_input, takes_pdf, .. } =
+            (*model.facts).clone();
+        Self { provider, id, name, window, max_output, image_input, takes_pdf }
+    }
+}
+
+impl From<SentModel> for Model {
+    fn from(sent: SentModel) -> Self {
+        let SentModel { provider, id, name, window, max_output, image_input, takes_pdf } = sent;
+        let assumed = catalog::assumed(&provider, &id);
+        let facts = ModelFacts { name, window, max_output, image_input, takes_pdf, ..assumed };
+        Self {
+            provider: Arc::new(UnavailableProvider::for_other_process(&facts.provider)),
+            facts: facts.into(),
+        }
+    }
+}
+
+/// The reason why a command failed, as text.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SentError {
+    message: String,
+    /// True for [`AgentError::NotFound`], which front ends expect.
+    is_missing: bool,
+}
+
+impl From<AgentError> for SentError {
+    fn from(error: AgentError) -> Self {
+        Self { message: tiller_session::chain(&error), is_missing: matches!(error, AgentError::NotFound(_)) }
+    }
+}
+
+impl From<SentError> for AgentError {
+    fn from(SentError { message, is_missing }: SentError) -> Self {
+        if is_missing { Self::NotFound("such item any more") } else { Self::Remote(message) }
+    }
+}
+
+impl HostLine {
+    /// Creates the line of an event.
+    pub(super) fn event(event: Arc<Event>) -> Self {
+        let queue = match &event.kind {
+            EventKind::QueueUpdate { items, .. } => Some(sent_items(items.iter().map(|item| &**item))),
+            _ => None,
+        };
+        Self::Event { event, queue }
+    }
+}
+
+/// Returns the event of a line, complete again.
+pub(super) fn received_event(mut event: Arc<Event>, queue: Option<Vec<SentItem>>) -> Arc<Event> {
+    if let (Some(queue), EventKind::QueueUpdate { items, .. }) = (queue, &mut Arc::make_mut(&mut event).kind)
+    {
+        *items = queue.into_iter().map(|item| Arc::new(item.into())).collect();
+    }
+    event
+}
