@@ -5,6 +5,7 @@
 mod add_dir;
 mod agents;
 mod args;
+mod attach;
 mod console;
 mod doctor;
 mod extensions;

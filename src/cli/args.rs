@@ -81,6 +81,9 @@ pub(super) struct SessionArgs {
     /// Start a new session with a copy of another one's current branch, optionally only up to ENTRY
     #[arg(long, value_name = "PATH|ID[@ENTRY]", group = "which")]
     pub(super) fork: Option<String>,
+    /// Show a session that a server or another tiller has open, and work in it
+    #[arg(long, value_name = "URL|PATH|ID", group = "which")]
+    pub(super) attach: Option<String>,
     /// Start a new session (the default)
     #[arg(long, group = "which")]
     pub(super) new: bool,

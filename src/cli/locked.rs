@@ -1,4 +1,4 @@
-//! A session that another tiller process has locked: fork it, follow it, or quit.
+//! A session that another tiller process has locked: attach to it, fork it, follow it, or quit.
 //!
 //! The question is asked in the normal screen, before the TUI starts. Following never writes to the file.
 
@@ -28,6 +28,8 @@ const POLLS_PER_LOCK_CHECK: u32 = 5;
 /// The user's choice for a locked session.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LockedChoice {
+    /// Use this session where it is open.
+    Attach(PathBuf),
     /// Continue in a copy of this session.
     Fork(PathBuf),
     /// Follow this session's file.
@@ -35,26 +37,47 @@ pub(super) enum LockedChoice {
     Quit,
 }
 
+/// Whether the process with the session accepts other front ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Attaching {
+    Possible,
+    Impossible,
+}
+
+impl Attaching {
+    /// The question, and the advice after another answer.
+    const fn question(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Possible => {
+                ("[a]ttach to it, [f]ork it, [r]ead along, [q]uit? ", "Please type a, f, r or q, and Enter.")
+            }
+            Self::Impossible => ("[f]ork it, [r]ead along, [q]uit? ", "Please type f, r or q, and Enter."),
+        }
+    }
+}
+
 /// Asks the user if a session could not be opened because another tiller process has locked it. Other failures
 /// are returned, as is this one if stdin is no terminal.
-pub(super) fn offer(failure: CliFailure) -> Result<LockedChoice, CliFailure> {
+pub(super) fn offer(failure: CliFailure, attaching: Attaching) -> Result<LockedChoice, CliFailure> {
+    let (question, advice) = attaching.question();
     let path = match failure.error.downcast_ref() {
         Some(SessionError::Locked { path, .. }) if io::stdin().is_terminal() => path.clone(),
         _ => return Err(failure),
     };
     stderr_line!("{:#}", failure.error);
     loop {
-        stderr_text!("[f]ork it, [r]ead along, [q]uit? ");
+        stderr_text!("{question}");
         let mut answer = String::new();
         let read = io::stdin().read_line(&mut answer).context("can't read the answer");
         if read.map_err(CliFailure::run)? == 0 {
             return Ok(LockedChoice::Quit);
         }
         match answer.trim().to_lowercase().as_str() {
+            "a" | "attach" if attaching == Attaching::Possible => return Ok(LockedChoice::Attach(path)),
             "f" | "fork" => return Ok(LockedChoice::Fork(path)),
             "r" | "read" | "read along" => return Ok(LockedChoice::Follow(path)),
             "q" | "quit" => return Ok(LockedChoice::Quit),
-            _ => stderr_line!("Please type f, r or q, and Enter."),
+            _ => stderr_line!("{advice}"),
         }
     }
 }

@@ -12,7 +12,7 @@ use super::run_input::RunInput;
 use super::trace::EventTrace;
 use super::trust::{self, TrustPrompt};
 use super::wrong_settings::reject_wrong_settings;
-use super::{log, print, race, repl, rpc, serve, tui};
+use super::{attach, log, print, race, repl, rpc, serve, tui};
 use crate::cli::console::stderr_line;
 
 /// Runs a race, in which nobody can answer approval requests.
@@ -32,6 +32,7 @@ pub(super) fn run_server(arguments: CliArgs, options: &ServeArgs) -> Result<u8, 
 pub(super) fn run(arguments: CliArgs) -> Result<u8, CliFailure> {
     let stdio = Stdio::from_process();
     let front = FrontEnd::choose(&arguments, stdio);
+    attach::check(&arguments, front)?;
     if let Some(notice) = stdio.fallback_notice(&arguments) {
         stderr_line!("{notice}");
     }

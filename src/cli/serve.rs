@@ -16,6 +16,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
 use super::args::ServeArgs;
+use super::attach;
 use super::console::stderr_line;
 use super::failure::{CliFailure, DONE, INTERRUPTED};
 use super::run_input::RunInput;
@@ -56,6 +57,7 @@ pub(super) async fn run(input: &RunInput, options: &ServeArgs) -> Result<u8, Cli
     let cookie = if is_secure { CookieScope::Secure } else { CookieScope::Any };
     let access = AccessRules { token, hosts: options.host.clone(), cookie };
     let server = HttpServer::new(Arc::new(SessionStarter::new(input)), access, roots);
+    let _shared = attach::share_sessions(input, Arc::new(server.finder()));
     server.run(Listening { listener, tls }, shutdown(signals)).await;
     Ok(DONE)
 }

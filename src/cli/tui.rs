@@ -8,10 +8,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use super::attach::SharedSessions;
 use super::failure::{CliFailure, DONE, FAILED, INTERRUPTED, USAGE};
 use super::first_prompt::{self, PromptInput, Stdin};
 use super::frontend::FrontEnd;
-use super::locked::{self, LockedChoice};
+use super::locked::{self, Attaching, LockedChoice};
 use super::resume::MovedProject;
 use super::run_input::RunInput;
 use super::scratch::Scratch;
@@ -22,8 +23,9 @@ use super::themes::Themes;
 use super::trusted_project::TrustedProject;
 use super::wiring::key_variables;
 use super::wiring::{self, SessionChoice};
-use super::{add_dir, extensions, log, login, rules, trust};
+use super::{add_dir, attach, extensions, log, login, rules, trust};
 use crate::agent::AgentSession;
+use crate::cli::console::stderr_line;
 use crate::config::{Config, WrongSetting, store_setting};
 use crate::process;
 use crate::provider::demo;
@@ -38,11 +40,15 @@ use crate::tui::{
 /// Time for the TUI to end after its terminal has closed, and then for the session's log to be closed.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Resources that live as long as the session: the folder for long outputs, and the task that guards against a
-/// hanging exit.
-type SessionResources = Option<(Scratch, JoinSet<()>)>;
+/// Resources that live as long as the session: the folder for long outputs, the socket for other front ends, and the task
+/// that guards against a hanging exit.
+type SessionResources = Option<(Scratch, Option<SharedSessions>, JoinSet<()>)>;
 
 pub(super) async fn run(input: RunInput) -> Result<u8, CliFailure> {
+    if let Some(target) = &input.arguments.session.attach {
+        let agent = attach::connect(&input, target).await?;
+        return show_attached(&input, agent).await;
+    }
     let mut choice = SessionChoice::Named;
     let cwd = startup::cwd(&input.arguments)?;
     let themes = Themes::load(&input.arguments, &input.config, (&cwd, input.project.as_ref()));
@@ -63,11 +69,51 @@ pub(super) async fn run(input: RunInput) -> Result<u8, CliFailure> {
             choice = SessionChoice::Chosen(moved.ask()?);
             continue;
         }
-        match locked::offer(failure)? {
+        let attaching = match failure.error.downcast_ref() {
+            Some(error) if attach::is_reachable(&input, error) => Attaching::Possible,
+            _ => Attaching::Impossible,
+        };
+        match locked::offer(failure, attaching)? {
+            LockedChoice::Attach(path) => {
+                let agent = attach::connect_to_log(&input, &path).await?;
+                return show_attached(&input, agent).await;
+            }
             LockedChoice::Fork(path) => choice = SessionChoice::ForkOf(path),
             LockedChoice::Follow(path) => return locked::follow(&path).await,
             LockedChoice::Quit => return Ok(DONE),
         }
+    }
+}
+
+/// Shows a session that another process has open, until the user quits or the other process closes it.
+async fn show_attached(input: &RunInput, agent: AgentSession) -> Result<u8, CliFailure> {
+    let state = agent.state().await.map_err(CliFailure::run)?.state;
+    let (arguments, session) = (Arc::clone(&input.arguments), state.session.clone());
+    let themes = Themes::load(&arguments, &input.config, (&state.cwd, input.project.as_ref()));
+    let (cwd, limits) = (state.cwd.clone(), wiring::output_limits(&input.config));
+    let first = first_prompt::read_first_prompt(&arguments.message, &cwd, limits, Stdin::Read)?;
+    let (prompt, paste) = first_input(first, &agent).await?;
+    let mut notices = vec![format!("Attached to session {}: quitting leaves it open.", session.short())];
+    notices.extend_from_slice(&themes.notices);
+    let opened = tui::OpenedSession {
+        agent,
+        keys: Vec::new(),
+        prompt,
+        paste,
+        pick: false,
+        banner: banner(false, &[]),
+        notices,
+    };
+    let opening = async { Ok::<_, CliFailure>(opened) };
+    match tui::run(options(input, &cwd, &themes), opening).await {
+        Ok(exit) => {
+            if exit.reason == ExitReason::Closed {
+                stderr_line!("The other tiller closed session {session}, or the connection to it was lost.");
+            }
+            Ok(code(exit.reason))
+        }
+        Err(TuiError::Open(failure)) => Err(failure),
+        Err(error) => Err(CliFailure::run(error)),
     }
 }
 
@@ -215,7 +261,7 @@ async fn open(
     (opened.prompt, opened.paste) = first_input(first, &agent).await?;
     wiring::add_local_models(input, agent.clone());
     wiring::renew_local_windows(input, &agent);
-    *resources = Some((scratch, exit_after_hangup(agent)));
+    *resources = Some((scratch, attach::share_session(input, &agent), exit_after_hangup(agent)));
     Ok(opened)
 }
 

@@ -51,7 +51,7 @@ fn locked_session_can_be_forked() {
     let mut second = second(&sandbox);
     assert!(second.screen().contains(&format!("(pid {} on ", holder(&sandbox))), "{}", second.screen());
     second.send("what?\r");
-    second.wait_for("Please type f, r or q");
+    second.wait_for("Please type a, f, r or q");
     second.send("f\r");
     second.wait_for("forked from");
     second.wait_for("Answer one.");
@@ -82,6 +82,36 @@ fn locked_session_can_be_followed_without_writing() {
     let runs = sandbox.log().iter().filter(|line| line["customType"] == "tiller.run").count();
     assert_eq!(runs, 1, "only the first one wrote");
     assert_eq!(sandbox.messages().len(), 4);
+}
+
+#[test]
+fn locked_session_can_be_attached_to() {
+    let sandbox = Sandbox::new();
+    let mut first = first(&sandbox);
+    let mut second = second(&sandbox);
+    second.send("a\r");
+    second.wait_for("quitting leaves it open");
+    second.wait_for("Answer one.");
+    second.send("from the second\r");
+    first.wait_for("from the second");
+    first.wait_for_answer("Answer two.");
+    second.wait_for_answer("Answer two.");
+    first.send("from the first\r");
+    second.wait_for("from the first");
+    second.wait_for_answer("Answer three.");
+    second.send("/new\r");
+    second.wait_for("another tiller has this session open");
+    assert!(second.quit().success());
+    assert_eq!(sandbox.messages().len(), 6);
+
+    let id = sandbox.log()[0]["id"].as_str().unwrap().to_owned();
+    let mut third = sandbox.open(&["--attach", &id]);
+    third.wait_for("Answer three.");
+    assert!(first.quit().success());
+    assert!(third.wait().success());
+    let output = sandbox.run(&["--attach", &id]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("--attach needs the TUI"), "{}", output.err);
 }
 
 #[test]

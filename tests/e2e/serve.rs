@@ -162,3 +162,31 @@ fn serve_reachable_address_needs_permission_and_tls() {
     assert_eq!(plain.code, Some(2));
     assert!(plain.err.contains("this needs TLS"), "{}", plain.err);
 }
+
+#[test]
+fn serve_session_can_be_attached_to() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.script(&[r#"{"text": "One."}"#, r#"{"text": "Two."}"#]);
+    let server = Served::start(&sandbox);
+    let (session, _) = create(&server, &sandbox, &script);
+    let url = format!("http://{}{session}", server.address);
+    // The token is that of the user's own server.
+    let mut terminal = sandbox.open(&["--attach", &url]);
+    terminal.wait_for("quitting leaves it open");
+    server.call("POST", &format!("{session}/chat"), Some(json!({"message": "over HTTP"})));
+    terminal.wait_for("over HTTP");
+    terminal.wait_for_answer("One.");
+    terminal.send("from a terminal\r");
+    terminal.wait_for_answer("Two.");
+    let (_, details) = server.call("GET", &session, None);
+    assert_eq!(details["state"]["messageCount"], 4, "{details}");
+    let (status, problem) = server.call("GET", &format!("{session}/attach"), None);
+    assert_eq!((status, &problem["title"]), (400, &json!("Invalid request")));
+
+    let wrong = sandbox.open(&["--attach", &format!("{url}?token=wrong")]);
+    wrong.wait_for("set TILLER_SERVER_TOKEN");
+    let missing = sandbox.open(&["--attach", &url.replace("/sessions/", "/sessions/x")]);
+    missing.wait_for("(status 404 Not Found)");
+    assert_eq!(server.terminate(), Some(0));
+    assert!(terminal.wait().success());
+}

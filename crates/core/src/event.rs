@@ -732,4 +732,29 @@ mod tests {
         let unnamed = serde_json::to_value(EventKind::SessionInfoChanged { name: None }).unwrap();
         assert_eq!(unnamed, serde_json::json!({"type": "session_info_changed"}));
     }
+
+    /// Events as front ends in other processes get them, with every type that they contain.
+    const EVENTS: &[&str] = &[
+        r#"{"type":"agent_start","seq":1,"time":2}"#,
+        r#"{"type":"agent_end","messages":[{"role":"user","content":"hi","timestamp":3}],"willRetry":false,"outcome":"max_turns","seq":1,"time":2}"#,
+        r#"{"type":"message_update","usage":{"input":1,"output":2,"cacheRead":0,"cacheWrite":0,"totalTokens":3,"cost":{"input":0.0,"output":0.0,"cacheRead":0.0,"cacheWrite":0.0,"total":0.0}},"assistantMessageEvent":{"type":"toolcall_start","contentIndex":0,"id":"c1","toolName":"bash"},"seq":1,"time":2}"#,
+        r#"{"type":"tool_execution_update","toolCallId":"c1","toolName":"bash","args":{"b":1,"a":2},"partialResult":{"content":[{"type":"text","text":"x"}],"details":{"z":1}},"seq":1,"time":2}"#,
+        r#"{"type":"tool_call_denied","toolCallId":"c1","toolName":"bash","cause":"no_approver","reason":"r","allowedBy":"auto","seq":1,"time":2}"#,
+        r#"{"type":"approval_requested","toolCallId":"c1","toolName":"edit_file","args":{},"reason":"r","rule":"","preview":{"kind":"change","path":"p","diff":"d","added":1,"removed":0},"later":0,"seq":1,"time":2}"#,
+        r#"{"type":"approval_resolved","toolCallId":"c1","decision":{"decision":"deny","reason":"r"},"seq":1,"time":2}"#,
+        r#"{"type":"elicitation_requested","elicitationId":"e","server":"s","message":"m","mode":"form","fields":[{"name":"n","required":true,"type":"integer","minimum":1,"maximum":2}],"seq":1,"time":2}"#,
+        r#"{"type":"entry_appended","entryId":"i","entry":{"type":"custom","id":"i","z":1,"a":[1.5]},"seq":1,"time":2}"#,
+        r#"{"type":"session_changed","reason":"leaf","sessionId":"s","seq":1,"time":2}"#,
+        r#"{"type":"compaction_failed","reason":"overflow","errorMessage":"e","choices":["retry","go_on"],"seq":1,"time":2}"#,
+        r#"{"type":"agent_event","agentId":"a","parentId":"p","name":"n","event":{"type":"turn_start","seq":4,"time":5},"seq":1,"time":2}"#,
+        r#"{"type":"trace","name":"n","data":[null],"seq":1,"time":2}"#,
+    ];
+
+    #[test]
+    fn event_from_json_is_the_event_that_was_sent() {
+        for json in EVENTS {
+            let event: Event = serde_json::from_str(json).unwrap();
+            assert_eq!(serde_json::to_string(&event).unwrap(), *json);
+        }
+    }
 }

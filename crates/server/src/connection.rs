@@ -88,7 +88,9 @@ async fn serve_stream(
         .header_read_timeout(HEADER_TIMEOUT)
         .max_headers(MAX_HEADERS)
         .max_buf_size(BUFFER);
-    let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    // An upgraded connection is that of an attached front end.
+    let service = TowerToHyperService::new(router);
+    let connection = http.serve_connection(TokioIo::new(stream), service).with_upgrades();
     let mut connection = std::pin::pin!(connection);
     // The borrow of the value isn't `Send`.
     let shutdown = async { drop(shutdown.wait_for(|is_shutting_down| *is_shutting_down).await) };

@@ -1,5 +1,6 @@
 //! Handlers of requests: each calls the host, the table or a session's handle, and builds the response.
 
+pub(crate) mod attach;
 pub(crate) mod branches;
 pub(crate) mod logs;
 pub(crate) mod messages;

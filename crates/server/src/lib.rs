@@ -28,12 +28,12 @@ mod table;
 mod token;
 
 pub use access::{AccessRules, CookieScope};
-pub use connection::TlsError;
-pub use connection::tls_config;
+pub use connection::{TlsError, tls_config};
+pub use handlers::attach::ATTACH_PROTOCOL;
 pub use host::{
     HostError, HostFuture, HostedSession, NewSession, ResumeRequest, SessionHost, SessionSettings,
     SkillSummary,
 };
 pub use roots::WorkspaceRoots;
-pub use serve::{HttpServer, Listening};
+pub use serve::{FoundSession, HttpServer, Listening};
 pub use token::{NoRandomNumbers, is_token, random_token};

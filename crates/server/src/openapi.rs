@@ -87,6 +87,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         "Stream the events of a session",
     )
     .query(of::<StreamQuery>),
+    operation("get", "/api/sessions/{id}/attach", Empty(101), "Attach `tiller --attach`, by an upgrade"),
     operation("post", "/api/sessions/{id}/chat", Empty(202), "Send a message").body(of::<ChatBody>),
     operation("post", "/api/sessions/{id}/steer", Empty(202), "Steer the run").body(of::<MessageBody>),
     operation("post", "/api/sessions/{id}/follow-up", Empty(202), "Queue a follow-up")

@@ -138,7 +138,11 @@ impl From<AgentError> for Problem {
             AgentError::PromptRejected(_) => UNPROCESSABLE.detail("an extension rejected the message"),
             AgentError::Extension(_) => UNPROCESSABLE.detail("an extension's command failed"),
             AgentError::Session(error) => error.into(),
-            AgentError::Store(_) | AgentError::Folder { .. } | AgentError::Rules { .. } => internal(&error),
+            AgentError::Store(_)
+            | AgentError::Folder { .. }
+            | AgentError::Rules { .. }
+            | AgentError::Remote(_)
+            | AgentError::OpenElsewhere => internal(&error),
         }
     }
 }

@@ -9,7 +9,7 @@ use axum::routing::{get, post};
 
 use crate::app_state::AppState;
 use crate::guard::guard;
-use crate::handlers::{branches, logs, messages, options, queue, server, sessions};
+use crate::handlers::{attach, branches, logs, messages, options, queue, server, sessions};
 
 /// Maximum bytes of a body: a message with a few large images.
 const MAX_BODY: usize = 32 * 1024 * 1024;
@@ -21,6 +21,7 @@ pub(crate) fn router(state: Arc<AppState>) -> Router {
         .route("/resume", post(sessions::resume))
         .route("/close", post(sessions::close))
         .route("/stream", get(sessions::watch))
+        .route("/attach", get(attach::attach))
         .route("/chat", post(messages::chat))
         .route("/steer", post(messages::steer))
         .route("/follow-up", post(messages::follow_up))

@@ -1,10 +1,13 @@
 //! The server: its router, and the loop that accepts connections.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use rustls::ServerConfig;
+use tiller_core::id::SessionId;
+use tiller_engine::AgentSession;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -26,6 +29,9 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Time after a failed accept, such as for lack of file descriptors.
 const ACCEPT_RETRY: Duration = Duration::from_millis(100);
+
+/// The search for an open session.
+pub type FoundSession = Pin<Box<dyn Future<Output = Option<AgentSession>> + Send>>;
 
 /// Sessions over HTTP.
 pub struct HttpServer {
@@ -92,6 +98,18 @@ impl HttpServer {
         begin_shutdown.send_replace(true);
         self.close().await;
         let _ = timeout(DRAIN_TIMEOUT, async { while connections.join_next().await.is_some() {} }).await;
+    }
+
+    /// Returns a function that finds an open session.
+    pub fn finder(&self) -> impl Fn(SessionId) -> FoundSession + Send + Sync + use<> {
+        let state = Arc::clone(&self.state);
+        move |id| {
+            let state = Arc::clone(&state);
+            Box::pin(async move {
+                let found = state.table.find(&id).await.ok().flatten()?;
+                Some(found.agent.clone())
+            })
+        }
     }
 
     /// Closes all sessions; afterwards none can be opened.

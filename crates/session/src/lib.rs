@@ -55,7 +55,7 @@ pub use id_gen::IdGenerator;
 pub use index::Finding;
 pub use json::{entries_json, tree_json};
 pub use line_scan::LineRole;
-pub use lock::is_locked;
+pub use lock::{is_locked, lock_holder};
 pub use lock_holder::LockHolder;
 pub use manager::{Placement, SessionManager, SessionScope};
 pub use mirror::MirrorLog;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tiller_files as files;
 
 use super::error::{SessionError, io_error};
-use super::fs::{Fs, FsFile};
+use super::fs::{Fs, FsFile, OsFs};
 use super::lock_holder::LockHolder;
 
 /// Maximum length of a note, in bytes; real ones are far shorter.
@@ -74,6 +74,12 @@ pub fn is_locked(path: &Path) -> bool {
         Ok(Ok(())) => false,
         Ok(Err(_)) | Err(_) => true,
     }
+}
+
+/// Returns the process that has the log at `path` open for writing; `None` if there is none, or if it isn't known.
+#[must_use]
+pub fn lock_holder(path: &Path) -> Option<LockHolder> {
+    is_locked(path).then(|| read_note(&OsFs, &note_path(path))).flatten().filter(|holder| !holder.is_stale())
 }
 
 /// The error for a log at `path` that another process holds, with the holder if the note names it.

@@ -47,7 +47,9 @@ pub(crate) fn failure(error: &AgentError, text: Option<UserText>) -> TaskResult 
         | AgentError::SessionOpen
         | AgentError::Compaction(_)
         | AgentError::PromptRejected(_)
+        | AgentError::Remote(_)
         | AgentError::Closed => None,
+        AgentError::OpenElsewhere => Some("do this in the other tiller".to_owned()),
     };
     match (error, text) {
         (AgentError::Model(_) | AgentError::UnknownSkill { .. } | AgentError::Running, Some(typed)) => {

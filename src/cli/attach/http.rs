@@ -1,0 +1,122 @@
+//! Sessions that a server has open, by URL.
+
+use std::env;
+use std::net::IpAddr;
+
+use anyhow::{Context, anyhow};
+use reqwest::header::{CONNECTION, UPGRADE};
+use reqwest::{Client, StatusCode, Url};
+use serde::Deserialize;
+use tiller_server::ATTACH_PROTOCOL;
+
+use crate::agent::AgentSession;
+use crate::agent::remote_session;
+use crate::cli::failure::CliFailure;
+use crate::cli::run_input::RunInput;
+use crate::files;
+use crate::provider::ensure_crypto;
+
+/// The variable with the token of a server.
+const TOKEN_VARIABLE: &str = "TILLER_SERVER_TOKEN";
+
+/// Maximum size of the file with the token, in bytes.
+const LARGEST_TOKEN: u64 = 1024;
+
+/// The part of a problem description that people need.
+#[derive(Deserialize)]
+struct ProblemText {
+    title: String,
+    detail: Option<String>,
+}
+
+/// Connects to the session at this URL: `SERVER/api/sessions/ID`, with the token as `?token=`.
+pub(super) async fn connect(input: &RunInput, target: &str) -> Result<AgentSession, CliFailure> {
+    let AttachUrl { url, token } = AttachUrl::parse(target).map_err(CliFailure::usage)?;
+    let token = token.or_else(|| env::var(TOKEN_VARIABLE).ok()).or_else(|| own_token(input, &url));
+    let failed = || format!("can't attach to {url}");
+    ensure_crypto();
+    let client = Client::builder().http1_only().redirect(reqwest::redirect::Policy::none());
+    let client = client.build().with_context(failed).map_err(CliFailure::run)?;
+    let mut request = client.get(url.clone()).header(CONNECTION, "upgrade").header(UPGRADE, ATTACH_PROTOCOL);
+    if let Some(token) = token {
+        request = request.bearer_auth(token);
+    }
+    let response = request.send().await.map_err(reqwest::Error::without_url).with_context(failed);
+    let response = response.map_err(CliFailure::run)?;
+    let status = response.status();
+    if status != StatusCode::SWITCHING_PROTOCOLS {
+        let reason = match response.json().await {
+            Ok(ProblemText { title, detail }) => detail.unwrap_or(title),
+            Err(_) => "this is no session of a tiller server".to_owned(),
+        };
+        let failure = CliFailure::run(anyhow!("can't attach to {url}: {reason} (status {status})"));
+        return Err(match status {
+            StatusCode::UNAUTHORIZED => {
+                failure.hint(format!("add ?token=TOKEN to the URL, or set {TOKEN_VARIABLE}"))
+            }
+            StatusCode::CONFLICT => failure.hint("`POST …/resume` opens it on the server"),
+            _ => failure,
+        });
+    }
+    let stream = response.upgrade().await.with_context(failed).map_err(CliFailure::run)?;
+    remote_session::connect(stream).await.with_context(failed).map_err(CliFailure::run)
+}
+
+/// The token of this user's server, for a server on this machine.
+fn own_token(input: &RunInput, url: &Url) -> Option<String> {
+    let host = url.host_str()?.trim_matches(['[', ']']);
+    let is_local = host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+    let file = input.config.folders.state.join("server-token");
+    let token = is_local.then(|| files::read_text(&file, LARGEST_TOKEN).ok()).flatten()?;
+    Some(token.trim().to_owned())
+}
+
+/// The address of a session's connection, and the token in what was typed.
+#[derive(Debug, PartialEq, Eq)]
+struct AttachUrl {
+    url: Url,
+    token: Option<String>,
+}
+
+impl AttachUrl {
+    /// Parses the URL of a session, or the URL of a page that shows one: `SERVER/#ID`.
+    fn parse(target: &str) -> anyhow::Result<Self> {
+        let mut url = Url::parse(target).with_context(|| format!("{target} isn't a valid URL"))?;
+        let token = url.query_pairs().find(|(name, _)| name == "token").map(|(_, token)| token.into_owned());
+        let id = url.fragment().and_then(|shown| shown.rsplit('/').next()).unwrap_or_default().to_owned();
+        url.set_query(None);
+        url.set_fragment(None);
+        let path = match url.path().trim_end_matches('/') {
+            path if path.contains("/api/sessions/") => format!("{path}/attach"),
+            path if !id.is_empty() => format!("{path}/api/sessions/{id}/attach"),
+            _ => return Err(anyhow!("{url} names no session; use SERVER/api/sessions/ID")),
+        };
+        url.set_path(&path);
+        Ok(Self { url, token })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attach_url_is_that_of_a_session_or_of_its_page() {
+        let parsed = |typed: &str| {
+            let AttachUrl { url, token } = AttachUrl::parse(typed).unwrap();
+            (url.to_string(), token.unwrap_or_default())
+        };
+        let cases = [
+            ("http://h:1/api/sessions/x", "http://h:1/api/sessions/x/attach", ""),
+            ("https://h/n/api/sessions/x/?token=t", "https://h/n/api/sessions/x/attach", "t"),
+            ("http://h:1/?token=t#x", "http://h:1/api/sessions/x/attach", "t"),
+            ("https://h/n/#/sessions/x", "https://h/n/api/sessions/x/attach", ""),
+        ];
+        for (typed, url, token) in cases {
+            assert_eq!(parsed(typed), (url.to_owned(), token.to_owned()), "{typed}");
+        }
+        for typed in ["http://h:1/", "http://h:1/?token=t", "http://"] {
+            assert!(AttachUrl::parse(typed).is_err(), "{typed}");
+        }
+    }
+}

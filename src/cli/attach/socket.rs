@@ -1,0 +1,172 @@
+//! The socket through which other processes of the user reach this one's sessions: `PID.sock` in a private folder.
+//!
+//! A front end sends one line, the session's id, and then speaks the protocol of `remote_session`.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use nix::errno::Errno;
+use nix::sys::signal::kill;
+use nix::unistd::Pid;
+use tiller_server::FoundSession;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::sockets;
+use crate::agent::AgentSession;
+use crate::agent::remote_session::{self, RemoteError};
+use crate::cli::failure::CliFailure;
+use crate::cli::run_input::RunInput;
+use crate::files;
+use crate::id::SessionId;
+use crate::session::LockHolder;
+
+/// Time for a front end to name a session, and for the process with it to answer.
+const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Maximum bytes of a session's id with its newline.
+const LONGEST_ID: usize = 128;
+
+/// Time after a failed accept, such as for lack of file descriptors.
+const ACCEPT_RETRY: Duration = Duration::from_millis(100);
+
+/// Finds an open session of this process.
+pub(in crate::cli) type FindSession = Arc<dyn Fn(SessionId) -> FoundSession + Send + Sync>;
+
+/// The open socket; dropping it ends the connections and removes it.
+pub(in crate::cli) struct SharedSessions {
+    path: PathBuf,
+    _listener: JoinSet<()>,
+}
+
+impl Drop for SharedSessions {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Shares a session with other processes of the user, whichever session it shows at the time.
+pub(in crate::cli) fn share_session(input: &RunInput, agent: &AgentSession) -> Option<SharedSessions> {
+    let agent = agent.clone();
+    let find: FindSession = Arc::new(move |id| {
+        let found = (*agent.reader().id() == id).then(|| agent.clone());
+        Box::pin(async { found })
+    });
+    share_sessions(input, find)
+}
+
+/// Shares sessions with other processes of the user. Without a socket, which is logged, they can't attach.
+pub(in crate::cli) fn share_sessions(input: &RunInput, find: FindSession) -> Option<SharedSessions> {
+    if input.arguments.session.no_session {
+        return None;
+    }
+    let folder = sockets(input);
+    let path = path_of(&folder, Pid::this());
+    match listen(&folder, &path) {
+        Ok(listener) => {
+            let mut tasks = JoinSet::new();
+            tasks.spawn(accept(listener, find));
+            Some(SharedSessions { path, _listener: tasks })
+        }
+        Err(error) => {
+            tracing::warn!(path = %path.display(), %error, "other processes can't attach to this one's sessions");
+            None
+        }
+    }
+}
+
+fn path_of(folder: &Path, process: Pid) -> PathBuf {
+    folder.join(format!("{process}.sock"))
+}
+
+fn listen(folder: &Path, path: &Path) -> io::Result<UnixListener> {
+    files::make_private_folder(folder)?;
+    remove_abandoned(folder)?;
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    UnixListener::bind(path)
+}
+
+/// Removes the sockets of processes that were killed.
+fn remove_abandoned(folder: &Path) -> io::Result<()> {
+    for file in std::fs::read_dir(folder)? {
+        let path = file?.path();
+        let process = path.file_stem().and_then(|name| name.to_str()?.parse().ok());
+        if process.is_some_and(|process| kill(Pid::from_raw(process), None) == Err(Errno::ESRCH)) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+    Ok(())
+}
+
+async fn accept(listener: UnixListener, find: FindSession) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            Some(_) = connections.join_next() => {}
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => _ = connections.spawn(serve(stream, Arc::clone(&find))),
+                Err(error) => {
+                    tracing::warn!(%error, "a connection to a session can't be accepted");
+                    sleep(ACCEPT_RETRY).await;
+                }
+            },
+        }
+    }
+}
+
+async fn serve(mut stream: UnixStream, find: FindSession) {
+    let Ok(Ok(id)) = timeout(GREETING_TIMEOUT, read_id(&mut stream)).await else { return };
+    let Some(agent) = find(id).await else { return };
+    if let Err(error) = remote_session::share(agent, stream).await {
+        tracing::warn!(%error, "a connection to the session failed");
+    }
+}
+
+/// Reads a line byte by byte: what follows it belongs to the protocol.
+async fn read_id(stream: &mut UnixStream) -> io::Result<SessionId> {
+    let mut line = Vec::new();
+    loop {
+        match stream.read_u8().await? {
+            b'\n' => break,
+            byte if line.len() < LONGEST_ID => line.push(byte),
+            _ => return Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+    let id = String::from_utf8(line).map_err(io::Error::other)?;
+    Ok(SessionId::new(id))
+}
+
+/// Returns true if a process seems to accept connections.
+pub(super) fn exists(folder: &Path, holder: &LockHolder) -> bool {
+    path_of(folder, Pid::from_raw(holder.pid)).exists()
+}
+
+/// Connects to a session that another process has open.
+pub(super) async fn connect(
+    folder: &Path,
+    holder: &LockHolder,
+    session: &SessionId,
+) -> Result<AgentSession, CliFailure> {
+    let connected = timeout(GREETING_TIMEOUT, async {
+        let path = path_of(folder, Pid::from_raw(holder.pid));
+        let mut stream = UnixStream::connect(path).await.map_err(RemoteError::Connection)?;
+        let line = format!("{session}\n");
+        stream.write_all(line.as_bytes()).await.map_err(RemoteError::Connection)?;
+        remote_session::connect(stream).await
+    });
+    let connected = match connected.await {
+        Ok(connected) => connected.map_err(anyhow::Error::from),
+        Err(_) => Err(anyhow!("it doesn't answer")),
+    };
+    connected
+        .with_context(|| format!("can't attach to session {session} ({holder})"))
+        .map_err(CliFailure::run)
+}
