@@ -101,6 +101,7 @@ fn locked_session_can_be_attached_to() {
     second.wait_for_answer("Answer three.");
     second.send("/new\r");
     second.wait_for("another tiller has this session open");
+    second.key(TerminalKey::Ctrl('c'));
     assert!(second.quit().success());
     assert_eq!(sandbox.messages().len(), 6);
 
