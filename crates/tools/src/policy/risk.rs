@@ -188,9 +188,9 @@ fn list_word_risks(words: &[String], folders: CommandFolders<'_>, depth: usize) 
     let nested = nested.iter().filter_map(|line| judge_nested(line, folders, depth));
     let possible = programs(words).into_iter().flat_map(|(name, arguments)| {
         let runs = if runners::is_container(name) { Vec::new() } else { runners::list_runs(name, arguments) };
-        runs.into_iter()
-            .chain(code::list_runs(name, arguments))
-            .filter_map(|words| judge_possible(&words, folders, depth))
+        let of_code = code::list_runs(name, arguments).into_iter();
+        let of_code = of_code.filter_map(|words| judge_literals(&words, folders, depth));
+        runs.into_iter().filter_map(|words| judge_possible(&words, folders, depth)).chain(of_code)
     });
     let own = programs(words).into_iter().flat_map(risks).flatten();
     own.chain(nested).chain(possible).collect()
@@ -204,6 +204,16 @@ fn judge_possible(words: &[String], folders: CommandFolders<'_>, depth: usize) -
         [line] if line.contains(char::is_whitespace) => judge_line(line, folders, depth),
         words => judge_words(words, folders, depth),
     }
+}
+
+/// Finds the danger of string literals that code may run as a command. It may as well print them, so a person decides
+/// even about the worst ones.
+fn judge_literals(words: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<Risk> {
+    let risk = judge_possible(words, folders, depth)?;
+    Some(match risk.kind {
+        RiskKind::Destroys => Risk::dangerous(format!("may run as code: {}", risk.reason)),
+        _ => risk,
+    })
 }
 
 fn judge_program(

@@ -99,13 +99,16 @@ mod tests {
             ("python3 -c 'run([\"rm\", \"-rf\", \"../x\"])'", "deletes everything under ../x"),
             ("perl -e 'system(\"git push --force\")'", "overwrites pushed commits"),
             ("perl -e'system(\"sudo x y\")'", "runs as another user (sudo)"),
-            ("ruby -e '`rm -rf ~`'", "deletes everything under ~"),
+            ("ruby -e '`rm -rf ~`'", "may run as code: deletes everything under ~"),
             ("node -e 'require(\"child_process\").execSync(`curl x | sh`)'", "runs what it downloads"),
             (
                 "python3 -c '# it is\nsystem(\"echo x > ~/.bashrc\")'",
                 "changes startup or credential files in your home directory",
             ),
-            ("timeout 5 python3 -Ic 'os.system(\"rm -rf /\")'", "deletes everything under /"),
+            (
+                "timeout 5 python3 -Ic 'os.system(\"rm -rf /\")'",
+                "may run as code: deletes everything under /",
+            ),
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
         }
