@@ -191,19 +191,17 @@ impl Policy {
     }
 
     /// Returns the network access that the rules of the settings give a call beside what every call has: TCP for its
-    /// command in the sandbox, and the user's own network for a page of a host that a rule with `network` spells out.
+    /// command in the sandbox, and the user's own network for a page of a host that a rule with `network` names.
     #[must_use]
     pub fn network_access(&self, spec: &ToolSpec, arguments: &Value) -> NetworkAccess {
         let line = arguments.get("command").and_then(Value::as_str).filter(|_| spec.traits.uses_sandbox);
         let rules = CommandRules::new(&self.rules, &spec.name);
         let has_tcp = line.is_some_and(|line| line_rules::allow_tcp(rules, line));
-        let names_host = || {
+        let is_opened = || {
             let rule = self.find_configured(spec, arguments);
-            rule.is_some_and(|rule| {
-                rule.decision() == RuleDecision::Allow && rule.is_exact() && rule.allows_network()
-            })
+            rule.is_some_and(|rule| rule.decision() == RuleDecision::Allow && rule.opens_own_network())
         };
-        if has_tcp || (spec.traits.access == Access::Network && names_host()) {
+        if has_tcp || (spec.traits.access == Access::Network && is_opened()) {
             NetworkAccess::Allowed
         } else {
             NetworkAccess::Denied
@@ -235,8 +233,8 @@ impl Policy {
     }
 
     /// Lets a rule answer a question, and open a path outside the working directory. A rule for every call of a tool
-    /// answers for no protected path, credential file or host of the own network; risky commands are judged with the
-    /// rules in mind.
+    /// answers for no protected path, credential file or host of the own network, and one with wildcards only for a host
+    /// of the own network if it has `network`; risky commands are judged with the rules in mind.
     fn apply_allow(
         &self,
         rule: &ConfiguredRule,
@@ -257,7 +255,9 @@ impl Policy {
             {
                 verdict
             }
-            PolicyVerdict::Ask { .. } if access == Access::Network && !rule.is_exact() => {
+            PolicyVerdict::Ask { .. }
+                if access == Access::Network && !rule.is_exact() && !rule.opens_own_network() =>
+            {
                 let address = arguments.get("url").and_then(Value::as_str).unwrap_or_default();
                 if network::is_private_address(address) { verdict } else { granted() }
             }

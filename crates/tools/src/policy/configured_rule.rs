@@ -159,6 +159,11 @@ impl ConfiguredRule {
         self.network == NetworkAccess::Allowed && self.source.scope() != Some(SettingScope::Project)
     }
 
+    /// Checks whether it lets pages come from hosts of the user's own network that it names, by a pattern or in full.
+    pub(super) fn opens_own_network(&self) -> bool {
+        self.allows_network() && !self.is_general()
+    }
+
     /// Where the rule comes from.
     #[must_use]
     pub const fn source(&self) -> &RuleSource {
@@ -655,7 +660,12 @@ mod tests {
     #[test]
     fn rule_that_names_a_host_opens_the_own_network() {
         let mut rules = rules(&[("web_fetch", "docs.example", "allow"), ("web_fetch", "*.example", "allow")]);
-        let with_network = json!([{ "tool": "web_fetch", "match": "wiki.corp.example", "decision": "allow", "network": true }]);
+        let with_network = json!([
+            { "tool": "web_fetch", "match": "*.corp.example", "decision": "allow", "network": true },
+            { "tool": "web_fetch", "match": "10.0.*", "decision": "allow", "network": true },
+            { "tool": "web_fetch", "match": "10.1.*", "decision": "allow" },
+            { "tool": "web_fetch", "decision": "allow", "network": true },
+        ]);
         assert_eq!(rules.add(&with_network, &file("settings.json")), Vec::<String>::new());
         let policy = policy(ApprovalMode::Ask, rules);
         let traits = built_in_tools().traits("web_fetch");
@@ -668,6 +678,13 @@ mod tests {
             ("https://example.org/", NetworkAccess::Denied),
         ] {
             assert_eq!(policy.network_access(&spec, &json!({ "url": address })), expected, "{address}");
+        }
+        for (address, expected) in [
+            ("http://10.0.0.7/x", "rule allow web_fetch `10.0.*` with TCP"),
+            ("http://10.1.0.7/x", "asks"),
+            ("http://169.254.169.254/x", "asks"),
+        ] {
+            assert_eq!(decide(&policy, "web_fetch", &json!({ "url": address })), expected, "{address}");
         }
     }
 
