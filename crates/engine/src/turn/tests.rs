@@ -315,18 +315,24 @@ fn prompt_is_logged_and_synced_before_the_request() {
     assert!(!turn.is_running());
 }
 
+/// The effects of a call that the mode lets run: its decision is logged.
+fn run_lines(call: &str) -> [String; 3] {
+    [
+        format!("append approval {call} once mode"),
+        format!("emit tool_execution_start {call}"),
+        format!("run 1: {call}"),
+    ]
+}
+
 #[test]
 fn calls_run_in_sequence_and_another_request_follows() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     assert_eq!(
         step_calls(&mut turn, calls(1, &["w1", "w2"])),
-        lines(&[&answer("ToolUse"), &["emit tool_execution_start w1".into(), "run 1: w1".into()]])
+        lines(&[&answer("ToolUse"), &run_lines("w1")])
     );
-    assert_eq!(
-        step(&mut turn, tool_ended(1, "w1")),
-        lines(&[&result_lines("w1", "ok"), &["emit tool_execution_start w2".into(), "run 1: w2".into()]])
-    );
+    assert_eq!(step(&mut turn, tool_ended(1, "w1")), lines(&[&result_lines("w1", "ok"), &run_lines("w2")]));
     assert_eq!(
         step(&mut turn, tool_ended(1, "w2")),
         lines(&[&result_lines("w2", "ok"), &single_line("emit turn_end 2"), &request_sent(2)])
@@ -689,11 +695,7 @@ fn refused_call_has_its_result_and_the_next_one_runs() {
     step(&mut turn, prompt("go"));
     assert_eq!(
         step_calls(&mut turn, calls(1, &["!1", "w2"])),
-        lines(&[
-            &answer("ToolUse"),
-            &skipped_call_lines("!1", "unknown tool"),
-            &["emit tool_execution_start w2".into(), "run 1: w2".into()]
-        ])
+        lines(&[&answer("ToolUse"), &skipped_call_lines("!1", "unknown tool"), &run_lines("w2")])
     );
 }
 

@@ -52,6 +52,9 @@ impl Turn {
                 }
                 Some(CallDecision::Run(_)) => {
                     let calls = phase.next_group(self.options.groups);
+                    for call in &calls {
+                        out.append(approval_entry(&call.id, &Decision::Once, None, Decider::Mode));
+                    }
                     self.run(&mut phase, calls, out);
                     break;
                 }
@@ -125,9 +128,8 @@ impl Turn {
         match std::mem::take(&mut self.phase) {
             Phase::RunningTools(mut phase) => {
                 if let Some(approval) = phase.pending_approval.take_if(|approval| approval.call.id == *call) {
-                    if let Some((decider, rule)) = grant {
-                        out.append(approval_entry(&approval.call.id, &Decision::Once, rule, decider));
-                    }
+                    let (decider, rule) = grant.unwrap_or((Decider::Mode, None));
+                    out.append(approval_entry(&approval.call.id, &Decision::Once, rule, decider));
                     self.run(&mut phase, vec![approval.call], out);
                 }
                 self.phase = Phase::RunningTools(phase);

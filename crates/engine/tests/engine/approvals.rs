@@ -102,7 +102,7 @@ async fn read_outside_asks_and_is_allowed_once_or_by_folder() {
         harness.settled().await;
         assert_eq!(harness.results(), ["text one", "text one", "text two"]);
         let folder_decision = format!("session user reading in {}", folder.display());
-        assert_eq!(harness.decisions(), ["once user".to_owned(), folder_decision]);
+        assert_eq!(harness.decisions(), ["once user".to_owned(), folder_decision, "once mode".to_owned()]);
         let system = harness.requests().pop().unwrap().system;
         let folder_line = format!("- Tools also reach: {} (to read only)\n", folder.display());
         assert!(system.contains(&folder_line), "{system}");
@@ -174,7 +174,7 @@ async fn decisions_are_logged_with_their_decider() {
     let (mut yes, _) = harness(answers(), |parts| parts.options.policy.ask_behavior = AskBehavior::Yes);
     yes.prompt("go").await;
     yes.settled().await;
-    assert_eq!(yes.decisions(), ["once yes-flag"]);
+    assert_eq!(yes.decisions(), ["once yes-flag", "once mode"]);
 
     let (mut denied, _) = harness(answers(), |parts| parts.options.policy.mode = ApprovalMode::ReadOnly);
     denied.prompt("go").await;
@@ -295,7 +295,7 @@ async fn command_that_only_reads_is_judged_when_it_runs() {
     harness.answer(&request, Decision::Deny { reason: "no".into() }).await;
     harness.settled().await;
     assert_eq!(harness.results()[1..], ["denied: no", "link\nsecond\n"]);
-    assert_eq!(harness.decisions(), ["once user", "deny user"]);
+    assert_eq!(harness.decisions(), ["once user", "deny user", "once mode"]);
 }
 
 #[tokio::test]
@@ -311,7 +311,7 @@ async fn command_that_no_longer_reads_without_approver_is_denied() {
     harness.prompt("go").await;
     harness.settled().await;
     assert!(harness.results()[1].starts_with("denied: runs a command"), "{:?}", harness.results());
-    assert_eq!(harness.decisions(), ["deny nobody"]);
+    assert_eq!(harness.decisions(), ["once mode", "deny nobody"]);
 }
 
 #[tokio::test]
@@ -322,7 +322,7 @@ async fn mode_change_resolves_the_pending_request() {
     harness.agent.set_approval(ApprovalMode::Auto).await.unwrap();
     harness.settled().await;
     assert_eq!(harness.results(), ["[no output]", "[no output]"]);
-    assert_eq!(harness.decisions(), ["once mode"], "the mode lets the second run without a question");
+    assert_eq!(harness.decisions(), ["once mode", "once mode"], "the new mode lets both run");
 }
 
 #[tokio::test]
@@ -456,7 +456,7 @@ async fn call_repeated_five_times_asks_the_user() {
     harness.answer(&request, Decision::Deny { reason: "enough".into() }).await;
     harness.settled().await;
     assert_eq!(harness.results().len(), 5);
-    assert_eq!(harness.decisions(), ["deny user"]);
+    assert_eq!(harness.decisions(), ["once mode", "once mode", "once mode", "once mode", "deny user"]);
 }
 
 #[tokio::test]

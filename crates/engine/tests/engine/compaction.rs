@@ -236,7 +236,7 @@ async fn compact_full_window_runs_in_background_between_two_turns() {
     harness.compaction_ended().await.unwrap();
     harness.settled().await;
     let kinds: Vec<&str> = harness.bodies().iter().map(kind).collect();
-    let ends = ["answer", "result", "compaction", "answer", "result", "answer"];
+    let ends = ["answer", "other", "result", "compaction", "answer", "other", "result", "answer"];
     assert!(kinds.ends_with(&ends), "{kinds:?}");
     let texts = harness.last_request_texts();
     assert!(texts[0].contains("Short.") && texts[1].starts_with("second lorem"));

@@ -159,10 +159,10 @@ async fn sync_policies_sync_after_entries_turns_or_at_close() {
     let mut harness = harness(&disk, SyncPolicy::Always);
     assert_eq!(try_prompt(&mut harness, "go").await.unwrap(), RunOutcome::Completed);
     // The first write also holds the entries before the prompt.
-    assert_eq!((disk.syncs(), disk.writes()), (4, writes_of_a_run().await));
+    assert_eq!((disk.syncs(), disk.writes()), (5, writes_of_a_run().await));
     let first = harness.agent.reader().tree().nodes()[0].id.clone();
     harness.agent.navigate(first, BranchSummary::None).await.unwrap();
-    while disk.syncs() < 5 {
+    while disk.syncs() < 6 {
         tokio::task::yield_now().await;
     }
 }
