@@ -13,8 +13,8 @@ pub(crate) struct FallbackModel {
     pub thinking: Option<ThinkingLevel>,
 }
 
-/// Returns the listed models that may answer after a failure of `provider`. A key or a quota belongs to a provider, so
-/// after such a failure only models of other providers qualify. For an invalid or too long request, none qualifies.
+/// Returns the listed models that may answer after a failure of `provider`. A key, a quota and a certificate belong to a
+/// provider, so after such a failure only models of other providers qualify. For an invalid or too long request, none qualifies.
 #[must_use]
 pub(crate) fn candidates(
     failure: FailureKind,
@@ -23,7 +23,9 @@ pub(crate) fn candidates(
 ) -> Vec<FallbackModel> {
     let may_answer = |candidate: &FallbackModel| match failure {
         FailureKind::Transient { .. } | FailureKind::Interrupted => true,
-        FailureKind::Auth | FailureKind::Quota => candidate.model.provider != provider,
+        FailureKind::Auth | FailureKind::Quota | FailureKind::Unreachable => {
+            candidate.model.provider != provider
+        }
         FailureKind::Overflow | FailureKind::Fatal => false,
     };
     listed.into_iter().filter(may_answer).collect()
@@ -35,6 +37,7 @@ pub(crate) fn cause(failure: FailureKind, provider: &str) -> String {
     match failure {
         FailureKind::Transient { .. } => format!("{provider} is overloaded or can't be reached"),
         FailureKind::Interrupted => format!("{provider} keeps interrupting its answers"),
+        FailureKind::Unreachable => format!("there is no connection to {provider}"),
         FailureKind::Auth => format!("{provider} refuses access"),
         FailureKind::Quota => format!("the quota of {provider} is used up"),
         FailureKind::Overflow | FailureKind::Fatal => format!("{provider} can't answer"),
@@ -61,6 +64,7 @@ mod tests {
         assert_eq!(names(FailureKind::Interrupted), ["a/one", "a/two", "b/one"]);
         assert_eq!(names(FailureKind::Auth), ["b/one"]);
         assert_eq!(names(FailureKind::Quota), ["b/one"]);
+        assert_eq!(names(FailureKind::Unreachable), ["b/one"]);
         assert_eq!(names(FailureKind::Overflow), [""; 0]);
         assert_eq!(names(FailureKind::Fatal), [""; 0]);
     }

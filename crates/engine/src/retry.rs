@@ -68,7 +68,7 @@ pub(crate) fn decide(
     let requested = match failure {
         FailureKind::Overflow if !tried.has_compacted => return (AfterFailure::Compact, None),
         FailureKind::Overflow => return (AfterFailure::GiveUp, Some(TOO_LONG_HELP.to_owned())),
-        FailureKind::Auth | FailureKind::Quota | FailureKind::Fatal => {
+        FailureKind::Unreachable | FailureKind::Auth | FailureKind::Quota | FailureKind::Fatal => {
             return (AfterFailure::GiveUp, None);
         }
         FailureKind::Transient { retry_after } => retry_after,
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn decide_transient_failures_retry_and_overflow_compacts_once() {
         assert!(delay(FailureKind::Interrupted, 0, 0).is_some());
-        for failure in [FailureKind::Auth, FailureKind::Quota, FailureKind::Fatal] {
+        for failure in [FailureKind::Unreachable, FailureKind::Auth, FailureKind::Quota, FailureKind::Fatal] {
             assert_eq!(decide(failure, attempts(0), &RetryOptions::default(), 0).0, AfterFailure::GiveUp);
         }
         let overflow = |has_compacted| {

@@ -67,6 +67,8 @@ pub enum FailureKind {
     },
     /// The stream stalled, was interrupted or ended without a completion event; a retry may help.
     Interrupted,
+    /// No connection is possible before someone changes the server or this machine: an invalid certificate, no HTTP.
+    Unreachable,
     /// The conversation exceeds the model's window.
     Overflow,
     /// No key, a wrong key, or no permission.

@@ -67,7 +67,7 @@ pub(super) fn connection_fault(endpoint: &Endpoint, error: &reqwest::Error, stag
     let cause = ConnectionFailure::from_error(error);
     let advice = hints::for_connection(&cause, &hints::server_setting(provider));
     let failure = match stage {
-        Stage::BeforeAnswer if cause.is_permanent() => FailureKind::Fatal,
+        Stage::BeforeAnswer if cause.is_permanent() => FailureKind::Unreachable,
         Stage::BeforeAnswer => FailureKind::Transient { retry_after: None },
         Stage::DuringAnswer => FailureKind::Interrupted,
     };

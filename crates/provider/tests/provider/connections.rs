@@ -117,10 +117,10 @@ async fn connection_to_another_protocol_is_named() {
         stream.write_all(b"220 mail.example.org ESMTP\r\n\r\n").unwrap();
     });
     let error = error_at(format!("http://127.0.0.1:{port}")).await;
-    assert_eq!(error.failure, FailureKind::Fatal);
+    assert_eq!(error.failure, FailureKind::Unreachable);
     assert_eq!(error.message, format!("127.0.0.1:{port} does not answer in HTTP"));
     let error = error_at(format!("https://127.0.0.1:{port}")).await;
-    assert_eq!(error.failure, FailureKind::Fatal);
+    assert_eq!(error.failure, FailureKind::Unreachable);
     assert_eq!(error.message, format!("no secure connection to 127.0.0.1:{port} (does it speak https?)"));
 }
 
@@ -138,7 +138,7 @@ async fn connection_with_an_unknown_certificate_is_named() {
         drop(tls.complete_io(&mut stream));
     });
     let error = error_at(format!("https://localhost:{port}")).await;
-    assert_eq!(error.failure, FailureKind::Fatal);
+    assert_eq!(error.failure, FailureKind::Unreachable);
     assert!(error.message.starts_with("the certificate of localhost is not valid: "), "{error}");
     assert!(error.hint.unwrap().contains("certificate"));
 }
