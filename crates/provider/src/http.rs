@@ -225,16 +225,16 @@ impl Wire {
         let status = response.status().as_u16();
         let headers = response.headers().clone();
         let body = body_text(response, Instant::now() + ERROR_BODY, MAX_ERROR_BYTES).await;
-        let mut error = parse_error_response(status, &body);
-        if self.endpoint.silent_overflow && status == 400 && error.message.is_empty() {
-            error.kind.push_str(" context_length_exceeded");
-        }
+        let error = parse_error_response(status, &body);
         match status {
             200..=299 if error.message.is_empty() || body.starts_with('<') => ProviderFault::new(
                 FailureKind::Fatal,
                 format!("expected an event stream, got {}", self.quote_start(&body)),
             )
             .with_hint("check the base URL"),
+            400 if self.endpoint.silent_overflow && error.message.is_empty() => {
+                ProviderFault::new(FailureKind::Overflow, format!("HTTP status {status}"))
+            }
             // An error sent with a success status can only be classified by its text.
             200..=299 => classify(&ErrorResponse { status: 0, ..error }),
             300..=399 => {
