@@ -33,8 +33,8 @@ pub struct UserProvider {
     pub key: Option<ConfigKey>,
     /// True if the key is sent as `authorization: Bearer`, whatever the wire format.
     pub auth_header: bool,
-    /// Headers of every request.
-    pub headers: Vec<(String, SecretString)>,
+    /// Headers of every request, each with its value.
+    pub headers: Vec<(String, ConfigKey)>,
     /// Parameters that the server accepts.
     pub compat: CompatOverrides,
     /// The variables that the entry names.
@@ -42,12 +42,12 @@ pub struct UserProvider {
     models: Vec<ModelEntry>,
 }
 
-/// A key, or the command that prints it.
+/// A key or the value of a header, or the command that prints it.
 #[derive(Clone, Debug)]
 pub enum ConfigKey {
-    /// The key.
+    /// The value.
     Value(SecretString),
-    /// A shell command; the first line of its output is the key.
+    /// A shell command; the first line of its output is the value.
     Command(String),
 }
 
@@ -68,6 +68,7 @@ struct ProviderEntry {
 struct ModelEntry {
     id: String,
     name: Option<String>,
+    api: Option<WireFormat>,
     reasoning: Option<bool>,
     input: Option<Vec<String>>,
     context_window: Option<u64>,
@@ -93,7 +94,7 @@ const PROVIDER_FIELDS: &[&str] =
 
 /// The fields of a model.
 const MODEL_FIELDS: &[&str] =
-    &["compat", "contextWindow", "cost", "id", "input", "maxTokens", "name", "reasoning"];
+    &["api", "compat", "contextWindow", "cost", "id", "input", "maxTokens", "name", "reasoning"];
 
 /// Returns the paths of the fields, of a provider and of its models, that have no effect.
 fn unknown_fields(entry: &Value) -> Vec<String> {
@@ -205,8 +206,7 @@ fn resolve(entry: ProviderEntry, environment: &Environment) -> (UserProvider, Op
     let mut headers = Vec::new();
     for (header, text) in entry.headers {
         match resolve_text(&text, environment) {
-            Ok(ConfigKey::Value(value)) => headers.push((header, value)),
-            Ok(ConfigKey::Command(_)) => problem = Some(format!("header `{header}`: no command is run")),
+            Ok(value) => headers.push((header, value)),
             Err(text) => problem = Some(format!("header `{header}`: {text}")),
         }
     }
@@ -247,6 +247,11 @@ impl UserProvider {
         served: &'a [ModelFacts],
     ) -> impl Iterator<Item = ModelFacts> + 'a {
         self.models.iter().map(move |model| model.facts(provider, (compat, self.compat), served))
+    }
+
+    /// Lists the models whose wire format is named, with it.
+    pub(crate) fn named_formats(&self) -> impl Iterator<Item = (&str, WireFormat)> {
+        self.models.iter().filter_map(|model| Some((model.id.as_str(), model.api?)))
     }
 
     /// Returns the facts of a model that the catalog or the server lists, with the overrides of the entry.
@@ -353,6 +358,20 @@ mod tests {
     }
 
     #[test]
+    fn headers_and_formats_of_models_are_read() {
+        let models = load_json(&json!({"providers": {"mine": {
+            "headers": {"x-team": "$MY_KEY", "x-token": "!print token"},
+            "models": [{"id": "a"}, {"id": "b", "api": "anthropic-messages"}],
+        }}}));
+        assert_eq!(models.warnings, [""; 0]);
+        let mine = &models.providers["mine"];
+        let headers: Vec<_> = mine.headers.iter().map(|(name, it)| (&**name, value(Some(it)))).collect();
+        assert_eq!(headers, [("x-team", "secret".to_owned()), ("x-token", "!print token".to_owned())]);
+        let formats: Vec<_> = mine.named_formats().collect();
+        assert_eq!(formats, [("b", WireFormat::AnthropicMessages)]);
+    }
+
+    #[test]
     fn model_overrides_only_what_it_names() {
         let models = load_json(&json!({"providers": {"anthropic": {"models": [
             {"id": "claude-opus-5-5", "cost": {"input": 1, "output": 2, "cacheRead": 0.1, "cacheWrite": 1}},
@@ -423,10 +442,10 @@ mod tests {
     fn unsupported_fields_are_named() {
         let models = load_json(&json!({"providers": {"mine": {
             "name": "Mine", "baseUrl": "http://x", "authHeader": true, "modelOverrides": {"a": {}},
-            "models": [{"id": "a", "api": "openai-responses", "headers": {"x-key": "hush"}}, {"id": "b"}],
+            "models": [{"id": "a", "headers": {"x-key": "hush"}}, {"id": "b"}],
         }}}));
         let tails = models.warnings.iter().map(|warning| warning.split_once(": ").unwrap().1);
-        let expected = ["modelOverrides", "models[0].api", "models[0].headers"]
+        let expected = ["modelOverrides", "models[0].headers"]
             .map(|field| format!("`mine`: `{field}` isn't supported and is ignored"));
         assert_eq!(tails.collect::<Vec<_>>(), expected);
         assert!(models.providers["mine"].auth_header);

@@ -49,6 +49,45 @@ fn server_of_models_file_gets_key_of_command_and_headers() {
 }
 
 #[test]
+fn server_of_models_file_serves_a_model_in_another_format() {
+    let server = MockServer::start([answer("One."), answer("Two.")]);
+    let sandbox = Sandbox::new();
+    write_models(
+        &sandbox,
+        &json!({ "work": {
+            "baseUrl": server.url,
+            "api": "openai-completions",
+            "apiKey": KEY,
+            "headers": { "x-token": "!echo token" },
+            "models": [{ "id": "usual" }, { "id": "other", "api": "anthropic-messages" }],
+        } }),
+    );
+    for (model, expected) in [("work/usual", "One.\n"), ("work/other", "Two.\n")] {
+        let output = sandbox.run(&["-p", "--model", model, "hello"]);
+        assert_eq!((output.out.as_str(), output.err.as_str()), (expected, ""));
+    }
+    let requests = server.requests();
+    let paths = requests.iter().map(|request| request.path.as_str());
+    assert_eq!(paths.collect::<Vec<_>>(), ["/chat/completions", "/v1/messages"]);
+    assert_eq!(requests[1].headers["x-api-key"], KEY);
+    assert!(requests.iter().all(|request| request.headers["x-token"] == "token"));
+}
+
+#[test]
+fn server_without_a_secure_connection_is_replaced() {
+    let server = MockServer::start([answer("Hi.")]);
+    let sandbox = Sandbox::new();
+    let url = server.url.replace("http:", "https:");
+    let provider = |url: &str| json!({ "baseUrl": url, "api": "openai-completions", "apiKey": KEY, "models": [{ "id": "m" }] });
+    write_models(&sandbox, &json!({ "down": provider(&url), "up": provider(&server.url) }));
+    let settings = json!({ "fallback": ["down/n", "up/m"], "retry": { "max": 5 } });
+    fs::write(sandbox.home().join("tiller/settings.json"), settings.to_string()).unwrap();
+    let output = sandbox.run(&["-p", "--model", "down/m", "hello"]);
+    assert_eq!((output.out.as_str(), output.code), ("Hi.\n", Some(0)), "{}", output.err);
+    assert!(output.err.contains("there is no connection to down; using up/m"), "{}", output.err);
+}
+
+#[test]
 fn server_of_models_file_with_auth_header_gets_a_bearer_token() {
     let server = MockServer::start([answer("Hi.")]);
     let sandbox = Sandbox::new();

@@ -20,7 +20,6 @@ use futures_util::{StreamExt, TryStreamExt};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Body, Certificate, Client, ClientBuilder, Response, Url};
-use secrecy::SecretString;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
@@ -30,7 +29,7 @@ use super::error::{
 use super::{FailureKind, ProviderError, ProviderStream};
 pub use api_key::ApiKey;
 pub(super) use decode::{Damage, Decode, filtered, incomplete, trace};
-use endpoint::is_loopback;
+use endpoint::{Access, is_loopback};
 pub use endpoint::{Endpoint, KeyHeader, Timeouts};
 pub(super) use fault::explain;
 use fault::{ResponseTimeout, causes, connection_fault, host};
@@ -142,32 +141,23 @@ impl Wire {
         ResponseStream::from_bytes(Arc::clone(&self.endpoint), bytes, decoder, deadline).into_stream()
     }
 
-    /// Sends a request. If the server refuses a key that can be loaded again, such as an expired token, the request is
-    /// sent once more with the new key.
+    /// Sends a request. If the server refuses a key or header that can be loaded again, such as an expired token, the
+    /// request is sent once more with the new one.
     async fn open(&self, post: Post, deadline: Instant) -> Result<Response, ProviderFault> {
-        let key = self.endpoint.resolve_key().await?;
-        let fault = match self.send(&post, key.as_ref(), deadline).await {
+        let access = self.endpoint.resolve_access().await?;
+        let fault = match self.send(&post, &access, deadline).await {
             Err(fault) if fault.failure == FailureKind::Auth => fault,
             result => return result,
         };
-        let replacement = match self.endpoint.key.as_ref().zip(key) {
-            Some((source, refused)) => source.replace(&refused).await?,
-            None => None,
-        };
-        match replacement {
-            Some(key) => self.send(&post, Some(&key), deadline).await,
+        match self.endpoint.replace_access(access).await? {
+            Some(access) => self.send(&post, &access, deadline).await,
             None => Err(fault),
         }
     }
 
-    async fn send(
-        &self,
-        post: &Post,
-        key: Option<&SecretString>,
-        deadline: Instant,
-    ) -> Result<Response, ProviderFault> {
+    async fn send(&self, post: &Post, access: &Access, deadline: Instant) -> Result<Response, ProviderFault> {
         let url = format!("{}{}", self.endpoint.base_url.trim_end_matches('/'), post.path);
-        let access = self.endpoint.access_headers(key)?;
+        let access = self.endpoint.access_headers(access)?;
         let request = self.client.post(url).headers(post.headers.clone()).headers(access);
         let request = request.json(&post.body).build();
         let request = request.map_err(|error| self.unreachable(error))?;
@@ -189,8 +179,7 @@ impl Wire {
     /// Reads a JSON document.
     pub(super) async fn get(&self, path: &str) -> Result<Value, ProviderFault> {
         let url = format!("{}{path}", self.endpoint.base_url.trim_end_matches('/'));
-        let key = self.endpoint.resolve_key().await?;
-        let access = self.endpoint.access_headers(key.as_ref())?;
+        let access = self.endpoint.access_headers(&self.endpoint.resolve_access().await?)?;
         let request = self.client.get(url).headers(access).header("anthropic-version", "2023-06-01");
         let deadline = Instant::now() + DOCUMENT;
         let response = match timeout_at(deadline, request.send()).await {

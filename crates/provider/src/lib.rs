@@ -15,6 +15,7 @@ pub mod error;
 pub mod gemini;
 mod http;
 pub mod local_servers;
+mod mixed_formats;
 pub mod model_list;
 pub mod openai_chat;
 pub mod openai_responses;
@@ -40,6 +41,7 @@ pub use catalog::{ImageInput, ModelFacts, ThinkingControl};
 pub use error::{FailureKind, ProviderError};
 pub use gemini::Gemini;
 pub use http::{ApiKey, Endpoint, KeyHeader, Timeouts, ensure_crypto};
+pub use mixed_formats::MixedFormats;
 pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
 pub use registry::{
@@ -82,6 +84,12 @@ pub trait Provider: Send + Sync {
     /// The wire format's name in the log: `anthropic-messages`, `google-generative-ai`, `openai-completions`,
     /// `openai-responses`.
     fn api(&self) -> &'static str;
+
+    /// Returns the provider that sends requests to a model, if it isn't this one, because the server serves the model in
+    /// another wire format.
+    fn for_model(&self, _id: &str) -> Option<Arc<dyn Provider>> {
+        None
+    }
 
     /// Sends the request and streams the answer. Dropping the stream drops the connection.
     ///

@@ -105,8 +105,8 @@ async fn find_models(endpoint: &Endpoint) -> Result<Vec<ModelFacts>, SearchFailu
     if !accepts(&root).await {
         return Err(no_server);
     }
-    let key = endpoint.resolve_key().await.map_err(|_| no_server)?;
-    let headers = endpoint.access_headers(key.as_ref()).map_err(|_| no_server)?;
+    let access = endpoint.resolve_access().await.map_err(|_| no_server)?;
+    let headers = endpoint.access_headers(&access).map_err(|_| no_server)?;
     ensure_crypto();
     let client = Client::builder().connect_timeout(CONNECT).timeout(ANSWER).no_proxy();
     // A redirect would send the user's headers to another host.

@@ -182,7 +182,8 @@ impl ProviderRegistry {
     }
 
     fn model(&self, facts: Arc<ModelFacts>) -> Option<Model> {
-        let provider = Arc::clone(self.providers.get(&facts.provider)?);
+        let provider = self.providers.get(&facts.provider)?;
+        let provider = provider.for_model(&facts.id).unwrap_or_else(|| Arc::clone(provider));
         let model = Model { facts, provider };
         match self.found_windows.get(&model.reference().to_string()) {
             Some(window) if *window < model.facts.window => {

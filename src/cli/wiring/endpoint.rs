@@ -1,5 +1,7 @@
 //! The server of a provider: its address, key and wire format, from the arguments and the configuration.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::SecretString;
@@ -10,7 +12,9 @@ use crate::config::{Config, ConfigKey};
 use crate::provider::compat::Compat;
 use crate::provider::descriptor::ProviderDescriptor;
 use crate::provider::wire_format::WireFormat;
-use crate::provider::{ApiKey, Endpoint, KeyHeader, ModelFacts, catalog};
+use crate::provider::{
+    ApiKey, Endpoint, KeyHeader, MixedFormats, ModelFacts, Provider, ProviderError, catalog,
+};
 
 /// Returns a provider's endpoint with its key, if it has one; `None` without a server.
 pub(super) fn endpoint(arguments: &CliArgs, config: &Config, name: &str) -> Option<Endpoint> {
@@ -23,7 +27,10 @@ pub(super) fn endpoint(arguments: &CliArgs, config: &Config, name: &str) -> Opti
         (None, None) => return None,
     };
     if let Some(user) = config.user_provider(name) {
-        endpoint.headers.clone_from(&user.headers);
+        let header = |(name, value): &(String, ConfigKey)| {
+            (name.clone(), api_key(value.clone(), format!("header `{name}`")))
+        };
+        endpoint.headers = user.headers.iter().map(header).collect();
         let usual = ProviderDescriptor::find(name).map(|descriptor| descriptor.wire_format_at(&endpoint));
         let other_format = user.api.filter(|api| usual != Some(*api));
         endpoint.key_header = match user.auth_header {
@@ -39,18 +46,45 @@ pub(super) fn endpoint(arguments: &CliArgs, config: &Config, name: &str) -> Opti
     endpoint.certificates = config.certificates.clone();
     let key = flag_key.map(|key| ConfigKey::Value(SecretString::from(key.clone())));
     Some(match key.or_else(|| access.and_then(|access| access.key)) {
-        Some(ConfigKey::Value(key)) => endpoint.with_key(key),
-        Some(ConfigKey::Command(command)) => {
-            endpoint.with_api_key(ApiKey::lazy(move || key_command::run(&command)))
-        }
+        Some(key) => endpoint.with_api_key(api_key(key, "key".to_owned())),
         None => endpoint,
     })
 }
 
-/// Returns the wire format at an endpoint; `None` if neither tiller nor `models.json` knows it.
+/// Returns a key or header value, loaded when it is needed if a command prints it; `subject` is for error messages.
+fn api_key(value: ConfigKey, subject: String) -> ApiKey {
+    match value {
+        ConfigKey::Value(value) => ApiKey::new(value),
+        ConfigKey::Command(command) => ApiKey::lazy(move || key_command::run(&command, &subject)),
+    }
+}
+
+/// Makes the provider at an endpoint. Models for which `models.json` names another wire format use that one.
+pub(super) fn connect(
+    config: &Config,
+    endpoint: Endpoint,
+    format: WireFormat,
+    compat: Compat,
+) -> Result<Arc<dyn Provider>, ProviderError> {
+    let user = config.user_provider(&endpoint.name);
+    let named = user.into_iter().flat_map(|user| user.named_formats().map(move |named| (user, named)));
+    let mut others = BTreeMap::new();
+    for (user, (id, other)) in named.filter(|(_, (_, other))| *other != format) {
+        let key_header = if user.auth_header { KeyHeader::Bearer } else { other.key_header() };
+        let endpoint = Endpoint { key_header, ..endpoint.clone() };
+        others.insert(id.to_owned(), other.connect(endpoint, compat)?);
+    }
+    let usual = format.connect(endpoint, compat)?;
+    Ok(if others.is_empty() { usual } else { Arc::new(MixedFormats::new(usual, others)) })
+}
+
+/// Returns the wire format at an endpoint: that of `models.json`, the known one, or that of the first model for which
+/// `models.json` names one.
 pub(super) fn wire_format(config: &Config, endpoint: &Endpoint) -> Option<WireFormat> {
-    let named = config.user_provider(&endpoint.name).and_then(|user| user.api);
-    named.or_else(|| Some(ProviderDescriptor::find(&endpoint.name)?.wire_format_at(endpoint)))
+    let user = config.user_provider(&endpoint.name);
+    let known = || Some(ProviderDescriptor::find(&endpoint.name)?.wire_format_at(endpoint));
+    let of_first_model = || Some(user?.named_formats().next()?.1);
+    user.and_then(|user| user.api).or_else(known).or_else(of_first_model)
 }
 
 /// Returns true if the provider is named by a flag or a setting.

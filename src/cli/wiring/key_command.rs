@@ -1,21 +1,22 @@
-//! Keys that a command prints, such as that of a password manager.
+//! Keys and header values that a command prints, such as that of a password manager.
 
 use std::process::{Command, Stdio};
 
 use secrecy::SecretString;
 
 /// Runs a shell command and returns the first line of its output. It may block, and it may ask the user by itself.
-pub(super) fn run(command: &str) -> Result<SecretString, String> {
+/// `subject` names what it prints, for errors.
+pub(super) fn run(command: &str, subject: &str) -> Result<SecretString, String> {
     let output = Command::new("sh").args(["-c", command]).stdin(Stdio::null()).output();
-    let output = output.map_err(|error| format!("the command for the key can't be run: {error}"))?;
+    let output = output.map_err(|error| format!("the command for the {subject} can't be run: {error}"))?;
     if !output.status.success() {
         // Its messages could quote a key.
-        return Err(format!("the command for the key failed ({})", output.status));
+        return Err(format!("the command for the {subject} failed ({})", output.status));
     }
     let text = String::from_utf8_lossy(&output.stdout);
     match text.lines().next().map(str::trim) {
         Some(key) if !key.is_empty() => Ok(SecretString::from(key.to_owned())),
-        Some(_) | None => Err("the command for the key printed nothing".to_owned()),
+        Some(_) | None => Err(format!("the command for the {subject} printed nothing")),
     }
 }
 
@@ -27,9 +28,9 @@ mod tests {
 
     #[test]
     fn key_is_the_first_line_of_the_output() {
-        assert_eq!(run("printf 'sk-1 \\nnote\\n'").unwrap().expose_secret(), "sk-1");
-        assert_eq!(run("true").unwrap_err(), "the command for the key printed nothing");
-        let error = run("echo locked >&2; exit 3").unwrap_err();
-        assert_eq!(error, "the command for the key failed (exit status: 3)");
+        assert_eq!(run("printf 'sk-1 \\nnote\\n'", "key").unwrap().expose_secret(), "sk-1");
+        assert_eq!(run("true", "key").unwrap_err(), "the command for the key printed nothing");
+        let error = run("echo locked >&2; exit 3", "header `x`").unwrap_err();
+        assert_eq!(error, "the command for the header `x` failed (exit status: 3)");
     }
 }

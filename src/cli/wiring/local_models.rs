@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::thread;
 use std::time::Duration;
 
-use super::endpoint::{compat, endpoint, listed_models, wire_format};
+use super::endpoint::{compat, connect, endpoint, listed_models, wire_format};
 use crate::agent::{AgentSession, ProviderChange};
 use crate::cli::args::CliArgs;
 use crate::cli::run_input::RunInput;
@@ -36,7 +36,7 @@ async fn find(
 ) -> Vec<Answered> {
     let wanted = LOCAL_SERVERS.iter().filter(|server| names.is_none_or(|names| names.contains(&server.name)));
     let found = find_all(wanted.filter_map(|server| endpoint(arguments, config, server.name)), limit).await;
-    let connect = |(endpoint, found): (Endpoint, Result<Vec<ModelFacts>, String>)| {
+    let answered = |(endpoint, found): (Endpoint, Result<Vec<ModelFacts>, String>)| {
         let name = endpoint.name.clone();
         let models = match found {
             Ok(models) => models,
@@ -44,10 +44,11 @@ async fn find(
         };
         let compat = compat(config, &name);
         let models = listed_models(config, &name, compat, models);
-        let provider = wire_format(config, &endpoint)?.connect(endpoint, compat).ok()?;
+        let format = wire_format(config, &endpoint)?;
+        let provider = connect(config, endpoint, format, compat).ok()?;
         Some((name, Ok(ProviderChange::Add(provider, models))))
     };
-    found.into_iter().filter_map(connect).collect()
+    found.into_iter().filter_map(answered).collect()
 }
 
 /// As [`find`], for the start of a session, which isn't async and doesn't wait for long.

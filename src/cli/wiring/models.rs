@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 
-use super::endpoint::{compat, endpoint, is_named, listed_models, wire_format};
+use super::endpoint::{compat, connect as connect_endpoint, endpoint, is_named, listed_models, wire_format};
 use super::local_models;
 use crate::agent::{FirstModel, ModelChoice, ProviderChange};
 use crate::cli::args::CliArgs;
@@ -165,7 +165,7 @@ pub(in crate::cli) fn connect_provider(
     let format = wire_format(config, &endpoint).ok_or_else(|| incomplete("api"))?;
     let compat = compat(config, name);
     Ok(ProviderChange::Add(
-        format.connect(endpoint, compat)?,
+        connect_endpoint(config, endpoint, format, compat)?,
         listed_models(config, name, compat, Vec::new()),
     ))
 }

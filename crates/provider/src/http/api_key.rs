@@ -1,4 +1,4 @@
-//! An API key: known from the start, or loaded when the first request needs it.
+//! An API key, or another secret that a header carries: known from the start, or loaded when the first request needs it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::error::ProviderFault;
 /// Timeout for loading a key: a password manager may ask the user.
 const LOAD: Duration = Duration::from_secs(60);
 
-/// An API key. Copies share the loaded value.
+/// An API key or the value of another header. Copies share the loaded value.
 #[derive(Clone)]
 pub struct ApiKey {
     value: Arc<Mutex<Option<SecretString>>>,
@@ -67,7 +67,7 @@ impl ApiKey {
         let loading = tokio::task::spawn_blocking(move || load());
         let loaded = match timeout(LOAD, loading).await {
             Ok(loaded) => loaded.unwrap_or_else(|error| Err(error.to_string())),
-            Err(_) => Err(format!("the command returned no key within {} s", LOAD.as_secs())),
+            Err(_) => Err(format!("the command returned nothing within {} s", LOAD.as_secs())),
         };
         let key = loaded.map_err(|message| ProviderFault::new(FailureKind::Auth, message))?;
         *self.value.lock().unwrap_or_else(PoisonError::into_inner) = Some(key.clone());

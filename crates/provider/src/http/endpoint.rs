@@ -121,14 +121,20 @@ pub struct Endpoint {
     pub key_name: String,
     /// The header with the key.
     pub key_header: KeyHeader,
-    /// Further headers of every request; their values may be secret.
-    pub headers: Vec<(String, SecretString)>,
+    /// Further headers of every request; their values may be secret, and may have to be loaded like a key.
+    pub headers: Vec<(String, ApiKey)>,
     /// Certificates to trust in addition to the system's, in PEM.
     pub certificates: Option<Arc<[u8]>>,
     /// The timeouts.
     pub timeouts: Timeouts,
     /// True for a server that reports a conversation longer than the window by the status 400 without a message.
     pub silent_overflow: bool,
+}
+
+/// The values that give access to an endpoint: its key, and the values of its headers, in their order.
+pub(crate) struct Access {
+    key: Option<SecretString>,
+    headers: Vec<SecretString>,
 }
 
 /// Maximum size of a text from which secrets are removed, in bytes; a longer one is cut first. Only a small part of it
@@ -156,30 +162,50 @@ impl Endpoint {
     /// Removes the key and the values of the headers from a text.
     pub(super) fn redact(&self, text: &str) -> String {
         let text = &text[..text.floor_char_boundary(MAX_REDACTED)];
-        let key = self.key.as_ref().and_then(ApiKey::known);
-        let secrets = key.iter().chain(self.headers.iter().map(|(_, value)| value));
+        let secrets = self.key.iter().chain(self.headers.iter().map(|(_, value)| value));
+        let secrets = secrets.filter_map(ApiKey::known);
         let without_known = redact_secrets(text, None);
         secrets.fold(without_known, |text, secret| redact_secrets(&text, Some(secret.expose_secret())))
     }
 
-    /// Returns the key, loaded if necessary; `None` without one.
-    pub(crate) async fn resolve_key(&self) -> Result<Option<SecretString>, ProviderFault> {
-        match &self.key {
-            Some(key) => key.resolve().await.map(Some),
-            None => Ok(None),
+    /// Returns the key and the values of the headers, loaded if necessary.
+    pub(crate) async fn resolve_access(&self) -> Result<Access, ProviderFault> {
+        let key = match &self.key {
+            Some(key) => Some(key.resolve().await?),
+            None => None,
+        };
+        let mut headers = Vec::with_capacity(self.headers.len());
+        for (_, value) in &self.headers {
+            headers.push(value.resolve().await?);
         }
+        Ok(Access { key, headers })
+    }
+
+    /// Returns a replacement of refused values, of which at least one is another; `None` if there is none.
+    pub(super) async fn replace_access(&self, refused: Access) -> Result<Option<Access>, ProviderFault> {
+        let Access { mut key, mut headers } = refused;
+        let of_key = self.key.iter().zip(key.as_mut());
+        let of_headers = self.headers.iter().map(|(_, value)| value).zip(&mut headers);
+        let mut is_replaced = false;
+        for (source, value) in of_key.chain(of_headers) {
+            if let Some(replacement) = source.replace(value).await? {
+                *value = replacement;
+                is_replaced = true;
+            }
+        }
+        Ok(is_replaced.then_some(Access { key, headers }))
     }
 
     /// Returns the headers with the key, if there is one, and those that the user added.
-    pub(crate) fn access_headers(&self, key: Option<&SecretString>) -> Result<HeaderMap, ProviderFault> {
+    pub(crate) fn access_headers(&self, access: &Access) -> Result<HeaderMap, ProviderFault> {
         let mut headers = HeaderMap::new();
-        if let Some(key) = key {
+        if let Some(key) = &access.key {
             let (name, prefix) = self.key_header.parts();
             let value = secret_value(&format!("{prefix}{}", key.expose_secret().trim()))
                 .ok_or_else(|| ProviderFault::new(FailureKind::Auth, "the API key has invalid characters"))?;
             headers.insert(name, value);
         }
-        for (name, value) in &self.headers {
+        for ((name, _), value) in self.headers.iter().zip(&access.headers) {
             let header = HeaderName::try_from(name).ok().zip(secret_value(value.expose_secret()));
             let Some((header, value)) = header else {
                 let message = format!("the header `{name}` has an invalid name or value");

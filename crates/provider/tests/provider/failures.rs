@@ -220,6 +220,17 @@ async fn request_with_expired_token_is_sent_again_with_a_new_one() {
 }
 
 #[tokio::test]
+async fn request_with_expired_header_is_sent_again_with_a_new_one() {
+    let server = MockServer::start([Reply::status(403, ""), Reply::answer([AnswerPart::text("hi")])]);
+    let loads = AtomicUsize::new(0);
+    let value = ApiKey::lazy(move || Ok(format!("value-{}", loads.fetch_add(1, Ordering::Relaxed)).into()));
+    let endpoint = Endpoint { headers: vec![("x-token".into(), value)], ..anthropic_endpoint(&server) };
+    collect(&Anthropic::new(endpoint).unwrap(), hello("m")).await.pop().unwrap().unwrap();
+    let sent: Vec<_> = server.requests().iter().map(|sent| sent.headers["x-token"].clone()).collect();
+    assert_eq!(sent, ["value-0", "value-1"]);
+}
+
+#[tokio::test]
 async fn failure_of_interrupted_stream_keeps_earlier_events() {
     for end in [StreamEnd::Early(5), StreamEnd::Reset(5)] {
         let reply = Reply::answer([AnswerPart::text("a long text in many pieces")]).with_end(end);

@@ -4,9 +4,9 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use tiller_core::unit::Tokens;
-use tiller_provider::Endpoint;
 use tiller_provider::descriptor::ProviderDescriptor;
 use tiller_provider::local_servers::find_all;
+use tiller_provider::{ApiKey, Endpoint};
 use tiller_test_support::mock_server::{MockServer, Reply};
 
 /// Longer than any answer takes.
@@ -51,7 +51,7 @@ async fn local_server_with_a_refusal_has_the_reason() {
 #[tokio::test]
 async fn local_server_is_asked_with_its_key_and_headers() {
     let server = MockServer::start([vllm_list()]);
-    let headers = vec![("x-team".to_owned(), "blue".into())];
+    let headers = vec![("x-team".to_owned(), ApiKey::new("blue".into()))];
     let endpoint = Endpoint { headers, ..endpoint("vllm", &server.url).with_key("k".into()) };
     let (_, models) = find_all([endpoint], LIMIT).await.remove(0);
     let models = models.unwrap();
