@@ -2,7 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use futures_util::{StreamExt, stream};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -112,10 +113,11 @@ async fn run_all(
         let (call, show) = (call.clone(), &show);
         async move { (at, delegator.run(task, call, move |line| show(at, line)).await) }
     };
-    let running = stream::iter(tasks.into_iter().enumerate().map(run));
+    // The delegator limits how many work at once.
+    let running: FuturesUnordered<_> = tasks.into_iter().enumerate().map(run).collect();
     let mut reports: Vec<Option<TaskReport>> = names.iter().map(|_| None).collect();
     {
-        let mut ended = std::pin::pin!(running.buffer_unordered(delegator.limits.parallel.max(1)));
+        let mut ended = std::pin::pin!(running);
         while let Some((at, report)) = ended.next().await {
             let has_failed = report.outcome.is_err();
             let end = if has_failed { "has failed" } else { "has finished" };
