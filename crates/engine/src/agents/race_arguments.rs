@@ -26,6 +26,10 @@ impl RaceOptions {
             }
             rest = after;
         }
+        let first = rest.split_whitespace().next().unwrap_or_default();
+        if first.len() > 1 && first.starts_with('-') {
+            return Err(format!("unknown option {first}; usage: /race {RACE_USAGE}"));
+        }
         if rest.is_empty() {
             return Err(format!("usage: /race {RACE_USAGE}"));
         }
@@ -89,5 +93,6 @@ mod tests {
         assert_eq!(error("--check"), "--check needs a value");
         assert_eq!(error("--check 'open Go."), "--check needs a value");
         assert!(error("-n 2").starts_with("usage: /race "));
+        assert!(error("-n 2 -x hi").starts_with("unknown option -x; usage: /race "));
     }
 }
