@@ -10,6 +10,7 @@ mod highlight_worker;
 mod lists;
 pub(crate) mod log_queries;
 mod navigate;
+mod open_race;
 mod queue;
 mod races;
 mod rules;
@@ -21,7 +22,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tiller_core::message::ThinkingLevel;
-use tiller_engine::agents::Race;
 use tiller_engine::{AgentError, AgentSession, CycleDirection, Inventory};
 use tiller_files::git;
 use tiller_render::HighlightCache;
@@ -34,6 +34,7 @@ use crate::action::{Action, SessionEdit};
 use crate::executor::errors::failure;
 use crate::executor::highlight_worker::HighlightWorker;
 use crate::executor::log_queries::read_newest;
+use crate::executor::open_race::{OpenRace, announce_end};
 use crate::executor::submissions::{SubmissionStep, Submissions};
 use crate::list_data::ListContext;
 use crate::message::{LoadedSession, TaskResult};
@@ -116,7 +117,7 @@ struct ExecutorWorker {
     /// Number of tree searches started or ended; a search runs while its number is the newest.
     searches: Arc<AtomicU64>,
     /// The race of the session; its lanes are stopped when this is dropped.
-    race: Option<Race>,
+    race: Option<OpenRace>,
     /// Number of the newest transcript search.
     lookup: Arc<AtomicU64>,
 }
@@ -148,6 +149,7 @@ impl ExecutorWorker {
                         Vec::new()
                     }
                 },
+                reports = announce_end(&mut self.race), if is_open => reports,
                 else => break,
             };
             for report in reports {

@@ -4,6 +4,7 @@ use tiller_engine::AgentError;
 use tiller_engine::agents::{Race, RaceLane, RaceOptions};
 
 use crate::executor::ExecutorWorker;
+use crate::executor::open_race::OpenRace;
 use crate::message::TaskResult;
 
 impl ExecutorWorker {
@@ -17,7 +18,7 @@ impl ExecutorWorker {
         let prompt = options.prompt.clone();
         match Race::start(&self.agent, options).await {
             Ok(race) => {
-                self.race = Some(race);
+                self.race = Some(OpenRace { race, prompt: Some(prompt) });
                 Ok(Vec::new())
             }
             Err(error) => Ok(vec![TaskResult::Warning(error.to_string()), TaskResult::BeforeDraft(prompt)]),
@@ -25,12 +26,12 @@ impl ExecutorWorker {
     }
 
     pub(super) fn lanes(&self) -> Vec<RaceLane> {
-        self.race.as_ref().map(Race::lanes).unwrap_or_default()
+        self.race.as_ref().map(|open| open.race.lanes()).unwrap_or_default()
     }
 
     pub(super) async fn pick_lane(&mut self, number: usize) -> Result<Vec<TaskResult>, AgentError> {
-        let Some(race) = &self.race else { return Ok(Vec::new()) };
-        match race.pick(number).await {
+        let Some(open) = &self.race else { return Ok(Vec::new()) };
+        match open.race.pick(number).await {
             Ok(()) => {
                 self.race = None;
                 let text = format!("Lane {number} continues; its changes are in the working directory.");

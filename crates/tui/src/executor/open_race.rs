@@ -1,0 +1,103 @@
+//! The race of a session, and the announcement of its end.
+
+use tiller_engine::agents::{LaneState, Race, RaceLane};
+
+use crate::message::TaskResult;
+
+/// The race of a session.
+pub(super) struct OpenRace {
+    /// The race; its lanes are stopped when this is dropped.
+    pub(super) race: Race,
+    /// Its prompt, until its end is announced.
+    pub(super) prompt: Option<String>,
+}
+
+/// Waits for the end of a race that isn't announced yet, and announces it; pending without one. If no lane has a result,
+/// the race is dropped and its prompt goes back to the composer. Cancel-safe.
+pub(super) async fn announce_end(open: &mut Option<OpenRace>) -> Vec<TaskResult> {
+    let Some(OpenRace { race, prompt }) = open.as_mut().filter(|open| open.prompt.is_some()) else {
+        return std::future::pending().await;
+    };
+    while race.changed().await {}
+    let (lanes, prompt) = (race.lanes(), prompt.take());
+    let results = results_of_end(&lanes, prompt);
+    if !lanes.iter().any(has_result) {
+        *open = None;
+    }
+    results
+}
+
+fn has_result(lane: &RaceLane) -> bool {
+    lane.state == LaneState::Finished
+}
+
+fn results_of_end(lanes: &[RaceLane], prompt: Option<String>) -> Vec<TaskResult> {
+    match lanes.iter().filter(|lane| has_result(lane)).count() {
+        0 => {
+            let warning = format!("No lane of the race has a result: {}", reasons(lanes));
+            let prompt = prompt.map(TaskResult::BeforeDraft);
+            [TaskResult::Warning(warning)].into_iter().chain(prompt).collect()
+        }
+        finished => {
+            let count = lanes.len();
+            let text =
+                format!("The race is over: {finished} of {count} lanes have a result. /race picks one.");
+            vec![TaskResult::Note(text)]
+        }
+    }
+}
+
+/// The reasons of failed lanes, each once.
+fn reasons(lanes: &[RaceLane]) -> String {
+    let mut reasons: Vec<&str> = Vec::new();
+    for lane in lanes {
+        if let LaneState::Failed(reason) = &lane.state
+            && !reasons.contains(&reason.as_str())
+        {
+            reasons.push(reason);
+        }
+    }
+    reasons.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_engine::agents::AgentActivity;
+
+    use super::*;
+
+    fn lane(number: usize, state: LaneState) -> RaceLane {
+        RaceLane {
+            number,
+            model: None,
+            agent_id: None,
+            state,
+            activity: AgentActivity::default(),
+            elapsed_ms: 0,
+            check: None,
+            changes: None,
+            leaf: None,
+        }
+    }
+
+    fn announced(states: impl IntoIterator<Item = LaneState>) -> Vec<String> {
+        let lanes: Vec<RaceLane> = states.into_iter().enumerate().map(|(at, it)| lane(at + 1, it)).collect();
+        let results = results_of_end(&lanes, Some("Go.".to_owned())).into_iter();
+        let texts = results.map(|result| match result {
+            TaskResult::Note(text) => format!("note {text}"),
+            TaskResult::Warning(text) => format!("warning {text}"),
+            TaskResult::BeforeDraft(text) => format!("draft {text}"),
+            _ => "other".to_owned(),
+        });
+        texts.collect()
+    }
+
+    #[test]
+    fn race_end_is_announced_and_a_failed_one_returns_the_prompt() {
+        let failed = |reason: &str| LaneState::Failed(reason.to_owned());
+        let note = "note The race is over: 1 of 2 lanes have a result. /race picks one.";
+        assert_eq!(announced([LaneState::Finished, failed("no key")]), [note]);
+        let expected = ["warning No lane of the race has a result: no key; stopped", "draft Go."];
+        assert_eq!(announced([failed("no key"), failed("stopped"), failed("no key")]), expected);
+    }
+}
