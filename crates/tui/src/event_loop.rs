@@ -230,6 +230,8 @@ impl EventLoop {
             LoopEvent::History(prompts) => return self.apply_result(TaskResult::History(prompts)),
             LoopEvent::Agent(Some(Ok(event))) => return self.apply(Msg::Agent(event)),
             LoopEvent::Agent(Some(Err(Lagged(_)))) => return self.apply(Msg::Lagged),
+            LoopEvent::MainSession(Some(event)) => self.notice_of_main_session(&event),
+            LoopEvent::MainSession(None) => return Some(ExitReason::Closed),
             LoopEvent::TaskResult(None) | LoopEvent::Agent(None) => {
                 if !self.leave_agent() {
                     return Some(ExitReason::Closed);
@@ -269,6 +271,7 @@ impl EventLoop {
         let owes = self.terminal.has_pending_images();
         let keys = self.terminal.input.as_mut();
         let news = self.options.themes.updates.as_mut();
+        let main = self.above.first_mut().map(|main| &mut main.events);
         let (reports, events) = match &mut self.connection {
             Some(link) => (Some(&mut link.results), Some(&mut link.events)),
             None => (None, None),
@@ -286,6 +289,7 @@ impl EventLoop {
             prompts = self.history.prompts() => LoopEvent::History(prompts),
             report = next_result(reports) => LoopEvent::TaskResult(report),
             event = next_event(events), if due.is_none() => LoopEvent::Agent(event),
+            event = next_event(main), if due.is_none() => LoopEvent::MainSession(event),
             library = next_themes(news) => LoopEvent::Themes(library),
             () = sleep_until(keep.unwrap_or_else(Instant::now)), if keep.is_some() => LoopEvent::SaveDraft,
             _ = self.timing.tick.tick(), if owes || self.app.wants_ticks() => LoopEvent::Tick,

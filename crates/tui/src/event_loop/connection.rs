@@ -1,9 +1,13 @@
 //! Connections to the shown session and to the sessions above it: an agent's session is opened from that of the session
 //! that delegates.
 
-use tiller_engine::AgentSession;
+use std::sync::Arc;
+
+use tiller_core::event::{Event, EventKind};
+use tiller_engine::{AgentSession, Lagged};
 
 use crate::action::Action;
+use crate::block::notice_level::NoticeLevel;
 use crate::event_loop::{AgentConnection, EventLoop};
 use crate::executor::Executor;
 use crate::frame_pacer::Dirty;
@@ -28,6 +32,19 @@ impl EventLoop {
         self.connection = Some(above);
         self.app.dirty = Dirty::ByUser;
         true
+    }
+
+    /// Shows a notice if the main session asks, while an agent's session is on the screen. Requests of agents, whose ids
+    /// have a slash, are shown in their own sessions.
+    pub(super) fn notice_of_main_session(&mut self, event: &Result<Arc<Event>, Lagged>) {
+        let Ok(event) = event else { return };
+        if let EventKind::ApprovalRequested(request) = &event.kind
+            && !request.tool_call_id.as_str().contains('/')
+        {
+            let text = "The main session waits for an approval: /back".to_owned();
+            self.app.transcript.notice(NoticeLevel::Warning, text, None);
+            self.app.dirty = self.app.dirty.max(Dirty::BySession);
+        }
     }
 
     /// Connects to a session, whose state is loaded.

@@ -31,6 +31,8 @@ pub(super) enum LoopEvent {
     History(Vec<String>),
     TaskResult(Option<TaskResult>),
     Agent(Option<Result<Arc<Event>, Lagged>>),
+    /// An event of the main session, while that of an agent is shown.
+    MainSession(Option<Result<Arc<Event>, Lagged>>),
     Tick,
 }
 
