@@ -1,6 +1,6 @@
 //! Methods for the agents that work for the session.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use tiller_core::id::SessionId;
@@ -64,12 +64,29 @@ impl AgentSession {
         Ok(())
     }
 
-    /// Returns the session of an agent that works for this one, to watch and steer it. As long as the handle exists, no
-    /// other process can write to its log.
+    /// Returns the session of an agent that works for this one, or for one of its agents, to watch and steer it. As long
+    /// as the handle exists, no other process can write to its log.
     ///
     /// # Errors
     /// When no such agent is at work.
     pub async fn running_agent(&self, id: SessionId) -> Result<Self, AgentError> {
+        let mut sessions = VecDeque::from([self.clone()]);
+        let mut result = self.child(id.clone()).await;
+        while let (Err(AgentError::NotFound(_)), Some(session)) = (&result, sessions.pop_front()) {
+            // An agent may end during the search.
+            for agent in session.running_agents().await.unwrap_or_default() {
+                let Ok(child) = session.child(agent.start.agent_id).await else { continue };
+                if let Ok(found) = child.child(id.clone()).await {
+                    result = Ok(found);
+                }
+                sessions.push_back(child);
+            }
+        }
+        result
+    }
+
+    /// Returns the session of an agent that works for this one.
+    async fn child(&self, id: SessionId) -> Result<Self, AgentError> {
         self.send(|reply| DriverCommand::Delegation(DelegationCommand::Find { id, reply })).await
     }
 }
