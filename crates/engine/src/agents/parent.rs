@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
 use tiller_core::message::ThinkingLevel;
-use tiller_core::unit::UnixMs;
+use tiller_core::unit::{UnixMs, Usd};
 use tiller_provider::{Model, ProviderRegistry};
-use tiller_session::{ModelUsage, Reader, SessionManager};
+use tiller_session::{Graft, ModelUsage, Reader, SessionManager};
 use tiller_tools::process::Runner;
 use tiller_tools::tool::Tools;
 
@@ -56,5 +56,10 @@ pub struct RunningAgent {
 /// The end of a task, with its usage.
 pub(crate) struct EndedTask {
     pub end: DelegatedTaskEnd,
+    /// The usage to record.
     pub usage: Vec<ModelUsage>,
+    /// The cost since its start.
+    pub cost: Usd,
+    /// Its conversation, to become a branch of the session that delegates.
+    pub graft: Option<Graft>,
 }

@@ -23,7 +23,7 @@ use super::list_agents::ListAgents;
 use super::spawn_agents::SpawnAgents;
 use super::spec::AgentSpec;
 use super::task_run::{TaskRun, TaskStart, UsageRecord};
-use crate::handle::{AgentError, AgentSession, BranchSummary, DelegationCommand, DriverCommand, WeakSession};
+use crate::handle::{AgentError, AgentSession, BranchSummary, WeakSession};
 
 /// Maximum number of lanes.
 const MAX_LANES: usize = 10;
@@ -293,11 +293,12 @@ impl Lane {
             let outcome = run_check(&runner, &root, line).await;
             self.update(|lane| lane.check = Some(outcome));
         }
-        let leaf = self.graft(&session.reader()).await?;
-        run.leave_usage_to_messages();
-        self.update(|lane| lane.leaf = leaf);
+        let graft = self.read_graft(&session.reader()).await?;
+        let leaf = graft.leaf().cloned();
+        run.graft_at_end(graft);
         let error = outcome.err().map(|error| error.to_string());
         run.end(error.clone()).await?;
+        self.update(|lane| lane.leaf = leaf);
         error.map_or(Ok(()), Err)
     }
 
@@ -305,15 +306,11 @@ impl Lane {
         self.update(|lane| (lane.activity, lane.elapsed_ms) = (activity.clone(), now.since_ms(since)));
     }
 
-    /// Makes the lane's conversation a branch of the session; returns its end.
-    async fn graft(&self, reader: &Reader) -> Result<Option<EntryId>, String> {
+    /// Reads the lane's conversation, to make it a branch of the session.
+    async fn read_graft(&self, reader: &Reader) -> Result<Graft, String> {
         let (reader, from) = (reader.clone(), self.options.from.clone());
         let read = tokio::task::spawn_blocking(move || Graft::read(&reader, from.as_ref())).await;
-        let graft = read.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
-        let leaf = graft.leaf().cloned();
-        let command = |reply| DriverCommand::Delegation(DelegationCommand::Graft { graft, reply });
-        self.above.send(command).await.map_err(|error| error.to_string())?;
-        Ok(leaf)
+        read.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
     }
 }
 

@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
 use tiller_core::id::{CallId, SessionId};
-use tiller_core::unit::UnixMs;
-use tiller_session::ModelUsage;
+use tiller_core::unit::{UnixMs, Usd};
+use tiller_session::{Graft, ModelUsage};
 use tiller_tools::tool::WorktreeChanges;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
@@ -45,8 +45,6 @@ pub(super) enum UsageRecord {
     Entry,
     /// The same, with what the agent used for an earlier task.
     EntryWithEarlier,
-    /// The messages, which become a branch of that session.
-    InMessages,
 }
 
 /// An agent's work on a task. If it is dropped, the agent is stopped and the end recorded.
@@ -74,15 +72,12 @@ impl TaskRun {
             path: session.reader().path().map(ToOwned::to_owned),
             tool_call_id: call,
         };
-        let before = match usage {
-            UsageRecord::EntryWithEarlier => Vec::new(),
-            UsageRecord::Entry | UsageRecord::InMessages => models_of(&session).await,
-        };
+        let before = models_of(&session).await;
         let subject: String =
             prompt.lines().next().unwrap_or_default().chars().take(MAX_COMMIT_SUBJECT).collect();
         let message = format!("{}: {subject}", agent.name());
-        let (used, changes) = (None, None);
-        let work = OpenWork { session: session.clone(), worktree, message, before, used, changes };
+        let (used, graft, changes) = (None, None, None);
+        let work = OpenWork { session: session.clone(), worktree, message, before, used, graft, changes };
         let guard = EndGuard { above: above.clone(), work: Some(work), id: id.clone(), usage };
         let started =
             |reply| DriverCommand::Delegation(DelegationCommand::Started { start: task, session, reply });
@@ -115,7 +110,11 @@ impl TaskRun {
                 event = events.next() => match event {
                     Some(Ok(event)) => activity.update(&event.kind),
                     // It counts on; the log has the rest.
-                    Some(Err(_)) => {}
+                    Some(Err(_)) => {
+                        let snapshot = self.agent.session().snapshot().await;
+                        let approvals = snapshot.map(|snapshot| snapshot.in_progress.approvals.len());
+                        activity.approvals = approvals.unwrap_or_default();
+                    }
                     None => break (&mut answer).await,
                 },
                 _ = ticks.tick() => show(&activity, since, SystemTime::now().into()),
@@ -128,16 +127,18 @@ impl TaskRun {
         outcome
     }
 
-    /// Leaves the usage to the messages, which are a branch of the session now.
-    pub(super) fn leave_usage_to_messages(&mut self) {
-        self.guard.usage = UsageRecord::InMessages;
-    }
-
     /// Closes the agent's session, and commits the changes in its worktree.
     pub(super) async fn commit(&mut self) -> Result<Option<WorktreeChanges>, String> {
         match &mut self.guard.work {
             Some(work) => work.close().await,
             None => Ok(None),
+        }
+    }
+
+    /// Makes the conversation a branch of the session that delegates when the task ends.
+    pub(super) fn graft_at_end(&mut self, graft: Graft) {
+        if let Some(work) = &mut self.guard.work {
+            work.graft = Some(graft);
         }
     }
 
@@ -157,8 +158,9 @@ struct OpenWork {
     message: String,
     /// The usage before the task.
     before: Vec<ModelUsage>,
-    /// The usage of the task, known before the session is closed.
+    /// The usage at its end, known before the session is closed.
     used: Option<Vec<ModelUsage>>,
+    graft: Option<Graft>,
     /// The committed changes. What is changed later, for instance by the check of a race, isn't the agent's work.
     changes: Option<WorktreeChanges>,
 }
@@ -167,7 +169,7 @@ impl OpenWork {
     /// Closes the agent's session, and commits the changes in the worktree, each once.
     async fn close(&mut self) -> Result<Option<WorktreeChanges>, String> {
         if self.used.is_none() {
-            self.used = Some(usage_since(&self.before, models_of(&self.session).await));
+            self.used = Some(models_of(&self.session).await);
         }
         // Nothing may change the files meanwhile, not even a background job. It may be closed already.
         let _ = self.session.close().await;
@@ -186,14 +188,21 @@ impl OpenWork {
         record: UsageRecord,
     ) -> Result<Option<WorktreeChanges>, String> {
         let changes = self.remove_worktree().await;
+        let all = self.used.take().unwrap_or_default();
+        let own = usage_since(&self.before, all.clone());
+        let cost = own.iter().fold(Usd::default(), |sum, used| sum + used.usage.cost.total);
         let usage = match record {
-            UsageRecord::Entry | UsageRecord::EntryWithEarlier => self.used.take().unwrap_or_default(),
-            UsageRecord::InMessages => Vec::new(),
+            UsageRecord::Entry => own,
+            UsageRecord::EntryWithEarlier => all,
         };
-        let task = EndedTask { end, usage };
-        // The session that delegated may be closed by now.
-        let _ = above.send(|reply| DriverCommand::Delegation(DelegationCommand::Ended { task, reply })).await;
-        changes
+        let (is_grafted, graft) = (self.graft.is_some(), self.graft.take());
+        let task = EndedTask { end, usage, cost, graft };
+        let ended = |reply| DriverCommand::Delegation(DelegationCommand::Ended { task, reply });
+        match above.send(ended).await {
+            Err(error) if is_grafted => Err(error.to_string()),
+            // The session that delegated may be closed by now.
+            Ok(()) | Err(_) => changes,
+        }
     }
 
     /// Closes the work and removes the worktree. One whose changes can't be committed stays.

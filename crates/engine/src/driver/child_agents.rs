@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use tiller_core::delegated_task::{AGENT_NOTE_TYPE, DelegatedTask};
-use tiller_core::elicitation::{ElicitationAction, ElicitationAnswer};
-use tiller_core::event::{Decision, Event, EventKind};
+use tiller_core::elicitation::{ElicitationAction, ElicitationAnswer, ElicitationRequest};
+use tiller_core::event::{ApprovalRequest, Decision, Event, EventKind};
 use tiller_core::id::{CallId, ElicitationId, SessionId};
 use tiller_core::message::Content;
 use tiller_core::unit::Usd;
@@ -23,7 +23,7 @@ use crate::agents::{
 use crate::approvals::Approver;
 use crate::budget::BudgetOptions;
 use crate::handle::{
-    AgentError, AgentSession, DelegationCommand, DriverCommand, InFlight, Lagged, Reply, WeakSession,
+    AgentError, AgentSession, DelegationCommand, DriverCommand, InFlight, Lagged, Reply, Snapshot,
 };
 
 impl Driver {
@@ -38,16 +38,12 @@ impl Driver {
                 send_reply(reply, result);
             }
             DelegationCommand::Ended { task, reply } => {
-                self.agent_ended(task);
-                send_reply(reply, Ok(()));
+                let result = self.agent_ended(task);
+                send_reply(reply, result);
             }
             DelegationCommand::Notify { note, reply } => {
                 self.agents.notes.push(note);
                 send_reply(reply, Ok(()));
-            }
-            DelegationCommand::Graft { graft, reply } => {
-                let grafted = self.active.writer.graft(&graft, now());
-                send_reply(reply, self.emit_appended(grafted).map_err(AgentError::from));
             }
             DelegationCommand::List { reply } => {
                 send_reply(reply, Ok(self.agents.statuses()));
@@ -92,16 +88,18 @@ impl Driver {
         let (agent, sender, watched) = (start.agent_id.clone(), self.jobs.sender(), session.downgrade());
         let forwarder = self.jobs.spawn_silent(async move {
             while let Some(received) = events.next().await {
+                let agent = agent.clone();
                 let forwarded = match received {
                     Ok(event) if is_piece(&event.kind) => continue,
-                    Ok(event) => vec![event],
+                    Ok(event) => JobEvent::AgentEvent { agent, event },
                     // The agent's log has the other events that were missed.
-                    Err(Lagged(_)) => pending_requests(&watched).await,
+                    Err(Lagged(_)) => match watched.send(|reply| DriverCommand::Snapshot { reply }).await {
+                        Ok(snapshot) => JobEvent::AgentMissed { agent, snapshot },
+                        Err(_) => return,
+                    },
                 };
-                for event in forwarded {
-                    if sender.send(JobEvent::AgentEvent { agent: agent.clone(), event }).await.is_err() {
-                        return;
-                    }
+                if sender.send(forwarded).await.is_err() {
+                    return;
                 }
             }
         });
@@ -116,8 +114,15 @@ impl Driver {
         Ok(())
     }
 
-    fn agent_ended(&mut self, EndedTask { end, usage }: EndedTask) {
-        let used = usage.into_iter().filter(|used| used.usage.total().0 > 0);
+    /// Records the end of a task. The usage is that of the messages where these become a branch of the session.
+    fn agent_ended(&mut self, EndedTask { end, usage, cost, graft }: EndedTask) -> Result<(), AgentError> {
+        let grafted = graft.map(|graft| {
+            let appended = self.active.writer.graft(&graft, now());
+            self.emit_appended(appended).map_err(AgentError::from)
+        });
+        self.agents.recorded += cost;
+        let used = usage.into_iter().filter(|_| !matches!(grafted, Some(Ok(())))).collect::<Vec<_>>();
+        let used = used.into_iter().filter(|used| used.usage.total().0 > 0);
         let mut entries: Vec<EntryBody> = used
             .map(|used| EntryBody::Usage {
                 kind: "agent".to_owned(),
@@ -131,7 +136,8 @@ impl Driver {
             self.bus.warn(error.to_string());
         }
         let at = self.agents.children.iter().position(|child| child.status.start.agent_id == end.agent_id);
-        let Some(at) = at else { return };
+        let result = grafted.unwrap_or(Ok(()));
+        let Some(at) = at else { return result };
         let child = self.agents.children.remove(at);
         child.forwarder.abort();
         for request in child.approvals {
@@ -143,6 +149,64 @@ impl Driver {
             self.bus.emit(EventKind::ElicitationResolved { elicitation_id, action, withdrawn: true });
         }
         self.bus.emit(EventKind::AgentTaskEnd(end));
+        result
+    }
+
+    /// Brings an agent's requests up to date with a snapshot of its session, after events were missed.
+    pub(super) fn agent_missed_events(&mut self, agent: &SessionId, snapshot: &Snapshot) {
+        let Some(child) = self.agents.child_mut(agent) else { return };
+        let InFlight { approvals, elicitations, .. } = &snapshot.in_progress;
+        child.status.activity.approvals = approvals.len();
+        let calls: Vec<CallId> =
+            approvals.iter().map(|request| child.call_id(&request.tool_call_id)).collect();
+        let questions: Vec<ElicitationId> =
+            elicitations.iter().map(|request| child.question_id(&request.elicitation_id)).collect();
+        let resolved_calls = child.approvals.extract_if(.., |known| !calls.contains(&known.tool_call_id));
+        let resolved_calls = resolved_calls.map(|request| EventKind::ApprovalResolved {
+            tool_call_id: request.tool_call_id,
+            decision: Decision::Deny { reason: "it no longer waits".to_owned() },
+        });
+        let mut resolved: Vec<EventKind> = resolved_calls.collect();
+        let resolved_questions =
+            child.questions.extract_if(.., |known| !questions.contains(&known.elicitation_id));
+        resolved.extend(resolved_questions.map(|question| EventKind::ElicitationResolved {
+            elicitation_id: question.elicitation_id,
+            action: ElicitationAction::Cancel,
+            withdrawn: true,
+        }));
+        resolved.into_iter().for_each(|kind| self.bus.emit(kind));
+        for request in approvals.clone() {
+            self.forward_approval_request(agent, request);
+        }
+        for request in elicitations.clone() {
+            self.forward_question(agent, request);
+        }
+    }
+
+    /// Makes an agent's approval request one of this session.
+    fn forward_approval_request(&mut self, agent: &SessionId, mut request: ApprovalRequest) {
+        let Some(child) = self.agents.child_mut(agent) else { return };
+        request.tool_call_id = child.call_id(&request.tool_call_id);
+        if child.approvals.iter().any(|known| known.tool_call_id == request.tool_call_id) {
+            return;
+        }
+        request.reason = format!("agent {}: {}", child.status.start.name, request.reason);
+        // A rule is saved for the session that asks.
+        request.proposed = None;
+        child.approvals.push(request.clone());
+        self.bus.emit(EventKind::ApprovalRequested(request));
+    }
+
+    /// Makes an agent's question one of this session.
+    fn forward_question(&mut self, agent: &SessionId, mut request: ElicitationRequest) {
+        let Some(child) = self.agents.child_mut(agent) else { return };
+        request.elicitation_id = child.question_id(&request.elicitation_id);
+        if child.questions.iter().any(|known| known.elicitation_id == request.elicitation_id) {
+            return;
+        }
+        request.message = format!("Agent {}: {}", child.status.start.name, request.message);
+        child.questions.push(request.clone());
+        self.bus.emit(EventKind::ElicitationRequested(request));
     }
 
     /// Handles an event of an agent. Its requests to the user become requests of this session; its other events are
@@ -151,33 +215,13 @@ impl Driver {
         let Some(child) = self.agents.child_mut(agent) else { return };
         child.status.activity.update(&event.kind);
         match &event.kind {
-            EventKind::ApprovalRequested(request) => {
-                let mut request = request.clone();
-                request.tool_call_id = child.call_id(&request.tool_call_id);
-                if child.approvals.iter().any(|known| known.tool_call_id == request.tool_call_id) {
-                    return;
-                }
-                request.reason = format!("agent {}: {}", child.status.start.name, request.reason);
-                // A rule is saved for the session that asks.
-                request.proposed = None;
-                child.approvals.push(request.clone());
-                self.bus.emit(EventKind::ApprovalRequested(request));
-            }
+            EventKind::ApprovalRequested(request) => self.forward_approval_request(agent, request.clone()),
             EventKind::ApprovalResolved { tool_call_id, decision } => {
                 let (tool_call_id, decision) = (child.call_id(tool_call_id), decision.clone());
                 child.approvals.retain(|request| request.tool_call_id != tool_call_id);
                 self.bus.emit(EventKind::ApprovalResolved { tool_call_id, decision });
             }
-            EventKind::ElicitationRequested(request) => {
-                let mut request = request.clone();
-                request.elicitation_id = child.question_id(&request.elicitation_id);
-                if child.questions.iter().any(|known| known.elicitation_id == request.elicitation_id) {
-                    return;
-                }
-                request.message = format!("Agent {}: {}", child.status.start.name, request.message);
-                child.questions.push(request.clone());
-                self.bus.emit(EventKind::ElicitationRequested(request));
-            }
+            EventKind::ElicitationRequested(request) => self.forward_question(agent, request.clone()),
             EventKind::ElicitationResolved { elicitation_id, action, withdrawn } => {
                 let (elicitation_id, action, withdrawn) =
                     (child.question_id(elicitation_id), *action, *withdrawn);
@@ -270,13 +314,13 @@ impl Driver {
             .collect()
     }
 
-    /// Limits the agents to what is left of the budgets: those at work have used a part that isn't in the totals yet.
+    /// Limits the agents to what is left of the budgets. What agents have used is in the totals only after their ends,
+    /// but nested agents count in the scope at once.
     fn limit_agents_to_budget(&self) {
         let left =
             self.budgets().into_iter().map(|budget| budget.allowed.0 - budget.spent.0).reduce(f64::min);
-        let running: f64 = self.agents.children.iter().map(|child| child.status.activity.cost.0).sum();
-        let used = self.agents.budget.cost().0;
-        self.agents.budget.set_max_cost(left.map(|left| Usd(used + (left - running).max(0.0))));
+        let recorded = self.agents.recorded.0;
+        self.agents.budget.set_max_cost(left.map(|left| Usd(recorded + left.max(0.0))));
     }
 }
 
@@ -290,17 +334,6 @@ fn is_piece(event: &EventKind) -> bool {
             | EventKind::EntryAppended { .. }
             | EventKind::Trace { .. }
     )
-}
-
-/// Returns the requests of an agent that wait for an answer, as events.
-async fn pending_requests(agent: &WeakSession) -> Vec<Arc<Event>> {
-    let Ok(snapshot) = agent.send(|reply| DriverCommand::Snapshot { reply }).await else { return Vec::new() };
-    let InFlight { approvals, elicitations, .. } = snapshot.in_progress;
-    let kinds = approvals
-        .into_iter()
-        .map(EventKind::ApprovalRequested)
-        .chain(elicitations.into_iter().map(EventKind::ElicitationRequested));
-    kinds.map(|kind| Arc::new(Event { kind, seq: snapshot.seq, time: now() })).collect()
 }
 
 fn agent_entry(custom_type: &str, data: &impl Serialize) -> EntryBody {

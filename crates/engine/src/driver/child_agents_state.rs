@@ -3,6 +3,7 @@
 use tiller_core::elicitation::ElicitationRequest;
 use tiller_core::event::ApprovalRequest;
 use tiller_core::id::{CallId, ElicitationId, SessionId};
+use tiller_core::unit::Usd;
 use tokio::task::AbortHandle;
 
 use crate::agents::{RunningAgent, UsageLimit, UsageScope};
@@ -14,6 +15,8 @@ pub(super) struct ChildAgents {
     pub(super) all: UsageScope,
     /// Their cost, limited by what is left of the session's budgets.
     pub(super) budget: UsageScope,
+    /// The cost of agents that have ended, which is in the session's totals.
+    pub(super) recorded: Usd,
     pub(super) children: Vec<RunningChild>,
     /// Texts for the model, added to the next request.
     pub(super) notes: Vec<String>,
@@ -50,6 +53,7 @@ impl ChildAgents {
         Self {
             all: UsageScope::all_agents(limit),
             budget: UsageScope::budget(),
+            recorded: Usd::default(),
             children: Vec::new(),
             notes: Vec::new(),
         }

@@ -14,7 +14,7 @@ use tiller_tools::tool::{CapturedOutput, ServerQuestion, ToolServersEvent};
 use super::spending_state::SpendingEvent;
 use crate::compaction::machine::SummaryEvent;
 use crate::extension::{CommandOutcome, RequestContext, ReviewedCall};
-use crate::handle::{PromptOptions, Reply};
+use crate::handle::{PromptOptions, Reply, Snapshot};
 use crate::resources::ReloadResult;
 use crate::turn::{PlannedCall, TurnNumber};
 
@@ -61,6 +61,8 @@ pub(crate) enum JobEvent {
     ResourcesAttached { number: u64, blocks: Vec<Result<String, String>> },
     /// An event of an agent that works for the session.
     AgentEvent { agent: SessionId, event: Arc<Event> },
+    /// Events of an agent were missed; its state after them.
+    AgentMissed { agent: SessionId, snapshot: Box<Snapshot> },
     /// Background jobs have started or ended.
     BackgroundJobsChanged,
     /// The newest output of a running call.

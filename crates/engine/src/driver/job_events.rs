@@ -71,6 +71,7 @@ impl Driver {
             }
             JobEvent::CommandEnded { id, outcome } => self.command_ended(id, outcome),
             JobEvent::AgentEvent { agent, event } => self.agent_event(&agent, &event),
+            JobEvent::AgentMissed { agent, snapshot } => self.agent_missed_events(&agent, &snapshot),
             JobEvent::BackgroundJobsChanged => self.background_jobs_changed(),
             JobEvent::ExtensionWarning(warning) => self.bus.warn_unlogged(warning),
             JobEvent::ToolServers(event) => self.tool_servers_event(event),

@@ -18,7 +18,7 @@ use tiller_core::message::{BashExecutionMessage, Message, ModelRef, ThinkingLeve
 use tiller_core::setting::SettingScope;
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_provider::{CycleDirection, Model, ScopedModel};
-use tiller_session::{Catalog, Graft, Reader, SessionList, SessionScope, Visibility};
+use tiller_session::{Catalog, Reader, SessionList, SessionScope, Visibility};
 use tiller_tools::policy::{ApprovalMode, ConfiguredRules, PermissionRule};
 use tiller_tools::tool::{ServedResource, ToolServerStatus};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -210,7 +210,6 @@ pub(crate) enum DelegationCommand {
     Started { start: DelegatedTask, session: AgentSession, reply: Reply<()> },
     Ended { task: EndedTask, reply: Reply<()> },
     Notify { note: String, reply: Reply<()> },
-    Graft { graft: Graft, reply: Reply<()> },
     List { reply: Reply<Vec<RunningAgent>> },
     Definitions { reply: Reply<Vec<AgentDefinition>> },
     Find { id: SessionId, reply: Reply<AgentSession> },
