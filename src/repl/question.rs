@@ -168,6 +168,7 @@ mod tests {
             reason: "it removes files".into(),
             rule: rule.into(),
             proposed: None,
+            cwd: None,
             preview: None,
             later: 0,
         }

@@ -4,6 +4,7 @@
 //! of its own. An event is sent only after the entry that it reports is in the log. Every event carries a sequence
 //! number, so that a front end that joined late or lagged can take a snapshot and continue from there.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::de::Error as _;
@@ -444,6 +445,9 @@ pub struct ApprovalRequest {
     /// if no rule can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposed: Option<ProposedRules>,
+    /// The working directory of the agent that asks, if it isn't the session's: its worktree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<PathBuf>,
     /// A preview of the call, if its tool provides one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preview: Option<Preview>,

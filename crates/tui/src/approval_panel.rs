@@ -120,7 +120,7 @@ impl ApprovalPanel {
             return;
         }
         let context = LayoutContext {
-            cwd: &cx.ui.cwd,
+            cwd: request.cwd.as_deref().unwrap_or(&cx.ui.cwd),
             home: cx.ui.home.as_deref(),
             tools: &cx.model.info.tools,
             options: cx.ui.render_options.clone(),

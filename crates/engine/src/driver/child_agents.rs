@@ -1,5 +1,6 @@
 //! Agents that work for the session: the parts for their sessions, their events and requests, and their ends.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -185,6 +186,7 @@ impl Driver {
 
     /// Makes an agent's approval request one of this session.
     fn forward_approval_request(&mut self, agent: &SessionId, mut request: ApprovalRequest) {
+        let root = self.approvals.policy().root.clone();
         let Some(child) = self.agents.child_mut(agent) else { return };
         request.tool_call_id = child.call_id(&request.tool_call_id);
         if child.approvals.iter().any(|known| known.tool_call_id == request.tool_call_id) {
@@ -193,6 +195,8 @@ impl Driver {
         request.reason = format!("agent {}: {}", child.status.start.name, request.reason);
         // A rule is saved for the session that asks.
         request.proposed = None;
+        let folder = || PathBuf::from(&child.session.reader().header().cwd);
+        request.cwd = request.cwd.or_else(|| Some(folder()).filter(|folder| *folder != root));
         child.approvals.push(request.clone());
         self.bus.emit(EventKind::ApprovalRequested(request));
     }

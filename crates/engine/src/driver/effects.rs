@@ -353,6 +353,7 @@ impl Driver {
             reason,
             rule,
             proposed,
+            cwd: None,
             preview: None,
             later,
         };

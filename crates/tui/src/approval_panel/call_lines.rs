@@ -149,6 +149,7 @@ mod tests {
             reason,
             rule,
             proposed: None,
+            cwd: None,
             preview,
             later: 0,
         }

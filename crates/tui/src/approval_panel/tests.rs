@@ -31,6 +31,7 @@ impl Harness {
             reason: "runs a command".into(),
             rule: rule.into(),
             proposed,
+            cwd: None,
             preview: None,
             later: 0,
         };

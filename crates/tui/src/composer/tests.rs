@@ -112,6 +112,7 @@ fn writing_reason() -> Harness {
         reason: String::new(),
         rule: String::new(),
         proposed: None,
+        cwd: None,
         preview: None,
         later: 0,
     };

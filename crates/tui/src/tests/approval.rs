@@ -24,6 +24,7 @@ fn request(id: &str, tool: &str, args: Value) -> ApprovalRequest {
         reason: "runs a command".into(),
         rule: "cargo test [any arguments, safe options]".into(),
         proposed: None,
+        cwd: None,
         preview: None,
         later: 0,
     }
@@ -68,6 +69,7 @@ fn edit() -> ApprovalRequest {
         reason: "writes outside of src (extension guard)".into(),
         rule: String::new(),
         proposed: None,
+        cwd: None,
         preview: Some(Preview::Change(change)),
         ..request("c3", "edit_file", json!({"path": "conf/a.toml", "old_text": "a", "new_text": "b"}))
     }
@@ -216,6 +218,14 @@ fn approval_whole_call_is_on_the_screen() {
             assert_eq!(can_allow, is_visible, "{lines} lines in {height} rows: {screen}");
         }
     }
+}
+
+#[test]
+fn approval_of_an_agent_names_its_folder() {
+    let mut harness = running_command(60, 20);
+    harness.show_request(ApprovalRequest { cwd: Some("/srv/code.tiller-a-1".into()), ..command("ls") });
+    let screen = harness.screen();
+    assert!(screen.contains("in /srv/code.tiller-a-1"), "{screen}");
 }
 
 #[test]

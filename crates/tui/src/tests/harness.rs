@@ -171,6 +171,7 @@ impl Harness {
             reason: "runs a command".into(),
             rule: "bash: cargo test".into(),
             proposed: None,
+            cwd: None,
             preview: None,
             later: 0,
         }));

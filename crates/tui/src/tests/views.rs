@@ -183,6 +183,7 @@ fn approval_page() {
             reason: "runs a command".into(),
             rule: String::new(),
             proposed: None,
+            cwd: None,
             preview: None,
             later: 0,
         }));

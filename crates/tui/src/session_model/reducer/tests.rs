@@ -37,6 +37,7 @@ fn request(id: &str) -> ApprovalRequest {
         reason: "runs a command".into(),
         rule: String::new(),
         proposed: None,
+        cwd: None,
         preview: None,
         later: 0,
     }
