@@ -1,6 +1,7 @@
 //! Translates settings into options of the agent, of commands and of tools.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 
@@ -102,6 +103,8 @@ pub(super) fn options(
         budget: BudgetOptions::from(settings),
         limits: UsageScopes::default(),
         agent_limit: UsageLimit {
+            turns: settings.agents_max_turns(),
+            time: settings.agents_max_time_s().map(Duration::from_secs),
             tokens: settings.agents_max_tokens().map(Tokens),
             cost: settings.agents_max_cost_usd().map(Usd),
         },

@@ -180,6 +180,7 @@ impl FileDefinition for AgentDefinition {
             limit: UsageLimit {
                 tokens: number(&head.max_tokens, "max_tokens")?.map(Tokens),
                 cost: head.max_cost_usd.as_ref().map(Amount::value).transpose()?,
+                ..UsageLimit::default()
             },
             timeout: number(&head.timeout, "timeout")?.map(Duration::from_secs),
             skills: head.skills.as_ref().map(NameList::names),
@@ -306,7 +307,7 @@ mod tests {
             model: Some("openai/gpt-6.2:high".into()),
             thinking: Some(ThinkingLevel::Low),
             max_turns: Some(7),
-            limit: UsageLimit { tokens: Some(Tokens(90_000)), cost: Some(Usd(0.5)) },
+            limit: UsageLimit { tokens: Some(Tokens(90_000)), cost: Some(Usd(0.5)), ..UsageLimit::default() },
             timeout: Some(Duration::from_secs(90)),
             skills: strings(&["debug"]),
             approval: Some(ApprovalMode::ReadOnly),

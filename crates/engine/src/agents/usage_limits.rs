@@ -1,14 +1,20 @@
-//! Limits of what agents use: tokens and cost of one task, or of all agents of a session. They are checked before each
-//! request.
+//! Limits of what agents use: requests, tokens, cost and time of one task, or of all agents of a session. They are
+//! checked before each request.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tiller_core::message::Usage;
 use tiller_core::unit::{Tokens, Usd};
 
-/// Limits of tokens and cost; `None` for no limit.
+/// Limits of what agents use; `None` for no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct UsageLimit {
+    /// Maximum number of answered requests.
+    pub turns: Option<u64>,
+    /// Maximum time during which at least one agent of a session works. A single task has a
+    /// [`Timeout`](super::Timeout) instead.
+    pub time: Option<Duration>,
     /// Maximum tokens of all requests.
     pub tokens: Option<Tokens>,
     /// Maximum cost.
@@ -27,8 +33,20 @@ pub struct UsageScope {
 #[derive(Debug, Default)]
 struct ScopeState {
     limit: UsageLimit,
+    turns: u64,
     tokens: Tokens,
     cost: Usd,
+    /// Number of agents at work, and the time since when there are any.
+    at_work: usize,
+    since: Option<Instant>,
+    /// The time before that.
+    time: Duration,
+}
+
+impl ScopeState {
+    fn time(&self, now: Instant) -> Duration {
+        self.time + self.since.map_or(Duration::ZERO, |since| now.duration_since(since))
+    }
 }
 
 /// The limits of a session's requests, from the outermost in.
@@ -59,23 +77,42 @@ impl UsageScope {
         Self::new("the agents that share the rest of the budget have", UsageLimit::default())
     }
 
-    /// Returns the cost so far.
-    pub(crate) fn cost(&self) -> Usd {
-        self.state().cost
-    }
-
     /// Sets the maximum cost.
     pub(crate) fn set_max_cost(&self, cost: Option<Usd>) {
         self.state().limit.cost = cost;
+    }
+
+    /// Counts the time from the start of an agent.
+    pub(crate) fn enter(&self, now: Instant) {
+        let mut state = self.state();
+        state.at_work += 1;
+        state.since.get_or_insert(now);
+    }
+
+    /// Ends the time of an agent.
+    pub(crate) fn leave(&self, now: Instant) {
+        let mut state = self.state();
+        state.at_work = state.at_work.saturating_sub(1);
+        if state.at_work == 0 {
+            state.time = state.time(now);
+            state.since = None;
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, ScopeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn exceeded(&self) -> Option<String> {
-        let ScopeState { limit, tokens, cost } = &*self.state();
+    fn exceeded(&self, now: Instant) -> Option<String> {
+        let state = self.state();
+        let ScopeState { limit, turns, tokens, cost, .. } = &*state;
         let subject = self.subject;
+        if let Some(limit) = limit.turns.filter(|limit| turns >= limit) {
+            return Some(format!("{subject} made {turns} requests; the limit is {limit}"));
+        }
+        if let Some(limit) = limit.time.filter(|limit| state.time(now) >= *limit) {
+            return Some(format!("{subject} worked for {} s, which is the limit", limit.as_secs()));
+        }
         if let Some(limit) = limit.tokens.filter(|limit| tokens >= limit) {
             return Some(format!("{subject} used {tokens} tokens; the limit is {limit}"));
         }
@@ -96,6 +133,7 @@ impl UsageScopes {
     pub(crate) fn add(&self, usage: &Usage) {
         for scope in &self.scopes {
             let mut state = scope.state();
+            state.turns += 1;
             state.tokens += usage.total();
             state.cost += usage.cost.total;
         }
@@ -103,7 +141,8 @@ impl UsageScopes {
 
     /// Returns the reason why no further request may be sent.
     pub(crate) fn exceeded(&self) -> Option<String> {
-        self.scopes.iter().find_map(UsageScope::exceeded)
+        let now = Instant::now();
+        self.scopes.iter().find_map(|scope| scope.exceeded(now))
     }
 }
 
@@ -113,7 +152,7 @@ mod tests {
 
     #[test]
     fn limits_count_in_every_scope_until_one_is_exceeded() {
-        let all = UsageScope::all_agents(UsageLimit { tokens: Some(Tokens(100)), cost: None });
+        let all = UsageScope::all_agents(UsageLimit { tokens: Some(Tokens(100)), ..UsageLimit::default() });
         let agent = || UsageScopes::default().with(all.clone()).with(UsageScope::task(UsageLimit::default()));
         let (one, other) = (agent(), agent());
         let usage = Usage { output: Tokens(60), ..Usage::default() };
@@ -126,11 +165,37 @@ mod tests {
 
     #[test]
     fn limits_of_cost_are_named() {
-        let limit = UsageLimit { tokens: None, cost: Some(Usd(0.5)) };
+        let limit = UsageLimit { cost: Some(Usd(0.5)), ..UsageLimit::default() };
         let limits = UsageScopes::default().with(UsageScope::task(limit));
         let mut usage = Usage::default();
         usage.cost.total = Usd(0.5);
         limits.add(&usage);
         assert_eq!(limits.exceeded().as_deref(), Some("this task has cost $0.50; the limit is $0.50"));
+    }
+
+    #[test]
+    fn limits_of_turns_are_named() {
+        let limit = UsageLimit { turns: Some(2), ..UsageLimit::default() };
+        let limits = UsageScopes::default().with(UsageScope::all_agents(limit));
+        limits.add(&Usage::default());
+        assert_eq!(limits.exceeded(), None);
+        limits.add(&Usage::default());
+        let reason = "the agents of this session have made 2 requests; the limit is 2";
+        assert_eq!(limits.exceeded().as_deref(), Some(reason));
+    }
+
+    #[test]
+    fn limits_of_time_count_while_an_agent_works() {
+        let limit = UsageLimit { time: Some(Duration::from_secs(10)), ..UsageLimit::default() };
+        let (scope, start) = (UsageScope::all_agents(limit), Instant::now());
+        let at = |seconds| start + Duration::from_secs(seconds);
+        scope.enter(at(0));
+        scope.enter(at(4));
+        scope.leave(at(4));
+        scope.leave(at(6));
+        scope.enter(at(100));
+        assert_eq!(scope.exceeded(at(103)), None);
+        let reason = "the agents of this session have worked for 10 s, which is the limit";
+        assert_eq!(scope.exceeded(at(104)).as_deref(), Some(reason));
     }
 }

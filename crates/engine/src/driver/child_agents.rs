@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde::Serialize;
 use tiller_core::delegated_task::{AGENT_NOTE_TYPE, DelegatedTask};
@@ -107,6 +108,7 @@ impl Driver {
         self.bus.emit(EventKind::AgentTaskStart(start.clone()));
         let status = RunningAgent { start, since: now(), activity: AgentActivity::default() };
         let (approvals, questions) = (Vec::new(), Vec::new());
+        self.agents.all.enter(Instant::now());
         self.agents.children.push(RunningChild { status, session, approvals, questions, forwarder });
         // They may have changed since the agent got them.
         self.share_approval_mode(self.approvals.policy().mode);
@@ -139,6 +141,7 @@ impl Driver {
         let at = self.agents.children.iter().position(|child| child.status.start.agent_id == end.agent_id);
         let result = grafted.unwrap_or(Ok(()));
         let Some(at) = at else { return result };
+        self.agents.all.leave(Instant::now());
         let child = self.agents.children.remove(at);
         child.forwarder.abort();
         for request in child.approvals {

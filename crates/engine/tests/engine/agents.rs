@@ -102,7 +102,7 @@ fn build(
         registry.register(name, format!("is {name}"), move || AgentSpec::new(name, "", format!("[{name}]")));
     }
     registry.register("frugal", "stops early", || {
-        let limit = UsageLimit { tokens: Some(Tokens(500_000)), cost: None };
+        let limit = UsageLimit { tokens: Some(Tokens(500_000)), ..UsageLimit::default() };
         AgentSpec { limit, ..AgentSpec::new("frugal", "", "[frugal]") }
     });
     registry.register("gated", "asks", || {
@@ -531,7 +531,7 @@ async fn agents_stop_at_their_limits_of_usage() {
     let reason =
         "agent frugal ID has no answer: cast: not sent: this task has used 1.0M tokens; the limit is 500k";
     assert_eq!(stage.result(), format!("result {reason}"));
-    let limit = UsageLimit { tokens: None, cost: Some(Usd(0.25)) };
+    let limit = UsageLimit { cost: Some(Usd(0.25)), ..UsageLimit::default() };
     let mut stage = configured(scripts(), move |options| options.agent_limit = limit);
     stage.run("go").await;
     let reason = "cast: not sent: the agents of this session have cost $1.00; the limit is $0.25";
@@ -580,6 +580,31 @@ async fn agents_share_what_is_left_of_the_budget() {
         "{}",
         stage.result()
     );
+}
+
+#[tokio::test]
+async fn agents_of_agents_are_found_by_their_id() {
+    let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
+    let scripts = vec![
+        ("main", vec![delegate("helper"), text_answer("ok")]),
+        ("helper", vec![delegate("other")]),
+        ("other", vec![hanging]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.agent.prompt("go", PromptOptions::default()).await.unwrap();
+    let nested = stage
+        .event(|event| match event {
+            EventKind::AgentEvent { event, .. } => match &event.kind {
+                EventKind::AgentTaskStart(start) => Some(start.agent_id.clone()),
+                _ => None,
+            },
+            _ => None,
+        })
+        .await;
+    let found = stage.agent.running_agent(nested.clone()).await.unwrap();
+    assert_eq!(found.reader().id(), &nested);
+    assert!(matches!(stage.agent.running_agent("none".into()).await, Err(AgentError::NotFound(_))));
+    stage.agent.abort().await.unwrap();
 }
 
 #[tokio::test]
