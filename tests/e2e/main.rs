@@ -52,6 +52,7 @@ mod screen {
     mod workers;
 }
 mod serve;
+mod serve_clients;
 mod session_commands;
 mod shell;
 mod stats;

@@ -15,15 +15,19 @@ use super::sandbox::Sandbox;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running server.
-struct Served {
+pub(super) struct Served {
     child: Child,
-    address: String,
-    token: String,
+    pub(super) address: String,
+    pub(super) token: String,
 }
 
 impl Served {
     fn start(sandbox: &Sandbox) -> Self {
-        let mut command = sandbox.command(&["serve", "--listen", "127.0.0.1:0"]);
+        Self::start_on(sandbox, "127.0.0.1:0")
+    }
+
+    pub(super) fn start_on(sandbox: &Sandbox, address: &str) -> Self {
+        let mut command = sandbox.command(&["serve", "--listen", address]);
         let mut child = sandbox.start(&mut command);
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -68,7 +72,7 @@ impl Served {
     }
 
     /// Stops the server as a supervisor does; returns the exit code.
-    fn terminate(mut self) -> Option<i32> {
+    pub(super) fn terminate(mut self) -> Option<i32> {
         kill(Pid::from_raw(self.child.id().try_into().unwrap()), Signal::SIGTERM).unwrap();
         self.child.wait().unwrap().code()
     }
