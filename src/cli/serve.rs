@@ -52,10 +52,11 @@ pub(super) async fn run(input: &RunInput, options: &ServeArgs) -> Result<u8, Cli
     let signals = signals().context("can't wait for signals").map_err(CliFailure::run)?;
     let address = listener.local_addr().context("the socket has no address").map_err(CliFailure::run)?;
     let scheme = if tls.is_some() { "https" } else { "http" };
-    print_text(&format!("{scheme}://{address}/?token={}\n", token.expose_secret()))?;
+    let base_path = options.base_path.clone().unwrap_or_default();
+    print_text(&format!("{scheme}://{address}{base_path}/?token={}\n", token.expose_secret()))?;
     let is_secure = tls.is_some() || options.behind_proxy;
     let cookie = if is_secure { CookieScope::Secure } else { CookieScope::Any };
-    let access = AccessRules { token, hosts: options.host.clone(), cookie };
+    let access = AccessRules { token, hosts: options.host.clone(), cookie, base_path };
     let server = HttpServer::new(Arc::new(SessionStarter::new(input)), access, roots);
     let _shared = attach::share_sessions(input, Arc::new(server.finder()));
     server.run(Listening { listener, tls }, shutdown(signals)).await;

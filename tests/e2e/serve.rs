@@ -27,7 +27,11 @@ impl Served {
     }
 
     pub(super) fn start_on(sandbox: &Sandbox, address: &str) -> Self {
-        let mut command = sandbox.command(&["serve", "--listen", address]);
+        Self::start_with(sandbox, &["--listen", address])
+    }
+
+    fn start_with(sandbox: &Sandbox, options: &[&str]) -> Self {
+        let mut command = sandbox.command(&[&["serve"], options].concat());
         let mut child = sandbox.start(&mut command);
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -137,6 +141,29 @@ fn serve_session_goes_on_after_a_restart() {
     assert_eq!(lines.last(), Some(String::new()));
     let messages = sandbox.messages();
     assert!(messages.last().unwrap().starts_with("assistant: Two."), "{messages:?}");
+}
+
+#[test]
+fn serve_base_path_is_in_every_address() {
+    let sandbox = Sandbox::new();
+    let mut server = Served::start_with(&sandbox, &["--listen", "127.0.0.1:0", "--base-path", "/nodes/a"]);
+    assert_eq!(server.address.split_once('/').unwrap().1, "nodes/a");
+    server.address.truncate(server.address.len() - "/nodes/a".len());
+    let response = |method: &str, path: &str, headers: &[String], body: &str| {
+        let mut response = String::new();
+        server.send(method, path, headers, body).read_to_string(&mut response).unwrap();
+        response
+    };
+    let visit = response("GET", &format!("/nodes/a/?token={}", server.token), &server.headers()[..1], "");
+    assert!(visit.contains("; Path=/nodes/a/; ") && visit.contains("location: /nodes/a/\r"), "{visit}");
+    let body = json!({"workspacePath": sandbox.project(), "provider": "demo"}).to_string();
+    let created = response("POST", "/nodes/a/api/sessions", &server.headers(), &body);
+    let (_, location) = created.split_once("location: ").unwrap();
+    let location = location.split_once('\r').unwrap().0;
+    assert!(location.starts_with("/nodes/a/api/sessions/"), "{location}");
+    assert_eq!(server.call("GET", location, None).0, 200);
+    assert_eq!(server.call("GET", "/api/sessions", None).0, 404);
+    assert_eq!(sandbox.run(&["serve", "--base-path", "a/"]).code, Some(2));
 }
 
 #[test]

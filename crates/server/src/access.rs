@@ -9,6 +9,7 @@ use percent_encoding::percent_decode_str;
 use secrecy::{ExposeSecret as _, SecretString};
 use subtle::ConstantTimeEq as _;
 
+use crate::base_path::BasePath;
 use crate::problem::{FORBIDDEN, HEADERS, Problem, UNAUTHORIZED};
 
 /// Name of the cookie that holds the token.
@@ -32,6 +33,8 @@ pub struct AccessRules {
     pub hosts: Vec<String>,
     /// The scope of the cookie.
     pub cookie: CookieScope,
+    /// The path below which all addresses are, also that of the cookie.
+    pub base_path: BasePath,
 }
 
 /// The connections on which a browser sends the cookie.
@@ -117,7 +120,8 @@ impl AccessRules {
     fn first_visit(&self, uri: &Uri) -> Response {
         let secure = if self.cookie == CookieScope::Secure { "; Secure" } else { "" };
         let token = self.token.expose_secret();
-        let cookie = format!("{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict{secure}");
+        let base = &self.base_path;
+        let cookie = format!("{COOKIE}={token}; Path={base}/; HttpOnly; SameSite=Strict{secure}");
         let rest: Vec<&str> = parameters(uri).filter(|pair| !is_token(pair)).collect();
         let query = if rest.is_empty() { String::new() } else { format!("?{}", rest.join("&")) };
         // Two slashes at the beginning would be the name of a server.

@@ -6,6 +6,7 @@
 
 mod access;
 mod app_state;
+mod base_path;
 mod connection;
 mod event_frame;
 mod feed;
@@ -28,6 +29,7 @@ mod table;
 mod token;
 
 pub use access::{AccessRules, CookieScope};
+pub use base_path::{BasePath, InvalidBasePath};
 pub use connection::{TlsError, tls_config};
 pub use handlers::attach::ATTACH_PROTOCOL;
 pub use host::{

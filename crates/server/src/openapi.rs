@@ -187,6 +187,8 @@ fn document() -> Value {
     json!({
         "openapi": "3.1.0",
         "info": {"title": "tiller", "version": env!("CARGO_PKG_VERSION")},
+        // Relative to the address of this description, which may be below a base path.
+        "servers": [{"url": "."}],
         "paths": paths,
         "components": {
             "schemas": schemas,

@@ -51,8 +51,9 @@ impl HttpServer {
     /// Creates a server without open sessions. Must be called on a tokio runtime.
     #[must_use]
     pub fn new(host: Arc<dyn SessionHost>, access: AccessRules, roots: WorkspaceRoots) -> Self {
+        let base_path = access.base_path.clone();
         let state = Arc::new(AppState::new(host, access, roots));
-        Self { router: router(Arc::clone(&state)), state }
+        Self { router: base_path.mount(router(Arc::clone(&state))), state }
     }
 
     /// Returns the router, for callers that accept connections themselves.

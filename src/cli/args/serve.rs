@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use tiller_server::BasePath;
 
 #[derive(Clone, Debug, Default, Args)]
 pub(in crate::cli) struct ServeArgs {
@@ -27,4 +28,7 @@ pub(in crate::cli) struct ServeArgs {
     /// A proxy in front of the server provides TLS
     #[arg(long, conflicts_with = "cert")]
     pub(in crate::cli) behind_proxy: bool,
+    /// Serve below this path, such as /a, for a proxy that routes by it
+    #[arg(long, value_name = "PATH")]
+    pub(in crate::cli) base_path: Option<BasePath>,
 }

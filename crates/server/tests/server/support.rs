@@ -15,8 +15,8 @@ use tiller_engine::SessionBuilder;
 use tiller_provider::scripted::Scripted;
 use tiller_provider::{Model, ProviderRegistry};
 use tiller_server::{
-    AccessRules, CookieScope, HostError, HostFuture, HostedSession, HttpServer, NewSession, ResumeRequest,
-    SessionHost, SessionSettings, SkillSummary, WorkspaceRoots,
+    AccessRules, BasePath, CookieScope, HostError, HostFuture, HostedSession, HttpServer, NewSession,
+    ResumeRequest, SessionHost, SessionSettings, SkillSummary, WorkspaceRoots,
 };
 use tiller_session::{
     DeleteMode, PageRequest, PendingDelete, Placement, Reader, SessionManager, SessionScope, SessionSummary,
@@ -265,8 +265,12 @@ impl TestServer {
 
 fn server(folder: &Path, answers: &[Value]) -> HttpServer {
     let host = ScriptedHost { logs: folder.join("logs"), answers: answers.to_vec() };
-    let access =
-        AccessRules { token: TOKEN.into(), hosts: vec!["tiller.example".into()], cookie: CookieScope::Any };
+    let access = AccessRules {
+        token: TOKEN.into(),
+        hosts: vec!["tiller.example".into()],
+        cookie: CookieScope::Any,
+        base_path: BasePath::default(),
+    };
     HttpServer::new(Arc::new(host), access, WorkspaceRoots::new(&[folder.join("work")]).unwrap())
 }
 
