@@ -299,7 +299,6 @@ fn answer_here(command: C) {
             DelegationCommand::Started { reply, .. } => refuse(reply),
             DelegationCommand::Ended { reply, .. } => refuse(reply),
             DelegationCommand::Notify { reply, .. } => refuse(reply),
-            DelegationCommand::Graft { reply, .. } => refuse(reply),
             DelegationCommand::List { reply } => refuse(reply),
             DelegationCommand::Definitions { reply } => _ = reply.send(Ok(Vec::new())),
             DelegationCommand::Find { reply, .. } => refuse(reply),
