@@ -3,7 +3,7 @@
 mod http;
 mod socket;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::anyhow;
 
@@ -52,18 +52,13 @@ pub(super) async fn connect_to_log(input: &RunInput, path: &Path) -> Result<Agen
         return Err(CliFailure::usage(anyhow!("no other tiller has session {session} open"))
             .hint(format!("open it here: tiller --session {session}")));
     };
-    socket::connect(&sockets(input), &holder, &session).await
+    socket::connect(input, &holder, &session).await
 }
 
 /// Returns true if the process that has this log open can be connected to.
 pub(super) fn is_reachable(input: &RunInput, error: &SessionError) -> bool {
     match error {
-        SessionError::Locked { holder: Some(holder), .. } => socket::exists(&sockets(input), holder),
+        SessionError::Locked { holder: Some(holder), .. } => socket::exists(input, holder),
         _ => false,
     }
-}
-
-/// The folder of the sockets of this user's processes.
-fn sockets(input: &RunInput) -> PathBuf {
-    input.config.folders.state.join("attach")
 }

@@ -37,7 +37,7 @@ pub(super) enum LockedChoice {
     Quit,
 }
 
-/// Whether the process with the session accepts other front ends.
+/// The connection to the process with the session, as a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Attaching {
     Possible,

@@ -17,7 +17,6 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::sockets;
 use crate::agent::AgentSession;
 use crate::agent::remote_session::{self, RemoteError};
 use crate::cli::failure::CliFailure;
@@ -78,6 +77,11 @@ pub(in crate::cli) fn share_sessions(input: &RunInput, find: FindSession) -> Opt
             None
         }
     }
+}
+
+/// The folder of the sockets of this user's processes.
+fn sockets(input: &RunInput) -> PathBuf {
+    input.config.folders.state.join("attach")
 }
 
 fn path_of(folder: &Path, process: Pid) -> PathBuf {
@@ -145,18 +149,18 @@ async fn read_id(stream: &mut UnixStream) -> io::Result<SessionId> {
 }
 
 /// Returns true if a process seems to accept connections.
-pub(super) fn exists(folder: &Path, holder: &LockHolder) -> bool {
-    path_of(folder, Pid::from_raw(holder.pid)).exists()
+pub(super) fn exists(input: &RunInput, holder: &LockHolder) -> bool {
+    path_of(&sockets(input), Pid::from_raw(holder.pid)).exists()
 }
 
 /// Connects to a session that another process has open.
 pub(super) async fn connect(
-    folder: &Path,
+    input: &RunInput,
     holder: &LockHolder,
     session: &SessionId,
 ) -> Result<AgentSession, CliFailure> {
     let connected = timeout(GREETING_TIMEOUT, async {
-        let path = path_of(folder, Pid::from_raw(holder.pid));
+        let path = path_of(&sockets(input), Pid::from_raw(holder.pid));
         let mut stream = UnixStream::connect(path).await.map_err(RemoteError::Connection)?;
         let line = format!("{session}\n");
         stream.write_all(line.as_bytes()).await.map_err(RemoteError::Connection)?;
