@@ -1,37 +1,36 @@
-//! Renders a session as one HTML page: self-contained, readable without scripts, loading nothing.
+//! Renders sessions as HTML: the exported page, and the live page of `tiller serve` with the fragments that it asks
+//! for. Both have the same styles and the same scripts for branches, folds and search.
 //!
-//! The open branch is plain HTML. Entries of other branches are in a `template`, which a browser neither lays
-//! out nor draws until the page's script moves them. Text from the log is written through `markup`, which
-//! escapes it; a Content-Security-Policy enforces the same in the browser. The page depends on nothing but the
-//! log.
+//! An exported page is self-contained, readable without scripts, and loads nothing. The open branch is plain HTML.
+//! Entries of other branches are in a `template`, which a browser neither lays out nor draws until the page's script
+//! moves them. The live page (`live`) has no entry when it is loaded; it gets them as fragments from the same renderer.
+//!
+//! Text from the log is written through `markup`, which escapes it; a Content-Security-Policy enforces the same in the
+//! browser. A page depends on nothing but the log.
 
 mod chrome;
+#[cfg(test)]
+mod contrast;
 mod entry;
+mod head;
+mod live;
 mod markdown;
 mod markup;
 mod outline;
 mod tool_call;
 mod worker;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD as BASE64;
-use sha2::{Digest, Sha256};
-
 use crate::id::EntryId;
 use crate::session::{Reader, SessionError};
 use entry::{article, branch_links};
+use head::{BRANCHES_SCRIPT, PageHead, STYLE_SHEET};
 use markup::Markup;
 use outline::Outline;
 
+pub use live::{
+    LiveEntries, entries, live_page, render_call, render_diff, render_markdown, render_output, render_text,
+};
 pub use worker::{WORKER_ARGUMENT, run_worker};
-
-const STYLE_SHEET: &str = include_str!("html/page.css");
-
-/// Applies the light or dark theme before the first paint.
-const THEME_SCRIPT: &str = include_str!("html/theme.js");
-
-/// Switches branches, folds and searches.
-const PAGE_SCRIPT: &str = include_str!("html/page.js");
 
 /// The page of a session with all its branches; the one that ends at `leaf` is open.
 ///
@@ -42,20 +41,35 @@ pub fn page(reader: &Reader, leaf: Option<&EntryId>) -> Result<String, SessionEr
     let (open, others) = articles(reader, &outline)?;
     let mut out = Markup::default();
     let title = title(reader);
-    head(&mut out, &title);
-    chrome::top(&mut out, reader, &outline, &title);
-    out.tags("<div class=\"columns\">\n");
-    chrome::tree(&mut out, &outline);
-    out.tags("<main>\n");
-    chrome::warnings(&mut out, &outline.findings);
-    branch_links(&mut out, &outline, &outline.roots);
-    out.markup(&open);
+    let head = PageHead {
+        title: &title,
+        body: "<body>\n",
+        style_sheets: &[STYLE_SHEET],
+        scripts: &[BRANCHES_SCRIPT],
+        connect: "",
+    };
+    head.begin(&mut out);
+    chrome::top(&mut out, &title, &chrome::facts(reader, &outline), "");
+    out.tags("<div class=\"columns\">\n<aside>");
+    chrome::outline(&mut out, &chrome::rows(&outline));
+    out.tags("</aside>\n<main>\n<div class=\"preface\">")
+        .markup(&preface(&outline))
+        .tags("</div>\n")
+        .markup(&open);
     if outline.items.iter().flatten().next().is_none() {
         out.tags("<p class=\"note\">This session has no messages.</p>\n");
     }
     out.tags("</main>\n</div>\n<template data-part=\"others\">\n").markup(&others).tags("</template>\n");
-    out.tags("<script>").tags(PAGE_SCRIPT).tags("</script>\n</body>\n</html>\n");
+    head.end(&mut out);
     Ok(out.into_string())
+}
+
+/// The parts above the first entry: problems of the log, and links to branches from its beginning.
+fn preface(outline: &Outline) -> Markup {
+    let mut out = Markup::default();
+    chrome::warnings(&mut out, &outline.findings);
+    branch_links(&mut out, outline, &outline.roots);
+    out
 }
 
 /// The articles of all visible entries: those of the open branch, and the others.
@@ -75,26 +89,4 @@ fn title(reader: &Reader) -> String {
     let prompt = || reader.first_prompt().filter(|prompt| !prompt.trim().is_empty());
     let title = reader.name().or_else(prompt).unwrap_or_else(|| format!("Session {}", reader.id().short()));
     outline::headline(&title)
-}
-
-fn head(out: &mut Markup, title: &str) {
-    let hash = |source: &str| format!("'sha256-{}'", BASE64.encode(Sha256::digest(source)));
-    let policy = format!(
-        "default-src 'none'; img-src data:; style-src {}; script-src {} {}; base-uri 'none'; form-action 'none'",
-        hash(STYLE_SHEET),
-        hash(THEME_SCRIPT),
-        hash(PAGE_SCRIPT)
-    );
-    out.tags("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    out.tags("<meta http-equiv=\"Content-Security-Policy\"").attribute("content", &policy).tags(">\n");
-    out.tags("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    out.tags(
-        "<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"generator\" content=\"tiller\">\n",
-    );
-    out.tags("<meta name=\"color-scheme\" content=\"light dark\">\n<title>").text(title).tags("</title>\n");
-    out.tags("<style>")
-        .tags(STYLE_SHEET)
-        .tags("</style>\n<script>")
-        .tags(THEME_SCRIPT)
-        .tags("</script>\n</head>\n<body>\n");
 }

@@ -11,21 +11,27 @@ const ROWS_PER_CHUNK: usize = 50;
 /// Maximum indentation level of the style sheet.
 const MAX_INDENT: usize = 12;
 
-/// The header: title, facts and controls.
-pub(super) fn top(out: &mut Markup, reader: &Reader, outline: &Outline, title: &str) {
+/// The header: title, facts, buttons of this kind of page, and controls.
+pub(super) fn top(out: &mut Markup, title: &str, facts: &Markup, buttons: &'static str) {
     out.tags("<header class=\"top\">\n<div class=\"title\"><h1>")
         .text(title)
         .tags("</h1>\n<p class=\"facts\">");
-    for (at, fact) in facts(reader, outline).iter().enumerate() {
-        out.tags(if at > 0 { " <span>" } else { "<span>" }).text(fact).tags("</span>");
-    }
-    out.tags("</p></div>\n<div class=\"controls\" hidden>");
+    out.markup(facts).tags("</p></div>\n").tags(buttons).tags("<div class=\"controls\" hidden>");
     out.tags("<input type=\"search\" placeholder=\"Search ( / )\" aria-label=\"Search\" autocomplete=\"off\" spellcheck=\"false\">");
     out.tags("<button type=\"button\" data-do=\"unfold\" aria-pressed=\"false\">Unfold</button>");
     out.tags("<button type=\"button\" data-do=\"theme\">Auto</button></div>\n</header>\n");
 }
 
-fn facts(reader: &Reader, outline: &Outline) -> Vec<String> {
+/// The facts about a session.
+pub(super) fn facts(reader: &Reader, outline: &Outline) -> Markup {
+    let mut out = Markup::default();
+    for (at, fact) in fact_texts(reader, outline).iter().enumerate() {
+        out.tags(if at > 0 { " <span>" } else { "<span>" }).text(fact).tags("</span>");
+    }
+    out
+}
+
+fn fact_texts(reader: &Reader, outline: &Outline) -> Vec<String> {
     let header = reader.header();
     let mut facts = Vec::new();
     if let Some((date, _)) = header.timestamp.split_once('T') {
@@ -53,22 +59,30 @@ fn facts(reader: &Reader, outline: &Outline) -> Vec<String> {
     facts
 }
 
-/// The outline: prompts, answers with text, and entries where branches start or are summarized.
-pub(super) fn tree(out: &mut Markup, outline: &Outline) {
-    let rows = outline.tree.rows(outline.leaf.as_ref(), |at, _| is_in_tree(outline, at));
-    out.tags("<aside><details class=\"outline\" open><summary>Outline</summary>\n");
-    out.tags("<nav class=\"tree\" aria-label=\"Outline\">\n");
-    for chunk in rows.chunks(ROWS_PER_CHUNK) {
-        out.tags("<div class=\"rows\">");
-        chunk.iter().for_each(|item| row(out, outline, item));
-        out.tags("</div>\n");
-    }
-    out.tags("</nav>\n<div class=\"found\" hidden aria-live=\"polite\"></div>\n");
+/// The outline with these rows, and the results of a search.
+pub(super) fn outline(out: &mut Markup, rows: &Markup) {
+    out.tags("<details class=\"outline\" open><summary>Outline</summary>\n");
+    out.tags("<nav class=\"tree\" aria-label=\"Outline\">\n")
+        .markup(rows)
+        .tags("</nav>\n<div class=\"found\" hidden aria-live=\"polite\"></div>\n");
     out.tags("<p class=\"keys\" hidden><kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> next, previous prompt <kbd>e</kbd> unfold</p>\n");
-    out.tags("</details></aside>\n");
+    out.tags("</details>\n");
 }
 
-fn is_in_tree(outline: &Outline, at: usize) -> bool {
+/// The rows of the outline: prompts, answers with text, and entries where branches start or are summarized.
+pub(super) fn rows(outline: &Outline) -> Markup {
+    let rows = outline.tree.rows(outline.leaf.as_ref(), |at, _| is_in_tree(outline, at));
+    let mut out = Markup::default();
+    for chunk in rows.chunks(ROWS_PER_CHUNK) {
+        out.tags("<div class=\"rows\">");
+        chunk.iter().for_each(|item| row(&mut out, outline, item));
+        out.tags("</div>\n");
+    }
+    out
+}
+
+/// Returns true if the outline has a row for the entry at this position.
+pub(super) fn is_in_tree(outline: &Outline, at: usize) -> bool {
     outline.items[at].as_ref().is_some_and(|item| item.headline.is_some() || outline.label(at).is_some())
 }
 

@@ -26,6 +26,7 @@ enum ResultState {
     Failed,
     /// Not run: skipped, denied or invalid.
     NotRun,
+    Running,
 }
 
 /// Renders a result with its call, if the log has it.
@@ -51,10 +52,21 @@ pub(super) fn result(result: &ToolResultMessage, call: Option<&ToolCall>, tools:
     out
 }
 
-/// Renders a call without a result.
+/// Renders a call that runs or waits for approval.
+pub(super) fn running(call: &ToolCall, tools: &ToolCatalog) -> Markup {
+    let mut out = Markup::default();
+    out.tags("<details class=\"tool\"><summary>").markup(&state_icon(ResultState::Running));
+    summary(&mut out, &call.name, &tools.traits(&call.name).shown_argument.one_line(&call.arguments), "");
+    out.tags("</summary>\n<div class=\"inside\">\n");
+    arguments(&mut out, call, false);
+    out.tags("</div></details>\n");
+    out
+}
+
+/// Renders a call without a result. The live page hides it while it runs.
 pub(super) fn unfinished(call: &ToolCall, tools: &ToolCatalog) -> Markup {
     let mut out = Markup::default();
-    out.tags("<details class=\"tool\"><summary>").markup(&state_icon(ResultState::NotRun));
+    out.tags("<details class=\"tool unfinished\"><summary>").markup(&state_icon(ResultState::NotRun));
     let argument = tools.traits(&call.name).shown_argument.one_line(&call.arguments);
     summary(&mut out, &call.name, &argument, "cut off, no result");
     out.tags("</summary>\n<div class=\"inside\">\n");
@@ -117,6 +129,7 @@ fn state_icon(state: ResultState) -> Markup {
         ResultState::Succeeded => "<span class=\"sign well\" role=\"img\" aria-label=\"done\">✓</span>",
         ResultState::Failed => "<span class=\"sign badly\" role=\"img\" aria-label=\"failed\">✗</span>",
         ResultState::NotRun => "<span class=\"sign unrun\" role=\"img\" aria-label=\"not run\">–</span>",
+        ResultState::Running => "<span class=\"sign unrun\" role=\"img\" aria-label=\"waiting\">●</span>",
     });
     out
 }
@@ -192,14 +205,16 @@ fn literal(out: &mut Markup, text: &str) {
     }
 }
 
-fn command_output(out: &mut Markup, text: &str) {
+/// Renders the output of a command.
+pub(super) fn command_output(out: &mut Markup, text: &str) {
     let text = text.trim_end();
     if !text.is_empty() {
         out.tags("<pre class=\"output\">").command_output(text).tags("\n</pre>\n");
     }
 }
 
-fn diff_block(out: &mut Markup, lines: &[DiffLine]) {
+/// Renders a diff.
+pub(super) fn diff_block(out: &mut Markup, lines: &[DiffLine]) {
     out.tags("<pre class=\"diff\"><code>");
     for line in lines {
         let (class, state_icon) = match line.kind {

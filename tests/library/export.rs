@@ -316,3 +316,89 @@ fn export_every_readable_log() {
     }
     assert!(page_count > 20, "only {page_count} fixtures were read");
 }
+
+fn article_ids(articles: &str) -> Vec<&str> {
+    articles.split("<article").skip(1).map(|article| between(article, " id=\"", "\"")).collect()
+}
+
+#[test]
+fn live_entries_contain_all_that_later_ones_change() {
+    let (_folder, path) = log(&conversation());
+    let reader = Reader::open(&path).unwrap();
+    let since = |id: &str| html::entries(&reader, Some(&id.into())).unwrap();
+    let all = html::entries(&reader, None).unwrap();
+    assert_eq!(article_ids(&all.articles), ["m1", "u1", "a1", "r1", "u2", "r2", "k1", "u3", "a2"]);
+    assert_eq!((all.leaf, all.last), (Some(9), Some("a2".into())));
+    // The second branch from r1 begins, and a call of a1 gets its result.
+    assert_eq!(article_ids(&since("u2").articles), ["a1", "r1", "r2", "k1", "u3", "a2"]);
+    // The label of u3 is new, and a2 is below it.
+    assert_eq!(article_ids(&since("u3").articles), ["u3", "a2"]);
+    assert!(since("u3").articles.contains("<span class=\"label\">here</span>"));
+    let none = since("a2");
+    assert_eq!((none.articles.as_str(), none.outline, none.leaf), ("", None, Some(9)));
+    assert!(html::entries(&reader, Some(&"none".into())).is_err());
+}
+
+#[test]
+fn live_entries_resend_the_outline_if_a_row_is_new() {
+    let lines: Vec<Value> = conversation().into_iter().take(4).collect();
+    let (_folder, path) = log(&lines);
+    let reader = Reader::open(&path).unwrap();
+    let outline = |id: &str| html::entries(&reader, Some(&id.into())).unwrap().outline;
+    assert_eq!(outline("a1"), None, "a result has no row");
+    let rows = outline("u1").unwrap();
+    assert!(rows.contains("href=\"#u1\"") && rows.contains("href=\"#a1\""), "{rows}");
+}
+
+#[test]
+fn live_page_policy_allows_itself_and_no_other_host() {
+    let page = html::live_page();
+    let policy = between(page, "Content-Security-Policy\" content=\"", "\">").replace("&#39;", "'");
+    let hash = |text: &str| format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)));
+    let hashes = |start: &str, end: &str| -> String {
+        let parts = page.split(start).skip(1).map(|part| hash(part.split_once(end).unwrap().0));
+        parts.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        policy,
+        format!(
+            "default-src 'none'; connect-src 'self'; img-src data:; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
+            hashes("<style>", "</style>"),
+            hashes("<script>", "</script>")
+        )
+    );
+    for outside in ["http://", "https://", "//cdn", "@import", " src=", "onclick"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    assert_eq!(page.matches("innerHTML").count(), 1, "only the server's HTML is parsed");
+}
+
+#[test]
+fn live_page_has_the_styles_and_scripts_of_an_export() {
+    let (_folder, path) = log(&conversation());
+    let (page, export) = (html::live_page(), page_of(&path));
+    assert!(page.contains(between(&export, "<style>", "</style>")));
+    for part in export.split("<script>").skip(1) {
+        assert!(page.contains(part.split_once("</script>").unwrap().0));
+    }
+}
+
+#[test]
+fn live_fragments_escape_their_text() {
+    let evil = "<script>\"'\u{202e}";
+    let fragments = [
+        html::render_text(evil),
+        html::render_markdown(evil),
+        html::render_output(&format!("\u{1b}[31m{evil}")),
+        html::render_diff(&format!("@@ -1 +1 @@\n-a\n+{evil}"), "a.txt"),
+        html::render_call(evil.to_owned(), json!({"command": evil, evil: [evil]})),
+    ];
+    for fragment in fragments {
+        tags::check_fragment(&fragment);
+        assert!(fragment.contains("&lt;script&gt;") && !fragment.contains('\u{202e}'), "{fragment}");
+    }
+    assert!(
+        html::render_call("bash".into(), json!({"command": "ls"}))
+            .contains("<code class=\"about\">ls</code>")
+    );
+}

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::pin::Pin;
 
 use schemars::JsonSchema;
-use serde::Serialize;
-use tiller_core::id::SessionId;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tiller_core::id::{EntryId, SessionId};
 use tiller_engine::AgentSession;
 use tiller_provider::Model;
 use tiller_session::{DeleteMode, Reader, SessionSummary};
@@ -38,6 +39,15 @@ pub trait SessionHost: Send + Sync + 'static {
 
     /// Renders a session as an HTML page.
     fn export_html(&self, session: Reader) -> HostFuture<'_, Vec<u8>>;
+
+    /// Returns the live page.
+    fn page(&self) -> &'static str;
+
+    /// Renders the entries after `since`, or all, for the live page.
+    fn articles(&self, session: Reader, since: Option<EntryId>) -> HostFuture<'_, RenderedEntries>;
+
+    /// Renders something that isn't an entry yet, for the live page.
+    fn render(&self, body: RenderBody) -> HostFuture<'_, String>;
 
     /// Lists the models that a new session can use.
     fn models(&self) -> HostFuture<'_, Vec<Model>>;
@@ -94,6 +104,66 @@ pub struct SkillSummary {
     pub name: String,
     /// Its purpose, in one line.
     pub description: String,
+}
+
+/// Entries of a session as HTML.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RenderedEntries {
+    /// The title of the session, as text.
+    pub title: String,
+    /// The facts about the session.
+    pub facts: String,
+    /// The parts above the first entry: problems of the log, and links to branches from its beginning.
+    pub preface: String,
+    /// The entries after `since` and those that they change, as `article` elements in the order of the log. `id` is the
+    /// entry's id, `data-n` its position in the log, `data-p` the position of the nearest visible ancestor.
+    pub articles: String,
+    /// All rows of the outline, if one has changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outline: Option<String>,
+    /// The position of the entry that ends the current branch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leaf: Option<usize>,
+    /// The last entry of the log, as the next `since`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub last_id: Option<EntryId>,
+}
+
+/// Something to render that isn't an entry yet.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "camelCase", deny_unknown_fields)]
+pub enum RenderBody {
+    /// A plain text, whose control and invisible characters become visible.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// A Markdown text.
+    Markdown {
+        /// The text.
+        text: String,
+    },
+    /// Output of a command, with its control sequences.
+    Output {
+        /// The output.
+        text: String,
+    },
+    /// A unified diff.
+    Diff {
+        /// The diff.
+        diff: String,
+        /// The file, whose name decides the language.
+        path: String,
+    },
+    /// A call that runs or waits for approval.
+    Call {
+        /// The tool.
+        name: String,
+        /// The arguments.
+        arguments: Value,
+    },
 }
 
 /// The reason why the host can't do something.

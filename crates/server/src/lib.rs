@@ -33,8 +33,8 @@ pub use base_path::{BasePath, InvalidBasePath};
 pub use connection::{TlsError, tls_config};
 pub use handlers::attach::ATTACH_PROTOCOL;
 pub use host::{
-    HostError, HostFuture, HostedSession, NewSession, ResumeRequest, SessionHost, SessionSettings,
-    SkillSummary,
+    HostError, HostFuture, HostedSession, NewSession, RenderBody, RenderedEntries, ResumeRequest,
+    SessionHost, SessionSettings, SkillSummary,
 };
 pub use roots::WorkspaceRoots;
 pub use serve::{FoundSession, HttpServer, Listening};

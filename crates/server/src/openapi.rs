@@ -6,7 +6,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::host::SkillSummary;
+use crate::host::{RenderBody, RenderedEntries, SkillSummary};
 use crate::problem::Problem;
 use crate::requests::{
     ApprovalBody, BashBody, ChatBody, ClearQuery, CompactBody, CompactionBody, CreateBody, DeleteQuery,
@@ -14,7 +14,8 @@ use crate::requests::{
     QueueBody, ResumeBody, SkillsQuery, StreamQuery, ThinkingBody,
 };
 use crate::session_view::{
-    ContextUsage, ForkedId, Health, LevelView, NavigatedView, SessionDetails, SessionPage,
+    ContextUsage, ForkedId, Health, LevelView, NavigatedView, RenderedHtml, RootList, SessionDetails,
+    SessionPage,
 };
 
 /// An operation of the API.
@@ -114,6 +115,13 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         .query(of::<ClearQuery>),
     operation("get", "/api/sessions/{id}/entries", Rpc("get_entries"), "Show the entries of the log")
         .query(of::<EntriesQuery>),
+    operation(
+        "get",
+        "/api/sessions/{id}/articles",
+        Json(200, of::<RenderedEntries>),
+        "Render the entries of the log for the page",
+    )
+    .query(of::<EntriesQuery>),
     operation("get", "/api/sessions/{id}/tree", Rpc("get_tree"), "Show the tree of entries"),
     operation(
         "get",
@@ -155,6 +163,15 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     operation("get", "/api/models", Rpc("get_available_models"), "List models"),
     operation("get", "/api/skills", Json(200, of::<SkillList>), "List the skills of a working directory")
         .query(of::<SkillsQuery>),
+    operation("get", "/api/roots", Json(200, of::<RootList>), "List the folders of the option --root"),
+    operation(
+        "post",
+        "/api/render",
+        Json(200, of::<RenderedHtml>),
+        "Render a text, output, a diff or a call for the page",
+    )
+    .body(of::<RenderBody>),
+    operation("get", "/", Other("text/html"), "Show the live page"),
     operation("get", "/openapi.json", Other("application/json"), "Describe the API"),
     operation("get", "/healthz", Json(200, of::<Health>), "Check that the server answers; needs no token"),
     operation("get", "/metrics", Other("text/plain"), "Show counters for Prometheus"),

@@ -16,6 +16,11 @@ impl WorkspaceRoots {
         folders.iter().map(|folder| folder.canonicalize()).collect::<io::Result<_>>().map(Self)
     }
 
+    /// The real paths of the folders, for people.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        self.0.iter().map(|root| root.display().to_string()).collect()
+    }
+
     /// Returns the real path of a folder below a root. A relative path, and a folder that doesn't exist or lies
     /// elsewhere, have none: a client can't tell them apart.
     pub(crate) fn resolve(&self, folder: &Path) -> Option<PathBuf> {

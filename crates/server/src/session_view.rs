@@ -172,6 +172,20 @@ pub(crate) struct ContextShare {
     pub(crate) path: Option<String>,
 }
 
+/// The folders below which sessions may work.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct RootList {
+    /// Their real paths.
+    pub(crate) roots: Vec<String>,
+}
+
+/// A rendered fragment.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct RenderedHtml {
+    /// The HTML. All text in it is escaped.
+    pub(crate) html: String,
+}
+
 /// The state of the server.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Health {

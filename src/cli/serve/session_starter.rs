@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use clap::Parser as _;
 use tiller_server::{
-    HostError, HostFuture, HostedSession, NewSession, ResumeRequest, SessionHost, SessionSettings,
-    SkillSummary,
+    HostError, HostFuture, HostedSession, NewSession, RenderBody, RenderedEntries, ResumeRequest,
+    SessionHost, SessionSettings, SkillSummary,
 };
 use tokio::task::spawn_blocking;
 
@@ -23,7 +23,8 @@ use crate::cli::trust::{self, TrustPrompt};
 use crate::cli::wiring::{self, ModelList};
 use crate::cli::wrong_settings::reject_wrong_settings;
 use crate::cli::{resource_paths, startup};
-use crate::id::SessionId;
+use crate::html;
+use crate::id::{EntryId, SessionId};
 use crate::process;
 use crate::provider::{Model, ModelError};
 use crate::session::{
@@ -154,6 +155,30 @@ impl SessionHost for SessionStarter {
 
     fn export_html(&self, session: Reader) -> HostFuture<'_, Vec<u8>> {
         self.blocking(move |this| export::html_page(&session, this.html_worker.as_deref()))
+    }
+
+    fn page(&self) -> &'static str {
+        html::live_page()
+    }
+
+    fn articles(&self, session: Reader, since: Option<EntryId>) -> HostFuture<'_, RenderedEntries> {
+        self.blocking(move |_| {
+            let html::LiveEntries { title, facts, preface, articles, outline, leaf, last } =
+                html::entries(&session, since.as_ref())?;
+            Ok(RenderedEntries { title, facts, preface, articles, outline, leaf, last_id: last })
+        })
+    }
+
+    fn render(&self, body: RenderBody) -> HostFuture<'_, String> {
+        self.blocking(move |_| {
+            Ok(match body {
+                RenderBody::Text { text } => html::render_text(&text),
+                RenderBody::Markdown { text } => html::render_markdown(&text),
+                RenderBody::Output { text } => html::render_output(&text),
+                RenderBody::Diff { diff, path } => html::render_diff(&diff, &path),
+                RenderBody::Call { name, arguments } => html::render_call(name, arguments),
+            })
+        })
     }
 
     fn models(&self) -> HostFuture<'_, Vec<Model>> {

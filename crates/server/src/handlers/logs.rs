@@ -31,6 +31,20 @@ pub(crate) async fn entries(
     entries.await.map(raw)
 }
 
+pub(crate) async fn articles(
+    State(state): State<Arc<AppState>>,
+    QueryParams(EntriesQuery { since }): QueryParams<EntriesQuery>,
+    session: AnySession,
+) -> Handled {
+    let since = since.map(EntryId::new);
+    let named = since.clone();
+    let reader = query(session, move |reader| {
+        named.map(|named| reader.path_to(&named)).transpose()?;
+        Ok(reader)
+    });
+    json(&state.host.articles(reader.await?, since).await?)
+}
+
 pub(crate) async fn tree(session: AnySession) -> Handled {
     query(session, |reader| Ok(tiller_session::tree_json(&reader)?)).await.map(raw)
 }

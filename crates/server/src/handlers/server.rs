@@ -1,21 +1,22 @@
-//! The server itself: models, skills, health, metrics.
+//! The server itself: its page, models, skills, health, metrics.
 
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::header;
-use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::response::{Html, IntoResponse as _};
 use serde_json::json as value;
 use tiller_engine::views::ModelView;
 
 use super::sessions::workspace;
 use super::{Handled, json};
 use crate::app_state::AppState;
+use crate::host::RenderBody;
 use crate::openapi;
-use crate::params::QueryParams;
+use crate::params::{JsonBody, QueryParams};
 use crate::problem::{METHOD, NOT_FOUND, Problem};
 use crate::requests::SkillsQuery;
-use crate::session_view::Health;
+use crate::session_view::{Health, RenderedHtml, RootList};
 
 pub(crate) async fn models(State(state): State<Arc<AppState>>) -> Handled {
     let models = state.host.models().await?;
@@ -45,8 +46,19 @@ pub(crate) async fn description() -> Handled {
     json(&*openapi::DOCUMENT)
 }
 
-pub(crate) async fn home() -> Response {
-    Redirect::to("/openapi.json").into_response()
+pub(crate) async fn page(State(state): State<Arc<AppState>>) -> Handled {
+    Ok(Html(state.host.page()).into_response())
+}
+
+pub(crate) async fn roots(State(state): State<Arc<AppState>>) -> Handled {
+    json(&RootList { roots: state.roots.paths() })
+}
+
+pub(crate) async fn render(
+    State(state): State<Arc<AppState>>,
+    JsonBody(body): JsonBody<RenderBody>,
+) -> Handled {
+    json(&RenderedHtml { html: state.host.render(body).await? })
 }
 
 pub(crate) async fn not_found() -> Problem {

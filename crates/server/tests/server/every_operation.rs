@@ -34,6 +34,7 @@ fn body(path: &str) -> Value {
         "model" => json!({"model": "none"}),
         "thinking" => json!({"level": "high"}),
         "bash" => json!({"command": "true"}),
+        "render" => json!({"kind": "markdown", "text": "hello"}),
         _ => json!({}),
     }
 }
@@ -53,7 +54,7 @@ async fn operation_on_closed_session_needs_resume() {
     let server = TestServer::start(&[json!({"text": "One."})]);
     let session = server.create_and_chat().await;
     let server = server.restart().await;
-    let of_logs = ["{id}", "resume", "entries", "tree", "export.html"];
+    let of_logs = ["{id}", "resume", "entries", "articles", "tree", "export.html"];
     for (method, path, _) in operations(&server).await.iter().filter(|(_, path, _)| path.contains("{id}")) {
         if of_logs.contains(&path.rsplit('/').next().unwrap()) {
             continue;

@@ -3,7 +3,7 @@
 use axum::http::header;
 use serde_json::json;
 
-use crate::support::{TestServer, request};
+use crate::support::TestServer;
 
 #[tokio::test]
 async fn entries_since_an_entry_are_those_after_it() {
@@ -54,6 +54,30 @@ async fn server_describes_itself() {
     assert_eq!(skills["skills"][0]["name"], "review");
     assert_eq!(server.get("/api/skills?workspacePath=/").await.problem(), "forbidden");
     assert_eq!(server.get("/api/skills").await.problem(), "invalid-request");
-    let home = server.send(request("GET", "/", None)).await;
-    assert_eq!((home.status, home.header(header::LOCATION)), (303, "/openapi.json"));
+    let root = server.workspace().canonicalize().unwrap();
+    assert_eq!(server.get("/api/roots").await.json(), json!({"roots": [root]}));
+}
+
+#[tokio::test]
+async fn page_and_its_fragments_come_from_the_host() {
+    let server = TestServer::start(&[json!({"text": "One."})]);
+    let session = server.create_and_chat().await;
+    let page = server.get("/").await;
+    assert_eq!((page.status, page.header(header::CONTENT_TYPE)), (200, "text/html; charset=utf-8"));
+    assert!(page.text.contains("<title>tiller"), "{page:?}");
+    let ids = server.message_ids(&session).await;
+    let articles = async |query: &str| {
+        let answered = server.get(&format!("{session}/articles{query}")).await;
+        (answered.status, answered.json()["articles"].as_str().unwrap_or_default().to_owned())
+    };
+    let (status, all) = articles("").await;
+    assert!(status == 200 && all.contains(&ids[0]) && all.contains(&ids[1]), "{all}");
+    let (status, later) = articles(&format!("?since={}", ids[0])).await;
+    assert!(status == 200 && later.contains(&ids[1]) && !later.contains("hello"), "{later}");
+    assert_eq!(articles("?since=none").await.0, 404);
+    let rendered =
+        server.post("/api/render", json!({"kind": "diff", "diff": "+a", "path": "b"})).await.json();
+    assert_eq!(rendered["html"], r#"Diff { diff: "+a", path: "b" }"#);
+    let wrong = server.post("/api/render", json!({"kind": "diff", "text": "+a"})).await;
+    assert_eq!(wrong.problem(), "invalid-request");
 }

@@ -10,13 +10,13 @@ use axum::response::Response;
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tiller_core::id::SessionId;
+use tiller_core::id::{EntryId, SessionId};
 use tiller_engine::SessionBuilder;
 use tiller_provider::scripted::Scripted;
 use tiller_provider::{Model, ProviderRegistry};
 use tiller_server::{
     AccessRules, BasePath, CookieScope, HostError, HostFuture, HostedSession, HttpServer, NewSession,
-    ResumeRequest, SessionHost, SessionSettings, SkillSummary, WorkspaceRoots,
+    RenderBody, RenderedEntries, ResumeRequest, SessionHost, SessionSettings, SkillSummary, WorkspaceRoots,
 };
 use tiller_session::{
     DeleteMode, PageRequest, PendingDelete, Placement, Reader, SessionManager, SessionScope, SessionSummary,
@@ -119,6 +119,19 @@ impl SessionHost for ScriptedHost {
         let mut page = b"<!doctype html>".to_vec();
         export::export_log(&session, &mut page).unwrap();
         ready(Ok(page))
+    }
+
+    fn page(&self) -> &'static str {
+        "<!doctype html><title>tiller</title>"
+    }
+
+    fn articles(&self, session: Reader, since: Option<EntryId>) -> HostFuture<'_, RenderedEntries> {
+        let articles = tiller_session::entries_json(&session, since.as_ref()).unwrap().to_string();
+        ready(Ok(RenderedEntries { articles, ..RenderedEntries::default() }))
+    }
+
+    fn render(&self, body: RenderBody) -> HostFuture<'_, String> {
+        ready(Ok(format!("{body:?}")))
     }
 
     fn models(&self) -> HostFuture<'_, Vec<Model>> {

@@ -1,43 +1,51 @@
 "use strict";
-(() => {
+// The entries of a session: the branch that is shown, the outline, search, folds. Used by every page.
+const branches = (() => {
   const find = (what, within = document) => within.querySelector(what);
   const root = document.documentElement;
   const main = find("main");
-  const nodes = new Map(); // position of an entry -> what is known of it
+  const nodes = new Map(); // position of an entry -> its element, parent, children, newest descendant, outline row
   const byAnchor = new Map();
   let path = []; // positions of the branch that is shown, root first
   let shown = new Set();
+  let onSelect = () => {};
 
-  const article = (element) => {
+  const register = (element) => {
     const n = Number(element.dataset.n);
     const parent = "p" in element.dataset ? Number(element.dataset.p) : -1;
     nodes.set(n, { n, element, parent, below: [], newest: n, row: null });
     byAnchor.set(element.id, n);
+    return n;
   };
-  const open = [...main.children].filter((element) => element.matches("article"));
-  open.forEach(article);
-  const waitingElsewhere = find("template[data-part=others]").content;
-  [...waitingElsewhere.children].forEach(article);
-  for (const n of [...nodes.keys()].sort((a, b) => b - a)) {
-    const node = nodes.get(n);
-    const above = nodes.get(node.parent);
-    if (!above) continue;
-    above.below.push(n);
-    above.newest = Math.max(above.newest, node.newest);
-  }
-  for (const row of document.querySelectorAll(".tree a")) {
-    const node = nodes.get(Number(row.dataset.n));
-    if (node) node.row = row;
-  }
-  path = open.map((element) => Number(element.dataset.n));
-  shown = new Set(path);
+  const link = (positions) => {
+    for (const n of positions.sort((a, b) => b - a)) {
+      const node = nodes.get(n);
+      const above = nodes.get(node.parent);
+      if (!above) continue;
+      above.below.push(n);
+      for (let at = above; at && at.newest < node.newest; at = nodes.get(at.parent)) at.newest = node.newest;
+    }
+  };
+  const linkRows = () => {
+    for (const row of document.querySelectorAll(".tree a")) {
+      const node = nodes.get(Number(row.dataset.n));
+      if (!node) continue;
+      node.row = row;
+      row.classList.toggle("on", shown.has(node.n));
+      row.classList.toggle("here", node === here);
+    }
+  };
 
-  // The branch on which an entry is: what is above it, and below it what was written last.
-  const branchOf = (n) => {
-    if (shown.has(n)) return path;
+  // The entries from the root to an entry.
+  const pathTo = (n) => {
     const branch = [];
     for (let at = nodes.get(n); at; at = nodes.get(at.parent)) branch.push(at.n);
-    branch.reverse();
+    return branch.reverse();
+  };
+  // The branch of an entry: its path, and below it the entries that were written last.
+  const branchOf = (n) => {
+    if (shown.has(n)) return path;
+    const branch = pathTo(n);
     for (let at = nodes.get(n); at.below.length; ) {
       at = nodes.get(at.below.reduce((a, b) => (nodes.get(a).newest > nodes.get(b).newest ? a : b)));
       branch.push(at.n);
@@ -67,6 +75,9 @@
     main.append(added);
     path = branch;
     shown = new Set(path);
+    markLinks();
+  };
+  const markLinks = () => {
     for (const link of main.querySelectorAll(".parting a")) {
       if (shown.has(Number(link.dataset.n))) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
@@ -84,9 +95,10 @@
     }
     here = node;
     node.element.classList.add("here");
-    const fold = node.element.firstElementChild;
-    if (fold && fold.matches("details")) fold.open = true;
-    // What is out of sight has a guessed height until it is laid out: go there, look, and go again.
+    const fold = find(":scope > details", node.element);
+    if (fold) fold.open = true;
+    onSelect(node.element);
+    // An entry out of sight has an estimated height until it is laid out, so the position is corrected afterwards.
     node.element.scrollIntoView();
     requestAnimationFrame(() => {
       node.element.scrollIntoView();
@@ -107,19 +119,19 @@
     try {
       anchor = decodeURIComponent(anchor);
     } catch {
-      // An address that somebody cut: perhaps the id is as it stands.
+      // A truncated address; the id may be valid as it is.
     }
     if (byAnchor.has(anchor)) go(byAnchor.get(anchor));
   };
   addEventListener("hashchange", goToHash);
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[data-n]");
-    // The same address again is no change of it.
+    // The same address again causes no event.
     if (link && link.getAttribute("href") === location.hash) go(Number(link.dataset.n));
   });
 
-  // Search: every entry's words, of all branches, gathered when somebody first looks for some.
-  const input = find("input[type=search]");
+  // Search in the text of all branches, which is collected at the first search.
+  const input = find(".controls input");
   const found = find(".found");
   const tree = find(".tree");
   const MOST = 300;
@@ -227,7 +239,7 @@
   const current = () => root.dataset.theme ?? "auto";
   const nameTheme = () => {
     theme.textContent = NAMES[current()];
-    theme.setAttribute("aria-label", `Colours: ${NAMES[current()]}`);
+    theme.setAttribute("aria-label", `Colors: ${NAMES[current()]}`);
   };
   theme.addEventListener("click", () => {
     const next = THEMES[(THEMES.indexOf(current()) + 1) % THEMES.length];
@@ -237,7 +249,7 @@
     try {
       localStorage.setItem("tiller-theme", next);
     } catch {
-      // Then it lasts as long as the page.
+      // The choice then lasts as long as the page.
     }
   });
   nameTheme();
@@ -261,16 +273,79 @@
     event.preventDefault();
   });
 
-  // Times by the clock of whoever reads. All are looked up at once and written by hand: looking into each entry, or asking
-  // Intl, takes seconds for thousands of them.
+  // Times in the reader's time zone. They are looked up at once and formatted by hand: a query in each entry, or Intl,
+  // takes seconds for thousands of them.
   const two = (number) => String(number).padStart(2, "0");
-  for (const time of [...main.querySelectorAll("time"), ...waitingElsewhere.querySelectorAll("time")]) {
-    const moment = new Date(time.dateTime);
-    if (Number.isNaN(moment.getTime())) continue;
-    time.textContent = `${two(moment.getHours())}:${two(moment.getMinutes())}`;
-  }
+  const localizeTimes = (times) => {
+    for (const time of times) {
+      const moment = new Date(time.dateTime);
+      if (Number.isNaN(moment.getTime())) continue;
+      time.textContent = `${two(moment.getHours())}:${two(moment.getMinutes())}`;
+    }
+  };
 
+  // Adds entries, and replaces those that have changed.
+  const add = (articles) => {
+    const added = [];
+    for (const element of articles) {
+      localizeTimes(element.querySelectorAll("time"));
+      const known = nodes.get(Number(element.dataset.n));
+      if (known) replace(known, element);
+      else added.push(register(element));
+    }
+    link(added);
+    words = null;
+    markLinks();
+  };
+  const replace = (node, element) => {
+    const [before, after] = [node.element, element].map((article) => article.querySelectorAll("details"));
+    if (before.length === after.length) after.forEach((fold, at) => (fold.open = before[at].open));
+    node.element.replaceWith(element);
+    node.element = element;
+    if (node !== here) return;
+    element.classList.add("here");
+    onSelect(element);
+  };
+  // Shows the branch that ends at an entry.
+  const showPath = (n) => show(pathTo(n));
+  const endsAt = (n) => path.length === 0 || path[path.length - 1] === n;
+  const clear = () => {
+    for (const node of nodes.values()) node.element.remove();
+    nodes.clear();
+    byAnchor.clear();
+    [path, shown, here, words] = [[], new Set(), null, null];
+    find(".tree").replaceChildren();
+    input.value = "";
+    search();
+  };
+  const setOutline = (rows) => {
+    for (const node of nodes.values()) node.row = null;
+    find(".tree").replaceChildren(rows);
+    linkRows();
+  };
+
+  const open = [...main.querySelectorAll(":scope > article")];
+  path = open.map(register);
+  const others = find("template[data-part=others]");
+  if (others) link([...path, ...[...others.content.children].map(register)]);
+  shown = new Set(path);
+  linkRows();
+  localizeTimes([...main.querySelectorAll("time"), ...(others ? others.content.querySelectorAll("time") : [])]);
   for (const hidden of document.querySelectorAll(".controls, .keys")) hidden.hidden = false;
-  if (matchMedia("(max-width: 60rem)").matches) find(".outline").open = false;
+  if (others && matchMedia("(max-width: 60rem)").matches) find(".outline").open = false;
   if (location.hash.length > 1) goToHash();
+
+  return {
+    add,
+    clear,
+    endsAt,
+    goToHash,
+    has: (anchor) => byAnchor.has(anchor),
+    setOutline,
+    showPath,
+    // Sets the function that gets the element of each selected entry.
+    set onSelect(listener) {
+      onSelect = listener;
+    },
+  };
 })();

@@ -1,0 +1,98 @@
+"use strict";
+// Requests to the server, their problems in words, and elements from data.
+
+const find = (what, within = document) => within.querySelector(what);
+
+// Creates an element. Text is never parsed as HTML.
+const make = (tag, properties = {}, ...children) => {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children.filter((child) => child !== null));
+  return element;
+};
+
+const button = (text, action, className = "") => {
+  const element = make("button", { type: "button", className }, text);
+  element.addEventListener("click", action);
+  return element;
+};
+
+// Parses HTML of the server's renderer, which escapes all text. Nothing else is parsed as HTML.
+const parseRendered = (html) => {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  return template.content;
+};
+
+const PROBLEMS = {
+  unauthorized: "The token of this page is no longer valid. Open the address that `tiller serve` prints.",
+  "session-not-open": "The session is closed. Resume it first.",
+  "session-locked": "Another program has the session open. Close it there first.",
+};
+
+class RequestProblem extends Error {
+  constructor(message, kind) {
+    super(message);
+    this.kind = kind;
+  }
+}
+
+// Sends a request; returns the JSON of the response, or null if it has none.
+const request = async (method, path, body) => {
+  const options = { method };
+  if (body !== undefined) {
+    options.headers = { "Content-Type": "application/json" };
+    options.body = JSON.stringify(body);
+  }
+  let response;
+  try {
+    response = await fetch(path, options);
+  } catch {
+    throw new RequestProblem("The server can’t be reached.", "unreachable");
+  }
+  const data = await response.json().catch(() => null);
+  if (response.ok) return data;
+  const kind = data?.type?.split(":").pop() ?? "unknown";
+  const described = [data?.title ?? `Status ${response.status}`, data?.detail].filter(Boolean).join(": ");
+  throw new RequestProblem(PROBLEMS[kind] ?? `${described}.`, kind);
+};
+
+const render = async (body) => parseRendered((await request("POST", "/api/render", body)).html);
+
+const showProblem = (text) => {
+  const problem = find(".problem");
+  problem.hidden = !text;
+  problem.textContent = text;
+};
+
+// Runs an action of the user. A failure is shown; returns true if there was none.
+const attempt = async (action) => {
+  showProblem("");
+  try {
+    await action();
+    return true;
+  } catch (error) {
+    showProblem(error.message);
+    if (!(error instanceof RequestProblem)) throw error;
+    return false;
+  }
+};
+
+// Runs an action that no user started. A failure is shown.
+const inBackground = (action) => action().catch((error) => showProblem(error.message));
+
+// Runs a slow job, but never twice at once: calls during a run start one more. Resolves when no run is left.
+const oneAtATime = (job) => {
+  let [current, again] = [null, false];
+  const work = async () => {
+    while (again) {
+      again = false;
+      await inBackground(job);
+    }
+    current = null;
+  };
+  return () => {
+    again = true;
+    current ??= work();
+    return current;
+  };
+};
