@@ -53,6 +53,7 @@ mod screen {
 }
 mod serve;
 mod serve_clients;
+mod serve_page;
 mod session_commands;
 mod shell;
 mod stats;

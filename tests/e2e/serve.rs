@@ -22,7 +22,7 @@ pub(super) struct Served {
 }
 
 impl Served {
-    fn start(sandbox: &Sandbox) -> Self {
+    pub(super) fn start(sandbox: &Sandbox) -> Self {
         Self::start_on(sandbox, "127.0.0.1:0")
     }
 
@@ -62,7 +62,7 @@ impl Served {
     }
 
     /// Sends a request with the token; returns the status and the body.
-    fn call(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
+    pub(super) fn call(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
         let body = body.map_or(String::new(), |body| body.to_string());
         read(self.send(method, path, &self.headers(), &body))
     }
@@ -99,7 +99,7 @@ fn read(mut stream: TcpStream) -> (u16, Value) {
 }
 
 /// Creates a session with this script; returns its path in the API and the id of its newest event.
-fn create(server: &Served, sandbox: &Sandbox, script: &str) -> (String, String) {
+pub(super) fn create(server: &Served, sandbox: &Sandbox, script: &str) -> (String, String) {
     let body = json!({"workspacePath": sandbox.project(), "provider": "scripted", "model": script});
     let (status, session) = server.call("POST", "/api/sessions", Some(body));
     assert_eq!(status, 201, "{session}");

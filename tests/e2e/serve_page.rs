@@ -1,0 +1,220 @@
+//! The page of `tiller serve` in headless Chromium. Skipped, with a word, where there is none.
+
+mod browser;
+
+use std::io::Write as _;
+
+use serde_json::Value;
+
+use super::sandbox::Sandbox;
+use super::serve::{Served, create};
+use browser::Browser;
+
+/// The size of a phone in CSS pixels, and that of a laptop.
+const PHONE: (u32, u32) = (390, 844);
+const LAPTOP: (u32, u32) = (1280, 800);
+
+/// Minimum size of what is touched, in CSS pixels (WCAG 2.2, success criterion 2.5.5).
+const MIN_TARGET: u32 = 44;
+
+fn browser() -> Option<Browser> {
+    let browser = Browser::start();
+    if browser.is_none() {
+        // Not captured, as `println!` would be.
+        let _ = writeln!(std::io::stderr(), "SKIPPED: no Chromium");
+    }
+    browser
+}
+
+/// Opens a session with this script in the page, and focuses the composer.
+fn open(browser: &mut Browser, server: &Served, sandbox: &Sandbox, script: &[&str]) -> String {
+    let (session, _) = create(server, sandbox, &sandbox.script(script));
+    let id = session.rsplit('/').next().unwrap();
+    browser.open(&format!("http://{}/?token={}&session={id}", server.address, server.token));
+    browser.wait_for("!find('.composer').hidden && !session.isLost && session.model");
+    browser.run("find('.composer textarea').focus()");
+    session
+}
+
+fn click(browser: &mut Browser, buttons: &str, text: &str) {
+    let button = format!(
+        "[...document.querySelectorAll('{buttons}')].find((it) => it.textContent.includes('{text}'))"
+    );
+    browser.wait_for(&button);
+    browser.run(&format!("{button}.click()"));
+}
+
+fn assert_stays_at_home(browser: &mut Browser, server: &Served) {
+    let (requests, problems) = browser.requests_and_problems();
+    let home = format!("http://{}/", server.address);
+    let is_local =
+        |url: &&String| url.starts_with(&home) || url.starts_with("data:") || *url == "about:blank";
+    let elsewhere: Vec<&String> = requests.iter().filter(|url| !is_local(url)).collect();
+    assert!(requests.len() > 5 && elsewhere.is_empty(), "{elsewhere:?}");
+    assert_eq!(problems, [""; 0]);
+}
+
+/// Asserts that the page fits its width, and that everything to be touched is large enough.
+fn assert_fits_phone(browser: &mut Browser) {
+    let small = browser.run(&format!(
+        "[...document.querySelectorAll('button, select, textarea, input:not([type=checkbox]), summary, .tree a, .session-list a')]
+            .filter((it) => it.checkVisibility())
+            .map((it) => [it.outerHTML.slice(0, 80), it.getBoundingClientRect()])
+            .filter(([, box]) => Math.min(box.width, box.height) < {MIN_TARGET} - 0.5)
+            .map(([html, box]) => `${{html}} ${{box.width}} x ${{box.height}}`)"
+    ));
+    assert_eq!(small, serde_json::json!([]));
+    let widths = browser.run("[document.scrollingElement.scrollWidth, innerWidth]");
+    assert!(widths[0].as_u64() <= widths[1].as_u64(), "{widths}");
+}
+
+/// The texts of a log's messages, from their roles on.
+fn messages(server: &Served, session: &str) -> Vec<String> {
+    let (_, entries) = server.call("GET", &format!("{session}/entries"), None);
+    let entries = entries["entries"].as_array().unwrap().iter().map(|entry| &entry["message"]);
+    let text = |message: &Value| match &message["content"] {
+        Value::String(text) => text.clone(),
+        blocks => blocks[0]["text"].as_str().unwrap_or_default().to_owned(),
+    };
+    let named = |message: &Value| format!("{}: {}", message["role"].as_str().unwrap(), text(message));
+    entries.filter(|message| message["role"].is_string()).map(named).collect()
+}
+
+#[test]
+fn serve_page_approves_steers_and_forks() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    browser.resize(LAPTOP.0, LAPTOP.1);
+    let script = [
+        r#"{"text": "I will **write** it.", "calls": [{"name": "bash", "arguments": {"command": "touch made; while [ ! -e go ]; do sleep 0.05; done"}}]}"#,
+        r#"{"text": "Steered answer."}"#,
+        r#"{"text": "Followed answer."}"#,
+    ];
+    let session = open(&mut browser, &server, &sandbox, &script);
+    browser.type_and_press("please make it", "Enter", 0);
+
+    // The call waits for the approval, which shows its command.
+    browser.wait_for("find('.question pre').textContent.includes('touch made')");
+    assert!(!sandbox.project().join("made").exists());
+    click(&mut browser, ".question button", "Allow once");
+    browser.wait_for("document.querySelectorAll('.question').length === 0 && find('.running .call .name')");
+    assert_eq!(browser.run("find('main article.answer strong').textContent"), "write");
+
+    // Enter steers, Alt+Enter queues; both wait while the call runs.
+    browser.run("find('.composer textarea').focus()");
+    browser.type_and_press("rather like this", "Enter", 0);
+    browser.wait_for("find('.queued').textContent.includes('rather like this')");
+    browser.type_and_press("to be removed", "Enter", 1);
+    browser.wait_for("document.querySelectorAll('.queued').length === 2");
+    click(&mut browser, ".queued:last-of-type button", "Remove");
+    browser.wait_for("document.querySelectorAll('.queued').length === 1");
+    browser.type_and_press("and then this", "Enter", 1);
+    browser.wait_for("document.querySelectorAll('.queued').length === 2");
+    sandbox.write("go", "");
+    browser.wait_for("!session.isRunning && find('main').textContent.includes('Followed answer.')");
+    browser.wait_for("find('.running').childElementCount === 0");
+    let said = messages(&server, &session);
+    let said: Vec<&str> =
+        said.iter().map(String::as_str).filter(|text| !text.starts_with("toolResult")).collect();
+    assert_eq!(
+        said,
+        [
+            "user: please make it",
+            "assistant: I will **write** it.",
+            "user: rather like this",
+            "assistant: Steered answer.",
+            "user: and then this",
+            "assistant: Followed answer.",
+        ]
+    );
+
+    // A fork from the outline opens a session that ends there.
+    click(&mut browser, ".tree a", "Steered answer.");
+    click(&mut browser, "article.here button", "Fork");
+    let id = session.rsplit('/').next().unwrap();
+    browser.wait_for(&format!("session.isOpen && session.id !== '{id}' && session.leaf >= 0"));
+    browser.wait_for("find('main').textContent.includes('Steered answer.')");
+    assert_eq!(browser.run("find('main').textContent.includes('Followed answer.')"), false);
+    browser.wait_for("document.querySelectorAll('.session-list a').length === 2");
+    assert_stays_at_home(&mut browser, &server);
+}
+
+#[test]
+fn serve_page_continues_from_an_entry_and_stops() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    browser.resize(LAPTOP.0, LAPTOP.1);
+    let script = [r#"{"text": "First."}"#, r#"{"text": "Growing *text*", "hang": true}"#];
+    let session = open(&mut browser, &server, &sandbox, &script);
+    browser.type_and_press("one", "Enter", 0);
+    browser.wait_for("!session.isRunning && find('main').textContent.includes('First.')");
+    browser.type_and_press("two", "Enter", 0);
+    browser.wait_for("find('.running em').textContent === 'text'");
+    browser.run("find('.composer textarea').focus()");
+    browser.type_and_press("", "Escape", 0);
+    browser.wait_for("!session.isRunning && find('main').textContent.includes('stopped')");
+
+    // A user message comes back to be edited, and the branch ends before it.
+    click(&mut browser, ".tree a", "two");
+    click(&mut browser, "article.here button", "Continue from here");
+    browser.wait_for(
+        "find('.composer textarea').value === 'two' && !find('main').textContent.includes('Growing')",
+    );
+    browser.run("find('.composer textarea').select()");
+    browser.type_and_press("other", "Enter", 0);
+    browser.wait_for("find('.parting').textContent.includes('2 branches')");
+    assert_eq!(messages(&server, &session).last().unwrap(), "user: other");
+
+    // Without the server the page says so. The browser reports failed requests from here on.
+    assert_stays_at_home(&mut browser, &server);
+    server.terminate();
+    browser.wait_for("find('.state').textContent.includes('Reconnecting')");
+}
+
+#[test]
+fn serve_page_fits_a_phone() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    browser.resize(PHONE.0, PHONE.1);
+    let wide = "x".repeat(400);
+    let first = format!(
+        r#"{{"think": "Hm", "text": "Text {wide}\n\n```\n{wide}\n```\n\n| a | b |\n|---|---|\n| {wide} | c |", "calls": [{{"name": "bash", "arguments": {{"command": "echo {wide}"}}}}]}}"#
+    );
+    open(&mut browser, &server, &sandbox, &[&first, r#"{"text": "End."}"#]);
+    browser.type_and_press(&format!("look at {wide}"), "Enter", 0);
+    browser.wait_for("find('.question .inside')");
+    assert_fits_phone(&mut browser);
+    click(&mut browser, ".question button", "Allow once");
+    browser.wait_for("!session.isRunning && find('main').textContent.includes('End.')");
+    assert_fits_phone(&mut browser);
+    for panel in ["Sessions", "Outline", "Options"] {
+        click(&mut browser, "button[data-panel]", panel);
+        assert_fits_phone(&mut browser);
+    }
+    click(&mut browser, "button[data-panel]", "Outline");
+    click(&mut browser, ".tree a", "End.");
+    browser.wait_for("!document.body.dataset.panel && find('article.here .entry-actions').checkVisibility()");
+    assert_fits_phone(&mut browser);
+    assert_stays_at_home(&mut browser, &server);
+}
+
+#[test]
+fn serve_page_every_control_has_a_name() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    browser.resize(LAPTOP.0, LAPTOP.1);
+    open(&mut browser, &server, &sandbox, &[r#"{"text": "End."}"#]);
+    browser.run("find('.new-session').open = true");
+    let tree = browser.send("Accessibility.getFullAXTree", serde_json::json!({}));
+    let roles = ["button", "textbox", "searchbox", "combobox", "checkbox", "link", "DisclosureTriangle"];
+    let nodes = tree["nodes"].as_array().unwrap().iter();
+    let controls: Vec<&Value> =
+        nodes.filter(|node| roles.iter().any(|role| node["role"]["value"] == *role)).collect();
+    assert!(controls.len() > 12, "{controls:?}");
+    let unnamed: Vec<_> = controls.iter().filter(|node| node["name"]["value"] == "").collect();
+    assert!(unnamed.is_empty(), "{unnamed:?}");
+}
