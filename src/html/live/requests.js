@@ -56,7 +56,7 @@ const request = async (method, path, body) => {
   throw new RequestProblem(PROBLEMS[kind] ?? `${described}.`, kind);
 };
 
-const render = async (body) => parseRendered((await request("POST", "/api/render", body)).html);
+const render = async (body) => parseRendered((await request("POST", "api/render", body)).html);
 
 const showProblem = (text) => {
   const problem = find(".problem");

@@ -330,7 +330,7 @@ const run = (() => {
   // Shows a session.
   const open = async (id) => {
     leave();
-    session = { id, path: `/api/sessions/${encodeURIComponent(id)}`, isOpen: false, follows: true, leaf: -1 };
+    session = { id, path: `api/sessions/${encodeURIComponent(id)}`, isOpen: false, follows: true, leaf: -1 };
     const asked = session;
     const { isOpen } = await request("GET", session.path);
     await refresh();

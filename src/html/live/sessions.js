@@ -23,7 +23,7 @@ const options = (() => {
   model.addEventListener("change", () => change("model", { model: model.value }));
   thinking.addEventListener("change", () => change("thinking", { level: thinking.value }));
   const load = async () => {
-    models = (await request("GET", "/api/models")).models.map(nameOf);
+    models = (await request("GET", "api/models")).models.map(nameOf);
     find("#models").replaceChildren(...models.map((value) => make("option", { value })));
   };
   return { load, update };
@@ -47,7 +47,7 @@ const sessions = (() => {
     const facts = [workspacePath.split("/").pop(), modified ? age(modified) : null, isOpen ? "open" : null];
     const link = make(
       "a",
-      { href: `/?session=${encodeURIComponent(id)}`, title: workspacePath },
+      { href: `?session=${encodeURIComponent(id)}`, title: workspacePath },
       make("span", { className: "text" }, name ?? firstPrompt ?? "New session"),
       make("span", { className: "note" }, facts.filter(Boolean).join(" · ")),
     );
@@ -62,7 +62,7 @@ const sessions = (() => {
   const refresh = oneAtATime(async () => {
     const query = search.value.trim();
     const parameters = new URLSearchParams({ limit, ...(query ? { query } : {}) });
-    const { sessions: found, nextOffset } = await request("GET", `/api/sessions?${parameters}`);
+    const { sessions: found, nextOffset } = await request("GET", `api/sessions?${parameters}`);
     list.replaceChildren(...found.map(row));
     more.hidden = nextOffset === undefined;
     note.textContent = found.length ? "" : query ? "No session matches." : "No sessions yet.";
@@ -80,14 +80,14 @@ const sessions = (() => {
 
   // Shows a session under its own address.
   const go = async (id) => {
-    history.pushState(null, "", `/?session=${encodeURIComponent(id)}`);
+    history.pushState(null, "", `?session=${encodeURIComponent(id)}`);
     showPanel(null);
     await run.open(id);
     await refresh();
   };
   const resume = async (id, model) => {
     const body = model ? { provider: model.provider, model: model.id } : {};
-    await request("POST", `/api/sessions/${encodeURIComponent(id)}/resume`, body);
+    await request("POST", `api/sessions/${encodeURIComponent(id)}/resume`, body);
     await go(id);
   };
   const showAddress = () => {
@@ -103,7 +103,7 @@ const sessions = (() => {
       const fields = new FormData(form);
       const body = { workspacePath: fields.get("workspacePath"), autoApprove: fields.has("autoApprove") };
       for (const name of ["name", "model"]) if (fields.get(name).trim()) body[name] = fields.get(name).trim();
-      const { id } = await request("POST", "/api/sessions", body);
+      const { id } = await request("POST", "api/sessions", body);
       form.elements.name.value = "";
       find(".new-session").open = false;
       await go(id);
@@ -131,7 +131,7 @@ const sessions = (() => {
   }
 
   const load = async () => {
-    const { roots } = await request("GET", "/api/roots");
+    const { roots } = await request("GET", "api/roots");
     form.elements.workspacePath.value = roots[0] ?? "";
     find("#roots").replaceChildren(...roots.map((value) => make("option", { value })));
     await options.load();
