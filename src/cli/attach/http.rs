@@ -79,17 +79,20 @@ struct AttachUrl {
 }
 
 impl AttachUrl {
-    /// Parses the URL of a session, or the URL of a page that shows one: `SERVER/#ID`.
+    /// Parses the URL of a session, or the URL of the page that shows one: `SERVER/?session=ID`.
     fn parse(target: &str) -> anyhow::Result<Self> {
         let mut url = Url::parse(target).with_context(|| format!("{target} isn't a valid URL"))?;
-        let token = url.query_pairs().find(|(name, _)| name == "token").map(|(_, token)| token.into_owned());
-        let id = url.fragment().and_then(|shown| shown.rsplit('/').next()).unwrap_or_default().to_owned();
+        let parameter =
+            |name| url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
+        let (token, shown) = (parameter("token"), parameter("session"));
         url.set_query(None);
         url.set_fragment(None);
         let path = match url.path().trim_end_matches('/') {
             path if path.contains("/api/sessions/") => format!("{path}/attach"),
-            path if !id.is_empty() => format!("{path}/api/sessions/{id}/attach"),
-            _ => return Err(anyhow!("{url} names no session; use SERVER/api/sessions/ID")),
+            path => match shown {
+                Some(id) => format!("{path}/api/sessions/{id}/attach"),
+                None => return Err(anyhow!("{url} names no session; use SERVER/api/sessions/ID")),
+            },
         };
         url.set_path(&path);
         Ok(Self { url, token })
@@ -109,8 +112,8 @@ mod tests {
         let cases = [
             ("http://h:1/api/sessions/x", "http://h:1/api/sessions/x/attach", ""),
             ("https://h/n/api/sessions/x/?token=t", "https://h/n/api/sessions/x/attach", "t"),
-            ("http://h:1/?token=t#x", "http://h:1/api/sessions/x/attach", "t"),
-            ("https://h/n/#/sessions/x", "https://h/n/api/sessions/x/attach", ""),
+            ("http://h:1/?token=t&session=x", "http://h:1/api/sessions/x/attach", "t"),
+            ("https://h/n/?session=x", "https://h/n/api/sessions/x/attach", ""),
         ];
         for (typed, url, token) in cases {
             assert_eq!(parsed(typed), (url.to_owned(), token.to_owned()), "{typed}");
