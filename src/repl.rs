@@ -45,7 +45,7 @@ pub async fn run(
     let result = run_loop::run(&agent, lines::read(input), outputs, interrupts, options).await;
     let reader = agent.reader();
     if let Err(error) = agent.close().await {
-        tracing::warn!(%error, "the session was closed before");
+        tracing::warn!(%error, "the session was already closed");
     }
     if input_mode == InputMode::Conversation && reader.is_persistent() {
         // If stderr is closed, nobody needs the hint.

@@ -145,7 +145,7 @@ fn check_sandbox(config: &Config, sandbox: &Sandbox) -> Check {
 fn check_supervisor(config: &Config, sandbox: &Sandbox, cwd: &Path) -> Check {
     match run_true(config, sandbox, cwd) {
         Ok(ExitStatus::Code(0)) => {
-            Check::new("commands", CheckState::Ok, "the supervisor and the shell start")
+            Check::new("commands", CheckState::Ok, "supervisor and shell start correctly")
         }
         Ok(status) => Check::new("commands", CheckState::Broken, format!("`true` ended with {status:?}")),
         Err(error) => Check::new("commands", CheckState::Broken, format!("{error:#}")),

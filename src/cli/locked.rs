@@ -37,7 +37,7 @@ pub(super) enum LockedChoice {
     Quit,
 }
 
-/// The connection to the process with the session, as a choice.
+/// The ability of the process with the session to accept other front ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Attaching {
     Possible,
@@ -48,10 +48,13 @@ impl Attaching {
     /// The question, and the advice after another answer.
     const fn question(self) -> (&'static str, &'static str) {
         match self {
-            Self::Possible => {
-                ("[a]ttach to it, [f]ork it, [r]ead along, [q]uit? ", "Please type a, f, r or q, and Enter.")
+            Self::Possible => (
+                "[a]ttach to it, [f]ork it, [r]ead-only view, [q]uit? ",
+                "Please type a, f, r or q, and Enter.",
+            ),
+            Self::Impossible => {
+                ("[f]ork it, [r]ead-only view, [q]uit? ", "Please type f, r or q, and Enter.")
             }
-            Self::Impossible => ("[f]ork it, [r]ead along, [q]uit? ", "Please type f, r or q, and Enter."),
         }
     }
 }
@@ -75,7 +78,7 @@ pub(super) fn offer(failure: CliFailure, attaching: Attaching) -> Result<LockedC
         match answer.trim().to_lowercase().as_str() {
             "a" | "attach" if attaching == Attaching::Possible => return Ok(LockedChoice::Attach(path)),
             "f" | "fork" => return Ok(LockedChoice::Fork(path)),
-            "r" | "read" | "read along" => return Ok(LockedChoice::Follow(path)),
+            "r" | "read" | "read-only view" => return Ok(LockedChoice::Follow(path)),
             "q" | "quit" => return Ok(LockedChoice::Quit),
             _ => stderr_line!("{advice}"),
         }

@@ -40,7 +40,7 @@ fn list_rules(config: &Config) -> String {
     let lines: String = config.rules.iter().map(line).collect();
     if lines.is_empty() {
         let path = config.folders.config.join("settings.json");
-        return format!("no rules; `policy.rules` in {} has them\n", path.display());
+        return format!("no rules; add them under `policy.rules` in {}\n", path.display());
     }
     lines
 }
@@ -148,10 +148,10 @@ fn describe(verdict: PolicyVerdict, only_reads: impl Fn() -> bool) -> String {
         PolicyVerdict::Granted(Grant::Yes) => "runs: --yes".into(),
         PolicyVerdict::Granted(Grant::Rule(rule)) => format!("runs: {rule}"),
         PolicyVerdict::Ask { .. } if only_reads() => {
-            "runs if all that it reads lies in the workspace, else asks".into()
+            "runs if it reads only inside the workspace; otherwise asks".into()
         }
         PolicyVerdict::DenyUnlessReading { .. } if only_reads() => {
-            "runs if all that it reads lies in the workspace, else denied".into()
+            "runs if it reads only inside the workspace; otherwise denied".into()
         }
         PolicyVerdict::Ask { reason, .. } => format!("asks: {reason}"),
         PolicyVerdict::Deny { reason, .. } | PolicyVerdict::DenyUnlessReading { reason } => {

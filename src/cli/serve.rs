@@ -65,7 +65,7 @@ pub(super) async fn run(input: &RunInput, options: &ServeArgs) -> Result<u8, Cli
 
 /// Resolves the address to listen on. Other machines may reach it only if asked for, and not without TLS.
 async fn addresses(listen: &str, options: &ServeArgs) -> Result<Vec<SocketAddr>, CliFailure> {
-    let found = lookup_host(listen).await.with_context(|| format!("{listen} is no ADDRESS:PORT"));
+    let found = lookup_host(listen).await.with_context(|| format!("`{listen}` is not a valid ADDRESS:PORT"));
     let found: Vec<SocketAddr> = found.map_err(CliFailure::usage)?.collect();
     if found.iter().all(|address| address.ip().is_loopback()) {
         return Ok(found);

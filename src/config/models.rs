@@ -185,7 +185,7 @@ fn problem_of(name: &str, entry: &Value) -> String {
         Some((key, _)) if key == "api" => {
             let known = WireFormat::ALL.map(|format| serde_json::to_value(format).unwrap_or_default());
             let known: Vec<&str> = known.iter().filter_map(Value::as_str).collect();
-            format!("`{name}`: `api` is none of {}", known.join(", "))
+            format!("`{name}`: `api` must be one of {}", known.join(", "))
         }
         Some((key, _)) => format!("`{name}`: `{key}` has a wrong value"),
         None => format!("`{name}` has a wrong value"),
@@ -463,7 +463,7 @@ mod tests {
         let tails = models.warnings.iter().map(|warning| warning.split_once(": ").unwrap().1);
         let expected = [
             "`a`: `apiKey` has a wrong value",
-            "`b`: `api` is none of anthropic-messages, openai-completions, openai-responses, \
+            "`b`: `api` must be one of anthropic-messages, openai-completions, openai-responses, \
              google-generative-ai",
             "`c` is not an object",
             "`d`: `models` has a wrong value",

@@ -227,7 +227,7 @@ async fn permissions(agent: &AgentSession) -> Result<String, AgentError> {
         of_settings.iter().map(|rule| (rule.source().to_string(), tree::truncate(&rule.to_string())));
     let all = of_session.chain(of_settings).enumerate();
     let text: String = all.map(|(at, (whose, rule))| format!("{}, {whose}: {rule}\n", at + 1)).collect();
-    let none = || "no rules, neither in this session nor in the settings\n".to_owned();
+    let none = || "no rules in this session or in the settings\n".to_owned();
     Ok(if text.is_empty() { none() } else { text })
 }
 

@@ -137,7 +137,7 @@ async fn apply_change(
             hint.or_else(|| Some("/model lists the available models".to_owned()))
         }
         KeyChangeOutcome::SwitchedToProvider(model) => {
-            let notice = format!("{model} is used from the next turn on; /model lists others");
+            let notice = format!("{model} takes effect on the next turn; /model lists others");
             Some(hint.map_or(notice.clone(), |hint| format!("{notice}; {hint}")))
         }
         KeyChangeOutcome::NoModel => {

@@ -304,7 +304,7 @@ fn background_text(event: &EventKind) -> Option<String> {
             crate::elicitation::ElicitationAction::Cancel => "the question was cancelled".to_owned(),
         },
         EventKind::ModelChanged { model } => {
-            format!("{} is used from the next turn on", model.display_name())
+            format!("{} takes effect on the next turn", model.display_name())
         }
         EventKind::ThinkingLevelChanged { level } => format!("thinking: {}", level.name()),
         _ => return None,

@@ -283,7 +283,7 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
                 .map(drop),
             Ok(_) => {
                 self.is_answered = true;
-                self.printer.note("saved in your settings: the rule holds in all directories")
+                self.printer.note("saved in your settings: the rule applies in all directories")
             }
             Err(error) => self.report(Err(commands::error_text(&error))).map(drop),
         }

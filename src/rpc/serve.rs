@@ -65,7 +65,7 @@ pub(super) async fn serve(
     drop(messages);
     // The run is aborted and reports it; commands that wait for it get their responses.
     if let Err(error) = agent.close().await {
-        tracing::warn!(%error, "the session was closed before");
+        tracing::warn!(%error, "the session was already closed");
     }
     let finish = async {
         while server.background.join_next().await.is_some() {}

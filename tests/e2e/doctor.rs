@@ -20,7 +20,7 @@ fn doctor_names_keys_but_never_prints_them() {
     assert_eq!(output.code, Some(0), "{}{}", output.out, output.err);
     let line = |name: &str| output.out.lines().find(|line| line.contains(name)).unwrap();
     assert_eq!(line(" keys "), "✓ keys           anthropic");
-    assert_eq!(line(" commands "), "✓ commands       the supervisor and the shell start");
+    assert_eq!(line(" commands "), "✓ commands       supervisor and shell start correctly");
     assert!(line(" sandbox ").starts_with("– sandbox        "), "{}", output.out);
     assert!(!output.out.contains("hush"));
     let in_force = sandbox.run(&["--sandbox", "workspace", "doctor", "--json"]);

@@ -194,7 +194,7 @@ fn plain_approval_always_saves_a_rule() {
     terminal.send("always touch other\r");
     terminal.wait_for("the rule doesn't allow this call, which still waits");
     terminal.send("always\r");
-    terminal.wait_for("saved in your settings: the rule holds in all directories");
+    terminal.wait_for("saved in your settings: the rule applies in all directories");
     terminal.wait_for("Made it.");
     assert!(sandbox.project().join("made").exists());
     terminal.send("/permissions revoke 1\r");
@@ -350,7 +350,7 @@ fn plain_login_does_not_echo_the_key() {
     terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_for("no key entered");
     terminal.send("/model gpt-5\n");
-    terminal.wait_for("openai/gpt-5 is used from the next turn on");
+    terminal.wait_for("openai/gpt-5 takes effect on the next turn");
     terminal.send("/logout openai\n");
     terminal.wait_for("demo/tour is used now");
     terminal.send("/quit\n");
@@ -382,7 +382,7 @@ fn locked_session_follower_reports_the_end() {
     let other = sandbox.command(&["sessions", "list", "--json"]).output().unwrap();
     let list: serde_json::Value = serde_json::from_slice(&other.stdout).unwrap();
     let mut reader = sandbox.open(&["--provider", "demo", "--session", list[0]["id"].as_str().unwrap()]);
-    reader.wait_for("[r]ead along");
+    reader.wait_for("[r]ead-only view");
     reader.send("r\r");
     reader.wait_for("end of the session so far");
     reader.send("typed for nobody");

@@ -40,7 +40,7 @@ fn policy_rules_decide_on_commands_of_the_model() {
         assert!(result.contains(denied), "{result}");
     }
     let result = command(&sandbox, "rm -rf /usr", &["--yes"]);
-    assert!(result.contains("tiller runs this in no mode"), "{result}");
+    assert!(result.contains("(never allowed, in any mode)"), "{result}");
 }
 
 #[test]
@@ -53,8 +53,8 @@ fn policy_explain_shows_commands_rules_and_decisions() {
         "cd a\n    runs beside an allowed command: only prints, filters or changes the folder\n\
          cargo test\n    rule: allow * `cargo test*` ({})\ntee log\n    asks: runs a command\n\n\
          ask        asks: runs a command\nauto       runs\n\
-         plan       denied: bash may change things, and the mode is plan: only read, then present the plan in your \
-         answer\nread-only  denied: bash may change things, and the mode is read-only\n",
+         plan       denied: bash can make changes; plan mode is read-only: only read, then present the plan in your \
+         answer\nread-only  denied: bash can make changes; the mode is read-only\n",
         path.display()
     );
     assert_eq!((output.code, output.out), (Some(0), expected), "{}", output.err);
@@ -71,7 +71,7 @@ fn policy_explain_shows_commands_rules_and_decisions() {
     let expected = [
         "runs beside an allowed command: only prints, filters or changes the folder",
         "asks: deletes everything under x",
-        "runs if all that it reads lies in the workspace, else asks",
+        "runs if it reads only inside the workspace; otherwise asks",
         "asks: runs as another user (sudo)",
         &format!("{rule}; asks: writes outside the working directory: /etc/x"),
     ];

@@ -183,7 +183,7 @@ fn print_denied_calls_are_listed_on_stderr() {
     assert_eq!((output.out.as_str(), output.code), ("Done.\n", Some(0)), "{}", output.err);
     assert_eq!(output.err, "2 calls were denied (no approver); --yes or --approval auto allows them\n");
     let output = run_with_denied_calls(&sandbox, &["--approval", "read-only"]);
-    assert_eq!(output.err, "2 calls were denied (bash may change things, and the mode is read-only)\n");
+    assert_eq!(output.err, "2 calls were denied (bash can make changes; the mode is read-only)\n");
     for allowing in [["--yes", "--no-skills"], ["--approval", "auto"]] {
         assert_eq!(run_with_denied_calls(&sandbox, &allowing).err, "", "{allowing:?}");
     }

@@ -207,7 +207,7 @@ pub enum CompactionError {
     #[error("stopped before the summary was finished")]
     Stopped,
     /// The conversation has changed since the summary was started.
-    #[error("the summary was discarded: the conversation has changed meanwhile")]
+    #[error("the summary was discarded: the conversation has changed in the meantime")]
     Outdated,
     /// The request failed.
     #[error("{0}")]

@@ -264,19 +264,19 @@ impl ServerEntry<'_> {
     fn raw_text(&self, key: &str) -> Result<Option<&str>, String> {
         match self.fields.get(key) {
             None => Ok(None),
-            Some(value) => value.as_str().map(Some).ok_or_else(|| format!("`{key}` is not text")),
+            Some(value) => value.as_str().map(Some).ok_or_else(|| format!("`{key}` must be a string")),
         }
     }
 
     fn raw_list(&self, key: &str) -> Result<Vec<&str>, String> {
-        let error = || format!("`{key}` is not a list of texts");
+        let error = || format!("`{key}` must be a list of strings");
         let Some(value) = self.fields.get(key) else { return Ok(Vec::new()) };
         value.as_array().ok_or_else(error)?.iter().map(|item| item.as_str().ok_or_else(error)).collect()
     }
 
-    /// Returns an object of texts, such as `env`, with variables expanded.
+    /// Returns an object with string values, such as `env`, with variables expanded.
     fn texts(&self, key: &str) -> Result<Vec<(String, String)>, String> {
-        let error = || format!("`{key}` is not an object of texts");
+        let error = || format!("`{key}` must be an object with string values");
         let Some(value) = self.fields.get(key) else { return Ok(Vec::new()) };
         let text = |(name, value): (&String, &Value)| {
             let text = self.expanded(key, value.as_str().ok_or_else(error)?)?;
@@ -299,7 +299,7 @@ impl ServerEntry<'_> {
 pub fn check_name(name: &str) -> Result<(), String> {
     let is_valid = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || name.len() > 32 || !name.chars().all(is_valid) || name.contains("__") {
-        return Err("a name has 1 to 32 letters, digits, `-` and single `_`".to_owned());
+        return Err("invalid name; use 1 to 32 letters, digits, `-` or single `_`".to_owned());
     }
     Ok(())
 }
@@ -383,9 +383,9 @@ mod tests {
             "d: both `command` and `url`; keep one of them",
             "e: neither `command` nor `url`",
             "f: `url` doesn't begin with https:// or http://",
-            "g: `args` is not a list of texts",
+            "g: `args` must be a list of strings",
             "h: `timeout` is not a number of milliseconds above 0",
-            "i j: a name has 1 to 32 letters, digits, `-` and single `_`",
+            "i j: invalid name; use 1 to 32 letters, digits, `-` or single `_`",
             "k: type http needs a `url`",
         ];
         assert_eq!(parsed.problems, expected.map(|problem| format!("MCP_SERVERS: MCP server {problem}")));

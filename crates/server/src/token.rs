@@ -7,15 +7,15 @@ use secrecy::SecretString;
 /// Bytes of a token.
 const BYTES: usize = 32;
 
-/// The system has no random numbers.
+/// The system's random number generator is unavailable.
 #[derive(Debug, thiserror::Error)]
-#[error("the system has no random numbers")]
+#[error("the system's random number generator is unavailable")]
 pub struct NoRandomNumbers;
 
 /// Returns a new token: 256 random bits, as 43 letters, digits, `-` and `_`.
 ///
 /// # Errors
-/// When the system has no random numbers.
+/// When the system's random number generator is unavailable.
 pub fn random_token() -> Result<SecretString, NoRandomNumbers> {
     let mut bytes = [0; BYTES];
     let random = rustls::crypto::ring::default_provider().secure_random;

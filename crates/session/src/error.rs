@@ -141,9 +141,7 @@ impl SessionError {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Locked { .. } => {
-                Some("close the other tiller, or continue in a copy: tiller --fork with the session's id")
-            }
+            Self::Locked { .. } => Some("close the other tiller, or fork the session: tiller --fork ID"),
             Self::Append { .. } => Some(
                 "earlier entries are intact; free up space or repair the disk, then send the message again",
             ),

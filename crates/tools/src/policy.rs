@@ -124,11 +124,13 @@ impl PolicyVerdict {
 const DENIED_BY_RULE: &str = "a rule of the settings denies this";
 
 fn plan_reason(tool: &str) -> String {
-    format!("{tool} may change things, and the mode is plan: only read, then present the plan in your answer")
+    format!(
+        "{tool} can make changes; plan mode is read-only: only read, then present the plan in your answer"
+    )
 }
 
 /// The end of the reason for what no mode runs.
-const NEVER_RUN: &str = "tiller runs this in no mode";
+const NEVER_RUN: &str = "never allowed, in any mode";
 
 /// The policy of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -286,7 +288,7 @@ impl Policy {
             }
             (_, Access::Network) => self.judge_network(&spec.name, arguments, rules),
             (ApprovalMode::ReadOnly, Access::Writes | Access::Publishes | Access::Executes) => {
-                let reason = format!("{} may change things, and the mode is read-only", spec.name);
+                let reason = format!("{} can make changes; the mode is read-only", spec.name);
                 PolicyVerdict::denied_by_mode(reason)
             }
             (ApprovalMode::Plan, Access::Writes | Access::Publishes) => {
@@ -409,7 +411,7 @@ impl Policy {
         let folders = self.folders().with_rules(configured);
         let risk = command.and_then(|line| risk::find_risk(line, folders));
         if let Some(risk) = risk.as_ref().filter(|risk| risk.kind == RiskKind::Destroys) {
-            return PolicyVerdict::denied_by_mode(format!("{}: {NEVER_RUN}", risk.reason));
+            return PolicyVerdict::denied_by_mode(format!("{} ({NEVER_RUN})", risk.reason));
         }
         if self.leaves_sandbox(spec, arguments) {
             return self.judge_unsandboxed(tool, arguments, rules);

@@ -395,7 +395,7 @@ impl EventLoop {
             Action::Terminal(TerminalAction::Quit) => return Some(ExitReason::Quit),
             Action::Terminal(TerminalAction::LeaveAgent) => {
                 if !self.leave_agent() {
-                    self.app.flash("This is not the session of an agent.".to_owned());
+                    self.app.flash("Not an agent's session.".to_owned());
                 }
             }
             // Its session belongs to the delegated task.

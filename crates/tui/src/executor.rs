@@ -288,7 +288,7 @@ impl ExecutorWorker {
         match self.agent.move_to_background().await {
             Ok(()) => Ok(Vec::new()),
             Err(AgentError::NotFound(_)) => {
-                Ok(vec![TaskResult::Note("No command is running any more.".to_owned())])
+                Ok(vec![TaskResult::Note("The command has already finished.".to_owned())])
             }
             Err(error) => Err(error),
         }

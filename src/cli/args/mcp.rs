@@ -20,17 +20,17 @@ pub(in crate::cli) enum McpCommand {
         #[arg(long)]
         project: bool,
     },
-    /// Log in at a server with a URL, in the browser (OAuth)
+    /// Log in to a remote server in the browser (OAuth)
     Login {
         /// Name of the server
         name: String,
     },
-    /// Remove the login at a server
+    /// Log out of a server
     Logout {
         /// Name of the server
         name: String,
     },
-    /// Serve tiller's sessions to MCP clients on stdin and stdout: list, search, read and prompt them
+    /// Run as an MCP server on stdin/stdout; clients can list, search, read and prompt sessions
     Serve,
     /// Start a server, show its tools and the end of its stderr, and stop it
     Test {

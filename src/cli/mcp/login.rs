@@ -31,7 +31,7 @@ pub(super) fn log_in(arguments: &CliArgs, name: &str) -> Result<u8, CliFailure> 
         let reason = sanitize(&reason, ControlChars::Visible).into_owned();
         CliFailure::run(anyhow!("MCP server {name}: {reason}"))
     })?;
-    stderr_line!("logged in at {name}");
+    stderr_line!("logged in to {name}");
     stderr_line!("  hint: in a running session, /reload starts the server again");
     Ok(DONE)
 }
@@ -40,9 +40,9 @@ pub(super) fn log_out(arguments: &CliArgs, name: &str) -> Result<u8, CliFailure>
     let (url, logins) = server(arguments, name)?;
     let was_there = logins.store(&url, None).map_err(|reason| CliFailure::run(anyhow!(reason)))?;
     if was_there {
-        stderr_line!("removed the login at {name} from {}", logins.path().display());
+        stderr_line!("logged out of {name}: removed its login from {}", logins.path().display());
     } else {
-        stderr_line!("there is no login at {name}");
+        stderr_line!("not logged in to {name}");
     }
     Ok(DONE)
 }
@@ -67,8 +67,8 @@ fn show(prompt: &LoginPrompt) {
     stderr_line!("");
     stderr_line!("  {}", sanitize(&prompt.address, ControlChars::Visible));
     stderr_line!("");
-    stderr_line!("If the browser runs on another machine, it ends at an address that it can't open.");
-    stderr_line!("Paste that address here ({}?...):", prompt.redirect);
+    stderr_line!("If your browser is on another machine, it will be redirected to a page that doesn't load.");
+    stderr_line!("Paste that page's URL here ({}?...):", prompt.redirect);
     let address = prompt.address.clone();
     // It may wait for the starting program.
     std::thread::spawn(move || open_web_page(&address));

@@ -53,7 +53,7 @@ fn nothing_to_ask(arguments: &CliArgs, config: &Config, provider: Option<&str>) 
     match (ProviderDescriptor::find(name), wiring::connect_provider(arguments, config, name)) {
         (Some(server), _) if server.is_local() => {
             CliFailure::usage(anyhow!("the models of {} can't be cached", server.display_name))
-                .hint("it is asked at each start; `tiller models` lists them")
+                .hint("tiller queries the provider at every start; `tiller models` lists them")
         }
         (_, Err(error)) => CliFailure::usage(error),
         (_, Ok(_)) => wiring::no_provider(name),

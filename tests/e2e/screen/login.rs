@@ -42,7 +42,7 @@ fn login_in_tui_stores_and_removes_key() {
     terminal.wait_for("12 characters");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("stored the key for anthropic");
-    terminal.wait_for("answers from the next request on; ctrl+l chooses another");
+    terminal.wait_for("takes over with the next request; ctrl+l chooses another");
     enter(&mut terminal, "are you there?");
     terminal.wait_for_answer("Here I am.");
     assert_eq!(server.requests()[0].headers["x-api-key"], "sk-hush-hush");

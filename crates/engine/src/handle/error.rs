@@ -22,7 +22,7 @@ pub enum AgentError {
     #[error("not possible while agents work for this session; stop them first")]
     AgentsAtWork,
     /// A shell command of the user is running.
-    #[error("a command is running already; wait for it, or abort it")]
+    #[error("a command is already running; wait for it, or abort it")]
     BashRunning,
     /// The session is empty.
     #[error("the session is empty")]

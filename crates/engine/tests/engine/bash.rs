@@ -14,7 +14,7 @@ async fn bash_record_is_returned_and_a_second_command_refused() {
         .wait_for_event(|event| matches!(event, EventKind::BashExecutionUpdate { .. }).then_some(()))
         .await;
     let error = harness.agent.bash("true", BashContext::Include).await.unwrap_err();
-    assert_eq!(error.to_string(), "a command is running already; wait for it, or abort it");
+    assert_eq!(error.to_string(), "a command is already running; wait for it, or abort it");
     let error = harness.agent.execute_bash("true", BashContext::Exclude).await.unwrap_err();
     assert!(matches!(error, AgentError::BashRunning), "{error}");
     std::fs::write(harness.folder.path().join("gate"), "through\n").unwrap();

@@ -18,11 +18,11 @@ pub(super) fn image(
     warnings: &mut ImportWarnings,
 ) -> Option<UserBlock> {
     let (Some(mime_type), Some(data)) = (mime_type, data) else {
-        warnings.add(span.number, "images left out, not in the log");
+        warnings.add(span.number, "skipped images that are not in the log");
         return None;
     };
     if !mime_type.starts_with("image/") || STANDARD.decode(data).is_err() {
-        warnings.add(span.number, "images left out, not readable");
+        warnings.add(span.number, "skipped unreadable images");
         return None;
     }
     Some(UserBlock::Image { data: data.to_owned(), mime_type: mime_type.to_owned() })
@@ -43,7 +43,7 @@ pub(super) fn tool_call(
     warnings: &mut ImportWarnings,
 ) -> Option<ToolCall> {
     let (id, name) = id.zip(name).filter(|(id, name)| !id.is_empty() && !name.is_empty()).or_else(|| {
-        warnings.add(span.number, "calls left out, without a name or an id");
+        warnings.add(span.number, "skipped calls without a name or an id");
         None
     })?;
     Some(match arguments {

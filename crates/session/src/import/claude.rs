@@ -105,7 +105,7 @@ impl FirstPass {
     fn read_line(&mut self, span: LineSpan, line: &Value, warnings: &mut ImportWarnings) {
         if flag(line, "isSidechain") {
             self.sidechain += 1;
-            warnings.add(span.number, "lines of sub-agents left out");
+            warnings.add(span.number, "skipped lines of sub-agents");
             return;
         }
         self.read_session(line);
@@ -126,7 +126,7 @@ impl FirstPass {
             _ => match ConversationLine::read(span, line, std::mem::take(&mut self.gap), warnings) {
                 Some(head) => self.heads.push(head),
                 None if head::HOUSEKEEPING.contains(&kind) => {}
-                None => warnings.add(span.number, format!("lines left out, of an unknown kind ({kind})")),
+                None => warnings.add(span.number, format!("skipped lines of unknown type ({kind})")),
             },
         }
     }

@@ -80,7 +80,7 @@ fn convert_old(context: &mut ConversionContext<'_, '_>) -> Result<Option<EntryId
             written = context.builder.add_raw(entry, None);
         }
         Ok(_) => {}
-        Err(finding) => context.warnings.add(finding.line, "lines left out, not readable"),
+        Err(finding) => context.warnings.add(finding.line, "skipped unreadable lines"),
     })?;
     written.map(|()| linker.last)
 }
@@ -105,7 +105,7 @@ fn convert_line(
 ) -> Result<(), SessionError> {
     let number = line.span.number;
     let Some(bytes) = line.bytes() else {
-        context.warnings.add(number, "lines left out, too long to be read");
+        context.warnings.add(number, "skipped lines, too long to be read");
         linker.gap = true;
         return Ok(());
     };
@@ -116,7 +116,7 @@ fn convert_line(
         parse_entry(repaired.insert(serde_json::to_vec(&value).ok()?))
     });
     let Some(mut entry) = read else {
-        context.warnings.add(number, "lines left out, not readable");
+        context.warnings.add(number, "skipped unreadable lines");
         linker.skip_line(bytes);
         return Ok(());
     };

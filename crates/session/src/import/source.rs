@@ -98,7 +98,7 @@ impl SourceLog {
 fn parse_object(line: &SourceLine<'_>, warnings: &mut ImportWarnings) -> Option<Value> {
     let number = line.span.number;
     let Some(bytes) = line.bytes() else {
-        warnings.add(number, "lines left out, too long to be read");
+        warnings.add(number, "skipped lines, too long to be read");
         return None;
     };
     match parse(bytes) {
@@ -109,7 +109,7 @@ fn parse_object(line: &SourceLine<'_>, warnings: &mut ImportWarnings) -> Option<
             Some(value)
         }
         Ok(_) | Err(_) => {
-            warnings.add(number, "lines left out, not readable");
+            warnings.add(number, "skipped unreadable lines");
             None
         }
     }

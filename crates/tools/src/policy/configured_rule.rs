@@ -71,7 +71,7 @@ impl fmt::Display for RuleSource {
 
 /// A rule as it is written.
 #[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with `tool`, `match` and `decision`")]
 struct WrittenRule {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<String>,
@@ -778,6 +778,7 @@ mod tests {
             { "match": "npm {publish, unpublish}", "decision": "deny" },
             { "match": "npm publish", "decision": "ask", "network": true },
             { "decision": "ask" },
+            "deny",
         ]);
         let problems = rules.add(&written, &file("a.json"));
         let starts = [
@@ -787,6 +788,7 @@ mod tests {
             "a.json: rule 4 of `policy.rules`: `match` is empty",
             "a.json: rule 5 of `policy.rules`: `match`: error parsing glob",
             "a.json: rule 6 of `policy.rules`: `network` is for rules that allow",
+            "a.json: rule 8 of `policy.rules`: invalid type: string \"deny\", expected an object with `tool`, `match` and `decision`",
         ];
         assert_eq!(problems.len(), starts.len());
         for (problem, start) in problems.iter().zip(starts) {

@@ -231,9 +231,7 @@ fn judge_program(
         }
         "rm" => judge_rm(arguments, folders),
         "chmod" | "chown" | "chgrp" if changes_recursively(arguments) => judge_chmod(arguments, folders),
-        _ if schedules(name, arguments) => {
-            Some(Risk::dangerous(format!("makes something run later ({name})")))
-        }
+        _ if schedules(name, arguments) => Some(Risk::dangerous(format!("schedules a command ({name})"))),
         name if folders.is_contained && SERVICE_CLIENTS.contains(&name) => {
             Some(Risk::dangerous(format!("lets another program act outside the sandbox ({name})")))
         }

@@ -78,7 +78,7 @@ impl Git {
         progress: &ToolProgress,
     ) -> ToolOutput {
         let Some(work_tree) = self.work_tree() else {
-            return ToolOutput::error("the working directory is in no Git repository");
+            return ToolOutput::error("the working directory is not in a Git repository");
         };
         if let Err(reason) = self.check_files() {
             return ToolOutput::error(reason);

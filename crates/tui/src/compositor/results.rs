@@ -143,7 +143,7 @@ impl Compositor {
             KeyChangeOutcome::ActiveProvider | KeyChangeOutcome::Unchanged => hint,
             KeyChangeOutcome::OtherProvider => hint.or_else(|| Some(format!("{key} chooses a model"))),
             KeyChangeOutcome::SwitchedToProvider(model) => {
-                let chosen = format!("{model} answers from the next request on; {key} chooses another");
+                let chosen = format!("{model} takes over with the next request; {key} chooses another");
                 Some(hint.map_or(chosen.clone(), |hint| format!("{chosen}; {hint}")))
             }
             KeyChangeOutcome::NoModel => {

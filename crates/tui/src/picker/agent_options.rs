@@ -72,7 +72,7 @@ impl ListSource for PermissionList {
             has_preview: true,
             context: Some(KeyContext::Permissions),
             accept_hint: "remove",
-            empty_text: "no rules, neither in this session nor in the settings",
+            empty_text: "no rules in this session or in the settings",
             ..ListFacts::default()
         }
     }

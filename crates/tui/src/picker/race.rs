@@ -24,7 +24,7 @@ impl ListSource for LaneList {
             title: "race",
             kind: Some(ListKind::Race),
             has_preview: true,
-            accept_hint: "pick, or open one at work",
+            accept_hint: "pick a result, or open a running lane",
             empty_text: "no race: /race PROMPT starts one",
             ..ListFacts::default()
         }

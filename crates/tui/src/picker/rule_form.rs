@@ -87,9 +87,9 @@ pub(super) fn first_row(prompt: &LinePrompt, items: &[PickerItem]) -> Option<usi
 pub(crate) fn rule_file_items(files: &[RuleFile], home: Option<&Path>) -> Vec<PickerItem> {
     let item = |file: &RuleFile| {
         let (label, about) = match file.scope {
-            SettingScope::User => ("in your settings", "the rule holds in all directories"),
+            SettingScope::User => ("in your settings", "the rule applies in all directories"),
             SettingScope::Project => {
-                ("in the project's settings", "the rule holds for all who trust the project")
+                ("in the project's settings", "the rule applies to everyone who trusts the project")
             }
         };
         let path = shortened(&file.path, home, PATH_WIDTH);
@@ -100,10 +100,10 @@ pub(crate) fn rule_file_items(files: &[RuleFile], home: Option<&Path>) -> Vec<Pi
             Line::new(about, Role::Text),
             Line::default(),
             Line::new(
-                "* stands for any characters of a word, and at the end for all further words;",
+                "* matches any characters within a word; a trailing * all remaining words.",
                 Role::Muted,
             ),
-            Line::new("&& separates the rules for the commands of a line", Role::Muted),
+            Line::new("Separate rules for several commands with &&.", Role::Muted),
         ];
         PickerItem::new(label, PickerChoice::RuleFile(file.scope)).with_note(path).with_detail(detail)
     };

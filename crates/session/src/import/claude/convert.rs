@@ -272,7 +272,7 @@ impl GroupWriter<'_, '_, '_> {
         let summary = texts.join("\n");
         if summary.trim().is_empty() {
             let line = lines.first().map_or(0, |(span, _)| span.number);
-            self.context.warnings.add(line, "compactions without a summary left out");
+            self.context.warnings.add(line, "skipped compactions without a summary");
             return Ok(());
         }
         let first_kept_entry_id = first_entry.unwrap_or_else(|| EntryId::new(""));
@@ -340,7 +340,7 @@ fn user_block(part: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Op
             blocks::image(text(source, "media_type"), text(source, "data"), span, warnings)
         }
         kind => {
-            warnings.add(span.number, format!("blocks left out ({kind})"));
+            warnings.add(span.number, format!("skipped blocks ({kind})"));
             None
         }
     }
@@ -367,7 +367,7 @@ fn block(part: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Option<
             Some(AssistantBlock::text(format!("[{name}: {argument}]")))
         }
         kind => {
-            warnings.add(span.number, format!("blocks left out ({kind})"));
+            warnings.add(span.number, format!("skipped blocks ({kind})"));
             None
         }
     }

@@ -213,13 +213,13 @@ impl<'a> Grouper<'a> {
             LineKind::Command if !self.local.contains(&at) => self.group(GroupKind::Command, at, parent),
             LineKind::Injected if self.is_expansion(at) => self.group(GroupKind::Expansion, at, parent),
             LineKind::Injected => {
-                warnings.add(head.span.number, "injected texts left out");
+                warnings.add(head.span.number, "skipped injected texts");
                 parent
             }
             LineKind::BashInput => self.group(GroupKind::Bash, at, parent),
             LineKind::BashOutput if self.add_bash_output(at, parent) => parent,
             LineKind::Command | LineKind::LocalOutput | LineKind::BashOutput => {
-                warnings.add(head.span.number, "local commands left out");
+                warnings.add(head.span.number, "skipped local commands");
                 parent
             }
         };

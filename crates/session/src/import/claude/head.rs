@@ -99,7 +99,7 @@ impl ConversationLine {
             "attachment" => attachment(span, line, warnings),
             kind if uuid.is_some() => {
                 if !HOUSEKEEPING.contains(&kind) {
-                    warnings.add(span.number, format!("lines left out, of an unknown kind ({kind})"));
+                    warnings.add(span.number, format!("skipped lines of unknown type ({kind})"));
                 }
                 LineKind::Passing
             }
@@ -139,7 +139,7 @@ fn user(span: LineSpan, line: &Value, warnings: &mut ImportWarnings) -> LineKind
     } else if begins(&["<bash-stdout>", "<bash-stderr>"]) {
         LineKind::BashOutput
     } else if begins(&["[Request interrupted by user"]) {
-        warnings.add(span.number, "interruption markers left out");
+        warnings.add(span.number, "skipped interruption markers");
         LineKind::Interrupted
     } else {
         LineKind::Prompt
@@ -149,7 +149,7 @@ fn user(span: LineSpan, line: &Value, warnings: &mut ImportWarnings) -> LineKind
 fn answer(span: LineSpan, line: &Value, warnings: &mut ImportWarnings) -> LineKind {
     let message = line.get("message").unwrap_or(&Value::Null);
     if text(message, "model") == Some(SYNTHETIC) && !flag(line, "isApiErrorMessage") {
-        warnings.add(span.number, "answers left out, not from a model");
+        warnings.add(span.number, "skipped answers that are not from a model");
         return LineKind::Passing;
     }
     let calls = items(message, "content").iter().filter(|block| text(block, "type") == Some("tool_use"));
@@ -178,11 +178,11 @@ fn system(span: LineSpan, line: &Value, warnings: &mut ImportWarnings) -> LineKi
             })
         }
         "local_command" => {
-            warnings.add(span.number, "local commands left out");
+            warnings.add(span.number, "skipped local commands");
             LineKind::Passing
         }
         "api_error" => {
-            warnings.add(span.number, "failed requests left out");
+            warnings.add(span.number, "skipped failed requests");
             LineKind::Passing
         }
         _ => LineKind::Passing,
@@ -194,7 +194,7 @@ fn attachment(span: LineSpan, line: &Value, warnings: &mut ImportWarnings) -> Li
     match text(attachment, "type").unwrap_or_default() {
         "queued_command" if attachment.get("prompt").is_some() => LineKind::Prompt,
         kind => {
-            warnings.add(span.number, format!("attachments left out ({kind})"));
+            warnings.add(span.number, format!("skipped attachments ({kind})"));
             LineKind::Passing
         }
     }

@@ -114,7 +114,7 @@ impl CodexConverter<'_, '_> {
             "compacted" => self.compacted(span, payload, warnings),
             kind => {
                 if !HOUSEKEEPING.contains(&kind) {
-                    warnings.add(span.number, format!("lines left out, of an unknown kind ({kind})"));
+                    warnings.add(span.number, format!("skipped lines of unknown type ({kind})"));
                 }
                 Ok(())
             }
@@ -290,7 +290,7 @@ impl CodexConverter<'_, '_> {
         let history = items(payload, "replacement_history");
         let sealed = history.iter().filter(|item| text(item, "encrypted_content").is_some());
         for _ in sealed.filter(|item| text(item, "type") != Some("reasoning")) {
-            warnings.add(span.number, "summaries left out, encrypted by the provider");
+            warnings.add(span.number, "skipped summaries, encrypted by the provider");
         }
         let mut kept_texts = item::replacement(history);
         let message = text(payload, "message").filter(|message| !message.trim().is_empty());
@@ -305,7 +305,7 @@ impl CodexConverter<'_, '_> {
             kept_texts.iter().map(|text| format!("\n\nThe user had said:\n\n{text}")).collect();
         let summary = format!("{summary}{}", quoted.concat());
         if summary.trim().is_empty() {
-            warnings.add(span.number, "compactions without a summary left out");
+            warnings.add(span.number, "skipped compactions without a summary");
             return Ok(());
         }
         let compaction = Compaction {

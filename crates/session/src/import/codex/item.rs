@@ -45,7 +45,7 @@ pub(super) fn read_item(item: &Value, span: LineSpan, warnings: &mut ImportWarni
         // Internal to Codex.
         "ghost_snapshot" => Vec::new(),
         kind => {
-            warnings.add(span.number, format!("items left out ({kind})"));
+            warnings.add(span.number, format!("skipped items ({kind})"));
             Vec::new()
         }
     }
@@ -64,7 +64,7 @@ fn message(item: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Vec<I
         }
         "user" if !is_injected(item) => vec![Item::Prompt(content(parts, span, warnings))],
         _ => {
-            warnings.add(span.number, "injected texts left out");
+            warnings.add(span.number, "skipped injected texts");
             Vec::new()
         }
     }
@@ -97,7 +97,7 @@ fn content(parts: &[Value], span: LineSpan, warnings: &mut ImportWarnings) -> Ve
                 let url = text(part, "image_url").unwrap_or_default();
                 blocks.extend(blocks::image_url(url, span, warnings));
             }
-            kind => warnings.add(span.number, format!("blocks left out ({kind})")),
+            kind => warnings.add(span.number, format!("skipped blocks ({kind})")),
         }
     }
     blocks

@@ -117,15 +117,15 @@ fn claude_warnings_count_dropped_items() {
     assert_eq!(
         warnings(&imported),
         [
-            (3, 2, "local commands left out"),
-            (6, 1, "attachments left out (todo_reminder)"),
+            (3, 2, "skipped local commands"),
+            (6, 1, "skipped attachments (todo_reminder)"),
             (20, 1, "searches by the provider, as text"),
-            (20, 1, "blocks left out (web_search_tool_result)"),
-            (21, 1, "injected texts left out"),
-            (22, 1, "lines of sub-agents left out"),
-            (25, 1, "interruption markers left out"),
-            (34, 1, "lines left out, of an unknown kind (hologram)"),
-            (35, 1, "lines left out, not readable"),
+            (20, 1, "skipped blocks (web_search_tool_result)"),
+            (21, 1, "skipped injected texts"),
+            (22, 1, "skipped lines of sub-agents"),
+            (25, 1, "skipped interruption markers"),
+            (34, 1, "skipped lines of unknown type (hologram)"),
+            (35, 1, "skipped unreadable lines"),
         ]
     );
 }

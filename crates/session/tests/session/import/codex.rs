@@ -110,10 +110,10 @@ fn codex_warnings_count_dropped_items() {
     assert_eq!(
         warnings(&imported),
         [
-            (2, 4, "injected texts left out"),
-            (6, 1, "images left out, not in the log"),
+            (2, 4, "skipped injected texts"),
+            (6, 1, "skipped images that are not in the log"),
             (14, 1, "web searches as text"),
-            (19, 1, "lines left out, of an unknown kind (ghost_stuff)"),
+            (19, 1, "skipped lines of unknown type (ghost_stuff)"),
             (40, 1, "results without their calls"),
         ]
     );

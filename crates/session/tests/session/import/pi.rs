@@ -46,7 +46,7 @@ fn pi_damaged_lines_are_dropped() {
     assert_eq!(
         warnings(&imported),
         [
-            (3, 2, "lines left out, not readable"),
+            (3, 2, "skipped unreadable lines"),
             (4, 1, "parents lost with unreadable lines: the entry before becomes the parent"),
             (7, 1, "duplicate ids: replaced with new ones"),
             (9, 1, "missing parents: a new branch starts"),

@@ -78,7 +78,7 @@ pub struct WorktreeChanges {
 #[derive(Debug, thiserror::Error)]
 pub enum WorktreeError {
     /// The working directory is in no repository.
-    #[error("{} is in no Git repository", .0.display())]
+    #[error("{} is not in a Git repository", .0.display())]
     NoRepository(PathBuf),
     /// The repository has no commit.
     #[error("the repository has no commit yet: make one first")]

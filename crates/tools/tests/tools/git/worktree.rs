@@ -101,7 +101,7 @@ async fn worktree_of_a_dead_process_is_found_and_keeps_its_changes() {
 async fn worktree_needs_a_repository_with_a_commit() {
     let folder = TempDir::new().unwrap();
     let error = Worktree::create(folder.path(), "x", &runner()).await.unwrap_err().to_string();
-    assert!(error.ends_with("is in no Git repository"), "{error}");
+    assert!(error.ends_with("is not in a Git repository"), "{error}");
     git(folder.path(), &["init", "--quiet"]);
     let error = Worktree::create(folder.path(), "x", &runner()).await.unwrap_err().to_string();
     assert_eq!(error, "the repository has no commit yet: make one first");
