@@ -69,13 +69,13 @@ pub(super) enum PrintMode {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Session")]
 pub(super) struct SessionArgs {
-    /// Continue the most recent session of this directory
+    /// Continue the most recent session in this directory
     #[arg(short = 'c', long = "continue", group = "which")]
     pub(super) recent: bool,
     /// Resume a session: open the session list, or the best match for QUERY (id fragment, name or text)
     #[arg(short = 'r', long = "resume", value_name = "QUERY", num_args = 0..=1, default_missing_value = "", group = "which")]
     pub(super) resume: Option<String>,
-    /// Open this session: a file, an id, or at least 4 characters of an id's beginning or end
+    /// Open this session: a file, an id, or at least 4 characters from the start or end of an id
     #[arg(long, value_name = "PATH|ID", group = "which")]
     pub(super) session: Option<String>,
     /// Start a new session with a copy of another one's current branch, optionally only up to ENTRY
@@ -87,7 +87,7 @@ pub(super) struct SessionArgs {
     /// Start a new session (the default)
     #[arg(long, group = "which")]
     pub(super) new: bool,
-    /// Store nothing on disk
+    /// Don't save the session
     #[arg(long, group = "which")]
     pub(super) no_session: bool,
     /// Folder for session files
@@ -104,7 +104,7 @@ pub(super) struct ModelArgs {
     /// Model: [PROVIDER/]ID[:THINKING], or part of an id
     #[arg(long)]
     pub(super) model: Option<String>,
-    /// Provider: one that `tiller login` lists, a local server, one of models.json, scripted, demo
+    /// Provider: one that `tiller login` lists, a local server, one defined in models.json, scripted, demo
     #[arg(long)]
     pub(super) provider: Option<String>,
     /// API key for that provider (environment variables are safer)
@@ -139,10 +139,11 @@ pub(super) struct AgentArgs {
     /// Approval mode: which tool calls need approval
     #[arg(long, value_enum, value_name = "MODE", conflicts_with = "yes")]
     pub(super) approval: Option<Approval>,
-    /// Approve every call that needs approval, except for hosts of your own network
+    /// Approve every call that needs approval, except access to hosts on your own network
     #[arg(short, long)]
     pub(super) yes: bool,
-    /// Sandbox of the model's commands: write only in the workspace, only to temporary folders, or no sandbox
+    /// Sandbox for the model's commands: `workspace` limits writes to the workspace, `read-only` to temporary
+    /// directories, `off` disables it
     #[arg(long, value_enum, value_name = "MODE")]
     pub(super) sandbox: Option<SandboxChoice>,
     /// Replace the system prompt
@@ -204,7 +205,7 @@ pub(super) struct EnvironmentArgs {
     /// Level of tiller's own log: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", global = true)]
     pub(super) log_level: Option<String>,
-    /// Log at level debug (or --log-level), also to stderr; in the TUI, to the log file only
+    /// Log at debug level (or --log-level) and also print the log to stderr; in the TUI, to the log file only
     #[arg(short, long, global = true)]
     pub(super) verbose: bool,
     /// Write every agent event to this file, as `--mode json` prints them; overwrites an existing file
@@ -214,7 +215,7 @@ pub(super) struct EnvironmentArgs {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PolicyCommand {
-    /// Show each command of a line with its rule and its risk, and the decision in each mode
+    /// Show the rule and risk for each command in a command line, and the decision in each mode
     Explain {
         /// The command line, after --
         #[arg(required = true, value_name = "COMMAND", num_args = 1.., trailing_var_arg = true)]
@@ -223,7 +224,7 @@ pub(super) enum PolicyCommand {
         #[arg(long)]
         json: bool,
     },
-    /// List the rules of the settings, and the file that each comes from
+    /// List the configured rules and the file each comes from
     Rules,
 }
 

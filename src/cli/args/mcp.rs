@@ -52,7 +52,7 @@ pub(in crate::cli) struct McpAddArgs {
     /// Header of requests to the URL (repeatable)
     #[arg(long, value_name = "NAME:VALUE")]
     pub(in crate::cli) header: Vec<String>,
-    /// Milliseconds without progress after which a call is cancelled
+    /// Cancel a call after this many milliseconds without progress
     #[arg(long, value_name = "MS")]
     pub(in crate::cli) timeout: Option<u64>,
     /// Add it to the project's .mcp.json

@@ -10,10 +10,10 @@ pub(in crate::cli) struct ServeArgs {
     /// Listen on this address (the setting server.listen)
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(in crate::cli) listen: Option<String>,
-    /// Let sessions work in this folder and below (repeatable; default: the working directory)
+    /// Allow sessions in this directory and its subdirectories (repeatable; default: the working directory)
     #[arg(long, value_name = "DIR")]
     pub(in crate::cli) root: Vec<PathBuf>,
-    /// Answer to this host name, besides localhost and IP addresses (repeatable)
+    /// Accept requests for this host name in addition to localhost and IP addresses (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) host: Vec<String>,
     /// Listen on an address that other machines can reach; needs --cert and --key, or --behind-proxy

@@ -53,11 +53,11 @@ table! {
     WINDOW, window: Option<u64> = "window", SettingKind::Count { min: 1_024, max: 100_000_000 }, "";
     /// Models to cycle through: patterns in order, each optionally with `:thinking`; unset: all models.
     MODELS, models: Option<&[String]> = "models", SettingKind::List, "";
-    /// Fallback models, tried in order until the run ends, once retries are used up.
+    /// Models to fall back to, in order, when retries are exhausted; in effect until the run ends.
     FALLBACK, fallback: Option<&[String]> = "fallback", SettingKind::List, "";
-    /// US dollars that a session may cost before tiller asks; unset: no limit.
+    /// Spending limit per session in US dollars; tiller asks before exceeding it; unset: no limit.
     BUDGET_SESSION_USD, budget_session_usd: Option<f64> = "budget.session_usd", SettingKind::Number { min: 0.01, max: 1_000_000.0 }, "", scope SettingScope::User;
-    /// US dollars that all sessions of a day may cost before tiller asks; unset: no limit.
+    /// Spending limit per day, for all sessions, in US dollars; tiller asks before exceeding it; unset: no limit.
     BUDGET_DAY_USD, budget_day_usd: Option<f64> = "budget.day_usd", SettingKind::Number { min: 0.01, max: 1_000_000.0 }, "", scope SettingScope::User;
     /// Thinking level of the model.
     THINKING, thinking: ThinkingLevel = "thinking", ThinkingLevel::KIND, "off";
@@ -65,8 +65,8 @@ table! {
     TEMPERATURE, temperature: Option<f64> = "temperature", SettingKind::Number { min: 0.0, max: 2.0 }, "";
     /// Maximum tokens per answer, thinking included, capped at the model's own limit; unset: that limit, at most 32,000.
     MAX_TOKENS, max_tokens: Option<u64> = "max_tokens", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_TOKENS"];
-    /// Approval mode: `ask` for all but read-only commands, `auto` for dangerous ones only, `read-only` to deny commands
-    /// and changes.
+    /// Approval mode: `ask` requires approval for all but read-only commands, `auto` only for dangerous ones,
+    /// `read-only` denies commands and changes.
     APPROVAL, approval_mode: ApprovalMode = "approval", ApprovalMode::KIND, "ask";
     /// Maximum number of model requests in a run; unset: no limit in the TUI, 100 elsewhere.
     MAX_TURNS, max_turns: Option<u64> = "max_turns", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_ITERATIONS"];
@@ -108,17 +108,17 @@ table! {
     RETRY_ENABLED, retry_enabled: Switch = "retry.enabled", Switch::KIND, "on";
     /// Maximum number of retries.
     RETRY_MAX, retry_max: u32 = "retry.max", SettingKind::Count { min: 0, max: 100 }, "5";
-    /// Milliseconds before the first retry, doubled for each further one, with jitter.
+    /// Delay before the first retry, in ms; doubles with each retry, plus jitter.
     RETRY_BASE_MS, retry_base_ms: u64 = "retry.base_ms", SettingKind::Count { min: 0, max: 3_600_000 }, "2000";
     /// Maximum milliseconds between two retries, unless the provider asks for more.
     RETRY_CAP_MS, retry_cap_ms: u64 = "retry.cap_ms", SettingKind::Count { min: 0, max: 3_600_000 }, "60000";
-    /// Seconds to wait for the first byte of an answer, and for further content within it (pings don't count); unset:
-    /// 300, or 900 for a server on this machine or the local network.
+    /// Timeout in seconds for the first byte of a response and between content chunks (pings don't count); unset: 300,
+    /// or 900 for a server on this machine or the local network.
     REQUEST_FIRST_BYTE_S, request_first_byte_s: Option<u64> = "request.first_byte_s", SettingKind::Count { min: 1, max: 86_400 }, "";
     /// Seconds without any data (pings count as data) after which an answer counts as interrupted.
     REQUEST_STALL_S, request_stall_s: u64 = "request.stall_s", SettingKind::Count { min: 1, max: 86_400 }, "120";
-    /// Look for model servers on this machine: Ollama, LM Studio, llama.cpp, vLLM. Servers that you name are always
-    /// queried.
+    /// Look for model servers on this machine: Ollama, LM Studio, llama.cpp, vLLM. Explicitly configured servers are
+    /// always queried.
     LOCAL_SERVERS, local_servers: Switch = "local_servers", Switch::KIND, "on", scope SettingScope::User;
     /// File with certificates to trust at providers' servers, in addition to the system's (PEM).
     REQUEST_CA_FILE, request_ca_file: Option<&str> = "request.ca_file", SettingKind::Text, "", scope SettingScope::User;
@@ -135,8 +135,8 @@ table! {
     /// Address of GitHub's REST API for the `github` tools; unset: that of github.com. GitHub Enterprise Server has its
     /// own at `/api/v3`.
     GITHUB_API_URL, github_api_url: Option<&str> = "github.api_url", SettingKind::Text, "", aliases &["GITHUB_API_URL"], scope SettingScope::User;
-    /// Sandbox of the model's commands: `workspace` lets them write only in the workspace, temporary folders and caches,
-    /// `read-only` only in temporary folders; without effect where the system has no sandbox.
+    /// Sandbox for the model's commands: `workspace` limits writes to the workspace, temporary directories and caches,
+    /// `read-only` to temporary directories, `off` disables it; without effect where the system has no sandbox.
     SANDBOX_MODE, sandbox_mode: SandboxMode = "sandbox.mode", SandboxMode::KIND, "workspace", scope SettingScope::User;
     /// Let commands in the sandbox use TCP.
     SANDBOX_NETWORK, sandbox_network: Switch = "sandbox.network", Switch::KIND, "off", scope SettingScope::User;
@@ -169,7 +169,7 @@ table! {
     SESSION_DIR, session_dir: Option<&str> = "session_dir", SettingKind::Text, "", scope SettingScope::User;
     /// Timeout of an extension's hook, in milliseconds; if a hook that guards calls times out, the call needs approval.
     EXTENSIONS_TIMEOUT_MS, extensions_timeout_ms: u64 = "extensions.timeout_ms", SettingKind::Count { min: 10, max: 600_000 }, "5000";
-    /// Seconds that an MCP server has to start; the first request waits until all have started or failed.
+    /// Startup timeout for MCP servers, in seconds; the first request waits until all have started or failed.
     MCP_START_TIMEOUT_S, mcp_start_timeout_s: u64 = "mcp.start_timeout_s", SettingKind::Count { min: 1, max: 600 }, "30";
     /// Seconds without an answer or progress after which a call of an MCP server's tool is cancelled.
     MCP_TIMEOUT_S, mcp_timeout_s: u64 = "mcp.timeout_s", SettingKind::Count { min: 1, max: 86_400 }, "300";
