@@ -130,7 +130,7 @@ impl Setting {
     /// Parses a value of a settings file: a string, number, boolean (`on`/`off`), list of strings or null.
     ///
     /// # Errors
-    /// As [`Setting::parse`].
+    /// Returns the same errors as [`Setting::parse`].
     pub fn parse_json(&self, value: &Value) -> Result<Option<SettingValue>, InvalidSetting> {
         match value {
             Value::Null => self.parse(""),

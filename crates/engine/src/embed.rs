@@ -24,7 +24,7 @@ use super::extension::Extensions;
 use super::handle::{AgentError, AgentSession, PromptOptions};
 use super::{AgentOptions, Approver, FirstModel, ModelChoice, Resources, SessionParts, SystemPrompt};
 
-/// A session with defaults. Given only providers it uses the first available model, a session in memory, the
+/// A session with defaults. Given only providers it uses the first available model, an in-memory session, the
 /// built-in tools that run no programs, and no approver, so that calls that need approval are denied.
 pub struct SessionBuilder {
     providers: ProviderRegistry,
@@ -43,7 +43,7 @@ pub struct SessionBuilder {
     configure: OptionsChange,
 }
 
-/// A change of the options, applied last.
+/// A change to the options, applied last.
 type OptionsChange = Box<dyn FnOnce(&mut AgentOptions) + Send>;
 
 /// The reason why a session could not be set up, or a run could not be started.
@@ -261,7 +261,7 @@ pub struct RunRequest {
 }
 
 impl RunRequest {
-    /// Creates a request of text alone.
+    /// Creates a text-only request.
     pub fn new(prompt: impl Into<String>, setup: SessionBuilder) -> Self {
         Self { prompt: prompt.into(), images: Vec::new(), session: setup }
     }
@@ -282,7 +282,7 @@ pub struct RunResult {
     pub usage: Usage,
     /// Id of the session.
     pub session: SessionId,
-    /// Path of its log; `None` for a session in memory.
+    /// Path of its log; `None` for an in-memory session.
     pub path: Option<PathBuf>,
 }
 

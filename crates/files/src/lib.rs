@@ -97,7 +97,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// Reads a regular UTF-8 file of at most `limit` bytes. Links are followed.
 ///
 /// # Errors
-/// As [`read`], and when it isn't UTF-8.
+/// Returns the same errors as [`read`], and one when it isn't UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     into_text(read(path, limit)?)
 }
@@ -105,7 +105,7 @@ pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
 /// Opens a regular file whose real path lies inside `root`.
 ///
 /// # Errors
-/// As [`open`], and when a link leads out of `root`.
+/// Returns the same errors as [`open`], and one when a link leads out of `root`.
 pub fn open_within(root: &Path, path: &Path) -> io::Result<File> {
     let root = root.canonicalize()?;
     let real = path.canonicalize()?;
@@ -121,7 +121,7 @@ pub const OUTSIDE: &str = "it lies outside the project";
 /// Reads a regular file of at most `limit` bytes whose real path lies inside `root`.
 ///
 /// # Errors
-/// As [`read`], and when a link leads out of `root`.
+/// Returns the same errors as [`read`], and one when a link leads out of `root`.
 pub(crate) fn read_within(root: &Path, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_limited(open_within(root, path)?, limit)
 }

@@ -1,9 +1,9 @@
 //! Model providers: the [`Provider`] trait, its requests and its streamed answers.
 //!
 //! A provider encodes a [`Request`] in its wire format and decodes the answer into [`StreamEvent`]s. It neither retries
-//! nor keeps state, and gets keys and URLs from its creator. [`registry`] lists the usable providers, [`catalog`] the
-//! models with their prices; the [wire formats](wire_format) are [`anthropic`], [`gemini`], [`openai_chat`] and [`openai_responses`],
-//! over `http` and [`sse`].
+//! nor keeps state, and receives keys and URLs at construction. [`registry`] lists the usable providers, [`catalog`]
+//! the models with their prices; the [wire formats](wire_format) are [`anthropic`], [`gemini`], [`openai_chat`] and
+//! [`openai_responses`], over `http` and [`sse`].
 
 mod answer_blocks;
 pub mod anthropic;
@@ -112,19 +112,19 @@ pub struct Request {
     pub messages: Vec<Arc<Message>>,
     /// The available tools.
     pub tools: Arc<[ToolSpec]>,
-    /// Permission to call tools.
+    /// Tool choice.
     pub tool_choice: ToolChoice,
     /// Maximum tokens of the answer.
     pub max_tokens: Tokens,
-    /// Sampling temperature; `None` isn't sent.
+    /// Sampling temperature; Omitted if `None`.
     pub temperature: Option<f64>,
     /// The thinking level, clamped to the model's levels.
     pub thinking: ThinkingLevel,
-    /// A name of the conversation, by which providers find the cache of its beginning.
+    /// Prompt cache key: identifies the conversation so the provider can reuse its cached prefix.
     pub cache_key: Option<String>,
 }
 
-/// Permission to call tools.
+/// Tool choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ToolChoice {
     /// The model decides.
@@ -138,25 +138,25 @@ pub enum ToolChoice {
 /// and a block begins with its first event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StreamEvent {
-    /// A piece of text.
+    /// Text delta.
     Text {
         /// The block.
         block: usize,
-        /// The piece.
+        /// The delta.
         text: String,
     },
-    /// A piece of thinking.
+    /// Thinking delta.
     Thinking {
         /// The block.
         block: usize,
-        /// The piece.
+        /// The delta.
         text: String,
     },
-    /// A piece of the signature of a block.
+    /// Signature delta.
     Signature {
         /// The block.
         block: usize,
-        /// The piece of the signature.
+        /// The delta.
         text: String,
     },
     /// A tool call begins.
@@ -168,7 +168,7 @@ pub enum StreamEvent {
         /// The tool's name.
         name: String,
     },
-    /// A piece of a call's arguments: a fragment of JSON text.
+    /// Argument delta of a call: a fragment of JSON text.
     Arguments {
         /// The block.
         block: usize,

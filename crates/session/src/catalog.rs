@@ -228,7 +228,7 @@ impl Catalog {
     /// Like [`Catalog::search`], with only the best entry of each session.
     ///
     /// # Errors
-    /// As [`Catalog::search`].
+    /// Returns the same errors as [`Catalog::search`].
     pub fn search_sessions(
         &mut self,
         query: &str,

@@ -104,14 +104,14 @@ impl SessionManager {
         self.create_from(Some(absolute_path(parent)), now)
     }
 
-    /// Returns a manager for sessions of another working directory, whose logs are where those of this one are.
+    /// Returns a manager for another working directory that stores logs in the same place.
     #[must_use]
     pub fn with_cwd(&self, cwd: PathBuf) -> Self {
         Self { cwd, ..self.clone() }
     }
 
-    /// Returns a manager for the sessions of agents that a session delegates to. Their logs are in a folder of their own
-    /// beside that of the session, so that lists and searches don't show them.
+    /// Returns a manager for the sessions of agents that a session delegates to. Their logs are in a separate folder
+    /// next to the session's, so that lists and searches don't show them.
     #[must_use]
     pub fn for_agents_of(&self, session: &Reader) -> Self {
         let placement = match session.path() {
@@ -124,7 +124,7 @@ impl SessionManager {
     /// Opens a log for appending.
     ///
     /// # Errors
-    /// As [`Writer::open`].
+    /// Returns the same errors as [`Writer::open`].
     pub fn open(&self, path: &Path) -> Result<Writer, SessionError> {
         Writer::open_on(Arc::clone(&self.fs), path)
     }
@@ -172,7 +172,7 @@ impl SessionManager {
     /// doesn't become the most recent one.
     ///
     /// # Errors
-    /// As [`Writer::open`], or when the name could not be written.
+    /// Returns the same errors as [`Writer::open`], or one when the name could not be written.
     pub fn name(&self, path: &Path, name: &str, now: UnixMs) -> Result<(), SessionError> {
         let modified = std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
         let mut writer = self.open(path)?;
@@ -188,7 +188,8 @@ impl SessionManager {
         Ok(())
     }
 
-    /// Paths of all log files: of this working directory (and others that share its folder), or of all.
+    /// Returns the paths of all log files for this working directory (and others that share its folder), or for all
+    /// directories.
     ///
     /// # Errors
     /// When the folder is there and can't be read.
@@ -205,7 +206,7 @@ impl SessionManager {
     /// The most recently written log of this working directory.
     ///
     /// # Errors
-    /// As [`SessionManager::list`].
+    /// Returns the same errors as [`SessionManager::list`].
     pub fn most_recent(&self) -> Result<Option<PathBuf>, SessionError> {
         self.catalog()?.most_recent()
     }

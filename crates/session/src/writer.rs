@@ -140,7 +140,7 @@ impl Writer {
     /// [`Writer::append`].
     ///
     /// # Errors
-    /// As [`Writer::append`].
+    /// Returns the same errors as [`Writer::append`].
     pub fn append_all(&mut self, bodies: Vec<EntryBody>, now: UnixMs) -> Result<Vec<Appended>, SessionError> {
         self.check_file(now)?;
         let is_empty = self.shared.index().lines() == 0;

@@ -5,11 +5,14 @@
 //! run.
 //!
 //! `registry` lists the built-in tools, one file each; no other code compares their names. `typed_tool` derives a
-//! tool's schema and checks from its argument struct. Front ends find in `details`: `{diff, path, added, removed}` of
-//! `edit_file` and `write_file`, with `{seen: {path, sha256}}` as `read_file`, `{exitCode, timedOut, fullOutputPath?, strokes?}` of `bash`, `{jobId,
-//! exitCode?, fullOutputPath?, strokes?}` of background jobs, `{lines}` or `{mimeType,
-//! bytes}` of `read_file`, `{matches,
-//! files}` of `grep`, `{files}` of `list_files` and `find_files`.
+//! tool's schema and checks from its argument struct. The fields of `details`, for front ends:
+//!
+//! - `edit_file`, `write_file`: `{diff, path, added, removed, seen: {path, sha256}}`
+//! - `read_file`: `{lines}` or `{mimeType, bytes}`, with `{seen: {path, sha256}}`
+//! - `bash`: `{exitCode, timedOut, fullOutputPath?, strokes?}`
+//! - background jobs: `{jobId, exitCode?, fullOutputPath?, strokes?}`
+//! - `grep`: `{matches, files}`
+//! - `list_files`, `find_files`: `{files}`
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -191,13 +194,13 @@ impl ToolProgress {
         Self { call: Some(call), ..self }
     }
 
-    /// Sets the network access that a rule gives this call: TCP for its command, or the user's own network for a page.
+    /// Sets the network access that a rule grants: TCP for its command, or the user's own network for a page.
     #[must_use]
     pub fn with_network(self, network: NetworkAccess) -> Self {
         Self { network, ..self }
     }
 
-    /// Returns the network access that a rule gives this call.
+    /// Returns the network access that a rule grants.
     #[must_use]
     pub const fn network(&self) -> NetworkAccess {
         self.network
@@ -300,7 +303,7 @@ impl ToolOutput {
         self.push_warning(notice);
     }
 
-    /// Adds a warning for the user to the one that is there.
+    /// Adds a warning for the user. Appends to any existing warning.
     fn push_warning(&mut self, warning: String) {
         self.warning =
             Some(self.warning.take().map_or_else(|| warning.clone(), |first| format!("{first}; {warning}")));

@@ -46,7 +46,7 @@ pub(super) fn find_earlier(reader: &Reader, agent: &str, id: &str) -> Result<Ear
         return Err(format!("the agent with the id {id} is {}, not {agent}", start.name));
     }
     if start.path.is_none() {
-        return Err("a session in memory can't be resumed".to_owned());
+        return Err("an in-memory session can't be resumed".to_owned());
     }
     Ok(task.clone())
 }

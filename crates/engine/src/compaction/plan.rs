@@ -143,8 +143,8 @@ impl CompactionPlan {
     /// Selects the messages for a compaction with this cause, in a window of this size.
     ///
     /// # Errors
-    /// As [`CompactionPlan::new`]; [`CompactionError::TooLong`] when the part that stays would not fit into the
-    /// window, however short the summary is.
+    /// Returns the same errors as [`CompactionPlan::new`]; [`CompactionError::TooLong`] when the part that
+    /// stays would not fit into the window, however short the summary is.
     pub(crate) fn for_window(
         input: &CompactionInput,
         reason: CompactionReason,

@@ -22,7 +22,7 @@ impl AgentSession {
     /// the record is appended at the end of the turn.
     ///
     /// # Errors
-    /// As [`AgentSession::bash`].
+    /// Returns the same errors as [`AgentSession::bash`].
     pub async fn execute_bash(
         &self,
         line: impl Into<String>,

@@ -108,7 +108,7 @@ impl WeakSession {
         send(&commands, command).await
     }
 
-    /// Returns what agents of the session get from it.
+    /// Returns the state that the session's agents inherit.
     pub(crate) async fn parent(&self) -> Result<ParentSession, AgentError> {
         let parent: Box<ParentSession> =
             self.send(|reply| DriverCommand::Delegation(DelegationCommand::Parent { reply })).await?;
@@ -253,7 +253,7 @@ pub(crate) enum OtherSessionOp {
     Restore,
 }
 
-/// A session that was forked next to the active one.
+/// A session that was forked without switching to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForkedSession {
     /// Its id.

@@ -28,7 +28,7 @@ pub(crate) enum Effect {
     Request {
         /// Number of the request.
         turn: TurnNumber,
-        /// Permission to call tools.
+        /// Tool choice.
         tool_choice: ToolChoice,
     },
     /// Waits, then reports the end of the wait.
