@@ -32,7 +32,7 @@ pub(super) fn check(arguments: &CliArgs, front: FrontEnd) -> Result<(), CliFailu
 /// another tiller of this user has open.
 pub(super) async fn connect(input: &RunInput, target: &str) -> Result<AgentSession, CliFailure> {
     if target.starts_with("http://") || target.starts_with("https://") {
-        return http::connect(input, target).await;
+        return http::connect(target).await;
     }
     let words = target.to_owned();
     let path = run_blocking(input, move |input| {

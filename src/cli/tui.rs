@@ -90,9 +90,12 @@ async fn show_attached(input: &RunInput, agent: AgentSession) -> Result<u8, CliF
     let state = agent.state().await.map_err(CliFailure::run)?.state;
     let (arguments, session) = (Arc::clone(&input.arguments), state.session.clone());
     let themes = Themes::load(&arguments, &input.config, (&state.cwd, input.project.as_ref()));
-    let (cwd, limits) = (state.cwd.clone(), wiring::output_limits(&input.config));
-    let first = first_prompt::read_first_prompt(&arguments.message, &cwd, limits, Stdin::Read)?;
+    let limits = wiring::output_limits(&input.config);
+    // Files on the command line are those of this machine, in contrast to mentions in the editor.
+    let own_cwd = startup::cwd(&arguments)?;
+    let first = first_prompt::read_first_prompt(&arguments.message, &own_cwd, limits, Stdin::Read)?;
     let (prompt, paste) = first_input(first, &agent).await?;
+    let _watcher = exit_after_hangup(agent.clone());
     let mut notices = vec![format!("Attached to session {}: quitting leaves it open.", session.short())];
     notices.extend_from_slice(&themes.notices);
     let opened = tui::OpenedSession {
@@ -105,7 +108,7 @@ async fn show_attached(input: &RunInput, agent: AgentSession) -> Result<u8, CliF
         notices,
     };
     let opening = async { Ok::<_, CliFailure>(opened) };
-    match tui::run(options(input, &cwd, &themes), opening).await {
+    match tui::run(options(input, &state.cwd, &themes), opening).await {
         Ok(exit) => {
             if exit.reason == ExitReason::Closed {
                 stderr_line!("The other tiller closed session {session}, or the connection to it was lost.");

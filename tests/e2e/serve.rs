@@ -201,8 +201,7 @@ fn serve_session_can_be_attached_to() {
     let server = Served::start(&sandbox);
     let (session, _) = create(&server, &sandbox, &script);
     let url = format!("http://{}{session}", server.address);
-    // The token is that of the user's own server.
-    let mut terminal = sandbox.open(&["--attach", &url]);
+    let mut terminal = sandbox.open(&["--attach", &format!("{url}?token={}", server.token)]);
     terminal.wait_for("quitting leaves it open");
     server.call("POST", &format!("{session}/chat"), Some(json!({"message": "over HTTP"})));
     terminal.wait_for("over HTTP");
@@ -216,7 +215,8 @@ fn serve_session_can_be_attached_to() {
 
     let wrong = sandbox.open(&["--attach", &format!("{url}?token=wrong")]);
     wrong.wait_for("set TILLER_SERVER_TOKEN");
-    let missing = sandbox.open(&["--attach", &url.replace("/sessions/", "/sessions/x")]);
+    let missing = sandbox
+        .open(&["--attach", &format!("{}?token={}", url.replace("/sessions/", "/sessions/x"), server.token)]);
     missing.wait_for("(status 404 Not Found)");
     assert_eq!(server.terminate(), Some(0));
     assert!(terminal.wait().success());

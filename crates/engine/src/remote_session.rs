@@ -20,6 +20,9 @@ pub enum RemoteError {
     /// The other process ended the connection before the session was there.
     #[error("the other process ended the connection")]
     Ended,
+    /// The other process sent nothing in time.
+    #[error("the other process doesn't answer")]
+    Silent,
     /// The other process doesn't speak this version's protocol.
     #[error("the session is open in {theirs}, and this is {ours}; use the same version for both")]
     Version {

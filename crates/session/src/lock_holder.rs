@@ -26,9 +26,15 @@ impl LockHolder {
         Self { pid: Pid::this().as_raw(), host: this_host(), since }
     }
 
+    /// True if the process runs on this machine.
+    #[must_use]
+    pub fn is_on_this_machine(&self) -> bool {
+        self.host == this_host()
+    }
+
     /// True if the process is gone: the note outlived it, and the present holder has not written its own yet.
     pub(super) fn is_stale(&self) -> bool {
-        self.host == this_host() && kill(Pid::from_raw(self.pid), None) == Err(Errno::ESRCH)
+        self.is_on_this_machine() && kill(Pid::from_raw(self.pid), None) == Err(Errno::ESRCH)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sessions that a server has open, by URL.
 
 use std::env;
-use std::net::IpAddr;
+use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use reqwest::header::{CONNECTION, UPGRADE};
@@ -12,15 +12,13 @@ use tiller_server::ATTACH_PROTOCOL;
 use crate::agent::AgentSession;
 use crate::agent::remote_session;
 use crate::cli::failure::CliFailure;
-use crate::cli::run_input::RunInput;
-use crate::files;
 use crate::provider::ensure_crypto;
 
 /// The variable with the token of a server.
 const TOKEN_VARIABLE: &str = "TILLER_SERVER_TOKEN";
 
-/// Maximum size of the file with the token, in bytes.
-const LARGEST_TOKEN: u64 = 1024;
+/// Time for a connection to the server.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The part of a problem description that people need.
 #[derive(Deserialize)]
@@ -30,12 +28,15 @@ struct ProblemText {
 }
 
 /// Connects to the session at this URL: `SERVER/api/sessions/ID`, with the token as `?token=`.
-pub(super) async fn connect(input: &RunInput, target: &str) -> Result<AgentSession, CliFailure> {
+pub(super) async fn connect(target: &str) -> Result<AgentSession, CliFailure> {
     let AttachUrl { url, token } = AttachUrl::parse(target).map_err(CliFailure::usage)?;
-    let token = token.or_else(|| env::var(TOKEN_VARIABLE).ok()).or_else(|| own_token(input, &url));
+    let token = token.or_else(|| env::var(TOKEN_VARIABLE).ok());
     let failed = || format!("can't attach to {url}");
     ensure_crypto();
-    let client = Client::builder().http1_only().redirect(reqwest::redirect::Policy::none());
+    let client = Client::builder()
+        .http1_only()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .redirect(reqwest::redirect::Policy::none());
     let client = client.build().with_context(failed).map_err(CliFailure::run)?;
     let mut request = client.get(url.clone()).header(CONNECTION, "upgrade").header(UPGRADE, ATTACH_PROTOCOL);
     if let Some(token) = token {
@@ -60,15 +61,6 @@ pub(super) async fn connect(input: &RunInput, target: &str) -> Result<AgentSessi
     }
     let stream = response.upgrade().await.with_context(failed).map_err(CliFailure::run)?;
     remote_session::connect(stream).await.with_context(failed).map_err(CliFailure::run)
-}
-
-/// The token of this user's server, for a server on this machine.
-fn own_token(input: &RunInput, url: &Url) -> Option<String> {
-    let host = url.host_str()?.trim_matches(['[', ']']);
-    let is_local = host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback());
-    let file = input.config.folders.state.join("server-token");
-    let token = is_local.then(|| files::read_text(&file, LARGEST_TOKEN).ok()).flatten()?;
-    Some(token.trim().to_owned())
 }
 
 /// The address of a session's connection, and the token in what was typed.

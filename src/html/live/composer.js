@@ -40,7 +40,8 @@ const composer = (() => {
     send(event.altKey ? "followUp" : "steer");
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && session?.isRunning && !event.target.matches("input, select")) stop();
+    if (event.key !== "Escape" || event.isComposing || event.target.closest("input, select, .queued")) return;
+    if (session?.isRunning) stop();
   });
   find("[data-do=queue]", form).addEventListener("click", () => send("followUp"));
   find("[data-do=stop]", form).addEventListener("click", stop);

@@ -36,14 +36,7 @@ const questions = (() => {
       event.preventDefault();
       deny();
     });
-    const buttons = make(
-      "div",
-      { className: "buttons" },
-      button("Allow once", () => decide({ approved: true }), "primary"),
-      call.rule ? button("Allow for this session", () => decide({ approved: true, always: true })) : null,
-      reason,
-      button("Deny", deny),
-    );
+    const buttons = make("div", { className: "buttons" }, reason, button("Deny", deny));
     const details = make("div", { className: "details" });
     show(key, `Allow ${call.toolName}?`, details, buttons);
     // A command could hide a part of itself with invisible characters, which the server's renderer shows.
@@ -55,6 +48,10 @@ const questions = (() => {
     ]);
     rule?.classList.add("note");
     details.append(reasonText, find(".inside", rendered), ...[change, rule].filter(Boolean));
+    // Only what is shown can be allowed.
+    const allow = [button("Allow once", () => decide({ approved: true }), "primary")];
+    if (call.rule) allow.push(button("Allow for this session", () => decide({ approved: true, always: true })));
+    buttons.prepend(...allow);
   };
 
   const INPUTS = { text: "text", integer: "number", number: "number", boolean: "checkbox" };

@@ -290,7 +290,11 @@ const run = (() => {
   const setLost = (current, isLost) => {
     if (source !== current) return;
     // A problem of the lost connection is over.
-    if (session.isLost && !isLost) showProblem("");
+    if (session.isLost && !isLost) {
+      showProblem("");
+      // An entry whose text could not be fetched meanwhile has no event any more.
+      refresh();
+    }
     session.isLost = isLost;
     update();
   };

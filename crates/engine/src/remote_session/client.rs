@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -11,6 +12,7 @@ use tiller_session::{MirrorLog, Reader};
 use tiller_tools::tool::built_in_tools;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, Lines};
 use tokio::sync::{broadcast, mpsc, watch};
+use tokio::time::timeout;
 
 use super::RemoteError;
 use super::protocol::{
@@ -22,6 +24,9 @@ use crate::handle::{
     DriverCommand as C, EVENTS, PermissionCommand, Reply, SwitchTarget,
 };
 use tiller_provider::ScopedModel;
+
+/// Time for the other process to send its first line.
+const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Takes the result of a command.
 type Receiver = Box<dyn FnOnce(Result<Box<RawValue>, SentError>) + Send>;
@@ -36,7 +41,8 @@ where
 {
     let (input, output) = tokio::io::split(stream);
     let mut lines = BufReader::new(input).lines();
-    match next(&mut lines).await?.ok_or(RemoteError::Ended)? {
+    let greeting = timeout(GREETING_TIMEOUT, next(&mut lines)).await.map_err(|_| RemoteError::Silent)?;
+    match greeting?.ok_or(RemoteError::Ended)? {
         HostLine::Hello { version } if version == VERSION => {}
         HostLine::Hello { version } => return Err(RemoteError::Version { theirs: version, ours: VERSION }),
         _ => return Err(RemoteError::Version { theirs: "another version of tiller".into(), ours: VERSION }),

@@ -1,5 +1,7 @@
 //! The side of the process that has the session open.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde_json::value::to_raw_value;
 use tiller_core::event::{Event, EventKind, SessionChange};
@@ -35,9 +37,10 @@ where
     // Subscribed before the log is read, so that no entry is lost; the other end drops those that it has.
     let events = agent.subscribe();
     let mut tasks = JoinSet::new();
-    tasks.spawn(send_events(agent.clone(), events, lines.clone()));
+    let (answers, answered) = mpsc::channel(LINES);
+    tasks.spawn(send_lines(agent.clone(), events, answered, lines));
     let writer = write_lines(output, outgoing);
-    let mut host = Host { agent, lines, answers: JoinSet::new() };
+    let mut host = Host { agent, answers, waiting: JoinSet::new() };
     let result = tokio::select! {
         result = host.serve(BufReader::new(input)) => result,
         written = writer => written.map_err(RemoteError::Connection),
@@ -62,20 +65,46 @@ async fn write_lines(
     Ok(())
 }
 
-/// Sends the log and then the events, until the session is closed, the front end lags, or it is gone.
-async fn send_events(agent: AgentSession, mut events: EventStream, lines: mpsc::Sender<HostLine>) {
+/// Sends the log, and then events and answers, until the session is closed, the front end lags, or it is gone. What
+/// happened before an answer is sent before it: a snapshot must not be newer than the mirrored log.
+async fn send_lines(
+    agent: AgentSession,
+    mut events: EventStream,
+    mut answers: mpsc::Receiver<HostLine>,
+    lines: mpsc::Sender<HostLine>,
+) {
     let hello = HostLine::Hello { version: VERSION.to_owned() };
     if lines.send(hello).await.is_err() || !send_log(&agent, &lines).await {
         return;
     }
-    while let Some(Ok(event)) = events.next().await {
-        if has_other_log(&event) && !send_log(&agent, &lines).await {
-            return;
-        }
-        if lines.send(HostLine::event(event)).await.is_err() {
+    loop {
+        let is_open = tokio::select! {
+            event = events.next() => match event {
+                Some(Ok(event)) => send_event(&agent, event, &lines).await,
+                _ => return,
+            },
+            Some(answer) = answers.recv() => {
+                while let Some(event) = events.try_next() {
+                    let Ok(event) = event else { return };
+                    if !send_event(&agent, event, &lines).await {
+                        return;
+                    }
+                }
+                lines.send(answer).await.is_ok()
+            }
+        };
+        if !is_open {
             return;
         }
     }
+}
+
+/// Sends an event, after the log if it is another one; returns false if the front end is gone.
+async fn send_event(agent: &AgentSession, event: Arc<Event>, lines: &mpsc::Sender<HostLine>) -> bool {
+    if has_other_log(&event) && !send_log(agent, lines).await {
+        return false;
+    }
+    lines.send(HostLine::event(event)).await.is_ok()
 }
 
 /// Returns true if the event says that the log isn't the one before with entries that were reported.
@@ -103,8 +132,9 @@ async fn send_log(agent: &AgentSession, lines: &mpsc::Sender<HostLine>) -> bool 
 /// Performs a front end's commands, in their order.
 struct Host {
     agent: AgentSession,
-    lines: mpsc::Sender<HostLine>,
-    answers: JoinSet<()>,
+    answers: mpsc::Sender<HostLine>,
+    /// The tasks that wait for results.
+    waiting: JoinSet<()>,
 }
 
 impl Host {
@@ -113,7 +143,7 @@ impl Host {
         while let Some(line) = input.next_line().await.map_err(RemoteError::Connection)? {
             let FrontLine { id, command } = serde_json::from_str(&line).map_err(RemoteError::Invalid)?;
             self.perform(id, command).await;
-            while self.answers.try_join_next().is_some() {}
+            while self.waiting.try_join_next().is_some() {}
         }
         Ok(())
     }
@@ -139,14 +169,14 @@ impl Host {
         let (reply, answer) = oneshot::channel();
         // If the driver has ended, the reply is dropped.
         let _ = self.agent.commands.send(command(reply)).await;
-        let lines = self.lines.clone();
-        self.answers.spawn(async move {
+        let answers = self.answers.clone();
+        self.waiting.spawn(async move {
             let result = answer.await.unwrap_or(Err(AgentError::Closed)).map(convert);
             let result = result.map_err(SentError::from).and_then(|result| {
                 to_raw_value(&result).map_err(|error| AgentError::Remote(error.to_string()).into())
             });
             // The front end may have gone.
-            let _ = lines.send(HostLine::Answer { id, result }).await;
+            let _ = answers.send(HostLine::Answer { id, result }).await;
         });
     }
 
