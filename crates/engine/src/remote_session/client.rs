@@ -8,6 +8,8 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tiller_core::event::{Event, EventKind};
+use tiller_core::message::ThinkingLevel;
+use tiller_provider::{Model, ScopedModel};
 use tiller_session::{MirrorLog, Reader};
 use tiller_tools::tool::built_in_tools;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, Lines};
@@ -23,7 +25,6 @@ use crate::handle::{
     AgentError, AgentSession, AttachCommand, BackgroundJobCommand, COMMANDS, DelegationCommand,
     DriverCommand as C, EVENTS, PermissionCommand, Reply, SwitchTarget,
 };
-use tiller_provider::ScopedModel;
 
 /// Time for the other process to send its first line.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
@@ -264,11 +265,11 @@ impl RemoteDriver {
     }
 }
 
-fn models(sent: Vec<SentModel>) -> Vec<tiller_provider::Model> {
+fn models(sent: Vec<SentModel>) -> Vec<Model> {
     sent.into_iter().map(Into::into).collect()
 }
 
-fn scoped_models(sent: Vec<(SentModel, Option<tiller_core::message::ThinkingLevel>)>) -> Vec<ScopedModel> {
+fn scoped_models(sent: Vec<(SentModel, Option<ThinkingLevel>)>) -> Vec<ScopedModel> {
     sent.into_iter().map(|(model, thinking)| ScopedModel { model: model.into(), thinking }).collect()
 }
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::value::to_raw_value;
-use tiller_core::event::{Event, EventKind, SessionChange};
+use tiller_core::event::{Event, EventKind, QueueItem, SessionChange};
+use tiller_core::message::ThinkingLevel;
+use tiller_provider::{Model, ScopedModel};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, spawn_blocking};
@@ -41,12 +43,11 @@ where
     tasks.spawn(send_lines(agent.clone(), events, answered, lines));
     let writer = write_lines(output, outgoing);
     let mut host = Host { agent, answers, waiting: JoinSet::new() };
-    let result = tokio::select! {
+    tokio::select! {
         result = host.serve(BufReader::new(input)) => result,
         written = writer => written.map_err(RemoteError::Connection),
         _ = tasks.join_next() => Ok(()),
-    };
-    result
+    }
 }
 
 /// Writes lines as they come.
@@ -267,20 +268,18 @@ impl Host {
     }
 }
 
-fn into_item(item: tiller_core::event::QueueItem) -> SentItem {
+fn into_item(item: QueueItem) -> SentItem {
     (&item).into()
 }
 
-fn into_items(items: Vec<tiller_core::event::QueueItem>) -> Vec<SentItem> {
+fn into_items(items: Vec<QueueItem>) -> Vec<SentItem> {
     sent_items(&items)
 }
 
-fn models(models: Vec<tiller_provider::Model>) -> Vec<SentModel> {
+fn models(models: Vec<Model>) -> Vec<SentModel> {
     models.iter().map(Into::into).collect()
 }
 
-fn scoped_models(
-    models: Vec<tiller_provider::ScopedModel>,
-) -> Vec<(SentModel, Option<tiller_core::message::ThinkingLevel>)> {
+fn scoped_models(models: Vec<ScopedModel>) -> Vec<(SentModel, Option<ThinkingLevel>)> {
     models.iter().map(|scoped| ((&scoped.model).into(), scoped.thinking)).collect()
 }
