@@ -30,6 +30,7 @@ mod resource_mention;
 mod resources;
 mod retry;
 mod rule_store;
+mod sent_item;
 pub mod skill;
 pub mod slash_command;
 mod strip_images;

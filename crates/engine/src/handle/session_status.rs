@@ -46,7 +46,7 @@ pub struct Activity {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QueueStatus {
     /// The messages, in the order of delivery within each kind.
-    #[serde(skip)]
+    #[serde(with = "crate::sent_item::list")]
     pub items: Vec<QueueItem>,
     /// Point of delivery of steering messages.
     pub steering_point: SteeringPoint,

@@ -79,7 +79,7 @@ pub struct InFlight {
     /// Running calls.
     pub calls: Vec<RunningCall>,
     /// Queued messages.
-    #[serde(skip)]
+    #[serde(with = "crate::sent_item::list")]
     pub queue: Vec<QueueItem>,
     /// Pending approval requests.
     pub approvals: Vec<ApprovalRequest>,

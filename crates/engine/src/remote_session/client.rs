@@ -18,13 +18,13 @@ use tokio::time::timeout;
 
 use super::RemoteError;
 use super::protocol::{
-    FrontLine, HostLine, RemoteCommand as R, SentError, SentItem, SentModel, SentSnapshot, SentStatus,
-    VERSION, queue_items, received_event,
+    FrontLine, HostLine, RemoteCommand as R, SentError, SentModel, VERSION, received_event,
 };
 use crate::handle::{
     AgentError, AgentSession, AttachCommand, BackgroundJobCommand, COMMANDS, DelegationCommand,
     DriverCommand as C, EVENTS, PermissionCommand, Reply, SwitchTarget,
 };
+use crate::sent_item::{SentItem, queue_items};
 
 /// Time for the other process to send its first line.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
@@ -254,8 +254,8 @@ impl RemoteDriver {
             C::SlashCommands { reply } => self.send(R::SlashCommands, reply).await,
             C::Models { reply } => self.send_for(R::Models, reply, models).await,
             C::Delegation(DelegationCommand::List { reply }) => self.send(R::Agents, reply).await,
-            C::Snapshot { reply } => self.send_for(R::Snapshot, reply, SentSnapshot::into).await,
-            C::Status { reply } => self.send_for(R::Status, reply, SentStatus::into).await,
+            C::Snapshot { reply } => self.send(R::Snapshot, reply).await,
+            C::Status { reply } => self.send(R::Status, reply).await,
             C::Settled { reply } => self.send(R::Settled, reply).await,
             C::Stats { reply } => self.send(R::Stats, reply).await,
             C::ContextBreakdown { reply } => self.send(R::ContextBreakdown, reply).await,

@@ -12,14 +12,12 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::RemoteError;
-use super::protocol::{
-    FrontLine, HostLine, RemoteCommand as R, SentError, SentItem, SentModel, SentSnapshot, SentStatus,
-    VERSION, sent_items,
-};
+use super::protocol::{FrontLine, HostLine, RemoteCommand as R, SentError, SentModel, VERSION};
 use crate::handle::{
     AgentError, AgentSession, AttachCommand, BackgroundJobCommand, DelegationCommand, DriverCommand as C,
     EventStream, Reply, SwitchTarget,
 };
+use crate::sent_item::{SentItem, sent_items};
 
 /// Lines that wait for a slow front end before events wait, too. One that lags behind the session's events is
 /// disconnected, and can connect again.
@@ -258,8 +256,8 @@ impl Host {
             R::SlashCommands => self.give(id, |reply| C::SlashCommands { reply }).await,
             R::Models => self.give_for(id, |reply| C::Models { reply }, models).await,
             R::Agents => self.give(id, |reply| C::Delegation(DelegationCommand::List { reply })).await,
-            R::Snapshot => self.give_for(id, |reply| C::Snapshot { reply }, SentSnapshot::from).await,
-            R::Status => self.give_for(id, |reply| C::Status { reply }, SentStatus::from).await,
+            R::Snapshot => self.give(id, |reply| C::Snapshot { reply }).await,
+            R::Status => self.give(id, |reply| C::Status { reply }).await,
             R::Settled => self.give(id, |reply| C::Settled { reply }).await,
             R::Stats => self.give(id, |reply| C::Stats { reply }).await,
             R::ContextBreakdown => self.give(id, |reply| C::ContextBreakdown { reply }).await,

@@ -6,16 +6,17 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tiller_core::elicitation::ElicitationAnswer;
-use tiller_core::event::{CompactionChoice, Decision, Event, EventKind, QueueItem, QueueKind};
+use tiller_core::event::{CompactionChoice, Decision, Event, EventKind, QueueKind};
 use tiller_core::id::{CallId, ElicitationId, EntryId, JobId, QueueId};
-use tiller_core::message::{Image, ThinkingLevel};
+use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::Tokens;
 use tiller_provider::{CycleDirection, ImageInput, Model, ModelFacts, UnavailableProvider, catalog};
 use tiller_session::Visibility;
 
 use crate::attachment::FileToAttach;
-use crate::handle::{AgentError, BashContext, OptionChange, PromptOptions, Snapshot, Status};
+use crate::handle::{AgentError, BashContext, OptionChange, PromptOptions};
 use crate::queue::QueueEdit;
+use crate::sent_item::{SentItem, sent_items};
 use crate::turn::QueueHandling;
 
 /// The version of the protocol: that of tiller.
@@ -98,80 +99,6 @@ pub(super) enum RemoteCommand {
     Stats,
     ContextBreakdown,
     Messages,
-}
-
-/// A queued message with its images, which an event as JSON only counts.
-#[derive(Clone, Serialize, Deserialize)]
-pub(super) struct SentItem {
-    id: QueueId,
-    kind: QueueKind,
-    text: String,
-    typed: Option<String>,
-    images: Vec<Image>,
-    held: bool,
-}
-
-impl From<&QueueItem> for SentItem {
-    fn from(item: &QueueItem) -> Self {
-        let QueueItem { id, kind, text, typed, images, held } = item.clone();
-        Self { id, kind, text, typed, images: images.to_vec(), held }
-    }
-}
-
-impl From<SentItem> for QueueItem {
-    fn from(SentItem { id, kind, text, typed, images, held }: SentItem) -> Self {
-        Self { id, kind, text, typed, images: images.into(), held }
-    }
-}
-
-/// Prepares queued messages for sending.
-pub(super) fn sent_items<'a>(items: impl IntoIterator<Item = &'a QueueItem>) -> Vec<SentItem> {
-    items.into_iter().map(SentItem::from).collect()
-}
-
-/// Returns the messages that were sent.
-pub(super) fn queue_items(items: Vec<SentItem>) -> Vec<QueueItem> {
-    items.into_iter().map(QueueItem::from).collect()
-}
-
-/// A snapshot, with its queue apart.
-#[derive(Serialize, Deserialize)]
-pub(super) struct SentSnapshot {
-    snapshot: Box<Snapshot>,
-    queue: Vec<SentItem>,
-}
-
-impl From<Box<Snapshot>> for SentSnapshot {
-    fn from(snapshot: Box<Snapshot>) -> Self {
-        Self { queue: sent_items(&snapshot.in_progress.queue), snapshot }
-    }
-}
-
-impl From<SentSnapshot> for Box<Snapshot> {
-    fn from(SentSnapshot { mut snapshot, queue }: SentSnapshot) -> Self {
-        snapshot.in_progress.queue = queue_items(queue);
-        snapshot
-    }
-}
-
-/// A status, with its queue apart.
-#[derive(Serialize, Deserialize)]
-pub(super) struct SentStatus {
-    status: Box<Status>,
-    queue: Vec<SentItem>,
-}
-
-impl From<Box<Status>> for SentStatus {
-    fn from(status: Box<Status>) -> Self {
-        Self { queue: sent_items(&status.queue.items), status }
-    }
-}
-
-impl From<SentStatus> for Box<Status> {
-    fn from(SentStatus { mut status, queue }: SentStatus) -> Self {
-        status.queue.items = queue_items(queue);
-        status
-    }
 }
 
 /// A model that the session can use: what lists show of it.

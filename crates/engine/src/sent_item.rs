@@ -1,0 +1,56 @@
+//! Queued messages as they are sent to front ends in other processes.
+
+use serde::{Deserialize, Serialize};
+use tiller_core::event::{QueueItem, QueueKind};
+use tiller_core::id::QueueId;
+use tiller_core::message::Image;
+
+/// A queued message with its images, which an event as JSON only counts.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct SentItem {
+    id: QueueId,
+    kind: QueueKind,
+    text: String,
+    typed: Option<String>,
+    images: Vec<Image>,
+    held: bool,
+}
+
+impl From<&QueueItem> for SentItem {
+    fn from(item: &QueueItem) -> Self {
+        let QueueItem { id, kind, text, typed, images, held } = item.clone();
+        Self { id, kind, text, typed, images: images.to_vec(), held }
+    }
+}
+
+impl From<SentItem> for QueueItem {
+    fn from(SentItem { id, kind, text, typed, images, held }: SentItem) -> Self {
+        Self { id, kind, text, typed, images: images.into(), held }
+    }
+}
+
+/// Prepares queued messages for sending.
+pub(crate) fn sent_items<'a>(items: impl IntoIterator<Item = &'a QueueItem>) -> Vec<SentItem> {
+    items.into_iter().map(SentItem::from).collect()
+}
+
+/// Returns the messages that were sent.
+pub(crate) fn queue_items(items: Vec<SentItem>) -> Vec<QueueItem> {
+    items.into_iter().map(QueueItem::from).collect()
+}
+
+/// A field with queued messages: `#[serde(with = "sent_item::list")]`.
+pub(crate) mod list {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use tiller_core::event::QueueItem;
+
+    pub(crate) fn serialize<S: Serializer>(items: &[QueueItem], serializer: S) -> Result<S::Ok, S::Error> {
+        super::sent_items(items).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<QueueItem>, D::Error> {
+        Vec::deserialize(deserializer).map(super::queue_items)
+    }
+}
