@@ -80,7 +80,9 @@ impl Provider for Busy {
                 id: format!("c{remaining}").as_str().into(),
                 name: "nothing".into(),
             };
-            vec![call, StreamEvent::Finished(StopReason::ToolUse)]
+            // Each call differs, because the user is asked about the same call five times in a row.
+            let arguments = StreamEvent::Arguments { block: 0, json: format!("{{\"path\":\"{remaining}\"}}") };
+            vec![call, arguments, StreamEvent::Finished(StopReason::ToolUse)]
         };
         Box::pin(stream::iter(parts.into_iter().map(Ok)))
     }
