@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::activity::AgentActivity;
+use super::answer::AgentFailure;
 use super::child::{Child, ChildDelegation, Conversation};
 use super::delegate_to_agent::DelegateToAgent;
 use super::link::SessionLink;
@@ -85,6 +86,8 @@ pub enum LaneState {
     Checking,
     /// It has a result.
     Finished,
+    /// It was stopped, and has no result.
+    Stopped,
     /// It has no result.
     Failed(String),
 }
@@ -93,7 +96,7 @@ impl LaneState {
     /// Returns true if nothing more happens.
     #[must_use]
     pub const fn is_over(&self) -> bool {
-        matches!(self, Self::Finished | Self::Failed(_))
+        matches!(self, Self::Finished | Self::Stopped | Self::Failed(_))
     }
 }
 
@@ -104,6 +107,7 @@ impl std::fmt::Display for LaneState {
             Self::Working => "working",
             Self::Checking => "checking",
             Self::Finished => "finished",
+            Self::Stopped => "stopped",
             Self::Failed(_) => "failed",
         })
     }
@@ -249,10 +253,7 @@ struct Lane {
 
 impl Lane {
     async fn run(self) {
-        let state = match self.race().await {
-            Ok(()) => LaneState::Finished,
-            Err(reason) => LaneState::Failed(reason),
-        };
+        let state = self.race().await.unwrap_or_else(LaneState::Failed);
         self.update(|lane| lane.state = state);
     }
 
@@ -260,7 +261,8 @@ impl Lane {
         self.lanes.send_modify(|lanes| change(&mut lanes[self.at]));
     }
 
-    async fn race(&self) -> Result<(), String> {
+    /// Returns the final state.
+    async fn race(&self) -> Result<LaneState, String> {
         let RaceOptions { prompt, from, models, check } = &*self.options;
         let parent = self.above.parent().await.map_err(|error| error.to_string())?;
         if let Some(model) = &models[self.at] {
@@ -296,10 +298,13 @@ impl Lane {
         let graft = self.read_graft(&session.reader()).await?;
         let leaf = graft.leaf().cloned();
         run.graft_at_end(graft);
-        let error = outcome.err().map(|error| error.to_string());
-        run.end(error.clone()).await?;
+        run.end(outcome.as_ref().err().map(ToString::to_string)).await?;
         self.update(|lane| lane.leaf = leaf);
-        error.map_or(Ok(()), Err)
+        match outcome {
+            Ok(_) => Ok(LaneState::Finished),
+            Err(AgentFailure::Stopped) => Ok(LaneState::Stopped),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     fn show(&self, activity: &AgentActivity, since: UnixMs, now: UnixMs) {

@@ -190,6 +190,22 @@ async fn race_lane_without_a_result_cannot_be_picked() {
 }
 
 #[tokio::test]
+async fn race_lane_that_the_user_aborts_is_stopped() {
+    let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
+    let fixture = Fixture::new(vec![("main", vec![]), ("left", vec![hanging])]);
+    let mut race = Race::start(&fixture.agent, options(&["left"], Some("true"))).await.unwrap();
+    while race.lanes()[0].state != LaneState::Working {
+        race.changed().await;
+    }
+    let id = race.lanes()[0].agent_id.clone().unwrap();
+    fixture.agent.running_agent(id).await.unwrap().abort().await.unwrap();
+    while tokio::time::timeout(TIMEOUT, race.changed()).await.expect("the lane doesn't end") {}
+    let lane = &race.lanes()[0];
+    assert_eq!((&lane.state, lane.state.to_string().as_str()), (&LaneState::Stopped, "stopped"));
+    assert!(matches!(race.pick(1).await, Err(RaceError::NoResult(1))));
+}
+
+#[tokio::test]
 async fn race_that_is_dropped_leaves_no_worktree() {
     let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
     let fixture = Fixture::new(vec![("main", vec![]), ("left", vec![hanging])]);

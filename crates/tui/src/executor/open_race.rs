@@ -47,13 +47,16 @@ fn results_of_end(lanes: &[RaceLane], prompt: Option<String>) -> Vec<TaskResult>
     }
 }
 
-/// The reasons of failed lanes, each once.
+/// The reasons of lanes without a result, each once.
 fn reasons(lanes: &[RaceLane]) -> String {
     let mut reasons: Vec<&str> = Vec::new();
     for lane in lanes {
-        if let LaneState::Failed(reason) = &lane.state
-            && !reasons.contains(&reason.as_str())
-        {
+        let reason = match &lane.state {
+            LaneState::Failed(reason) => reason.as_str(),
+            LaneState::Stopped => "stopped",
+            LaneState::Starting | LaneState::Working | LaneState::Checking | LaneState::Finished => continue,
+        };
+        if !reasons.contains(&reason) {
             reasons.push(reason);
         }
     }
@@ -98,6 +101,6 @@ mod tests {
         let note = "note The race is over: 1 of 2 lanes have a result. /race picks one.";
         assert_eq!(announced([LaneState::Finished, failed("no key")]), [note]);
         let expected = ["warning No lane of the race has a result: no key; stopped", "draft Go."];
-        assert_eq!(announced([failed("no key"), failed("stopped"), failed("no key")]), expected);
+        assert_eq!(announced([failed("no key"), LaneState::Stopped, failed("no key")]), expected);
     }
 }
