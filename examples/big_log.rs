@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             Ok(())
         }
         ["open", file] => open(Path::new(file)),
-        _ => Err("usage: big_log write FOLDER ENTRIES SIZE | big_log open FILE".into()),
+        _ => Err("usage: big_log write DIR ENTRIES SIZE | big_log open FILE".into()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Fills a folder with sessions, to measure lists and searches with very many of them.
+//! Fills a directory with sessions, to measure lists and searches with very many of them.
 //!
 //! ```text
 //! cargo run --release --example many_sessions -- /tmp/many 10000 5GB

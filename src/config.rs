@@ -103,7 +103,7 @@ pub struct GivenValues<'a> {
 /// The merged configuration.
 #[derive(Debug)]
 pub struct Config {
-    /// tiller's folders.
+    /// tiller's directories.
     pub folders: Folders,
     /// All settings with their sources.
     pub settings: Settings,
@@ -203,7 +203,7 @@ impl Config {
         self.warnings.iter().cloned().chain(self.ignored_project.clone()).chain(invalid)
     }
 
-    /// Executables in the user's extension folder, sorted by name.
+    /// Executables in the user's extension directory, sorted by name.
     #[must_use]
     pub fn user_extensions(&self) -> Vec<PathBuf> {
         self.folders.extensions()
@@ -275,7 +275,7 @@ impl Config {
         self.keys.contains_key(provider).then_some(KeySource::AuthFile)
     }
 
-    /// Log folders of other programs.
+    /// Log directories of other programs.
     ///
     /// # Errors
     /// If no home directory is known.
@@ -293,7 +293,7 @@ impl Config {
         home.into_iter().chain(canonical).collect()
     }
 
-    /// Lists the folders that tools never access: tiller's own, and a separate session folder unless it
+    /// Lists the directories that tools never access: tiller's own, and a separate session directory unless it
     /// contains the working directory.
     #[must_use]
     pub fn private_folders(&self, cwd: &Path) -> Vec<PathBuf> {
@@ -305,7 +305,7 @@ impl Config {
         self.folders.all().into_iter().chain(sessions).collect()
     }
 
-    /// The folders that commands and writing tools can't access without approval.
+    /// The directories that commands and writing tools can't access without approval.
     #[must_use]
     pub fn protected_paths(&self, cwd: &Path) -> ProtectedPaths {
         let with_targets = |folders: Vec<PathBuf>| {

@@ -1,6 +1,6 @@
 //! Renders the pictures of the documentation from the real TUI: `cargo run --release --example screenshot`.
 //!
-//! The built `tiller` runs in a pseudo-terminal, in a small project in a temporary folder, with scripted
+//! The built `tiller` runs in a pseudo-terminal, in a small project in a temporary directory, with scripted
 //! answers and a fake `cargo`; everything else is real: the tools, the steering, the log. The SVGs are written
 //! to `docs/screenshots`; an argument after `--` selects pictures by prefix. Clocks and durations are masked,
 //! because they differ between runs.
@@ -51,7 +51,7 @@ fn write(path: &Path, svg: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The `tiller` of the same build: examples are in a folder beside it.
+/// The `tiller` of the same build: examples are in a directory beside it.
 fn program() -> anyhow::Result<PathBuf> {
     let executable = std::env::current_exe()?;
     let folder =

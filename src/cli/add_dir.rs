@@ -1,4 +1,4 @@
-//! The flag `--add-dir`: folders outside the working directory that tools may access.
+//! The flag `--add-dir`: directories outside the working directory that tools may access.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::failure::CliFailure;
 use crate::tui::at_home;
 use crate::workspace::{FileAccess, describe_folder, parse_folder};
 
-/// A folder's resolved path, and the access that tools have.
+/// A directory's resolved path, and the access that tools have.
 pub(super) type AddedFolder = (PathBuf, FileAccess);
 
 /// Parses the arguments of `--add-dir`; relative paths start at the working directory.
@@ -21,7 +21,7 @@ fn folder(argument: &str, cwd: &Path) -> Result<AddedFolder, CliFailure> {
     // The shell has expanded `~` already.
     parse_folder(argument, cwd, None).map_err(|error| {
         CliFailure::usage(match error.kind() {
-            ErrorKind::NotADirectory => anyhow!("--add-dir {argument}: not a folder"),
+            ErrorKind::NotADirectory => anyhow!("--add-dir {argument}: not a directory"),
             _ => anyhow::Error::new(error).context(format!("--add-dir {argument}")),
         })
     })

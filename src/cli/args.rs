@@ -90,7 +90,7 @@ pub(super) struct SessionArgs {
     /// Don't save the session
     #[arg(long, group = "which")]
     pub(super) no_session: bool,
-    /// Folder for session files
+    /// Directory for session files
     #[arg(long, value_name = "DIR", global = true)]
     pub(super) session_dir: Option<String>,
     /// Name the session
@@ -152,10 +152,10 @@ pub(super) struct AgentArgs {
     /// Append to the system prompt
     #[arg(long, value_name = "TEXT|@FILE")]
     pub(super) append_system_prompt: Option<String>,
-    /// Load this skill, or the skills in this folder (repeatable)
+    /// Load this skill, or the skills in this directory (repeatable)
     #[arg(long, value_name = "PATH")]
     pub(super) skill: Vec<PathBuf>,
-    /// Load this prompt template, or the templates in this folder (repeatable)
+    /// Load this prompt template, or the templates in this directory (repeatable)
     #[arg(long, value_name = "PATH")]
     pub(super) prompt_template: Vec<PathBuf>,
     /// Load only the skills given by --skill
@@ -190,7 +190,7 @@ pub(super) struct EnvironmentArgs {
     /// Work in this directory
     #[arg(long, value_name = "DIR", global = true)]
     pub(super) cwd: Option<PathBuf>,
-    /// Let tools access this folder too; read-only with the suffix :ro (repeatable)
+    /// Let tools access this directory too; read-only with the suffix :ro (repeatable)
     #[arg(long, value_name = "DIR[:ro]")]
     pub(super) add_dir: Vec<String>,
     /// Trust the project's settings, extensions, hooks, agents, MCP servers, themes and .env until they change

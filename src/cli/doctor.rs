@@ -191,13 +191,13 @@ fn sessions_folder(config: &Config, cwd: &Path) -> PathBuf {
     }
 }
 
-/// Checks the folder, or the nearest one that exists: tiller creates the rest.
+/// Checks the directory, or the nearest one that exists: tiller creates the rest.
 fn check_sessions(folder: &Path) -> Check {
     let broken = |reason: String| {
         Check::new("sessions", CheckState::Broken, format!("{}: {reason}", folder.display()))
     };
     let Some(existing) = folder.ancestors().find(|folder| folder.exists()) else {
-        return broken("no such folder".into());
+        return broken("no such directory".into());
     };
     if !existing.is_dir() || access(existing, AccessFlags::W_OK | AccessFlags::X_OK).is_err() {
         return broken(format!("can't write in {}", existing.display()));

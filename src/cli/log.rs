@@ -82,7 +82,7 @@ pub(super) fn begin(config: &Config, targets: LogTargets) -> Option<String> {
 
 /// The log file, ready for writing; `None` if logging is off.
 fn log_file(config: &Config) -> Option<Result<LazyFile, String>> {
-    // Earlier versions left the folder's mode to the umask.
+    // Earlier versions left the directory's mode to the umask.
     if config.folders.state.is_dir()
         && let Err(error) = files::make_private(&config.folders.state)
     {

@@ -13,7 +13,7 @@ use crate::search_path::{ResourceOrigin, SearchPath};
 use crate::setting::Switch;
 use crate::template::BuiltIn;
 
-/// Name of the folder for built-in skills, in the state folder or in a temporary one.
+/// Name of the directory for built-in skills, in the state directory or in a temporary one.
 const BUILT_IN_SKILLS: &str = "skills";
 
 /// Returns the search paths for these arguments.
@@ -58,7 +58,7 @@ pub(super) fn resource_paths(
     sources
 }
 
-/// Leaves out the folders of an untrusted project.
+/// Leaves out the directories of an untrusted project.
 fn trusted_agents(mut agents: Vec<SearchPath>, trusted_root: Option<&Path>) -> Vec<SearchPath> {
     let root = trusted_root.and_then(|root| root.canonicalize().ok());
     agents.retain(|agents| {

@@ -1,4 +1,4 @@
-//! The folder for outputs that exceed the limits.
+//! The directory for outputs that exceed the limits.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use super::args::CliArgs;
 use super::failure::CliFailure;
 use crate::config::Config;
 
-/// The folder for outputs that exceed the limits.
+/// The directory for outputs that exceed the limits.
 pub(super) enum Scratch {
     Persistent(PathBuf),
     /// For sessions that store nothing: removed on drop.
@@ -22,7 +22,10 @@ impl Scratch {
             return Ok(Self::Persistent(config.folders.state.join("outputs")));
         }
         let folder = tempfile::Builder::new().prefix("tiller-").tempdir();
-        folder.map(Self::Temporary).context("can't make a folder for long outputs").map_err(CliFailure::run)
+        folder
+            .map(Self::Temporary)
+            .context("can't make a directory for long outputs")
+            .map_err(CliFailure::run)
     }
 
     pub(super) fn path(&self) -> PathBuf {

@@ -43,7 +43,7 @@ pub(super) async fn run(input: &RunInput, options: &ServeArgs) -> Result<u8, Cli
         roots => roots.to_vec(),
     };
     let roots =
-        WorkspaceRoots::new(&roots).context("can't use a folder of --root").map_err(CliFailure::usage)?;
+        WorkspaceRoots::new(&roots).context("can't use a directory of --root").map_err(CliFailure::usage)?;
     let token = token_file::load_or_create(&input.config.folders.state.join("server-token"))?;
     let listener = TcpListener::bind(&*addresses).await;
     let listener =

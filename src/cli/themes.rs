@@ -21,7 +21,7 @@ use crate::watch::FileWatcher;
 /// Quiet period before changed files are read: editors save in several steps.
 const QUIET: Duration = Duration::from_millis(50);
 
-/// Name of the theme folder in the user's and in a project's configuration.
+/// Name of the theme directory in the user's and in a project's configuration.
 const FOLDER: &str = "themes";
 
 /// The themes at startup, and the task that reports changes.

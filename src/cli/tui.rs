@@ -40,7 +40,7 @@ use crate::tui::{
 /// Time for the TUI to end after its terminal has closed, and then for the session's log to be closed.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Resources that live as long as the session: the folder for long outputs, the socket for other front ends, and the task
+/// Resources that live as long as the session: the directory for long outputs, the socket for other front ends, and the task
 /// that guards against a hanging exit.
 type SessionResources = Option<(Scratch, Option<SharedSessions>, JoinSet<()>)>;
 
@@ -159,7 +159,7 @@ fn options(input: &RunInput, cwd: &Path, themes: &Themes) -> TuiOptions {
     }
 }
 
-/// Describes the folders of `--add-dir`; missing ones are reported when the session is opened.
+/// Describes the directories of `--add-dir`; missing ones are reported when the session is opened.
 fn folders(RunInput { arguments, config, .. }: &RunInput, cwd: &Path) -> Vec<String> {
     let home = config.variable("HOME").map(Path::new);
     let added = add_dir::folders(&arguments.environment.add_dir, cwd).unwrap_or_default();

@@ -164,7 +164,7 @@ fn workspace(
 fn home_notice(protected: &ProtectedPaths, cwd: &Path) -> Option<String> {
     if protected.is_private(cwd) {
         return Some(
-            "the working directory is one of tiller's own folders, which tools can't access".to_owned(),
+            "the working directory is one of tiller's own directories, which tools can't access".to_owned(),
         );
     }
     // The last of the home's names is canonical, like `cwd`.
@@ -172,7 +172,7 @@ fn home_notice(protected: &ProtectedPaths, cwd: &Path) -> Option<String> {
     home.starts_with(cwd).then(|| {
         let verb = if home == cwd { "is" } else { "contains" };
         format!(
-            "the working directory {verb} your home folder, so tools reach all files in it but tiller's own; \
+            "the working directory {verb} your home directory, so tools reach all files in it but tiller's own; \
              writing startup files such as .bashrc asks first"
         )
     })

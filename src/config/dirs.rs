@@ -1,4 +1,4 @@
-//! The folders of tiller's own files.
+//! The directories of tiller's own files.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use super::environment::Environment;
 use super::error::ConfigError;
 use super::trust::executables;
 
-/// tiller's folders; they may not exist.
+/// tiller's directories; they may not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folders {
     /// `settings.json`, `auth.json`, `.env`, extensions, themes.
@@ -24,7 +24,7 @@ impl Folders {
         executables(&self.config.join("extensions"))
     }
 
-    /// The subfolders of `TILLER_HOME` if it is set, otherwise the XDG folders, also on macOS.
+    /// The subdirectories of `TILLER_HOME` if it is set, otherwise the XDG directories, also on macOS.
     ///
     /// # Errors
     /// If neither `TILLER_HOME` nor a home directory is known.
@@ -47,13 +47,13 @@ impl Folders {
         })
     }
 
-    /// All three folders; tools never access them.
+    /// All three directories; tools never access them.
     #[must_use]
     pub fn all(&self) -> Vec<PathBuf> {
         vec![self.config.clone(), self.data.clone(), self.state.clone()]
     }
 
-    /// Subfolders that commands may read: skills, and outputs of earlier commands.
+    /// Subdirectories that commands may read: skills, and outputs of earlier commands.
     #[must_use]
     pub fn readable(&self) -> Vec<PathBuf> {
         vec![self.config.join("skills"), self.state.join("skills"), self.state.join("outputs")]
@@ -83,7 +83,7 @@ impl Folders {
         self.config.join("mcp-auth.json")
     }
 
-    /// The folder of the session logs.
+    /// The directory of the session logs.
     #[must_use]
     pub fn sessions(&self) -> PathBuf {
         self.data.join("sessions")

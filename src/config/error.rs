@@ -9,7 +9,7 @@ use crate::setting::InvalidSetting;
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// Neither a home directory nor `TILLER_HOME` is known.
-    #[error("no home directory found; set TILLER_HOME to a folder for tiller's files")]
+    #[error("no home directory found; set TILLER_HOME to a directory for tiller's files")]
     NoHome,
     /// A file can't be read or written.
     #[error("can't access {path}")]

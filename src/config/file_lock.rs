@@ -24,7 +24,7 @@ pub(super) struct FileLock {
 }
 
 impl FileLock {
-    /// Locks a file, which may not exist, and creates its folder. `None` where the file system has no locks.
+    /// Locks a file, which may not exist, and creates its directory. `None` where the file system has no locks.
     pub(super) fn acquire(target: &Path) -> io::Result<Option<Self>> {
         Self::acquire_within(target, MAX_WAIT)
     }

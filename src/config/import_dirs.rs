@@ -1,11 +1,11 @@
-//! The log folders of other programs.
+//! The log directories of other programs.
 
 use std::path::PathBuf;
 
 use super::environment::Environment;
 use super::error::ConfigError;
 
-/// Log folders by program; they may not exist.
+/// Log directories by program; they may not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportDirs {
     /// Claude Code.
@@ -17,7 +17,7 @@ pub struct ImportDirs {
 }
 
 impl ImportDirs {
-    /// Resolves the folders from the variables that the programs themselves use: `CLAUDE_CONFIG_DIR`,
+    /// Resolves the directories from the variables that the programs themselves use: `CLAUDE_CONFIG_DIR`,
     /// `CODEX_HOME`, `PI_CODING_AGENT_DIR`.
     pub(super) fn find(environment: &Environment) -> Result<Self, ConfigError> {
         let home = environment.value("HOME").map(PathBuf::from).or_else(dirs::home_dir);

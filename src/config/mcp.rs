@@ -13,7 +13,7 @@ use crate::files::git::up_to_repository;
 /// The key of the servers in the user's settings file.
 pub(super) const SETTING: &str = "mcp_servers";
 
-/// Name of the file with a project's servers, in its folder.
+/// Name of the file with a project's servers, in its directory.
 pub(super) const PROJECT_FILE: &str = ".mcp.json";
 
 /// Variables with servers as JSON; the first that is set counts.

@@ -22,13 +22,13 @@ use crate::files;
 use crate::files::git::up_to_repository;
 use crate::unit::UnixMs;
 
-/// Name of a project's folder for tiller.
+/// Name of a project's directory for tiller.
 const PROJECT_FOLDER: &str = ".tiller";
 
-/// Claude Code's folder of agents.
+/// Claude Code's directory of agents.
 const CLAUDE_AGENTS: &str = ".claude/agents";
 
-/// Folders whose files need trust: extensions, scripts for hooks, and agents.
+/// Directories whose files need trust: extensions, scripts for hooks, and agents.
 const TRUSTED_FOLDERS: [&str; 4] = [".tiller/extensions", ".tiller/hooks", ".tiller/agents", CLAUDE_AGENTS];
 
 /// Maximum number of files below each of them; a project with more can't be trusted.
@@ -70,8 +70,8 @@ pub enum TrustAnswer {
 }
 
 impl Project {
-    /// Finds the project of a directory: the nearest folder with a `.tiller`, `.mcp.json` or `.claude/agents` that has
-    /// files needing trust, from the directory up to the repository's root. `user_config`, the user's own configuration folder, is no
+    /// Finds the project of a directory: the nearest directory with a `.tiller`, `.mcp.json` or `.claude/agents` that has
+    /// files needing trust, from the directory up to the repository's root. `user_config`, the user's own configuration directory, is no
     /// project.
     #[must_use]
     pub fn find(cwd: &Path, user_config: &Path) -> Option<Self> {
@@ -110,7 +110,7 @@ impl Project {
         Self { root, active_files, digests }
     }
 
-    /// The canonical path of its folder.
+    /// The canonical path of its directory.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
@@ -140,7 +140,7 @@ impl Project {
         self.active_files.contains(&path).then_some(path)
     }
 
-    /// The folder of its themes, which may not exist.
+    /// The directory of its themes, which may not exist.
     #[must_use]
     pub fn themes(&self) -> PathBuf {
         self.root.join(PROJECT_FOLDER).join("themes")
@@ -152,7 +152,7 @@ impl Project {
         executables(&self.root.join(PROJECT_FOLDER).join("extensions"))
     }
 
-    /// Warnings about scripts in the extension folder that aren't executable.
+    /// Warnings about scripts in the extension directory that aren't executable.
     pub(super) fn non_executable_warnings(&self) -> Vec<String> {
         non_executable_warnings(&self.root.join(PROJECT_FOLDER).join("extensions"))
     }
@@ -163,7 +163,7 @@ impl Project {
         self.digests.as_ref().err().map(String::as_str)
     }
 
-    /// The settings file that tiller may write for the user, which may not exist; `None` if the project has no folder
+    /// The settings file that tiller may write for the user, which may not exist; `None` if the project has no directory
     /// for it, because creating one would let other files take effect.
     #[must_use]
     pub fn writable_settings(&self) -> Option<PathBuf> {
@@ -228,7 +228,7 @@ fn settings_path(root: &Path) -> PathBuf {
     root.join(PROJECT_FOLDER).join("settings.json")
 }
 
-/// The executables directly in a folder, sorted by name.
+/// The executables directly in a directory, sorted by name.
 pub(super) fn executables(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut executables: Vec<PathBuf> = entries.filter(|path| is_executable(path)).collect();
@@ -236,7 +236,7 @@ pub(super) fn executables(folder: &Path) -> Vec<PathBuf> {
     executables
 }
 
-/// Warnings about scripts directly in a folder that aren't executable.
+/// Warnings about scripts directly in a directory that aren't executable.
 pub(super) fn non_executable_warnings(folder: &Path) -> Vec<String> {
     let has_shebang = |path: &PathBuf| {
         let mut start = [0; 2];
@@ -257,7 +257,7 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// Lists every file below a folder, including links to files of the project. A link to a folder or out of the
+/// Lists every file below a directory, including links to files of the project. A link to a directory or out of the
 /// project is an error: its target may be anything, form a cycle, or change unnoticed.
 fn list(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let entries = match fs::read_dir(folder) {
@@ -273,7 +273,7 @@ fn list(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> 
         }
         let trust_obstacle = match () {
             () if path.is_dir() => {
-                Some(io::Error::other(format!("{} is a link to a folder", path.display())))
+                Some(io::Error::other(format!("{} is a link to a directory", path.display())))
             }
             () if !is_within(root, &path) => Some(outside_link_error(&path)),
             () => None,

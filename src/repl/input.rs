@@ -138,7 +138,7 @@ fn built_in(row: &CommandSpec, argument: &str) -> InputLine {
         BuiltInCommand::Label => ReplCommand::Label(optional),
         BuiltInCommand::Permissions => return permissions(argument),
         BuiltInCommand::AddDir => {
-            return require("a folder; the suffix :ro makes it read-only", ReplCommand::AddDir);
+            return require("a directory; the suffix :ro makes it read-only", ReplCommand::AddDir);
         }
         BuiltInCommand::Queue => ReplCommand::Queue,
         BuiltInCommand::Send => {

@@ -44,7 +44,7 @@ fn attacks_own_folders_are_denied_to_tools_at_home() {
             .as_str(),
         r#"{"text": "Tried."}"#,
     ]);
-    // A search of the whole home folder needs approval, because it may contain keys.
+    // A search of the whole home directory needs approval, because it may contain keys.
     let home = sandbox.home().to_str().unwrap().to_owned();
     let mut terminal = sandbox.open(&["--yes", "--cwd", &home, "--provider", "scripted", "--model", &script]);
     terminal.wait_for("the working directory is your home folder");

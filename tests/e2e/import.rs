@@ -128,7 +128,7 @@ fn import_bad_file_is_named_and_others_imported() {
     assert!(output.out.contains("imported: 11 entries"), "{}", output.out);
 }
 
-/// Creates a folder below `logs` whose path is too long to be listed by any user.
+/// Creates a directory below `logs` whose path is too long to be listed by any user.
 fn put_unlistable(logs: &Path) {
     let script = "n=$(printf '%0200d' 0); for i in $(seq 25); do mkdir $n && cd -P ./$n || exit 1; done";
     let created = Command::new("bash").args(["-c", script]).current_dir(logs).status().unwrap();

@@ -186,7 +186,7 @@ impl Run {
 struct Lane {
     sandbox: Sandbox,
     script: String,
-    /// The folder of the current session, which is alone in it.
+    /// The directory of the current session, which is alone in it.
     folder: PathBuf,
     /// The session's file after the last run.
     before: Vec<u8>,

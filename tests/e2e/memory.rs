@@ -19,7 +19,7 @@ const MARGIN: usize = 4 * MB;
 /// Names the log that [`measured_child`] opens.
 const LOG: &str = "TILLER_TEST_LOG";
 
-/// Names the folder that [`measured_child`] writes its results to.
+/// Names the directory that [`measured_child`] writes its results to.
 const RESULTS: &str = "TILLER_TEST_RESULTS";
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-11-21T03:16:58.249Z","cwd":"/home/dev/project"}"#;

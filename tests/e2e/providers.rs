@@ -283,7 +283,7 @@ fn refresh_takes_a_key_from_a_flag_and_says_why_it_asks_nobody() {
     }
 }
 
-/// All files below a folder.
+/// All files below a directory.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()

@@ -12,7 +12,7 @@ use tiller::process::SandboxSupport;
 use super::sandbox::Sandbox;
 use tiller_test_support::terminal::TerminalKey;
 
-/// Says so if the kernel has no sandbox, or the folder for tests is a temporary one, which commands may write to.
+/// Says so if the kernel has no sandbox, or the directory for tests is a temporary one, which commands may write to.
 fn is_skipped() -> bool {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
     if !SandboxSupport::detect().restricts_tcp() {
@@ -95,7 +95,7 @@ fn sandboxed_mode_read_only_protects_the_project() {
     if is_skipped() {
         return;
     }
-    // Temporary folders are writable, so the project must be elsewhere.
+    // Temporary directories are writable, so the project must be elsewhere.
     let (sandbox, project) = (restricted(), outside());
     let cwd = ["--cwd", project.path().to_str().unwrap(), "--sandbox", "read-only"];
     let (text, is_error) = bash(&sandbox, "echo x > f", &cwd);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::source_code::root;
 
-/// Folders of the root that the table names; all other paths are relative to `crates/`.
+/// Directories of the root that the table names; all other paths are relative to `crates/`.
 const ROOT_FOLDERS: &[&str] = &["src/", "docs/", "tests/", "benches/", "prompts/", "themes/"];
 
 /// Returns the rows of the table of changes.

@@ -9,7 +9,7 @@ const OPENING: &[(&str, &[&str])] = &[
     (
         "File::open",
         &[
-            // Folders, opened to be walked or synced.
+            // Directories, opened to be walked or synced.
             "crates/session/src/fs.rs",
             "crates/session/src/import/output.rs",
             "crates/tui/src/completion/files.rs",
@@ -23,7 +23,7 @@ const OPENING: &[(&str, &[&str])] = &[
             // The functions that all others use.
             "crates/files/src/lib.rs",
             "crates/files/src/open_beneath.rs",
-            // Files that tiller makes and appends to in its own folders.
+            // Files that tiller makes and appends to in its own directories.
             "src/cli/log.rs",
             "crates/session/src/catalog/database.rs",
             "crates/session/src/fs.rs",

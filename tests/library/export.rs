@@ -21,7 +21,7 @@ const NOW: UnixMs = UnixMs(1_795_269_720_000);
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"01KAHSESSION","timestamp":"2026-11-21T14:02:00.000Z","cwd":"/home/ada/conf"}"#;
 
-/// A log of these lines after a header, in a temporary folder.
+/// A log of these lines after a header, in a temporary directory.
 fn log(lines: &[impl ToString]) -> (TempDir, PathBuf) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("log.jsonl");

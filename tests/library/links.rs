@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::source_code::root;
 
-/// Lists the pages: those of `docs` and its folders, and those of the root.
+/// Lists the pages: those of `docs` and its directories, and those of the root.
 fn pages() -> Vec<PathBuf> {
     let mut pages = ["README.md", "CONTRIBUTING.md"].map(|name| root().join(name)).to_vec();
     let mut folders = vec![root().join("docs")];
@@ -35,7 +35,7 @@ fn targets(page: &str) -> Vec<&str> {
     texts.flat_map(|text| text.split("](").skip(1)).filter_map(|rest| rest.split([')', ' ']).next()).collect()
 }
 
-/// Checks a relative link; those to a part of the page, to addresses and to folders of the web aren't files.
+/// Checks a relative link; those to a part of the page, to addresses and to directories of the web aren't files.
 fn is_broken(page: &Path, target: &str) -> bool {
     let file = target.split('#').next().unwrap_or_default();
     let is_relative = !file.is_empty() && !file.contains(':');

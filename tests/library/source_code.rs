@@ -11,7 +11,7 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Folders with Rust code; all other code is generated or foreign.
+/// Directories with Rust code; all other code is generated or foreign.
 const FOLDERS: &[&str] = &["benches", "crates", "examples", "fuzz/fuzz_targets", "src", "tests"];
 
 /// Reads every Rust file, unchanged.
@@ -55,7 +55,7 @@ fn production_code_by(bare: impl Fn(&str) -> String) -> Vec<(PathBuf, String)> {
     files.into_iter().map(code).collect()
 }
 
-/// Every Rust file below a folder.
+/// Every Rust file below a directory.
 fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -5,7 +5,7 @@ use std::fs;
 
 use crate::source_code::{production_code_with_words, root};
 
-/// The folders of the tools themselves.
+/// The directories of the tools themselves.
 const TOOLS: &[&str] = &["crates/tools/src/tool", "crates/engine/src/agents"];
 
 /// Files that may quote the name of a built-in tool, because they mean something else by it.

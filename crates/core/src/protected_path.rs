@@ -1,5 +1,5 @@
 //! Protected paths, which no write may change without approval: git runs programs in `.git`; shells, logins and clients
-//! read the startup and credential files of the home directory; tiller's own folders hold its configuration, keys,
+//! read the startup and credential files of the home directory; tiller's own directories hold its configuration, keys,
 //! sessions and state. Pure: paths are compared as text, and links aren't followed.
 
 use std::path::{Component, Components, Path, PathBuf};
@@ -60,7 +60,7 @@ const HOME_FILES: &[&str] = &[
     ".s3cfg",
 ];
 
-/// Folders of the home directory, and files deeper in it, with all their content.
+/// Directories of the home directory, and files deeper in it, with all their content.
 const HOME_FOLDERS: &[&str] = &[
     ".agents",
     ".aws",
@@ -102,7 +102,7 @@ const HOME_FOLDERS: &[&str] = &[
     "Library/LaunchDaemons",
 ];
 
-/// Files and folders of the home directory that hold keys, passwords or sessions, with all their content.
+/// Files and directories of the home directory that hold keys, passwords or sessions, with all their content.
 const CREDENTIALS: &[&str] = &[
     ".aws",
     ".azure",
@@ -148,7 +148,7 @@ const CREDENTIALS: &[&str] = &[
     "Library/Keychains",
 ];
 
-/// Lists the protected startup and credential files and folders, relative to the home directory.
+/// Lists the protected startup and credential files and directories, relative to the home directory.
 pub fn home_names() -> impl Iterator<Item = &'static str> {
     HOME_FILES.iter().chain(HOME_FOLDERS).copied()
 }
@@ -179,16 +179,16 @@ impl Protection {
     }
 }
 
-/// The folders that determine the protected paths. All are absolute; a folder behind a link is listed with both paths.
+/// The directories that determine the protected paths. All are absolute; a directory behind a link is listed with both paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProtectedPaths {
     /// The home directory.
     pub homes: Vec<PathBuf>,
     /// The targets of links among the [startup and credential files](home_names), such as a repository of dotfiles.
     pub startup: Vec<PathBuf>,
-    /// tiller's own folders.
+    /// tiller's own directories.
     pub tiller_folders: Vec<PathBuf>,
-    /// Subfolders of tiller's own folders that commands may read: skills, and the outputs of earlier commands.
+    /// Subdirectories of tiller's own directories that commands may read: skills, and the outputs of earlier commands.
     pub readable: Vec<PathBuf>,
 }
 
@@ -223,14 +223,14 @@ impl ProtectedPaths {
         self.homes.iter().any(|home| is_protected_in(home, path)) || is_in_any(&self.startup, path)
     }
 
-    /// Checks whether a path lies in tiller's own folders, which commands may not even read without a question.
+    /// Checks whether a path lies in tiller's own directories, which commands may not even read without a question.
     #[must_use]
     pub fn is_private(&self, path: &Path) -> bool {
         let path = normalize(path);
         is_in_any(&self.tiller_folders, &path) && !is_in_any(&self.readable, &path)
     }
 
-    /// Checks whether a path is a credential file of the home directory or lies in a folder of them, or is the environment
+    /// Checks whether a path is a credential file of the home directory or lies in a directory of them, or is the environment
     /// of a process, which may have keys. Public keys don't count. A wildcard in the path stands for any name that the
     /// shell may insert.
     #[must_use]
@@ -248,7 +248,7 @@ impl ProtectedPaths {
             || (!is_public && rest.any(|rest| CREDENTIALS.iter().any(|name| is_inside(rest, name))))
     }
 
-    /// Checks whether a folder contains credential files of the home directory, or is one of their folders. A wildcard
+    /// Checks whether a directory contains credential files of the home directory, or is one of their directories. A wildcard
     /// stands for any name that the shell may insert.
     #[must_use]
     pub fn holds_credentials(&self, folder: &Path) -> bool {
@@ -268,7 +268,7 @@ impl ProtectedPaths {
     }
 
     /// Checks whether a path may not be read by a command that was allowed for another path: it lies in a protected
-    /// folder of the home directory or in tiller's own, is a protected file, or contains one of them.
+    /// directory of the home directory or in tiller's own, is a protected file, or contains one of them.
     #[must_use]
     pub fn is_secret(&self, path: &Path) -> bool {
         let path = normalize(path);
@@ -286,7 +286,7 @@ fn is_in_any(folders: &[PathBuf], path: &Path) -> bool {
     folders.iter().any(|folder| strip_folder(folder, path).is_some())
 }
 
-/// Strips a folder from the beginning of a path; `None` if the path doesn't lie in it.
+/// Strips a directory from the beginning of a path; `None` if the path doesn't lie in it.
 fn strip_folder<'a>(folder: &Path, path: &'a Path) -> Option<&'a Path> {
     let mut rest = path.components();
     let is_inside = normalize(folder)
@@ -306,7 +306,7 @@ fn is_protected_in(home: &Path, path: &Path) -> bool {
     is_file() || HOME_FOLDERS.iter().any(|folder| begins_with(rest, folder))
 }
 
-/// Strips a folder from the beginning of a path whose wildcards may match it.
+/// Strips a directory from the beginning of a path whose wildcards may match it.
 fn strip_matching_folder<'a>(path: &'a Path, folder: &Path) -> Option<&'a Path> {
     let mut rest = path.components();
     let is_match = normalize(folder).components().all(|name| {

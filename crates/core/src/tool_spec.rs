@@ -217,7 +217,7 @@ pub enum TouchedPaths {
     Undeclared,
     /// The file in `path`.
     File,
-    /// The file or folder in `path` with everything below it; by default the working directory.
+    /// The file or directory in `path` with everything below it; by default the working directory.
     Tree,
 }
 

@@ -51,7 +51,7 @@ pub(super) struct Approvals {
     /// Calls for which an extension or a repetition demands approval, whatever the policy's verdict is.
     demanded: HashSet<CallId>,
     repetition: Repetition,
-    /// The folders that the built-in tools may reach.
+    /// The directories that the built-in tools may reach.
     workspace: Option<Workspace>,
     /// Paths outside the workspace that calls of the current assistant message name.
     outside_paths: HashMap<CallId, OutsidePath>,
@@ -268,7 +268,7 @@ impl Approvals {
                 CallDecision::Granted { decider: Decider::YesFlag, rule: None }
             }
             CallDecision::Run(_) | CallDecision::Granted { .. } if self.approver == Approver::Absent => {
-                let reason = format!("{reason} (--add-dir FOLDER lets tools reach it)");
+                let reason = format!("{reason} (--add-dir DIR lets tools reach it)");
                 deny(DenialCause::NoApprover, reason, Some(AllowedBy::Yes))
             }
             CallDecision::Run(_) | CallDecision::Granted { .. } => {
@@ -449,7 +449,7 @@ impl Approvals {
         is_gone
     }
 
-    /// Returns the folders that tools reach in this session only, as the system prompt lists them.
+    /// Returns the directories that tools reach in this session only, as the system prompt lists them.
     pub(super) fn session_folders(&self) -> Vec<String> {
         let describe = |rule: &PermissionRule| match rule {
             PermissionRule::Folder { folder, access: FolderAccess::Write } => {
@@ -465,7 +465,7 @@ impl Approvals {
         self.rules.iter().filter_map(describe).collect()
     }
 
-    /// Passes the folders of the session's rules on to the tools and the policy.
+    /// Passes the directories of the session's rules on to the tools and the policy.
     fn share_folders(&mut self) {
         let Some(workspace) = &self.workspace else { return };
         let mut folders = SessionFolders::default();

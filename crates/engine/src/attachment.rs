@@ -15,7 +15,7 @@ use tiller_tools::tool::{OutputLimits, TruncationExtent, store_text};
 /// Largest file that is attached, in bytes: more than any model's window holds.
 pub const LARGEST_FILE: u64 = 16 * 1024 * 1024;
 
-/// Maximum number of entries of a folder that are listed; the limit of `list_files`.
+/// Maximum number of entries of a directory that are listed; the limit of `list_files`.
 const MAX_ENTRIES: usize = 1_000;
 
 /// Number of bytes at the beginning of a file in which a NUL marks it as binary; Git uses the same number.
@@ -24,7 +24,7 @@ const BINARY_PREFIX: usize = 8_000;
 /// Part of a long message that the model gets along with the name of its file.
 const PREVIEW_LIMITS: OutputLimits = OutputLimits { max_lines: 20, max_chars: 2_000 };
 
-/// A file or folder to attach.
+/// A file or directory to attach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileToAttach {
     /// Its path.
@@ -33,7 +33,7 @@ pub struct FileToAttach {
     pub name: String,
 }
 
-/// Reads a file, a pipe or a folder as the block of text that goes with a message. The user named it, so the rules
+/// Reads a file, a pipe or a directory as the block of text that goes with a message. The user named it, so the rules
 /// for tools don't apply.
 ///
 /// # Errors
@@ -56,7 +56,7 @@ pub fn read_attachment(file: &FileToAttach, limits: OutputLimits) -> io::Result<
     Ok(file_block(&file.name, &text, limits))
 }
 
-/// Writes a long message to a file in `scratch`, a private folder, and returns the block that names the file and
+/// Writes a long message to a file in `scratch`, a private directory, and returns the block that names the file and
 /// shows its beginning.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Loading of files that each define one named thing: templates and agents, as `NAME.md` directly in a folder.
+//! Loading of files that each define one named thing: templates and agents, as `NAME.md` directly in a directory.
 
 use std::collections::HashMap;
 use std::fs;
@@ -36,7 +36,7 @@ pub(crate) struct LoadedDefinitions<T> {
     pub definitions: Vec<T>,
     /// Problems of files.
     pub problems: Vec<ResourceProblem>,
-    /// The folders that were read.
+    /// The directories that were read.
     pub folders: Vec<PathBuf>,
 }
 
@@ -149,7 +149,7 @@ impl<T: FileDefinition> Loader<'_, T> {
     }
 }
 
-/// Returns the definition files in a folder, sorted by name.
+/// Returns the definition files in a directory, sorted by name.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -1,7 +1,7 @@
 //! Entry points for programs that embed tiller: a session from a few settings, and a single prompt with its result.
 //!
 //! [`SessionBuilder`] fills in defaults for most [`SessionParts`]; for full control use [`AgentSession::start`].
-//! Nothing is read from the environment or from configuration files: the program provides keys, folders and rules.
+//! Nothing is read from the environment or from configuration files: the program provides keys, directories and rules.
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -98,7 +98,7 @@ impl SessionBuilder {
         Self { thinking: Some(level), ..self }
     }
 
-    /// Stores logs in this folder.
+    /// Stores logs in this directory.
     #[must_use]
     pub fn log_folder(self, folder: impl Into<PathBuf>) -> Self {
         Self { placement: Placement::Flat(folder.into()), ..self }
@@ -350,7 +350,7 @@ fn select_model(
     }
 }
 
-/// Returns the folder for output over the limits: next to the logs, or else a folder with an unguessable name,
+/// Returns the directory for output over the limits: next to the logs, or else a directory with an unguessable name,
 /// created on demand.
 fn scratch(placement: &Placement) -> PathBuf {
     match placement {

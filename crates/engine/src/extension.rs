@@ -131,12 +131,12 @@ pub trait Extension: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Returns the folders of skills that it adds; absolute.
+    /// Returns the directories of skills that it adds; absolute.
     fn skills(&self) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// Returns the folders of templates that it adds; absolute.
+    /// Returns the directories of templates that it adds; absolute.
     fn prompts(&self) -> Vec<PathBuf> {
         Vec::new()
     }

@@ -111,7 +111,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::SteerNow { text: None, options, reply }).await
     }
 
-    /// Reads files and folders as the text blocks of a message's attachments, truncated to the session's output
+    /// Reads files and directories as the text blocks of a message's attachments, truncated to the session's output
     /// limits; for [`PromptOptions::attached`]. An `Err` names the file and the reason.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
-//! Context files: the first of AGENTS.md, CLAUDE.md and AGENT.md in each folder.
+//! Context files: the first of AGENTS.md, CLAUDE.md and AGENT.md in each directory.
 //!
-//! The caller chooses the folders and their order. A broken file leads to a problem report; if it was valid before,
+//! The caller chooses the directories and their order. A broken file leads to a problem report; if it was valid before,
 //! that version stays. Begin with [`load`].
 
 use std::collections::HashSet;
@@ -32,13 +32,13 @@ pub struct Instructions {
 /// Result of loading.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadedInstructions {
-    /// In the order of the folders.
+    /// In the order of the directories.
     pub instructions: Vec<Instructions>,
     /// Files that can't be used, or only in part.
     pub problems: Vec<ResourceProblem>,
 }
 
-/// Loads the instructions of folders. An unusable file is reported and the next name tried, unless `earlier` has a
+/// Loads the instructions of directories. An unusable file is reported and the next name tried, unless `earlier` has a
 /// valid version of it. A file that is reached in two ways counts once.
 #[must_use]
 pub fn load(folders: &[SearchPath], earlier: &[Instructions]) -> LoadedInstructions {

@@ -26,21 +26,21 @@ pub(super) use reloader::{ReloadRequest, ReloadResult, ResourceReloader};
 /// one origin in the order given here, so more paths can be added at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourcePaths {
-    /// Folders of skills, skill folders, and skill files.
+    /// Directories of skills, skill directories, and skill files.
     pub skills: Vec<SearchPath>,
-    /// The folder that the built-in skills are written to; `None` leaves them out.
+    /// The directory that the built-in skills are written to; `None` leaves them out.
     pub built_in_skills: Option<PathBuf>,
-    /// Folders and files of templates.
+    /// Directories and files of templates.
     pub templates: Vec<SearchPath>,
     /// Use of the built-in templates.
     pub built_in_templates: BuiltIn,
-    /// Folders and files of agents.
+    /// Directories and files of agents.
     pub agents: Vec<SearchPath>,
     /// Use of the built-in agents.
     pub built_in_agents: BuiltIn,
     /// Reserved names that templates can't have.
     pub reserved_names: Vec<String>,
-    /// Folders of context files; the model reads the last ones last, and they take precedence.
+    /// Directories of context files; the model reads the last ones last, and they take precedence.
     pub instructions: Vec<SearchPath>,
     /// Automatic reload on changes.
     pub watch: WatchMode,
@@ -65,7 +65,7 @@ pub struct Resources {
     agents: Vec<AgentDefinition>,
     instructions: Vec<Instructions>,
     problems: Vec<ResourceProblem>,
-    /// Files and folders whose change requires a reload.
+    /// Files and directories whose change requires a reload.
     watched: BTreeSet<PathBuf>,
 }
 
@@ -246,12 +246,12 @@ fn sort_by_precedence(paths: &[SearchPath]) -> Vec<SearchPath> {
     paths
 }
 
-/// Returns the possible context files of a folder.
+/// Returns the possible context files of a directory.
 fn context_files(folder: &SearchPath) -> impl Iterator<Item = PathBuf> {
     instructions::NAMES.map(|name| folder.path.join(name)).into_iter()
 }
 
-/// Returns whether a path lies in a folder after resolving symbolic links; false if either doesn't exist.
+/// Returns whether a path lies in a directory after resolving symbolic links; false if either doesn't exist.
 fn is_inside(path: &Path, folder: &Path) -> bool {
     match (path.canonicalize(), folder.canonicalize()) {
         (Ok(path), Ok(folder)) => path.starts_with(folder),

@@ -1,8 +1,8 @@
 //! Skills: instructions for one kind of task, in a file that is read when the task comes up (the Agent Skills format,
 //! agentskills.io/specification, November 2026).
 //!
-//! A skill is `NAME/SKILL.md` or, directly in a folder of skills, `NAME.md`. The caller chooses the
-//! folders; the engine expands skills in prompts. A broken file leads to a problem report; if it was valid before, that
+//! A skill is `NAME/SKILL.md` or, directly in a directory of skills, `NAME.md`. The caller chooses the
+//! directories; the engine expands skills in prompts. A broken file leads to a problem report; if it was valid before, that
 //! version stays. Begin with [`load`].
 
 mod built_in;
@@ -60,7 +60,7 @@ impl SkillLoader<'_> {
         let read = search_path.read(&file.path, MAX_BYTES);
         let bytes = match read {
             Ok(bytes) => bytes,
-            // It was deleted while the folder was read.
+            // It was deleted while the directory was read.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => return self.keep_earlier(&file.path, &error.to_string(), 0),
         };

@@ -270,7 +270,7 @@ const TABLE: &[CommandSpec] = &[
         C::AddDir,
         "add-dir",
         Required("PATH[:ro]"),
-        "give tools access to another folder for this session; :ro for read-only",
+        "give tools access to another directory for this session; :ro for read-only",
     ),
     row(C::Trust, "trust", NoArgument, "change whether you trust this project").only(Tui),
     row(C::Tools, "tools", Optional("NAME"), "show the model's tools; NAME switches a tool on or off")
@@ -327,7 +327,7 @@ const TABLE: &[CommandSpec] = &[
         NoArgument,
         "reload skills, templates, agents and context files; restart failed MCP servers",
     ),
-    row(C::Logs, "logs", NoArgument, "show the end of tiller's log and the crash report folder").only(Tui),
+    row(C::Logs, "logs", NoArgument, "show the end of tiller's log and the crash report directory").only(Tui),
     row(C::Login, "login", Optional("PROVIDER"), "store a provider's API key").also(&["connect"]),
     row(C::Logout, "logout", Optional("PROVIDER"), "remove a provider's API key")
         .with_plain_argument(Required("PROVIDER")),

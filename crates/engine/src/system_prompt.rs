@@ -29,7 +29,7 @@ pub struct SystemPrompt {
     pub appended: Option<String>,
     /// Date of the session: `2026-11-21`.
     pub date: String,
-    /// Folders outside the working directory that tools reach.
+    /// Directories outside the working directory that tools reach.
     pub folders: Vec<String>,
 }
 

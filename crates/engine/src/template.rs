@@ -1,7 +1,7 @@
 //! Templates: files with prompts that are typed often; `/NAME arguments` expands to the file's body with the
 //! arguments.
 //!
-//! The caller chooses the folders. Begin with [`load`]; [`Template::expand`] inserts the arguments.
+//! The caller chooses the directories. Begin with [`load`]; [`Template::expand`] inserts the arguments.
 
 mod arguments;
 mod built_in;
@@ -27,7 +27,7 @@ pub struct LoadedTemplates {
     pub templates: Vec<Template>,
     /// Problems of files.
     pub problems: Vec<ResourceProblem>,
-    /// The folders that were read.
+    /// The directories that were read.
     pub folders: Vec<PathBuf>,
 }
 

@@ -1,6 +1,6 @@
-//! File watcher: signals that one of some files or folders may have changed.
+//! File watcher: signals that one of some files or directories may have changed.
 //!
-//! It watches folders and never files, because editors replace files; each folder without its descendants, because
+//! It watches directories and never files, because editors replace files; each directory without its descendants, because
 //! their number is unknown. A missing path is awaited in its nearest existing ancestor. Nothing is read here, and
 //! changes aren't coalesced: debouncing is up to the caller.
 
@@ -16,10 +16,10 @@ use tiller_files::search_path::ResourceProblem;
 #[error("changes of files can't be watched")]
 pub struct WatchError(#[from] notify::Error);
 
-/// A watcher of files and folders; it stops when dropped.
+/// A watcher of files and directories; it stops when dropped.
 pub struct FileWatcher {
     watcher: RecommendedWatcher,
-    /// The watched folders.
+    /// The watched directories.
     folders: BTreeSet<PathBuf>,
     followed: Arc<Mutex<Followed>>,
 }
@@ -64,11 +64,11 @@ impl FileWatcher {
         let folders: BTreeSet<PathBuf> = followed.iter().flat_map(|path| watch_folders(path)).collect();
         self.followed.lock().unwrap_or_else(PoisonError::into_inner).paths = followed;
         for unused in self.folders.difference(&folders) {
-            // The watch of a deleted folder is gone already.
+            // The watch of a deleted directory is gone already.
             let _ = self.watcher.unwatch(unused);
         }
         let mut problems = Vec::new();
-        // A folder that was replaced with another of the same name needs a new watch, so known ones are requested
+        // A directory that was replaced with another of the same name needs a new watch, so known ones are requested
         // again, too.
         for folder in &folders {
             if let Err(error) = self.watcher.watch(folder, RecursiveMode::NonRecursive) {
@@ -90,7 +90,7 @@ fn is_change(event: &Event, followed: &Mutex<Followed>) -> bool {
     event.need_rescan() || event.paths.iter().any(|path| followed.concerns(path))
 }
 
-/// Returns the folders in which changes of a path appear: the path itself if it is a folder, and its nearest
+/// Returns the directories in which changes of a path appear: the path itself if it is a directory, and its nearest
 /// existing ancestor, where it is created and deleted.
 fn watch_folders(path: &Path) -> impl Iterator<Item = PathBuf> {
     let itself = path.is_dir().then(|| path.to_owned());

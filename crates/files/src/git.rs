@@ -7,12 +7,12 @@ use nix::fcntl::OFlag;
 
 use super::{CONFIG_LIMIT, open_beneath, read_limited, read_text};
 
-/// Returns the root of the repository that contains `cwd`: the nearest folder with a `.git`.
+/// Returns the root of the repository that contains `cwd`: the nearest directory with a `.git`.
 pub(crate) fn root(cwd: &Path) -> Option<&Path> {
     cwd.ancestors().find(|folder| folder.join(".git").exists())
 }
 
-/// Finds the `.git` of the repository that contains `cwd`: a folder, or in a worktree or submodule a file that names
+/// Finds the `.git` of the repository that contains `cwd`: a directory, or in a worktree or submodule a file that names
 /// one.
 #[must_use]
 pub fn find(cwd: &Path) -> Option<PathBuf> {
@@ -30,7 +30,7 @@ pub fn branch(cwd: &Path) -> Option<String> {
     }
 }
 
-/// Returns the folder with this working tree's own state (`HEAD`), given its `.git`. `None` if `.git` is a symbolic
+/// Returns the directory with this working tree's own state (`HEAD`), given its `.git`. `None` if `.git` is a symbolic
 /// link or has other content.
 #[must_use]
 pub fn folder(git: &Path) -> Option<PathBuf> {
@@ -42,7 +42,7 @@ pub fn folder(git: &Path) -> Option<PathBuf> {
     Some(git.parent()?.join(text.strip_prefix("gitdir:")?.trim()))
 }
 
-/// Returns the folder that all working trees share (`config`, `info/exclude`), given a `.git`.
+/// Returns the directory that all working trees share (`config`, `info/exclude`), given a `.git`.
 #[must_use]
 pub fn common_folder(git: &Path) -> Option<PathBuf> {
     let folder = folder(git)?;
@@ -52,7 +52,7 @@ pub fn common_folder(git: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Reads a text file by its path in a folder from [`folder`] or [`common_folder`].
+/// Reads a text file by its path in a directory from [`folder`] or [`common_folder`].
 #[must_use]
 pub fn read_file(folder: &Path, name: &str) -> Option<String> {
     let folder = open_beneath::open_root(folder).ok()?;
@@ -62,14 +62,14 @@ pub fn read_file(folder: &Path, name: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Files that git opens by itself in the top folder of a working tree.
+/// Files that git opens by itself in the top directory of a working tree.
 const TOP_FILES: [&str; 3] = [".gitattributes", ".gitignore", ".mailmap"];
 
-/// Files that git opens in the folder that all working trees share.
+/// Files that git opens in the directory that all working trees share.
 const COMMON_FILES: [&str; 4] = ["HEAD", "config", "info/attributes", "info/exclude"];
 
 /// Finds a pipe, device or socket in the place of a file that git opens by itself, given a `.git`: git would wait for it.
-/// Files in lower folders aren't checked.
+/// Files in lower directories aren't checked.
 #[must_use]
 pub fn find_special_file(git: &Path) -> Option<PathBuf> {
     let top = git.parent().into_iter().flat_map(|folder| TOP_FILES.map(|name| folder.join(name)));
@@ -82,7 +82,7 @@ pub fn find_special_file(git: &Path) -> Option<PathBuf> {
 
 /// Lists the directory and its ancestors up to the root of its repository, nearest first; only the directory itself
 /// outside of one. As for git, a repository that belongs to another user doesn't count: any user can create one in a
-/// world-writable folder.
+/// world-writable directory.
 #[must_use]
 pub fn up_to_repository(cwd: &Path) -> Vec<&Path> {
     up_to_repository_of(cwd, nix::unistd::geteuid().as_raw())

@@ -7,10 +7,10 @@
 //! - [`open`] and [`read`] for paths that the user chose: links are followed, the target must be a regular file.
 //! - `read_within` for files of a project: links may not lead out of its root.
 //! - [`read_stream`] for arguments such as `@FILE`, where a shell's `<(command)` gives a pipe.
-//! - [`open_folder`] for folders that the user named.
+//! - [`open_folder`] for directories that the user named.
 //! - [`create_private`] for output files that the user named.
-//! - [`walk`] lists a folder as git sees it, [`git`] finds the files of a repository, [`open_beneath`] opens inside a
-//!   folder without following links.
+//! - [`walk`] lists a directory as git sees it, [`git`] finds the files of a repository, [`open_beneath`] opens inside a
+//!   directory without following links.
 //!
 //! `tests/library/edges.rs` fails when other code opens such files directly.
 
@@ -75,10 +75,10 @@ pub fn open_with(path: &Path, options: &OpenOptions) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens a folder that the user named, for a walk. Links are followed.
+/// Opens a directory that the user named, for a walk. Links are followed.
 ///
 /// # Errors
-/// When it can't be opened, or isn't a folder.
+/// When it can't be opened, or isn't a directory.
 pub fn open_folder(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(OFlag::O_DIRECTORY.bits()).open(path)
 }
@@ -138,7 +138,7 @@ pub fn read_text_within(root: &Path, path: &Path, limit: u64) -> io::Result<Stri
 /// its writer has finished.
 ///
 /// # Errors
-/// When it can't be read, is a device, folder or socket, is larger, or isn't UTF-8.
+/// When it can't be read, is a device, directory or socket, is larger, or isn't UTF-8.
 pub fn read_stream(path: &Path, limit: u64) -> io::Result<String> {
     if !path.metadata()?.file_type().is_fifo() {
         return read_text(path, limit);
@@ -167,7 +167,7 @@ pub(crate) fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     if bytes.len() as u64 > limit { Err(too_large(limit)) } else { Ok(bytes) }
 }
 
-/// Lists the entries of tiller's own folders and of `extensions` in them; unreadable folders count as empty.
+/// Lists the entries of tiller's own directories and of `extensions` in them; unreadable directories count as empty.
 pub fn list_own_entries(folders: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
     let folders = folders.iter().flat_map(|folder| [folder.clone(), folder.join("extensions")]);
     folders.flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten()).map(|entry| entry.path())
@@ -179,7 +179,7 @@ pub fn link_target(path: &Path) -> Option<PathBuf> {
     path.is_symlink().then(|| path.canonicalize().ok()).flatten()
 }
 
-/// Creates a folder and its missing parents, accessible by the user only, whatever the umask.
+/// Creates a directory and its missing parents, accessible by the user only, whatever the umask.
 ///
 /// # Errors
 /// When it can't be created.
@@ -218,7 +218,7 @@ pub fn open_lock(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags.bits()).open(path)
 }
 
-/// Removes all permissions of other users from a file or folder of tiller's own.
+/// Removes all permissions of other users from a file or directory of tiller's own.
 ///
 /// # Errors
 /// When its permissions can't be read or set.

@@ -1,4 +1,4 @@
-//! Opening and creating files inside a folder without following links in the path.
+//! Opening and creating files inside a directory without following links in the path.
 //!
 //! Linux opens in one call, openat2(2) with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS (since 5.6, 2020). On other
 //! systems, and where a sandbox forbids that call, each component is opened from the descriptor of its parent.
@@ -13,22 +13,22 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::{Mode, mkdirat};
 
-/// Flags for intermediate folders.
+/// Flags for intermediate directories.
 const FOLDER: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY);
 
-/// Opens a folder by its path; links are followed, and other files are refused without blocking.
+/// Opens a directory by its path; links are followed, and other files are refused without blocking.
 ///
 /// # Errors
-/// When it can't be opened or isn't a folder.
+/// When it can't be opened or isn't a directory.
 pub(crate) fn open_root(root: &Path) -> io::Result<File> {
     let flags = OFlag::O_DIRECTORY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
     OpenOptions::new().read(true).custom_flags(flags.bits()).open(root)
 }
 
-/// Opens a folder by a path whose links were resolved before.
+/// Opens a directory by a path whose links were resolved before.
 ///
 /// # Errors
-/// When it can't be opened, isn't a folder, or its path has a link now.
+/// When it can't be opened, isn't a directory, or its path has a link now.
 fn open_resolved_root(root: &Path) -> io::Result<File> {
     let flags = FOLDER | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
     open_without_links(root, flags)
@@ -51,7 +51,7 @@ fn open_without_links(path: &Path, flags: OFlag) -> io::Result<File> {
     open_if_resolved(path, flags)
 }
 
-/// Checks the path a moment before it is opened: its folders may be closed for reading, so that they can't be opened
+/// Checks the path a moment before it is opened: its directories may be closed for reading, so that they can't be opened
 /// one by one.
 fn open_if_resolved(path: &Path, flags: OFlag) -> io::Result<File> {
     if path.canonicalize()? != path {
@@ -70,15 +70,15 @@ pub fn open(root: &Path, below: &Path) -> io::Result<File> {
     open_at(&open_resolved_root(root)?, below, OFlag::O_RDONLY)
 }
 
-/// Opens a folder. The links of `root` are resolved.
+/// Opens a directory. The links of `root` are resolved.
 ///
 /// # Errors
-/// When it can't be opened, isn't a folder, or one of the paths has a link.
+/// When it can't be opened, isn't a directory, or one of the paths has a link.
 pub fn open_folder(root: &Path, below: &Path) -> io::Result<File> {
     open_at(&open_resolved_root(root)?, below, FOLDER)
 }
 
-/// Opens a folder, and creates the missing part of the path from `root`, whose links are resolved.
+/// Opens a directory, and creates the missing part of the path from `root`, whose links are resolved.
 ///
 /// # Errors
 /// When it can't be created or opened, or one of the paths has a link.
@@ -100,7 +100,7 @@ pub fn make_folder(root: &Path, below: &Path) -> io::Result<File> {
     Ok(folder)
 }
 
-/// Opens a path inside an open folder.
+/// Opens a path inside an open directory.
 ///
 /// # Errors
 /// When it can't be opened, or the path has a link.
@@ -151,7 +151,7 @@ fn name_of(component: Component<'_>) -> io::Result<&Path> {
     }
 }
 
-/// Returns a path to an open folder that stays valid when the folder is renamed; `otherwise` on systems without such
+/// Returns a path to an open directory that stays valid when the directory is renamed; `otherwise` on systems without such
 /// paths.
 #[must_use]
 pub fn stable_path(folder: &File, otherwise: PathBuf) -> PathBuf {
@@ -171,7 +171,7 @@ fn descriptor_path(_folder: &File) -> Option<PathBuf> {
     None
 }
 
-/// Opens the folder as a stream of its entries.
+/// Opens the directory as a stream of its entries.
 pub(super) fn entries_of(folder: &File) -> io::Result<Dir> {
     // A separate descriptor: reading moves the position, which duplicates share.
     Ok(Dir::openat(folder, ".", FOLDER | OFlag::O_CLOEXEC, Mode::empty())?)
@@ -184,7 +184,7 @@ mod tests {
 
     use super::*;
 
-    /// Creates a root with `real/file`, a link `link` to `real`, and a link `out` to a folder next to the root.
+    /// Creates a root with `real/file`, a link `link` to `real`, and a link `out` to a directory next to the root.
     fn folders() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::TempDir::new().unwrap();
         let root = folder.path().canonicalize().unwrap().join("root");

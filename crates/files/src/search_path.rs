@@ -1,5 +1,5 @@
 //! Search paths of skills, templates and context files, and problems with their files. Files are read through the
-//! functions of this crate, and never from outside the folder that bounds their search path.
+//! functions of this crate, and never from outside the directory that bounds their search path.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -36,14 +36,14 @@ impl fmt::Display for ResourceOrigin {
     }
 }
 
-/// A file or folder with resources. It need not exist, unless it was named on the command line.
+/// A file or directory with resources. It need not exist, unless it was named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchPath {
     /// The absolute path.
     pub path: PathBuf,
     /// The origin of its resources.
     pub origin: ResourceOrigin,
-    /// The folder that must contain all files, links followed. For untrusted content, the project's root.
+    /// The directory that must contain all files, links followed. For untrusted content, the project's root.
     pub bounds: Option<PathBuf>,
 }
 
@@ -84,7 +84,7 @@ pub fn content_hash(bytes: &[u8]) -> u64 {
 /// A problem with a file, for the user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ResourceProblem {
-    /// The file or folder.
+    /// The file or directory.
     pub path: PathBuf,
     /// The problem and its consequence: `not used: not UTF-8 text`.
     pub message: String,

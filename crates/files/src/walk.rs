@@ -1,6 +1,6 @@
-//! Folder walks: files that git ignores are skipped, links aren't followed.
+//! Directory walks: files that git ignores are skipped, links aren't followed.
 //!
-//! Each folder is opened from the descriptor of its parent, so a folder that is swapped for a link meanwhile lists
+//! Each directory is opened from the descriptor of its parent, so a directory that is swapped for a link meanwhile lists
 //! nothing. Ignore files are read by this module instead of the `ignore` crate, which would open any file of that name
 //! and read it without a limit; that crate does the matching.
 
@@ -40,7 +40,7 @@ impl CancelFlag {
     }
 }
 
-/// The treatment of files and folders whose names begin with a dot.
+/// The treatment of files and directories whose names begin with a dot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HiddenFiles {
     /// Listed, except `.git`.
@@ -57,7 +57,7 @@ pub struct WalkOptions {
     pub hidden: HiddenFiles,
     /// The number of levels to list; all by default.
     pub max_depth: Option<usize>,
-    /// Files, and folders with all their content, to skip.
+    /// Files, and directories with all their content, to skip.
     pub excluded: Vec<FileId>,
     /// Ends the walk when set.
     pub cancel: CancelFlag,
@@ -66,7 +66,7 @@ pub struct WalkOptions {
 /// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WalkEntryKind {
-    /// A folder.
+    /// A directory.
     Folder,
     /// A regular file.
     File,
@@ -74,10 +74,10 @@ pub enum WalkEntryKind {
     Other,
 }
 
-/// A listed file or folder.
+/// A listed file or directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalkEntry {
-    /// The path relative to the walked folder.
+    /// The path relative to the walked directory.
     pub relative_path: PathBuf,
     /// Its kind.
     pub kind: WalkEntryKind,
@@ -85,7 +85,7 @@ pub struct WalkEntry {
     pub modified: SystemTime,
 }
 
-/// Walks an open folder that was found at `path`, depth first, in the order of names. Unreadable entries are skipped,
+/// Walks an open directory that was found at `path`, depth first, in the order of names. Unreadable entries are skipped,
 /// as by `ls`.
 #[must_use]
 pub fn walk(folder: File, path: &Path, options: WalkOptions) -> FileWalk {
@@ -104,7 +104,7 @@ pub struct FileWalk {
     options: WalkOptions,
 }
 
-/// A folder that the walk has entered.
+/// A directory that the walk has entered.
 #[derive(Debug)]
 struct Level {
     folder: File,
@@ -131,7 +131,7 @@ impl Iterator for FileWalk {
             }
             if kind == WalkEntryKind::Folder && self.levels.len() < self.depth() {
                 let level = self.levels.last()?;
-                // A folder that can't be opened, or was swapped for a link, is listed but not entered.
+                // A directory that can't be opened, or was swapped for a link, is listed but not entered.
                 if let Ok(folder) = open_beneath::open_at(&level.folder, Path::new(&name), OFlag::O_DIRECTORY)
                 {
                     self.enter(folder, below.clone());
@@ -183,7 +183,7 @@ fn stat_entry(folder: &File, name: &OsStr) -> Option<(WalkEntryKind, SystemTime,
     Some((kind, SystemTime::UNIX_EPOCH + since_epoch, FileId::from(&stat)))
 }
 
-/// The rules of the ignore files from the repository's root down to the current folder.
+/// The rules of the ignore files from the repository's root down to the current directory.
 #[derive(Debug)]
 struct Rules {
     /// Outermost first.
@@ -203,7 +203,7 @@ struct LevelRules {
 }
 
 impl Rules {
-    /// Reads the rules of a folder's ancestors up to its repository's root; without a repository, of all ancestors.
+    /// Reads the rules of a directory's ancestors up to its repository's root; without a repository, of all ancestors.
     fn for_ancestors_of(path: &Path) -> Self {
         let top = git::root(path);
         let is_inside = |folder: &&Path| top.is_none_or(|top| folder.starts_with(top));
@@ -219,7 +219,7 @@ impl Rules {
         Self { levels: levels.collect(), global: parse_rules(path, &global_excludes) }
     }
 
-    /// Checks whether an entry of the current folder is ignored: `.ignore` precedes git's files, inner folders precede
+    /// Checks whether an entry of the current directory is ignored: `.ignore` precedes git's files, inner directories precede
     /// outer ones.
     fn ignore(&self, path: &Path, kind: WalkEntryKind) -> bool {
         let is_folder = kind == WalkEntryKind::Folder;
@@ -244,7 +244,7 @@ impl Rules {
 }
 
 impl LevelRules {
-    /// Reads the ignore files of a folder that contains these names.
+    /// Reads the ignore files of a directory that contains these names.
     fn read(folder: &File, path: &Path, names: &[OsString]) -> Self {
         let has = |name: &str| names.iter().any(|other| other == name);
         let rules = |name: &str| {

@@ -36,7 +36,7 @@ pub fn import_pi(data: &[u8]) {
 /// Imports a foreign log.
 ///
 /// - The source isn't changed, and a log that isn't imported has a reason.
-/// - The session lies in the folder of sessions, every entry can be read, and `verify` counts the same entries.
+/// - The session lies in the directory of sessions, every entry can be read, and `verify` counts the same entries.
 /// - Calls and results in the request messages of every branch pair up.
 /// - A second import finds nothing new.
 fn import(data: &[u8], origin: SourceFormat) {

@@ -138,7 +138,7 @@ fn words(bytes: &[u8]) -> Vec<Range<usize>> {
     words
 }
 
-/// The files of a folder whose names have an extension. Inputs found by libFuzzer have none.
+/// The files of a directory whose names have an extension. Inputs found by libFuzzer have none.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -147,7 +147,7 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     paths.into_iter().map(|path| (path.display().to_string(), fs::read(&path).unwrap())).collect()
 }
 
-/// The names of a folder's entries, without extensions.
+/// The names of a directory's entries, without extensions.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut names: Vec<_> = entries.map(|path| path.file_stem().unwrap().display().to_string()).collect();
@@ -155,7 +155,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Runs a target with its seeds, those of other folders, and `cases` mutations of them.
+/// Runs a target with its seeds, those of other directories, and `cases` mutations of them.
 fn run(name: &str, other_folders: &[&str], cases: u32, target: fn(&[u8])) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let seed_files = files(&root.join("fuzz/corpus").join(name));

@@ -163,7 +163,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     operation("get", "/api/models", Rpc("get_available_models"), "List models"),
     operation("get", "/api/skills", Json(200, of::<SkillList>), "List the skills of a working directory")
         .query(of::<SkillsQuery>),
-    operation("get", "/api/roots", Json(200, of::<RootList>), "List the folders of the option --root"),
+    operation("get", "/api/roots", Json(200, of::<RootList>), "List the directories of the option --root"),
     operation(
         "post",
         "/api/render",

@@ -1,14 +1,14 @@
-//! The folders below which sessions may work.
+//! The directories below which sessions may work.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The folders below which sessions may work, as real paths.
+/// The directories below which sessions may work, as real paths.
 #[derive(Clone, Debug)]
 pub struct WorkspaceRoots(Vec<PathBuf>);
 
 impl WorkspaceRoots {
-    /// Resolves the folders.
+    /// Resolves the directories.
     ///
     /// # Errors
     /// When one of them can't be resolved.
@@ -16,12 +16,12 @@ impl WorkspaceRoots {
         folders.iter().map(|folder| folder.canonicalize()).collect::<io::Result<_>>().map(Self)
     }
 
-    /// The real paths of the folders, for people.
+    /// The real paths of the directories, for people.
     pub(crate) fn paths(&self) -> Vec<String> {
         self.0.iter().map(|root| root.display().to_string()).collect()
     }
 
-    /// Returns the real path of a folder below a root. A relative path, and a folder that doesn't exist or lies
+    /// Returns the real path of a directory below a root. A relative path, and a directory that doesn't exist or lies
     /// elsewhere, have none: a client can't tell them apart.
     pub(crate) fn resolve(&self, folder: &Path) -> Option<PathBuf> {
         let real = folder.is_absolute().then(|| folder.canonicalize().ok()).flatten()?;

@@ -172,7 +172,7 @@ pub(crate) struct ContextShare {
     pub(crate) path: Option<String>,
 }
 
-/// The folders below which sessions may work.
+/// The directories below which sessions may work.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct RootList {
     /// Their real paths.

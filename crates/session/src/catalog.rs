@@ -1,6 +1,6 @@
 //! The session catalog: lists, full-text search and look-up over many logs.
 //!
-//! The catalog caches records of logs in a small database next to the session folder. The logs are the truth: without
+//! The catalog caches records of logs in a small database next to the session directory. The logs are the truth: without
 //! the file everything works, only slower. A log is read from where the last scan ended, and the newest logs first.
 //! `scan` lists files, `log_record` and `extract` read them, `database` stores the records, `usage_table` their usage,
 //! `query` searches them, `index_queue` scans many logs, and `resolve` finds the session that a user means.
@@ -48,7 +48,7 @@ pub struct Catalog {
 struct Scan {
     files: Vec<LogFile>,
     known: HashMap<PathBuf, KnownLog>,
-    /// Folders that can't be listed, with the error.
+    /// Directories that can't be listed, with the error.
     unlisted: Vec<(PathBuf, SessionError)>,
 }
 
@@ -83,7 +83,7 @@ impl SessionManager {
     /// Lists the sessions of this working directory, or of all.
     ///
     /// # Errors
-    /// When the folder is there and can't be read.
+    /// When the directory is there and can't be read.
     pub fn list(&self, scope: SessionScope) -> Result<SessionList, SessionError> {
         self.catalog()?.page(scope, PageRequest::default())
     }
@@ -112,7 +112,7 @@ impl Catalog {
     /// A page of the list of sessions. Reads only logs of this page whose records are missing or stale.
     ///
     /// # Errors
-    /// When a folder exists and can't be read.
+    /// When a directory exists and can't be read.
     pub fn page(&mut self, scope: SessionScope, page: PageRequest) -> Result<SessionList, SessionError> {
         let mut scan = self.scan()?;
         let (mut list, mut skip) = (SessionList::default(), page.offset);
@@ -142,7 +142,7 @@ impl Catalog {
     /// Sessions with a record, most recently written first; opens no log.
     ///
     /// # Errors
-    /// When a folder exists and can't be read.
+    /// When a directory exists and can't be read.
     pub fn indexed_sessions(&mut self, scope: SessionScope) -> Result<Vec<SessionSummary>, SessionError> {
         let scan = self.scan()?;
         let mut sessions = Vec::new();
@@ -164,7 +164,7 @@ impl Catalog {
     /// header names this directory.
     ///
     /// # Errors
-    /// When a folder exists and can't be read.
+    /// When a directory exists and can't be read.
     pub fn most_recent(&mut self) -> Result<Option<PathBuf>, SessionError> {
         let scan = self.scan()?;
         for file in &scan.files {
@@ -182,7 +182,7 @@ impl Catalog {
                 return Ok(Some(file.path.clone()));
             }
         }
-        // The unlisted folder may contain this directory's sessions.
+        // The unlisted directory may contain this directory's sessions.
         let project_folder = self.manager.folder();
         let unlisted = scan.unlisted.into_iter().find(|(folder, _)| project_folder.as_ref() == Some(folder));
         unlisted.map_or(Ok(None), |(_, error)| Err(error))
@@ -275,7 +275,7 @@ impl Catalog {
         Ok((scope == SessionScope::Everywhere || record.cwd == self.cwd).then_some(record))
     }
 
-    /// Returns true if a log without a record may belong to this directory, judging by its folder.
+    /// Returns true if a log without a record may belong to this directory, judging by its directory.
     fn may_belong_here(&self, file: &LogFile) -> bool {
         self.manager.folder().as_deref() == file.path.parent()
     }
@@ -308,12 +308,12 @@ impl Catalog {
         let mut known: HashMap<PathBuf, KnownLog> =
             self.with_database(|database| database.known(&root))?.into_iter().collect();
         let existing: HashSet<&Path> = files.iter().map(|file| file.path.as_path()).collect();
-        // Files in an unlisted folder may still exist.
+        // Files in an unlisted directory may still exist.
         let is_in_unlisted =
             |path: &Path| unlisted.iter().any(|(folder, _)| path.parent() == Some(folder.as_path()));
         let is_missing = |path: &Path| !existing.contains(path) && !is_in_unlisted(path);
         let missing: Vec<PathBuf> = known.keys().filter(|path| is_missing(path)).cloned().collect();
-        // A folder that is suddenly empty is more likely not mounted.
+        // A directory that is suddenly empty is more likely not mounted.
         if !missing.is_empty() && !files.is_empty() {
             self.store_results(|database| database.remove(&missing))?;
         }

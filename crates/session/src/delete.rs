@@ -92,7 +92,7 @@ fn restore_newest(path: &Path) -> Result<(), String> {
     trash::os_limited::restore_all([newest]).map_err(|error| reason(&error))
 }
 
-/// The path under which the trash lists a deleted file: with its folder's real path.
+/// The path under which the trash lists a deleted file: with its directory's real path.
 #[cfg(not(target_os = "macos"))]
 fn original_location(path: &Path) -> PathBuf {
     let folder = path.parent().and_then(|folder| folder.canonicalize().ok());

@@ -1,4 +1,4 @@
-//! Errors of logs and of the session folder.
+//! Errors of logs and of the session directory.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use tiller_core::id::EntryId;
 
 use super::lock_holder::LockHolder;
 
-/// A failed operation on a log or on the folder of logs.
+/// A failed operation on a log or on the directory of logs.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The file can't be opened, read or created.
@@ -20,10 +20,10 @@ pub enum SessionError {
         /// Why it failed.
         source: io::Error,
     },
-    /// The folder of a log can't be created.
-    #[error("can't create the folder {path}")]
+    /// The directory of a log can't be created.
+    #[error("can't create the directory {path}")]
     CreateFolder {
-        /// The folder.
+        /// The directory.
         path: PathBuf,
         /// Why.
         source: io::Error,
@@ -39,7 +39,7 @@ pub enum SessionError {
     /// The written data may not survive a power cut.
     #[error("session file {path}: can't be synced to the disk")]
     Sync {
-        /// The file, or its folder.
+        /// The file, or its directory.
         path: PathBuf,
         /// Why.
         source: io::Error,
@@ -167,9 +167,9 @@ impl SessionError {
                 "move to another branch first: /tree, or `tiller sessions branch` with an entry of that one",
             ),
             Self::CreateFolder { .. } => {
-                Some("check that you may write to the folder above it, and that the disk works")
+                Some("check that you may write to the directory above it, and that the disk works")
             }
-            Self::Catalog(_) => Some("check the free space in the folder for temporary files"),
+            Self::Catalog(_) => Some("check the free space in the directory for temporary files"),
             Self::NotRestored { .. } => Some("look for the file in your desktop's trash"),
             Self::NoTrash { .. } => Some("--permanently deletes the file without the trash"),
             Self::NoEntry(_) => Some("`tiller sessions tree` shows the entries of a session"),
@@ -200,7 +200,7 @@ pub(super) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(io::Err
     move |source| SessionError::Io { path, action, source }
 }
 
-/// The error of creating a log's folder.
+/// The error of creating a log's directory.
 pub(super) fn folder_error(folder: &Path) -> impl FnOnce(io::Error) -> SessionError + use<> {
     let path = folder.to_owned();
     move |source| SessionError::CreateFolder { path, source }

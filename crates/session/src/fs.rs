@@ -2,7 +2,7 @@
 //!
 //! [`OsFs`] is the real file system. An embedder or a test may replace it with
 //! [`SessionManager::on_disk`](super::SessionManager::on_disk): to store logs elsewhere, to count operations, or to
-//! inject failures. Listing folders and reading logs without a writer here always use the real one.
+//! inject failures. Listing directories and reading logs without a writer here always use the real one.
 
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -15,7 +15,7 @@ use tiller_files as files;
 
 /// A file system for logs that are open for writing.
 pub trait Fs: Debug + Send + Sync {
-    /// Creates a folder and its parents (mode 0700). An existing folder is not an error.
+    /// Creates a directory and its parents (mode 0700). An existing directory is not an error.
     ///
     /// # Errors
     /// When it can't be created.
@@ -45,7 +45,7 @@ pub trait Fs: Debug + Send + Sync {
     /// `NotFound` when there is none.
     fn metadata(&self, path: &Path) -> io::Result<FileMetadata>;
 
-    /// Renames a file within its folder.
+    /// Renames a file within its directory.
     ///
     /// # Errors
     /// When it can't.
@@ -57,10 +57,10 @@ pub trait Fs: Debug + Send + Sync {
     /// When it can't.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Syncs the names in a folder to the disk.
+    /// Syncs the names in a directory to the disk.
     ///
     /// # Errors
-    /// When the disk fails; `InvalidInput` or `Unsupported` where folders can't be synced.
+    /// When the disk fails; `InvalidInput` or `Unsupported` where directories can't be synced.
     fn sync_dir(&self, folder: &Path) -> io::Result<()>;
 }
 

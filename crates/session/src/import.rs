@@ -39,10 +39,10 @@ use source_info::SourceInfo;
 pub use warning::ImportWarning;
 use warning::ImportWarnings;
 
-/// Imports foreign logs into the folder of a manager.
+/// Imports foreign logs into the directory of a manager.
 #[derive(Debug)]
 pub struct Importer<'a> {
-    /// The manager of the target folder.
+    /// The manager of the target directory.
     pub manager: &'a SessionManager,
     /// Import only logs of this program.
     pub only: Option<SourceFormat>,
@@ -153,7 +153,9 @@ impl Importer<'_> {
         let header = header(&plan, &source);
         let target = self.manager.log_path(Path::new(&header.cwd), &header);
         let target = target.ok_or_else(|| {
-            SessionError::NotFound("sessions are kept in memory, so there is no folder to import into".into())
+            SessionError::NotFound(
+                "sessions are kept in memory, so there is no directory to import into".into(),
+            )
         })?;
         imported.id = Some(header.id.clone());
         let conversion = Conversion { plan: &plan, source: &source, header: &header };

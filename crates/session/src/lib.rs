@@ -1,4 +1,4 @@
-//! The session log: a tree of entries in an append-only JSONL file, and the folder of such files.
+//! The session log: a tree of entries in an append-only JSONL file, and the directory of such files.
 //!
 //! [`SessionManager`] creates, finds and opens logs. One [`Writer`] appends to a log; any number of [`Reader`]s read
 //! it by position without blocking the writer. The pure parts are in [`entry`], [`tree`] and [`context`]. The format

@@ -168,7 +168,7 @@ impl Log {
         Ok(buffer)
     }
 
-    /// Appends whole lines in one write, creating the file (0600) and its folder (0700) if needed.
+    /// Appends whole lines in one write, creating the file (0600) and its directory (0700) if needed.
     pub(super) fn append(&self, lines: &[u8]) -> Result<(), SessionError> {
         let mut bytes = self.bytes_mut();
         let first_lines = match &*bytes {
@@ -206,14 +206,14 @@ impl Log {
         created
     }
 
-    /// Syncs the folder: the name must survive a power cut, not only the content.
+    /// Syncs the directory: the name must survive a power cut, not only the content.
     fn sync_folder(&self, folder: &Path) -> Result<(), SessionError> {
         match self.fs.sync_dir(folder) {
             Ok(()) => Ok(()),
             Err(error)
                 if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) =>
             {
-                tracing::warn!(folder = %folder.display(), "this file system can't sync folders");
+                tracing::warn!(folder = %folder.display(), "this file system can't sync directories");
                 Ok(())
             }
             Err(source) => Err(SessionError::Sync { path: folder.to_owned(), source }),

@@ -1,4 +1,4 @@
-//! The session folder: creating, finding, listing, opening and forking sessions.
+//! The session directory: creating, finding, listing, opening and forking sessions.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -18,15 +18,15 @@ use super::log::Log;
 use super::reader::Reader;
 use super::writer::Writer;
 
-/// Maximum length of a folder name, in bytes; file systems allow 255.
+/// Maximum length of a directory name, in bytes; file systems allow 255.
 const MAX_FOLDER_NAME: usize = 200;
 
 /// Location of logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// One folder per working directory, below this folder.
+    /// One directory per working directory, below this directory.
     ByDirectory(PathBuf),
-    /// All logs directly in this folder.
+    /// All logs directly in this directory.
     Flat(PathBuf),
     /// In memory only.
     Memory,
@@ -110,7 +110,7 @@ impl SessionManager {
         Self { cwd, ..self.clone() }
     }
 
-    /// Returns a manager for the sessions of agents that a session delegates to. Their logs are in a separate folder
+    /// Returns a manager for the sessions of agents that a session delegates to. Their logs are in a separate directory
     /// next to the session's, so that lists and searches don't show them.
     #[must_use]
     pub fn for_agents_of(&self, session: &Reader) -> Self {
@@ -188,11 +188,11 @@ impl SessionManager {
         Ok(())
     }
 
-    /// Returns the paths of all log files for this working directory (and others that share its folder), or for all
+    /// Returns the paths of all log files for this working directory (and others that share its directory), or for all
     /// directories.
     ///
     /// # Errors
-    /// When the folder is there and can't be read.
+    /// When the directory is there and can't be read.
     pub fn logs(&self, scope: SessionScope) -> Result<Vec<PathBuf>, SessionError> {
         let folders = match scope {
             SessionScope::ThisDirectory => self.folder().into_iter().collect(),
@@ -231,7 +231,7 @@ impl SessionManager {
         Some(self.folder_of(cwd)?.join(header.file_name()))
     }
 
-    /// Returns true if a file is in the session folder.
+    /// Returns true if a file is in the session directory.
     pub(super) fn contains(&self, path: &Path) -> bool {
         match &self.placement {
             Placement::ByDirectory(root) | Placement::Flat(root) => {
@@ -257,7 +257,7 @@ impl SessionManager {
         (header, log)
     }
 
-    /// The folder for logs of this working directory.
+    /// The directory for logs of this working directory.
     pub(super) fn folder(&self) -> Option<PathBuf> {
         self.folder_of(&self.cwd)
     }
@@ -270,7 +270,7 @@ impl SessionManager {
         }
     }
 
-    /// The root folder of all logs.
+    /// The root directory of all logs.
     pub(super) fn root(&self) -> Option<&Path> {
         match &self.placement {
             Placement::ByDirectory(root) | Placement::Flat(root) => Some(root),
@@ -278,7 +278,7 @@ impl SessionManager {
         }
     }
 
-    /// All folders with logs.
+    /// All directories with logs.
     pub(super) fn folders(&self) -> Result<Vec<PathBuf>, SessionError> {
         match &self.placement {
             Placement::Memory => Ok(Vec::new()),
@@ -292,7 +292,7 @@ impl SessionManager {
     }
 }
 
-/// The folder of the sessions of agents that the session with this log delegates to.
+/// The directory of the sessions of agents that the session with this log delegates to.
 pub(super) fn agents_folder(log: &Path) -> PathBuf {
     log.with_extension("agents")
 }
@@ -306,7 +306,7 @@ pub enum SessionScope {
     Everywhere,
 }
 
-/// The folder name for a working directory: `--home-me-code--`. It is lossy, so look-ups go by the header.
+/// The directory name for a working directory: `--home-me-code--`. It is lossy, so look-ups go by the header.
 fn folder_name(cwd: &Path) -> String {
     let flat = cwd.display().to_string().trim_start_matches('/').replace(['/', '\\', ':'], "-");
     if flat.len() <= MAX_FOLDER_NAME {

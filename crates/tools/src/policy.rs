@@ -141,13 +141,13 @@ pub struct Policy {
     pub ask_behavior: AskBehavior,
     /// The working directory; deleting inside it is less of a risk than elsewhere.
     pub root: PathBuf,
-    /// The home directory and tiller's own folders; if empty, no path counts as a startup file or as tiller's.
+    /// The home directory and tiller's own directories; if empty, no path counts as a startup file or as tiller's.
     pub protected: ProtectedPaths,
-    /// Folders outside the working directory that may be written to, with links resolved.
+    /// Directories outside the working directory that may be written to, with links resolved.
     pub writable: Vec<PathBuf>,
     /// The sandbox of commands.
     pub sandbox: SandboxStrength,
-    /// Folders and files that the user has opened to commands in the sandbox.
+    /// Directories and files that the user has opened to commands in the sandbox.
     pub sandbox_writable: Vec<PathBuf>,
     /// The rules of the settings.
     pub rules: ConfiguredRules,
@@ -444,7 +444,7 @@ impl Policy {
         let ProtectedPaths { homes, tiller_folders, startup, .. } = &self.protected;
         let folders = || [&self.root].into_iter().chain(&self.writable).chain(&self.sandbox_writable);
         let is_writable = |path: &PathBuf| folders().any(|folder| path.starts_with(folder));
-        // Caches lie in the home directory, but are none of its protected folders.
+        // Caches lie in the home directory, but are none of its protected directories.
         let is_inside = || folders().any(|folder| self.protected.find(folder) == Some(Protection::Home));
         let mut protected = homes.iter().chain(tiller_folders).chain(startup);
         self.sandbox == SandboxStrength::WritesAndTcp && !protected.any(is_writable) && !is_inside()

@@ -50,10 +50,10 @@ pub enum ProcessError {
     /// No supervisor program is configured.
     #[error("commands can't be run: no supervisor program is configured")]
     NoSupervisor,
-    /// The working directory doesn't exist or isn't a folder.
-    #[error("working directory {path}: not a folder")]
+    /// The working directory doesn't exist or isn't a directory.
+    #[error("working directory {path}: not a directory")]
     NoFolder {
-        /// The folder.
+        /// The directory.
         path: PathBuf,
     },
     /// The shell doesn't exist.
@@ -186,7 +186,7 @@ impl Runner {
     /// Starts a command without a terminal and with an empty stdin. Call it within a tokio runtime.
     ///
     /// # Errors
-    /// When the folder is missing or the supervisor can't be started.
+    /// When the directory is missing or the supervisor can't be started.
     pub fn start(&self, command: &ShellCommand) -> Result<Running, ProcessError> {
         let arguments: [OsString; 2] = ["-c".into(), self.line(command).into()];
         self.start_program(&command.cwd, self.shell.as_os_str(), &arguments)

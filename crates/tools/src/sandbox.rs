@@ -15,7 +15,7 @@ use crate::policy::SandboxStrength;
 use crate::process::{NetworkAccess, SandboxProfile, SandboxSupport};
 use crate::workspace::Workspace;
 
-/// Folders for temporary files, besides `TMPDIR`.
+/// Directories for temporary files, besides `TMPDIR`.
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
 
 /// The sandbox of a session's commands.
@@ -39,9 +39,9 @@ pub struct SandboxOptions<'a> {
     pub network: NetworkAccess,
     /// The home directory, whose caches are writable.
     pub home: Option<&'a Path>,
-    /// The folder for temporary files (`TMPDIR`), if it isn't the system's.
+    /// The directory for temporary files (`TMPDIR`), if it isn't the system's.
     pub temporary: Option<&'a Path>,
-    /// Further folders or files, absolute or with `~`.
+    /// Further directories or files, absolute or with `~`.
     pub writable: &'a [String],
 }
 
@@ -54,7 +54,7 @@ impl Sandbox {
         Self { mode, network, support, writable: Vec::new(), listed: Vec::new() }
     }
 
-    /// Creates a sandbox for a working directory. The folders of its repository are found now, before a command can
+    /// Creates a sandbox for a working directory. The directories of its repository are found now, before a command can
     /// change where `.git` leads.
     #[must_use]
     pub fn new(options: &SandboxOptions<'_>, cwd: &Path, support: SandboxSupport) -> Self {
@@ -73,7 +73,7 @@ impl Sandbox {
         Self { mode: *mode, network: *network, support, writable, listed }
     }
 
-    /// Returns the folders and files that the user has opened to commands.
+    /// Returns the directories and files that the user has opened to commands.
     #[must_use]
     pub fn listed(&self) -> &[PathBuf] {
         &self.listed
@@ -121,9 +121,9 @@ impl Sandbox {
     pub fn describe(&self) -> Option<String> {
         let places = match self.mode() {
             SandboxMode::Off => return None,
-            SandboxMode::ReadOnly => "can write only to temporary folders",
+            SandboxMode::ReadOnly => "can write only to temporary directories",
             SandboxMode::Workspace => {
-                "can write only to the working directory, added folders, temporary folders and caches"
+                "can write only to the working directory, added directories, temporary directories and caches"
             }
         };
         let tcp = match self.strength() {
@@ -145,7 +145,7 @@ fn expand(path: &str, home: Option<&Path>) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-/// Returns the folders that git writes to if they lie outside the working directory: the repository of an upper folder,
+/// Returns the directories that git writes to if they lie outside the working directory: the repository of an upper directory,
 /// or that of a worktree.
 fn repository_folders(cwd: &Path) -> Vec<PathBuf> {
     let Some(dot_git) = git::find(cwd) else { return Vec::new() };
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(repository_folders(&main), Vec::<PathBuf>::new());
         assert_eq!(repository_folders(&main.join("src")), [main.join(".git")]);
         assert_eq!(repository_folders(&tree), [main.join(".git")]);
-        // Folders that merely look like a worktree's.
+        // Directories that merely look like a worktree's.
         fs::write(own.join("gitdir"), "/elsewhere/.git\n").unwrap();
         assert_eq!(repository_folders(&tree), Vec::<PathBuf>::new());
         fs::write(own.join("gitdir"), format!("{}\n", tree.join(".git").display())).unwrap();

@@ -1,7 +1,7 @@
-//! The workspace: the paths that tools may reach, which lie in the working directory and in added folders.
+//! The workspace: the paths that tools may reach, which lie in the working directory and in added directories.
 //!
 //! A path is resolved once, following every link, and must end inside a root; [`Workspace::open`] then opens the
-//! resolved path without following any link, so that swapping a folder for a link in between gains nothing. Whether a
+//! resolved path without following any link, so that swapping a directory for a link in between gains nothing. Whether a
 //! call may run is decided by the [policy](crate::policy); paths of shell commands aren't restricted by the workspace.
 
 use std::ffi::OsString;
@@ -24,7 +24,7 @@ mod error;
 mod links;
 mod protected;
 
-/// The access that a call needs to a path, or that a folder allows.
+/// The access that a call needs to a path, or that a directory allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileAccess {
     /// Reading.
@@ -33,28 +33,28 @@ pub enum FileAccess {
     Write,
 }
 
-/// Suffix of a read-only folder.
+/// Suffix of a read-only directory.
 const READ_ONLY: &str = ":ro";
 
-/// Parses a folder argument of `--add-dir` and `/add-dir`: its path with links resolved, and the access that it allows.
+/// Parses a directory argument of `--add-dir` and `/add-dir`: its path with links resolved, and the access that it allows.
 /// Relative paths start at `cwd`, and `~` stands for `home`.
 ///
 /// # Errors
-/// When there is no such folder; the kind is [`io::ErrorKind::NotADirectory`] if the path is something else.
+/// When there is no such directory; the kind is [`io::ErrorKind::NotADirectory`] if the path is something else.
 pub fn parse_folder(text: &str, cwd: &Path, home: Option<&Path>) -> io::Result<(PathBuf, FileAccess)> {
-    // The suffix also applies to a folder whose name ends with it, because the argument asks for protection. Such a
-    // folder is added with a trailing slash.
+    // The suffix also applies to a directory whose name ends with it, because the argument asks for protection. Such a
+    // directory is added with a trailing slash.
     let (path, access) =
         text.strip_suffix(READ_ONLY).map_or((text, FileAccess::Write), |path| (path, FileAccess::Read));
     let folder = cwd.join(expand_home(path, home).unwrap_or_else(|| path.into())).canonicalize()?;
     if folder.is_dir() {
         Ok((folder, access))
     } else {
-        Err(io::Error::new(io::ErrorKind::NotADirectory, "not a folder"))
+        Err(io::Error::new(io::ErrorKind::NotADirectory, "not a directory"))
     }
 }
 
-/// Describes an added folder for the model.
+/// Describes an added directory for the model.
 #[must_use]
 pub fn describe_folder(path: &Path, access: FileAccess) -> String {
     match access {
@@ -73,33 +73,33 @@ fn expand_home(path: &str, home: Option<&Path>) -> Option<PathBuf> {
     }
 }
 
-/// The folders that tools may reach.
+/// The directories that tools may reach.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     /// The working directory, with links resolved.
     root: PathBuf,
-    /// Additional folders, with links resolved; they may be created later.
+    /// Additional directories, with links resolved; they may be created later.
     added: Vec<(PathBuf, FileAccess)>,
-    /// Folders that are always readable; they don't restrict the access that other folders allow.
+    /// Directories that are always readable; they don't restrict the access that other directories allow.
     readable: Vec<PathBuf>,
     protected: ProtectedFolders,
     /// Paths that need approval for writing; a link that hides one is refused.
     approved: ProtectedPaths,
-    /// Folders and paths that the user adds while tools run; clones share them. A mutex, because tools read it on other
+    /// Directories and paths that the user adds while tools run; clones share them. A mutex, because tools read it on other
     /// threads; it is held only briefly.
     session: Arc<Mutex<(SessionFolders, AllowedOnce)>>,
 }
 
-/// The folders that the user adds for one session, all with links resolved.
+/// The directories that the user adds for one session, all with links resolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionFolders {
-    /// Folders as [`Workspace::with_folder`] adds them.
+    /// Directories as [`Workspace::with_folder`] adds them.
     pub added: Vec<(PathBuf, FileAccess)>,
-    /// Readable folders; writing is allowed by other folders or by approval.
+    /// Readable directories; writing is allowed by other directories or by approval.
     pub readable: Vec<PathBuf>,
 }
 
-/// A file or folder that one call may reach.
+/// A file or directory that one call may reach.
 type AllowedOnce = Option<(PathBuf, FileAccess)>;
 
 /// A path that may be accessed.
@@ -131,7 +131,7 @@ impl Workspace {
     /// Creates the workspace of a working directory.
     ///
     /// # Errors
-    /// When it isn't a readable folder.
+    /// When it isn't a readable directory.
     pub fn new(root: impl AsRef<Path>) -> Result<Self, WorkspaceError> {
         let path = root.as_ref();
         let no_root = |source| WorkspaceError::NoRoot { path: path.to_owned(), source };
@@ -147,8 +147,8 @@ impl Workspace {
         })
     }
 
-    /// Adds an absolute folder, which need not exist yet, or a single file, for reading or for reading and writing. If
-    /// folders contain each other, or the working directory, the deepest decides; for a folder that is added twice, the
+    /// Adds an absolute directory, which need not exist yet, or a single file, for reading or for reading and writing. If
+    /// directories contain each other, or the working directory, the deepest decides; for a directory that is added twice, the
     /// read-only entry does. Links in its path are followed now; if it becomes a link later, it can't be reached.
     #[must_use]
     pub fn with_folder(mut self, folder: impl Into<PathBuf>, access: FileAccess) -> Self {
@@ -157,7 +157,7 @@ impl Workspace {
         self
     }
 
-    /// Makes an absolute folder, which need not exist yet, or a single file readable; writing stays allowed where it
+    /// Makes an absolute directory, which need not exist yet, or a single file readable; writing stays allowed where it
     /// was.
     #[must_use]
     pub fn with_readable(mut self, folder: impl Into<PathBuf>) -> Self {
@@ -165,7 +165,7 @@ impl Workspace {
         self
     }
 
-    /// Protects absolute folders, which need not exist yet: nothing in them is written, and only paths strictly inside
+    /// Protects absolute directories, which need not exist yet: nothing in them is written, and only paths strictly inside
     /// them that [`Workspace::with_readable`] names are read.
     #[must_use]
     pub fn with_protected(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
@@ -180,14 +180,14 @@ impl Workspace {
         self
     }
 
-    /// Returns a workspace with another working directory, without the folders that were added to this one.
+    /// Returns a workspace with another working directory, without the directories that were added to this one.
     #[must_use]
     pub fn at(&self, root: &Path) -> Self {
         let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
         Self { root, added: Vec::new(), session: Arc::default(), ..self.clone() }
     }
 
-    /// Returns the same workspace for another session: folders that are added to one don't open for the other.
+    /// Returns the same workspace for another session: directories that are added to one don't open for the other.
     #[must_use]
     pub fn for_another_session(&self) -> Self {
         let folders = self.session().0.clone();
@@ -244,12 +244,12 @@ impl Workspace {
         self.session().1 = path;
     }
 
-    /// Sets the folders that the user added to this session.
+    /// Sets the directories that the user added to this session.
     pub fn set_session_folders(&self, folders: SessionFolders) {
         self.session().0 = folders;
     }
 
-    /// Lists the folders outside the working directory that may be written to, with links resolved.
+    /// Lists the directories outside the working directory that may be written to, with links resolved.
     #[must_use]
     pub fn list_writable(&self) -> Vec<PathBuf> {
         let added = self.session().0.added.clone();
@@ -267,7 +267,7 @@ impl Workspace {
         })
     }
 
-    /// Expands `~` in a path. If the home directory isn't known, a literal `~` would create a folder of that name.
+    /// Expands `~` in a path. If the home directory isn't known, a literal `~` would create a directory of that name.
     fn expand_home(&self, path: &str) -> Option<PathBuf> {
         expand_home(path, self.approved.homes.last().map(PathBuf::as_path))
     }
@@ -275,7 +275,7 @@ impl Workspace {
     /// Checks whether a path with links resolved is one of tiller's own that may not be accessed so.
     fn is_protected(&self, real: &Path, access: FileAccess) -> bool {
         match access {
-            // The name counts regardless of case: in some file systems, a new folder of that name is tiller's.
+            // The name counts regardless of case: in some file systems, a new directory of that name is tiller's.
             FileAccess::Write => {
                 self.protected.contains(real) || self.approved.find(real) == Some(Protection::Own)
             }
@@ -288,7 +288,7 @@ impl Workspace {
         readable.filter(|folder| real.starts_with(folder)).any(|folder| self.protected.allow_reading(&folder))
     }
 
-    /// Returns the folder that decides on a path, with links resolved, and the access that it allows.
+    /// Returns the directory that decides on a path, with links resolved, and the access that it allows.
     fn grant(&self, real: &Path, access: FileAccess) -> Option<(PathBuf, FileAccess)> {
         let session = self.session().0.clone();
         let root = real.starts_with(&self.root).then(|| (self.root.clone(), FileAccess::Write));
@@ -310,7 +310,7 @@ impl Workspace {
         })
     }
 
-    /// Returns a path in this folder, or this file.
+    /// Returns a path in this directory, or this file.
     fn resolved(&self, folder: PathBuf, real: &Path) -> ResolvedPath {
         if let Ok(below) = real.strip_prefix(&self.root) {
             let display_path =
@@ -328,7 +328,7 @@ impl Workspace {
         }
     }
 
-    /// Walks a folder; protected folders and files ignored by git are skipped.
+    /// Walks a directory; protected directories and files ignored by git are skipped.
     ///
     /// # Errors
     /// When it can't be opened, or the path to it became a link since it was resolved.
@@ -354,7 +354,7 @@ impl Workspace {
         open_beneath::open(&resolved.root, &resolved.below)
     }
 
-    /// Opens the folder in which a file is to be written, and creates it if necessary. Paths made from [`Folder::path`]
+    /// Opens the directory in which a file is to be written, and creates it if necessary. Paths made from [`Folder::path`]
     /// stay in it even if it is renamed meanwhile (on Linux).
     ///
     /// # Errors
@@ -374,7 +374,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(5);
 /// Time between two attempts.
 const LOCK_RETRY: Duration = Duration::from_millis(5);
 
-/// An open folder to write in, and the name of the target file.
+/// An open directory to write in, and the name of the target file.
 #[derive(Debug)]
 pub struct Folder {
     handle: File,
@@ -383,9 +383,9 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Waits until no other writer, in this process or another, holds the folder; released with this value. A folder
+    /// Waits until no other writer, in this process or another, holds the directory; released with this value. A directory
     /// that a program holds for longer than any write takes is written to without the lock, as on network file systems
-    /// that can't lock a folder.
+    /// that can't lock a directory.
     pub fn lock(&self) {
         self.lock_within(LOCK_WAIT);
     }
@@ -402,7 +402,7 @@ impl Folder {
         }
     }
 
-    /// Returns a path to the folder, valid as long as this value lives.
+    /// Returns a path to the directory, valid as long as this value lives.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -420,7 +420,7 @@ fn is_resolved(path: &Path) -> bool {
     path.canonicalize().is_ok_and(|real| real == path)
 }
 
-/// Returns the deepest existing folder in a path.
+/// Returns the deepest existing directory in a path.
 fn deepest_folder(real: &Path) -> PathBuf {
     real.ancestors().find(|path| path.is_dir()).unwrap_or_else(|| Path::new("/")).to_owned()
 }
@@ -433,7 +433,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder `inside` with `sub/file`, beside it a folder `outside` with `secret`, and links from the one to the
+    /// A directory `inside` with `sub/file`, beside it a directory `outside` with `secret`, and links from the one to the
     /// other.
     fn folders() -> (TempDir, Workspace) {
         let folder = TempDir::new().unwrap();

@@ -133,7 +133,7 @@ pub(crate) enum ListAction {
     EndRace,
     /// Stops a background job of the agent.
     StopJob(JobId),
-    /// Gives tools access to this folder, as typed.
+    /// Gives tools access to this directory, as typed.
     AddFolder(String),
     /// Enables or disables a tool for the model.
     ToggleTool(String),

@@ -381,7 +381,7 @@ pub(crate) fn list_paths_action(
     Action::List(ListAction::ListPaths(PathQuery { purpose, before, typed, cwd, home }))
 }
 
-/// Returns true if a typed project path is complete: the candidate itself or a folder that contains it.
+/// Returns true if a typed project path is complete: the candidate itself or a directory that contains it.
 fn is_whole_file(path: &str, candidate: &str) -> bool {
     path == candidate || path.ends_with('/') && candidate.starts_with(path)
 }

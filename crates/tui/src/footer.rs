@@ -1,4 +1,4 @@
-//! The footer: folder, session, model, context, cost, approval mode, and a pending call under an overlay.
+//! The footer: directory, session, model, context, cost, approval mode, and a pending call under an overlay.
 
 use std::borrow::Borrow;
 
@@ -18,7 +18,7 @@ struct FooterItem {
     rank: u8,
 }
 
-/// Space for the items: columns of folder, branch and session name, and the highest rank shown on the right.
+/// Space for the items: columns of directory, branch and session name, and the highest rank shown on the right.
 struct FooterSpace {
     folder: usize,
     branch: usize,
@@ -35,7 +35,7 @@ impl FooterSpace {
 /// Upper limit of the displayed context use, in percent.
 const MAX_PERCENT: u64 = 999;
 
-/// The steps in which items are dropped until all fits. The folder goes last: users run several terminals side by
+/// The steps in which items are dropped until all fits. The directory goes last: users run several terminals side by
 /// side.
 const LAYOUTS: [FooterSpace; 11] = [
     FooterSpace::new(36, usize::MAX, 30, TOKENS),

@@ -88,7 +88,7 @@ pub(super) fn prompts(history: &[String]) -> Vec<PickerItem> {
 /// Data about a session that its state doesn't hold.
 pub(super) struct ListContext {
     pub(super) home: Option<PathBuf>,
-    /// Additional folders with their access.
+    /// Additional directories with their access.
     pub(super) folders: Vec<String>,
     /// The context files in the model's prompt.
     pub(super) files: Vec<PathBuf>,
@@ -119,7 +119,7 @@ pub(super) fn facts(state: &SessionState, reader: &Reader, about: &ListContext) 
         ("name", state.name.clone().unwrap_or_default()),
         ("file", state.path.as_ref().map_or("in memory only".to_owned(), path)),
         ("directory", path(&state.cwd)),
-        ("added folders", about.folders.join(" · ")),
+        ("added directories", about.folders.join(" · ")),
         ("model", state.model.display_name()),
         ("thinking", state.thinking.name().to_owned()),
         ("context", context),

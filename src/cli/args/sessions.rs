@@ -52,7 +52,7 @@ pub(in crate::cli) enum SessionsCommand {
     },
     /// Import sessions from Claude Code, Codex and pi; rerunning adds only new data
     Import {
-        /// Log files, or folders that contain them
+        /// Log files, or directories that contain them
         paths: Vec<PathBuf>,
         /// All logs in the default locations of these programs
         #[arg(long, conflicts_with = "paths")]

@@ -1,4 +1,4 @@
-//! The socket through which other processes of the user reach this one's sessions: `PID.sock` in a private folder.
+//! The socket through which other processes of the user reach this one's sessions: `PID.sock` in a private directory.
 //!
 //! A front end sends one line, the session's id, and then speaks the protocol of `remote_session`.
 
@@ -79,7 +79,7 @@ pub(in crate::cli) fn share_sessions(input: &RunInput, find: FindSession) -> Opt
     }
 }
 
-/// The folder of the sockets of this user's processes.
+/// The directory of the sockets of this user's processes.
 fn sockets(input: &RunInput) -> PathBuf {
     input.config.folders.state.join("attach")
 }

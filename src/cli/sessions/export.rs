@@ -191,7 +191,7 @@ fn store(path: &Path, bytes: &[u8], force: bool) -> Result<(), CliFailure> {
     let failed = || format!("can't write {}", path.display());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {
-        let error = anyhow!("{}: the folder {} doesn't exist", failed(), folder.display());
+        let error = anyhow!("{}: the directory {} doesn't exist", failed(), folder.display());
         return Err(CliFailure::usage(error).hint("create it first, or choose another"));
     }
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {

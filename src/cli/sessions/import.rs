@@ -19,7 +19,7 @@ use crate::session::import::{
 };
 use crate::unit::UnixMs;
 
-const USAGE_HINT: &str = "pass log files or folders, or --all for the default locations";
+const USAGE_HINT: &str = "pass log files or directories, or --all for the default locations";
 
 /// The logs to import.
 pub(super) struct ImportSelection<'a> {
@@ -89,7 +89,7 @@ pub(in crate::cli) fn find_all(config: &Config, only: Option<SourceFormat>) -> R
     Ok(found)
 }
 
-/// The folders where the programs keep their logs; they may not exist.
+/// The directories where the programs keep their logs; they may not exist.
 pub(in crate::cli) fn default_folders(config: &Config) -> Result<Vec<(SourceFormat, PathBuf)>, CliFailure> {
     let foreign = config.foreign_logs()?;
     let with_format = |format, folders: Vec<PathBuf>| folders.into_iter().map(move |folder| (format, folder));
@@ -105,7 +105,7 @@ fn is_rollout(log: &Path) -> bool {
     log.file_name().is_some_and(|name| name.to_string_lossy().starts_with("rollout-"))
 }
 
-/// Finds the logs at these paths, and in the folders among them.
+/// Finds the logs at these paths, and in the directories among them.
 pub(in crate::cli) fn find_in(paths: &[PathBuf]) -> Result<FoundLogs, CliFailure> {
     let mut found = FoundLogs::default();
     if paths.is_empty() {
@@ -119,7 +119,7 @@ pub(in crate::cli) fn find_in(paths: &[PathBuf]) -> Result<FoundLogs, CliFailure
         } else if path.exists() {
             found.logs.push(path.clone());
         } else {
-            let error = anyhow!("no file or folder at {}", path.display());
+            let error = anyhow!("no file or directory at {}", path.display());
             return Err(CliFailure::usage(error).hint(USAGE_HINT));
         }
     }
@@ -154,7 +154,7 @@ fn describe(imported: &Imported, mode: ImportMode) -> String {
 
 fn print_summary(sessions: &[Imported], mode: ImportMode) {
     if sessions.is_empty() {
-        stderr_line!("no logs found; pass the files or folders to search");
+        stderr_line!("no logs found; pass the files or directories to search");
         return;
     }
     let count = |status| sessions.iter().filter(|imported| imported.status == status).count();

@@ -128,7 +128,7 @@ impl Placeholders {
     }
 }
 
-/// The name of a directory's session folder.
+/// The name of a directory's session directory.
 fn folder_name(path: &str) -> String {
     format!("--{}--", path.trim_start_matches('/').replace('/', "-"))
 }

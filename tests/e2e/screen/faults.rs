@@ -10,7 +10,7 @@ use tiller::tui::{self, TuiFiles, TuiOptions};
 use crate::sandbox::Sandbox;
 use tiller_test_support::terminal::{Size, Terminal, TerminalKey, TerminalStart};
 
-/// Names the folder for crash reports of [`panicking_child`].
+/// Names the directory for crash reports of [`panicking_child`].
 const REPORTS: &str = "REPORTS";
 
 /// Names the file that [`panicking_child`] waits for before it panics.

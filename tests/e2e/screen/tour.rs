@@ -1,4 +1,4 @@
-//! The demo model, starting in an empty folder.
+//! The demo model, starting in an empty directory.
 
 use serde_json::json;
 

@@ -55,7 +55,7 @@ choice! {
     /// The approval mode: selects the calls that ask.
     ApprovalMode {
         /// Commands ask, and so do writes to a [protected path](crate::protected_path). Reads, and writes elsewhere in
-        /// the working directory and in folders added for writing, don't.
+        /// the working directory and in directories added for writing, don't.
         #[default]
         Ask = "ask",
         /// Commands that look dangerous ask, and so do writes to a protected path.
@@ -70,10 +70,10 @@ choice! {
 choice! {
     /// The sandbox of the model's commands.
     SandboxMode {
-        /// Commands write only in the workspace, temporary folders and listed caches.
+        /// Commands write only in the workspace, temporary directories and listed caches.
         #[default]
         Workspace = "workspace",
-        /// Commands write only in temporary folders.
+        /// Commands write only in temporary directories.
         ReadOnly = "read-only",
         /// Commands have the user's rights.
         Off = "off",

@@ -140,7 +140,7 @@ table! {
     SANDBOX_MODE, sandbox_mode: SandboxMode = "sandbox.mode", SandboxMode::KIND, "workspace", scope SettingScope::User;
     /// Let commands in the sandbox use TCP.
     SANDBOX_NETWORK, sandbox_network: Switch = "sandbox.network", Switch::KIND, "off", scope SettingScope::User;
-    /// Further folders and files that commands may write to in sandbox mode `workspace`: absolute paths or `~/…`.
+    /// Further directories and files that commands may write to in sandbox mode `workspace`: absolute paths or `~/…`.
     SANDBOX_WRITABLE, sandbox_writable: Option<&[String]> = "sandbox.writable", SettingKind::List, "", scope SettingScope::User;
     /// Maximum lines of a tool result.
     TOOL_OUTPUT_MAX_LINES, tool_output_max_lines: usize = "tool_output.max_lines", SettingKind::Count { min: 1, max: 1_000_000 }, "2000";
@@ -165,7 +165,7 @@ table! {
     /// When the session log is synced to disk: after every entry (`always`), before each request and at the end of a run
     /// (`turn`), or only on close (`never`).
     SYNC, sync_policy: SyncPolicy = "sync", SyncPolicy::KIND, "turn";
-    /// Folder that holds all session logs directly, without a subfolder for each working directory.
+    /// Directory that holds all session logs directly, without a subdirectory for each working directory.
     SESSION_DIR, session_dir: Option<&str> = "session_dir", SettingKind::Text, "", scope SettingScope::User;
     /// Timeout of an extension's hook, in milliseconds; if a hook that guards calls times out, the call needs approval.
     EXTENSIONS_TIMEOUT_MS, extensions_timeout_ms: u64 = "extensions.timeout_ms", SettingKind::Count { min: 10, max: 600_000 }, "5000";
@@ -200,6 +200,6 @@ table! {
     SERVER_LISTEN, server_listen: &str = "server.listen", SettingKind::Text, "127.0.0.1:4747", scope SettingScope::User;
     /// Level of messages in tiller's own log file.
     LOG_LEVEL, log_level: LogLevel = "log.level", LogLevel::KIND, "warn";
-    /// Path of the log file, relative to the state folder; unset: `tiller.log`.
+    /// Path of the log file, relative to the state directory; unset: `tiller.log`.
     LOG_FILE, log_file: Option<&str> = "log.file", SettingKind::Text, "", scope SettingScope::User;
 }

@@ -48,7 +48,7 @@ pub(super) struct Task {
     pub isolation: Isolation,
 }
 
-/// The folder that an agent works in.
+/// The directory that an agent works in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]

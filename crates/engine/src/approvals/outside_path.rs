@@ -28,7 +28,7 @@ impl OutsidePath {
         Self { path, purpose, rule }
     }
 
-    /// Returns the rule offered for the session: the folder, unless it holds secrets or is the file system's root.
+    /// Returns the rule offered for the session: the directory, unless it holds secrets or is the file system's root.
     fn find_rule(path: &Path, purpose: FileAccess, policy: &Policy) -> Option<PermissionRule> {
         let folder = if path.is_dir() { Some(path) } else { path.parent() };
         let protected = &policy.protected;

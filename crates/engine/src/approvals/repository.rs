@@ -8,7 +8,7 @@ use tiller_tools::policy::{RepositoryState, is_harmless_git_config};
 /// Hooks that reading commands run: `git status` rewrites the index.
 const HOOKS: &[&str] = &["post-index-change", "reference-transaction"];
 
-/// Inspects the repository whose `.git` lies in a folder. It is harmless if Git recognizes it as a repository, every
+/// Inspects the repository whose `.git` lies in a directory. It is harmless if Git recognizes it as a repository, every
 /// key of its configuration is known to run nothing, and it has neither submodules, which have configurations of
 /// their own, nor a hook that reading commands run.
 pub(super) fn inspect(root: &Path) -> RepositoryState {
@@ -22,7 +22,7 @@ fn find_harmless(root: &Path) -> Option<()> {
     let exists = |path: &Path| path.symlink_metadata().is_ok();
     let dot_git = root.join(".git");
     let (git_dir, common) = (git::folder(&dot_git)?, git::common_folder(&dot_git)?);
-    // Without these files Git doesn't recognize the repository and searches the parent folders.
+    // Without these files Git doesn't recognize the repository and searches the parent directories.
     let is_head = is_head(&git::read_file(&git_dir, "HEAD")?);
     let has_folder = |name: &str| common.join(name).symlink_metadata().is_ok_and(|facts| facts.is_dir());
     let is_repository = is_head && ["objects", "refs"].into_iter().all(has_folder);

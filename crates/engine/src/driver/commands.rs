@@ -432,7 +432,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Lets tools reach another folder for the session.
+    /// Lets tools reach another directory for the session.
     fn add_folder(&mut self, typed: &str) -> Result<PermissionRule, AgentError> {
         let homes = &self.services.options.policy.protected.homes;
         let rule = folder_rule(typed, self.services.manager.cwd(), homes.last().map(PathBuf::as_path));
@@ -471,7 +471,7 @@ impl Driver {
         newest.find_map(|it| answer_text(&it.message).filter(|_| path[from..].contains(&it.entry)))
     }
 
-    /// Updates the folders and the mode in the system prompt, from the next request on.
+    /// Updates the directories and the mode in the system prompt, from the next request on.
     pub(super) fn permissions_changed(&mut self) {
         let folders = self.approvals.session_folders();
         self.resources.set_permissions(folders, self.approvals.is_planning());
@@ -646,7 +646,7 @@ impl Driver {
         }
     }
 
-    /// Runs a slow operation on the sessions folder on a blocking thread.
+    /// Runs a slow operation on the sessions directory on a blocking thread.
     fn spawn_query<T: Send + 'static>(
         &self,
         reply: Reply<T>,
@@ -680,7 +680,7 @@ impl Driver {
     }
 }
 
-/// Parses a folder as typed into a rule.
+/// Parses a directory as typed into a rule.
 fn folder_rule(typed: &str, cwd: &Path, home: Option<&Path>) -> io::Result<PermissionRule> {
     let (folder, purpose) = parse_folder(typed, cwd, home)?;
     let access = match purpose {

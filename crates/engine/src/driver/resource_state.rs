@@ -23,7 +23,7 @@ pub(super) struct ResourceState {
     /// of requests.
     system: String,
     prompt: SystemPrompt,
-    /// Folders that tools reach in this session only.
+    /// Directories that tools reach in this session only.
     session_folders: Vec<String>,
     /// True in plan mode.
     is_planning: bool,
@@ -51,7 +51,7 @@ impl SkillListing {
 }
 
 impl ResourceState {
-    /// Returns the settings of the system prompt, with the folders added in this session.
+    /// Returns the settings of the system prompt, with the directories added in this session.
     pub(super) fn prompt_settings(&self) -> SystemPrompt {
         let folders = self.prompt.folders.iter().chain(&self.session_folders).cloned().collect();
         SystemPrompt { folders, ..self.prompt.clone() }
@@ -102,7 +102,7 @@ impl ResourceState {
         }
     }
 
-    /// Sets the folders that tools reach in this session only, and whether the model is to plan.
+    /// Sets the directories that tools reach in this session only, and whether the model is to plan.
     pub(super) fn set_permissions(&mut self, folders: Vec<String>, is_planning: bool) {
         if (&folders, is_planning) != (&self.session_folders, self.is_planning) {
             self.session_folders = folders;

@@ -102,7 +102,7 @@ impl Extensions {
     }
 
     /// Sets the function that lists executables for extensions. Those that were not started are announced on reload.
-    /// `look` may read folders.
+    /// `look` may read directories.
     pub fn watch_for_new(&mut self, find: impl Fn() -> Vec<PathBuf> + Send + Sync + 'static) {
         self.new_executables.find = Some(Arc::new(find));
     }
@@ -118,7 +118,7 @@ impl Extensions {
         self.timeout
     }
 
-    /// Adds the extensions' folders of skills and templates to the search paths, and reserves the names of their
+    /// Adds the extensions' directories of skills and templates to the search paths, and reserves the names of their
     /// commands, so that no template gets them.
     pub fn add_resource_paths(&self, sources: &mut ResourcePaths) {
         for member in &self.members {

@@ -231,7 +231,7 @@ impl SharedProcess {
         self.state().declared
     }
 
-    /// Resolves declared paths relative to the executable's folder.
+    /// Resolves declared paths relative to the executable's directory.
     pub(super) fn resolved(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
         let folder = self.launch.path.parent().unwrap_or(&self.options.cwd);
         paths.iter().map(|path| folder.join(path)).collect()

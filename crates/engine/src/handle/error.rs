@@ -66,10 +66,10 @@ pub enum AgentError {
     /// The answer to a server's question doesn't fit its form.
     #[error("{0}")]
     InvalidAnswer(String),
-    /// A folder can't be added.
+    /// A directory can't be added.
     #[error("{path}: {reason}")]
     Folder {
-        /// The folder, as typed.
+        /// The directory, as typed.
         path: String,
         /// The reason.
         reason: String,

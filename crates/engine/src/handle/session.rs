@@ -149,7 +149,7 @@ impl AgentSession {
     /// Lists the sessions.
     ///
     /// # Errors
-    /// When their folder can't be read.
+    /// When their directory can't be read.
     pub async fn sessions(&self, scope: SessionScope) -> Result<SessionList, AgentError> {
         self.send(|reply| DriverCommand::Sessions { scope, reply }).await
     }

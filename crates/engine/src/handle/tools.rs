@@ -68,7 +68,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::OfferTools { names, reply }).await
     }
 
-    /// Returns the rules that the user added for this session, in order: commands, files, and folders that tools
+    /// Returns the rules that the user added for this session, in order: commands, files, and directories that tools
     /// reach.
     ///
     /// # Errors
@@ -118,13 +118,13 @@ impl AgentSession {
             .await
     }
 
-    /// Lets tools reach another folder until another session is opened; with the suffix `:ro` they may only read
+    /// Lets tools reach another directory until another session is opened; with the suffix `:ro` they may only read
     /// there. A relative path starts at the working directory. Returns the rule, which
     /// [`revoke_permission`](Self::revoke_permission) removes. The system prompt of the next request names the
-    /// folder.
+    /// directory.
     ///
     /// # Errors
-    /// [`AgentError::Folder`] when there is no such folder.
+    /// [`AgentError::Folder`] when there is no such directory.
     pub async fn add_folder(&self, typed: impl Into<String>) -> Result<PermissionRule, AgentError> {
         let typed = typed.into();
         self.send(|reply| DriverCommand::Permission(PermissionCommand::AddFolder { typed, reply })).await

@@ -1,4 +1,4 @@
-//! Search paths: the project's folders, from the working directory up to its root, and the user's folders.
+//! Search paths: the project's directories, from the working directory up to its root, and the user's directories.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::{ResourcePaths, Resources, is_inside};
 impl ResourcePaths {
     /// Returns the default search paths for a working directory and a user, without the built-in resources.
     ///
-    /// `config` is the user's folder for tiller; `home`, if there is one, holds `.agents/skills` and `.claude/agents`.
+    /// `config` is the user's directory for tiller; `home`, if there is one, holds `.agents/skills` and `.claude/agents`.
     #[must_use]
     pub fn usual(cwd: &Path, config: &Path, home: Option<&Path>) -> Self {
         let project = project_folders(cwd);
@@ -47,7 +47,7 @@ impl ResourcePaths {
 }
 
 impl Resources {
-    /// Returns the folders and files outside the working directory that tools must be able to read for the skills:
+    /// Returns the directories and files outside the working directory that tools must be able to read for the skills:
     /// the user's wherever their links lead, the project's only if they stay inside it, because anybody may have
     /// written them.
     #[must_use]
@@ -80,7 +80,7 @@ impl Resources {
     }
 }
 
-/// Returns the working directory and the folders above it up to the root of its repository, nearest first.
+/// Returns the working directory and the directories above it up to the root of its repository, nearest first.
 fn project_folders(cwd: &Path) -> Vec<PathBuf> {
     up_to_repository(cwd).into_iter().map(Path::to_owned).collect()
 }

@@ -1,4 +1,4 @@
-//! The built-in skills: part of the binary, and written to a folder so that a model can read them like other skills.
+//! The built-in skills: part of the binary, and written to a directory so that a model can read them like other skills.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -18,7 +18,7 @@ const TEXTS: [(&str, &str); 4] = [
     ("write-tests", include_str!("../../../../skills/write-tests/SKILL.md")),
 ];
 
-/// Returns the built-in skills after writing them to a folder where they are missing. They are usable even if that
+/// Returns the built-in skills after writing them to a directory where they are missing. They are usable even if that
 /// fails.
 #[must_use]
 pub fn built_in(folder: &Path) -> LoadedSkills {

@@ -42,12 +42,12 @@ pub struct LoadedSkills {
     pub skills: Vec<Skill>,
     /// Problems of files.
     pub problems: Vec<ResourceProblem>,
-    /// The folders that were read: a change in one of them requires a reload.
+    /// The directories that were read: a change in one of them requires a reload.
     pub folders: Vec<PathBuf>,
 }
 
 impl Skill {
-    /// Returns the folder that paths in its body are relative to.
+    /// Returns the directory that paths in its body are relative to.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("/"))

@@ -77,7 +77,8 @@ fn name(declared: Option<&str>, file_name: &str, remarks: &mut Vec<String>) -> S
         (_, Some(rule)) => remarks.push(format!("the name `{}` {rule}", one_line(name))),
         (None, None) => remarks.push(format!("it has no name; using `{name}`")),
         (Some(name), None) if name != file_name => {
-            remarks.push(format!("its name `{name}` differs from that of its file or folder, `{file_name}`"));
+            remarks
+                .push(format!("its name `{name}` differs from that of its file or directory, `{file_name}`"));
         }
         (Some(_), None) => {}
     }

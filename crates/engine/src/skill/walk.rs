@@ -1,4 +1,4 @@
-//! Search for skill files in a folder, within limits.
+//! Search for skill files in a directory, within limits.
 
 use std::collections::HashSet;
 use std::fs;
@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use tiller_files::OUTSIDE;
 use tiller_files::search_path::{ResourceOrigin, ResourceProblem, SearchPath};
 
-/// The file that makes a folder a skill.
+/// The file that makes a directory a skill.
 const FILE: &str = "SKILL.md";
 
-/// Depth of subfolders that are searched: enough for groups of groups of skills, but not a whole disk.
+/// Depth of subdirectories that are searched: enough for groups of groups of skills, but not a whole disk.
 const MAX_DEPTH: usize = 4;
 
-/// Maximum number of folders that are searched for one path.
+/// Maximum number of directories that are searched for one path.
 const MAX_FOLDERS: usize = 1_000;
 
 /// A candidate for a skill file.
@@ -33,7 +33,7 @@ pub(super) struct WalkResult {
     pub(super) problems: Vec<ResourceProblem>,
 }
 
-/// Searches a path, which may be a skill folder, a folder of skills, or a file.
+/// Searches a path, which may be a skill directory, a directory of skills, or a file.
 pub(super) fn walk(search_path: &SearchPath) -> WalkResult {
     let mut walk = SkillWalk { search_path, result: WalkResult::default(), seen: HashSet::new() };
     match fs::metadata(&search_path.path) {
@@ -49,7 +49,7 @@ pub(super) fn walk(search_path: &SearchPath) -> WalkResult {
 struct SkillWalk<'a> {
     search_path: &'a SearchPath,
     result: WalkResult,
-    /// Folders with symbolic links resolved: a link to a parent folder would never end.
+    /// Directories with symbolic links resolved: a link to a parent directory would never end.
     seen: HashSet<PathBuf>,
 }
 
@@ -79,7 +79,7 @@ impl SkillWalk<'_> {
             if self.seen.len() == MAX_FOLDERS + 1 {
                 self.problem(
                     path,
-                    format!("not searched for skills: the limit of {MAX_FOLDERS} folders is reached"),
+                    format!("not searched for skills: the limit of {MAX_FOLDERS} directories is reached"),
                 );
             }
             return;
@@ -106,12 +106,12 @@ impl SkillWalk<'_> {
     }
 }
 
-/// Returns whether a file directly in a folder of skills is a skill; a README describes the folder to people.
+/// Returns whether a file directly in a directory of skills is a skill; a README describes the directory to people.
 fn is_skill(name: &str) -> bool {
     name.ends_with(".md") && !name.eq_ignore_ascii_case("readme.md")
 }
 
-/// Returns the entries of a folder that aren't hidden, sorted by name.
+/// Returns the entries of a directory that aren't hidden, sorted by name.
 fn entries(folder: &Path) -> io::Result<Vec<(PathBuf, String)>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder)? {

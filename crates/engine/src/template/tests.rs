@@ -1,4 +1,4 @@
-//! Templates from folders.
+//! Templates from directories.
 
 use tempfile::TempDir;
 

@@ -25,7 +25,7 @@ fn bash(command: &str) -> ScriptedAnswer {
     call("bash", json!({"command": command}))
 }
 
-/// A harness with the built-in tools in a folder `work`, next to a folder `outside` with the files `one` and `two`.
+/// A harness with the built-in tools in a directory `work`, next to a directory `outside` with the files `one` and `two`.
 fn harness(answers: Vec<ScriptedAnswer>, configure: impl FnOnce(&mut SessionParts)) -> (Harness, PathBuf) {
     let folder = TempDir::new().unwrap();
     let real = folder.path().canonicalize().unwrap();
@@ -358,7 +358,7 @@ async fn rule_of_folder_outside_is_the_one_that_was_offered() {
     let (mut harness, _) = harness(vec![read(&sub_folder), text_answer("done")], |_| {});
     harness.prompt("go").await;
     let request = harness.approval_requested().await;
-    // As a folder it would be the rule itself.
+    // As a directory it would be the rule itself.
     std::fs::remove_file(&sub_folder).unwrap();
     std::fs::create_dir(&sub_folder).unwrap();
     harness.answer(&request, Decision::Session).await;

@@ -7,7 +7,7 @@ use tiller_tools::policy::AskBehavior;
 
 use super::*;
 
-/// A harness with these hooks in a folder.
+/// A harness with these hooks in a directory.
 fn harness_in(folder: TempDir, hooks: &Value, answers: Vec<ScriptedAnswer>) -> Harness {
     harness_with(folder, hooks, answers, |_| {})
 }

@@ -147,7 +147,7 @@ impl Harness {
         Self::with_manager(folder, (manager, open), access, answers, SyncPolicy::Turn)
     }
 
-    /// Creates a harness in the folder, on a new session of the manager or the one at `path`.
+    /// Creates a harness in the directory, on a new session of the manager or the one at `path`.
     fn with_manager(
         folder: TempDir,
         (manager, open): (SessionManager, Option<PathBuf>),

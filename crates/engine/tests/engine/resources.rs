@@ -20,7 +20,7 @@ fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
     path
 }
 
-/// Sets the search paths to the harness's folder.
+/// Sets the search paths to the harness's directory.
 async fn set_search_paths(harness: &Harness, watch_mode: WatchMode) -> Inventory {
     let cwd = harness.folder.path().canonicalize().unwrap();
     let default_paths = ResourcePaths::usual(&cwd, &cwd.join("config"), None);

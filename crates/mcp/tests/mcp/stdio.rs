@@ -190,11 +190,11 @@ async fn stdio_server_ends_with_the_session() {
     let (progress, _) = recording_progress();
     let output = echo.run(ToolInvocation { arguments: json!({"text": "x"}), progress }).await;
     assert_eq!(output, ToolOutput::error("MCP server s: it is not running: the session is closed"));
-    // Its working directory was that folder.
+    // Its working directory was that directory.
     until(|| !processes_in(&folder)).await;
 }
 
-/// Returns whether a process works in a folder, which is deleted by now.
+/// Returns whether a process works in a directory, which is deleted by now.
 fn processes_in(folder: &std::path::Path) -> bool {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     processes

@@ -1,4 +1,4 @@
-//! The theme registry: built-in themes, themes in folders, and named files.
+//! The theme registry: built-in themes, themes in directories, and named files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -118,7 +118,7 @@ impl ThemeRegistry {
         Self { themes: built_in::TEXTS.iter().map(known).collect(), problems: Vec::new() }
     }
 
-    /// Loads the themes of these files and folders (`*.json` directly in them). Of themes with the same name
+    /// Loads the themes of these files and directories (`*.json` directly in them). Of themes with the same name
     /// the one with the nearer origin counts, and of one origin the first. An unreadable file is reported as a
     /// problem, and its theme in `before` is kept.
     #[must_use]
@@ -210,7 +210,7 @@ fn files(search_path: &SearchPath) -> Vec<PathBuf> {
         return if is_used { vec![search_path.path.clone()] } else { Vec::new() };
     }
     let entries = fs::read_dir(&search_path.path).into_iter().flatten().flatten().map(|entry| entry.path());
-    // The schema may be in the same folder.
+    // The schema may be in the same directory.
     let is_theme = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         name.ends_with(".json") && !name.ends_with(".schema.json") && !name.starts_with('.')

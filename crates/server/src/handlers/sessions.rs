@@ -51,7 +51,7 @@ pub(super) async fn workspace(state: &Arc<AppState>, folder: &Path) -> Result<st
     let (state, folder) = (Arc::clone(state), folder.to_owned());
     let resolved = spawn_blocking(move || state.roots.resolve(&folder)).await;
     let resolved = resolved.map_err(|error| internal(&error))?;
-    resolved.ok_or_else(|| FORBIDDEN.detail("`workspacePath` must be a folder below a root of the server"))
+    resolved.ok_or_else(|| FORBIDDEN.detail("`workspacePath` must be a directory below a root of the server"))
 }
 
 pub(crate) async fn list(

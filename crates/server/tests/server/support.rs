@@ -30,7 +30,7 @@ pub(crate) const TOKEN: &str = "the-token";
 /// Longest wait for an event; reached only by a test that fails.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// Sessions whose logs are in a folder. The model's answers are the same for each.
+/// Sessions whose logs are in a directory. The model's answers are the same for each.
 struct ScriptedHost {
     logs: PathBuf,
     answers: Vec<Value>,
@@ -143,7 +143,7 @@ impl SessionHost for ScriptedHost {
     }
 }
 
-/// A server, and the folders of its sessions.
+/// A server, and the directories of its sessions.
 pub(crate) struct TestServer {
     server: HttpServer,
     folder: TempDir,
@@ -185,7 +185,7 @@ impl TestServer {
         Self { server: server(folder.path(), answers), folder, answers: answers.to_vec() }
     }
 
-    /// Stops the server, and starts another one on the same folders.
+    /// Stops the server, and starts another one on the same directories.
     pub(crate) async fn restart(self) -> Self {
         self.server.close().await;
         Self { server: server(self.folder.path(), &self.answers), ..self }

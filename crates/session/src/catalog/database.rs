@@ -82,7 +82,7 @@ pub(super) struct EntryMatch {
 /// Filter and limit of a search.
 #[derive(Debug)]
 pub(super) struct SearchFilter<'a> {
-    /// Logs below this folder.
+    /// Logs below this directory.
     pub(super) root: &'a Path,
     /// Logs of this directory; `None` for all.
     pub(super) cwd: Option<&'a str>,
@@ -175,7 +175,7 @@ impl Database {
         self.connection.pragma_query_value(None, "user_version", |row| row.get(0))
     }
 
-    /// All known logs below a folder.
+    /// All known logs below a directory.
     pub(super) fn known(&self, root: &Path) -> rusqlite::Result<Vec<(PathBuf, KnownLog)>> {
         let prefix = prefix(root);
         let mut select = self.connection.prepare_cached(
@@ -197,7 +197,7 @@ impl Database {
         Ok(row.and_then(|(stamp, record)| Some((stamp, record?))))
     }
 
-    /// Usage of the logs below a folder, from the quarter of an hour of `since` on.
+    /// Usage of the logs below a directory, from the quarter of an hour of `since` on.
     pub(super) fn usage_since(&self, root: &Path, since: UnixMs) -> rusqlite::Result<Vec<QuarterUsage>> {
         usage_table::select(&self.connection, &prefix(root), since)
     }
@@ -358,7 +358,7 @@ fn remove_words(transaction: &Transaction<'_>, session: i64) -> rusqlite::Result
     Ok(())
 }
 
-/// Creates the file and its folder, readable by the owner only.
+/// Creates the file and its directory, readable by the owner only.
 fn make_file(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;

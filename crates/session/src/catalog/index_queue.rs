@@ -75,7 +75,7 @@ impl Catalog {
     /// The logs to scan before a search covers everything.
     ///
     /// # Errors
-    /// When a folder is there and can't be read.
+    /// When a directory is there and can't be read.
     pub fn index_queue(&mut self, scope: SessionScope) -> Result<IndexQueue, SessionError> {
         let scan = self.scan()?;
         let mut queue = IndexQueue::default();

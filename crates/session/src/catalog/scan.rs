@@ -44,16 +44,16 @@ impl FileStamp {
     }
 }
 
-/// Log files of some folders.
+/// Log files of some directories.
 #[derive(Debug, Default)]
 pub(super) struct ScannedFolders {
     /// The logs, most recently written first; for equal times by descending name.
     pub(super) files: Vec<LogFile>,
-    /// Folders that can't be listed, with the error.
+    /// Directories that can't be listed, with the error.
     pub(super) unlisted: Vec<(PathBuf, SessionError)>,
 }
 
-/// Lists the logs in these folders. A folder that can't be listed doesn't affect the others.
+/// Lists the logs in these directories. A directory that can't be listed doesn't affect the others.
 pub(super) fn scan_folders(folders: &[PathBuf]) -> ScannedFolders {
     let mut scanned = ScannedFolders::default();
     for folder in folders {
@@ -82,7 +82,7 @@ fn log_file(entry: &DirEntry) -> Option<LogFile> {
     Some(LogFile { stamp: FileStamp::new(&metadata), path })
 }
 
-/// The entries of a folder; none if it doesn't exist.
+/// The entries of a directory; none if it doesn't exist.
 pub(super) fn list_folder(folder: &Path) -> Result<Vec<DirEntry>, SessionError> {
     match fs::read_dir(folder) {
         Ok(entries) => Ok(entries.filter_map(Result::ok).collect()),
@@ -101,7 +101,7 @@ pub(super) fn id_from_name(path: &Path) -> Option<&str> {
     (is_stamp && !id.is_empty()).then_some(id)
 }
 
-/// All logs in these folders.
+/// All logs in these directories.
 pub(crate) fn log_files(folders: &[PathBuf]) -> Result<Vec<PathBuf>, SessionError> {
     let scanned = scan_folders(folders);
     match scanned.unlisted.into_iter().next() {
@@ -110,7 +110,7 @@ pub(crate) fn log_files(folders: &[PathBuf]) -> Result<Vec<PathBuf>, SessionErro
     }
 }
 
-/// The subfolders of a folder.
+/// The subdirectories of a directory.
 pub(crate) fn subfolders(folder: &Path) -> Result<Vec<PathBuf>, SessionError> {
     let entries = list_folder(folder)?.into_iter();
     Ok(entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect())

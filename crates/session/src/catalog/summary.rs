@@ -55,7 +55,7 @@ pub struct SessionSummary {
 pub struct SessionList {
     /// The sessions, most recently written first.
     pub sessions: Vec<SessionSummary>,
-    /// Errors of files that can't be read as logs, and of folders.
+    /// Errors of files that can't be read as logs, and of directories.
     pub unreadable: Vec<SessionError>,
     /// True if there are more sessions after these.
     pub more: bool,

@@ -22,10 +22,10 @@ use crate::error::SessionError;
 /// Maximum size of the list of names, in bytes.
 const NAME_LIST_LIMIT: u64 = 64 * 1024 * 1024;
 
-/// Codex's list of session names, in a parent folder of the logs.
+/// Codex's list of session names, in a parent directory of the logs.
 const NAME_LIST: &str = "session_index.jsonl";
 
-/// Number of parent folders searched for the list: `sessions/2026/11/21/rollout-….jsonl`.
+/// Number of parent directories searched for the list: `sessions/2026/11/21/rollout-….jsonl`.
 const NAME_LIST_DEPTH: usize = 6;
 
 /// The metadata of a log.

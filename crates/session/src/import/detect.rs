@@ -1,4 +1,4 @@
-//! Detection of a log's format from its content; listing of logs below a folder.
+//! Detection of a log's format from its content; listing of logs below a directory.
 
 use std::fs;
 use std::io;
@@ -78,16 +78,16 @@ pub(super) fn detect_line(line: &Value) -> Option<SourceFormat> {
     }
 }
 
-/// Logs found below a folder.
+/// Logs found below a directory.
 #[derive(Debug, Default)]
 pub struct FoundLogs {
     /// Every `.jsonl` file, sorted by path.
     pub logs: Vec<PathBuf>,
-    /// Errors of folders that could not be listed completely.
+    /// Errors of directories that could not be listed completely.
     pub unlisted: Vec<SessionError>,
 }
 
-/// Finds `.jsonl` files below a folder. Links to folders are not followed; a folder that can't be listed doesn't
+/// Finds `.jsonl` files below a directory. Links to directories are not followed; a directory that can't be listed doesn't
 /// affect the others.
 #[must_use]
 pub fn find_logs(folder: &Path) -> FoundLogs {

@@ -144,7 +144,7 @@ fn is_import(body: &EntryBody) -> bool {
     matches!(body.as_tiller(), Some(TillerEntry::Import { .. }))
 }
 
-/// Creates a session under a temporary name in its folder, then renames it.
+/// Creates a session under a temporary name in its directory, then renames it.
 fn create_session(
     conversion: &Conversion<'_>,
     target: &Path,
@@ -218,9 +218,9 @@ impl PartialSession {
         fs::rename(&self.path, target).map_err(io_error(&self.path, "be moved to its place"))?;
         self.is_finished = true;
         let folder = target.parent().unwrap_or(Path::new("."));
-        // Some file systems can't sync folders; the session is complete nevertheless.
+        // Some file systems can't sync directories; the session is complete nevertheless.
         if let Err(error) = File::open(folder).and_then(|folder| folder.sync_all()) {
-            tracing::warn!(folder = %folder.display(), %error, "the folder could not be synced");
+            tracing::warn!(folder = %folder.display(), %error, "the directory could not be synced");
         }
         Ok(())
     }

@@ -43,7 +43,7 @@ impl Log {
         Ok((state, facts.length))
     }
 
-    /// Renames the file at the path within its folder, and returns the new path.
+    /// Renames the file at the path within its directory, and returns the new path.
     pub(crate) fn move_aside(&self, now: UnixMs) -> Result<Option<PathBuf>, SessionError> {
         let Some(path) = &self.path else { return Ok(None) };
         // Another tiller that writes to the file must not lose it.

@@ -43,7 +43,7 @@ impl ExternalChange {
             Self::Missing { .. } => "if it was moved on purpose, close this session and open the moved file",
             Self::Replaced { .. } => "compare the two files; to use the other one, close this session first",
             Self::NoLocks { .. } => {
-                "don't open the session twice, or use --session-dir for a folder on another disk"
+                "don't open the session twice, or use --session-dir for a directory on another disk"
             }
         }
     }

@@ -182,7 +182,7 @@ fn search_stays_in_directory() {
     let hits = catalog.search("crlf", SessionScope::ThisDirectory, 5).unwrap();
     assert_eq!(hits.iter().map(bracketed).collect::<Vec<_>>(), ["here [crlf]"]);
     assert_eq!(search_texts(&mut catalog, "crlf").len(), 2);
-    // Sessions of another folder are not found.
+    // Sessions of another directory are not found.
     let other_catalog = SessionManager::new(Placement::Flat(sandbox.root.path().join("other")), CWD.into());
     let mut other_catalog = other_catalog.with_catalog(sandbox.catalog_file()).catalog().unwrap();
     assert_eq!(search_texts(&mut other_catalog, "crlf"), [""; 0]);
@@ -314,7 +314,7 @@ fn catalog_newer_version_is_left_alone() {
 fn catalog_without_file_still_works() {
     let sandbox = Sandbox::new();
     session(&sandbox.manager, &["alpha"]);
-    // A file is in the place of the folder.
+    // A file is in the place of the directory.
     fs::write(sandbox.root.path().join("state"), "").unwrap();
     let mut catalog = sandbox.refreshed();
     assert_eq!(

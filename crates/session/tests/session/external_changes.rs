@@ -31,7 +31,7 @@ fn assert_texts(writer: &Writer, expected: &[&str]) {
     assert_eq!(positions(&writer.reader().findings()), positions(&reopened.findings()));
 }
 
-/// Other files in the folder whose names start with the log's name.
+/// Other files in the directory whose names start with the log's name.
 fn siblings(path: &Path) -> Vec<PathBuf> {
     let is_sibling = |sibling: &PathBuf| {
         sibling != path && sibling.display().to_string().starts_with(&path.display().to_string())

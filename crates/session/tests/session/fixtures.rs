@@ -54,7 +54,7 @@ fn foreign(name: &str, entries: usize, leaf: &str, context_messages: usize) -> L
     LogProperties { model, thinking: "low", ..row(name, entries, leaf, context_messages, &[]) }
 }
 
-/// The folder of the fixtures.
+/// The directory of the fixtures.
 pub(super) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sessions-fixtures")
 }

@@ -1,4 +1,4 @@
-//! Tests of the session folder: listing and finding.
+//! Tests of the session directory: listing and finding.
 
 use std::ffi::OsStr;
 use std::fs::Permissions;
@@ -56,7 +56,7 @@ fn list_empty_or_missing_folder_is_empty() {
 #[test]
 fn list_goes_by_header_directory() {
     let sandbox = Sandbox::new();
-    // Both directories' folders have the same name.
+    // Both directories' directories have the same name.
     let (dash, slash) = (sandbox.manager_of("/home/dev-project"), sandbox.manager_of(CWD));
     session(&dash, "dash", 200);
     let path = session(&slash, "slash", 100);

@@ -37,7 +37,7 @@ const CWD: &str = "/home/dev/project";
 /// The header of a handwritten log.
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-11-21T03:16:58.249Z","cwd":"/home/dev/project"}"#;
 
-/// A temporary session folder.
+/// A temporary session directory.
 struct Sandbox {
     root: TempDir,
     manager: SessionManager,
@@ -50,7 +50,7 @@ impl Sandbox {
         Self { root, manager }
     }
 
-    /// A manager of another working directory for the same folder.
+    /// A manager of another working directory for the same directory.
     fn manager_of(&self, cwd: &str) -> SessionManager {
         SessionManager::new(Placement::ByDirectory(self.sessions()), cwd.into())
     }
@@ -123,7 +123,7 @@ fn positions(findings: &[Finding]) -> Vec<(u64, u64)> {
     findings.iter().map(|finding| (finding.line, finding.byte)).collect()
 }
 
-/// The only file in a folder, except lock notes.
+/// The only file in a directory, except lock notes.
 fn only_file(folder: &Path) -> PathBuf {
     let mut entries: Vec<PathBuf> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();

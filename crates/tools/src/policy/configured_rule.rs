@@ -204,7 +204,7 @@ impl ConfiguredRule {
     }
 
     /// Checks whether it covers a path, with links resolved or not; `~` is the home directory, and a relative pattern is
-    /// one in the working directory. A folder counts as part of everything under it.
+    /// one in the working directory. A directory counts as part of everything under it.
     pub(super) fn covers_path(&self, real: &Path, root: &Path, homes: &[PathBuf]) -> bool {
         let Some(subject) = &self.subject else { return true };
         let (folder, rest) = match subject.strip_prefix("~/").zip(homes.first()) {

@@ -23,7 +23,7 @@ pub struct ExplainedCommand {
     pub verdict: PolicyVerdict,
     /// True if it only reads, so that it runs where all that it reads may be read.
     pub only_reads: bool,
-    /// True if it only prints, filters its input or changes the folder, so that it needs no rule of its own.
+    /// True if it only prints, filters its input or changes the directory, so that it needs no rule of its own.
     pub is_harmless_filter: bool,
 }
 

@@ -6,7 +6,7 @@ use super::risk::{self, CommandFolders};
 use super::run_command::RunCommand;
 use super::shell::{self, Segment};
 
-/// Programs that only print, filter their input or change the folder; they need no rule of their own beside a command
+/// Programs that only print, filter their input or change the directory; they need no rule of their own beside a command
 /// that has one.
 const HARMLESS_FILTERS: &[&str] = &["cd", "cut", "echo", "false", "grep", "head", "tail", "tr", "true", "wc"];
 
@@ -47,7 +47,7 @@ pub(super) fn allow_tcp(rules: CommandRules<'_>, line: &str) -> bool {
     is_allowed && shell::segments(line).iter().all(may_connect)
 }
 
-/// Checks whether a command only prints, filters its input or changes the folder, inside of the working directory.
+/// Checks whether a command only prints, filters its input or changes the directory, inside of the working directory.
 pub(super) fn is_harmless_filter(segment: &Segment) -> bool {
     let Some((name, arguments)) = segment.words.split_first() else { return segment.inputs.is_empty() };
     let leads_out = |path: &str| path.starts_with(['/', '~']) || path.split('/').any(|part| part == "..");

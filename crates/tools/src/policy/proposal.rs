@@ -145,7 +145,7 @@ impl Policy {
         (1..=MAX_PATTERNS).contains(&patterns.len()).then_some(patterns)
     }
 
-    /// Proposes the folder of a path that is read, or the path.
+    /// Proposes the directory of a path that is read, or the path.
     fn propose_for_path(&self, spec: &ToolSpec, arguments: &Value, path: &str) -> Vec<Vec<String>> {
         let real = self.folders().resolve_path(path);
         let is_guarded = |path: &Path| self.is_guarded(path) || self.protected.is_secret(path);

@@ -32,7 +32,7 @@ pub(super) use runs::{MOST_COMMANDS, list_commands, list_runs};
 /// The nesting depth up to which commands of shells and other programs (`bash -c "sh -c …"`) are parsed.
 const DEPTH: usize = 4;
 
-/// Maximum number of folders in which a command is checked, when its line has several `cd`.
+/// Maximum number of directories in which a command is checked, when its line has several `cd`.
 const MOST_VISITED: usize = 64;
 
 /// Finds the worst danger of a command line; `None` if none is known.
@@ -65,7 +65,7 @@ fn judge_line(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option<R
     find_worst(risks)
 }
 
-/// Finds the risks of each command of a line; also returns the folder that the last one runs in.
+/// Finds the risks of each command of a line; also returns the directory that the last one runs in.
 fn judge_segments(
     segments: &[Segment],
     variables: &[variables::Variable],

@@ -41,21 +41,21 @@ pub enum PermissionRule {
         /// The host, as in the address.
         host: String,
     },
-    /// Files in a folder outside the working directory.
+    /// Files in a directory outside the working directory.
     Folder {
-        /// The folder, with links resolved.
+        /// The directory, with links resolved.
         folder: PathBuf,
         /// The access that is granted.
         access: FolderAccess,
     },
 }
 
-/// Access of tools to a folder outside the working directory.
+/// Access of tools to a directory outside the working directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FolderAccess {
     /// Reading, granted after a question; writing asks.
     ReadWhenAsked,
-    /// Reading, for a folder that was added read-only; writing is refused.
+    /// Reading, for a directory that was added read-only; writing is refused.
     ReadOnly,
     /// Reading and writing.
     Write,

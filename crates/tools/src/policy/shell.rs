@@ -45,7 +45,7 @@ fn has_metacharacter(line: &str) -> bool {
 }
 
 /// Returns the words of a line that is one command with plain arguments; `None` for lists, pipes, redirections,
-/// substitutions, assignments, and wildcards that may become options or lead out of the folder.
+/// substitutions, assignments, and wildcards that may become options or lead out of the directory.
 pub(super) fn simple_words(line: &str) -> Option<Vec<String>> {
     if has_metacharacter(line) {
         return None;

@@ -1,6 +1,6 @@
-//! The order that a waiting supervisor reads: the command and its folder.
+//! The order that a waiting supervisor reads: the command and its directory.
 //!
-//! Encoding: the length of the rest as four bytes (big endian), then the folder and the words of the command, separated
+//! Encoding: the length of the rest as four bytes (big endian), then the directory and the words of the command, separated
 //! by NUL. The words are those that a supervisor without standby gets as arguments: the sandbox, if any, the program and
 //! its arguments.
 

@@ -42,7 +42,7 @@ impl Runner {
     /// Starts a program with piped stdio. Call it within a tokio runtime.
     ///
     /// # Errors
-    /// When the folder is missing or the supervisor can't be started. A program that can't be started is reported at
+    /// When the directory is missing or the supervisor can't be started. A program that can't be started is reported at
     /// its end.
     pub fn start_piped(&self, program: &Program) -> Result<PipedChild, ProcessError> {
         if !program.cwd.is_dir() {

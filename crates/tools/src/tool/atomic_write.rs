@@ -25,7 +25,7 @@ pub(super) fn read(workspace: &Workspace, resolved: &ResolvedPath) -> Result<Fil
     let file = workspace.open(resolved).map_err(|error| describe(display_path, &error))?;
     let metadata = file.metadata().map_err(|error| describe(display_path, &error))?;
     if metadata.is_dir() {
-        return Err(format!("{display_path} is a folder; list_files shows what is in it"));
+        return Err(format!("{display_path} is a directory; list_files shows what is in it"));
     }
     if !metadata.is_file() {
         return Err(format!("{display_path} is a device, pipe or socket, not a file"));
@@ -57,22 +57,22 @@ pub(super) fn describe(display_path: &str, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => format!("{display_path} does not exist"),
         io::ErrorKind::PermissionDenied => format!("{display_path}: permission denied"),
-        // `AlreadyExists` comes from creating folders where a file has the name of one.
+        // `AlreadyExists` comes from creating directories where a file has the name of one.
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
-            format!("{display_path}: a part of the path is a file, not a folder")
+            format!("{display_path}: a part of the path is a file, not a directory")
         }
         _ => format!("{display_path}: {error}"),
     }
 }
 
-/// A file to write, in a folder that no other writer changes meanwhile.
+/// A file to write, in a directory that no other writer changes meanwhile.
 pub(super) struct WriteTarget<'a> {
     resolved: &'a ResolvedPath,
     folder: Folder,
 }
 
 impl<'a> WriteTarget<'a> {
-    /// Opens the folder, with missing ones on the way, and waits for other writers in it.
+    /// Opens the directory, with missing ones on the way, and waits for other writers in it.
     ///
     /// # Errors
     /// A sentence for the model.
@@ -83,7 +83,7 @@ impl<'a> WriteTarget<'a> {
         Ok(Self { resolved, folder })
     }
 
-    /// Writes the file atomically: into a temporary file in the same folder, which is then renamed, so that concurrent
+    /// Writes the file atomically: into a temporary file in the same directory, which is then renamed, so that concurrent
     /// readers see the old or the new content and a crash leaves one of them. Mode and, if possible, owner stay those
     /// of `old`. Returns the new metadata.
     ///

@@ -26,7 +26,7 @@ pub(super) struct CommandLimits {
     pub output: OutputLimits,
     /// Time after which the command is stopped, in seconds.
     pub timeout_s: u64,
-    /// Folder for outputs that are over the limits.
+    /// Directory for outputs that are over the limits.
     pub scratch: PathBuf,
     /// The text in place of an empty output.
     pub empty_notice: &'static str,

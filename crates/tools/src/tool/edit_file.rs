@@ -179,7 +179,7 @@ fn plan_edit(content: FileContent, display_path: &str, arguments: &Arguments) ->
 fn edit(workspace: &Workspace, seen: &SeenFiles, arguments: &Arguments) -> Result<ToolOutput, String> {
     let resolved = resolve(workspace, arguments)?;
     let (path, display_path) = (resolved.path(), resolved.display_path());
-    // Opening the target would create missing folders.
+    // Opening the target would create missing directories.
     path.symlink_metadata().map_err(|error| describe(display_path, &error))?;
     let target = WriteTarget::open(workspace, &resolved)?;
     let content = atomic_write::read(workspace, &resolved)?;

@@ -28,7 +28,7 @@ pub struct ToolEnvironment {
     pub limits: OutputLimits,
     /// Time limits of commands.
     pub bash: BashTimes,
-    /// Folder for outputs that are over the limits; created when needed, readable by the tools.
+    /// Directory for outputs that are over the limits; created when needed, readable by the tools.
     pub scratch: PathBuf,
     /// The repository on GitHub, if there is one and a token for it.
     pub github: Option<GithubRepository>,

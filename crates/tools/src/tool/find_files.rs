@@ -27,9 +27,9 @@ pub(super) struct FindFiles {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Glob that a file has to match: `*.rs` by name at any depth, `src/**/*.{ts,tsx}` by path from the folder.
+    /// Glob that a file has to match: `*.rs` by name at any depth, `src/**/*.{ts,tsx}` by path from the directory.
     pattern: String,
-    /// Folder to search, relative to the working directory. Default: the working directory.
+    /// Directory to search, relative to the working directory. Default: the working directory.
     #[serde(default)]
     path: Option<String>,
     /// Maximum number of files to list. Default: 200.

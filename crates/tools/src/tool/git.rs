@@ -103,7 +103,7 @@ impl Git {
         }
     }
 
-    /// Returns the folder with the repository's `.git`. The repository's own configuration may name another one.
+    /// Returns the directory with the repository's `.git`. The repository's own configuration may name another one.
     fn work_tree(&self) -> Option<PathBuf> {
         Some(git::find(self.workspace.root())?.parent()?.to_owned())
     }

@@ -41,10 +41,10 @@ pub(super) struct Grep {
 pub(super) struct Arguments {
     /// Regular expression (Rust syntax) that a line has to match.
     pattern: String,
-    /// File or folder to search, relative to the working directory. Default: the working directory.
+    /// File or directory to search, relative to the working directory. Default: the working directory.
     #[serde(default)]
     path: Option<String>,
-    /// Search only files that match this glob: `*.rs` by name, `src/**/*.{ts,tsx}` by path from the folder.
+    /// Search only files that match this glob: `*.rs` by name, `src/**/*.{ts,tsx}` by path from the directory.
     #[serde(default)]
     glob: Option<String>,
     /// Ignore case. Default: false.
@@ -177,7 +177,7 @@ fn require_file(opened: io::Result<File>, display_path: &str) -> Result<File, St
     let file = opened.map_err(|error| describe(display_path, &error))?;
     match file.metadata() {
         Ok(metadata) if metadata.is_file() => Ok(file),
-        Ok(_) => Err(format!("{display_path} is neither a file nor a folder")),
+        Ok(_) => Err(format!("{display_path} is neither a file nor a directory")),
         Err(error) => Err(describe(display_path, &error)),
     }
 }

@@ -13,7 +13,7 @@ use super::{ToolOutput, store_text};
 pub struct OutputOptions {
     /// Limits of one result.
     pub limits: OutputLimits,
-    /// Folder for the whole of results that are cut; readable by the tools.
+    /// Directory for the whole of results that are cut; readable by the tools.
     pub scratch: PathBuf,
 }
 

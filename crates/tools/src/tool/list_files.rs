@@ -1,4 +1,4 @@
-//! `list_files`: lists a folder.
+//! `list_files`: lists a directory.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -24,7 +24,7 @@ pub(super) struct ListFiles {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Folder to list, relative to the working directory. Default: the working directory.
+    /// Directory to list, relative to the working directory. Default: the working directory.
     #[serde(default)]
     path: Option<String>,
     /// Maximum depth of the listing. Default: 1.
@@ -54,7 +54,7 @@ impl TypedTool for ListFiles {
     };
 
     fn description(&self) -> String {
-        "Lists a folder. Folders end with `/`. Files that git ignores are left out.".into()
+        "Lists a directory. Directories end with `/`. Files that git ignores are left out.".into()
     }
 
     fn check(&self, arguments: &Arguments) -> Result<(), String> {

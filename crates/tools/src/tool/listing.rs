@@ -1,4 +1,4 @@
-//! Lists of files: the folder that is listed, and the list as a result.
+//! Lists of files: the directory that is listed, and the list as a result.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use super::notice::truncation_notice;
 use super::truncation::{OutputLimits, TruncationExtent};
 use crate::workspace::{FileAccess, ResolvedPath, Workspace};
 
-/// Resolves the argument `path` of a tool that lists a folder; by default the working directory.
+/// Resolves the argument `path` of a tool that lists a directory; by default the working directory.
 ///
 /// # Errors
 /// A sentence for the model.
@@ -18,7 +18,7 @@ pub(super) fn resolve_folder(workspace: &Workspace, path: Option<&str>) -> Resul
     let display_path = resolved.display_path();
     let metadata = resolved.path().metadata().map_err(|error| describe(display_path, &error))?;
     if !metadata.is_dir() {
-        return Err(format!("{display_path} is not a folder; read_file shows files"));
+        return Err(format!("{display_path} is not a directory; read_file shows files"));
     }
     Ok(resolved)
 }

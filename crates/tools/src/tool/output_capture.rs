@@ -127,7 +127,7 @@ pub struct CapturedOutput {
 }
 
 impl OutputCapture {
-    /// Creates an empty capture of the output of `source`. Output over the limits goes to a file in the folder
+    /// Creates an empty capture of the output of `source`. Output over the limits goes to a file in the directory
     /// `scratch`, which is created when needed.
     #[must_use]
     pub fn new(source: &'static str, limits: OutputLimits, scratch: impl Into<PathBuf>) -> Self {
@@ -372,7 +372,7 @@ pub(super) fn lock(state: &Mutex<CaptureState>) -> MutexGuard<'_, CaptureState> 
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes a text to a new file, readable by this user only, in the folder of long outputs.
+/// Writes a text to a new file, readable by this user only, in the directory of long outputs.
 ///
 /// # Errors
 /// When it can't be written.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
 
-/// A glob: `*.rs` matches by name at any depth, `src/**/*.rs` by path from the folder.
+/// A glob: `*.rs` matches by name at any depth, `src/**/*.rs` by path from the directory.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern(GlobMatcher);
 
@@ -23,7 +23,7 @@ impl Pattern {
         }
     }
 
-    /// Checks whether a path relative to the folder matches.
+    /// Checks whether a path relative to the directory matches.
     pub(super) fn matches(&self, below: &Path) -> bool {
         self.0.is_match(below)
     }

@@ -121,7 +121,7 @@ pub struct Tools {
 /// State that the built-in tools share with the session.
 #[derive(Clone, Default)]
 struct SharedState {
-    /// The folders that they may reach.
+    /// The directories that they may reach.
     workspace: Option<Workspace>,
     /// Their background jobs.
     jobs: JobTable,
@@ -191,7 +191,7 @@ impl Tools {
         self.in_workspace(Workspace::for_another_session)
     }
 
-    /// Returns the same tools for another session in another working directory, without the folders that were added to
+    /// Returns the same tools for another session in another working directory, without the directories that were added to
     /// this one.
     #[must_use]
     pub fn at(&self, root: &Path) -> Self {
@@ -245,7 +245,7 @@ impl Tools {
         Self { shared, ..Self::from_entries(self.tools.into_iter().chain(others.tools.iter().cloned())) }
     }
 
-    /// Returns the folders that the built-in tools may reach; `None` without such tools.
+    /// Returns the directories that the built-in tools may reach; `None` without such tools.
     #[must_use]
     pub fn workspace(&self) -> Option<&Workspace> {
         self.shared.workspace.as_ref()

@@ -146,7 +146,7 @@ fn may_be_refused(text: &str, strength: SandboxStrength) -> bool {
 /// Maximum number of the names in a submodule's path.
 const SUBMODULE_DEPTH: usize = 8;
 
-/// Lists the folders of the repositories of submodules, and those of theirs, in the repository's folder `modules`.
+/// Lists the directories of the repositories of submodules, and those of theirs, in the repository's directory `modules`.
 fn list_submodules(modules: &Path, depth: usize) -> Vec<PathBuf> {
     let Some(depth) = depth.checked_sub(1) else { return Vec::new() };
     let entries = std::fs::read_dir(modules).into_iter().flatten().flatten();

@@ -7,17 +7,17 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
     /// The working directory can't be used.
-    #[error("working directory {path}: not a folder that can be read")]
+    #[error("working directory {path}: not a directory that can be read")]
     NoRoot {
-        /// The folder.
+        /// The directory.
         path: PathBuf,
         /// The cause.
         source: io::Error,
     },
     /// The path leads out of the workspace.
     #[error(
-        "{path} is outside the working directory {root}, where tools have no access; start tiller with --add-dir FOLDER to \
-         add the folder"
+        "{path} is outside the working directory {root}, where tools have no access; start tiller with --add-dir DIR to \
+         add the directory"
     )]
     Outside {
         /// The path, as given.
@@ -31,7 +31,7 @@ pub enum WorkspaceError {
         /// The path, as given.
         path: String,
     },
-    /// The path lies in one of tiller's own folders.
+    /// The path lies in one of tiller's own directories.
     #[error("{path} is one of tiller's own files, which tools can't access; ask the user to change it")]
     Protected {
         /// The path, as given.

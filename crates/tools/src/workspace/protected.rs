@@ -1,7 +1,7 @@
-//! Protected folders, which no tool may reach regardless of the working directory: tiller's own.
+//! Protected directories, which no tool may reach regardless of the working directory: tiller's own.
 //!
 //! They are identified by their real path and by device and inode, since bind mounts and case-insensitive file systems
-//! give a folder several paths. They are looked up at each use, because they may be created at any time.
+//! give a directory several paths. They are looked up at each use, because they may be created at any time.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use tiller_files::{FileId, link_target, list_own_entries};
 
 use super::links::resolve_links;
 
-/// Absolute folders; they need not exist.
+/// Absolute directories; they need not exist.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ProtectedFolders(Vec<PathBuf>);
 
@@ -18,7 +18,7 @@ impl ProtectedFolders {
         self.0.extend(folders);
     }
 
-    /// Checks whether a path with links resolved is one of the folders or lies in one, or in the target of a link in
+    /// Checks whether a path with links resolved is one of the directories or lies in one, or in the target of a link in
     /// one. It need not exist.
     pub(super) fn contains(&self, real: &Path) -> bool {
         let ids = self.ids();
@@ -26,13 +26,13 @@ impl ProtectedFolders {
             || real.ancestors().any(|path| id_of(path).is_some_and(|id| ids.contains(&id)))
     }
 
-    /// Checks that a folder with links resolved contains none of the protected folders, so that reading it may be
+    /// Checks that a directory with links resolved contains none of the protected directories, so that reading it may be
     /// allowed.
     pub(super) fn allow_reading(&self, real: &Path) -> bool {
         !self.real_paths().any(|folder| folder.starts_with(real))
     }
 
-    /// Lists the identities of the folders, of the files directly in them and in `extensions`, and of the targets of
+    /// Lists the identities of the directories, of the files directly in them and in `extensions`, and of the targets of
     /// links in them.
     pub(super) fn ids(&self) -> Vec<FileId> {
         self.0.iter().filter_map(|folder| id_of(folder)).chain(self.entry_ids()).collect()
@@ -42,12 +42,12 @@ impl ProtectedFolders {
         self.0.iter().map(|folder| resolve_links(Path::new("/"), folder).unwrap_or_else(|_| folder.clone()))
     }
 
-    /// Iterates over the real paths that links in the folders lead to.
+    /// Iterates over the real paths that links in the directories lead to.
     fn link_targets(&self) -> impl Iterator<Item = PathBuf> {
         list_own_entries(&self.0).filter_map(|path| link_target(&path))
     }
 
-    /// Iterates over the identities of files and links; other folders are recognized by their path.
+    /// Iterates over the identities of files and links; other directories are recognized by their path.
     fn entry_ids(&self) -> impl Iterator<Item = FileId> {
         let entries = list_own_entries(&self.0);
         entries.filter(|path| path.is_symlink() || path.is_file()).filter_map(|path| id_of(&path))
@@ -69,7 +69,7 @@ mod tests {
 
     use super::*;
 
-    /// A home with tiller's folders in it, and a workspace whose working directory is the home.
+    /// A home with tiller's directories in it, and a workspace whose working directory is the home.
     fn home() -> (TempDir, PathBuf, Workspace) {
         let folder = TempDir::new().unwrap();
         let home = folder.path().canonicalize().unwrap();

@@ -24,7 +24,7 @@ use tiller_tools::workspace::Workspace;
 /// Timeout for real processes to start or die on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A working directory `work`, a folder `outside` next to it with a file `secret`, and the tools.
+/// A working directory `work`, a directory `outside` next to it with a file `secret`, and the tools.
 struct Bench {
     folder: TempDir,
     tools: Tools,

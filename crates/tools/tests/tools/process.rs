@@ -160,7 +160,7 @@ async fn supervisor_killed_is_an_error() {
     assert!(matches!(running.wait().await, Err(ProcessError::Lost)));
 }
 
-/// Waits until no process has the folder as its working directory.
+/// Waits until no process has the directory as its working directory.
 #[cfg(target_os = "linux")]
 fn assert_abandoned(folder: &Path) {
     let start = Instant::now();
@@ -311,7 +311,7 @@ async fn piped_child_that_cannot_be_started_is_named_at_its_end() {
     assert!(end.starts_with("can't start /no/such/program: "), "{end}");
 }
 
-/// The folder in which [`holder_for_kill_tests`] runs its command.
+/// The directory in which [`holder_for_kill_tests`] runs its command.
 const HOLDER_FOLDER: &str = "TILLER_TEST_HOLDER_FOLDER";
 
 /// Not a test of its own: the process that the tests `runner_killed_outright_…` kill.

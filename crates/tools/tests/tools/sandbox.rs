@@ -11,7 +11,7 @@ use tiller_tools::process::{
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-/// A folder that commands may write to, and one that they may not.
+/// A directory that commands may write to, and one that they may not.
 struct Folders {
     _folder: TempDir,
     inside: PathBuf,

@@ -14,7 +14,7 @@ use crate::completion::resources;
 use crate::picker::fuzzy::{FuzzyQuery, MatchMode};
 use crate::text::one_line;
 
-/// Maximum number of listed files and folders; larger trees are listed in part.
+/// Maximum number of listed files and directories; larger trees are listed in part.
 const MAX_FILES: usize = 200_000;
 
 /// Maximum number of candidates.
@@ -23,7 +23,7 @@ const MAX_CANDIDATES: usize = 50;
 /// Resources of servers that files leave room for.
 const MAX_RESOURCES: usize = 20;
 
-/// Paths of files and folders relative to the working directory, last modified first; folders end in a slash.
+/// Paths of files and directories relative to the working directory, last modified first; directories end in a slash.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct FileList(pub(super) Vec<String>);
 
@@ -34,7 +34,7 @@ impl From<&[&str]> for FileList {
     }
 }
 
-/// Lists the files under a directory without ignored files, hidden files and `excluded` folders. Slow; for background
+/// Lists the files under a directory without ignored files, hidden files and `excluded` directories. Slow; for background
 /// jobs.
 pub(crate) fn list_files(cwd: &Path, excluded: &[PathBuf]) -> FileList {
     let excluded = excluded.iter().filter_map(|folder| folder.metadata().ok());
@@ -69,7 +69,7 @@ pub(crate) struct Ranked {
 }
 
 impl Ranking {
-    /// Ranks the files; slow for many files. A complete folder name yields the folder's contents.
+    /// Ranks the files; slow for many files. A complete directory name yields the directory's contents.
     pub(crate) fn run(self) -> Ranked {
         let names = &self.files.0;
         let candidates = match self.query.ends_with('/') && names.contains(&self.query) {
@@ -105,7 +105,7 @@ impl Ranking {
     }
 }
 
-/// Indexes of the paths in a folder, its direct children first.
+/// Indexes of the paths in a directory, its direct children first.
 fn contents(names: &[String], folder: &str) -> Vec<usize> {
     let depth = |at: usize| {
         let rest = names[at].strip_prefix(folder).filter(|rest| !rest.is_empty())?;
@@ -121,7 +121,7 @@ fn candidate(name: &str) -> Candidate {
     Candidate { name: one_line(name), insert: mention(name), then: OnAccept::GoOn, ..Candidate::default() }
 }
 
-/// A path as an `@` mention. A folder gets no space after it, so that typing can go on.
+/// A path as an `@` mention. A directory gets no space after it, so that typing can go on.
 pub(super) fn mention(path: &str) -> String {
     let after = if path.ends_with('/') { "" } else { " " };
     match path.contains(char::is_whitespace) {

@@ -18,7 +18,7 @@ pub(crate) enum PathKind {
     Word,
     /// An `@` mention.
     Mention,
-    /// The target of `/export`: folders, and file names with each format's extension.
+    /// The target of `/export`: directories, and file names with each format's extension.
     Export,
     /// The source of `/import`.
     Import,

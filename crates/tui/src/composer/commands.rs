@@ -119,7 +119,7 @@ impl Composer {
             BuiltInCommand::Permissions => cx.push(Effect::Open(Opening::list(ListKind::Permissions))),
             BuiltInCommand::Trust => cx.push(Effect::Open(Opening::list(ListKind::Trust))),
             BuiltInCommand::AddDir if argument.is_empty() => {
-                self.ask_for("/add-dir ", "type the path of a folder after /add-dir", cx)
+                self.ask_for("/add-dir ", "type the path of a directory after /add-dir", cx)
             }
             BuiltInCommand::AddDir => cx.push(Action::List(ListAction::AddFolder(argument.to_owned()))),
             BuiltInCommand::Tools if argument.is_empty() => {

@@ -26,7 +26,7 @@ pub(crate) const fn mode_effects(mode: ApprovalMode) -> [(&'static str, &'static
             reading,
             ("editing", "allowed here; needs approval in .git, startup and credential files"),
             ("commands", "run freely"),
-            ("dangerous", "need approval: sudo, git push, writes outside this folder, reading keys"),
+            ("dangerous", "need approval: sudo, git push, writes outside this directory, reading keys"),
         ],
         ApprovalMode::Plan => [
             reading,

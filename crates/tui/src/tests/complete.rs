@@ -184,7 +184,7 @@ fn completion_tab_enters_folders() {
             assert_eq!(harness.app.composer.editor.text(), expected);
         }
     }
-    // A folder that is meant as it stands is sent.
+    // A directory that is meant as it stands is sent.
     let mut harness = Harness::new(80, 24);
     harness.report(TaskResult::Completion(CompletionResult::Files(files())));
     harness.type_and_rank("@src/");
@@ -261,7 +261,7 @@ fn completion_explicit_path_after_at_sign() {
     types(&mut harness, "@~/notes/sh");
     let attach = Action::Attach(folder.path().join("notes/shot.png"), "@~/notes/shot.png ".into());
     assert_eq!(press(&mut harness, KeyCode::Tab), [attach], "pictures are attached");
-    // A name that is whole is sent, and so is a folder.
+    // A name that is whole is sent, and so is a directory.
     for whole in ["@~/notes/map.md", "@~/notes/", "@~/notes"] {
         harness.control('u');
         types(&mut harness, whole);

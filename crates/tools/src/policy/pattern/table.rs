@@ -8,7 +8,7 @@
 //! overwrite.
 //!
 //! An option belongs in the table if no value of it can name a program, a file to write, a configuration, a remote or
-//! another folder, and if it neither deletes nor forces. Sources: the manual pages of git 2.47, cargo 1.90, ripgrep 14,
+//! another directory, and if it neither deletes nor forces. Sources: the manual pages of git 2.47, cargo 1.90, ripgrep 14,
 //! GNU and BSD tools, Go 1.24, pytest 8, gh 2, docker 28, kubectl 1.33.
 
 use super::command_pattern::Options::{Any, Joined, Whole};
@@ -49,7 +49,7 @@ const PYTEST: Options = Joined(
     "-x -s -l -k= -m= --lf --ff --nf --tb= --maxfail= --collect-only --co --durations= --no-header --exitfirst",
 );
 
-/// `discover` and its folders are tests, and so are its operands.
+/// `discover` and its directories are tests, and so are its operands.
 const UNITTEST: Options = Whole("-b -c -k -s -p -t --failfast --buffer --catch --locals --durations=");
 
 /// Left out: plugins, programs, configurations and reports.

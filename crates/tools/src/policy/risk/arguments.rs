@@ -109,7 +109,7 @@ fn has_value(wrapper: &str, option: &str) -> bool {
     })
 }
 
-/// Returns the program of a command without its folder, and its arguments. Assignments, `{fd}` before a redirection, and
+/// Returns the program of a command without its directory, and its arguments. Assignments, `{fd}` before a redirection, and
 /// wrappers are skipped.
 pub(super) fn program(words: &[String]) -> (&str, &[String]) {
     find_program(words).map_or(("", &[]), |at| (base_name(&words[at]), &words[at + 1..]))
@@ -141,7 +141,7 @@ fn find_program(words: &[String]) -> Option<usize> {
     None
 }
 
-/// Checks whether `rm` with these arguments deletes folders.
+/// Checks whether `rm` with these arguments deletes directories.
 pub(super) fn is_recursive(arguments: &[String]) -> bool {
     has_flag(arguments, 'r', "recursive") || has_flag(arguments, 'R', "recursive")
 }

@@ -1,4 +1,4 @@
-//! The folders in which a command may run, and path resolution in them, as far as the command line shows.
+//! The directories in which a command may run, and path resolution in them, as far as the command line shows.
 
 use std::path::{Path, PathBuf};
 
@@ -12,13 +12,13 @@ use super::variables::Variable;
 /// Shell names of the home directory.
 const HOME_NAMES: &[&str] = &["~", "$HOME", "${HOME}"];
 
-/// Shell names of the current folder.
+/// Shell names of the current directory.
 const CURRENT_NAMES: &[&str] = &["~+", "$PWD", "${PWD}"];
 
-/// Prefix of a folder that the line doesn't show; no path in it counts as part of the working directory.
+/// Prefix of a directory that the line doesn't show; no path in it counts as part of the working directory.
 const UNKNOWN: &str = "$";
 
-/// The root of the file system, and folders without which the system doesn't work.
+/// The root of the file system, and directories without which the system doesn't work.
 const SYSTEM_FOLDERS: &[&str] = &[
     "/",
     "/Applications",
@@ -47,20 +47,20 @@ const SYSTEM_FOLDERS: &[&str] = &[
     "/var/lib",
 ];
 
-/// Folders of links to anything that is open or running.
+/// Directories of links to anything that is open or running.
 const LINK_FOLDERS: &[&str] = &["/proc", "/dev/fd"];
 
-/// The folders that the paths of a command are relative to.
+/// The directories that the paths of a command are relative to.
 #[derive(Clone, Copy)]
 pub(in crate::policy) struct CommandFolders<'a> {
     /// The working directory.
     pub(super) root: &'a Path,
-    /// The folder that the last `cd` leads to.
+    /// The directory that the last `cd` leads to.
     pub(super) current: &'a Path,
-    /// Other folders that the command may run in, because a `cd` may have failed or ended with its subshell.
+    /// Other directories that the command may run in, because a `cd` may have failed or ended with its subshell.
     pub(super) visited: &'a [PathBuf],
     pub(super) protected: &'a ProtectedPaths,
-    /// Folders outside the working directory that may be written to.
+    /// Directories outside the working directory that may be written to.
     pub(super) writable: &'a [PathBuf],
     /// True if commands run without a question because the sandbox contains them.
     pub(super) is_contained: bool,
@@ -73,7 +73,7 @@ pub(in crate::policy) struct CommandFolders<'a> {
 }
 
 impl<'a> CommandFolders<'a> {
-    /// Creates the folders of a line before any `cd`.
+    /// Creates the directories of a line before any `cd`.
     pub(in crate::policy) fn new(root: &'a Path, protected: &'a ProtectedPaths) -> Self {
         Self {
             root,
@@ -93,12 +93,12 @@ impl<'a> CommandFolders<'a> {
         Self { rules, ..self }
     }
 
-    /// Returns these folders for text that may be no command.
+    /// Returns these directories for text that may be no command.
     pub(super) const fn with_uncertainty(self) -> Self {
         Self { is_certain: false, ..self }
     }
 
-    /// Adds folders that may be written to.
+    /// Adds directories that may be written to.
     pub(in crate::policy) const fn with_writable(self, writable: &'a [PathBuf]) -> Self {
         Self { writable, ..self }
     }
@@ -118,7 +118,7 @@ impl<'a> CommandFolders<'a> {
         list_paths(word)
     }
 
-    /// Returns the reason why writing to a path needs a question, in any folder that the command may run in.
+    /// Returns the reason why writing to a path needs a question, in any directory that the command may run in.
     pub(in crate::policy) fn protection(self, path: &str) -> Option<Protection> {
         let direct_paths = Self { visited: &[], ..self }.resolve(path);
         direct_paths.iter().find_map(|path| self.protected.find(path)).or_else(|| {
@@ -128,7 +128,7 @@ impl<'a> CommandFolders<'a> {
         })
     }
 
-    /// Checks whether a word names a path in tiller's own folders, as a path or in an option, an address or a variable.
+    /// Checks whether a word names a path in tiller's own directories, as a path or in an option, an address or a variable.
     pub(super) fn names_private(self, word: &str) -> bool {
         // `curl -d @FILE`
         let paths = list_paths(word).into_iter().flat_map(|path| [path, path.trim_start_matches('@')]);
@@ -137,8 +137,8 @@ impl<'a> CommandFolders<'a> {
     }
 
     /// Checks whether a word may name files that the user didn't see when they allowed an earlier command: secret
-    /// files, files of an unknown user, link targets in `/proc`, and paths that leave a folder again by `..`, because
-    /// the folder may be a link.
+    /// files, files of an unknown user, link targets in `/proc`, and paths that leave a directory again by `..`, because
+    /// the directory may be a link.
     pub(in crate::policy) fn names_secret(self, word: &str) -> bool {
         list_paths(word).into_iter().any(|path| {
             let is_other_home =
@@ -148,7 +148,7 @@ impl<'a> CommandFolders<'a> {
         })
     }
 
-    /// Checks whether a path is secret. The working directory may lie in a folder with secrets, or contain some; any
+    /// Checks whether a path is secret. The working directory may lie in a directory with secrets, or contain some; any
     /// other path in it is free.
     fn is_secret(self, path: &Path) -> bool {
         let path = normalize(path);
@@ -170,7 +170,7 @@ impl<'a> CommandFolders<'a> {
         })
     }
 
-    /// Checks whether a path, with `*` at its end or not, is the root of the file system, a folder of the system directly
+    /// Checks whether a path, with `*` at its end or not, is the root of the file system, a directory of the system directly
     /// in it, or a home directory.
     pub(super) fn is_essential(self, path: &str) -> bool {
         let real = normalize(&self.resolve_from(self.current, path.trim_end_matches('*')));
@@ -178,7 +178,7 @@ impl<'a> CommandFolders<'a> {
         (is_home && real.is_absolute()) || SYSTEM_FOLDERS.iter().any(|folder| real == Path::new(folder))
     }
 
-    /// Returns the folder that a `cd` leads to; `None` for other commands. `previous` is the folder before this one.
+    /// Returns the directory that a `cd` leads to; `None` for other commands. `previous` is the directory before this one.
     pub(super) fn find_cd_target(self, segment: &Segment, previous: &Path) -> Option<PathBuf> {
         let (name, arguments) = program(&segment.words);
         let is_back = name == "popd" || arguments.iter().any(|word| word == "-");
@@ -189,7 +189,7 @@ impl<'a> CommandFolders<'a> {
         }
     }
 
-    /// Lists the folders that the command may be in after a `cd`, whether it succeeds or fails.
+    /// Lists the directories that the command may be in after a `cd`, whether it succeeds or fails.
     pub(super) fn list_cd_targets(self, segment: &Segment, previous: &Path) -> Vec<PathBuf> {
         let folders = [self.current, self.root].into_iter().chain(self.visited.iter().map(PathBuf::as_path));
         let targets =
@@ -205,7 +205,7 @@ impl<'a> CommandFolders<'a> {
         if is_known { real } else { Path::new(UNKNOWN).join(real.strip_prefix("/").unwrap_or(&real)) }
     }
 
-    /// Resolves a path from every folder that the command may run in.
+    /// Resolves a path from every directory that the command may run in.
     pub(super) fn resolve(self, path: &str) -> Vec<PathBuf> {
         let visited = self.visited.iter().map(PathBuf::as_path);
         [self.current, self.root]
@@ -231,7 +231,7 @@ impl<'a> CommandFolders<'a> {
     }
 }
 
-/// Strips the name of the shell's current folder from the beginning of a path: `$PWD/x` is `x`.
+/// Strips the name of the shell's current directory from the beginning of a path: `$PWD/x` is `x`.
 pub(super) fn strip_current(path: &str) -> &str {
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));
     if CURRENT_NAMES.contains(&first) { rest.trim_start_matches('/') } else { path }
@@ -258,7 +258,7 @@ pub(super) fn list_paths(word: &str) -> Vec<&str> {
     paths
 }
 
-/// Checks whether a path has a `..` after a folder.
+/// Checks whether a path has a `..` after a directory.
 fn leaves_folder(path: &str) -> bool {
     let mut names = path.split('/').skip_while(|name| ["", ".", ".."].contains(name));
     names.any(|name| name == "..")

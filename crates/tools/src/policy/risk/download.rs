@@ -206,7 +206,7 @@ fn count_values(name: &str, word: &str) -> usize {
     usize::from(word.len() > 1 && word.ends_with(|c| letters.contains(c)))
 }
 
-/// The files that the downloads of a line write, by name without folder.
+/// The files that the downloads of a line write, by name without directory.
 #[derive(Default)]
 struct SavedFiles {
     names: Vec<String>,
@@ -310,7 +310,7 @@ fn is_unknown(name: &str) -> bool {
     name.contains(['$', '*', '?', '[', '{', '#'])
 }
 
-/// Checks whether a line runs a file that it downloads. Files are compared by name only, in any folder.
+/// Checks whether a line runs a file that it downloads. Files are compared by name only, in any directory.
 pub(super) fn runs_saved(segments: &[Segment], variables: &[Variable]) -> bool {
     let mut all_segments = segments.to_vec();
     add_nested(&mut all_segments, segments, DEPTH);

@@ -61,7 +61,7 @@ fn is_runner(word: &str) -> bool {
     RUNNERS.contains(&word)
 }
 
-/// Checks whether a `find` searches folders with credential files and passes the files to a command: by an action, or
+/// Checks whether a `find` searches directories with credential files and passes the files to a command: by an action, or
 /// to an `xargs` in the same statement.
 pub(super) fn passes_on_credentials(
     segment: &Segment,
@@ -75,7 +75,7 @@ pub(super) fn passes_on_credentials(
     passes_on && list_searched(arguments).into_iter().any(|path| folders.holds_credentials(path))
 }
 
-/// Lists the folders that `find` searches.
+/// Lists the directories that `find` searches.
 fn list_searched(arguments: &[String]) -> Vec<&str> {
     let mut paths = arguments.iter().map(String::as_str).peekable();
     while let Some(option) =

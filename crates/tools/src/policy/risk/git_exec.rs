@@ -25,7 +25,7 @@ const RUNNING_KEYS: &[(&str, &str)] = &[
     ("sequence", "editor"),
 ];
 
-/// Keys that name a file or a folder with programs for git to run.
+/// Keys that name a file or a directory with programs for git to run.
 const LEADING_KEYS: &[(&str, &str)] = &[("core", "hookspath"), ("include", "path"), ("includeif", "path")];
 
 /// Finds the setting by which a command makes git run a program, once or from now on.

@@ -1,5 +1,5 @@
 //! Finds files outside the project that a command reads or writes: credential files of the home directory, and any file
-//! outside the folders that tools may write to.
+//! outside the directories that tools may write to.
 
 use std::path::Path;
 
@@ -13,19 +13,19 @@ use super::writes;
 /// The reason for a command that reads credential files.
 pub(in crate::policy) const READS_CREDENTIALS: &str = "reads keys or passwords";
 
-/// Prefix of the reason for a write outside of the folders.
+/// Prefix of the reason for a write outside of the directories.
 pub(super) const WRITES_OUTSIDE: &str = "writes outside the working directory";
 
 /// Prefix of the reason for a write that may lead outside.
 pub(super) const MAY_WRITE_OUTSIDE: &str = "may write outside";
 
-/// Programs that show at most the names of their operands, or only change the folder.
+/// Programs that show at most the names of their operands, or only change the directory.
 const NAMING: &[&str] = &["[", "cd", "du", "ls", "pushd", "stat", "test"];
 
-/// Programs that read a folder recursively, whatever their options.
+/// Programs that read a directory recursively, whatever their options.
 const RECURSIVE: &[&str] = &["7z", "ag", "rg", "rsync", "tar", "zip"];
 
-/// Checks whether a command names credential files, or recursively reads a folder that contains some.
+/// Checks whether a command names credential files, or recursively reads a directory that contains some.
 pub(super) fn reads_credentials(words: &[String], folders: CommandFolders<'_>) -> bool {
     let (name, arguments) = program(words);
     if NAMING.contains(&name) {
@@ -48,7 +48,7 @@ pub(super) fn reads_credentials(words: &[String], folders: CommandFolders<'_>) -
         || (reads_folders && !extracts && operands[..read].iter().any(|path| folders.holds_credentials(path)))
 }
 
-/// Finds a path outside the folders that may be written to, among those that a program writes.
+/// Finds a path outside the directories that may be written to, among those that a program writes.
 pub(super) fn find_written_outside(
     name: &str,
     arguments: &[String],
@@ -72,7 +72,7 @@ impl CommandFolders<'_> {
     pub(super) fn holds_credentials(self, path: &str) -> bool {
         let paths = self.expand_all(path).into_iter();
         paths.flat_map(|path| self.resolve(&path)).any(|path| {
-            // A project may lie in such a folder.
+            // A project may lie in such a directory.
             self.protected.holds_credentials(&path) && normalize(&path) != normalize(self.root)
         })
     }
@@ -81,8 +81,8 @@ impl CommandFolders<'_> {
         expand(path, self.variables, EXPANSIONS).unwrap_or_else(|| vec![path.to_owned()])
     }
 
-    /// Returns the reason for a question about a path that is written and lies outside the folders that may be written
-    /// to. A path that begins with an unknown variable, or in an unknown folder, may lie outside.
+    /// Returns the reason for a question about a path that is written and lies outside the directories that may be written
+    /// to. A path that begins with an unknown variable, or in an unknown directory, may lie outside.
     pub(super) fn judge_output(self, path: &str) -> Option<String> {
         // The text before braces; the expanded words are judged separately.
         let names_nothing = |rest: &str| rest.is_empty() || rest.starts_with('/');

@@ -51,7 +51,7 @@ fn add_command(words: &[String], depth: usize, commands: &mut Vec<RunCommand>) {
     for (name, arguments) in programs(words) {
         let plain = [&[name.to_owned()], arguments].concat();
         if !name.is_empty() && plain != words {
-            // Only the program's folder is left out.
+            // Only the program's directory is left out.
             let needs_allow = plain.len() != words.len();
             commands.push(RunCommand { words: plain, needs_allow });
         }

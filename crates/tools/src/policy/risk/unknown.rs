@@ -34,7 +34,7 @@ pub(super) fn find_unknown(segment: &Segment, variables: &[Variable]) -> Option<
     }
 }
 
-/// Checks whether a word begins with a variable that the line sets, or names a program in a folder of a variable.
+/// Checks whether a word begins with a variable that the line sets, or names a program in a directory of a variable.
 fn is_known(command: &str, variables: &[Variable]) -> bool {
     expand(command, variables, EXPANSIONS).is_some_and(|texts| !texts.iter().any(|text| text.contains('$')))
 }

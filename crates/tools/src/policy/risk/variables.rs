@@ -3,7 +3,7 @@
 use super::super::shell::Segment;
 use super::arguments::{is_assignment, program};
 
-/// Folders for temporary files.
+/// Directories for temporary files.
 pub(super) const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/dev/shm"];
 
 /// A variable that a line sets, and its values.

@@ -32,7 +32,7 @@ pub(super) fn judge_links(name: &str, arguments: &[String], folders: CommandFold
     })
 }
 
-/// Lists the paths to which a program creates links. The target of a symbolic link is relative to the folder of the
+/// Lists the paths to which a program creates links. The target of a symbolic link is relative to the directory of the
 /// link, which is the last operand or its parent.
 fn list_link_sources(name: &str, arguments: &[String]) -> Vec<String> {
     let is_symbolic = match name {
@@ -55,7 +55,7 @@ fn list_link_sources(name: &str, arguments: &[String]) -> Vec<String> {
     sources.iter().flat_map(|source| resolved(source)).collect()
 }
 
-/// Lists the paths that a program changes; an empty one stands for the current folder.
+/// Lists the paths that a program changes; an empty one stands for the current directory.
 pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
     let option_values = |short, long| values(arguments, short, long).map(str::to_owned);
     let operands = || targets(arguments).cloned();
@@ -77,7 +77,7 @@ pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
             outputs.map(|pair| pair[1].clone()).collect()
         }
         "git" => list_written_by_git(arguments),
-        // The archive is extracted into the current folder; operands name members.
+        // The archive is extracted into the current directory; operands name members.
         "tar" | "bsdtar" if extracts(arguments) => {
             current().chain(operands()).chain(option_values('C', "directory")).collect()
         }
@@ -114,17 +114,17 @@ fn collect_sources(arguments: &[String]) -> Vec<&str> {
     targets(arguments).map(|path| path.trim_end_matches('/')).collect()
 }
 
-/// Lists the folders that options of cp, install, ln and mv name.
+/// Lists the directories that options of cp, install, ln and mv name.
 fn list_target_folders(arguments: &[String]) -> Vec<&str> {
     values(arguments, 't', "target-directory").collect()
 }
 
-/// Lists the files that a copying, moving or linking program creates: the last operand, or files in that folder with
+/// Lists the files that a copying, moving or linking program creates: the last operand, or files in that directory with
 /// the names of the others. The first operand is only read; the last may be preceded by it and followed by a flag's
 /// value.
 fn list_copies(operands: &[&str], folders: &[&str]) -> Vec<String> {
     let created = operands.iter().skip(1).copied().chain(folders.iter().copied());
-    // `ln FILE` creates a link in the current folder.
+    // `ln FILE` creates a link in the current directory.
     let current = if operands.len() == 1 { "." } else { "" };
     let last = operands.iter().skip(1).rev().take(2).chain(folders).copied();
     let last = last.chain(Some(current).filter(|current| !current.is_empty()));
@@ -144,8 +144,8 @@ fn edits_in_place(arguments: &[String]) -> bool {
     arguments.iter().any(in_place) || has_flag(arguments, 'i', "in-place")
 }
 
-/// Lists the files and folders that git writes: those that options name for output (`--output` of log, `-o` of archive
-/// and format-patch), the folder of a clone, and the configuration file that it changes. `-C` changes the folder first.
+/// Lists the files and directories that git writes: those that options name for output (`--output` of log, `-o` of archive
+/// and format-patch), the directory of a clone, and the configuration file that it changes. `-C` changes the directory first.
 fn list_written_by_git(arguments: &[String]) -> Vec<String> {
     let folder = values(arguments, 'C', "").fold(String::new(), |folder, next| match next.starts_with('/') {
         true => format!("{next}/"),

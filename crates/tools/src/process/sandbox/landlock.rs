@@ -7,7 +7,7 @@ use landlock::{
 
 use super::profile::{NetworkAccess, SandboxProfile, SandboxSupport};
 
-/// Device files that commands write to. `pts` is the folder of terminals, for programs that create one.
+/// Device files that commands write to. `pts` is the directory of terminals, for programs that create one.
 const DEVICES: &[&str] = &[
     "/dev/null",
     "/dev/zero",
@@ -37,7 +37,7 @@ pub(super) fn detect() -> SandboxSupport {
         requires().scope(Scope::Signal).is_ok(),
     ];
     match steps.into_iter().map_while(|is_supported| is_supported.then_some(())).count() {
-        // Version 1 refuses every move between folders.
+        // Version 1 refuses every move between directories.
         0 | 1 => SandboxSupport::Missing,
         abi => SandboxSupport::Landlock { abi: u32::try_from(abi).unwrap_or(u32::MAX) },
     }

@@ -10,7 +10,7 @@ const SANDBOX: &str = "--sandbox";
 /// The rights of a command in the sandbox. Reading is not restricted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxProfile {
-    /// Folders and files that may be written to. Those that don't exist when the command starts are ignored.
+    /// Directories and files that may be written to. Those that don't exist when the command starts are ignored.
     pub writable: Vec<PathBuf>,
     /// Use of TCP.
     pub network: NetworkAccess,
@@ -33,7 +33,7 @@ pub enum SandboxSupport {
     Missing,
     /// Landlock, with the version of its interface as far as tiller tells versions apart.
     Landlock {
-        /// From 2, the first that allows moving files between folders.
+        /// From 2, the first that allows moving files between directories.
         abi: u32,
     },
     /// macOS's `sandbox-exec`.

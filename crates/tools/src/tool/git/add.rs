@@ -15,7 +15,7 @@ pub(in crate::tool) struct GitAdd(Git);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::tool) struct Arguments {
-    /// Files and folders to stage, with deletions; `.` for all.
+    /// Files and directories to stage, with deletions; `.` for all.
     paths: Vec<String>,
 }
 

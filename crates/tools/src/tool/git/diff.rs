@@ -22,7 +22,7 @@ pub(in crate::tool) struct Arguments {
     /// Compare the staged changes instead of the files. Default: false.
     #[serde(default)]
     staged: bool,
-    /// Show only the changes of this file or folder.
+    /// Show only the changes of this file or directory.
     #[serde(default)]
     path: Option<String>,
     /// Show only the changed files, with the number of changed lines. Default: false.

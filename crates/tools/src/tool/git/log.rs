@@ -21,7 +21,7 @@ pub(in crate::tool) struct Arguments {
     /// Commit or branch to begin with, or a range: `main`, `v1..v2`. Default: the current commit.
     #[serde(default)]
     revision: Option<String>,
-    /// List only commits that change this file or folder.
+    /// List only commits that change this file or directory.
     #[serde(default)]
     path: Option<String>,
     /// Detail of each commit: its `subject`, its whole `message`, or also its `patch`. Default: subject.

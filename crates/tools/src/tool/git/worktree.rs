@@ -24,10 +24,10 @@ use crate::process::{ExitStatus, Runner};
 /// Prefix of the branches.
 const BRANCH_PREFIX: &str = "tiller/";
 
-/// Separates the repository's name from that of the worktree in the name of the folder.
+/// Separates the repository's name from that of the worktree in the name of the directory.
 const FOLDER_INFIX: &str = ".tiller-";
 
-/// The locked file, in git's own folder for the worktree.
+/// The locked file, in git's own directory for the worktree.
 const LOCK_FILE: &str = "tiller.lock";
 
 /// Age from which on a worktree without a lock file was left by a crash, and isn't being made.
@@ -43,11 +43,11 @@ const MAX_DIFF: usize = 16 * 1024 * 1024;
 #[derive(Clone, Debug)]
 pub struct Worktree {
     git: RepositoryGit,
-    /// Git's own folder for it, in the repository.
+    /// Git's own directory for it, in the repository.
     admin: PathBuf,
-    /// Its folder.
+    /// Its directory.
     folder: PathBuf,
-    /// The folder in it that corresponds to the working directory.
+    /// The directory in it that corresponds to the working directory.
     root: PathBuf,
     branch: String,
     /// The commit that it began with.
@@ -111,17 +111,17 @@ pub enum WorktreeError {
 /// A worktree whose process is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftoverWorktree {
-    /// Its folder.
+    /// Its directory.
     pub folder: PathBuf,
     /// Its branch.
     pub branch: String,
-    /// Git's own folder for it.
+    /// Git's own directory for it.
     admin: PathBuf,
 }
 
 impl Worktree {
     /// Creates a worktree for the repository of a working directory. The first free number after `stem` makes the name,
-    /// which the folder and the branch have.
+    /// which the directory and the branch have.
     ///
     /// # Errors
     /// Without a repository, or if git fails, for instance because the repository has no commit.
@@ -137,7 +137,7 @@ impl Worktree {
         Ok(Self { git, admin, folder, root, branch, base, _lock: Arc::new(lock) })
     }
 
-    /// Returns the folder that corresponds to the working directory.
+    /// Returns the directory that corresponds to the working directory.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
@@ -264,7 +264,7 @@ fn find_leftover(admin: PathBuf, folder: PathBuf) -> Option<LeftoverWorktree> {
 #[derive(Clone, Debug)]
 struct RepositoryGit {
     runner: Runner,
-    /// The folder that holds `.git`.
+    /// The directory that holds `.git`.
     root: PathBuf,
     /// Assignments that say where the repository is; empty if git finds it.
     location: Vec<OsString>,
@@ -302,7 +302,7 @@ impl RepositoryGit {
         Ok(git)
     }
 
-    /// Returns the worktrees of the repository: git's own folder, and that of the files.
+    /// Returns the worktrees of the repository: git's own directory, and that of the files.
     fn worktrees(&self) -> Vec<(PathBuf, PathBuf)> {
         let dot_git = self.root.join(".git");
         let Some(common) = git::folder(&dot_git).and_then(|_| git::common_folder(&dot_git)) else {
@@ -334,7 +334,7 @@ impl RepositoryGit {
         beside.join(format!("{repository}{FOLDER_INFIX}{name}"))
     }
 
-    /// Adds a worktree under a free name; returns its branch and its folder.
+    /// Adds a worktree under a free name; returns its branch and its directory.
     async fn add_worktree(&self, stem: &str, base: &str) -> Result<(String, PathBuf), WorktreeError> {
         let mut number = 0;
         let (branch, folder) = loop {

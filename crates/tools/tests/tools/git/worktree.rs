@@ -139,7 +139,7 @@ async fn worktree_with_a_false_repository_starts_no_program() {
     let program = format!("touch {}", marker.display());
     git(&root.join("evil"), &["config", "filter.x.clean", &program]);
     git(&root.join("evil"), &["config", "diff.x.command", &program]);
-    // In a subfolder of the repository, its own configuration can be changed too.
+    // In a subdirectory of the repository, its own configuration can be changed too.
     repository.git(&["config", "filter.y.clean", &program]);
     fs::write(root.join(".gitattributes"), "a.txt filter=x diff=x\nb.txt filter=y\n").unwrap();
     fs::write(root.join("a.txt"), "two\n").unwrap();

@@ -79,7 +79,7 @@ impl Bench {
         self.folder.path().canonicalize().unwrap()
     }
 
-    /// Returns the folder that contains `work` and `outside`, with links resolved.
+    /// Returns the directory that contains `work` and `outside`, with links resolved.
     pub(super) fn top(&self) -> PathBuf {
         self.root().join("top")
     }
@@ -201,7 +201,7 @@ fn make_special_files(root: &Path) {
     drop(UnixListener::bind(root.join("top/work/socket")).unwrap());
 }
 
-/// Reads all files of these folders: mode, and text or target of each.
+/// Reads all files of these directories: mode, and text or target of each.
 fn contents(root: &Path, folders: &[&str]) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     let mut waiting: Vec<PathBuf> = folders.iter().map(|folder| root.join(folder)).collect();

@@ -21,15 +21,15 @@ const CASES: u32 = 12;
 /// Number of runs of a case's calls.
 const ROUNDS: usize = 10;
 
-/// Names of files and folders. Most are also names in the folder `outside`, so that a link to it leads to its files.
+/// Names of files and directories. Most are also names in the directory `outside`, so that a link to it leads to its files.
 const NAMES: &[&str] = &["secret", "folder", "linked", "new", "a"];
 
 const TOOLS: &[&str] = &["read_file", "write_file", "edit_file", "list_files", "find_files", "grep"];
 
-/// Targets of links that lead out, below the folder that contains the working directory.
+/// Targets of links that lead out, below the directory that contains the working directory.
 const OUT: &[&str] = &["outside", "outside/folder", "outside/secret", "outside/missing", ""];
 
-/// A file, folder or link of the forest; the number selects the folder that contains it.
+/// A file, directory or link of the forest; the number selects the directory that contains it.
 #[derive(Clone, Debug)]
 enum Node {
     Folder(Index, &'static str),

@@ -1,4 +1,4 @@
-//! A thread that swaps files, folders and links for links that lead out of the working directory, and back.
+//! A thread that swaps files, directories and links for links that lead out of the working directory, and back.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 /// A path that is swapped.
 #[derive(Clone, Debug)]
 pub(super) struct Swap {
-    /// The path; no folder above it is swapped.
+    /// The path; no directory above it is swapped.
     pub path: PathBuf,
     /// The target of the link in its place.
     pub target: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct Swapper {
 }
 
 impl Swapper {
-    /// Starts swapping; `aside` is an empty folder for what is swapped out, in the same file system.
+    /// Starts swapping; `aside` is an empty directory for what is swapped out, in the same file system.
     pub(super) fn start(swaps: Vec<Swap>, aside: PathBuf) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let is_stopped = Arc::clone(&stop);

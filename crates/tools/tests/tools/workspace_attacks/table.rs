@@ -28,7 +28,7 @@ const NOT_A_FILE: Expected = Refused("is a device, pipe or socket");
 /// Tools that change nothing.
 const READING: &[&str] = &["read_file", "list_files", "find_files", "grep", "git_diff", "git_log"];
 
-/// Each row is a tool, its path (or all its arguments as JSON) and the outcome. `$TOP` stands for the folder with
+/// Each row is a tool, its path (or all its arguments as JSON) and the outcome. `$TOP` stands for the directory with
 /// `work` and `outside`, and `$LONG` for a name that no file can have.
 const ATTACKS: &[(&str, &str, Expected)] = &[
     // `..` and absolute paths.
@@ -80,7 +80,7 @@ const ATTACKS: &[(&str, &str, Expected)] = &[
     ("grep", r#"{"pattern": "SECRET", "glob": "../outside/**"}"#, Harmless("[no matches]")),
     ("grep", r#"{"pattern": "SECRET", "glob": "**/secret"}"#, Harmless("[no matches]")),
     ("grep", ".", Harmless("[no matches]")),
-    // Links to files and folders: absolute, relative, chained, looping, dangling.
+    // Links to files and directories: absolute, relative, chained, looping, dangling.
     ("read_file", "link-file", OUTSIDE),
     ("read_file", "link-file-absolute", OUTSIDE),
     ("read_file", "link-folder/secret", OUTSIDE),
@@ -137,7 +137,7 @@ const ATTACKS: &[(&str, &str, Expected)] = &[
     ("list_files", "sub", Harmless("file")),
     ("find_files", "sub", Harmless("sub/file")),
     ("grep", r#"{"pattern": "mine", "path": "sub"}"#, Harmless("sub/file:1:mine")),
-    // The process's own folder of /proc.
+    // The process's own directory of /proc.
     ("read_file", "/proc/self/root/etc/passwd", OUTSIDE),
     ("read_file", "/proc/self/root$TOP/outside/secret", OUTSIDE),
     ("read_file", "/proc/self/root$TOP/work/notes.txt", Harmless("mine")),
