@@ -68,6 +68,6 @@ mod tests {
         }
         std::fs::write(root.join("file"), "").unwrap();
         let error = folders(&["file".to_owned()], &root).unwrap_err().error;
-        assert_eq!(error.to_string(), "--add-dir file: not a folder");
+        assert_eq!(error.to_string(), "--add-dir file: not a directory");
     }
 }

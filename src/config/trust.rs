@@ -571,7 +571,7 @@ mod tests {
         fs::create_dir(link.parent().unwrap()).unwrap();
         std::os::unix::fs::symlink(outside.path(), &link).unwrap();
         let project = find(folder.path()).unwrap();
-        let expected = format!("{} is a link to a folder", link.display());
+        let expected = format!("{} is a link to a directory", link.display());
         assert_eq!(project.trust_obstacle(), Some(expected.as_str()));
     }
 

@@ -47,7 +47,7 @@ fn attacks_own_folders_are_denied_to_tools_at_home() {
     // A search of the whole home directory needs approval, because it may contain keys.
     let home = sandbox.home().to_str().unwrap().to_owned();
     let mut terminal = sandbox.open(&["--yes", "--cwd", &home, "--provider", "scripted", "--model", &script]);
-    terminal.wait_for("the working directory is your home folder");
+    terminal.wait_for("the working directory is your home directory");
     terminal.send("go");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("Tried.");

@@ -418,7 +418,7 @@ fn add_dir_allows_that_folder_only() {
         let output = sandbox.run(&[&fixed, arguments, &["go"]].concat());
         assert_eq!((output.out.trim(), output.code), ("As expected.", Some(0)), "{}", output.err);
     };
-    run("--add-dir FOLDER lets tools reach it", &read, &[]);
+    run("--add-dir DIR lets tools reach it", &read, &[]);
     run("from elsewhere", &read, &["--add-dir", &path]);
     let read_only = format!("{path}:ro");
     run("from elsewhere", &read, &["--add-dir", &read_only]);

@@ -142,5 +142,5 @@ fn export_to_folder_uses_default_name() {
     assert_eq!(created["path"], format!("out/my-sum-{id}.md"));
     let output = sandbox.run(&["sessions", "export", &id, "-o", "nowhere/x.md"]);
     assert_eq!(output.code, Some(2));
-    assert!(output.err.contains("the folder nowhere doesn't exist"), "{}", output.err);
+    assert!(output.err.contains("the directory nowhere doesn't exist"), "{}", output.err);
 }

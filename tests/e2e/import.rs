@@ -165,7 +165,7 @@ fn import_without_logs_is_a_usage_error() {
     let sandbox = Sandbox::new();
     let cases: [(&[&str], &str); 3] = [
         (&["sessions", "import"], "--all for the default locations"),
-        (&["sessions", "import", "no/such/place"], "no file or folder at no/such/place"),
+        (&["sessions", "import", "no/such/place"], "no file or directory at no/such/place"),
         (&["sessions", "import", "--all", "here"], "cannot be used with"),
     ];
     for (arguments, expected) in cases {

@@ -20,7 +20,7 @@ fn is_skipped() -> bool {
         return true;
     }
     if ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|temporary| target.starts_with(temporary)) {
-        eprintln!("SKIPPED: {} is in a temporary folder", target.display());
+        eprintln!("SKIPPED: {} is in a temporary directory", target.display());
         return true;
     }
     false
@@ -99,7 +99,7 @@ fn sandboxed_mode_read_only_protects_the_project() {
     let (sandbox, project) = (restricted(), outside());
     let cwd = ["--cwd", project.path().to_str().unwrap(), "--sandbox", "read-only"];
     let (text, is_error) = bash(&sandbox, "echo x > f", &cwd);
-    assert!(is_error && text.contains("commands can write only to temporary folders"), "{text}");
+    assert!(is_error && text.contains("commands can write only to temporary directories"), "{text}");
     let cwd = ["--cwd", project.path().to_str().unwrap(), "--sandbox", "off", "--yes"];
     assert_eq!(bash(&sandbox, "echo x > f", &cwd), ("[no output]".to_owned(), false));
 }

@@ -142,7 +142,7 @@ fn export_command_error_keeps_the_name() {
     terminal.wait_for("❯ /export talk.pdf");
     terminal.key(TerminalKey::Ctrl('u'));
     enter(&mut terminal, "/export nowhere/talk.md");
-    terminal.wait_for("doesn't exist");
+    terminal.wait_for("create it first");
     terminal.wait_for("❯ /export nowhere/talk.md");
     terminal.key(TerminalKey::Ctrl('u'));
     enter(&mut terminal, "/export ~/talk.md");

@@ -103,7 +103,7 @@ fn import_in_tui_opens_the_session() {
     terminal.key(TerminalKey::Esc);
     terminal.wait_without("already imported, nothing new");
     enter(&mut terminal, "/import nowhere.jsonl");
-    terminal.wait_for("no file or folder at");
+    terminal.wait_for("no file or directory at");
     terminal.wait_for("❯ /import nowhere.jsonl");
     terminal.key(TerminalKey::Ctrl('c'));
     enter(&mut terminal, "/quit");

@@ -119,7 +119,7 @@ fn load_format_violations_are_reported_and_mostly_harmless() {
         messages(&found),
         [
             "skill not used: the front matter has no `description`, which tells the model when to use the skill",
-            "its name `other` differs from that of its file or folder, `b`",
+            "its name `other` differs from that of its file or directory, `b`",
             "the name `Pdf Tools` has characters other than a-z, 0-9 and -",
             "it has no name; using `d`",
             "the description is longer than 1024 characters and was truncated",

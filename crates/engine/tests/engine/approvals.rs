@@ -154,7 +154,7 @@ async fn call_outside_without_approver_is_denied_with_hint() {
     });
     harness.prompt("go").await;
     harness.settled().await;
-    assert!(harness.results()[0].contains("--add-dir FOLDER"), "{:?}", harness.results());
+    assert!(harness.results()[0].contains("--add-dir DIR"), "{:?}", harness.results());
     assert_eq!(harness.decisions(), ["deny nobody"]);
 }
 

@@ -88,7 +88,7 @@ async fn bash_command_that_fails_to_start_has_a_record() {
     let manager = SessionManager::new(Placement::Memory, missing_folder);
     let harness = Harness::configured(folder, (manager, None), Access::Reads, vec![], |_| {});
     let record = harness.agent.execute_bash("true", BashContext::Exclude).await.unwrap();
-    assert!(record.cancelled && record.output.contains("not a folder"), "{record:?}");
+    assert!(record.cancelled && record.output.contains("not a directory"), "{record:?}");
     assert!(record.exclude_from_context);
 }
 

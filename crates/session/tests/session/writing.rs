@@ -40,7 +40,7 @@ fn writer_without_folder_names_it() {
     let mut writer = sandbox.create();
     let folder = writer.reader().path().unwrap().parent().unwrap().to_owned();
     let error = writer.append(user("hello"), NOW).unwrap_err();
-    assert_eq!(error.to_string(), format!("can't create the folder {}", folder.display()));
+    assert_eq!(error.to_string(), format!("can't create the directory {}", folder.display()));
 }
 
 #[test]

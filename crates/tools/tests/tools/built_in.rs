@@ -697,7 +697,7 @@ mod list_files {
     async fn list_files_file_and_missing_folder_are_errors() {
         let bench = bench();
         let error_text = async |path: &str| bench.error_text("list_files", json!({ "path": path })).await;
-        assert_eq!(error_text("b.rs").await, "b.rs is not a folder; read_file shows files");
+        assert_eq!(error_text("b.rs").await, "b.rs is not a directory; read_file shows files");
         assert_eq!(error_text("none").await, "none does not exist");
     }
 }
