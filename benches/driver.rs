@@ -81,7 +81,8 @@ impl Provider for Busy {
                 name: "nothing".into(),
             };
             // Each call differs, because the user is asked about the same call five times in a row.
-            let arguments = StreamEvent::Arguments { block: 0, json: format!("{{\"path\":\"{remaining}\"}}") };
+            let arguments =
+                StreamEvent::Arguments { block: 0, json: format!("{{\"path\":\"{remaining}\"}}") };
             vec![call, arguments, StreamEvent::Finished(StopReason::ToolUse)]
         };
         Box::pin(stream::iter(parts.into_iter().map(Ok)))

@@ -6,8 +6,11 @@ use std::path::Path;
 use anyhow::Context;
 
 use super::failure::CliFailure;
-use crate::agent::{AgentError, AgentSession, FileToAttach, LARGEST_FILE, PromptOptions, read_attachment};
+use crate::agent::{
+    AgentError, AgentSession, FileToAttach, LARGEST_FILE, PromptOptions, read_attachment, read_media,
+};
 use crate::files;
+use crate::message::Image;
 use crate::tool::OutputLimits;
 
 /// The first prompt and its attachments.
@@ -15,8 +18,10 @@ pub(super) struct PromptInput {
     /// Text from stdin; it precedes the message.
     piped: String,
     message: String,
-    /// The attached files as blocks of text.
+    /// The attached text files as blocks of text.
     attached: String,
+    /// The attached images and PDF files.
+    images: Vec<Image>,
 }
 
 impl PromptInput {
@@ -35,12 +40,14 @@ impl PromptInput {
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 
-    pub(super) fn attached(&self) -> String {
-        self.attached.clone()
-    }
-
     pub(super) fn typed(&self) -> String {
         self.message.clone()
+    }
+
+    /// The options that carry the attached files.
+    pub(super) fn options(&self) -> PromptOptions {
+        let (attached, images) = (self.attached.clone(), self.images.clone());
+        PromptOptions { attached, images, ..PromptOptions::default() }
     }
 
     /// Returns the prompt with templates and skills of the message expanded, also when it follows piped text.
@@ -48,8 +55,8 @@ impl PromptInput {
         self,
         agent: &AgentSession,
     ) -> Result<(String, PromptOptions), AgentError> {
+        let options = self.options();
         let message = if self.piped.is_empty() { self.message } else { agent.expand(self.message).await? };
-        let options = PromptOptions { attached: self.attached.clone(), ..PromptOptions::default() };
         Ok((Self { message, ..self }.text(), options))
     }
 }
@@ -66,17 +73,20 @@ pub(super) fn read_first_prompt(
         piped = read_piped(std::io::stdin()).context("can't read stdin").map_err(CliFailure::usage)?;
         piped.truncate(piped.trim_end().len());
     }
-    let (mut message, mut attached) = (Vec::new(), Vec::new());
+    let (mut message, mut attached, mut images) = (Vec::new(), Vec::new(), Vec::new());
     for word in words {
         match word.strip_prefix('@').filter(|path| !path.is_empty()) {
             Some(path) => {
-                attached.push(attach(path, cwd, limits)?);
+                match unreadable(path, read_media(&cwd.join(path)))? {
+                    Some(image) => images.push(image),
+                    None => attached.push(attach(path, cwd, limits)?),
+                }
                 message.push(mention(path));
             }
             None => message.push(word.clone()),
         }
     }
-    Ok(PromptInput { piped, message: message.join(" "), attached: attached.join("\n\n") })
+    Ok(PromptInput { piped, message: message.join(" "), attached: attached.join("\n\n"), images })
 }
 
 /// Formats a path as a message mentions it.
@@ -118,7 +128,7 @@ fn read(path: &str, cwd: &Path) -> Result<String, CliFailure> {
     unreadable(path, files::read_stream(&cwd.join(path), LARGEST_FILE))
 }
 
-fn unreadable(path: &str, read: std::io::Result<String>) -> Result<String, CliFailure> {
+fn unreadable<T>(path: &str, read: std::io::Result<T>) -> Result<T, CliFailure> {
     let read = read.with_context(|| format!("can't read {path}"));
     read.map_err(|error| {
         CliFailure::usage(error).hint("an argument that begins with @ is the name of a file")

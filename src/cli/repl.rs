@@ -32,7 +32,7 @@ pub(super) async fn run(input: &RunInput, front: FrontEnd) -> Result<u8, CliFail
     let trusted = TrustedProject::new(input.project.clone());
     let options = ReplOptions {
         prompt: (!prompt.is_empty()).then_some(prompt),
-        attached: first.attached(),
+        prompt_options: first.options(),
         input_mode,
         keys: Some(login::credential_store(arguments, &trusted)),
         rules: Some(rules::rule_store(input, trusted)),

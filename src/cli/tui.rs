@@ -24,7 +24,7 @@ use super::trusted_project::TrustedProject;
 use super::wiring::key_variables;
 use super::wiring::{self, SessionChoice};
 use super::{add_dir, attach, extensions, log, login, rules, trust};
-use crate::agent::AgentSession;
+use crate::agent::{AgentSession, PromptOptions};
 use crate::cli::console::stderr_line;
 use crate::config::{Config, WrongSetting, store_setting};
 use crate::process;
@@ -280,7 +280,8 @@ async fn first_input(
     let usage_error = |error| CliFailure { code: USAGE, ..CliFailure::run(error) };
     let typed = first.typed();
     let (text, options) = first.prompt_for(agent).await.map_err(usage_error)?;
-    Ok((Some(tui::InitialPrompt { text, typed, attached: options.attached }), None))
+    let PromptOptions { attached, images, .. } = options;
+    Ok((Some(tui::InitialPrompt { text, typed, attached, images }), None))
 }
 
 /// Builds the service of `/export`, like `tiller sessions export`; relative paths start at the working

@@ -3,15 +3,15 @@
 use std::io;
 
 use super::login::EchoGuard;
-use crate::agent::{AgentError, CredentialStore, RuleStore};
+use crate::agent::{AgentError, CredentialStore, PromptOptions, RuleStore};
 
 /// Options of the REPL.
 #[derive(Clone, Debug)]
 pub struct ReplOptions {
     /// First prompt.
     pub prompt: Option<String>,
-    /// Attachments of the first prompt, as blocks of text.
-    pub attached: String,
+    /// Options of the first prompt, with its attachments.
+    pub prompt_options: PromptOptions,
     /// The source of lines.
     pub input_mode: InputMode,
     /// Stores API keys for `/login` and `/logout`; without it, both are refused.

@@ -46,7 +46,7 @@ pub(super) async fn run<Out: Write, Err: Write>(
         repl.printer.note(line)?;
     }
     if let Some(prompt) = options.prompt {
-        repl.prompt(prompt, PromptOptions { attached: options.attached, ..PromptOptions::default() }).await?;
+        repl.prompt(prompt, options.prompt_options).await?;
     }
     let mut has_lines = true;
     let end = loop {

@@ -320,6 +320,30 @@ fn print_piped_text_precedes_prompt_and_files_are_attached() {
 }
 
 #[test]
+fn print_images_and_pdf_files_are_attached_by_their_content() {
+    let server = MockServer::start([Reply::answer([AnswerPart::text("Seen.")])]);
+    let sandbox = openai(&server);
+    // The name of the image tells nothing about it.
+    sandbox.write("shot", "GIF89a and the rest");
+    sandbox.write("paper.pdf", "%PDF-1.7 and the rest");
+    let output =
+        sandbox.run(&["-p", "--provider", "openai", "--model", MODEL, "compare", "@shot", "@paper.pdf"]);
+    assert_eq!(output.out, "Seen.\n", "{}", output.err);
+    let parts = server.requests()[0].body["messages"][1]["content"].clone();
+    assert_eq!(
+        parts,
+        json!([
+            {"type": "text", "text": "compare @shot @paper.pdf"},
+            {"type": "image_url", "image_url": {"url": "data:image/gif;base64,R0lGODlhIGFuZCB0aGUgcmVzdA=="}},
+            {"type": "file", "file": {
+                "filename": "document.pdf",
+                "file_data": "data:application/pdf;base64,JVBERi0xLjcgYW5kIHRoZSByZXN0",
+            }},
+        ])
+    );
+}
+
+#[test]
 fn print_prompt_longer_than_window_is_not_sent() {
     let server = MockServer::start([Reply::answer([AnswerPart::text("Seen.")])]);
     let sandbox = openai(&server).with_variable("TILLER_WINDOW", "2000");

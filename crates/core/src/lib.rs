@@ -7,6 +7,7 @@ pub mod elicitation;
 pub mod event;
 pub mod front_matter;
 pub mod id;
+pub mod media;
 pub mod message;
 pub mod proposed_rules;
 pub mod protected_path;

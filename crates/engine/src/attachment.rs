@@ -1,12 +1,16 @@
-//! Attachments of a message: `@FILE`, `@FOLDER`, and a long message that is sent as a file.
+//! Attachments of a message: `@FILE`, `@DIRECTORY`, and a long message that is sent as a file.
 //!
 //! Each attachment becomes a block of text after the message, truncated to the limits of `read_file`, with a notice
 //! that says how to read on. The session shows the message as it was typed, with one label for each block.
 
 use serde::{Deserialize, Serialize};
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use tiller_core::media::{MEDIA_PREFIX, detect_media_type, max_media_bytes};
+use tiller_core::message::Image;
 use tiller_core::unit::thousands;
 use tiller_files as files;
 use tiller_files::walk::{WalkEntryKind, WalkOptions, walk};
@@ -54,6 +58,40 @@ pub fn read_attachment(file: &FileToAttach, limits: OutputLimits) -> io::Result<
         OutputLimits { max_lines: usize::MAX, max_chars: usize::MAX }
     };
     Ok(file_block(&file.name, &text, limits))
+}
+
+/// Reads an image or a PDF file, recognized by its first bytes. Returns `None` for other files, directories and pipes,
+/// which are attached as text.
+///
+/// # Errors
+/// If the file can't be read, or is larger than [`max_media_bytes`].
+pub fn read_media(path: &Path) -> io::Result<Option<Image>> {
+    if !path.metadata()?.is_file() {
+        return Ok(None);
+    }
+    let mut file = files::open(path)?;
+    let mut bytes = Vec::new();
+    file.by_ref().take(MEDIA_PREFIX as u64).read_to_end(&mut bytes)?;
+    if let Some(mime_type) = detect_media_type(&bytes) {
+        file.take(max_media_bytes(mime_type) as u64).read_to_end(&mut bytes)?;
+    }
+    encode_media(&bytes)
+}
+
+/// Encodes the bytes of an image or a PDF file for a message. Returns `None` for everything else.
+///
+/// # Errors
+/// If there are more than [`max_media_bytes`].
+pub fn encode_media(bytes: &[u8]) -> io::Result<Option<Image>> {
+    let Some(mime_type) = detect_media_type(bytes) else {
+        return Ok(None);
+    };
+    let max_bytes = max_media_bytes(mime_type);
+    if bytes.len() > max_bytes {
+        let error = format!("the {mime_type} file is larger than {} bytes", thousands(max_bytes));
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, error));
+    }
+    Ok(Some(Image { data: STANDARD.encode(bytes), mime_type: mime_type.to_owned() }))
 }
 
 /// Writes a long message to a file in `scratch`, a private directory, and returns the block that names the file and

@@ -43,7 +43,9 @@ pub mod views;
 pub mod watch;
 
 pub use approvals::Approver;
-pub use attachment::{FileToAttach, LARGEST_FILE, attachment_labels, read_attachment};
+pub use attachment::{
+    FileToAttach, LARGEST_FILE, attachment_labels, encode_media, read_attachment, read_media,
+};
 pub use budget::{BudgetOptions, BudgetPeriod, BudgetStatus};
 pub use context_breakdown::{ContextBreakdown, ContextKind, ContextPart};
 pub use credentials::{

@@ -6,27 +6,20 @@
 pub(crate) mod clipboard;
 pub(crate) mod mentions;
 
-use std::io::{self, Cursor, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use percent_encoding::percent_decode_str;
 use tiller_core::message::{Image, PDF_TYPE};
-use tiller_files as files;
-
-/// Maximum size of an image in bytes. Anthropic accepts 5 MiB of base64 per image (API docs, Vision, November
-/// 2026), other providers more.
-const MAX_BYTES: usize = 3_900_000;
+use tiller_engine::{encode_media, read_media};
 
 /// Maximum length of a paste that may be a file's path.
 const MAX_PATH: usize = 4_096;
 
 /// File extensions of image formats that models accept.
 const EXTENSIONS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
-
-/// Maximum size of a PDF file in bytes; the limit of `read_file`.
-const MAX_PDF_BYTES: usize = 10 * 1024 * 1024;
 
 /// An image ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,52 +31,28 @@ pub(super) struct AttachedImage {
 
 /// Reads an image file; `Err` is a message for the user.
 pub(super) fn file(path: &Path) -> Result<AttachedImage, String> {
-    let name = path.display().to_string();
-    let bytes = read(path, MAX_BYTES).map_err(|error| format!("{name}: {error}"))?;
-    from_bytes(&bytes, &name)
+    attached_image(read_media(path), &path.display().to_string())
 }
 
 /// Reads a PDF file; `Err` is a message for the user.
 fn pdf_file(path: &Path) -> Result<Image, String> {
     let name = path.display();
-    let bytes = read(path, MAX_PDF_BYTES).map_err(|error| format!("{name}: {error}"))?;
-    if bytes.len() > MAX_PDF_BYTES {
-        return Err(format!("{name} is larger than {} MB", MAX_PDF_BYTES / (1024 * 1024)));
-    }
-    if !bytes.starts_with(b"%PDF-") {
-        return Err(format!("{name} is not a PDF file"));
-    }
-    Ok(Image { data: STANDARD.encode(bytes), mime_type: PDF_TYPE.to_owned() })
-}
-
-/// Reads at most one byte more than the maximum size, to detect larger files.
-fn read(path: &Path, max_bytes: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    files::open(path)?.take(max_bytes as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    let media = read_media(path).map_err(|error| format!("{name}: {error}"))?;
+    media.filter(|media| media.mime_type == PDF_TYPE).ok_or_else(|| format!("{name} is not a PDF file"))
 }
 
 fn from_bytes(bytes: &[u8], name: &str) -> Result<AttachedImage, String> {
-    let mime_type = mime_type(bytes)
-        .ok_or_else(|| format!("{name} is not an image that models accept (png, jpeg, gif, webp)"))?;
-    if bytes.len() > MAX_BYTES {
-        let megabytes = MAX_BYTES / 100_000;
-        return Err(format!("{name} is larger than {}.{} MB", megabytes / 10, megabytes % 10));
-    }
-    let size = imagesize::reader_size(Cursor::new(bytes)).map_err(|error| format!("{name}: {error}"))?;
-    let image = Image { data: STANDARD.encode(bytes), mime_type: mime_type.to_owned() };
-    Ok(AttachedImage { image, size: (size.width, size.height) })
+    attached_image(encode_media(bytes), name)
 }
 
-/// Returns the type of an image that models accept.
-fn mime_type(bytes: &[u8]) -> Option<&'static str> {
-    match imagesize::image_type(bytes).ok()? {
-        imagesize::ImageType::Png => Some("image/png"),
-        imagesize::ImageType::Jpeg => Some("image/jpeg"),
-        imagesize::ImageType::Gif => Some("image/gif"),
-        imagesize::ImageType::Webp => Some("image/webp"),
-        _ => None,
-    }
+fn attached_image(media: io::Result<Option<Image>>, name: &str) -> Result<AttachedImage, String> {
+    let image =
+        media.map_err(|error| format!("{name}: {error}"))?.filter(|media| media.mime_type != PDF_TYPE);
+    let image =
+        image.ok_or_else(|| format!("{name} is not an image that models accept (png, jpeg, gif, webp)"))?;
+    let bytes = STANDARD.decode(&image.data).map_err(|error| format!("{name}: {error}"))?;
+    let size = imagesize::blob_size(&bytes).map_err(|error| format!("{name}: {error}"))?;
+    Ok(AttachedImage { image, size: (size.width, size.height) })
 }
 
 /// The path of an image file if the paste consists of one: plain, quoted, with backslash escapes as terminals
@@ -154,8 +123,8 @@ mod tests {
         std::fs::write(&path, &data).unwrap();
         let picture = file(&path).unwrap();
         assert_eq!((picture.size, picture.image.mime_type.as_str()), ((3, 2), "image/png"));
-        std::fs::write(&path, [data, vec![0; MAX_BYTES]].concat()).unwrap();
-        assert!(file(&path).unwrap_err().ends_with("is larger than 3.9 MB"));
+        std::fs::write(&path, [data, vec![0; 3_900_000]].concat()).unwrap();
+        assert!(file(&path).unwrap_err().ends_with("the image/png file is larger than 3,900,000 bytes"));
     }
 
     #[test]
@@ -163,7 +132,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("endless.png");
         std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
-        assert!(file(&path).unwrap_err().ends_with("endless.png: a device, not a regular file"));
+        assert!(
+            file(&path)
+                .unwrap_err()
+                .ends_with("endless.png is not an image that models accept (png, jpeg, gif, webp)")
+        );
     }
 
     #[test]

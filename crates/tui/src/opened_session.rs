@@ -1,5 +1,6 @@
 //! The data that the caller provides once the session is open.
 
+use tiller_core::message::Image;
 use tiller_engine::AgentSession;
 
 /// An open session, with the data that is known only once it is open.
@@ -38,6 +39,8 @@ pub struct InitialPrompt {
     pub text: String,
     /// Text blocks for the model that accompany the prompt: the contents of the files it names.
     pub attached: String,
+    /// The images and PDF files it names.
+    pub images: Vec<Image>,
     /// The prompt as typed, for the prompt history.
     pub typed: String,
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use tiller_core::media::detect_media_type;
 use tiller_core::tool_spec::{Access, OutputKind, ToolSet, ToolTraits, TouchedPaths};
 
 use super::atomic_write::FileContent;
@@ -91,7 +92,7 @@ fn read(
     let FileContent { bytes, metadata } = atomic_write::read(workspace, &resolved)?;
     seen.record(&resolved.path(), &metadata);
     let display_path = resolved.display_path();
-    if let Some(mime_type) = image::mime_type(&bytes) {
+    if let Some(mime_type) = detect_media_type(&bytes) {
         let mut output = image::output(display_path, mime_type, &bytes);
         add_seen(&mut output, display_path, &bytes);
         return Ok(output);

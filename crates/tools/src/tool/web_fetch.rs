@@ -7,6 +7,7 @@ use reqwest::{Response, Url};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use tiller_core::media::detect_media_type;
 use tiller_core::tool_spec::{Access, OutputKind, ShownArgument, ToolSet, ToolTraits};
 
 use super::http_client::{Reach, causes, client, read_body};
@@ -118,7 +119,7 @@ impl WebFetch {
         let (status, kind) = (response.status(), media_type(response.headers()));
         let (body, is_whole) =
             read_body(response, MAX_BYTES).await.map_err(|error| format!("{url}: {error}"))?;
-        if let Some(mime_type) = image::mime_type(&body).filter(|_| is_whole && status.is_success()) {
+        if let Some(mime_type) = detect_media_type(&body).filter(|_| is_whole && status.is_success()) {
             return Ok(image::output(url.as_str(), mime_type, &body));
         }
         let Some(text) = decode(&kind, &body) else {

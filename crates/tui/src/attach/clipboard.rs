@@ -5,7 +5,9 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::{AttachedImage, MAX_BYTES, from_bytes, mime_type};
+use tiller_core::media::{MAX_IMAGE_BYTES, detect_media_type};
+
+use super::{AttachedImage, from_bytes};
 
 /// The programs that print an image, each with its arguments. Programs that are not installed are skipped.
 const PICTURE: &[&[&str]] = if cfg!(target_os = "macos") {
@@ -33,7 +35,7 @@ const APPLESCRIPT_DATA: (&str, &str) = ("«data PNGf", "»");
 
 /// Maximum bytes that are read of a program: an image of one byte too many in hexadecimal digits, and the text around
 /// them.
-const MAX_OUTPUT: usize = 2 * (MAX_BYTES + 1) + 64;
+const MAX_OUTPUT: usize = 2 * (MAX_IMAGE_BYTES + 1) + 64;
 
 /// Maximum run time of a program: it asks the clipboard's owner, which may never reply.
 const TIMEOUT: Duration = Duration::from_secs(3);
@@ -64,8 +66,9 @@ fn from_programs(picture: &[&[&str]], text: &[&[&str]], timeout: Duration) -> Cl
         output.ok().flatten()
     };
     // Where another xclip has the clipboard, xclip prints text when asked for an image.
-    let mut image =
-        |words: &&[&str]| Some(from_applescript(run(words)?)).filter(|bytes| mime_type(bytes).is_some());
+    let mut image = |words: &&[&str]| {
+        Some(from_applescript(run(words)?)).filter(|bytes| detect_media_type(bytes).is_some())
+    };
     if let Some(bytes) = picture.iter().find_map(&mut image) {
         return from_bytes(&bytes, NAME).map_or_else(ClipboardContent::Nothing, ClipboardContent::Image);
     }

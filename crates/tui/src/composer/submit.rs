@@ -81,16 +81,17 @@ impl Composer {
 
     /// Sends the prompt of the command line. It is added to the history unless it looks like a command.
     pub(crate) fn send_first_prompt(&mut self, prompt: InitialPrompt, cx: &mut Context<'_>) {
-        let InitialPrompt { text, typed, attached } = prompt;
-        let is_plain = text == typed && attached.is_empty();
+        let InitialPrompt { text, typed, attached, images } = prompt;
+        let is_plain = text == typed && attached.is_empty() && images.is_empty();
         if !is_command(&typed, &cx.model.info.commands) {
             self.add_to_history(vec![typed], cx);
         }
         let submit = Submit::Steer(text);
-        cx.push(Action::Submit(match is_plain {
+        let action = Action::Submit(match is_plain {
             true => submit,
             false => Submit::WithExtra(Box::new(submit), LineExtra::Attached(attached)),
-        }));
+        });
+        cx.push(with_images(action, &images));
     }
 
     /// Adds prompts to the history, oldest first, except repeats and prompts that may contain an API key.

@@ -61,7 +61,9 @@ fn item(lane: &RaceLane) -> PickerItem {
             PickerChoice::Agent { id: id.clone(), name: format!("race-{}", lane.number) }
         }
         (LaneState::Failed(reason), _) => PickerChoice::Unavailable(one_line(reason)),
-        (LaneState::Stopped, _) => PickerChoice::Unavailable("the lane was stopped and has no result".to_owned()),
+        (LaneState::Stopped, _) => {
+            PickerChoice::Unavailable("the lane was stopped and has no result".to_owned())
+        }
         _ => PickerChoice::Nothing,
     };
     PickerItem::new(name.clone(), choice).with_note(note(lane)).with_detail(detail(&name, lane))

@@ -2,6 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::event::{EventKind, QueueItem, QueueKind, RunOutcome};
+use tiller_core::message::Image;
 use tiller_engine::{AgentCommand, BashContext, CommandSource};
 
 use crate::action::{Action, BackgroundJob, LineExtra, SessionEdit, Submit, TerminalAction};
@@ -300,6 +301,7 @@ fn history_keeps_followup_as_typed() {
         text: "why? @parse.rs".into(),
         typed: "why? @parse.rs".into(),
         attached: "<file>…</file>".into(),
+        images: Vec::new(),
     };
     let actions = harness.send_first_prompt(prompt.clone());
     let extra = LineExtra::Attached(prompt.attached.clone());
@@ -319,11 +321,33 @@ fn history_keeps_followup_as_typed() {
 }
 
 #[test]
+fn first_prompt_sends_its_images_once() {
+    let mut harness = Harness::new(80, 24);
+    let image = Image { data: "AA==".into(), mime_type: "image/png".into() };
+    let text = "see @a.png".to_owned();
+    let prompt = InitialPrompt {
+        text: text.clone(),
+        typed: text.clone(),
+        attached: String::new(),
+        images: vec![image.clone()],
+    };
+    let actions = harness.send_first_prompt(prompt);
+    // With files that are attached already, the mentions in the text are not read again.
+    let extra = LineExtra::Attached(String::new());
+    let submit = Submit::WithExtra(Box::new(Submit::Steer(text)), extra);
+    assert_eq!(actions[1..], [Action::Submit(Submit::WithImages(Box::new(submit), vec![image]))]);
+}
+
+#[test]
 fn history_skips_followup_of_command() {
     let mut harness = Harness::new(80, 24);
     for words in ["!important: read the README", "/quit is how one leaves", " !rm"] {
-        let prompt =
-            InitialPrompt { text: words.to_owned(), typed: words.to_owned(), attached: String::new() };
+        let prompt = InitialPrompt {
+            text: words.to_owned(),
+            typed: words.to_owned(),
+            attached: String::new(),
+            images: Vec::new(),
+        };
         assert_eq!(harness.send_first_prompt(prompt), [Action::Submit(Submit::Steer(words.to_owned()))]);
     }
     harness.key(KeyCode::Up);
