@@ -41,6 +41,7 @@ mod start;
 mod startup;
 mod stats;
 mod stdout;
+mod telemetry;
 mod themes;
 mod tool_servers;
 mod trace;

@@ -211,6 +211,9 @@ pub(super) struct EnvironmentArgs {
     /// Write every agent event to this file, as `--mode json` prints them; overwrites an existing file
     #[arg(long, value_name = "FILE")]
     pub(super) trace: Option<PathBuf>,
+    /// Export spans and metrics to this OpenTelemetry collector (the setting telemetry.otlp)
+    #[arg(long, value_name = "URL", global = true)]
+    pub(super) otlp: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -371,6 +374,7 @@ impl CliArgs {
             (&setting::SESSION_DIR, "--session-dir", &self.session.session_dir),
             (&setting::LOG_LEVEL, "--log-level", &self.environment.log_level),
             (&setting::LOG_LEVEL, "--verbose", &self.environment.verbose_level()),
+            (&setting::TELEMETRY_OTLP, "--otlp", &self.environment.otlp),
             (&setting::THEME, "--theme", &self.environment.theme.first().cloned()),
         ];
         let listen = match &self.command {

@@ -9,6 +9,7 @@ use super::args::{CliArgs, RaceArgs, ServeArgs};
 use super::failure::CliFailure;
 use super::frontend::{FrontEnd, Stdio};
 use super::run_input::RunInput;
+use super::telemetry::TelemetryExport;
 use super::trace::EventTrace;
 use super::trust::{self, TrustPrompt};
 use super::wrong_settings::reject_wrong_settings;
@@ -59,15 +60,20 @@ fn run_session(
     if let Some(warning) = log::begin(&config, log::LogTargets::choose(&arguments, front)) {
         stderr_line!("warning: {warning}");
     }
-    let input =
-        RunInput { arguments: Arc::new(arguments), config: Arc::new(config), project, trace: trace.clone() };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("can't start the async runtime").map_err(CliFailure::run)?;
     let outcome = runtime.block_on(async {
         ignore_file_size_signal();
+        let telemetry = TelemetryExport::start(&config)?;
+        let (arguments, config) = (Arc::new(arguments), Arc::new(config));
+        let input =
+            RunInput { arguments, config, project, trace: trace.clone(), telemetry: telemetry.clone() };
         let outcome = body(input).await;
         if let Some(trace) = trace {
             trace.finish().await;
+        }
+        if let Some(telemetry) = telemetry {
+            telemetry.finish().await;
         }
         outcome
     });

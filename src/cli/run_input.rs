@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::args::CliArgs;
+use super::telemetry::TelemetryExport;
 use super::trace::EventTrace;
 use crate::agent::AgentSession;
 use crate::config::{Config, Project};
@@ -14,11 +15,13 @@ pub(super) struct RunInput {
     pub(super) config: Arc<Config>,
     pub(super) project: Option<Project>,
     pub(super) trace: Option<Arc<EventTrace>>,
+    pub(super) telemetry: Option<Arc<TelemetryExport>>,
 }
 
 impl RunInput {
-    /// Writes the agent's events to the file of `--trace`, if there is one.
-    pub(super) fn trace(&self, agent: &AgentSession) {
+    /// Writes the agent's events to the file of `--trace`, if there is one, and exports them with `--otlp`.
+    pub(super) fn record_events(&self, agent: &AgentSession) {
         self.trace.iter().for_each(|trace| trace.attach(agent));
+        self.telemetry.iter().for_each(|telemetry| telemetry.record(agent));
     }
 }

@@ -39,7 +39,7 @@ pub(super) async fn run_blocking<T: Send + 'static>(
 /// Starts the session, and names it if a name was given.
 pub(super) async fn start(input: &RunInput, parts: SessionParts) -> Result<AgentSession, CliFailure> {
     let agent = AgentSession::start(parts)?;
-    input.trace(&agent);
+    input.record_events(&agent);
     wiring::renew_local_windows(input, &agent);
     name(&input.arguments, &agent).await?;
     Ok(agent)

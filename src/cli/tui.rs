@@ -245,7 +245,7 @@ async fn open(
         let provider = &assembled.parts.first.model.facts.provider;
         let (is_demo, keys) = (provider == demo::NAME, login::key_sources(&input, provider));
         let agent = AgentSession::start(assembled.parts)?;
-        input.trace(&agent);
+        input.record_events(&agent);
         let opened = tui::OpenedSession {
             agent,
             keys,

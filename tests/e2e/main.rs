@@ -58,4 +58,5 @@ mod session_commands;
 mod shell;
 mod stats;
 mod survival;
+mod telemetry;
 mod trust;

@@ -79,23 +79,10 @@ impl Wire {
     /// # Errors
     /// When the base URL is invalid, or the system's certificates can't be read.
     pub(super) fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
-        ensure_crypto();
-        let mut builder = Client::builder()
-            .user_agent(concat!("tiller/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(endpoint.timeouts.connect)
-            // After a redirect, a POST becomes a GET without its body, and the key would go to another host.
-            .redirect(Policy::none());
-        builder = without_proxy_if_loopback(builder, &endpoint.base_url);
-        if let Some(pem) = &endpoint.certificates {
-            builder = builder.tls_certs_merge(certificates(pem).map_err(|fault| explain(&endpoint, fault))?);
-        }
-        let client = builder.build().map_err(|error| {
-            let fault = ProviderFault::new(
-                FailureKind::Fatal,
-                format!("cannot create the HTTP client: {}", causes(&error)),
-            );
-            explain(&endpoint, fault)
-        })?;
+        let client =
+            http_client(&endpoint.base_url, endpoint.timeouts.connect, endpoint.certificates.as_deref());
+        let client =
+            client.map_err(|problem| explain(&endpoint, ProviderFault::new(FailureKind::Fatal, problem)))?;
         match base_url_fault(&endpoint.base_url) {
             None => Ok(Self { endpoint: Arc::new(endpoint), client }),
             Some(fault) => {
@@ -249,25 +236,43 @@ impl Wire {
     }
 }
 
+/// Builds the client for a server: with the system's certificates and these (PEM), with the system's proxies unless the
+/// server is on this machine, and without redirects.
+///
+/// # Errors
+/// If there is no usable certificate, or the client can't be created; a sentence.
+pub fn http_client(
+    base_url: &str,
+    connect_timeout: Duration,
+    certificates: Option<&[u8]>,
+) -> Result<Client, String> {
+    ensure_crypto();
+    let mut builder = Client::builder()
+        .user_agent(concat!("tiller/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(connect_timeout)
+        // After a redirect, a POST becomes a GET without its body, and the key would go to another host.
+        .redirect(Policy::none());
+    builder = without_proxy_if_loopback(builder, base_url);
+    if let Some(pem) = certificates {
+        builder = builder.tls_certs_merge(parse_certificates(pem)?);
+    }
+    builder.build().map_err(|error| format!("cannot create the HTTP client: {}", causes(&error)))
+}
+
 /// Removes the proxies if the server is on this machine: a proxy elsewhere would reach its own machine.
 fn without_proxy_if_loopback(builder: ClientBuilder, base_url: &str) -> ClientBuilder {
     if is_loopback(base_url) { builder.no_proxy() } else { builder }
 }
 
 /// Reads certificates in PEM.
-fn certificates(pem: &[u8]) -> Result<Vec<Certificate>, ProviderFault> {
-    let invalid = |problem: String| {
-        ProviderFault::new(
-            FailureKind::Fatal,
-            format!("request.ca_file has no usable certificate: {problem}"),
-        )
-    };
+fn parse_certificates(pem: &[u8]) -> Result<Vec<Certificate>, String> {
+    let invalid = |problem: String| format!("request.ca_file has no usable certificate: {problem}");
     let read = Certificate::from_pem_bundle(pem).map_err(|error| invalid(error.to_string()))?;
     if read.is_empty() { Err(invalid("it is empty or not in PEM".to_owned())) } else { Ok(read) }
 }
 
 /// Returns the reason why a base URL is invalid.
-fn base_url_fault(base_url: &str) -> Option<String> {
+pub fn base_url_fault(base_url: &str) -> Option<String> {
     match Url::parse(base_url) {
         Ok(url) if !matches!(url.scheme(), "http" | "https") => {
             Some(format!("the scheme is `{}`, not http or https", url.scheme()))

@@ -14,6 +14,7 @@ use crate::cli::run_input::RunInput;
 use crate::cli::session_line::session_line;
 use crate::cli::sessions::output::branch;
 use crate::cli::start::{start, wire};
+use crate::cli::telemetry::TelemetryExport;
 use crate::cli::trust::{self, TrustPrompt};
 use crate::cli::{log, startup, transcript, wiring};
 use crate::config::Config;
@@ -29,12 +30,18 @@ pub(super) fn run(arguments: &CliArgs) -> Result<u8, CliFailure> {
     let cwd = arguments.environment.cwd.as_deref();
     let line = session_line(arguments, cwd);
     let prompt_arguments = CliArgs::try_parse_from(&line).map_err(CliFailure::usage)?;
-    let input =
-        RunInput { arguments: Arc::new(prompt_arguments), config: Arc::new(config), project, trace: None };
-    let sessions = ServedSessions { input, line: line.into() };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("can't start the async runtime").map_err(CliFailure::run)?;
-    runtime.block_on(serve_sessions(sessions)).map_err(CliFailure::run)?;
+    runtime.block_on(async {
+        let telemetry = TelemetryExport::start(&config)?;
+        let (arguments, config) = (Arc::new(prompt_arguments), Arc::new(config));
+        let input = RunInput { arguments, config, project, trace: None, telemetry: telemetry.clone() };
+        let outcome = serve_sessions(ServedSessions { input, line: line.into() }).await;
+        if let Some(telemetry) = telemetry {
+            telemetry.finish().await;
+        }
+        outcome.map_err(CliFailure::run)
+    })?;
     // A pending read of stdin would keep the runtime.
     runtime.shutdown_background();
     Ok(DONE)

@@ -76,12 +76,12 @@ impl SessionStarter {
     /// Starts a session with the configuration of its working directory.
     async fn start(&self, workspace: PathBuf, line: Vec<String>) -> Result<HostedSession, CliFailure> {
         let arguments = self.arguments(&workspace, line)?;
-        let load = move |_: RunInput| {
+        let load = move |server: RunInput| {
             let (config, project) = trust::config(&arguments, TrustPrompt::Nobody)?;
             reject_wrong_settings(&config, FrontEnd::Server)?;
             config.notices().for_each(|notice| tracing::warn!("{notice}"));
             let (arguments, config) = (Arc::new(arguments), Arc::new(config));
-            Ok(RunInput { arguments, config, project, trace: None })
+            Ok(RunInput { arguments, config, project, trace: None, telemetry: server.telemetry })
         };
         let input = run_blocking(&self.input, load).await?;
         let wired = wire(&input, FrontEnd::Server).await?;

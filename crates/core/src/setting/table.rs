@@ -198,6 +198,10 @@ table! {
     NOTIFY_AFTER_S, notify_after_s: u64 = "notify.after_s", SettingKind::Count { min: 0, max: 86_400 }, "10";
     /// Address and port that `tiller serve` listens on.
     SERVER_LISTEN, server_listen: &str = "server.listen", SettingKind::Text, "127.0.0.1:4747", scope SettingScope::User;
+    /// URL of an OpenTelemetry collector that gets spans and metrics over OTLP/HTTP; unset: nothing is exported.
+    TELEMETRY_OTLP, telemetry_otlp: Option<&str> = "telemetry.otlp", SettingKind::Text, "", scope SettingScope::User;
+    /// Export the text of prompts, answers, arguments and results too.
+    TELEMETRY_CONTENT, telemetry_content: Switch = "telemetry.content", Switch::KIND, "off", scope SettingScope::User;
     /// Level of messages in tiller's own log file.
     LOG_LEVEL, log_level: LogLevel = "log.level", LogLevel::KIND, "warn";
     /// Path of the log file, relative to the state directory; unset: `tiller.log`.

@@ -1,0 +1,74 @@
+//! `--otlp URL`: exports the agents' runs, requests and tool calls to an OpenTelemetry collector.
+
+use std::mem;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use tiller_telemetry::{ContentExport, Telemetry};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::console::stderr_line;
+use super::failure::CliFailure;
+use crate::agent::{AgentSession, Received, Subscription};
+use crate::config::Config;
+use crate::provider::{base_url_fault, http_client};
+use crate::setting::Switch;
+
+/// Timeout for a connection to the collector.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Time for the recorders to see the last events of closed sessions.
+const LAST_EVENTS_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The export of a process, with the tasks that record its sessions.
+pub(super) struct TelemetryExport {
+    telemetry: Telemetry,
+    recorders: Mutex<JoinSet<()>>,
+}
+
+impl TelemetryExport {
+    /// Starts the export to the collector of the settings, if they name one.
+    pub(super) fn start(config: &Config) -> Result<Option<Arc<Self>>, CliFailure> {
+        let Some(url) = config.settings.telemetry_otlp() else { return Ok(None) };
+        let setting = || format!("telemetry.otlp is `{url}`");
+        if let Some(fault) = base_url_fault(url) {
+            return Err(CliFailure::usage(anyhow!(fault).context(setting()))
+                .hint("give the address of the collector, such as http://localhost:4318"));
+        }
+        let client = http_client(url, CONNECT_TIMEOUT, config.certificates.as_deref());
+        let client = client.map_err(|problem| CliFailure::usage(anyhow!(problem)))?;
+        let content = match config.settings.telemetry_content() {
+            Switch::On => ContentExport::Included,
+            Switch::Off => ContentExport::Omitted,
+        };
+        let telemetry = Telemetry::start(url, content, client).with_context(setting);
+        let telemetry = telemetry.map_err(CliFailure::usage)?;
+        Ok(Some(Arc::new(Self { telemetry, recorders: Mutex::default() })))
+    }
+
+    /// Starts a task that records the agent's events until its end.
+    pub(super) fn record(&self, agent: &AgentSession) {
+        let mut recorder = self.telemetry.recorder(agent.reader().header().id.clone());
+        let mut events = Subscription::new(agent).buffered();
+        let mut recorders = self.recorders.lock().unwrap_or_else(PoisonError::into_inner);
+        while recorders.try_join_next().is_some() {}
+        recorders.spawn(async move {
+            while let Some(received) = events.next().await {
+                if let Received::Event(event) = received {
+                    recorder.observe(&event);
+                }
+            }
+        });
+    }
+
+    /// Exports the rest, once the sessions are closed; reports a failure on stderr.
+    pub(super) async fn finish(&self) {
+        let recorders = mem::take(&mut *self.recorders.lock().unwrap_or_else(PoisonError::into_inner));
+        let _ = timeout(LAST_EVENTS_TIMEOUT, recorders.join_all()).await;
+        if let Some(problem) = self.telemetry.finish().await {
+            stderr_line!("warning: --otlp: spans or metrics are missing: {problem}");
+        }
+    }
+}
