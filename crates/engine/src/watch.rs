@@ -4,9 +4,9 @@
 //! their number is unknown. A missing path is awaited in its nearest existing ancestor. Nothing is read here, and
 //! changes aren't coalesced: debouncing is up to the caller.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tiller_files::search_path::ResourceProblem;
@@ -16,21 +16,28 @@ use tiller_files::search_path::ResourceProblem;
 #[error("changes of files can't be watched")]
 pub struct WatchError(#[from] notify::Error);
 
-/// A watcher of files and directories; it stops when dropped.
+/// A watcher of files and directories; it stops when dropped. All watchers of a process share one inotify instance,
+/// because Linux allows a user 128 by default, and a server may have more sessions.
 pub struct FileWatcher {
-    watcher: RecommendedWatcher,
+    number: u64,
+}
+
+/// The system's watcher; `None` while no one needs it. Locked before [`FOLLOWERS`].
+static SYSTEM_WATCHER: Mutex<Option<RecommendedWatcher>> = Mutex::new(None);
+
+/// The watchers of this process by number. The thread of the system's watcher locks it for each event, and the system's
+/// watcher waits for that thread, so nothing is watched while it is locked.
+static FOLLOWERS: Mutex<BTreeMap<u64, Follower>> = Mutex::new(BTreeMap::new());
+
+/// The paths of a watcher and the function to call when they change.
+struct Follower {
+    changed: Arc<dyn Fn() + Send + Sync>,
+    paths: BTreeSet<PathBuf>,
     /// The watched directories.
     folders: BTreeSet<PathBuf>,
-    followed: Arc<Mutex<Followed>>,
 }
 
-/// The followed paths; shared with the watcher's thread.
-#[derive(Debug, Default)]
-struct Followed {
-    paths: BTreeSet<PathBuf>,
-}
-
-impl Followed {
+impl Follower {
     /// Returns whether a changed path is followed, lies in a followed path, or is an ancestor of one.
     fn concerns(&self, changed: &Path) -> bool {
         self.paths.iter().any(|path| changed.starts_with(path) || path.starts_with(changed))
@@ -41,16 +48,17 @@ impl FileWatcher {
     /// Starts a watcher that follows nothing. `changed` is called on the watcher's own thread, and must not block.
     ///
     /// # Errors
-    /// When the system can't provide a watcher.
-    pub fn start(changed: impl Fn() + Send + 'static) -> Result<Self, WatchError> {
-        let followed = Arc::new(Mutex::new(Followed::default()));
-        let paths = Arc::clone(&followed);
-        let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| match event {
-            Ok(event) if is_change(&event, &paths) => changed(),
-            Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "a change of a file may have been missed"),
-        })?;
-        Ok(Self { watcher, folders: BTreeSet::new(), followed })
+    /// If the system can't provide a watcher.
+    pub fn start(changed: impl Fn() + Send + Sync + 'static) -> Result<Self, WatchError> {
+        let mut system = lock(&SYSTEM_WATCHER);
+        if system.is_none() {
+            *system = Some(notify::recommended_watcher(report)?);
+        }
+        let mut followers = lock(&FOLLOWERS);
+        let number = followers.last_key_value().map_or(0, |(last, _)| last + 1);
+        let (paths, folders) = (BTreeSet::new(), BTreeSet::new());
+        followers.insert(number, Follower { changed: Arc::new(changed), paths, folders });
+        Ok(Self { number })
     }
 
     /// Follows these absolute paths from now on, and no others. Returns the paths that can't be watched.
@@ -62,32 +70,79 @@ impl FileWatcher {
             followed.insert(path.clone());
         }
         let folders: BTreeSet<PathBuf> = followed.iter().flat_map(|path| watch_folders(path)).collect();
-        self.followed.lock().unwrap_or_else(PoisonError::into_inner).paths = followed;
-        for unused in self.folders.difference(&folders) {
-            // The watch of a deleted directory is gone already.
-            let _ = self.watcher.unwatch(unused);
-        }
+        let mut system = lock(&SYSTEM_WATCHER);
+        let Some(system) = system.as_mut() else { return Vec::new() };
+        unwatch(system, self.replace(followed, folders.clone()));
         let mut problems = Vec::new();
         // A directory that was replaced with another of the same name needs a new watch, so known ones are requested
         // again, too.
         for folder in &folders {
-            if let Err(error) = self.watcher.watch(folder, RecursiveMode::NonRecursive) {
+            if let Err(error) = system.watch(folder, RecursiveMode::NonRecursive) {
                 problems
                     .push(ResourceProblem::new(folder, format!("changes in it can't be watched: {error}")));
             }
         }
-        self.folders = folders;
         problems
+    }
+
+    /// Replaces the followed paths and watched directories; returns the directories that no one needs any more.
+    fn replace(&self, paths: BTreeSet<PathBuf>, folders: BTreeSet<PathBuf>) -> Vec<PathBuf> {
+        let mut followers = lock(&FOLLOWERS);
+        let Some(follower) = followers.get_mut(&self.number) else { return Vec::new() };
+        follower.paths = paths;
+        let mut unused = std::mem::replace(&mut follower.folders, folders);
+        unused.retain(|folder| !followers.values().any(|follower| follower.folders.contains(folder)));
+        unused.into_iter().collect()
     }
 }
 
-fn is_change(event: &Event, followed: &Mutex<Followed>) -> bool {
+impl Drop for FileWatcher {
+    fn drop(&mut self) {
+        let mut system = lock(&SYSTEM_WATCHER);
+        let unused = self.replace(BTreeSet::new(), BTreeSet::new());
+        let mut followers = lock(&FOLLOWERS);
+        followers.remove(&self.number);
+        let is_last = followers.is_empty();
+        drop(followers);
+        if is_last {
+            *system = None;
+        } else if let Some(system) = system.as_mut() {
+            unwatch(system, unused);
+        }
+    }
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn unwatch(system: &mut RecommendedWatcher, folders: Vec<PathBuf>) {
+    for folder in folders {
+        // The watch of a deleted directory is gone already.
+        let _ = system.unwatch(&folder);
+    }
+}
+
+/// Passes an event of the system on to the watchers that it concerns.
+fn report(event: notify::Result<Event>) {
+    match event {
+        Ok(event) => {
+            let followers = lock(&FOLLOWERS);
+            let concerned = followers.values().filter(|follower| is_change(&event, follower));
+            let concerned: Vec<_> = concerned.map(|follower| Arc::clone(&follower.changed)).collect();
+            drop(followers);
+            concerned.iter().for_each(|changed| changed());
+        }
+        Err(error) => tracing::warn!(%error, "a change of a file may have been missed"),
+    }
+}
+
+fn is_change(event: &Event, follower: &Follower) -> bool {
     // Reading is no change; without this, reading the changed file would count as the next change.
     if matches!(event.kind, EventKind::Access(_)) {
         return false;
     }
-    let followed = followed.lock().unwrap_or_else(PoisonError::into_inner);
-    event.need_rescan() || event.paths.iter().any(|path| followed.concerns(path))
+    event.need_rescan() || event.paths.iter().any(|path| follower.concerns(path))
 }
 
 /// Returns the directories in which changes of a path appear: the path itself if it is a directory, and its nearest
@@ -159,14 +214,15 @@ mod tests {
         // Changes are reported in order: once the last one arrives, the others would have arrived.
         fs::write(&path, "y").unwrap();
         changes.recv_timeout(PATIENCE).unwrap();
-        let followed = Mutex::new(Followed { paths: [path.clone()].into() });
+        let follower =
+            Follower { changed: Arc::new(|| {}), paths: [path.clone()].into(), folders: BTreeSet::new() };
         let event = |kind, path: &Path| Event::new(kind).add_path(path.to_owned());
         let other = folder.path().join("other.md");
-        assert!(!is_change(&event(EventKind::Modify(notify::event::ModifyKind::Any), &other), &followed));
-        assert!(!is_change(&event(EventKind::Access(notify::event::AccessKind::Any), &path), &followed));
+        assert!(!is_change(&event(EventKind::Modify(notify::event::ModifyKind::Any), &other), &follower));
+        assert!(!is_change(&event(EventKind::Access(notify::event::AccessKind::Any), &path), &follower));
         assert!(is_change(
             &event(EventKind::Create(notify::event::CreateKind::Any), folder.path()),
-            &followed
+            &follower
         ));
     }
 
@@ -178,6 +234,32 @@ mod tests {
         fs::write(old.path().join("file"), "x").unwrap();
         fs::write(new.path().join("file"), "x").unwrap();
         changes.recv_timeout(PATIENCE).unwrap();
-        assert!(!watch.folders.contains(old.path()) && watch.folders.contains(new.path()));
+        let folders = lock(&FOLLOWERS)[&watch.number].folders.clone();
+        assert!(!folders.contains(old.path()) && folders.contains(new.path()));
+    }
+
+    #[test]
+    fn watcher_keeps_a_directory_that_another_one_follows() {
+        let folder = TempDir::new().unwrap();
+        let (first, _) = watch(&[folder.path()]);
+        let (_second, changes) = watch(&[folder.path()]);
+        drop(first);
+        fs::write(folder.path().join("file"), "x").unwrap();
+        changes.recv_timeout(PATIENCE).unwrap();
+    }
+
+    #[test]
+    fn watchers_of_a_process_share_one_instance() {
+        let instances = || {
+            let open = fs::read_dir("/proc/self/fd").unwrap().flatten();
+            open.filter(|fd| fs::read_link(fd.path()).is_ok_and(|link| link.ends_with("anon_inode:inotify")))
+                .count()
+        };
+        if !cfg!(target_os = "linux") {
+            return;
+        }
+        let folders: Vec<TempDir> = (0..200).map(|_| TempDir::new().unwrap()).collect();
+        let _watchers: Vec<_> = folders.iter().map(|folder| watch(&[folder.path()])).collect();
+        assert_eq!(instances(), 1);
     }
 }
