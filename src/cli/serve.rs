@@ -9,6 +9,7 @@ use std::process;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use secrecy::ExposeSecret as _;
 use tiller_server::{AccessRules, CookieScope, HttpServer, Listening, WorkspaceRoots, tls_config};
 use tokio::net::{TcpListener, lookup_host};
@@ -28,8 +29,14 @@ use session_starter::SessionStarter;
 /// Maximum size of a certificate chain and of a key, in bytes.
 const LARGEST_PEM: u64 = 1024 * 1024;
 
+/// Maximum number of open files, where the system allows it: a session and a client each need a few.
+const OPEN_FILES: u64 = 65_536;
+
 pub(super) async fn run(input: &RunInput, options: &ServeArgs) -> Result<u8, CliFailure> {
     input.config.notices().for_each(|notice| stderr_line!("warning: {notice}"));
+    if let Err(error) = raise_file_limit() {
+        tracing::warn!(%error, "the limit on open files can't be raised");
+    }
     let addresses = addresses(input.config.settings.server_listen(), options).await?;
     let tls = match (&options.cert, &options.key) {
         (Some(certificate), Some(key)) => {
@@ -79,6 +86,13 @@ async fn addresses(listen: &str, options: &ServeArgs) -> Result<Vec<SocketAddr>,
         return Err(refused("this needs TLS").hint(hint));
     }
     Ok(found)
+}
+
+/// Raises the soft limit on open files, which is 1,024 on most systems.
+fn raise_file_limit() -> nix::Result<()> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    let wanted = OPEN_FILES.min(hard);
+    if soft < wanted { setrlimit(Resource::RLIMIT_NOFILE, wanted, hard) } else { Ok(()) }
 }
 
 fn read_pem(path: &Path) -> Result<Vec<u8>, CliFailure> {

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::Child;
+use std::process::{Child, Command};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
@@ -31,7 +31,10 @@ impl Served {
     }
 
     fn start_with(sandbox: &Sandbox, options: &[&str]) -> Self {
-        let mut command = sandbox.command(&[&["serve"], options].concat());
+        Self::start_command(sandbox, sandbox.command(&[&["serve"], options].concat()))
+    }
+
+    fn start_command(sandbox: &Sandbox, mut command: Command) -> Self {
         let mut child = sandbox.start(&mut command);
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -141,6 +144,18 @@ fn serve_session_goes_on_after_a_restart() {
     assert_eq!(lines.last(), Some(String::new()));
     let messages = sandbox.messages();
     assert!(messages.last().unwrap().starts_with("assistant: Two."), "{messages:?}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn serve_raises_the_soft_limit_on_open_files() {
+    let sandbox = Sandbox::new();
+    let command =
+        sandbox.command_after("ulimit -Sn 256 && ulimit -Hn 512", &["serve", "--listen", "127.0.0.1:0"]);
+    let server = Served::start_command(&sandbox, command);
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", server.child.id())).unwrap();
+    let files = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    assert_eq!(files.split_whitespace().collect::<Vec<_>>()[3..5], ["512", "512"]);
 }
 
 #[test]
