@@ -12,6 +12,10 @@ pub(crate) const INTERRUPTED: &str = "check this machine's network, then send th
 /// Returns the advice on an error response; for keys see [`for_key`].
 pub(super) fn for_response(failure: FailureKind, status: u16) -> Option<&'static str> {
     match (failure, status) {
+        (FailureKind::Fatal, 400 | 422) => Some(
+            "if the server refuses a message, go back to before it (/tree); else check the settings, or choose another \
+             model (/model, --model)",
+        ),
         (FailureKind::Fatal, 404) => Some("check the model's id and the base URL"),
         (FailureKind::Quota, _) => Some(
             "see the account's credit and limits at the provider, or choose another model (/model, --model)",
