@@ -14,7 +14,7 @@ fn run(collector: &MockServer, url: &str, variables: &[(&str, &str)]) -> (Vec<(S
     }
     sandbox.write("a.txt", SECRET);
     let call = r#"{"calls": [{"name": "read_file", "arguments": {"path": "a.txt"}}]}"#;
-    let script = sandbox.script(&[call, &format!(r#"{{"text": "{SECRET}"}}"#)]);
+    let script = sandbox.script(&[call, &format!(r#"{{"text": "{SECRET}", "usage": {{"input": 9}}}}"#)]);
     let output = sandbox.run(&["-p", "--provider", "scripted", "--model", &script, "--otlp", url, SECRET]);
     assert_eq!((output.out.trim(), output.code), (SECRET, Some(0)), "{}", output.err);
     let exported = collector.requests().into_iter();
@@ -60,7 +60,8 @@ fn telemetry_failure_is_a_warning_at_the_end() {
     let refused = [Reply::status(403, "no"), Reply::status(403, "no")];
     let collector = MockServer::start(refused);
     let (_, errors) = run(&collector, &collector.url, &[]);
-    let expected = "warning: --otlp: spans or metrics are missing: 2 export(s) failed: HTTP status 403 Forbidden";
+    let expected =
+        "warning: --otlp: spans or metrics are missing: 2 export(s) failed: HTTP status 403 Forbidden";
     assert_eq!(errors.trim(), expected);
 }
 

@@ -100,7 +100,7 @@ pub use trust::{TrustService, UntrustedProject};
 /// `open` is polled between keys and frames, so slow work in it belongs on another thread.
 ///
 /// # Errors
-/// When the terminal can't be set up, or the session can't be opened; the terminal is then as it was before.
+/// If the terminal can't be set up, or the session can't be opened; the terminal is then as it was before.
 pub async fn run<E: std::fmt::Debug>(
     options: TuiOptions,
     open: impl Future<Output = Result<OpenedSession, E>>,

@@ -119,7 +119,7 @@ pub(super) fn facts(state: &SessionState, reader: &Reader, about: &ListContext) 
         ("name", state.name.clone().unwrap_or_default()),
         ("file", state.path.as_ref().map_or("in memory only".to_owned(), path)),
         ("directory", path(&state.cwd)),
-        ("added directories", about.folders.join(" · ")),
+        ("added dirs", about.folders.join(" · ")),
         ("model", state.model.display_name()),
         ("thinking", state.thinking.name().to_owned()),
         ("context", context),

@@ -393,13 +393,13 @@ mod read_file {
         assert_eq!(output.content[1], pdf);
         bench.write("book", [b"%PDF-".as_slice(), &vec![0; 10 * 1024 * 1024]].concat());
         let error_text = async |path: &str| bench.error_text("read_file", json!({ "path": path })).await;
-        let too_large = "book is a PDF file of 10485765 bytes; at most 10485760 can be shown";
+        let too_large = "book is a PDF file of 10485765 bytes; at most 10000000 can be shown";
         assert_eq!(error_text("book").await, too_large);
         assert_eq!(
             error_text("binary").await,
             "binary is a binary file of 3 bytes; use bash (file, xxd, strings)"
         );
-        assert_eq!(error_text("folder").await, "folder is a folder; list_files shows what is in it");
+        assert_eq!(error_text("folder").await, "folder is a directory; list_files shows what is in it");
         assert_eq!(error_text("none").await, "none does not exist");
         let text = bench.ok("read_file", json!({"path": "latin1"})).await;
         assert_eq!(text, "caf\u{fffd}\n[not UTF-8: invalid bytes are shown as \u{fffd}]");
@@ -514,7 +514,7 @@ mod write_file {
         let error_text =
             async |path: &str| bench.error_text("write_file", json!({"path": path, "content": "y"})).await;
         assert_eq!(error_text("locked").await, "locked is write-protected");
-        assert_eq!(error_text("folder").await, "folder is a folder; list_files shows what is in it");
+        assert_eq!(error_text("folder").await, "folder is a directory; list_files shows what is in it");
         assert!(error_text("locked/x").await.starts_with("locked/x: a part of the path is a file"));
     }
 

@@ -215,7 +215,7 @@ async fn start_missing_folder_is_named() {
     let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_tools-supervisor"));
     let command = ShellCommand { line: "true".into(), cwd: "/no/such/folder".into() };
     let error = runner.start(&command).unwrap_err();
-    assert_eq!(error.to_string(), "working directory /no/such/folder: not a folder");
+    assert_eq!(error.to_string(), "working directory /no/such/folder: not a directory");
 }
 
 /// Writes an executable script with this text, and returns its program.

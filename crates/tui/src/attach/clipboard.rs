@@ -97,7 +97,7 @@ fn from_applescript(bytes: Vec<u8>) -> Vec<u8> {
 /// Runs a program and returns its output if it succeeds and prints anything, `None` otherwise. Output over the limit is cut.
 ///
 /// # Errors
-/// When the program can't be started.
+/// If the program can't be started.
 fn output(words: &[&str], timeout: Duration) -> io::Result<Option<Vec<u8>>> {
     let Some((program, arguments)) = words.split_first() else { return Ok(None) };
     let mut command = Command::new(program);
@@ -185,6 +185,6 @@ mod tests {
         std::fs::write(&path, super::super::tests::png(2, 1)).unwrap();
         let endless: &[&str] = &["cat", &path.display().to_string(), "/dev/zero"];
         let ClipboardContent::Nothing(why) = from_programs(&[endless], &[], LONG) else { panic!("endless") };
-        assert_eq!(why, "the image on the clipboard is larger than 3.9 MB");
+        assert_eq!(why, "the image on the clipboard: the image/png file is larger than 3,900,000 bytes");
     }
 }

@@ -11,7 +11,7 @@ use crate::queue::{AfterQueueEdit, QueueAction, QueueOutcome, RemovedMessage};
 /// Performs an action. A message that is gone isn't an error: it was just delivered.
 ///
 /// # Errors
-/// When the change can't be saved.
+/// If the change can't be saved.
 pub(crate) async fn perform(
     agent: &AgentSession,
     action: QueueAction,
