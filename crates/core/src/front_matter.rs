@@ -24,7 +24,7 @@ pub enum FrontMatterError {
 /// Splits a text into its parsed front matter (the default without one) and its body, trimmed of blank lines.
 ///
 /// # Errors
-/// When the front matter has no end or can't be parsed as `T`.
+/// If the front matter has no end or can't be parsed as `T`.
 pub fn parse<T: DeserializeOwned + Default>(text: &str) -> Result<(T, &str), FrontMatterError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some((first, rest)) = text.split_once('\n').filter(|(first, _)| first.trim_end() == FENCE) else {

@@ -95,7 +95,7 @@ impl Setting {
     /// Parses a value as a user types it. Empty text means unset; on and off may also be true and false, 1 and 0.
     ///
     /// # Errors
-    /// When the setting doesn't accept the value; the error describes the accepted values.
+    /// If the setting doesn't accept the value; the error describes the accepted values.
     pub fn parse(&self, text: &str) -> Result<Option<SettingValue>, InvalidSetting> {
         let text = text.trim();
         if text.is_empty() || text == "none" {
@@ -168,7 +168,7 @@ fn switch(text: &str) -> Option<&'static str> {
 /// Parses a variable that is on or off: true/false, yes/no, 1/0.
 ///
 /// # Errors
-/// When it is neither.
+/// If it is neither.
 pub fn parse_switch(name: &'static str, text: &str) -> Result<bool, InvalidSetting> {
     match switch(text.trim()) {
         Some(word) => Ok(word == "on"),

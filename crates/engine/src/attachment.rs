@@ -41,7 +41,7 @@ pub struct FileToAttach {
 /// for tools don't apply.
 ///
 /// # Errors
-/// When it can't be read, is binary, or is larger than [`LARGEST_FILE`].
+/// If it can't be read, is binary, or is larger than [`LARGEST_FILE`].
 pub fn read_attachment(file: &FileToAttach, limits: OutputLimits) -> io::Result<String> {
     let metadata = file.path.metadata()?;
     if metadata.is_dir() {
@@ -98,7 +98,7 @@ pub fn encode_media(bytes: &[u8]) -> io::Result<Option<Image>> {
 /// shows its beginning.
 ///
 /// # Errors
-/// When the file can't be written.
+/// If the file can't be written.
 pub(super) fn attach_text(text: &str, scratch: &Path) -> io::Result<String> {
     let path = store_text(scratch, text)?;
     let block = file_block(&path.display().to_string(), text, PREVIEW_LIMITS);

@@ -95,7 +95,7 @@ impl CredentialStore {
     /// Returns the providers that take keys.
     ///
     /// # Errors
-    /// When the configuration can't be read; the error includes a hint.
+    /// If the configuration can't be read; the error includes a hint.
     pub fn list(&self) -> Result<Vec<ProviderCredential>, ErrorWithHint> {
         (self.list)()
     }
@@ -103,7 +103,7 @@ impl CredentialStore {
     /// Stores the key of a provider.
     ///
     /// # Errors
-    /// When the provider is unknown, the key is malformed, or it can't be written.
+    /// If the provider is unknown, the key is malformed, or it can't be written.
     pub fn store(&self, provider: &str, key: &SecretString) -> Result<CredentialChange, ErrorWithHint> {
         (self.store)(provider, key)
     }
@@ -111,7 +111,7 @@ impl CredentialStore {
     /// Removes the key of a provider.
     ///
     /// # Errors
-    /// When the provider is unknown, it has no stored key, or the change can't be written.
+    /// If the provider is unknown, it has no stored key, or the change can't be written.
     pub fn remove(&self, provider: &str) -> Result<CredentialChange, ErrorWithHint> {
         (self.remove)(provider)
     }
@@ -129,7 +129,7 @@ impl AgentSession {
     /// if the fallback is active and a key was added, the first model of the key's provider does.
     ///
     /// # Errors
-    /// When the session is closed, or the choice could not be stored.
+    /// If the session is closed, or the choice could not be stored.
     pub async fn change_key(
         &self,
         store: &CredentialStore,
@@ -159,7 +159,7 @@ impl AgentSession {
     /// nothing has been said yet, the first model of the added provider answers.
     ///
     /// # Errors
-    /// When the session is closed, or the choice could not be stored.
+    /// If the session is closed, or the choice could not be stored.
     pub async fn add_provider(&self, change: ProviderChange, replaced: &str) -> Result<(), AgentError> {
         let provider = change.provider().to_owned();
         self.change_provider(change).await?;

@@ -254,7 +254,7 @@ impl AgentSession {
     /// Starts the agent of a session on the current tokio runtime.
     ///
     /// # Errors
-    /// When the session's log can't be read.
+    /// If the session's log can't be read.
     pub fn start(mut parts: SessionParts) -> Result<Self, SessionError> {
         let link = parts.agent_link.take();
         let (commands, received) = mpsc::channel(COMMANDS);

@@ -190,7 +190,7 @@ impl SessionBuilder {
     /// Starts the session in a working directory, on the current tokio runtime.
     ///
     /// # Errors
-    /// When the directory, the model or the log can't be used.
+    /// If the directory, the model or the log can't be used.
     pub fn start(self, work_dir: &Path) -> Result<AgentSession, EmbedError> {
         let workspace = Workspace::new(work_dir)?;
         let root = workspace.root().to_owned();
@@ -240,7 +240,7 @@ impl AgentSession {
     /// before this returns.
     ///
     /// # Errors
-    /// When they can't be written, or the session's log can't be read.
+    /// If they can't be written, or the session's log can't be read.
     pub fn from_messages(mut parts: SessionParts, messages: Vec<Message>) -> Result<Self, SessionError> {
         if !messages.is_empty() {
             let entries = messages.into_iter().map(|message| EntryBody::message(Arc::new(message)));
@@ -305,7 +305,7 @@ pub struct RunResult {
 /// ```
 ///
 /// # Errors
-/// When the session can't be set up, or the prompt can't be stored. A failed run is not an error: see its outcome.
+/// If the session can't be set up, or the prompt can't be stored. A failed run is not an error: see its outcome.
 pub async fn run(request: RunRequest, work_dir: &Path) -> Result<RunResult, EmbedError> {
     let agent = request.session.start(work_dir)?;
     let before = agent.reader().entry_count();

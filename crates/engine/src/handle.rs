@@ -58,7 +58,7 @@ impl AgentSession {
     /// Returns once the message is accepted, not when it is answered.
     ///
     /// # Errors
-    /// [`AgentError::Busy`] during a run without a `streaming_behavior`; the log's error when the message could not
+    /// [`AgentError::Busy`] during a run without a `streaming_behavior`; the log's error if the message could not
     /// be stored.
     pub async fn prompt(&self, text: impl Into<String>, options: PromptOptions) -> Result<(), AgentError> {
         let text = text.into();
@@ -68,7 +68,7 @@ impl AgentSession {
     /// Sends a message that is delivered at the next gap between tool calls; starts a run when idle.
     ///
     /// # Errors
-    /// When the message could not be stored.
+    /// If the message could not be stored.
     pub async fn steer(&self, text: impl Into<String>) -> Result<(), AgentError> {
         self.prompt(
             text,
@@ -80,7 +80,7 @@ impl AgentSession {
     /// Sends a message that is delivered when the agent has finished; starts a run when idle.
     ///
     /// # Errors
-    /// When the message could not be stored.
+    /// If the message could not be stored.
     pub async fn follow_up(&self, text: impl Into<String>) -> Result<(), AgentError> {
         self.prompt(
             text,
@@ -96,7 +96,7 @@ impl AgentSession {
     /// messages and this one; starts a run when idle. If the run waits for a compaction, the message waits, too.
     ///
     /// # Errors
-    /// When the message could not be stored.
+    /// If the message could not be stored.
     pub async fn steer_now(&self, text: impl Into<String>, options: PromptOptions) -> Result<(), AgentError> {
         let text = Some(text.into());
         self.send(|reply| DriverCommand::SteerNow { text, options, reply }).await
@@ -105,7 +105,7 @@ impl AgentSession {
     /// Like [`AgentSession::steer_now`], for the steering messages already queued.
     ///
     /// # Errors
-    /// When no steering message is queued.
+    /// If no steering message is queued.
     pub async fn deliver_steering_now(&self) -> Result<(), AgentError> {
         let options = PromptOptions::default();
         self.send(|reply| DriverCommand::SteerNow { text: None, options, reply }).await
@@ -115,7 +115,7 @@ impl AgentSession {
     /// limits; for [`PromptOptions::attached`]. An `Err` names the file and the reason.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn read_attachments(
         &self,
         files: Vec<FileToAttach>,
@@ -127,7 +127,7 @@ impl AgentSession {
     /// and shows its beginning, for [`PromptOptions::attached`].
     ///
     /// # Errors
-    /// [`AgentError::Store`] when it can't be written.
+    /// [`AgentError::Store`] if it can't be written.
     pub async fn attach_text(&self, text: impl Into<String>) -> Result<String, AgentError> {
         let text = text.into();
         self.send(|reply| DriverCommand::Attach(AttachCommand::Text { text, reply })).await
@@ -136,7 +136,7 @@ impl AgentSession {
     /// Cancels the retry of a failed request; the run ends as failed. Does nothing if no retry is pending.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn abort_retry(&self) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::AbortRetry { reply }).await
     }
@@ -145,7 +145,7 @@ impl AgentSession {
     /// stay.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn abort(&self) -> Result<Vec<QueueItem>, AgentError> {
         self.send(|reply| DriverCommand::Abort { queue: QueueHandling::Return, reply }).await
     }
@@ -153,7 +153,7 @@ impl AgentSession {
     /// Like [`AgentSession::abort`], but holds queued messages, for callers that can't take them.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn interrupt(&self) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::Abort { queue: QueueHandling::Hold, reply }).await.map(|_| ())
     }
@@ -161,7 +161,7 @@ impl AgentSession {
     /// Changes a queued message: its text, images, kind or position. Returns the changed message.
     ///
     /// # Errors
-    /// When it is no longer queued, or the change could not be stored.
+    /// If it is no longer queued, or the change could not be stored.
     pub async fn edit_queued(&self, id: QueueId, edit: QueueEdit) -> Result<QueueItem, AgentError> {
         self.send(|reply| DriverCommand::EditQueued { id, edit, reply }).await
     }
@@ -170,7 +170,7 @@ impl AgentSession {
     /// aren't logged: after a restart the message is queued like any other.
     ///
     /// # Errors
-    /// When it is no longer queued.
+    /// If it is no longer queued.
     pub async fn hold_queued(&self, id: QueueId) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::Hold { id, reply }).await
     }
@@ -178,7 +178,7 @@ impl AgentSession {
     /// Releases a held message: it is delivered in its turn during a run, and starts a run when idle.
     ///
     /// # Errors
-    /// When it is no longer queued.
+    /// If it is no longer queued.
     pub async fn release_queued(&self, id: QueueId) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::Release { id, reply }).await
     }
@@ -186,7 +186,7 @@ impl AgentSession {
     /// Removes all queued messages of a kind, or all of them, and returns them.
     ///
     /// # Errors
-    /// When the removal could not be stored.
+    /// If the removal could not be stored.
     pub async fn clear_queue(&self, kind: Option<QueueKind>) -> Result<Vec<QueueItem>, AgentError> {
         self.send(|reply| DriverCommand::ClearQueue { kind, reply }).await
     }
@@ -194,7 +194,7 @@ impl AgentSession {
     /// Removes a queued message.
     ///
     /// # Errors
-    /// When it is no longer queued.
+    /// If it is no longer queued.
     pub async fn remove_queued(&self, id: QueueId) -> Result<QueueItem, AgentError> {
         self.send(|reply| DriverCommand::RemoveQueued { id, reply }).await
     }
@@ -204,7 +204,7 @@ impl AgentSession {
     /// message is queued.
     ///
     /// # Errors
-    /// When that could not be stored.
+    /// If that could not be stored.
     pub async fn put_back(&self, item: QueueItem, position: usize) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::PutBack { item, position, reply }).await
     }
@@ -212,7 +212,7 @@ impl AgentSession {
     /// Sets whether an approver is present. Without one, calls that need approval are denied, pending ones included.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn set_approver(&self, approver: Approver) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::SetApprover { approver, reply }).await
     }
@@ -220,7 +220,7 @@ impl AgentSession {
     /// Answers an approval request.
     ///
     /// # Errors
-    /// When it is no longer pending.
+    /// If it is no longer pending.
     pub async fn decide(&self, call: CallId, decision: Decision) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::Decide { call, decision, reply }).await
     }
@@ -229,7 +229,7 @@ impl AgentSession {
     /// `seq`.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn snapshot(&self) -> Result<Box<Snapshot>, AgentError> {
         self.send(|reply| DriverCommand::Snapshot { reply }).await
     }
@@ -259,7 +259,7 @@ impl AgentSession {
     /// Stops all jobs, syncs the log and closes it; extensions get a moment to shut down.
     ///
     /// # Errors
-    /// When it is closed already.
+    /// If it is closed already.
     pub async fn close(&self) -> Result<(), AgentError> {
         let _ = self.stop_agents().await;
         let closed = self.send(|reply| DriverCommand::Close { reply }).await;

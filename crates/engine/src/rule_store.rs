@@ -30,19 +30,19 @@ pub trait RuleFiles: Send + Sync {
     /// Loads the rules of all files.
     ///
     /// # Errors
-    /// [`AgentError::Rules`] when a file can't be read, or a rule that denies something may be missing.
+    /// [`AgentError::Rules`] if a file can't be read, or a rule that denies something may be missing.
     fn load(&self) -> Result<ConfiguredRules, AgentError>;
 
     /// Adds rules to a file and returns all rules of this file.
     ///
     /// # Errors
-    /// [`AgentError::Rules`] when a pattern is malformed, or the file can't be read or written; then nothing changes.
+    /// [`AgentError::Rules`] if a pattern is malformed, or the file can't be read or written; then nothing changes.
     fn add(&self, scope: SettingScope, rules: &ProposedRules) -> Result<ConfiguredRules, AgentError>;
 
     /// Removes a rule from a file, which may no longer have it, and returns the other rules of this file.
     ///
     /// # Errors
-    /// [`AgentError::Rules`] when the file can't be read or written; then nothing changes.
+    /// [`AgentError::Rules`] if the file can't be read or written; then nothing changes.
     fn remove(&self, scope: SettingScope, rule: &ConfiguredRule) -> Result<ConfiguredRules, AgentError>;
 }
 
@@ -83,7 +83,7 @@ impl AgentSession {
     /// too; those of the other file stay as they are, whatever its state. Returns the calls that still wait.
     ///
     /// # Errors
-    /// [`AgentError::Rules`] when the file can't be read or written, or a pattern is malformed; then nothing changes.
+    /// [`AgentError::Rules`] if the file can't be read or written, or a pattern is malformed; then nothing changes.
     pub async fn save_rules(
         &self,
         store: &RuleStore,
@@ -97,7 +97,7 @@ impl AgentSession {
     /// Removes a rule from its settings file, at once. A rule that the file no longer has ends, too.
     ///
     /// # Errors
-    /// [`AgentError::Rules`] when the rule is in no file, or its file can't be read or written; then nothing changes.
+    /// [`AgentError::Rules`] if the rule is in no file, or its file can't be read or written; then nothing changes.
     pub async fn remove_rule(&self, store: &RuleStore, rule: ConfiguredRule) -> Result<(), AgentError> {
         let scope = rule.source().scope().ok_or_else(|| {
             let message = format!("the rule is in no file; it comes from {}", rule.source());
@@ -110,7 +110,7 @@ impl AgentSession {
     /// Reads the rules of the settings files again. Returns whether they have changed.
     ///
     /// # Errors
-    /// [`AgentError::Rules`] when a file can't be read, or has invalid rules; then nothing changes.
+    /// [`AgentError::Rules`] if a file can't be read, or has invalid rules; then nothing changes.
     pub async fn reload_rules(&self, store: &RuleStore) -> Result<bool, AgentError> {
         let before = self.configured_rules().await?;
         let rules = store.run(|files| files.load()).await?;

@@ -56,7 +56,7 @@ impl Received {
     /// for each message.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// If `out` fails.
     pub fn write_lines(&self, out: &mut impl Write) -> io::Result<()> {
         match self {
             Self::Event(event) => write_line(event, out),

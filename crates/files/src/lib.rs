@@ -57,7 +57,7 @@ impl From<&FileStat> for FileId {
 /// Opens a regular file for reading. Links are followed; pipes and devices are refused without blocking.
 ///
 /// # Errors
-/// When it can't be opened, or isn't a regular file.
+/// If it can't be opened, or isn't a regular file.
 pub fn open(path: &Path) -> io::Result<File> {
     open_with(path, OpenOptions::new().read(true))
 }
@@ -65,7 +65,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// Opens a regular file with these options, without blocking on a pipe.
 ///
 /// # Errors
-/// When it can't be opened, or isn't a regular file.
+/// If it can't be opened, or isn't a regular file.
 pub fn open_with(path: &Path, options: &OpenOptions) -> io::Result<File> {
     // Opening some devices has an effect, so the type is checked first; the check of the descriptor is decisive.
     require_regular(&path.metadata()?)?;
@@ -78,7 +78,7 @@ pub fn open_with(path: &Path, options: &OpenOptions) -> io::Result<File> {
 /// Opens a directory that the user named, for a walk. Links are followed.
 ///
 /// # Errors
-/// When it can't be opened, or isn't a directory.
+/// If it can't be opened, or isn't a directory.
 pub fn open_folder(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(OFlag::O_DIRECTORY.bits()).open(path)
 }
@@ -86,7 +86,7 @@ pub fn open_folder(path: &Path) -> io::Result<File> {
 /// Reads a regular file of at most `limit` bytes. Links are followed.
 ///
 /// # Errors
-/// When it can't be read, isn't a regular file, or is larger.
+/// If it can't be read, isn't a regular file, or is larger.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     if is_null_device(path) {
         return Ok(Vec::new());
@@ -97,7 +97,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// Reads a regular UTF-8 file of at most `limit` bytes. Links are followed.
 ///
 /// # Errors
-/// Returns the same errors as [`read`], and one when it isn't UTF-8.
+/// Returns the same errors as [`read`], and one if it isn't UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     into_text(read(path, limit)?)
 }
@@ -105,7 +105,7 @@ pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
 /// Opens a regular file whose real path lies inside `root`.
 ///
 /// # Errors
-/// Returns the same errors as [`open`], and one when a link leads out of `root`.
+/// Returns the same errors as [`open`], and one if a link leads out of `root`.
 pub fn open_within(root: &Path, path: &Path) -> io::Result<File> {
     let root = root.canonicalize()?;
     let real = path.canonicalize()?;
@@ -121,7 +121,7 @@ pub const OUTSIDE: &str = "it lies outside the project";
 /// Reads a regular file of at most `limit` bytes whose real path lies inside `root`.
 ///
 /// # Errors
-/// Returns the same errors as [`read`], and one when a link leads out of `root`.
+/// Returns the same errors as [`read`], and one if a link leads out of `root`.
 pub(crate) fn read_within(root: &Path, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_limited(open_within(root, path)?, limit)
 }
@@ -129,7 +129,7 @@ pub(crate) fn read_within(root: &Path, path: &Path, limit: u64) -> io::Result<Ve
 /// Reads a regular UTF-8 file of at most `limit` bytes whose real path lies inside `root`.
 ///
 /// # Errors
-/// As `read_within`, and when it isn't UTF-8.
+/// As `read_within`, and if it isn't UTF-8.
 pub fn read_text_within(root: &Path, path: &Path, limit: u64) -> io::Result<String> {
     into_text(read_within(root, path, limit)?)
 }
@@ -138,7 +138,7 @@ pub fn read_text_within(root: &Path, path: &Path, limit: u64) -> io::Result<Stri
 /// its writer has finished.
 ///
 /// # Errors
-/// When it can't be read, is a device, directory or socket, is larger, or isn't UTF-8.
+/// If it can't be read, is a device, directory or socket, is larger, or isn't UTF-8.
 pub fn read_stream(path: &Path, limit: u64) -> io::Result<String> {
     if !path.metadata()?.file_type().is_fifo() {
         return read_text(path, limit);
@@ -156,7 +156,7 @@ fn is_null_device(path: &Path) -> bool {
 /// Reads the rest of an open file, at most `limit` bytes.
 ///
 /// # Errors
-/// When it can't be read or is larger.
+/// If it can't be read or is larger.
 pub(crate) fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let length = file.metadata().map_or(0, |metadata| metadata.len());
     if length > limit {
@@ -182,7 +182,7 @@ pub fn link_target(path: &Path) -> Option<PathBuf> {
 /// Creates a directory and its missing parents, accessible by the user only, whatever the umask.
 ///
 /// # Errors
-/// When it can't be created.
+/// If it can't be created.
 pub fn make_private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
@@ -191,7 +191,7 @@ pub fn make_private_folder(folder: &Path) -> io::Result<()> {
 /// followed; pipes and devices are refused.
 ///
 /// # Errors
-/// When it can't be created or truncated, or isn't a regular file.
+/// If it can't be created or truncated, or isn't a regular file.
 pub fn create_private(path: &Path) -> io::Result<File> {
     match path.metadata() {
         Ok(metadata) => require_regular(&metadata)?,
@@ -212,7 +212,7 @@ pub fn create_private(path: &Path) -> io::Result<File> {
 /// Opens or creates an empty file that is only locked. A link isn't followed, so that no file is created elsewhere.
 ///
 /// # Errors
-/// When it can't be opened or created.
+/// If it can't be opened or created.
 pub fn open_lock(path: &Path) -> io::Result<File> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
     OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags.bits()).open(path)
@@ -221,7 +221,7 @@ pub fn open_lock(path: &Path) -> io::Result<File> {
 /// Removes all permissions of other users from a file or directory of tiller's own.
 ///
 /// # Errors
-/// When its permissions can't be read or set.
+/// If its permissions can't be read or set.
 pub fn make_private(path: &Path) -> io::Result<()> {
     let permissions = path.metadata()?.permissions();
     let mode = permissions.mode() & 0o700;

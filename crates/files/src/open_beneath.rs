@@ -19,7 +19,7 @@ const FOLDER: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY);
 /// Opens a directory by its path; links are followed, and other files are refused without blocking.
 ///
 /// # Errors
-/// When it can't be opened or isn't a directory.
+/// If it can't be opened or isn't a directory.
 pub(crate) fn open_root(root: &Path) -> io::Result<File> {
     let flags = OFlag::O_DIRECTORY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
     OpenOptions::new().read(true).custom_flags(flags.bits()).open(root)
@@ -28,7 +28,7 @@ pub(crate) fn open_root(root: &Path) -> io::Result<File> {
 /// Opens a directory by a path whose links were resolved before.
 ///
 /// # Errors
-/// When it can't be opened, isn't a directory, or its path has a link now.
+/// If it can't be opened, isn't a directory, or its path has a link now.
 fn open_resolved_root(root: &Path) -> io::Result<File> {
     let flags = FOLDER | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
     open_without_links(root, flags)
@@ -65,7 +65,7 @@ fn open_if_resolved(path: &Path, flags: OFlag) -> io::Result<File> {
 /// is the root itself.
 ///
 /// # Errors
-/// When it can't be opened, or one of the paths has a link.
+/// If it can't be opened, or one of the paths has a link.
 pub fn open(root: &Path, below: &Path) -> io::Result<File> {
     open_at(&open_resolved_root(root)?, below, OFlag::O_RDONLY)
 }
@@ -73,7 +73,7 @@ pub fn open(root: &Path, below: &Path) -> io::Result<File> {
 /// Opens a directory. The links of `root` are resolved.
 ///
 /// # Errors
-/// When it can't be opened, isn't a directory, or one of the paths has a link.
+/// If it can't be opened, isn't a directory, or one of the paths has a link.
 pub fn open_folder(root: &Path, below: &Path) -> io::Result<File> {
     open_at(&open_resolved_root(root)?, below, FOLDER)
 }
@@ -81,7 +81,7 @@ pub fn open_folder(root: &Path, below: &Path) -> io::Result<File> {
 /// Opens a directory, and creates the missing part of the path from `root`, whose links are resolved.
 ///
 /// # Errors
-/// When it can't be created or opened, or one of the paths has a link.
+/// If it can't be created or opened, or one of the paths has a link.
 pub fn make_folder(root: &Path, below: &Path) -> io::Result<File> {
     let mut folder = open_resolved_root(root)?;
     for component in below.components() {
@@ -103,7 +103,7 @@ pub fn make_folder(root: &Path, below: &Path) -> io::Result<File> {
 /// Opens a path inside an open directory.
 ///
 /// # Errors
-/// When it can't be opened, or the path has a link.
+/// If it can't be opened, or the path has a link.
 pub(crate) fn open_at(folder: &File, below: &Path, flags: OFlag) -> io::Result<File> {
     let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
     let flags = flags | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;

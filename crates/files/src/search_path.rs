@@ -61,7 +61,7 @@ impl SearchPath {
     /// Reads a file; at most `limit + 1` bytes, so that a longer file can be detected.
     ///
     /// # Errors
-    /// When it lies outside the bounds, can't be read, or isn't a regular file.
+    /// If it lies outside the bounds, can't be read, or isn't a regular file.
     pub fn read(&self, file: &Path, limit: usize) -> io::Result<Vec<u8>> {
         let opened = match &self.bounds {
             Some(bounds) => crate::open_within(bounds, file)?,

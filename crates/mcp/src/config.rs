@@ -295,7 +295,7 @@ impl ServerEntry<'_> {
 /// Checks the name of a server.
 ///
 /// # Errors
-/// When it can't be a part of a tool's name, `mcp__SERVER__TOOL`.
+/// If it can't be a part of a tool's name, `mcp__SERVER__TOOL`.
 pub fn check_name(name: &str) -> Result<(), String> {
     let is_valid = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || name.len() > 32 || !name.chars().all(is_valid) || name.contains("__") {

@@ -49,7 +49,7 @@ pub struct ServeError(String);
 /// Serves sessions on stdin and stdout until the client closes them.
 ///
 /// # Errors
-/// When the handshake fails.
+/// If the handshake fails.
 pub async fn serve_sessions(service: impl SessionService) -> Result<(), ServeError> {
     let server = SessionServer { service: Arc::new(service) };
     let running = server.serve(rmcp::transport::stdio()).await;

@@ -9,7 +9,7 @@ use crate::config::StdioEndpoint;
 /// Starts a server's program; its streams are piped.
 ///
 /// # Errors
-/// When the directory is missing or the supervisor can't be started. A program that can't be started is reported on
+/// If the directory is missing or the supervisor can't be started. A program that can't be started is reported on
 /// stderr, by the supervisor.
 pub(crate) fn start(
     endpoint: &StdioEndpoint,

@@ -35,7 +35,7 @@ pub(crate) struct ToolServer {
 
 impl McpTool {
     /// # Errors
-    /// When the JSON Schema of its arguments is invalid.
+    /// If the JSON Schema of its arguments is invalid.
     pub(crate) fn new(declared: rmcp::model::Tool, server: ToolServer) -> Result<Self, String> {
         let mut parameters = Arc::unwrap_or_clone(declared.input_schema);
         // Providers reject an object's schema without these.

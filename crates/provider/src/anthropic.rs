@@ -29,7 +29,7 @@ impl Anthropic {
     /// Creates the provider. Requests go to `{base_url}/v1/messages`, with the key in the endpoint's header.
     ///
     /// # Errors
-    /// When the base URL is invalid.
+    /// If the base URL is invalid.
     pub fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
         Ok(Self { wire: Arc::new(Wire::new(endpoint)?) })
     }

@@ -30,7 +30,7 @@ impl Gemini {
     /// in the endpoint's header.
     ///
     /// # Errors
-    /// When the base URL is invalid.
+    /// If the base URL is invalid.
     pub fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
         Ok(Self { wire: Arc::new(Wire::new(endpoint)?) })
     }

@@ -77,7 +77,7 @@ impl Wire {
     /// Builds the client.
     ///
     /// # Errors
-    /// When the base URL is invalid, or the system's certificates can't be read.
+    /// If the base URL is invalid, or the system's certificates can't be read.
     pub(super) fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
         let client =
             http_client(&endpoint.base_url, endpoint.timeouts.connect, endpoint.certificates.as_deref());

@@ -30,7 +30,7 @@ impl OpenAiChat {
     /// They contain only what `compat` allows, or the model's own [`compat`](crate::ModelFacts::compat).
     ///
     /// # Errors
-    /// When the base URL is invalid.
+    /// If the base URL is invalid.
     pub fn new(endpoint: Endpoint, compat: Compat) -> Result<Self, ProviderError> {
         Ok(Self { wire: Arc::new(Wire::new(endpoint)?), compat })
     }

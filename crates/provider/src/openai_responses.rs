@@ -31,7 +31,7 @@ impl OpenAiResponses {
     /// Creates the provider. Requests go to `{base_url}/responses`, with the key, if any, in the endpoint's header.
     ///
     /// # Errors
-    /// When the base URL is invalid.
+    /// If the base URL is invalid.
     pub fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
         Ok(Self { wire: Arc::new(Wire::new(endpoint)?) })
     }

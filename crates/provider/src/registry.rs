@@ -198,7 +198,7 @@ impl ProviderRegistry {
     /// used may still exist.
     ///
     /// # Errors
-    /// When its provider doesn't exist, or has no key.
+    /// If its provider doesn't exist, or has no key.
     pub fn exact(&self, reference: &ModelRef) -> Result<Model, ModelError> {
         self.find_in(&reference.provider, &reference.id).map(|(model, _)| model)
     }
@@ -207,7 +207,7 @@ impl ProviderRegistry {
     /// [`catalog::assumed`].
     ///
     /// # Errors
-    /// When the provider doesn't exist, or has no key.
+    /// If the provider doesn't exist, or has no key.
     pub fn find_in(&self, provider: &str, id: &str) -> Result<(Model, FactSource), ModelError> {
         let listed = self.models.iter().find(|facts| facts.provider == provider && facts.id == id);
         let (facts, source) = match (listed, catalog::facts(provider, id)) {
@@ -267,7 +267,7 @@ impl ProviderRegistry {
     /// another one with a similar model.
     ///
     /// # Errors
-    /// When nothing matches, or the named provider isn't usable.
+    /// If nothing matches, or the named provider isn't usable.
     pub fn find(&self, requested: &str) -> Result<ResolvedModel, ModelError> {
         let requested = requested.trim();
         if let Some((model, source)) = self.find_exact(requested) {

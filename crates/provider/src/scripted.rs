@@ -153,7 +153,7 @@ impl Scripted {
     /// Loads a script.
     ///
     /// # Errors
-    /// When the file can't be read, or a line is not a valid answer.
+    /// If the file can't be read, or a line is not a valid answer.
     pub fn load(path: &Path) -> Result<Self, ScriptError> {
         let io = |source| ScriptError::Io { path: path.to_owned(), source };
         let text = files::read_text(path, LARGEST_SCRIPT).map_err(io)?;

@@ -49,7 +49,7 @@ impl SseDecoder {
     /// Decodes the next bytes and returns the events that they complete.
     ///
     /// # Errors
-    /// When an unfinished event is too long; the stream can't be used any further.
+    /// If an unfinished event is too long; the stream can't be used any further.
     pub fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<SseEvent>, EventTooLong> {
         let mut events = Vec::new();
         if self.after_carriage_return && !bytes.is_empty() {

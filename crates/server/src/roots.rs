@@ -11,7 +11,7 @@ impl WorkspaceRoots {
     /// Resolves the directories.
     ///
     /// # Errors
-    /// When one of them can't be resolved.
+    /// If one of them can't be resolved.
     pub fn new(folders: &[PathBuf]) -> io::Result<Self> {
         folders.iter().map(|folder| folder.canonicalize()).collect::<io::Result<_>>().map(Self)
     }

@@ -15,7 +15,7 @@ pub struct NoRandomNumbers;
 /// Returns a new token: 256 random bits, as 43 letters, digits, `-` and `_`.
 ///
 /// # Errors
-/// When the system's random number generator is unavailable.
+/// If the system's random number generator is unavailable.
 pub fn random_token() -> Result<SecretString, NoRandomNumbers> {
     let mut bytes = [0; BYTES];
     let random = rustls::crypto::ring::default_provider().secure_random;

@@ -75,7 +75,7 @@ impl SessionManager {
     /// Opens the catalog, for lists, searches and look-ups.
     ///
     /// # Errors
-    /// When it can be stored neither in its file nor in a temporary one.
+    /// If it can be stored neither in its file nor in a temporary one.
     pub fn catalog(&self) -> Result<Catalog, SessionError> {
         Catalog::open(self.clone())
     }
@@ -83,7 +83,7 @@ impl SessionManager {
     /// Lists the sessions of this working directory, or of all.
     ///
     /// # Errors
-    /// When the directory is there and can't be read.
+    /// If the directory is there and can't be read.
     pub fn list(&self, scope: SessionScope) -> Result<SessionList, SessionError> {
         self.catalog()?.page(scope, PageRequest::default())
     }
@@ -112,7 +112,7 @@ impl Catalog {
     /// A page of the list of sessions. Reads only logs of this page whose records are missing or stale.
     ///
     /// # Errors
-    /// When a directory exists and can't be read.
+    /// If a directory exists and can't be read.
     pub fn page(&mut self, scope: SessionScope, page: PageRequest) -> Result<SessionList, SessionError> {
         let mut scan = self.scan()?;
         let (mut list, mut skip) = (SessionList::default(), page.offset);
@@ -142,7 +142,7 @@ impl Catalog {
     /// Sessions with a record, most recently written first; opens no log.
     ///
     /// # Errors
-    /// When a directory exists and can't be read.
+    /// If a directory exists and can't be read.
     pub fn indexed_sessions(&mut self, scope: SessionScope) -> Result<Vec<SessionSummary>, SessionError> {
         let scan = self.scan()?;
         let mut sessions = Vec::new();
@@ -164,7 +164,7 @@ impl Catalog {
     /// header names this directory.
     ///
     /// # Errors
-    /// When a directory exists and can't be read.
+    /// If a directory exists and can't be read.
     pub fn most_recent(&mut self) -> Result<Option<PathBuf>, SessionError> {
         let scan = self.scan()?;
         for file in &scan.files {
@@ -192,7 +192,7 @@ impl Catalog {
     /// prefix. Logs without a record are not searched.
     ///
     /// # Errors
-    /// When the catalog can't be used.
+    /// If the catalog can't be used.
     pub fn search(
         &mut self,
         query: &str,
@@ -242,7 +242,7 @@ impl Catalog {
     /// only where they were written. Logs without a record are missing, those that grew are as of their last scan.
     ///
     /// # Errors
-    /// When the catalog can't be used.
+    /// If the catalog can't be used.
     pub fn usage_since(&mut self, since: UnixMs) -> Result<Vec<QuarterUsage>, SessionError> {
         let Some(root) = self.manager.root().map(Path::to_owned) else { return Ok(Vec::new()) };
         self.with_database(|database| database.usage_since(&root, since))

@@ -30,7 +30,7 @@ impl PendingDelete {
     /// Locks a file. Its content is not read, so that a file that is no valid session can be deleted too.
     ///
     /// # Errors
-    /// When another process writes to it, or it can't be opened.
+    /// If another process writes to it, or it can't be opened.
     pub fn lock(path: &Path) -> Result<Self, SessionError> {
         Ok(Self { path: path.to_owned(), _log: Log::open_to_write(Arc::new(OsFs), path)? })
     }
@@ -44,7 +44,7 @@ impl PendingDelete {
     /// Deletes the file. The lock's note is removed with the lock.
     ///
     /// # Errors
-    /// [`SessionError::NoTrash`] when it can't be moved to the trash; the file then stays. [`SessionError::Io`] when
+    /// [`SessionError::NoTrash`] if it can't be moved to the trash; the file then stays. [`SessionError::Io`] when
     /// it can't be deleted.
     pub fn remove(self, mode: DeleteMode) -> Result<PathBuf, SessionError> {
         let agents = Some(agents_folder(&self.path)).filter(|folder| folder.is_dir());
@@ -70,7 +70,7 @@ impl PendingDelete {
 /// Restores a file from the user's trash: the one that was moved there last from this path.
 ///
 /// # Errors
-/// [`SessionError::NotRestored`] when it isn't in the trash, its path is taken, or the system has no way to restore
+/// [`SessionError::NotRestored`] if it isn't in the trash, its path is taken, or the system has no way to restore
 /// it.
 pub fn restore_from_trash(path: &Path) -> Result<(), SessionError> {
     let not_restored = |reason: String| SessionError::NotRestored { path: path.to_owned(), reason };

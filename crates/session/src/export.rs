@@ -35,7 +35,7 @@ pub enum ExportError {
 /// Writes the complete log with all branches, byte for byte.
 ///
 /// # Errors
-/// When the log can't be read or `out` can't be written.
+/// If the log can't be read or `out` can't be written.
 pub fn export_log(reader: &Reader, out: &mut dyn Write) -> Result<(), ExportError> {
     if let Some(path) = reader.path().filter(|_| reader.header().version < VERSION) {
         // In memory the log is migrated already.
@@ -56,7 +56,7 @@ pub fn export_log(reader: &Reader, out: &mut dyn Write) -> Result<(), ExportErro
 /// for byte; without a leaf the header alone.
 ///
 /// # Errors
-/// When there is no such entry, the log can't be read or `out` can't be written.
+/// If there is no such entry, the log can't be read or `out` can't be written.
 pub fn export_branch(
     reader: &Reader,
     leaf: Option<&EntryId>,

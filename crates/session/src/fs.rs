@@ -18,25 +18,25 @@ pub trait Fs: Debug + Send + Sync {
     /// Creates a directory and its parents (mode 0700). An existing directory is not an error.
     ///
     /// # Errors
-    /// When it can't be created.
+    /// If it can't be created.
     fn create_dir(&self, folder: &Path) -> io::Result<()>;
 
     /// Creates a file (mode 0600) for reading and appending.
     ///
     /// # Errors
-    /// When it can't be created; `AlreadyExists` when the name is taken.
+    /// If it can't be created; `AlreadyExists` when the name is taken.
     fn create(&self, path: &Path) -> io::Result<Arc<dyn FsFile>>;
 
     /// Opens a file for reading.
     ///
     /// # Errors
-    /// When it can't be opened.
+    /// If it can't be opened.
     fn open_to_read(&self, path: &Path) -> io::Result<Arc<dyn FsFile>>;
 
     /// Opens a file for reading and appending.
     ///
     /// # Errors
-    /// When it can't be opened.
+    /// If it can't be opened.
     fn open_to_append(&self, path: &Path) -> io::Result<Arc<dyn FsFile>>;
 
     /// Identity and length of the file at a path.
@@ -48,19 +48,19 @@ pub trait Fs: Debug + Send + Sync {
     /// Renames a file within its directory.
     ///
     /// # Errors
-    /// When it can't.
+    /// If it can't.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Removes a file.
     ///
     /// # Errors
-    /// When it can't.
+    /// If it can't.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
     /// Syncs the names in a directory to the disk.
     ///
     /// # Errors
-    /// When the disk fails; `InvalidInput` or `Unsupported` where directories can't be synced.
+    /// If the disk fails; `InvalidInput` or `Unsupported` where directories can't be synced.
     fn sync_dir(&self, folder: &Path) -> io::Result<()>;
 }
 
@@ -69,25 +69,25 @@ pub trait FsFile: Debug + Send + Sync {
     /// Appends in one write and returns the number of bytes written, which may be fewer.
     ///
     /// # Errors
-    /// When it can't.
+    /// If it can't.
     fn append(&self, bytes: &[u8]) -> io::Result<usize>;
 
     /// Reads from an offset and returns the number of bytes read: 0 only at the end.
     ///
     /// # Errors
-    /// When it can't.
+    /// If it can't.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// Identity and length of a file.
     ///
     /// # Errors
-    /// When it can't be determined.
+    /// If it can't be determined.
     fn metadata(&self) -> io::Result<FileMetadata>;
 
     /// Syncs appended data to the disk. Blocks.
     ///
     /// # Errors
-    /// When the disk fails.
+    /// If the disk fails.
     fn sync(&self) -> io::Result<()>;
 
     /// Acquires the file's lock without waiting. It ends with the process at the latest.
@@ -99,7 +99,7 @@ pub trait FsFile: Debug + Send + Sync {
     /// Releases the lock.
     ///
     /// # Errors
-    /// When it can't.
+    /// If it can't.
     fn unlock(&self) -> io::Result<()>;
 }
 

@@ -33,7 +33,7 @@ impl Graft {
     /// Reads the conversation of a session's path after an entry; all of it without one.
     ///
     /// # Errors
-    /// When the log can't be read.
+    /// If the log can't be read.
     pub fn read(from: &Reader, after: Option<&EntryId>) -> Result<Self, SessionError> {
         let Some(leaf) = from.leaf() else { return Ok(Self { lines: Vec::new() }) };
         let bytes = from.raw_path(&leaf)?;
@@ -72,7 +72,7 @@ impl Writer {
     /// Appends a branch. The leaf stays where it is; returns the entry that says so.
     ///
     /// # Errors
-    /// When it could not be written.
+    /// If it could not be written.
     pub fn graft(&mut self, graft: &Graft, now: UnixMs) -> Result<Vec<Appended>, SessionError> {
         if graft.lines.is_empty() {
             return Ok(Vec::new());

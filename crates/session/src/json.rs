@@ -13,7 +13,7 @@ use crate::tree::Tree;
 /// out.
 ///
 /// # Errors
-/// When there is no such entry, or the log can't be read.
+/// If there is no such entry, or the log can't be read.
 pub fn entries_json(reader: &Reader, since: Option<&EntryId>) -> Result<Box<RawValue>, SessionError> {
     let tree = reader.tree();
     let nodes = tree.nodes();
@@ -38,7 +38,7 @@ pub fn entries_json(reader: &Reader, since: Option<&EntryId>) -> Result<Box<RawV
 /// Returns `{"tree", "leafId"}`: each entry with its label and its children.
 ///
 /// # Errors
-/// When the log can't be read.
+/// If the log can't be read.
 pub fn tree_json(reader: &Reader) -> Result<Box<RawValue>, SessionError> {
     let tree = reader.tree();
     let annotations = Annotations::read(reader, &tree);

@@ -134,7 +134,7 @@ impl SessionManager {
     /// fork suffix.
     ///
     /// # Errors
-    /// When there is no such entry, or reading or writing fails.
+    /// If there is no such entry, or reading or writing fails.
     pub fn fork(
         &self,
         from: &Reader,
@@ -172,7 +172,7 @@ impl SessionManager {
     /// doesn't become the most recent one.
     ///
     /// # Errors
-    /// Returns the same errors as [`Writer::open`], or one when the name could not be written.
+    /// Returns the same errors as [`Writer::open`], or one if the name could not be written.
     pub fn name(&self, path: &Path, name: &str, now: UnixMs) -> Result<(), SessionError> {
         let modified = std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
         let mut writer = self.open(path)?;
@@ -192,7 +192,7 @@ impl SessionManager {
     /// directories.
     ///
     /// # Errors
-    /// When the directory is there and can't be read.
+    /// If the directory is there and can't be read.
     pub fn logs(&self, scope: SessionScope) -> Result<Vec<PathBuf>, SessionError> {
         let folders = match scope {
             SessionScope::ThisDirectory => self.folder().into_iter().collect(),
@@ -214,7 +214,7 @@ impl SessionManager {
     /// Finds a log by its path, its id, or a prefix or suffix of the id.
     ///
     /// # Errors
-    /// When no session, or more than one, matches.
+    /// If no session, or more than one, matches.
     pub fn find(&self, words: &str) -> Result<PathBuf, SessionError> {
         let path = Path::new(words);
         if path.is_file() {

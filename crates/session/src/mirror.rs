@@ -20,7 +20,7 @@ impl MirrorLog {
     /// log; it isn't read.
     ///
     /// # Errors
-    /// When the first line is no session header.
+    /// If the first line is no session header.
     pub fn new<L: AsRef<[u8]>>(
         lines: impl IntoIterator<Item = L>,
         path: Option<PathBuf>,
@@ -44,7 +44,7 @@ impl MirrorLog {
     /// Appends an entry's line, unless the copy has that entry: it may arrive with the lines so far and as an event.
     ///
     /// # Errors
-    /// When memory can't be written, which doesn't happen.
+    /// If memory can't be written, which doesn't happen.
     pub fn append(&self, line: &[u8]) -> Result<(), SessionError> {
         let mut index = self.shared.index.write().unwrap_or_else(PoisonError::into_inner);
         if LineHead::parse(line).is_ok_and(|head| index.position(&head.id).is_some()) {

@@ -22,7 +22,7 @@ impl Reader {
     /// calls the last of their results; otherwise the entry itself.
     ///
     /// # Errors
-    /// When there is no such entry, or it can't be read.
+    /// If there is no such entry, or it can't be read.
     pub fn navigation_target(&self, entry: &EntryId) -> Result<NavigationTarget, SessionError> {
         let target = self.entry(entry)?;
         let (entry, text) = match target.body.as_message().map(|message| &**message) {

@@ -44,7 +44,7 @@ impl Writer {
     /// Names the session; `None` or a blank name removes its name.
     ///
     /// # Errors
-    /// When it could not be written.
+    /// If it could not be written.
     pub fn name(&mut self, name: Option<&str>, now: UnixMs) -> Result<Vec<Appended>, SessionError> {
         self.append(EntryBody::SessionInfo { name: non_blank(name) }, now)
     }
@@ -52,7 +52,7 @@ impl Writer {
     /// Labels an entry; `None` or a blank label removes its label.
     ///
     /// # Errors
-    /// When there is no such entry, or the label could not be written.
+    /// If there is no such entry, or the label could not be written.
     pub fn label(
         &mut self,
         target: &EntryId,
@@ -66,7 +66,7 @@ impl Writer {
     /// Hides an entry and its descendants in the tree view, or shows them again.
     ///
     /// # Errors
-    /// When there is no such entry, when an entry on the path to the leaf is to be hidden, or when the write fails.
+    /// If there is no such entry, if an entry on the path to the leaf is to be hidden, or if the write fails.
     pub fn hide(
         &mut self,
         target: &EntryId,
@@ -87,7 +87,7 @@ impl Writer {
     /// there.
     ///
     /// # Errors
-    /// When there is no such entry, or the summary could not be written.
+    /// If there is no such entry, or the summary could not be written.
     pub fn branch_with_summary(
         &mut self,
         to: Option<&EntryId>,

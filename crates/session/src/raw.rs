@@ -14,7 +14,7 @@ impl Reader {
     /// JSON.
     ///
     /// # Errors
-    /// When the file can't be read.
+    /// If the file can't be read.
     pub fn raw_lines(
         &self,
         positions: impl IntoIterator<Item = usize>,
@@ -30,7 +30,7 @@ impl Reader {
     /// The line of the entry at a position, without its line end.
     ///
     /// # Errors
-    /// When there is none, or the file can't be read.
+    /// If there is none, or the file can't be read.
     pub fn raw_line(&self, position: usize) -> Result<Vec<u8>, SessionError> {
         self.line_at(position)
     }

@@ -140,7 +140,7 @@ impl Reader {
     /// Opens a log for reading; the file isn't changed.
     ///
     /// # Errors
-    /// When the file can't be read, or its first line is not a session header.
+    /// If the file can't be read, or its first line is not a session header.
     pub fn open(path: &Path) -> Result<Self, SessionError> {
         Ok(Self { shared: Arc::new(SharedLog::load(Log::open_to_read(path)?, |_| Vec::new())?) })
     }
@@ -226,7 +226,7 @@ impl Reader {
     /// Reads an entry.
     ///
     /// # Errors
-    /// When there is no entry of that id, or its body can't be read.
+    /// If there is no entry of that id, or its body can't be read.
     pub fn entry(&self, id: &EntryId) -> Result<Entry, SessionError> {
         let position = self.position(id)?;
         self.entry_at(position)
@@ -235,7 +235,7 @@ impl Reader {
     /// Ids from the root to `leaf`, inclusive.
     ///
     /// # Errors
-    /// When there is no entry `leaf`.
+    /// If there is no entry `leaf`.
     pub fn path_to(&self, leaf: &EntryId) -> Result<Vec<EntryId>, SessionError> {
         let index = self.shared.index();
         Ok(index.path_to(leaf)?.into_iter().filter_map(|at| index.entries().id(at)).collect())
@@ -244,7 +244,7 @@ impl Reader {
     /// Entries from the root to `leaf`; damaged ones become findings instead.
     ///
     /// # Errors
-    /// When there is no entry `leaf`, or the file can't be read.
+    /// If there is no entry `leaf`, or the file can't be read.
     pub fn branch(&self, leaf: &EntryId) -> Result<(Vec<Entry>, Vec<Finding>), SessionError> {
         let path = self.shared.index().path_to(leaf)?;
         self.entries_at(path)
@@ -253,7 +253,7 @@ impl Reader {
     /// All entries in file order; damaged ones become findings instead.
     ///
     /// # Errors
-    /// When the file can't be read.
+    /// If the file can't be read.
     pub fn entries(&self) -> Result<(Vec<Entry>, Vec<Finding>), SessionError> {
         let all = 0..self.entry_count();
         self.entries_at(all)
@@ -263,7 +263,7 @@ impl Reader {
     /// finding.
     ///
     /// # Errors
-    /// When the file can't be read.
+    /// If the file can't be read.
     pub fn visit(
         &self,
         from: usize,
@@ -279,7 +279,7 @@ impl Reader {
     /// completely.
     ///
     /// # Errors
-    /// When the file can't be read.
+    /// If the file can't be read.
     pub fn lines(&self) -> Result<Vec<Vec<u8>>, SessionError> {
         let mut lines = Vec::new();
         self.shared.log.scan(|line| {
@@ -297,7 +297,7 @@ impl Reader {
     /// Finds an entry by its id, or by a prefix or suffix of it.
     ///
     /// # Errors
-    /// When no entry or several match.
+    /// If no entry or several match.
     pub fn find(&self, fragment: &str) -> Result<EntryId, SessionError> {
         let index = self.shared.index();
         let ids: Vec<EntryId> = index.entries().ids().filter(|id| id.matches(fragment)).collect();
@@ -412,7 +412,7 @@ impl Reader {
     /// The entry at a position, counted from 0 in the order of the file.
     ///
     /// # Errors
-    /// When there are fewer entries, or the body can't be read.
+    /// If there are fewer entries, or the body can't be read.
     pub fn entry_at(&self, position: usize) -> Result<Entry, SessionError> {
         let (at, id, parent) = self.index_entry(position)?;
         let bytes = self.shared.log.read_at(at.stored, at.length)?;

@@ -114,7 +114,7 @@ impl Reader {
     /// Totals of the whole log, all branches. Reads every entry; damaged ones don't count.
     ///
     /// # Errors
-    /// When the file can't be read.
+    /// If the file can't be read.
     pub fn totals(&self) -> Result<Totals, SessionError> {
         let mut tally = Totals::default();
         self.visit(0, |entry| {
@@ -128,7 +128,7 @@ impl Reader {
     /// Totals of the path to `leaf`. Reads every entry of it; damaged ones don't count.
     ///
     /// # Errors
-    /// When there is no entry `leaf`, or the file can't be read.
+    /// If there is no entry `leaf`, or the file can't be read.
     pub fn totals_to(&self, leaf: &EntryId) -> Result<Totals, SessionError> {
         let mut tally = Totals::default();
         for id in self.path_to(leaf)? {

@@ -45,7 +45,7 @@ pub struct VerifyReport {
 /// Verifies a log. Memory grows with the number of entries and their ids, not with their content.
 ///
 /// # Errors
-/// When the file can't be opened or read. All other problems are findings.
+/// If the file can't be opened or read. All other problems are findings.
 pub fn verify(path: &Path) -> Result<VerifyReport, SessionError> {
     let mut check = Checker::default();
     Log::open_to_read(path)?.scan(|line| {

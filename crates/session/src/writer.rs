@@ -70,7 +70,7 @@ impl Writer {
     /// next to it, which the first append creates.
     ///
     /// # Errors
-    /// When the file can't be read or written, isn't a session, has a newer version, or another process writes to it.
+    /// If the file can't be read or written, isn't a session, has a newer version, or another process writes to it.
     pub fn open(path: &Path) -> Result<Self, SessionError> {
         Self::open_on(Arc::new(OsFs), path)
     }
@@ -130,7 +130,7 @@ impl Writer {
     /// entry and any buffered ones before it.
     ///
     /// # Errors
-    /// When the line could not be written completely, or another program truncated the file. The entry is then not in
+    /// If the line could not be written completely, or another program truncated the file. The entry is then not in
     /// the tree.
     pub fn append(&mut self, body: EntryBody, now: UnixMs) -> Result<Vec<Appended>, SessionError> {
         self.append_all(vec![body], now)
@@ -155,7 +155,7 @@ impl Writer {
     /// Moves the leaf to an earlier entry, or before the first one, by appending an entry there.
     ///
     /// # Errors
-    /// When there is no such entry, or the move could not be written.
+    /// If there is no such entry, or the move could not be written.
     pub fn branch(&mut self, to: Option<&EntryId>, now: UnixMs) -> Result<Vec<Appended>, SessionError> {
         if self.shared.index().lines() == 0 && to.is_none() {
             // The log is empty, so the leaf is before the first entry already.
@@ -275,7 +275,7 @@ impl Drop for Writer {
 /// Syncs a log's data to the disk. Blocks; don't call it on an event loop.
 ///
 /// # Errors
-/// When the disk fails.
+/// If the disk fails.
 pub fn sync(file: &dyn FsFile) -> io::Result<()> {
     file.sync()
 }

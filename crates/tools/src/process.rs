@@ -105,7 +105,7 @@ impl Runner {
     /// Creates a runner with the current program as the supervisor; its `main` has to call [`supervisor::main`].
     ///
     /// # Errors
-    /// When the system can't determine the path of the program (never on Linux).
+    /// If the system can't determine the path of the program (never on Linux).
     pub fn this_program() -> io::Result<Self> {
         Ok(Self::with_supervisor(this_program()?))
     }
@@ -127,7 +127,7 @@ impl Runner {
     /// Sets the shell: a path, or the name of a program on `PATH`. It has to accept `-c LINE`.
     ///
     /// # Errors
-    /// When there is no such program.
+    /// If there is no such program.
     pub fn with_shell(self, shell: &str) -> Result<Self, ProcessError> {
         let path = if shell.contains('/') {
             Some(PathBuf::from(shell)).filter(|path| path.is_absolute() && path.is_file())
@@ -186,7 +186,7 @@ impl Runner {
     /// Starts a command without a terminal and with an empty stdin. Call it within a tokio runtime.
     ///
     /// # Errors
-    /// When the directory is missing or the supervisor can't be started.
+    /// If the directory is missing or the supervisor can't be started.
     pub fn start(&self, command: &ShellCommand) -> Result<Running, ProcessError> {
         let arguments: [OsString; 2] = ["-c".into(), self.line(command).into()];
         self.start_program(&command.cwd, self.shell.as_os_str(), &arguments)
@@ -291,7 +291,7 @@ impl Running {
     /// Waits for the end and drops the remaining output.
     ///
     /// # Errors
-    /// When the shell could not be started, or the supervisor was killed.
+    /// If the shell could not be started, or the supervisor was killed.
     pub async fn wait(mut self) -> Result<Exit, ProcessError> {
         while self.chunk().await.is_some() {}
         let mut text = String::new();

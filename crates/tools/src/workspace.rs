@@ -40,7 +40,7 @@ const READ_ONLY: &str = ":ro";
 /// Relative paths start at `cwd`, and `~` stands for `home`.
 ///
 /// # Errors
-/// When there is no such directory; the kind is [`io::ErrorKind::NotADirectory`] if the path is something else.
+/// If there is no such directory; the kind is [`io::ErrorKind::NotADirectory`] if the path is something else.
 pub fn parse_folder(text: &str, cwd: &Path, home: Option<&Path>) -> io::Result<(PathBuf, FileAccess)> {
     // The suffix also applies to a directory whose name ends with it, because the argument asks for protection. Such a
     // directory is added with a trailing slash.
@@ -131,7 +131,7 @@ impl Workspace {
     /// Creates the workspace of a working directory.
     ///
     /// # Errors
-    /// When it isn't a readable directory.
+    /// If it isn't a readable directory.
     pub fn new(root: impl AsRef<Path>) -> Result<Self, WorkspaceError> {
         let path = root.as_ref();
         let no_root = |source| WorkspaceError::NoRoot { path: path.to_owned(), source };
@@ -204,7 +204,7 @@ impl Workspace {
     /// not exist.
     ///
     /// # Errors
-    /// When the path leads out of the workspace, or into a read-only part, or can't be resolved; for writing, also when
+    /// If the path leads out of the workspace, or into a read-only part, or can't be resolved; for writing, also when
     /// a link hides that it leads to a path that needs approval.
     pub fn resolve(&self, path: &str, access: FileAccess) -> Result<ResolvedPath, WorkspaceError> {
         let outside = || WorkspaceError::Outside { path: path.to_owned(), root: self.root.clone() };
@@ -331,7 +331,7 @@ impl Workspace {
     /// Walks a directory; protected directories and files ignored by git are skipped.
     ///
     /// # Errors
-    /// When it can't be opened, or the path to it became a link since it was resolved.
+    /// If it can't be opened, or the path to it became a link since it was resolved.
     pub fn walk(&self, folder: &ResolvedPath, options: WalkOptions) -> io::Result<FileWalk> {
         let opened = open_beneath::open_folder(&folder.root, &folder.below)?;
         Ok(walk(opened, &folder.path(), WalkOptions { excluded: self.protected.ids(), ..options }))
@@ -349,7 +349,7 @@ impl Workspace {
     /// Opens a file for reading. A pipe or device is opened without waiting for its other end.
     ///
     /// # Errors
-    /// When it can't be opened, or the path to it became a link since it was resolved.
+    /// If it can't be opened, or the path to it became a link since it was resolved.
     pub fn open(&self, resolved: &ResolvedPath) -> io::Result<File> {
         open_beneath::open(&resolved.root, &resolved.below)
     }
@@ -358,7 +358,7 @@ impl Workspace {
     /// stay in it even if it is renamed meanwhile (on Linux).
     ///
     /// # Errors
-    /// When it can't be created or opened, or the path to it became a link since it was resolved.
+    /// If it can't be created or opened, or the path to it became a link since it was resolved.
     pub fn open_parent_folder(&self, resolved: &ResolvedPath) -> io::Result<Folder> {
         let below = resolved.below.parent().ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
         let name = resolved.below.file_name().unwrap_or_default().to_owned();

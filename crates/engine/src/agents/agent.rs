@@ -37,7 +37,7 @@ impl Agent {
     /// leaves open.
     ///
     /// # Errors
-    /// When the directory, the model or the log can't be used.
+    /// If the directory, the model or the log can't be used.
     pub fn start(spec: AgentSpec, builder: SessionBuilder, work_dir: &Path) -> Result<Self, EmbedError> {
         let prompt = SystemPrompt { replacement: Some(spec.instructions), ..builder.prompt().clone() };
         let mut builder = builder.system_prompt(prompt).more_tools(spec.tools.all());
@@ -81,7 +81,7 @@ impl Agent {
     /// Gives the agent a task, through its middleware, and waits for the answer. Later tasks continue the conversation.
     ///
     /// # Errors
-    /// When there is no answer.
+    /// If there is no answer.
     pub async fn chat(&self, prompt: impl Into<String>) -> Result<AgentAnswer, AgentFailure> {
         let prompt = prompt.into();
         let task = AgentTask { name: &self.name, session: &self.session, prompt: prompt.into() };

@@ -160,7 +160,7 @@ impl Race {
     /// Starts a race in a session.
     ///
     /// # Errors
-    /// When the number of lanes is out of range, or the session is closed.
+    /// If the number of lanes is out of range, or the session is closed.
     pub async fn start(session: &AgentSession, options: RaceOptions) -> Result<Self, RaceError> {
         let count = options.models.len();
         if !(1..=MAX_LANES).contains(&count) {
@@ -198,7 +198,7 @@ impl Race {
     /// directory.
     ///
     /// # Errors
-    /// When the lane has no result, the changes can't be applied, or the session is at work.
+    /// If the lane has no result, the changes can't be applied, or the session is at work.
     pub async fn pick(&self, number: usize) -> Result<(), RaceError> {
         let lane = self.lanes.borrow().iter().find(|lane| lane.number == number).cloned();
         let lane =

@@ -12,7 +12,7 @@ impl RaceOptions {
     /// Parses the arguments of `/race`: options, then the prompt. A value with blanks stands in quotes.
     ///
     /// # Errors
-    /// When a value is missing or wrong, or the prompt is.
+    /// If a value is missing or wrong, or the prompt is.
     pub fn parse(arguments: &str) -> Result<Self, String> {
         let mut options = Self::default();
         let mut count = DEFAULT_LANES;

@@ -42,7 +42,7 @@ impl BranchPlan {
     /// Returns the summary and its details, made from the model's answer.
     ///
     /// # Errors
-    /// [`CompactionError::Empty`] when the answer is empty.
+    /// [`CompactionError::Empty`] if the answer is empty.
     pub(crate) fn build_summary(&self, answer: &str) -> Result<(String, Value), CompactionError> {
         match answer.trim() {
             "" => Err(CompactionError::Empty),

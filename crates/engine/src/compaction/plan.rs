@@ -79,7 +79,7 @@ impl CompactionPlan {
     /// Selects the messages to summarize and those that stay.
     ///
     /// # Errors
-    /// [`CompactionError::Off`] when the settings forbid it, [`CompactionError::Nothing`] when everything would
+    /// [`CompactionError::Off`] if the settings forbid it, [`CompactionError::Nothing`] if everything would
     /// stay.
     pub fn new(
         input: &CompactionInput,
@@ -143,7 +143,7 @@ impl CompactionPlan {
     /// Selects the messages for a compaction with this cause, in a window of this size.
     ///
     /// # Errors
-    /// Returns the same errors as [`CompactionPlan::new`]; [`CompactionError::TooLong`] when the part that
+    /// Returns the same errors as [`CompactionPlan::new`]; [`CompactionError::TooLong`] if the part that
     /// stays would not fit into the window, however short the summary is.
     pub(crate) fn for_window(
         input: &CompactionInput,
@@ -184,7 +184,7 @@ impl CompactionPlan {
     /// Makes the entry from the answers.
     ///
     /// # Errors
-    /// When an answer is empty, or the context would not get smaller.
+    /// If an answer is empty, or the context would not get smaller.
     pub fn summary_entry(&self, answers: &[String]) -> Result<Compaction, CompactionError> {
         if answers.iter().any(|answer| answer.trim().is_empty()) {
             return Err(CompactionError::Empty);
@@ -197,7 +197,7 @@ impl CompactionPlan {
     /// the rest is left out.
     ///
     /// # Errors
-    /// When the context would not get smaller.
+    /// If the context would not get smaller.
     pub fn truncation_entry(&self) -> Result<Compaction, CompactionError> {
         let earlier = self.previous.as_deref().unwrap_or_default();
         let text = earlier.strip_suffix(OMISSION_NOTE.trim_start()).unwrap_or(earlier).trim_end();

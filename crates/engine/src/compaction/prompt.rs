@@ -68,7 +68,7 @@ impl SummaryRequest {
     /// for the conversation, because the token estimate was too low.
     ///
     /// # Errors
-    /// [`CompactionError::NoRoom`] when the window has no room for any conversation worth the request.
+    /// [`CompactionError::NoRoom`] if the window has no room for any conversation worth the request.
     pub fn render(
         &self,
         instructions: Option<&str>,

@@ -18,7 +18,7 @@ pub(super) struct RemoteTool {
 
 impl RemoteTool {
     /// # Errors
-    /// When the JSON Schema of its arguments is invalid.
+    /// If the JSON Schema of its arguments is invalid.
     pub(super) fn new(declared: &DeclaredTool, process: Arc<SharedProcess>) -> Result<Self, String> {
         let empty_schema = || json!({"type": "object", "properties": {}});
         let parameters = declared.parameters.clone().unwrap_or_else(empty_schema);

@@ -16,7 +16,7 @@ impl AgentSession {
     /// Lists the agents that work for the session, in the order of their starts.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn running_agents(&self) -> Result<Vec<RunningAgent>, AgentError> {
         self.send(|reply| DriverCommand::Delegation(DelegationCommand::List { reply })).await
     }
@@ -24,7 +24,7 @@ impl AgentSession {
     /// Lists the definitions of agents in files, in order of precedence.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn agent_definitions(&self) -> Result<Vec<AgentDefinition>, AgentError> {
         self.send(|reply| DriverCommand::Delegation(DelegationCommand::Definitions { reply })).await
     }
@@ -33,7 +33,7 @@ impl AgentSession {
     /// worktrees removed, at most 10 s. Does nothing without such agents.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn stop_agents(&self) -> Result<(), AgentError> {
         let mut events = self.subscribe();
         if self.running_agents().await?.is_empty() {
@@ -68,7 +68,7 @@ impl AgentSession {
     /// as the handle exists, no other process can write to its log.
     ///
     /// # Errors
-    /// When no such agent is at work.
+    /// If no such agent is at work.
     pub async fn running_agent(&self, id: SessionId) -> Result<Self, AgentError> {
         let mut sessions = VecDeque::from([self.clone()]);
         let mut result = self.child(id.clone()).await;

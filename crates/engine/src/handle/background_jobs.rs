@@ -10,7 +10,7 @@ impl AgentSession {
     /// Lists the background jobs of the session, the oldest first, with those that have ended.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn background_jobs(&self) -> Result<Vec<CommandJob>, AgentError> {
         self.send(|reply| DriverCommand::BackgroundJob(BackgroundJobCommand::List { reply })).await
     }
@@ -19,7 +19,7 @@ impl AgentSession {
     /// the next request.
     ///
     /// # Errors
-    /// [`AgentError::NotFound`] when no such job is running.
+    /// [`AgentError::NotFound`] if no such job is running.
     pub async fn stop_background_job(&self, id: JobId) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::BackgroundJob(BackgroundJobCommand::Stop { id, reply })).await
     }
@@ -28,7 +28,7 @@ impl AgentSession {
     /// running as a job.
     ///
     /// # Errors
-    /// [`AgentError::NotFound`] when no such call is running.
+    /// [`AgentError::NotFound`] if no such call is running.
     pub async fn move_to_background(&self) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::BackgroundJob(BackgroundJobCommand::MoveCalls { reply })).await
     }

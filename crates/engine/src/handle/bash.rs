@@ -12,7 +12,7 @@ impl AgentSession {
     /// Returns once it has started; its output comes as events.
     ///
     /// # Errors
-    /// [`AgentError::BashRunning`] when one is running already; the log's error when its start could not be stored.
+    /// [`AgentError::BashRunning`] if one is running already; the log's error if its start could not be stored.
     pub async fn bash(&self, line: impl Into<String>, context: BashContext) -> Result<(), AgentError> {
         let line = line.into();
         self.send(|reply| DriverCommand::Bash { line, context, reply }).await
@@ -36,7 +36,7 @@ impl AgentSession {
     /// running.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn abort_bash(&self) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::AbortBash { reply }).await
     }

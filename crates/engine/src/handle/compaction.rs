@@ -12,7 +12,7 @@ impl AgentSession {
     /// Returns when it is in the log.
     ///
     /// # Errors
-    /// When there is nothing to compact, when a compaction is in progress, or when it failed.
+    /// If there is nothing to compact, if a compaction is in progress, or if it failed.
     pub async fn compact(&self, instructions: Option<String>) -> Result<CompactionResult, AgentError> {
         self.send(|reply| DriverCommand::Compact { instructions, reply }).await
     }
@@ -22,7 +22,7 @@ impl AgentSession {
     /// Returns when that is in the log.
     ///
     /// # Errors
-    /// When there is nothing to leave out, or a summary is in progress.
+    /// If there is nothing to leave out, or a summary is in progress.
     pub async fn truncate(&self) -> Result<CompactionResult, AgentError> {
         self.send(|reply| DriverCommand::Truncate { reply }).await
     }
@@ -30,7 +30,7 @@ impl AgentSession {
     /// Stops the compaction in progress, or dismisses the question after a failed one.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is none.
     pub async fn abort_compaction(&self) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::AbortCompaction { reply }).await
     }
@@ -38,7 +38,7 @@ impl AgentSession {
     /// Answers [`CompactionFailed`](tiller_core::event::EventKind::CompactionFailed).
     ///
     /// # Errors
-    /// When the question is no longer pending.
+    /// If the question is no longer pending.
     pub async fn resolve_compaction(&self, choice: CompactionChoice) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::ResolveCompaction { choice, reply }).await
     }

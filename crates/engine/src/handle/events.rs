@@ -21,7 +21,7 @@ impl EventStream {
     /// Returns the next event; `None` after the session's end.
     ///
     /// # Errors
-    /// When events were dropped because this front end lagged; the next call continues with the remaining events.
+    /// If events were dropped because this front end lagged; the next call continues with the remaining events.
     pub async fn next(&mut self) -> Option<Result<Arc<Event>, Lagged>> {
         match self.events.recv().await {
             Ok(event) => Some(Ok(event)),

@@ -12,7 +12,7 @@ impl AgentSession {
     /// stays active, and every request to it fails with the reason.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn change_provider(&self, change: ProviderChange) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::ChangeProvider { change, reply }).await
     }
@@ -20,7 +20,7 @@ impl AgentSession {
     /// Sets the model from the next turn on: `[provider/]id[:thinking]`, or a part of an id.
     ///
     /// # Errors
-    /// When no model matches, or its provider has no key; nothing changes then, and nothing is written.
+    /// If no model matches, or its provider has no key; nothing changes then, and nothing is written.
     pub async fn set_model(&self, words: impl Into<String>) -> Result<ModelRef, AgentError> {
         let words = words.into();
         self.send(|reply| DriverCommand::SetModel { words, reply }).await
@@ -30,7 +30,7 @@ impl AgentSession {
     /// if there is no other.
     ///
     /// # Errors
-    /// When the choice could not be stored.
+    /// If the choice could not be stored.
     pub async fn cycle_model(&self, direction: CycleDirection) -> Result<Option<ChosenModel>, AgentError> {
         self.send(|reply| DriverCommand::CycleModel { direction, reply }).await
     }
@@ -38,7 +38,7 @@ impl AgentSession {
     /// Returns the models that are cycled through: those of the setting `models`, or all usable ones.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn scoped_models(&self) -> Result<Vec<ScopedModel>, AgentError> {
         self.send(|reply| DriverCommand::ScopedModels { reply }).await
     }
@@ -47,7 +47,7 @@ impl AgentSession {
     /// that is chosen later gets the level requested here, if it supports it.
     ///
     /// # Errors
-    /// When the choice could not be stored.
+    /// If the choice could not be stored.
     pub async fn set_thinking(&self, level: ThinkingLevel) -> Result<ThinkingLevel, AgentError> {
         self.send(|reply| DriverCommand::SetThinking { level, reply }).await
     }
@@ -56,7 +56,7 @@ impl AgentSession {
     /// think.
     ///
     /// # Errors
-    /// When the choice could not be stored.
+    /// If the choice could not be stored.
     pub async fn cycle_thinking(&self) -> Result<Option<ThinkingLevel>, AgentError> {
         self.send(|reply| DriverCommand::CycleThinking { reply }).await
     }
@@ -64,7 +64,7 @@ impl AgentSession {
     /// Returns the levels that the model supports, lowest first: only `off` if it doesn't think.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn thinking_levels(&self) -> Result<Vec<ThinkingLevel>, AgentError> {
         self.send(|reply| DriverCommand::ThinkingLevels { reply }).await
     }
@@ -72,7 +72,7 @@ impl AgentSession {
     /// Returns the models that lack a key.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn locked_models(&self) -> Result<Vec<LockedModel>, AgentError> {
         self.send(|reply| DriverCommand::LockedModels { reply }).await
     }
@@ -80,7 +80,7 @@ impl AgentSession {
     /// Returns the usable models.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn models(&self) -> Result<Vec<Model>, AgentError> {
         self.send(|reply| DriverCommand::Models { reply }).await
     }

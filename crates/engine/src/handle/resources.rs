@@ -9,7 +9,7 @@ impl AgentSession {
     /// warnings. Extensions that have ended or changed are restarted, and new ones are announced.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn reload(&self) -> Result<Inventory, AgentError> {
         if let Some(forwarder) = &self.forwarder {
             forwarder.reload().await;
@@ -20,7 +20,7 @@ impl AgentSession {
     /// Changes the search paths of skills, templates and context files.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn change_sources(
         &self,
         change: impl FnOnce(&mut ResourcePaths) + Send + 'static,
@@ -33,7 +33,7 @@ impl AgentSession {
     /// extensions are not run.
     ///
     /// # Errors
-    /// [`AgentError::UnknownSkill`] when there is no such skill.
+    /// [`AgentError::UnknownSkill`] if there is no such skill.
     pub async fn expand(&self, text: impl Into<String>) -> Result<String, AgentError> {
         let text = text.into();
         self.send(|reply| DriverCommand::Expand { text, reply }).await
@@ -42,7 +42,7 @@ impl AgentSession {
     /// Returns the slash commands that a prompt may begin with, without those of front ends.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn slash_commands(&self) -> Result<Vec<AgentCommand>, AgentError> {
         self.send(|reply| DriverCommand::SlashCommands { reply }).await
     }

@@ -13,7 +13,7 @@ impl AgentSession {
     /// Names the session.
     ///
     /// # Errors
-    /// When the name could not be stored.
+    /// If the name could not be stored.
     pub async fn rename(&self, name: impl Into<String>) -> Result<(), AgentError> {
         let name = name.into();
         self.send(|reply| DriverCommand::Rename { name, reply }).await
@@ -22,7 +22,7 @@ impl AgentSession {
     /// Sets or removes the label of an entry.
     ///
     /// # Errors
-    /// When there is no such entry, or the label could not be stored.
+    /// If there is no such entry, or the label could not be stored.
     pub async fn label(&self, entry: EntryId, label: Option<String>) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::Label { entry, label, reply }).await
     }
@@ -30,7 +30,7 @@ impl AgentSession {
     /// Hides an entry and its descendants in the tree, or shows them again.
     ///
     /// # Errors
-    /// When there is no such entry, when an entry on the path to the leaf is to be hidden, or when that could not be
+    /// If there is no such entry, if an entry on the path to the leaf is to be hidden, or if that could not be
     /// stored.
     pub async fn hide(&self, entry: EntryId, visibility: Visibility) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::Hide { entry, visibility, reply }).await
@@ -55,7 +55,7 @@ impl AgentSession {
     /// Switches to a copy of this session: a new one that begins with the whole path of this one.
     ///
     /// # Errors
-    /// During a run, or [`AgentError::Empty`] when there is nothing to copy.
+    /// During a run, or [`AgentError::Empty`] if there is nothing to copy.
     pub async fn clone_session(&self) -> Result<SessionSwitched, AgentError> {
         self.switch(SwitchTarget::Copy).await
     }
@@ -63,7 +63,7 @@ impl AgentSession {
     /// Switches to a session on disk.
     ///
     /// # Errors
-    /// During a run, or when the log can't be opened.
+    /// During a run, or if the log can't be opened.
     pub async fn open_session(&self, path: PathBuf) -> Result<SessionSwitched, AgentError> {
         self.switch(SwitchTarget::Open(path)).await
     }
@@ -72,7 +72,7 @@ impl AgentSession {
     /// another process.
     ///
     /// # Errors
-    /// During a run, [`AgentError::Empty`] when the other session is empty, or when the log can't be read.
+    /// During a run, [`AgentError::Empty`] if the other session is empty, or if the log can't be read.
     pub async fn fork_session(&self, path: PathBuf) -> Result<SessionSwitched, AgentError> {
         self.switch(SwitchTarget::ForkOf(path)).await
     }
@@ -81,7 +81,7 @@ impl AgentSession {
     /// change.
     ///
     /// # Errors
-    /// When another process writes to it, or the name could not be stored.
+    /// If another process writes to it, or the name could not be stored.
     pub async fn name_session(&self, path: PathBuf, name: impl Into<String>) -> Result<(), AgentError> {
         self.change_session(path, OtherSessionOp::Name(name.into())).await
     }
@@ -89,7 +89,7 @@ impl AgentSession {
     /// Moves a session to the user's trash.
     ///
     /// # Errors
-    /// [`AgentError::SessionOpen`] when it is this one; when another process writes to it, or there is no trash.
+    /// [`AgentError::SessionOpen`] if it is this one; if another process writes to it, or there is no trash.
     pub async fn trash_session(&self, path: PathBuf) -> Result<(), AgentError> {
         self.change_session(path, OtherSessionOp::Trash).await
     }
@@ -97,7 +97,7 @@ impl AgentSession {
     /// Restores the session that was last moved to the user's trash from `path`.
     ///
     /// # Errors
-    /// When it isn't in the trash any more, or its path is taken.
+    /// If it isn't in the trash any more, or its path is taken.
     pub async fn restore_session(&self, path: PathBuf) -> Result<(), AgentError> {
         self.change_session(path, OtherSessionOp::Restore).await
     }
@@ -110,7 +110,7 @@ impl AgentSession {
     /// before it, with its text for the editor.
     ///
     /// # Errors
-    /// During a run, or when there is no such entry.
+    /// During a run, or if there is no such entry.
     pub async fn fork(&self, entry: EntryId) -> Result<SessionSwitched, AgentError> {
         self.switch(SwitchTarget::Fork(entry)).await
     }
@@ -119,7 +119,7 @@ impl AgentSession {
     /// switching to it; works during a run. The text of a user message is queued in it, held.
     ///
     /// # Errors
-    /// When there is no such entry, when nothing precedes it ([`AgentError::Empty`]), or when the log could not be
+    /// If there is no such entry, if nothing precedes it ([`AgentError::Empty`]), or if the log could not be
     /// written.
     pub async fn create_fork(&self, entry: EntryId) -> Result<ForkedSession, AgentError> {
         self.send(|reply| DriverCommand::CreateFork { entry, reply }).await
@@ -130,7 +130,7 @@ impl AgentSession {
     /// [`AgentSession::abort`] stops it. An empty branch gets no summary.
     ///
     /// # Errors
-    /// During a run, when there is no such entry, or when the summary failed.
+    /// During a run, if there is no such entry, or if the summary failed.
     pub async fn navigate(
         &self,
         entry: EntryId,
@@ -149,7 +149,7 @@ impl AgentSession {
     /// Lists the sessions.
     ///
     /// # Errors
-    /// When their directory can't be read.
+    /// If their directory can't be read.
     pub async fn sessions(&self, scope: SessionScope) -> Result<SessionList, AgentError> {
         self.send(|reply| DriverCommand::Sessions { scope, reply }).await
     }
@@ -157,7 +157,7 @@ impl AgentSession {
     /// Returns the catalog for searching all sessions. It reads files, so use it on a blocking thread.
     ///
     /// # Errors
-    /// When it can't be stored, or the session is closed.
+    /// If it can't be stored, or the session is closed.
     pub async fn catalog(&self) -> Result<Catalog, AgentError> {
         self.send(|reply| DriverCommand::Catalog { reply }).await
     }

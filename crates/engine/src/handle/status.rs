@@ -24,7 +24,7 @@ impl AgentSession {
     /// Returns the session's status without operations in progress.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn state(&self) -> Result<Box<Status>, AgentError> {
         self.send(|reply| DriverCommand::Status { reply }).await
     }
@@ -32,7 +32,7 @@ impl AgentSession {
     /// Waits until the session has settled, and returns the end of the last run; returns at once when idle.
     ///
     /// # Errors
-    /// [`AgentError::Empty`] when idle and nothing has run yet, [`AgentError::Closed`] when the session is closed
+    /// [`AgentError::Empty`] if idle and nothing has run yet, [`AgentError::Closed`] if the session is closed
     /// meanwhile.
     pub async fn settled(&self) -> Result<Settled, AgentError> {
         self.send(|reply| DriverCommand::Settled { reply }).await
@@ -42,7 +42,7 @@ impl AgentSession {
     /// blocking thread.
     ///
     /// # Errors
-    /// When the log can't be read.
+    /// If the log can't be read.
     pub async fn stats(&self) -> Result<Box<SessionStats>, AgentError> {
         self.send(|reply| DriverCommand::Stats { reply }).await
     }
@@ -50,7 +50,7 @@ impl AgentSession {
     /// Estimates the parts of the context window that are in use, on a blocking thread.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn context_breakdown(&self) -> Result<Box<ContextBreakdown>, AgentError> {
         self.send(|reply| DriverCommand::ContextBreakdown { reply }).await
     }
@@ -59,7 +59,7 @@ impl AgentSession {
     /// records that requests leave out; oldest first.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn messages(&self) -> Result<Vec<Arc<Message>>, AgentError> {
         self.send(|reply| DriverCommand::Messages { reply }).await
     }
@@ -67,7 +67,7 @@ impl AgentSession {
     /// Returns the text of the newest answer on the current branch that has any; skips failed answers.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn last_answer_text(&self) -> Result<Option<String>, AgentError> {
         let messages = self.messages().await?;
         Ok(messages.iter().rev().find_map(|message| answer_text(message)))
@@ -76,7 +76,7 @@ impl AgentSession {
     /// Sets the point of delivery of steering messages, now and in later sessions of this handle.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn set_steering_point(&self, point: SteeringPoint) -> Result<(), AgentError> {
         self.configure(OptionChange::SteeringPoint(point)).await
     }
@@ -84,7 +84,7 @@ impl AgentSession {
     /// Sets the number of steering messages that are delivered at once.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn set_steering_mode(&self, mode: DeliveryMode) -> Result<(), AgentError> {
         self.configure(OptionChange::SteeringMode(mode)).await
     }
@@ -92,7 +92,7 @@ impl AgentSession {
     /// Sets the number of follow-ups that are delivered at once.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn set_follow_up_mode(&self, mode: DeliveryMode) -> Result<(), AgentError> {
         self.configure(OptionChange::FollowUpMode(mode)).await
     }
@@ -100,7 +100,7 @@ impl AgentSession {
     /// Turns the retry of failed requests on or off, from the next failure on.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn set_auto_retry(&self, mode: Switch) -> Result<(), AgentError> {
         self.configure(OptionChange::Retry(mode)).await
     }
@@ -108,7 +108,7 @@ impl AgentSession {
     /// Turns automatic compaction on or off, now and in later sessions of this handle.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn set_auto_compaction(&self, automatic: Switch) -> Result<(), AgentError> {
         self.configure(OptionChange::Compaction(automatic)).await
     }

@@ -15,7 +15,7 @@ impl AgentSession {
     /// Returns all tools, including those that are not offered to the model.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn tools(&self) -> Result<Vec<OfferedTool>, AgentError> {
         self.send(|reply| DriverCommand::Tools { reply }).await
     }
@@ -23,7 +23,7 @@ impl AgentSession {
     /// Returns the state of the servers whose tools the session has.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn tool_servers(&self) -> Result<Vec<ToolServerStatus>, AgentError> {
         self.send(|reply| DriverCommand::ToolServers { reply }).await
     }
@@ -31,7 +31,7 @@ impl AgentSession {
     /// Answers a server's question. The values of an accepted answer go to the server and nowhere else.
     ///
     /// # Errors
-    /// [`AgentError::NotFound`] when the question isn't pending any more, [`AgentError::InvalidAnswer`] when a value
+    /// [`AgentError::NotFound`] if the question isn't pending any more, [`AgentError::InvalidAnswer`] if a value
     /// doesn't fit its field; the question stays pending then.
     pub async fn answer_elicitation(
         &self,
@@ -46,7 +46,7 @@ impl AgentSession {
     /// [`EventKind::CommandsChanged`]: tiller_core::event::EventKind::CommandsChanged
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn served_resources(&self) -> Result<Vec<ServedResource>, AgentError> {
         self.send(|reply| DriverCommand::ServedResources { reply }).await
     }
@@ -63,7 +63,7 @@ impl AgentSession {
     /// handle. The choice isn't stored: the next start uses the setting `tools`.
     ///
     /// # Errors
-    /// [`AgentError::NotFound`] when a name is unknown.
+    /// [`AgentError::NotFound`] if a name is unknown.
     pub async fn offer_tools(&self, names: Vec<String>) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::OfferTools { names, reply }).await
     }
@@ -72,7 +72,7 @@ impl AgentSession {
     /// reach.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn permissions(&self) -> Result<Vec<PermissionRule>, AgentError> {
         self.send(|reply| DriverCommand::Permission(PermissionCommand::List { reply })).await
     }
@@ -80,7 +80,7 @@ impl AgentSession {
     /// Revokes a rule of this session; the calls that it covered need approval again.
     ///
     /// # Errors
-    /// [`AgentError::NotFound`] when there is no such rule.
+    /// [`AgentError::NotFound`] if there is no such rule.
     pub async fn revoke_permission(&self, rule: PermissionRule) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::Permission(PermissionCommand::Revoke { rule, reply })).await
     }
@@ -88,7 +88,7 @@ impl AgentSession {
     /// Returns the rules of the settings.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn configured_rules(&self) -> Result<ConfiguredRules, AgentError> {
         self.send(|reply| DriverCommand::Permission(PermissionCommand::Configured { reply })).await
     }
@@ -103,7 +103,7 @@ impl AgentSession {
     /// resolved if the rules allow or deny the call. Returns the calls that still wait for approval.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn configure_rules(&self, rules: ConfiguredRules) -> Result<Vec<CallId>, AgentError> {
         self.send(|reply| DriverCommand::Permission(PermissionCommand::Configure { rules, reply })).await
     }
@@ -124,7 +124,7 @@ impl AgentSession {
     /// directory.
     ///
     /// # Errors
-    /// [`AgentError::Folder`] when there is no such directory.
+    /// [`AgentError::Folder`] if there is no such directory.
     pub async fn add_folder(&self, typed: impl Into<String>) -> Result<PermissionRule, AgentError> {
         let typed = typed.into();
         self.send(|reply| DriverCommand::Permission(PermissionCommand::AddFolder { typed, reply })).await
@@ -134,7 +134,7 @@ impl AgentSession {
     /// effect of `--yes`. Pending requests are resolved if the mode allows or denies the call.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn set_approval(&self, mode: ApprovalMode) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::Configure { change: OptionChange::Approval(mode), reply }).await
     }
@@ -143,7 +143,7 @@ impl AgentSession {
     /// mode was entered.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn toggle_plan(&self) -> Result<Option<String>, AgentError> {
         self.send(|reply| DriverCommand::TogglePlan { reply }).await
     }
@@ -152,7 +152,7 @@ impl AgentSession {
     /// too.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn configure_approval(&self, mode: ApprovalMode) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::Configure { change: OptionChange::ConfiguredApproval(mode), reply })
             .await

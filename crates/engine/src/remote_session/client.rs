@@ -35,7 +35,7 @@ type Receiver = Box<dyn FnOnce(Result<Box<RawValue>, SentError>) + Send>;
 /// Connects to a session that the process at the other end of `stream` has open. Closing the handle ends the connection; when the other end closes it, the session is closed here.
 ///
 /// # Errors
-/// When the connection fails or ends, or the other process is another version.
+/// If the connection fails or ends, or the other process is another version.
 pub async fn connect<S>(stream: S) -> Result<AgentSession, RemoteError>
 where
     S: AsyncRead + AsyncWrite + Send + 'static,

@@ -27,7 +27,7 @@ const LINES: usize = 256;
 /// closed.
 ///
 /// # Errors
-/// When the connection fails, or the other end sends an invalid line.
+/// If the connection fails, or the other end sends an invalid line.
 pub async fn share<S>(agent: AgentSession, stream: S) -> Result<(), RemoteError>
 where
     S: AsyncRead + AsyncWrite + Send + 'static,

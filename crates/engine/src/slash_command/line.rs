@@ -133,7 +133,7 @@ pub fn certain_name(
 ///
 /// # Errors
 ///
-/// [`SlashCommandError`] when the front end has no command with this name, or the command takes no argument.
+/// [`SlashCommandError`] if the front end has no command with this name, or the command takes no argument.
 pub fn parse<'a>(
     line: &'a str,
     agent_commands: &[AgentCommand],

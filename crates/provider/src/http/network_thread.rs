@@ -43,7 +43,7 @@ static PAUSE_US: AtomicU64 = AtomicU64::new(0);
 /// Polls `parts` on the network thread. It starts with the first poll and ends when the stream is dropped.
 ///
 /// # Errors
-/// When the thread can't be started.
+/// If the thread can't be started.
 pub(super) fn read(parts: ProviderStream) -> io::Result<ProviderStream> {
     let network = network()?;
     let started = async move {

@@ -30,7 +30,7 @@ impl ReasoningItem {
     /// Parses a received item; `None` if it can't be sent back.
     ///
     /// # Errors
-    /// When the JSON has another shape.
+    /// If the JSON has another shape.
     pub(super) fn parse(json: &RawValue) -> serde_json::Result<Option<Self>> {
         let item = serde_json::from_str::<Self>(json.get()).or_else(|error| {
             let repaired = tiller_core::surrogates::replace_lone(json.get());

@@ -13,7 +13,7 @@ impl ProviderRegistry {
     /// their cataloged models.
     ///
     /// # Errors
-    /// When a name is none of these, or the system's certificates can't be read.
+    /// If a name is none of these, or the system's certificates can't be read.
     pub fn with_keys<'a>(
         keys: impl IntoIterator<Item = (&'a str, SecretString)>,
     ) -> Result<Self, ProviderError> {

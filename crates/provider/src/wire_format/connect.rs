@@ -16,7 +16,7 @@ impl ProviderDescriptor {
     /// Makes a provider that sends requests to an endpoint in this one's wire format.
     ///
     /// # Errors
-    /// When the endpoint's URL is invalid, or the system's certificates can't be read.
+    /// If the endpoint's URL is invalid, or the system's certificates can't be read.
     pub fn connect(&self, endpoint: Endpoint) -> Result<Arc<dyn Provider>, ProviderError> {
         self.wire_format_at(&endpoint).connect(endpoint, self.compat)
     }
@@ -26,7 +26,7 @@ impl WireFormat {
     /// Makes a provider that sends requests to an endpoint; `compat` applies to Chat Completions.
     ///
     /// # Errors
-    /// When the endpoint's URL is invalid, or the system's certificates can't be read.
+    /// If the endpoint's URL is invalid, or the system's certificates can't be read.
     pub fn connect(self, endpoint: Endpoint, compat: Compat) -> Result<Arc<dyn Provider>, ProviderError> {
         Ok(match self {
             Self::AnthropicMessages => Arc::new(Anthropic::new(endpoint)?),

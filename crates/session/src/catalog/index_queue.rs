@@ -75,7 +75,7 @@ impl Catalog {
     /// The logs to scan before a search covers everything.
     ///
     /// # Errors
-    /// When a directory is there and can't be read.
+    /// If a directory is there and can't be read.
     pub fn index_queue(&mut self, scope: SessionScope) -> Result<IndexQueue, SessionError> {
         let scan = self.scan()?;
         let mut queue = IndexQueue::default();
@@ -110,7 +110,7 @@ impl Catalog {
     /// Scans the next batch of a queue, the newest logs first, and stores the results.
     ///
     /// # Errors
-    /// When the results can't be stored.
+    /// If the results can't be stored.
     pub fn index_next(&mut self, queue: &mut IndexQueue) -> Result<(), SessionError> {
         let mut files = Vec::new();
         for file in queue.next_batch() {

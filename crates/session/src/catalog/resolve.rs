@@ -21,7 +21,7 @@ impl Catalog {
     /// names are opened.
     ///
     /// # Errors
-    /// When no log, or more than one, matches.
+    /// If no log, or more than one, matches.
     pub fn find_by_id(&mut self, fragment: &str) -> Result<PathBuf, SessionError> {
         let not_found = |query: String| Err(SessionError::NotFound(query));
         match self.match_id(fragment)? {
@@ -58,7 +58,7 @@ impl Catalog {
     /// `most` match: the fragment is then too short to mean one of them.
     ///
     /// # Errors
-    /// When a directory is there and can't be read.
+    /// If a directory is there and can't be read.
     pub fn sessions_by_id(
         &mut self,
         fragment: &str,
@@ -84,7 +84,7 @@ impl Catalog {
     /// Reads every log of the directory; `on_progress` is called meanwhile.
     ///
     /// # Errors
-    /// When the directory can't be read, or the query matches only several ids.
+    /// If the directory can't be read, or the query matches only several ids.
     pub fn best_match(
         &mut self,
         query: &str,
@@ -126,7 +126,7 @@ impl Catalog {
     /// If a log without a record turns out to belong to this directory already, the newest such log is returned alone.
     ///
     /// # Errors
-    /// When a directory is there and can't be read.
+    /// If a directory is there and can't be read.
     pub fn moved_projects(&mut self, remote: Option<&str>) -> Result<Vec<SessionSummary>, SessionError> {
         let scan = self.scan()?;
         let (mut moved_projects, mut checked) = (Vec::new(), HashMap::new());

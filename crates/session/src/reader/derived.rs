@@ -48,7 +48,7 @@ impl Reader {
     /// it kept, and before that edits and the last model and thinking level. Damaged entries become findings.
     ///
     /// # Errors
-    /// When there is no entry `leaf`, or the file can't be read.
+    /// If there is no entry `leaf`, or the file can't be read.
     pub fn projection(&self, leaf: &EntryId) -> Result<(Projection, Vec<Finding>), SessionError> {
         self.newest_projection(leaf, Tokens(u64::MAX))
     }
@@ -57,7 +57,7 @@ impl Reader {
     /// [`Projection::unloaded`] and not read.
     ///
     /// # Errors
-    /// When there is no entry `leaf`, or the file can't be read.
+    /// If there is no entry `leaf`, or the file can't be read.
     pub fn newest_projection(
         &self,
         leaf: &EntryId,
@@ -125,7 +125,7 @@ impl Reader {
     /// The first user message on the path to `leaf` that no edit removed; `None` if there is none.
     ///
     /// # Errors
-    /// When there is no entry `leaf`, or the file can't be read.
+    /// If there is no entry `leaf`, or the file can't be read.
     pub fn first_user_message(&self, leaf: &EntryId) -> Result<Option<Arc<Message>>, SessionError> {
         let leaf = self.position(leaf)?;
         let (edits, _) =
@@ -143,7 +143,7 @@ impl Reader {
     /// The details of the branch summaries on the path to `leaf`, by entry.
     ///
     /// # Errors
-    /// When there is no entry `leaf`, or the file can't be read.
+    /// If there is no entry `leaf`, or the file can't be read.
     pub fn branch_details(&self, leaf: &EntryId) -> Result<HashMap<EntryId, Value>, SessionError> {
         let leaf = self.position(leaf)?;
         let (entries, _) =
@@ -159,7 +159,7 @@ impl Reader {
     /// not on the path to `to`. Damaged entries are left out.
     ///
     /// # Errors
-    /// When there is no such entry, or the file can't be read.
+    /// If there is no such entry, or the file can't be read.
     pub fn abandoned_by(&self, leaf: &EntryId, to: Option<&EntryId>) -> Result<Projection, SessionError> {
         let common_path = to.map(|to| self.path_to(to)).transpose()?.unwrap_or_default();
         let (projection, _) = self.projection(leaf)?;
@@ -170,7 +170,7 @@ impl Reader {
     /// queued ones, started `!` commands and their records, hidden branches, approvals. Damaged ones become findings.
     ///
     /// # Errors
-    /// When the file can't be read.
+    /// If the file can't be read.
     pub fn tiller_entries(&self) -> Result<(Vec<Entry>, Vec<Finding>), SessionError> {
         let tiller_positions: Vec<usize> =
             self.shared.index().tiller_entries().iter().map(|&at| at as usize).collect();

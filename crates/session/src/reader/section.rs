@@ -18,7 +18,7 @@ impl Reader {
     /// The path from the root to `leaf` in sections of `size` entries; the last one may have fewer.
     ///
     /// # Errors
-    /// When there is no entry `leaf`.
+    /// If there is no entry `leaf`.
     pub fn sections(&self, leaf: &EntryId, size: usize) -> Result<Vec<Section>, SessionError> {
         let (index, size) = (self.shared.index(), size.max(1));
         let leaf = index.position_of(leaf)?;
@@ -40,7 +40,7 @@ impl Reader {
     /// The ids of a section, oldest first.
     ///
     /// # Errors
-    /// When its last entry no longer exists.
+    /// If its last entry no longer exists.
     pub fn ids(&self, section: &Section) -> Result<Vec<EntryId>, SessionError> {
         let index = self.shared.index();
         let last = index.position_of(&section.last)?;

@@ -46,7 +46,7 @@ impl ReceivedOrder {
     /// Reads exactly one order; `None` if the other end was closed before it.
     ///
     /// # Errors
-    /// When reading fails or the order is malformed.
+    /// If reading fails or the order is malformed.
     pub(super) fn read(mut source: impl Read) -> io::Result<Option<Self>> {
         let mut length = [0; 4];
         match source.read_exact(&mut length) {

@@ -42,7 +42,7 @@ impl Runner {
     /// Starts a program with piped stdio. Call it within a tokio runtime.
     ///
     /// # Errors
-    /// When the directory is missing or the supervisor can't be started. A program that can't be started is reported at
+    /// If the directory is missing or the supervisor can't be started. A program that can't be started is reported at
     /// its end.
     pub fn start_piped(&self, program: &Program) -> Result<PipedChild, ProcessError> {
         if !program.cwd.is_dir() {
@@ -74,7 +74,7 @@ impl PipedChild {
     /// Parses the program's end from the last line of `stderr`, without its newline.
     ///
     /// # Errors
-    /// When it could not be started, or the supervisor was killed.
+    /// If it could not be started, or the supervisor was killed.
     pub fn end(last_line: &str) -> Result<Exit, ProcessError> {
         match ExitReport::parse(&format!("{last_line}\n")) {
             Some(ExitReport::Ended(exit)) => Ok(exit),

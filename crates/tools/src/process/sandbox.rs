@@ -30,7 +30,7 @@ impl SandboxProfile {
     /// Restricts this process, which must have one thread, and all that it starts from now on.
     ///
     /// # Errors
-    /// When the kernel refuses, or has no Landlock.
+    /// If the kernel refuses, or has no Landlock.
     #[cfg(target_os = "linux")]
     pub(super) fn restrict_this_process(&self) -> Result<(), String> {
         landlock::restrict(self)

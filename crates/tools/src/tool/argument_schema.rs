@@ -22,7 +22,7 @@ impl ArgumentSchema {
     /// generators of schemas use such patterns, for mail addresses for example.
     ///
     /// # Errors
-    /// A sentence, when the schema is invalid or refers to another document.
+    /// A sentence, if the schema is invalid or refers to another document.
     pub fn compile(schema: &Value) -> Result<Self, String> {
         let mut schema = schema.clone();
         remove_look_around(&mut schema);

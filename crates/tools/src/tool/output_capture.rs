@@ -375,7 +375,7 @@ pub(super) fn lock(state: &Mutex<CaptureState>) -> MutexGuard<'_, CaptureState> 
 /// Writes a text to a new file, readable by this user only, in the directory of long outputs.
 ///
 /// # Errors
-/// When it can't be written.
+/// If it can't be written.
 pub fn store_text(scratch: &Path, text: &str) -> io::Result<PathBuf> {
     let (mut file, path) = create(scratch)?;
     file.write_all(text.as_bytes())?;

@@ -298,7 +298,7 @@ impl Tools {
     /// Selects the tools with these names, in this order.
     ///
     /// # Errors
-    /// When no tool has one of the names.
+    /// If no tool has one of the names.
     pub fn restrict(&self, names: &[String]) -> Result<Self, UnknownTool> {
         let tools: Result<Vec<_>, _> =
             names.iter().map(|name| self.entry(name).cloned().ok_or_else(|| self.unknown(name))).collect();

@@ -84,7 +84,7 @@ impl SandboxProfile {
     /// Takes a profile from the front of the words, if there is one.
     ///
     /// # Errors
-    /// When it is malformed.
+    /// If it is malformed.
     pub(in crate::process) fn take(
         words: &mut Peekable<impl Iterator<Item = OsString>>,
     ) -> Result<Option<Self>, &'static str> {

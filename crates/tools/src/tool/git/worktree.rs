@@ -180,7 +180,7 @@ impl WorktreeChanges {
     /// Applies the changes to the files of a working directory's repository; its index stays as it is.
     ///
     /// # Errors
-    /// When the files have changed at the same places meanwhile; nothing is changed then.
+    /// If the files have changed at the same places meanwhile; nothing is changed then.
     pub async fn apply(&self, cwd: &Path, runner: &Runner) -> Result<(), WorktreeError> {
         self.run_apply(cwd, runner, &["--whitespace=nowarn"]).await
     }
