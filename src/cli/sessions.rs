@@ -35,9 +35,15 @@ pub(super) fn run(arguments: &CliArgs, command: &SessionsCommand) -> Result<u8, 
     let (config, manager) = open_manager(arguments)?;
     let open = |query: &str| -> Result<Reader, CliFailure> { Ok(Reader::open(&manager.find(query)?)?) };
     match command {
-        SessionsCommand::List { all, json, limit, offset } => {
+        SessionsCommand::List { all, agents_of, json, limit, offset } => {
             let page = PageRequest { offset: *offset, limit: (*limit > 0).then_some(*limit) };
-            list::list(&manager, scope(*all), page, *json)?;
+            match agents_of {
+                None => list::list(&manager, scope(*all), page, *json)?,
+                // An agent with a worktree has another directory.
+                Some(session) => {
+                    list::list(&manager.for_agents_of(&open(session)?), SessionScope::Everywhere, page, *json)?;
+                }
+            }
         }
         SessionsCommand::Search { query, all, json, limit } => {
             search::search(&manager, &query.join(" "), (scope(*all), *limit), *json)?;

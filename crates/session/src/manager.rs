@@ -21,6 +21,9 @@ use super::writer::Writer;
 /// Maximum length of a directory name, in bytes; file systems allow 255.
 const MAX_FOLDER_NAME: usize = 200;
 
+/// The extension of directories with the logs of agents.
+const AGENTS_EXTENSION: &str = "agents";
+
 /// Location of logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
@@ -111,13 +114,10 @@ impl SessionManager {
     }
 
     /// Returns a manager for the sessions of agents that a session delegates to. Their logs are in a separate directory
-    /// next to the session's, so that lists and searches don't show them.
+    /// next to the session's, so that lists and searches don't show them; look-ups by id find them.
     #[must_use]
     pub fn for_agents_of(&self, session: &Reader) -> Self {
-        let placement = match session.path() {
-            Some(path) => Placement::Flat(agents_folder(path)),
-            None => Placement::Memory,
-        };
+        let placement = session.agents_folder().map_or(Placement::Memory, Placement::Flat);
         Self { placement, catalog_file: None, ..self.clone() }
     }
 
@@ -294,7 +294,12 @@ impl SessionManager {
 
 /// The directory of the sessions of agents that the session with this log delegates to.
 pub(super) fn agents_folder(log: &Path) -> PathBuf {
-    log.with_extension("agents")
+    log.with_extension(AGENTS_EXTENSION)
+}
+
+/// Reports whether a path has the form of [`agents_folder`].
+pub(super) fn is_agents_folder(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == AGENTS_EXTENSION)
 }
 
 /// The set of sessions to list or search.

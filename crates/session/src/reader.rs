@@ -20,6 +20,7 @@ use super::line_scan::LineRole;
 use super::line_scan::is_json;
 use super::lines::LogLine;
 use super::log::Log;
+use super::manager::agents_folder;
 use super::migrate::Migration;
 use super::tree::{Tree, TreeNode};
 
@@ -161,6 +162,13 @@ impl Reader {
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.shared.log.path()
+    }
+
+    /// The directory of the sessions of agents that this session delegates to; it exists once there is one. `None` if
+    /// the session is in memory.
+    #[must_use]
+    pub fn agents_folder(&self) -> Option<PathBuf> {
+        self.path().map(agents_folder)
     }
 
     /// Returns true if `path` leads to this log's file, also through links or from another directory.

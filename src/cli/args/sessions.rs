@@ -11,6 +11,9 @@ pub(in crate::cli) enum SessionsCommand {
         /// Sessions of all directories
         #[arg(long)]
         all: bool,
+        /// Sessions of the agents that this session has delegated tasks to
+        #[arg(long, value_name = "SESSION", conflicts_with = "all")]
+        agents_of: Option<String>,
         /// Print JSON
         #[arg(long)]
         json: bool,

@@ -5,11 +5,18 @@ use std::path::{Path, PathBuf};
 
 use tiller_core::id::{SHORTEST_FRAGMENT, SessionId};
 
-use super::{Catalog, IndexProgress, RecordState, SessionSummary, log_record, scan};
+use super::{Catalog, IndexProgress, RecordState, SessionSummary, log_record, require_session, scan};
 use crate::error::SessionError;
 use crate::manager::SessionScope;
 
-/// Logs whose ids match a fragment.
+/// Logs whose ids match a fragment, with their ids.
+struct LogsById {
+    listed: Vec<(SessionId, scan::LogFile)>,
+    /// Logs of agents; empty if others match.
+    agents: Vec<(SessionId, scan::LogFile)>,
+}
+
+/// The number of logs whose ids match a fragment.
 enum IdMatches {
     None,
     One(PathBuf),
@@ -18,7 +25,7 @@ enum IdMatches {
 
 impl Catalog {
     /// Finds a log by its id, or a prefix or suffix of it. The id is part of the file name; only files with other
-    /// names are opened.
+    /// names are opened. The sessions of agents, which lists leave out, are found if no other session matches.
     ///
     /// # Errors
     /// If no log, or more than one, matches.
@@ -36,26 +43,32 @@ impl Catalog {
 
     /// The logs whose ids match a fragment; an exact match wins.
     fn match_id(&mut self, fragment: &str) -> Result<IdMatches, SessionError> {
-        let listed = scan::scan_folders(&self.manager.folders()?);
-        let mut matches: Vec<(SessionId, PathBuf)> = listed
-            .files
-            .into_iter()
-            .filter_map(|file| {
-                let id = log_id(&file.path)?;
-                id.matches(fragment).then_some((id, file.path))
-            })
-            .collect();
+        let LogsById { listed, agents } = self.logs_by_id(fragment)?;
+        let mut matches = if listed.is_empty() { agents } else { listed };
         let exact = matches.iter().position(|(id, _)| id.as_str() == fragment);
         let match_index = exact.or_else(|| (matches.len() == 1).then_some(0));
         Ok(match match_index {
-            Some(at) => IdMatches::One(matches.swap_remove(at).1),
+            Some(at) => IdMatches::One(matches.swap_remove(at).1.path),
             None if matches.is_empty() => IdMatches::None,
             None => IdMatches::Several(matches.len()),
         })
     }
 
-    /// The sessions of all directories whose ids match a fragment, most recently written first. None if more than
-    /// `most` match: the fragment is then too short to mean one of them.
+    /// The logs of all directories whose ids match a fragment.
+    fn logs_by_id(&self, fragment: &str) -> Result<LogsById, SessionError> {
+        let folders = self.manager.folders()?;
+        let matches = |folders: &[PathBuf]| {
+            let files = scan::scan_folders(folders).files.into_iter();
+            let with_id = files.filter_map(|file| Some((log_id(&file.path)?, file)));
+            with_id.filter(|(id, _)| id.matches(fragment)).collect::<Vec<_>>()
+        };
+        let listed = matches(&folders);
+        let agents = if listed.is_empty() { matches(&scan::agents_folders(folders)) } else { Vec::new() };
+        Ok(LogsById { listed, agents })
+    }
+
+    /// The sessions of all directories whose ids match a fragment, most recently written first; those of agents if no
+    /// other session matches. None if more than `max_matches` match: the fragment is then too short to mean one of them.
     ///
     /// # Errors
     /// If a directory is there and can't be read.
@@ -67,16 +80,19 @@ impl Catalog {
         if fragment.chars().count() < SHORTEST_FRAGMENT || fragment.contains(char::is_whitespace) {
             return Ok(Vec::new());
         }
-        let mut files = scan::scan_folders(&self.manager.folders()?).files;
-        files.retain(|file| log_id(&file.path).is_some_and(|id| id.matches(fragment)));
-        if files.len() > max_matches {
+        let LogsById { listed, agents } = self.logs_by_id(fragment)?;
+        if listed.len() + agents.len() > max_matches {
             return Ok(Vec::new());
         }
-        let summary = |file: scan::LogFile| {
-            let record = self.record(&file).ok()?;
-            Some(SessionSummary::new(file.path.clone(), &file.stamp, record))
+        let summary = |file: scan::LogFile, record| SessionSummary::new(file.path, &file.stamp, record);
+        let listed = listed.into_iter().filter_map(|(_, file)| Some((self.record(&file).ok()?, file)));
+        // A stored record would make an agent's session appear in searches.
+        let read = |file: &scan::LogFile| {
+            let scan = log_record::scan_log(&file.path, None).ok()?;
+            require_session(&file.path, scan.record).ok()
         };
-        Ok(files.into_iter().filter_map(summary).collect())
+        let agents = agents.into_iter().filter_map(|(_, file)| Some((read(&file)?, file)));
+        Ok(listed.chain(agents).map(|(record, file)| summary(file, record)).collect())
     }
 
     /// The best match for a query: by id or path, else by name, else by text in this directory's sessions.

@@ -10,6 +10,7 @@ use tiller_core::unit::UnixMs;
 
 use crate::SessionError;
 use crate::error::io_error;
+use crate::manager::is_agents_folder;
 
 /// Length, modification time and inode of a file: while they are unchanged, its record is valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -114,6 +115,17 @@ pub(crate) fn log_files(folders: &[PathBuf]) -> Result<Vec<PathBuf>, SessionErro
 pub(crate) fn subfolders(folder: &Path) -> Result<Vec<PathBuf>, SessionError> {
     let entries = list_folder(folder)?.into_iter();
     Ok(entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect())
+}
+
+/// The directories of the agents of sessions in these directories, and those of their agents. One that can't be listed
+/// is left out.
+pub(super) fn agents_folders(mut folders: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut agents = Vec::new();
+    while let Some(folder) = folders.pop() {
+        let nested = subfolders(&folder).unwrap_or_default().into_iter().filter(|path| is_agents_folder(path));
+        folders.extend(nested.inspect(|path| agents.push(path.clone())));
+    }
+    agents
 }
 
 #[cfg(test)]

@@ -508,6 +508,26 @@ fn sessions_named_matches_prefix_and_suffix() {
     assert!(paths(start, 0).is_empty(), "too many to mean one");
 }
 
+#[test]
+fn sessions_of_agents_are_found_by_id_only() {
+    let sandbox = Sandbox::new();
+    let top = session(&sandbox.manager, &["one"]);
+    let agents = sandbox.manager.for_agents_of(&Reader::open(&top).unwrap());
+    let agent = session(&agents, &["scout"]);
+    let nested = session(&agents.for_agents_of(&Reader::open(&agent).unwrap()), &["scout deeper"]);
+    let mut catalog = sandbox.refreshed();
+    for path in [&agent, &nested] {
+        let id = Reader::open(path).unwrap().id().clone();
+        assert_eq!(catalog.find_by_id(id.as_str()).unwrap(), *path);
+        assert_eq!(catalog.best_match(&id.short().to_lowercase(), |_| ()).unwrap().as_ref(), Some(path));
+        let found = catalog.sessions_by_id(id.short(), 9).unwrap();
+        assert_eq!(found.iter().map(|session| &session.path).collect::<Vec<_>>(), [path]);
+    }
+    assert!(catalog.search("scout", SessionScope::Everywhere, 9).unwrap().is_empty());
+    let listed = catalog.page(SessionScope::Everywhere, PageRequest::default()).unwrap().sessions;
+    assert_eq!(listed.into_iter().map(|session| session.path).collect::<Vec<_>>(), [top]);
+}
+
 /// Usage as `(quarter, directory, model, input, output, cost)`.
 fn usage_since(catalog: &mut Catalog, since: UnixMs) -> Vec<(i64, String, String, u64, u64, f64)> {
     let rows = catalog.usage_since(since).unwrap();
