@@ -15,7 +15,6 @@ mod delegate_to_agent;
 mod delegation;
 mod delegation_limits;
 mod delegator;
-mod earlier_tasks;
 mod link;
 mod list_agents;
 mod middleware;
@@ -24,9 +23,11 @@ mod parent;
 mod race;
 mod race_arguments;
 mod registry;
+mod reopen;
 mod report;
 mod spawn_agents;
 mod spec;
+mod task_record;
 mod task_run;
 mod usage_limits;
 
@@ -44,11 +45,16 @@ pub use delegation_limits::DelegationLimits;
 pub use link::SessionLink;
 pub use middleware::{AgentFuture, AgentTask, Logger, Middleware, Next, OutputGuardrail, Recovery, Timeout};
 pub use parent::RunningAgent;
-pub(crate) use parent::{END_TYPE, EndedTask, ParentSession, START_TYPE};
+pub(crate) use parent::{
+    END_TYPE, EndedTask, ParentSession, START_TYPE, agent_entry, cost_of, usage_entries,
+};
 pub use race::{CheckOutcome, LaneState, Race, RaceError, RaceLane, RaceOptions};
 pub use race_arguments::{DEFAULT_LANES, split_models};
 pub use registry::{AgentRegistry, AgentSummary};
+pub(crate) use reopen::reopen;
 pub use spec::AgentSpec;
+pub use task_record::TaskRecord;
+pub(crate) use task_record::TaskRecords;
 pub use usage_limits::{UsageLimit, UsageScope, UsageScopes};
 
 /// Loads the definitions of search paths in order of precedence, then the built-in ones. A file that is broken now keeps

@@ -14,13 +14,13 @@ use super::activity::AgentActivity;
 use super::answer::AgentAnswer;
 use super::child::{Child, ChildDelegation, Conversation};
 use super::delegation_limits::DelegationLimits;
-use super::earlier_tasks::{EarlierTask, earlier_tasks, find_earlier};
 use super::link::SessionLink;
 use super::parent::ParentSession;
 use super::registry::{AgentRegistry, AgentSummary};
 use super::report::TaskReport;
 use super::spec::AgentSpec;
-use super::task_run::{TaskRun, TaskStart, UsageRecord};
+use super::task_record::{TaskRecord, find_task};
+use super::task_run::{TaskRun, TaskStart};
 use crate::handle::{DelegationCommand, DriverCommand, WeakSession};
 
 /// Delegates for a session.
@@ -85,11 +85,9 @@ impl Delegator {
     }
 
     /// Lists the agents that tasks can be delegated to, without the session's own agent.
-    pub(super) async fn agents(&self) -> Result<(Vec<AgentSummary>, Vec<EarlierTask>), String> {
+    pub(super) async fn agents(&self) -> Result<(Vec<AgentSummary>, Vec<TaskRecord>), String> {
         let parent = self.parent().await?;
-        let reader = parent.reader.clone();
-        let earlier = tokio::task::spawn_blocking(move || earlier_tasks(&reader)).await.unwrap_or_default();
-        Ok((self.available(&parent), earlier))
+        Ok((self.available(&parent), parent.tasks))
     }
 
     fn available(&self, parent: &ParentSession) -> Vec<AgentSummary> {
@@ -155,13 +153,8 @@ impl Delegator {
         let parent = self.parent().await?;
         let spec = self.find(&task.agent, &parent)?;
         let resumed = match &task.resume {
-            Some(id) => Some(find_earlier(&parent.reader, &task.agent, id)?),
+            Some(id) => Some(find_task(&parent.tasks, &task.agent, id)?),
             None => None,
-        };
-        let usage = match &resumed {
-            // What it used before an interruption was never counted.
-            Some(EarlierTask { end: None, .. }) => UsageRecord::EntryWithEarlier,
-            _ => UsageRecord::Entry,
         };
         let child = self.of_child(&spec.name);
         let tools = (self.make_tools)(&child);
@@ -183,7 +176,7 @@ impl Delegator {
             parent.start(spec, delegation, conversation).map_err(|error| error.to_string())?;
         report.notices = notices;
         let is_new = task.resume.is_none();
-        let start = TaskStart { prompt: task.task, call, worktree, is_new, usage };
+        let start = TaskStart { prompt: task.task, call, worktree, is_new };
         let run = TaskRun::start(self.session()?.clone(), agent, start).await?;
         report.id = Some(run.id().clone());
         let name = run.agent().name().to_owned();

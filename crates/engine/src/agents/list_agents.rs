@@ -7,7 +7,7 @@ use tiller_core::tool_spec::{Access, ToolSet, ToolTraits};
 use tiller_tools::tool::{ToolOutput, ToolProgress, TypedTool};
 
 use super::delegator::Delegator;
-use super::earlier_tasks::EarlierTask;
+use super::task_record::TaskRecord;
 
 pub(super) struct ListAgents(pub Delegator);
 
@@ -44,9 +44,9 @@ impl TypedTool for ListAgents {
     }
 }
 
-fn task_line(EarlierTask { start, end }: &EarlierTask) -> String {
+fn task_line(TaskRecord { start, end, .. }: &TaskRecord) -> String {
     let state = match end {
-        None => "running, or interrupted when tiller exited".to_owned(),
+        None => "running".to_owned(),
         Some(end) => end.error.clone().unwrap_or_else(|| "finished".to_owned()),
     };
     let task = start.task.lines().next().unwrap_or_default();

@@ -5,11 +5,12 @@ use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
 use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::{UnixMs, Usd};
 use tiller_provider::{Model, ProviderRegistry};
-use tiller_session::{Graft, ModelUsage, Reader, SessionManager};
+use tiller_session::{EntryBody, Graft, ModelUsage, Reader, SessionManager};
 use tiller_tools::process::Runner;
 use tiller_tools::tool::Tools;
 
 use super::activity::AgentActivity;
+use super::task_record::TaskRecord;
 use crate::extension::Extensions;
 use crate::options::AgentOptions;
 use crate::resources::Resources;
@@ -20,6 +21,8 @@ pub(crate) struct ParentSession {
     /// Access to the sessions of its agents.
     pub manager: SessionManager,
     pub reader: Reader,
+    /// The tasks that it has delegated.
+    pub tasks: Vec<TaskRecord>,
     pub providers: ProviderRegistry,
     pub model: Model,
     pub thinking: ThinkingLevel,
@@ -56,10 +59,29 @@ pub struct RunningAgent {
 /// The end of a task, with its usage.
 pub(crate) struct EndedTask {
     pub end: DelegatedTaskEnd,
-    /// The usage to record.
+    /// The usage since its start.
     pub usage: Vec<ModelUsage>,
-    /// The cost since its start.
-    pub cost: Usd,
     /// Its conversation, to become a branch of the session that delegates.
     pub graft: Option<Graft>,
+}
+
+/// Returns the entry of the start or the end of a task.
+pub(crate) fn agent_entry(custom_type: &str, data: &impl Serialize) -> EntryBody {
+    EntryBody::Custom { custom_type: custom_type.to_owned(), data: serde_json::to_value(data).ok() }
+}
+
+/// Returns the entries that add the usage of agents to the totals of the session that delegates.
+pub(crate) fn usage_entries(used: Vec<ModelUsage>) -> impl Iterator<Item = EntryBody> {
+    let used = used.into_iter().filter(|used| used.usage.total().0 > 0);
+    used.map(|ModelUsage { model, usage }| EntryBody::Usage {
+        kind: "agent".to_owned(),
+        provider: model.provider,
+        model: model.id,
+        usage,
+    })
+}
+
+/// Returns the cost of usage.
+pub(crate) fn cost_of(used: &[ModelUsage]) -> Usd {
+    used.iter().fold(Usd::default(), |sum, used| sum + used.usage.cost.total)
 }

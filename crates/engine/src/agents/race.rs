@@ -11,19 +11,15 @@ use tiller_core::id::{EntryId, SessionId};
 use tiller_core::unit::UnixMs;
 use tiller_session::{Graft, Reader};
 use tiller_tools::process::{Runner, ShellCommand};
-use tiller_tools::tool::{Tools, TypedTool, WorktreeChanges, WorktreeError};
+use tiller_tools::tool::{WorktreeChanges, WorktreeError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::activity::AgentActivity;
 use super::answer::AgentFailure;
 use super::child::{Child, ChildDelegation, Conversation};
-use super::delegate_to_agent::DelegateToAgent;
-use super::link::SessionLink;
-use super::list_agents::ListAgents;
-use super::spawn_agents::SpawnAgents;
 use super::spec::AgentSpec;
-use super::task_run::{TaskRun, TaskStart, UsageRecord};
+use super::task_run::{TaskRun, TaskStart};
 use crate::handle::{AgentError, AgentSession, BranchSummary, WeakSession};
 
 /// Maximum number of lanes.
@@ -275,7 +271,7 @@ impl Lane {
         let (runner, name) = (parent.tools.sandboxed(&parent.runner), format!("race-{}", self.at + 1));
         let spec = AgentSpec { model: models[self.at].clone(), ..AgentSpec::new(name, "", "") };
         let conversation = from.clone().map_or(Conversation::New, Conversation::Forked);
-        let started = parent.start(spec, without_delegation(), conversation);
+        let started = parent.start(spec, ChildDelegation::none(), conversation);
         let Child { agent, .. } = started.map_err(|error| error.to_string())?;
         let session = agent.session().clone();
         let start = TaskStart {
@@ -283,7 +279,6 @@ impl Lane {
             call: None,
             worktree: Some(worktree),
             is_new: true,
-            usage: UsageRecord::Entry,
         };
         let mut run = TaskRun::start(self.above.clone(), agent, start).await?;
         self.update(|lane| (lane.state, lane.agent_id) = (LaneState::Working, Some(run.id().clone())));
@@ -317,12 +312,6 @@ impl Lane {
         let read = tokio::task::spawn_blocking(move || Graft::read(&reader, from.as_ref())).await;
         read.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
     }
-}
-
-/// A lane's agent doesn't delegate.
-fn without_delegation() -> ChildDelegation {
-    let all_names = [ListAgents::NAME, DelegateToAgent::NAME, SpawnAgents::NAME].map(str::to_owned).into();
-    ChildDelegation { tools: Tools::default(), all_names, link: SessionLink::default() }
 }
 
 /// Runs a check to its end.

@@ -1,47 +1,120 @@
-//! The tasks that a session has delegated so far, from its log.
+//! The tasks that a session has delegated, derived from its log, and the ends of those that were interrupted.
 
+use std::path::Path;
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
 use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
-use tiller_session::{EntryBody, Reader};
+use tiller_core::unit::UnixMs;
+use tiller_session::{EntryBody, ModelUsage, Reader, SessionError, Totals, Writer};
 
-use super::parent::{END_TYPE, START_TYPE};
+use super::parent::{END_TYPE, START_TYPE, agent_entry, usage_entries};
+use super::task_run::usage_since;
 
-/// A task that an earlier call delegated.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct EarlierTask {
+/// Reason in the end of a task that had none when its session was opened again.
+const INTERRUPTED: &str = "interrupted when tiller exited";
+
+/// The newest task that a session has delegated to an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskRecord {
+    /// Its start.
+    #[serde(flatten)]
     pub start: DelegatedTask,
-    /// `None` if the task has no end, because tiller was stopped.
+    /// The time of the start.
+    pub since: UnixMs,
+    /// Its end; `None` while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<DelegatedTaskEnd>,
 }
 
-/// Returns the tasks that the session has delegated, on the current branch.
-pub(super) fn earlier_tasks(reader: &Reader) -> Vec<EarlierTask> {
-    let mut tasks: Vec<EarlierTask> = Vec::new();
-    let path = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
-    for entry in path.iter().filter_map(|id| reader.entry(id).ok()) {
-        let EntryBody::Custom { custom_type, data: Some(data) } = &entry.body else { continue };
+/// The tasks that a session has delegated, one for each agent, in the order of their starts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TaskRecords(Vec<TaskRecord>);
+
+impl TaskRecords {
+    /// Reads the tasks in a log.
+    fn read(reader: &Reader) -> Result<Self, SessionError> {
+        let mut records = Self::default();
+        for entry in reader.tiller_entries()?.0 {
+            records.apply(&entry.body, entry.timestamp);
+        }
+        Ok(records)
+    }
+
+    /// Applies an entry of the log that was written at a time.
+    pub(crate) fn apply(&mut self, body: &EntryBody, at: UnixMs) {
+        let EntryBody::Custom { custom_type, data: Some(data) } = body else { return };
         if custom_type == START_TYPE
             && let Ok(start) = serde_json::from_value::<DelegatedTask>(data.clone())
         {
-            tasks.retain(|task| task.start.agent_id != start.agent_id);
-            tasks.push(EarlierTask { start, end: None });
+            self.0.retain(|task| task.start.agent_id != start.agent_id);
+            self.0.push(TaskRecord { start, since: at, end: None });
         } else if custom_type == END_TYPE
             && let Ok(end) = serde_json::from_value::<DelegatedTaskEnd>(data.clone())
-            && let Some(task) = tasks.iter_mut().find(|task| task.start.agent_id == end.agent_id)
+            && let Some(task) = self.0.iter_mut().find(|task| task.start.agent_id == end.agent_id)
         {
             task.end = Some(end);
         }
     }
-    tasks
+
+    /// The tasks.
+    pub(crate) fn all(&self) -> &[TaskRecord] {
+        &self.0
+    }
+
+    /// Returns entries that end the tasks without an end, with what their agents have used, for a session none of whose
+    /// agents runs. Tasks that a fork has copied stay without an end: they are those of the other session. So do tasks
+    /// whose agent's log is open elsewhere.
+    pub(crate) fn interrupted_entries(&self, reader: &Reader) -> Vec<EntryBody> {
+        let Some(folder) = reader.agents_folder() else { return Vec::new() };
+        let mut entries = Vec::new();
+        for TaskRecord { start, since, end } in &self.0 {
+            let (None, Some(path)) = (end, &start.path) else { continue };
+            let is_own = path.parent().and_then(Path::file_name) == folder.file_name();
+            let Some(name) = path.file_name().filter(|_| is_own) else { continue };
+            // The directory may have been moved.
+            let path = folder.join(name);
+            match path.exists().then(|| used_since(&path, *since)).transpose() {
+                Ok(used) => entries.extend(usage_entries(used.unwrap_or_default())),
+                Err(SessionError::Locked { .. }) => continue,
+                Err(error) => {
+                    tracing::warn!(path = %path.display(), %error, "the usage of an agent can't be read")
+                }
+            }
+            let (agent_id, error) = (start.agent_id.clone(), Some(INTERRUPTED.to_owned()));
+            entries.push(agent_entry(END_TYPE, &DelegatedTaskEnd { agent_id, error }));
+        }
+        entries
+    }
+}
+
+/// Returns what the agent with this log has used since a time. Its own agents were interrupted too; what they have used
+/// is recorded first.
+fn used_since(path: &Path, since: UnixMs) -> Result<Vec<ModelUsage>, SessionError> {
+    let mut writer = Writer::open(path)?;
+    let reader = writer.reader();
+    let ends = TaskRecords::read(&reader)?.interrupted_entries(&reader);
+    if !ends.is_empty() {
+        writer.append_all(ends, SystemTime::now().into())?;
+    }
+    let (mut all, mut before) = (Totals::default(), Totals::default());
+    reader.visit(0, |entry| {
+        let Ok(entry) = entry else { return };
+        all.add(&entry.body);
+        if entry.timestamp < since {
+            before.add(&entry.body);
+        }
+    })?;
+    Ok(usage_since(&before.models, all.models))
 }
 
 /// Finds the task of an agent by a part of its id.
-pub(super) fn find_earlier(reader: &Reader, agent: &str, id: &str) -> Result<EarlierTask, String> {
-    let tasks = earlier_tasks(reader);
-    let found = tasks.iter().rev().find(|task| task.start.agent_id.matches(id));
-    let Some(task) = found else {
+pub(super) fn find_task(tasks: &[TaskRecord], agent: &str, id: &str) -> Result<TaskRecord, String> {
+    let Some(task) = tasks.iter().rev().find(|task| task.start.agent_id.matches(id)) else {
         return Err(format!("no agent with the id {id} in this session; list_agents shows the ids"));
     };
-    let EarlierTask { start, .. } = task;
+    let start = &task.start;
     if start.name != agent {
         return Err(format!("the agent with the id {id} is {}, not {agent}", start.name));
     }

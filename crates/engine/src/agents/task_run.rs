@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
 use tiller_core::id::{CallId, SessionId};
-use tiller_core::unit::{UnixMs, Usd};
+use tiller_core::unit::UnixMs;
 use tiller_session::{Graft, ModelUsage};
 use tiller_tools::tool::WorktreeChanges;
 use tokio::runtime::Handle;
@@ -35,16 +35,6 @@ pub(super) struct TaskStart {
     pub worktree: Option<OwnedWorktree>,
     /// False for an agent that goes on with an earlier conversation.
     pub is_new: bool,
-    pub usage: UsageRecord,
-}
-
-/// The place where the usage of a task is recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum UsageRecord {
-    /// An entry of the session that delegates.
-    Entry,
-    /// The same, with what the agent used for an earlier task.
-    EntryWithEarlier,
 }
 
 /// An agent's work on a task. If it is dropped, the agent is stopped and the end recorded.
@@ -58,7 +48,7 @@ pub(super) struct TaskRun {
 impl TaskRun {
     /// Records the start with the session that delegates.
     pub(super) async fn start(above: WeakSession, agent: Agent, start: TaskStart) -> Result<Self, String> {
-        let TaskStart { prompt, call, worktree, is_new, usage } = start;
+        let TaskStart { prompt, call, worktree, is_new } = start;
         let session = agent.session().clone();
         let id = session.reader().id().clone();
         if is_new {
@@ -78,7 +68,7 @@ impl TaskRun {
         let message = format!("{}: {subject}", agent.name());
         let (used, graft, changes) = (None, None, None);
         let work = OpenWork { session: session.clone(), worktree, message, before, used, graft, changes };
-        let guard = EndGuard { above: above.clone(), work: Some(work), id: id.clone(), usage };
+        let guard = EndGuard { above: above.clone(), work: Some(work), id: id.clone() };
         let started =
             |reply| DriverCommand::Delegation(DelegationCommand::Started { start: task, session, reply });
         above.send(started).await.map_err(|error| error.to_string())?;
@@ -185,18 +175,11 @@ impl OpenWork {
         mut self,
         above: &WeakSession,
         end: DelegatedTaskEnd,
-        record: UsageRecord,
     ) -> Result<Option<WorktreeChanges>, String> {
         let changes = self.remove_worktree().await;
-        let all = self.used.take().unwrap_or_default();
-        let own = usage_since(&self.before, all.clone());
-        let cost = own.iter().fold(Usd::default(), |sum, used| sum + used.usage.cost.total);
-        let usage = match record {
-            UsageRecord::Entry => own,
-            UsageRecord::EntryWithEarlier => all,
-        };
+        let usage = usage_since(&self.before, self.used.take().unwrap_or_default());
         let (is_grafted, graft) = (self.graft.is_some(), self.graft.take());
-        let task = EndedTask { end, usage, cost, graft };
+        let task = EndedTask { end, usage, graft };
         let ended = |reply| DriverCommand::Delegation(DelegationCommand::Ended { task, reply });
         match above.send(ended).await {
             Err(error) if is_grafted => Err(error.to_string()),
@@ -222,7 +205,6 @@ struct EndGuard {
     above: WeakSession,
     work: Option<OpenWork>,
     id: SessionId,
-    usage: UsageRecord,
 }
 
 impl EndGuard {
@@ -231,13 +213,13 @@ impl EndGuard {
     fn end(&mut self, error: Option<String>) -> Option<JoinHandle<Result<Option<WorktreeChanges>, String>>> {
         let runtime = Handle::try_current().ok()?;
         let work = self.work.take()?;
-        let (above, usage) = (self.above.clone(), self.usage);
+        let above = self.above.clone();
         let end = DelegatedTaskEnd { agent_id: self.id.clone(), error };
         Some(runtime.spawn(async move {
             // The session may be closed by now.
             let _ = work.session.abort().await;
             let _ = work.session.settled().await;
-            let changes = work.end(&above, end, usage).await;
+            let changes = work.end(&above, end).await;
             if let Err(error) = &changes {
                 tracing::warn!(%error, "the worktree of an agent is left");
             }
@@ -252,7 +234,8 @@ impl Drop for EndGuard {
     }
 }
 
-fn usage_since(before: &[ModelUsage], now: Vec<ModelUsage>) -> Vec<ModelUsage> {
+/// Returns the usage after what was used before.
+pub(super) fn usage_since(before: &[ModelUsage], now: Vec<ModelUsage>) -> Vec<ModelUsage> {
     let usage = now.into_iter().map(|now| {
         let earlier = before.iter().find(|earlier| earlier.model == now.model);
         let usage = earlier.map_or_else(|| now.usage.clone(), |earlier| now.usage.since(&earlier.usage));

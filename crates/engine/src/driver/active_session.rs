@@ -15,6 +15,7 @@ use tiller_session::{Appended, Entry, EntryBody, Finding, Reader, SessionError, 
 use super::clock::now;
 use super::external_appends::ExternalAppends;
 use super::first_model::ModelChoice;
+use crate::agents::TaskRecords;
 use crate::queue::Queue;
 
 /// The active session.
@@ -36,6 +37,8 @@ pub(super) struct ActiveSession {
     /// The level that the user requested, which another model may support.
     pub(super) requested_thinking: ThinkingLevel,
     pub(super) name: Option<String>,
+    /// The tasks that the session has delegated.
+    pub(super) tasks: TaskRecords,
     /// Entries that other processes append to the log.
     pub(super) external: ExternalAppends,
     /// State of the log before this process's first entry; `None` once that entry is written.
@@ -76,9 +79,11 @@ impl ActiveSession {
             thinking,
             requested_thinking: thinking,
             name: reader.name(),
+            tasks: TaskRecords::default(),
             external: ExternalAppends::default(),
             introduction: None,
         };
+        facts.iter().for_each(|entry| current.tasks.apply(&entry.body, entry.timestamp));
         damaged.extend(current.project()?);
         let resumed = reader.entry_count() > 0;
         let cut_off_commands = cut_off_commands(&facts, own_since(&reader));
@@ -247,7 +252,9 @@ impl ActiveSession {
         }
         bodies.extend(new_entries);
         bodies.extend(self.model_correction(bodies.last()));
-        let appended = self.writer.append_all(bodies.clone(), now())?;
+        let at = now();
+        let appended = self.writer.append_all(bodies.clone(), at)?;
+        bodies.iter().for_each(|body| self.tasks.apply(body, at));
         if is_kept {
             self.introduction = None;
         }
@@ -266,7 +273,7 @@ impl ActiveSession {
     }
 
     /// Returns the run entry, the model and the level, where the log doesn't have them already, and the records of
-    /// commands that were cut off when an earlier process was killed.
+    /// commands and the ends of agents that were cut off when an earlier process was killed.
     fn introduction_entries(&self, run: &RunFacts) -> Vec<EntryBody> {
         let mut bodies = Vec::new();
         let Some(before) = &self.introduction else { return bodies };
@@ -280,6 +287,8 @@ impl ActiveSession {
         for record in &before.cut_off_commands {
             bodies.push(EntryBody::message(Arc::new(Message::BashExecution(record.clone()))));
         }
+        // Reads logs of agents, but only after a crash.
+        bodies.extend(self.tasks.interrupted_entries(&self.reader()));
         let changes = self.state_changes();
         let says_level = changes.iter().any(|body| matches!(body, EntryBody::ThinkingLevelChange { .. }));
         bodies.extend(changes);

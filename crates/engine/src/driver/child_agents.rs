@@ -4,14 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use serde::Serialize;
 use tiller_core::delegated_task::{AGENT_NOTE_TYPE, DelegatedTask};
 use tiller_core::elicitation::{ElicitationAction, ElicitationAnswer, ElicitationRequest};
 use tiller_core::event::{ApprovalRequest, Decision, Event, EventKind};
 use tiller_core::id::{CallId, ElicitationId, SessionId};
 use tiller_core::message::Content;
 use tiller_core::unit::Usd;
-use tiller_session::EntryBody;
+use tiller_session::{EntryBody, ModelUsage};
 use tiller_tools::policy::{ApprovalMode, ConfiguredRules};
 
 use super::Driver;
@@ -20,7 +19,8 @@ use super::clock::now;
 use super::commands::send_reply;
 use super::job_event::JobEvent;
 use crate::agents::{
-    AgentActivity, END_TYPE, EndedTask, ParentSession, RunningAgent, START_TYPE, UsageLimit,
+    AgentActivity, END_TYPE, EndedTask, ParentSession, RunningAgent, START_TYPE, UsageLimit, agent_entry,
+    cost_of, usage_entries,
 };
 use crate::approvals::Approver;
 use crate::budget::BudgetOptions;
@@ -47,8 +47,15 @@ impl Driver {
                 self.agents.notes.push(note);
                 send_reply(reply, Ok(()));
             }
+            DelegationCommand::Used { usage, reply } => {
+                let result = self.agent_used(usage);
+                send_reply(reply, result);
+            }
             DelegationCommand::List { reply } => {
                 send_reply(reply, Ok(self.agents.statuses()));
+            }
+            DelegationCommand::Tasks { reply } => {
+                send_reply(reply, Ok(self.active.tasks.all().to_vec()));
             }
             DelegationCommand::Definitions { reply } => {
                 send_reply(reply, Ok(self.resources.resources.agents().to_vec()));
@@ -72,6 +79,7 @@ impl Driver {
         ParentSession {
             manager: self.services.manager.for_agents_of(&reader),
             reader,
+            tasks: self.active.tasks.all().to_vec(),
             providers: self.services.providers.clone(),
             model: self.active.model.clone(),
             thinking: self.active.thinking,
@@ -118,22 +126,15 @@ impl Driver {
     }
 
     /// Records the end of a task. The usage is that of the messages where these become a branch of the session.
-    fn agent_ended(&mut self, EndedTask { end, usage, cost, graft }: EndedTask) -> Result<(), AgentError> {
+    fn agent_ended(&mut self, EndedTask { end, usage, graft }: EndedTask) -> Result<(), AgentError> {
         let grafted = graft.map(|graft| {
             let appended = self.active.writer.graft(&graft, now());
             self.emit_appended(appended).map_err(AgentError::from)
         });
-        self.agents.recorded += cost;
-        let used = usage.into_iter().filter(|_| !matches!(grafted, Some(Ok(())))).collect::<Vec<_>>();
-        let used = used.into_iter().filter(|used| used.usage.total().0 > 0);
-        let mut entries: Vec<EntryBody> = used
-            .map(|used| EntryBody::Usage {
-                kind: "agent".to_owned(),
-                provider: used.model.provider,
-                model: used.model.id,
-                usage: used.usage,
-            })
-            .collect();
+        self.agents.recorded += cost_of(&usage);
+        let is_grafted = matches!(grafted, Some(Ok(())));
+        let mut entries: Vec<EntryBody> =
+            usage_entries(if is_grafted { Vec::new() } else { usage }).collect();
         entries.push(agent_entry(END_TYPE, &end));
         if let Err(error) = self.append_all(entries) {
             self.bus.warn(error.to_string());
@@ -154,6 +155,12 @@ impl Driver {
         }
         self.bus.emit(EventKind::AgentTaskEnd(end));
         result
+    }
+
+    /// Records what an agent has used outside of a task.
+    fn agent_used(&mut self, usage: Vec<ModelUsage>) -> Result<(), AgentError> {
+        self.agents.recorded += cost_of(&usage);
+        Ok(self.append_all(usage_entries(usage).collect())?)
     }
 
     /// Brings an agent's requests up to date with a snapshot of its session, after events were missed.
@@ -341,8 +348,4 @@ fn is_piece(event: &EventKind) -> bool {
             | EventKind::EntryAppended { .. }
             | EventKind::Trace { .. }
     )
-}
-
-fn agent_entry(custom_type: &str, data: &impl Serialize) -> EntryBody {
-    EntryBody::Custom { custom_type: custom_type.to_owned(), data: serde_json::to_value(data).ok() }
 }

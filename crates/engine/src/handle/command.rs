@@ -18,7 +18,7 @@ use tiller_core::message::{BashExecutionMessage, Message, ModelRef, ThinkingLeve
 use tiller_core::setting::SettingScope;
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_provider::{CycleDirection, Model, ScopedModel};
-use tiller_session::{Catalog, Reader, SessionList, SessionScope, Visibility};
+use tiller_session::{Catalog, ModelUsage, Reader, SessionList, SessionScope, Visibility};
 use tiller_tools::policy::{ApprovalMode, ConfiguredRules, PermissionRule};
 use tiller_tools::tool::{ServedResource, ToolServerStatus};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -29,7 +29,7 @@ use super::offered_tool::OfferedTool;
 use super::prompt::{BashContext, PromptOptions};
 use super::session_status::{SessionStats, Settled, Status};
 use super::snapshot::Snapshot;
-use crate::agents::{AgentDefinition, EndedTask, ParentSession, RunningAgent};
+use crate::agents::{AgentDefinition, EndedTask, ParentSession, RunningAgent, TaskRecord};
 use crate::approvals::Approver;
 use crate::attachment::FileToAttach;
 use crate::context_breakdown::ContextBreakdown;
@@ -210,7 +210,9 @@ pub(crate) enum DelegationCommand {
     Started { start: DelegatedTask, session: AgentSession, reply: Reply<()> },
     Ended { task: EndedTask, reply: Reply<()> },
     Notify { note: String, reply: Reply<()> },
+    Used { usage: Vec<ModelUsage>, reply: Reply<()> },
     List { reply: Reply<Vec<RunningAgent>> },
+    Tasks { reply: Reply<Vec<TaskRecord>> },
     Definitions { reply: Reply<Vec<AgentDefinition>> },
     Find { id: SessionId, reply: Reply<AgentSession> },
 }
