@@ -26,7 +26,6 @@ use crate::handle::{DelegationCommand, DriverCommand, WeakSession};
 /// Delegates for a session.
 #[derive(Clone)]
 pub(super) struct Delegator {
-    registry: AgentRegistry,
     pub limits: DelegationLimits,
     /// The depth of the session: 0 for the user's.
     depth: usize,
@@ -67,11 +66,11 @@ impl Delegator {
         make_tools: fn(&Self) -> Vec<Arc<dyn Tool>>,
     ) -> Self {
         let slots = Arc::new(Semaphore::new(limits.parallel.max(1)));
-        Self { registry, limits, depth: 0, slots, agent: None, link: SessionLink::default(), make_tools }
+        Self { limits, depth: 0, slots, agent: None, link: SessionLink::new(registry), make_tools }
     }
 
     fn of_child(&self, agent: &str) -> Self {
-        let link = SessionLink::default();
+        let link = SessionLink::new(self.link.registry().clone());
         let slots = Arc::new(Semaphore::new(self.limits.parallel.max(1)));
         Self { depth: self.depth + 1, slots, agent: Some(agent.to_owned()), link, ..self.clone() }
     }
@@ -91,14 +90,8 @@ impl Delegator {
     }
 
     fn available(&self, parent: &ParentSession) -> Vec<AgentSummary> {
-        let mut agents = self.registry.list();
-        for definition in parent.resources.agents() {
-            if agents.iter().all(|agent| agent.name != definition.name) {
-                agents.push(AgentSummary::from(definition));
-            }
-        }
+        let mut agents = parent.agents();
         agents.retain(|agent| self.agent.as_ref() != Some(&agent.name));
-        agents.sort_by(|a, b| a.name.cmp(&b.name));
         agents
     }
 
@@ -106,9 +99,7 @@ impl Delegator {
         if self.agent.as_deref() == Some(name) {
             return Err(format!("{name} can't delegate to itself; do the task, or choose another agent"));
         }
-        let defined =
-            || parent.resources.agents().iter().find(|agent| agent.name == name).map(AgentSpec::from);
-        self.registry.create(name).or_else(defined).ok_or_else(|| {
+        parent.find_agent(name).ok_or_else(|| {
             let names: Vec<String> = self.available(parent).into_iter().map(|agent| agent.name).collect();
             format!("no agent named {name}; available: {}", names.join(", "))
         })

@@ -10,6 +10,8 @@ use tiller_tools::process::Runner;
 use tiller_tools::tool::Tools;
 
 use super::activity::AgentActivity;
+use super::registry::{AgentRegistry, AgentSummary};
+use super::spec::AgentSpec;
 use super::task_record::TaskRecord;
 use crate::extension::Extensions;
 use crate::options::AgentOptions;
@@ -33,8 +35,30 @@ pub(crate) struct ParentSession {
     pub runner: Runner,
     pub system_prompt: SystemPrompt,
     pub resources: Resources,
+    /// The agents that a program has registered.
+    pub registry: AgentRegistry,
     /// Its options, with the current policy and the rest of its budget.
     pub options: AgentOptions,
+}
+
+impl ParentSession {
+    /// Lists the agents that tasks can be delegated to, sorted by name. A registered agent hides a definition.
+    pub(super) fn agents(&self) -> Vec<AgentSummary> {
+        let mut agents = self.registry.list();
+        for definition in self.resources.agents() {
+            if agents.iter().all(|agent| agent.name != definition.name) {
+                agents.push(AgentSummary::from(definition));
+            }
+        }
+        agents.sort_by(|a, b| a.name.cmp(&b.name));
+        agents
+    }
+
+    /// Finds an agent by its name.
+    pub(super) fn find_agent(&self, name: &str) -> Option<AgentSpec> {
+        let defined = || self.resources.agents().iter().find(|agent| agent.name == name);
+        self.registry.create(name).or_else(|| defined().map(AgentSpec::from))
+    }
 }
 
 /// Type of the entry of a [`DelegatedTask`].

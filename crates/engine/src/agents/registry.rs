@@ -14,6 +14,12 @@ pub struct AgentRegistry {
     agents: Arc<RwLock<BTreeMap<String, RegisteredAgent>>>,
 }
 
+impl std::fmt::Debug for AgentRegistry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.list()).finish()
+    }
+}
+
 #[derive(Clone)]
 struct RegisteredAgent {
     description: String,

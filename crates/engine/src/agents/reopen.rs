@@ -12,13 +12,13 @@ use super::task_run::usage_since;
 use crate::embed::EmbedError;
 use crate::handle::{AgentError, AgentSession, DelegationCommand, DriverCommand, EventStream, WeakSession};
 
-/// Opens the session of an agent from its log. An agent without a definition gets the instructions of the session that
-/// delegated.
+/// Opens the session of an agent from its log. An agent that is no longer defined gets the instructions of the session
+/// that delegated.
 pub(crate) async fn reopen(above: WeakSession, start: DelegatedTask) -> Result<AgentSession, AgentError> {
     let path = start.path.ok_or(AgentError::NotFound("log of that agent: it was in memory"))?;
     let parent = above.parent().await?;
-    let defined = parent.resources.agents().iter().find(|agent| agent.name == start.name);
-    let spec = defined.map_or_else(|| AgentSpec::new(start.name.as_str(), "", ""), AgentSpec::from);
+    let spec = parent.find_agent(&start.name);
+    let spec = spec.unwrap_or_else(|| AgentSpec::new(start.name.as_str(), "", ""));
     let Child { agent, .. } = open(parent, spec, Conversation::Resumed(path))?;
     let session = agent.session().clone();
     tokio::spawn(record_usage(above, session.reader(), session.subscribe()));

@@ -1,12 +1,12 @@
 //! The tasks that a session has delegated, derived from its log, and the ends of those that were interrupted.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
 use tiller_core::unit::UnixMs;
-use tiller_session::{EntryBody, ModelUsage, Reader, SessionError, Totals, Writer};
+use tiller_session::{Entry, EntryBody, ModelUsage, Reader, SessionError, Totals, Writer};
 
 use super::parent::{END_TYPE, START_TYPE, agent_entry, usage_entries};
 use super::task_run::usage_since;
@@ -30,52 +30,62 @@ pub struct TaskRecord {
 
 /// The tasks that a session has delegated, one for each agent, in the order of their starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TaskRecords(Vec<TaskRecord>);
+pub(crate) struct TaskRecords {
+    /// The directory of the agents' logs.
+    folder: Option<PathBuf>,
+    tasks: Vec<TaskRecord>,
+}
 
 impl TaskRecords {
-    /// Reads the tasks in a log.
-    fn read(reader: &Reader) -> Result<Self, SessionError> {
-        let mut records = Self::default();
-        for entry in reader.tiller_entries()?.0 {
-            records.apply(&entry.body, entry.timestamp);
-        }
-        Ok(records)
+    /// Returns the tasks in the entries of a log that are tiller's own.
+    pub(crate) fn new(reader: &Reader, entries: &[Entry]) -> Self {
+        let mut records = Self { folder: reader.agents_folder(), tasks: Vec::new() };
+        entries.iter().for_each(|entry| records.apply(&entry.body, entry.timestamp));
+        records
     }
 
     /// Applies an entry of the log that was written at a time.
     pub(crate) fn apply(&mut self, body: &EntryBody, at: UnixMs) {
         let EntryBody::Custom { custom_type, data: Some(data) } = body else { return };
         if custom_type == START_TYPE
-            && let Ok(start) = serde_json::from_value::<DelegatedTask>(data.clone())
+            && let Ok(mut start) = serde_json::from_value::<DelegatedTask>(data.clone())
         {
-            self.0.retain(|task| task.start.agent_id != start.agent_id);
-            self.0.push(TaskRecord { start, since: at, end: None });
+            start.path = start.path.map(|path| self.moved(path));
+            self.tasks.retain(|task| task.start.agent_id != start.agent_id);
+            self.tasks.push(TaskRecord { start, since: at, end: None });
         } else if custom_type == END_TYPE
             && let Ok(end) = serde_json::from_value::<DelegatedTaskEnd>(data.clone())
-            && let Some(task) = self.0.iter_mut().find(|task| task.start.agent_id == end.agent_id)
+            && let Some(task) = self.tasks.iter_mut().find(|task| task.start.agent_id == end.agent_id)
         {
             task.end = Some(end);
         }
     }
 
+    /// Returns the path of an agent's log after a move of the session's. A fork keeps the paths of the other session's
+    /// agents.
+    fn moved(&self, path: PathBuf) -> PathBuf {
+        let folder = self.folder.as_ref().filter(|folder| {
+            path.parent().and_then(Path::file_name) == folder.file_name()
+        });
+        folder.zip(path.file_name()).map_or(path.clone(), |(folder, name)| folder.join(name))
+    }
+
     /// The tasks.
     pub(crate) fn all(&self) -> &[TaskRecord] {
-        &self.0
+        &self.tasks
     }
 
     /// Returns entries that end the tasks without an end, with what their agents have used, for a session none of whose
     /// agents runs. Tasks that a fork has copied stay without an end: they are those of the other session. So do tasks
     /// whose agent's log is open elsewhere.
-    pub(crate) fn interrupted_entries(&self, reader: &Reader) -> Vec<EntryBody> {
-        let Some(folder) = reader.agents_folder() else { return Vec::new() };
+    pub(crate) fn interrupted_entries(&self) -> Vec<EntryBody> {
         let mut entries = Vec::new();
-        for TaskRecord { start, since, end } in &self.0 {
+        for TaskRecord { start, since, end } in &self.tasks {
             let (None, Some(path)) = (end, &start.path) else { continue };
-            let is_own = path.parent().and_then(Path::file_name) == folder.file_name();
-            let Some(name) = path.file_name().filter(|_| is_own) else { continue };
-            // The directory may have been moved.
-            let path = folder.join(name);
-            match path.exists().then(|| used_since(&path, *since)).transpose() {
+            if path.parent() != self.folder.as_deref() {
+                continue;
+            }
+            match path.exists().then(|| used_since(path, *since)).transpose() {
                 Ok(used) => entries.extend(usage_entries(used.unwrap_or_default())),
                 Err(SessionError::Locked { .. }) => continue,
                 Err(error) => {
@@ -94,7 +104,7 @@ impl TaskRecords {
 fn used_since(path: &Path, since: UnixMs) -> Result<Vec<ModelUsage>, SessionError> {
     let mut writer = Writer::open(path)?;
     let reader = writer.reader();
-    let ends = TaskRecords::read(&reader)?.interrupted_entries(&reader);
+    let ends = TaskRecords::new(&reader, &reader.tiller_entries()?.0).interrupted_entries();
     if !ends.is_empty() {
         writer.append_all(ends, SystemTime::now().into())?;
     }

@@ -79,11 +79,10 @@ impl ActiveSession {
             thinking,
             requested_thinking: thinking,
             name: reader.name(),
-            tasks: TaskRecords::default(),
+            tasks: TaskRecords::new(&reader, &facts),
             external: ExternalAppends::default(),
             introduction: None,
         };
-        facts.iter().for_each(|entry| current.tasks.apply(&entry.body, entry.timestamp));
         damaged.extend(current.project()?);
         let resumed = reader.entry_count() > 0;
         let cut_off_commands = cut_off_commands(&facts, own_since(&reader));
@@ -288,7 +287,7 @@ impl ActiveSession {
             bodies.push(EntryBody::message(Arc::new(Message::BashExecution(record.clone()))));
         }
         // Reads logs of agents, but only after a crash.
-        bodies.extend(self.tasks.interrupted_entries(&self.reader()));
+        bodies.extend(self.tasks.interrupted_entries());
         let changes = self.state_changes();
         let says_level = changes.iter().any(|body| matches!(body, EntryBody::ThinkingLevelChange { .. }));
         bodies.extend(changes);

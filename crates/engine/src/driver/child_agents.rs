@@ -88,6 +88,7 @@ impl Driver {
             runner: self.services.runner.clone(),
             system_prompt: self.resources.prompt_settings(),
             resources: (*self.resources.resources).clone(),
+            registry: self.agents.registry.clone(),
             options,
         }
     }

@@ -622,3 +622,99 @@ async fn approval_mode_that_gets_stricter_reaches_agents_at_work() {
     }
     stage.agent.abort().await.unwrap();
 }
+
+fn copy_folder(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_folder(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
+/// The logs as a crash at this moment would leave them, in another directory, and the session's among them.
+fn crashed(stage: &Fixture) -> (TempDir, PathBuf) {
+    let folder = TempDir::new().unwrap();
+    let logs = folder.path().canonicalize().unwrap().join("logs");
+    copy_folder(&stage.folder.path().join("logs"), &logs);
+    let name = stage.agent.reader().path().unwrap().file_name().unwrap().to_owned();
+    (folder, logs.join(name))
+}
+
+/// A dear answer with this call.
+fn dear_call(answer: ScriptedAnswer) -> ScriptedAnswer {
+    ScriptedAnswer { usage: dear("").usage, ..answer }
+}
+
+#[tokio::test]
+async fn interrupted_agents_cost_is_counted_once() {
+    let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
+    let scripts = vec![
+        ("main", vec![delegate("helper")]),
+        ("helper", vec![dear_call(delegate("other"))]),
+        ("other", vec![dear_call(call("list_agents", json!({}))), hanging]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.agent.prompt("go", PromptOptions::default()).await.unwrap();
+    let mut nested_turns = 0;
+    stage
+        .event(|event| match event {
+            EventKind::AgentEvent { name, event, .. } if name == "other" => {
+                matches!(event.kind, EventKind::ToolExecutionEnd { .. }).then_some(())
+            }
+            _ => None,
+        })
+        .await;
+    while nested_turns < 2 {
+        nested_turns = stage.models.requests.lock().unwrap().iter().filter(|it| it.system.contains("[other]")).count();
+        tokio::task::yield_now().await;
+    }
+    let id = stage.starts()[0]["agentId"].as_str().unwrap().to_owned();
+    let (folder, log) = crashed(&stage);
+
+    let resume = call("delegate_to_agent", json!({ "agent": "helper", "task": "Go on.", "resume": id }));
+    let listing = call("list_agents", json!({}));
+    let unused = || text_answer("unused");
+    let scripts = vec![
+        ("main", vec![unused(), listing, resume, text_answer("ok")]),
+        ("helper", vec![unused(), dear("whole")]),
+    ];
+    let mut again = stage_in(folder, scripts, DelegationLimits::default(), Some(log));
+    assert_eq!(again.agent.stats().await.unwrap().session.usage.cost.total, Usd(0.0), "opening only reads");
+    assert_eq!(again.run("once more").await, RunOutcome::Completed);
+    let ends = again.entries("tiller.agent_end");
+    assert_eq!(ends.len(), 2, "{:?}", again.lines());
+    assert_eq!((ends[0]["error"].as_str(), &ends[1]["error"]), (Some("interrupted when tiller exited"), &Value::Null));
+    let totals = again.agent.stats().await.unwrap().session;
+    assert_eq!(totals.usage.cost.total, Usd(3.0), "helper and other before the crash, helper after it");
+    let lines = again.lines();
+    assert!(lines.iter().any(|line| line.contains("helper (interrupted when tiller exited): Do it.")), "{lines:?}");
+}
+
+#[tokio::test]
+async fn agent_that_has_ended_is_opened_and_its_cost_counted() {
+    let scripts = vec![
+        ("main", vec![delegate("helper"), text_answer("thanks")]),
+        ("helper", vec![dear("It is done."), dear("It is red.")]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.run("go").await;
+    let tasks = stage.agent.agent_tasks().await.unwrap();
+    let [task] = &tasks[..] else { panic!("{tasks:?}") };
+    assert_eq!((task.start.name.as_str(), task.end.as_ref().unwrap().error.as_ref()), ("helper", None));
+    let child = stage.agent.open_agent(task.start.agent_id.clone()).await.unwrap();
+    assert_eq!(message_lines(&child.reader()), ["user Do it.", "answer It is done. Stop"]);
+    child.prompt("Which color?", PromptOptions::default()).await.unwrap();
+    assert_eq!(child.settled().await.unwrap().outcome, RunOutcome::Completed);
+    assert_eq!(message_lines(&child.reader()).last().unwrap(), "answer It is red. Stop");
+    let counted = async {
+        while stage.agent.stats().await.unwrap().session.usage.cost.total != Usd(2.0) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(TIMEOUT, counted).await.expect("the cost is never counted");
+    assert!(matches!(stage.agent.open_agent("none".into()).await, Err(AgentError::NotFound(_))));
+}
