@@ -6,6 +6,7 @@ use tokio::task::spawn_blocking;
 
 use super::input::ReplCommand;
 use super::tree;
+use crate::agent::agents::TaskRecord;
 use crate::agent::{
     AgentError, AgentSession, ApprovalMode, BranchSummary, ContextBreakdown, RuleStore, SessionStats, Status,
     ToolServerStatus,
@@ -280,16 +281,20 @@ async fn session_facts(agent: &AgentSession) -> Result<String, AgentError> {
     Ok(session_text(&status, &stats) + &files)
 }
 
-/// Lists the agents at work with their activity, then the definitions.
+/// Lists the agents at work with their activity, those that have ended, then the definitions.
 async fn agents(agent: &AgentSession) -> Result<String, AgentError> {
     let now = UnixMs::from(std::time::SystemTime::now());
     let running = agent.running_agents().await?.into_iter().map(|agent| {
         let activity = agent.activity.state(agent.since, now);
         format!("{} {} at work: {activity}\n", agent.start.name, agent.start.agent_id.short())
     });
+    let ended = agent.agent_tasks().await?.into_iter().rev().filter_map(|TaskRecord { start, end, .. }| {
+        let end = end?.error.unwrap_or_else(|| "finished".to_owned());
+        Some(format!("{} {} {end}\n", start.name, start.agent_id.short()))
+    });
     let defined = agent.agent_definitions().await?.into_iter();
     let defined = defined.map(|agent| format!("{}: {}\n", agent.name, agent.description));
-    let text: String = running.chain(defined).collect();
+    let text: String = running.chain(ended).chain(defined).collect();
     Ok(if text.is_empty() { "no agents\n".to_owned() } else { text })
 }
 

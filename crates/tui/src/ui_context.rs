@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
+use tiller_core::id::SessionId;
 use tiller_core::setting::{self, Setting};
 use tiller_render::theme::{ColorDepth, resolve_theme};
 use tiller_render::{HighlightCache, Highlighting, RenderOptions};
@@ -18,6 +19,13 @@ use crate::theme;
 use crate::theme::check::ThemeCheck;
 use crate::theme::{ThemeOptions, ThemeState};
 
+/// An agent whose session was opened.
+#[derive(Clone, Debug)]
+pub(crate) struct ShownAgent {
+    pub(crate) name: String,
+    pub(crate) id: SessionId,
+}
+
 /// The environment of the front end.
 #[derive(Clone, Debug)]
 pub(crate) struct UiContext {
@@ -26,9 +34,8 @@ pub(crate) struct UiContext {
     pub(crate) zone: TimeZone,
     pub(crate) theme: ThemeState,
     pub(crate) banner: Vec<String>,
-    /// Names of the agents whose sessions were opened one from another; the last one is shown. Empty in the user's
-    /// session.
-    pub(crate) agents: Vec<String>,
+    /// The agents whose sessions were opened one from another; the last one is shown. Empty in the user's session.
+    pub(crate) agents: Vec<ShownAgent>,
     /// Sources of the providers' API keys.
     pub(crate) provider_keys: Vec<ProviderKey>,
     pub(crate) keymap: Arc<Keymap>,

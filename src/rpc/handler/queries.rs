@@ -37,10 +37,10 @@ impl Handler {
     }
 
     pub(super) async fn agents(&self) -> HandlerResult {
-        let agents = self.agent.running_agents().await?;
+        let (agents, tasks) = (self.agent.running_agents().await?, self.agent.agent_tasks().await?);
         let definitions: Vec<AgentSummary> =
             self.agent.agent_definitions().await?.iter().map(AgentSummary::from).collect();
-        data(&json!({"agents": agents, "definitions": definitions}))
+        data(&json!({"agents": agents, "tasks": tasks, "definitions": definitions}))
     }
 
     pub(super) async fn state(&self) -> HandlerResult {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tiller_core::event::{Event, EventKind};
+use tiller_core::event::{ApprovalRequest, Event, EventKind};
 use tiller_engine::{AgentSession, Lagged};
 
 use crate::action::Action;
@@ -12,12 +12,14 @@ use crate::event_loop::{AgentConnection, EventLoop};
 use crate::executor::Executor;
 use crate::frame_pacer::Dirty;
 use crate::message::OpenedAgent;
+use crate::text::one_line;
+use crate::ui_context::ShownAgent;
 
 impl EventLoop {
     /// Shows the session of an agent. The session above goes on; its events are read again on the return.
     pub(super) fn open_agent(&mut self, OpenedAgent { name, session }: OpenedAgent) {
+        self.app.ui.agents.push(ShownAgent { name, id: session.reader().id().clone() });
         let connection = self.connection_to(session, Vec::new());
-        self.app.ui.agents.push(name);
         self.above.extend(self.connection.replace(connection));
     }
 
@@ -34,14 +36,13 @@ impl EventLoop {
         true
     }
 
-    /// Shows a notice if the main session asks, while an agent's session is on the screen. Requests of agents, whose ids
-    /// have a slash, are shown in their own sessions.
+    /// Shows a notice if the main session asks for an approval that isn't asked in the agent's session on the screen.
     pub(super) fn notice_of_main_session(&mut self, event: &Result<Arc<Event>, Lagged>) {
         let Ok(event) = event else { return };
         if let EventKind::ApprovalRequested(request) = &event.kind
-            && !request.tool_call_id.as_str().contains('/')
+            && let ApprovalRequest { tool_call_id, reason, .. } = request
+            && let Some(text) = notice_of_request(tool_call_id.as_str(), reason, &self.app.ui.agents)
         {
-            let text = "The main session waits for an approval: /back".to_owned();
             self.app.transcript.notice(NoticeLevel::Warning, text, None);
             self.app.dirty = self.app.dirty.max(Dirty::BySession);
         }
@@ -57,5 +58,39 @@ impl EventLoop {
         self.app.model.info.gap.open();
         self.app.dirty = Dirty::ByUser;
         AgentConnection { events, results, executor, notices }
+    }
+}
+
+/// Returns a notice of a request of the main session that isn't asked in the session of the last of these agents. The id
+/// of an agent's request begins with the ids of the agents between, each with a slash.
+fn notice_of_request(call: &str, reason: &str, shown: &[ShownAgent]) -> Option<String> {
+    let path: String = shown.iter().map(|agent| format!("{}/", agent.id.short())).collect();
+    if call.starts_with(&path) {
+        return None;
+    }
+    let asks = if call.contains('/') { reason } else { "the main session" };
+    Some(format!("An approval is needed: {}. /back shows it.", one_line(asks)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notice_of_request_names_who_asks_unless_it_is_shown() {
+        let agent = |name: &str| ShownAgent { name: name.to_owned(), id: format!("session-{name}").into() };
+        let [middle, shown, sibling] = ["MIDDLE", "SHOWN1", "OTHER1"].map(agent);
+        let short = |agent: &ShownAgent| agent.id.short().to_owned();
+        let (middle_id, shown_id, sibling_id) = (short(&middle), short(&shown), short(&sibling));
+        let notice =
+            |call: String| notice_of_request(&call, "agent x: it writes", &[middle.clone(), shown.clone()]);
+        let of_agent = Some("An approval is needed: agent x: it writes. /back shows it.".to_owned());
+        let of_main = Some("An approval is needed: the main session. /back shows it.".to_owned());
+        assert_eq!(notice("c1".to_owned()), of_main);
+        assert_eq!(notice(format!("{sibling_id}/c1")), of_agent);
+        assert_eq!(notice(format!("{middle_id}/c1")), of_agent, "the session between");
+        assert_eq!(notice(format!("{middle_id}/{sibling_id}/c1")), of_agent);
+        assert_eq!(notice(format!("{middle_id}/{shown_id}/c1")), None);
+        assert_eq!(notice(format!("{middle_id}/{shown_id}/{sibling_id}/c1")), None, "an agent of the shown one");
     }
 }

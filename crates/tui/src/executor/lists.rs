@@ -46,8 +46,10 @@ impl ExecutorWorker {
             ListKind::Permissions => (self.permissions().await?, 0),
             ListKind::RuleFiles => (self.rule_files().await, 0),
             ListKind::Agents => {
-                let (running, defined) = (agent.running_agents().await?, agent.agent_definitions().await?);
-                (picker::agents::items(&running, &defined, now()), 0)
+                let running = picker::agents::running_items(&agent.running_agents().await?, now());
+                let ended = picker::agents::ended_items(&agent.agent_tasks().await?);
+                let defined = picker::agents::defined_items(&agent.agent_definitions().await?);
+                ([running, ended, defined].concat(), 0)
             }
             ListKind::Race => (picker::race::items(&self.lanes()), 0),
             ListKind::Jobs => (picker::command_jobs::items(&agent.background_jobs().await?), 0),
@@ -314,13 +316,10 @@ impl ExecutorWorker {
         self.permissions_changed(word).await
     }
 
-    /// Opens an agent that may have ended since the list was made.
+    /// Opens the session of an agent, at work or not.
     async fn open_agent(&self, id: SessionId, name: String) -> Result<Vec<TaskResult>, AgentError> {
-        match self.agent.running_agent(id).await {
-            Ok(session) => Ok(vec![TaskResult::AgentOpened(Box::new(OpenedAgent { name, session }))]),
-            Err(AgentError::NotFound(_)) => Ok(vec![TaskResult::Note("The agent has ended.".to_owned())]),
-            Err(error) => Err(error),
-        }
+        let session = self.agent.open_agent(id).await?;
+        Ok(vec![TaskResult::AgentOpened(Box::new(OpenedAgent { name, session }))])
     }
 
     async fn stop_job(&self, id: JobId) -> Result<Vec<TaskResult>, AgentError> {

@@ -1,7 +1,8 @@
-//! The list of agents: those at work, and those that tasks can be delegated to.
+//! The list of agents: those at work, those that have ended, and those that tasks can be delegated to.
 
+use tiller_core::delegated_task::DelegatedTask;
 use tiller_core::unit::UnixMs;
-use tiller_engine::agents::{AgentDefinition, RunningAgent};
+use tiller_engine::agents::{AgentDefinition, RunningAgent, TaskRecord};
 use tiller_render::{Line, Role};
 
 use crate::action::{Action, ListAction};
@@ -12,7 +13,7 @@ use crate::picker::item::{PickerChoice, PickerItem};
 use crate::picker::source::{ListFacts, ListResponse, ListSource};
 use crate::text::one_line;
 
-/// The agents; Enter opens one that is at work.
+/// The agents; Enter opens the session of one that has a task.
 #[derive(Debug)]
 pub(super) struct AgentList;
 
@@ -38,25 +39,39 @@ impl ListSource for AgentList {
     }
 }
 
-/// The agents at work, then the definitions.
-pub(crate) fn items(running: &[RunningAgent], defined: &[AgentDefinition], now: UnixMs) -> Vec<PickerItem> {
-    running.iter().map(|agent| running_item(agent, now)).chain(defined.iter().map(defined_item)).collect()
+/// The agents at work.
+pub(crate) fn running_items(running: &[RunningAgent], now: UnixMs) -> Vec<PickerItem> {
+    let item = |RunningAgent { start, since, activity }: &RunningAgent| {
+        let cost = fact("cost", activity.cost.to_string());
+        task_item(start, activity.state(*since, now), [fact("since", since.to_iso()), cost])
+    };
+    running.iter().map(item).collect()
 }
 
-fn running_item(agent: &RunningAgent, now: UnixMs) -> PickerItem {
-    let RunningAgent { start, since, activity } = agent;
+/// The agents whose tasks have ended, the newest first.
+pub(crate) fn ended_items(tasks: &[TaskRecord]) -> Vec<PickerItem> {
+    let item = |TaskRecord { start, since, end }: &TaskRecord| {
+        let end = end.as_ref()?.error.as_deref().unwrap_or("finished");
+        let task = start.task.lines().next().unwrap_or_default();
+        let facts = [fact("since", since.to_iso()), fact("end", one_line(end))];
+        Some(task_item(start, format!("{end} · {task}"), facts))
+    };
+    tasks.iter().rev().filter_map(item).collect()
+}
+
+/// The definitions.
+pub(crate) fn defined_items(defined: &[AgentDefinition]) -> Vec<PickerItem> {
+    defined.iter().map(defined_item).collect()
+}
+
+fn task_item(start: &DelegatedTask, note: String, facts: [Line; 2]) -> PickerItem {
     let name = format!("{} {}", start.name, start.agent_id.short());
-    let mut detail = vec![
-        heading(&name),
-        fact("since", since.to_iso()),
-        fact("cost", activity.cost.to_string()),
-        Line::default(),
-    ];
+    let mut detail = vec![heading(&name)];
+    detail.extend(facts);
+    detail.push(Line::default());
     detail.extend(start.task.lines().map(|line| Line::new(one_line(line), Role::Text)));
     let choice = PickerChoice::Agent { id: start.agent_id.clone(), name: start.name.clone() };
-    PickerItem::new(one_line(&name), choice)
-        .with_note(one_line(&activity.state(*since, now)))
-        .with_detail(detail)
+    PickerItem::new(one_line(&name), choice).with_note(one_line(&note)).with_detail(detail)
 }
 
 fn defined_item(agent: &AgentDefinition) -> PickerItem {
