@@ -41,7 +41,12 @@ pub(super) fn run(arguments: &CliArgs, command: &SessionsCommand) -> Result<u8, 
                 None => list::list(&manager, scope(*all), page, *json)?,
                 // An agent with a worktree has another directory.
                 Some(session) => {
-                    list::list(&manager.for_agents_of(&open(session)?), SessionScope::Everywhere, page, *json)?;
+                    list::list(
+                        &manager.for_agents_of(&open(session)?),
+                        SessionScope::Everywhere,
+                        page,
+                        *json,
+                    )?;
                 }
             }
         }

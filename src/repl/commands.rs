@@ -288,10 +288,11 @@ async fn agents(agent: &AgentSession) -> Result<String, AgentError> {
         let activity = agent.activity.state(agent.since, now);
         format!("{} {} at work: {activity}\n", agent.start.name, agent.start.agent_id.short())
     });
-    let ended = agent.agent_tasks().await?.into_iter().rev().filter_map(|TaskRecord { start, end, .. }| {
-        let end = end?.error.unwrap_or_else(|| "finished".to_owned());
-        Some(format!("{} {} {end}\n", start.name, start.agent_id.short()))
-    });
+    let ended =
+        agent.agent_tasks().await?.into_iter().rev().filter_map(|TaskRecord { start, end, .. }| {
+            let end = end?.error.unwrap_or_else(|| "finished".to_owned());
+            Some(format!("{} {} {end}\n", start.name, start.agent_id.short()))
+        });
     let defined = agent.agent_definitions().await?.into_iter();
     let defined = defined.map(|agent| format!("{}: {}\n", agent.name, agent.description));
     let text: String = running.chain(ended).chain(defined).collect();

@@ -46,8 +46,18 @@ fn delegated_task_is_answered_and_its_log_is_a_session() {
     assert_eq!((output.out.as_str(), output.code), ("Found.\n", Some(0)), "{}", output.err);
     let start = &entries(&sandbox, "tiller.agent")[0];
     assert_eq!((&start["name"], &start["task"]), (&"explore".into(), &"FIND the lexer".into()));
-    let shown = sandbox.run(&["sessions", "show", start["path"].as_str().unwrap()]);
+    let id = start["agentId"].as_str().unwrap();
+    let shown = sandbox.run(&["sessions", "show", id]);
     assert!(shown.out.contains("It is in lexer.rs."), "{}", shown.out);
+    let listed = sandbox.run(&["sessions", "list", "--agents-of", sandbox.log()[0]["id"].as_str().unwrap()]);
+    assert!(listed.out.contains("agent explore"), "{}", listed.out);
+    let script = sandbox.script(&[
+        r#"{"text": "unused"}"#,
+        r#"{"text": "unused"}"#,
+        r#"{"expect": "It is in lexer.rs.", "text": "In line 1."}"#,
+    ]);
+    let output = sandbox.run(&["-r", id, "-p", "--provider", "scripted", "--model", &script, "which line?"]);
+    assert_eq!(output.out, "In line 1.\n", "{}", output.err);
 }
 
 #[test]
@@ -146,6 +156,13 @@ fn agent_is_opened_steered_and_left() {
     terminal.key(TerminalKey::Enter);
     terminal.wait_for_answer("Thank you.");
     terminal.wait_for("│ I was steered.");
+    terminal.send("\x1bg");
+    terminal.wait_for("finished · LOOK around");
+    terminal.key(TerminalKey::Enter);
+    terminal.wait_for("agent explore (alt+g returns)");
+    terminal.wait_for_answer("I was steered.");
+    terminal.send("\x1bg");
+    terminal.wait_for_answer("Thank you.");
     assert!(terminal.quit().success());
 }
 
@@ -194,7 +211,7 @@ fn agents_of_a_killed_session_are_known_and_resumed() {
     assert_eq!(output.out, "All done.\n", "{}", output.err);
     let listed = sandbox.messages().into_iter().find(|line| line.contains("Tasks so far:")).unwrap();
     assert!(listed.contains("explore (finished): QUICK"), "{listed}");
-    assert!(listed.contains("worker (running, or interrupted when tiller exited): SLOW"), "{listed}");
+    assert!(listed.contains("worker (interrupted when tiller exited): SLOW"), "{listed}");
 }
 
 #[test]

@@ -112,7 +112,10 @@ fn left(view: &ViewContext<'_>, space: &FooterSpace) -> Vec<FooterItem> {
     }
     if let Some(agent) = view.ui.agents.last() {
         let key = view.key_of(KeyCommand::Agents);
-        add(format!("agent {} ({key} returns)", truncate_to(&one_line(&agent.name), AGENT_NAME)), Role::Accent);
+        add(
+            format!("agent {} ({key} returns)", truncate_to(&one_line(&agent.name), AGENT_NAME)),
+            Role::Accent,
+        );
         return facts;
     }
     // An unnamed fork looks like its parent: its id distinguishes it.

@@ -122,7 +122,8 @@ pub(crate) fn subfolders(folder: &Path) -> Result<Vec<PathBuf>, SessionError> {
 pub(super) fn agents_folders(mut folders: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut agents = Vec::new();
     while let Some(folder) = folders.pop() {
-        let nested = subfolders(&folder).unwrap_or_default().into_iter().filter(|path| is_agents_folder(path));
+        let nested =
+            subfolders(&folder).unwrap_or_default().into_iter().filter(|path| is_agents_folder(path));
         folders.extend(nested.inspect(|path| agents.push(path.clone())));
     }
     agents

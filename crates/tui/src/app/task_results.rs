@@ -10,6 +10,7 @@ use crate::compositor::Compositor;
 use crate::frame_pacer::Dirty;
 use crate::message::{LoadedSession, TaskResult};
 use crate::pager::Pager;
+use crate::picker::line_prompt::StatusText;
 use crate::queue::QueueAction;
 use crate::transcript_pane::TranscriptPane;
 use crate::welcome::banner;
@@ -70,8 +71,14 @@ impl App {
             TaskResult::Welcome(welcome) => self.model.info.welcome = Some(welcome),
             // Performed by the event loop.
             TaskResult::AgentOpened(_) => {}
-            TaskResult::Note(text) => self.flash(text),
-            TaskResult::Warning(text) => self.transcript.notice(NoticeLevel::Warning, text, None),
+            TaskResult::Note(text) => {
+                return self.with_overlays(|overlays, cx| overlays.show_status(StatusText::note(text), cx));
+            }
+            TaskResult::Warning(text) => {
+                // A list would cover the transcript.
+                self.compositor.show_in_list(&StatusText::error(text.as_str()));
+                self.transcript.notice(NoticeLevel::Warning, text, None);
+            }
             TaskResult::Resolved(text) => self.transcript.mark_outdated(&text),
             TaskResult::Attached(image) => {
                 return self.with_composer(|composer, cx| composer.attach_image(image, cx));

@@ -75,11 +75,15 @@ impl Compositor {
     }
 
     /// Shows a status in the list on top, or as a flash if there is none.
-    fn show_status(&mut self, status: StatusText, cx: &mut Context<'_>) {
-        match self.top_picker() {
-            Some(picker) => picker.set_status(Some(status)),
-            None => cx.flash(status.text),
+    pub(crate) fn show_status(&mut self, status: StatusText, cx: &mut Context<'_>) {
+        if !self.show_in_list(&status) {
+            cx.flash(status.text);
         }
+    }
+
+    /// Shows a status in the list on top; false if there is none.
+    pub(crate) fn show_in_list(&mut self, status: &StatusText) -> bool {
+        self.top_picker().map(|picker| picker.set_status(Some(status.clone()))).is_some()
     }
 
     /// Refreshes the list of themes.
@@ -127,8 +131,7 @@ impl Compositor {
             TaskOrigin::List(list) => self.overlays.last().is_some_and(|overlay| overlay.is_list(list)),
             TaskOrigin::Editor => false,
         };
-        let status = StatusText::error(reason.as_str());
-        self.top_picker().into_iter().for_each(|picker| picker.set_status(Some(status.clone())));
+        self.show_in_list(&StatusText::error(reason.as_str()));
         if !is_chosen {
             cx.push(Effect::RejectInput { typed, reason });
         }

@@ -74,11 +74,14 @@ fn notice_of_request(call: &str, reason: &str, shown: &[ShownAgent]) -> Option<S
 
 #[cfg(test)]
 mod tests {
+    use tiller_core::id::SessionId;
+
     use super::*;
 
     #[test]
     fn notice_of_request_names_who_asks_unless_it_is_shown() {
-        let agent = |name: &str| ShownAgent { name: name.to_owned(), id: format!("session-{name}").into() };
+        let agent =
+            |name: &str| ShownAgent { name: name.to_owned(), id: SessionId::new(format!("session-{name}")) };
         let [middle, shown, sibling] = ["MIDDLE", "SHOWN1", "OTHER1"].map(agent);
         let short = |agent: &ShownAgent| agent.id.short().to_owned();
         let (middle_id, shown_id, sibling_id) = (short(&middle), short(&shown), short(&sibling));
@@ -91,6 +94,10 @@ mod tests {
         assert_eq!(notice(format!("{middle_id}/c1")), of_agent, "the session between");
         assert_eq!(notice(format!("{middle_id}/{sibling_id}/c1")), of_agent);
         assert_eq!(notice(format!("{middle_id}/{shown_id}/c1")), None);
-        assert_eq!(notice(format!("{middle_id}/{shown_id}/{sibling_id}/c1")), None, "an agent of the shown one");
+        assert_eq!(
+            notice(format!("{middle_id}/{shown_id}/{sibling_id}/c1")),
+            None,
+            "an agent of the shown one"
+        );
     }
 }

@@ -1,11 +1,14 @@
 //! Lists: their screens, keys and actions.
 
 use crossterm::event::{KeyCode, KeyModifiers};
+use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
 use tiller_core::message::{ModelRef, ThinkingLevel};
 use tiller_core::proposed_rules::ProposedRules;
 use tiller_core::setting;
 use tiller_core::setting::{SettingSource, Settings};
 use tiller_core::tool_spec::{Access, ToolSpec, ToolTraits};
+use tiller_core::unit::UnixMs;
+use tiller_engine::agents::{AgentActivity, RunningAgent, TaskRecord};
 use tiller_engine::{
     ApprovalMode, ConfiguredRules, FolderAccess, LockedModel, OfferState, OfferedTool, Permission, RuleSource,
 };
@@ -417,4 +420,56 @@ fn failure_without_list_has_one_sign() {
     assert!(harness.screen().contains("\n  ✗ unknown tool nope"), "{}", harness.screen());
     harness.report(TaskResult::List(ListResult::Status(StatusText::note("restored"))));
     assert!(harness.screen().contains("\n  · restored"), "{}", harness.screen());
+}
+
+#[test]
+fn list_shows_notes_and_warnings_that_it_would_cover() {
+    let mut harness = Harness::new(80, 24);
+    harness.type_text("/race -n 2 Write b");
+    harness.key(KeyCode::Enter);
+    harness.report(TaskResult::Note("There is a race already.".into()));
+    assert!(harness.screen().contains("── race ──"), "{}", harness.screen());
+    assert!(harness.screen().contains("\n   There is a race already."), "{}", harness.screen());
+    harness.report(TaskResult::Warning("No lane has a result: no repository".into()));
+    assert!(harness.screen().contains("✗ No lane has a result: no repository"), "{}", harness.screen());
+    harness.key(KeyCode::Esc);
+    assert!(harness.screen().contains("! No lane has a result: no repository"), "{}", harness.screen());
+    assert!(!harness.screen().contains("There is a race already."), "{}", harness.screen());
+}
+
+#[test]
+fn agents_list_opens_those_at_work_and_ended() {
+    let task = |name: &str, id: &str| DelegatedTask {
+        agent_id: id.into(),
+        name: name.into(),
+        task: "Look around.\nTell me.".into(),
+        path: None,
+        tool_call_id: None,
+    };
+    let since = UnixMs(0);
+    let running =
+        RunningAgent { start: task("explore", "id-ATWORK"), since, activity: AgentActivity::default() };
+    let ended = |id: &str, error: Option<&str>| {
+        let end = DelegatedTaskEnd { agent_id: id.into(), error: error.map(str::to_owned) };
+        TaskRecord { start: task("worker", id), since, end: Some(end) }
+    };
+    let unended = TaskRecord { start: running.start.clone(), since, end: None };
+    let tasks = [ended("id-FIRST1", None), ended("id-SECOND", Some("stopped")), unended];
+    let items =
+        [picker::agents::running_items(&[running], UnixMs(2_000)), picker::agents::ended_items(&tasks)]
+            .concat();
+    let mut harness = Harness::new(80, 24);
+    harness.type_text("/agents");
+    harness.key(KeyCode::Enter);
+    harness.items(ListKind::Agents, (items, 0));
+    let screen = harness.screen();
+    let rows: Vec<&str> = screen.lines().skip(2).take(3).map(str::trim).collect();
+    insta::assert_snapshot!(rows.join("\n"), @r"
+    ▸ explore ATWORK                                       0 turns · 0 tokens · 2s
+    worker SECOND                                         stopped · Look around.
+    worker FIRST1                                        finished · Look around.
+    ");
+    harness.key(KeyCode::Down);
+    let open = ListAction::OpenAgent { id: "id-SECOND".into(), name: "worker".into() };
+    assert_eq!(harness.key(KeyCode::Enter), [Action::List(open)]);
 }
