@@ -276,8 +276,13 @@ const TABLE: &[CommandSpec] = &[
     row(C::Tools, "tools", Optional("NAME"), "show the model's tools; NAME switches a tool on or off")
         .only(Tui),
     row(C::Mcp, "mcp", NoArgument, "show the MCP servers: state, tools, last lines of stderr"),
-    row(C::Agents, "agents", NoArgument, "list running, ended and available agents; Enter opens one that has run")
-        .with_plain_usage(NoArgument, "list running, ended and available agents"),
+    row(
+        C::Agents,
+        "agents",
+        NoArgument,
+        "list running, ended and available agents; Enter opens one that has run",
+    )
+    .with_plain_usage(NoArgument, "list running, ended and available agents"),
     row(C::Back, "back", NoArgument, "return from an agent's session to the session that started it")
         .only(Tui),
     row(

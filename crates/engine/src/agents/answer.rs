@@ -50,6 +50,9 @@ pub enum AgentFailure {
     /// Code of the embedding program panicked.
     #[error("crashed: {0}")]
     Panicked(String),
+    /// No agent of this name is registered.
+    #[error("no agent named {0}")]
+    Unknown(String),
     /// The session could not be set up.
     #[error(transparent)]
     Start(#[from] EmbedError),

@@ -26,6 +26,16 @@ impl Delegation {
         Self { delegator: Delegator::new(registry, limits, make_tools) }
     }
 
+    /// Creates the delegation of an agent's session at this depth.
+    pub(super) fn of_agent(
+        registry: AgentRegistry,
+        limits: DelegationLimits,
+        agent: &str,
+        depth: usize,
+    ) -> Self {
+        Self { delegator: Delegator::new(registry, limits, make_tools).of_agent(agent, depth) }
+    }
+
     /// Returns the link for [`SessionParts::agent_link`](crate::SessionParts::agent_link).
     #[must_use]
     pub fn link(&self) -> SessionLink {

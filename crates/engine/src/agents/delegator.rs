@@ -69,6 +69,11 @@ impl Delegator {
         Self { limits, depth: 0, slots, agent: None, link: SessionLink::new(registry), make_tools }
     }
 
+    /// Returns the delegator of an agent's session at this depth.
+    pub(super) fn of_agent(self, agent: &str, depth: usize) -> Self {
+        Self { depth, agent: Some(agent.to_owned()), ..self }
+    }
+
     fn of_child(&self, agent: &str) -> Self {
         let link = SessionLink::new(self.link.registry().clone());
         let slots = Arc::new(Semaphore::new(self.limits.parallel.max(1)));

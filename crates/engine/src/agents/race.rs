@@ -274,12 +274,7 @@ impl Lane {
         let started = parent.start(spec, ChildDelegation::none(), conversation);
         let Child { agent, .. } = started.map_err(|error| error.to_string())?;
         let session = agent.session().clone();
-        let start = TaskStart {
-            prompt: prompt.clone(),
-            call: None,
-            worktree: Some(worktree),
-            is_new: true,
-        };
+        let start = TaskStart { prompt: prompt.clone(), call: None, worktree: Some(worktree), is_new: true };
         let mut run = TaskRun::start(self.above.clone(), agent, start).await?;
         self.update(|lane| (lane.state, lane.agent_id) = (LaneState::Working, Some(run.id().clone())));
         let outcome = run.work(|activity, since, now| self.show(activity, since, now)).await;

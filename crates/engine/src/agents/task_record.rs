@@ -64,9 +64,10 @@ impl TaskRecords {
     /// Returns the path of an agent's log after a move of the session's. A fork keeps the paths of the other session's
     /// agents.
     fn moved(&self, path: PathBuf) -> PathBuf {
-        let folder = self.folder.as_ref().filter(|folder| {
-            path.parent().and_then(Path::file_name) == folder.file_name()
-        });
+        let folder = self
+            .folder
+            .as_ref()
+            .filter(|folder| path.parent().and_then(Path::file_name) == folder.file_name());
         folder.zip(path.file_name()).map_or(path.clone(), |(folder, name)| folder.join(name))
     }
 

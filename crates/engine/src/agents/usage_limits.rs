@@ -2,10 +2,11 @@
 //! checked before each request.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tiller_core::message::Usage;
 use tiller_core::unit::{Tokens, Usd};
+use tokio::time::Instant;
 
 /// Limits of what agents use; `None` for no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

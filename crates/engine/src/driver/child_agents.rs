@@ -1,17 +1,17 @@
 //! Agents that work for the session: the parts for their sessions, their events and requests, and their ends.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
 use tiller_core::delegated_task::{AGENT_NOTE_TYPE, DelegatedTask};
-use tiller_core::elicitation::{ElicitationAction, ElicitationAnswer, ElicitationRequest};
-use tiller_core::event::{ApprovalRequest, Decision, Event, EventKind};
+use tiller_core::elicitation::{ElicitationAction, ElicitationAnswer};
+use tiller_core::event::{Decision, Event, EventKind};
 use tiller_core::id::{CallId, ElicitationId, SessionId};
 use tiller_core::message::Content;
 use tiller_core::unit::Usd;
 use tiller_session::{EntryBody, ModelUsage};
 use tiller_tools::policy::{ApprovalMode, ConfiguredRules};
+
+use tokio::time::Instant;
 
 use super::Driver;
 use super::child_agents_state::RunningChild;
@@ -24,9 +24,7 @@ use crate::agents::{
 };
 use crate::approvals::Approver;
 use crate::budget::BudgetOptions;
-use crate::handle::{
-    AgentError, AgentSession, DelegationCommand, DriverCommand, InFlight, Lagged, Reply, Snapshot,
-};
+use crate::handle::{AgentError, AgentSession, DelegationCommand, DriverCommand, Lagged, Reply, Snapshot};
 
 impl Driver {
     pub(super) fn delegation_command(&mut self, command: DelegationCommand) {
@@ -166,77 +164,31 @@ impl Driver {
 
     /// Brings an agent's requests up to date with a snapshot of its session, after events were missed.
     pub(super) fn agent_missed_events(&mut self, agent: &SessionId, snapshot: &Snapshot) {
-        let Some(child) = self.agents.child_mut(agent) else { return };
-        let InFlight { approvals, elicitations, .. } = &snapshot.in_progress;
-        child.status.activity.approvals = approvals.len();
-        let calls: Vec<CallId> =
-            approvals.iter().map(|request| child.call_id(&request.tool_call_id)).collect();
-        let questions: Vec<ElicitationId> =
-            elicitations.iter().map(|request| child.question_id(&request.elicitation_id)).collect();
-        let resolved_calls = child.approvals.extract_if(.., |known| !calls.contains(&known.tool_call_id));
-        let resolved_calls = resolved_calls.map(|request| EventKind::ApprovalResolved {
-            tool_call_id: request.tool_call_id,
-            decision: Decision::Deny { reason: "it no longer waits".to_owned() },
-        });
-        let mut resolved: Vec<EventKind> = resolved_calls.collect();
-        let resolved_questions =
-            child.questions.extract_if(.., |known| !questions.contains(&known.elicitation_id));
-        resolved.extend(resolved_questions.map(|question| EventKind::ElicitationResolved {
-            elicitation_id: question.elicitation_id,
-            action: ElicitationAction::Cancel,
-            withdrawn: true,
-        }));
-        resolved.into_iter().for_each(|kind| self.bus.emit(kind));
-        for request in approvals.clone() {
-            self.forward_approval_request(agent, request);
-        }
-        for request in elicitations.clone() {
-            self.forward_question(agent, request);
-        }
-    }
-
-    /// Makes an agent's approval request one of this session.
-    fn forward_approval_request(&mut self, agent: &SessionId, mut request: ApprovalRequest) {
         let root = self.approvals.policy().root.clone();
         let Some(child) = self.agents.child_mut(agent) else { return };
-        request.tool_call_id = child.call_id(&request.tool_call_id);
-        if child.approvals.iter().any(|known| known.tool_call_id == request.tool_call_id) {
-            return;
-        }
-        request.reason = format!("agent {}: {}", child.status.start.name, request.reason);
-        // A rule is saved for the session that asks.
-        request.proposed = None;
-        let folder = || PathBuf::from(&child.session.reader().header().cwd);
-        request.cwd = request.cwd.or_else(|| Some(folder()).filter(|folder| *folder != root));
-        child.approvals.push(request.clone());
-        self.bus.emit(EventKind::ApprovalRequested(request));
-    }
-
-    /// Makes an agent's question one of this session.
-    fn forward_question(&mut self, agent: &SessionId, mut request: ElicitationRequest) {
-        let Some(child) = self.agents.child_mut(agent) else { return };
-        request.elicitation_id = child.question_id(&request.elicitation_id);
-        if child.questions.iter().any(|known| known.elicitation_id == request.elicitation_id) {
-            return;
-        }
-        request.message = format!("Agent {}: {}", child.status.start.name, request.message);
-        child.questions.push(request.clone());
-        self.bus.emit(EventKind::ElicitationRequested(request));
+        child.catch_up(&snapshot.in_progress, &root).into_iter().for_each(|kind| self.bus.emit(kind));
     }
 
     /// Handles an event of an agent. Its requests to the user become requests of this session; its other events are
     /// forwarded, except for deltas and partial output.
     pub(super) fn agent_event(&mut self, agent: &SessionId, event: &Arc<Event>) {
+        let root = self.approvals.policy().root.clone();
         let Some(child) = self.agents.child_mut(agent) else { return };
         child.status.activity.update(&event.kind);
         match &event.kind {
-            EventKind::ApprovalRequested(request) => self.forward_approval_request(agent, request.clone()),
+            EventKind::ApprovalRequested(request) => {
+                let requested = child.adopt_approval_request(request.clone(), &root);
+                requested.into_iter().for_each(|kind| self.bus.emit(kind));
+            }
             EventKind::ApprovalResolved { tool_call_id, decision } => {
                 let (tool_call_id, decision) = (child.call_id(tool_call_id), decision.clone());
                 child.approvals.retain(|request| request.tool_call_id != tool_call_id);
                 self.bus.emit(EventKind::ApprovalResolved { tool_call_id, decision });
             }
-            EventKind::ElicitationRequested(request) => self.forward_question(agent, request.clone()),
+            EventKind::ElicitationRequested(request) => {
+                let requested = child.adopt_question(request.clone());
+                requested.into_iter().for_each(|kind| self.bus.emit(kind));
+            }
             EventKind::ElicitationResolved { elicitation_id, action, withdrawn } => {
                 let (elicitation_id, action, withdrawn) =
                     (child.question_id(elicitation_id), *action, *withdrawn);

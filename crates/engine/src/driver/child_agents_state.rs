@@ -1,13 +1,15 @@
 //! The agents that work for the session; `child_agents` changes them.
 
-use tiller_core::elicitation::ElicitationRequest;
-use tiller_core::event::ApprovalRequest;
+use std::path::{Path, PathBuf};
+
+use tiller_core::elicitation::{ElicitationAction, ElicitationRequest};
+use tiller_core::event::{ApprovalRequest, Decision, EventKind};
 use tiller_core::id::{CallId, ElicitationId, SessionId};
 use tiller_core::unit::Usd;
 use tokio::task::AbortHandle;
 
 use crate::agents::{AgentRegistry, RunningAgent, UsageLimit, UsageScope};
-use crate::handle::AgentSession;
+use crate::handle::{AgentSession, InFlight};
 
 /// The running agents, their requests to the user, and notes about those that have ended in the background.
 pub(super) struct ChildAgents {
@@ -50,6 +52,65 @@ impl RunningChild {
     }
 }
 
+impl RunningChild {
+    /// Makes an approval request of the agent one of this session, which works in the directory `root`; returns its
+    /// event, unless it is known already.
+    pub(super) fn adopt_approval_request(
+        &mut self,
+        mut request: ApprovalRequest,
+        root: &Path,
+    ) -> Option<EventKind> {
+        request.tool_call_id = self.call_id(&request.tool_call_id);
+        if self.approvals.iter().any(|known| known.tool_call_id == request.tool_call_id) {
+            return None;
+        }
+        request.reason = format!("agent {}: {}", self.status.start.name, request.reason);
+        // A rule is saved for the session that asks.
+        request.proposed = None;
+        let folder = || PathBuf::from(&self.session.reader().header().cwd);
+        request.cwd = request.cwd.or_else(|| Some(folder()).filter(|folder| folder != root));
+        self.approvals.push(request.clone());
+        Some(EventKind::ApprovalRequested(request))
+    }
+
+    /// Makes a question of the agent one of this session; returns its event, unless it is known already.
+    pub(super) fn adopt_question(&mut self, mut request: ElicitationRequest) -> Option<EventKind> {
+        request.elicitation_id = self.question_id(&request.elicitation_id);
+        if self.questions.iter().any(|known| known.elicitation_id == request.elicitation_id) {
+            return None;
+        }
+        request.message = format!("Agent {}: {}", self.status.start.name, request.message);
+        self.questions.push(request.clone());
+        Some(EventKind::ElicitationRequested(request))
+    }
+
+    /// Adopts the requests that the agent's session has pending, and drops the others; returns the events of both.
+    pub(super) fn catch_up(&mut self, pending: &InFlight, root: &Path) -> Vec<EventKind> {
+        let InFlight { approvals, elicitations, .. } = pending;
+        self.status.activity.approvals = approvals.len();
+        let calls: Vec<CallId> =
+            approvals.iter().map(|request| self.call_id(&request.tool_call_id)).collect();
+        let questions: Vec<ElicitationId> =
+            elicitations.iter().map(|request| self.question_id(&request.elicitation_id)).collect();
+        let resolved_calls = self.approvals.extract_if(.., |known| !calls.contains(&known.tool_call_id));
+        let resolved_calls = resolved_calls.map(|request| EventKind::ApprovalResolved {
+            tool_call_id: request.tool_call_id,
+            decision: Decision::Deny { reason: "it no longer waits".to_owned() },
+        });
+        let mut events: Vec<EventKind> = resolved_calls.collect();
+        let resolved_questions =
+            self.questions.extract_if(.., |known| !questions.contains(&known.elicitation_id));
+        events.extend(resolved_questions.map(|question| EventKind::ElicitationResolved {
+            elicitation_id: question.elicitation_id,
+            action: ElicitationAction::Cancel,
+            withdrawn: true,
+        }));
+        events.extend(approvals.iter().filter_map(|it| self.adopt_approval_request(it.clone(), root)));
+        events.extend(elicitations.iter().filter_map(|it| self.adopt_question(it.clone())));
+        events
+    }
+}
+
 impl ChildAgents {
     pub(super) fn new(limit: UsageLimit, registry: AgentRegistry) -> Self {
         Self {
@@ -88,5 +149,82 @@ impl ChildAgents {
 
     pub(super) fn questions(&self) -> impl Iterator<Item = &ElicitationRequest> {
         self.children.iter().flat_map(|child| &child.questions)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+    use tiller_core::delegated_task::DelegatedTask;
+    use tiller_core::unit::UnixMs;
+    use tiller_provider::ProviderRegistry;
+    use tiller_provider::demo::Demo;
+
+    use super::*;
+    use crate::agents::AgentActivity;
+    use crate::embed::SessionBuilder;
+
+    fn request(id: &str) -> ApprovalRequest {
+        ApprovalRequest {
+            tool_call_id: id.into(),
+            tool_name: "bash".to_owned(),
+            args: json!({}),
+            reason: "it writes".to_owned(),
+            rule: String::new(),
+            proposed: None,
+            cwd: None,
+            preview: None,
+            later: 0,
+        }
+    }
+
+    /// The events in words.
+    fn words(events: Vec<EventKind>) -> Vec<String> {
+        let word = |event| match event {
+            EventKind::ApprovalRequested(request) => format!("asked {}", request.tool_call_id),
+            EventKind::ApprovalResolved { tool_call_id, .. } => format!("resolved {tool_call_id}"),
+            other => format!("{other:?}"),
+        };
+        events.into_iter().map(word).collect()
+    }
+
+    #[tokio::test]
+    async fn catch_up_asks_and_resolves_what_was_missed() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let mut providers = ProviderRegistry::default();
+        providers.add(Arc::new(Demo), vec![Demo::facts()]);
+        let session = SessionBuilder::new(providers).start(&root).unwrap();
+        let start = DelegatedTask {
+            agent_id: "an-agent-HELPER".into(),
+            name: "helper".to_owned(),
+            task: String::new(),
+            path: None,
+            tool_call_id: None,
+        };
+        let mut child = RunningChild {
+            status: RunningAgent { start, since: UnixMs(0), activity: AgentActivity::default() },
+            session,
+            approvals: Vec::new(),
+            questions: Vec::new(),
+            forwarder: tokio::spawn(async {}).abort_handle(),
+        };
+        let pending = |ids: &[&str]| {
+            let approvals = ids.iter().map(|id| request(id)).collect();
+            InFlight { approvals, ..InFlight::default() }
+        };
+        let own = |event: &str| event.replace("/", &format!("{}/", child_short()));
+        assert_eq!(words(child.catch_up(&pending(&["a", "b"]), &root)), [own("asked /a"), own("asked /b")]);
+        assert_eq!(child.approvals[0].reason, "agent helper: it writes");
+        let events = child.catch_up(&pending(&["b", "c"]), &root);
+        assert_eq!(words(events), [own("resolved /a"), own("asked /c")]);
+        assert_eq!(child.status.activity.approvals, 2);
+        assert!(child.catch_up(&pending(&["b", "c"]), &root).is_empty());
+    }
+
+    fn child_short() -> String {
+        SessionId::new("an-agent-HELPER").short().to_owned()
     }
 }

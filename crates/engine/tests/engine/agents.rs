@@ -105,6 +105,10 @@ fn build(
         let limit = UsageLimit { tokens: Some(Tokens(500_000)), ..UsageLimit::default() };
         AgentSpec { limit, ..AgentSpec::new("frugal", "", "[frugal]") }
     });
+    registry.register("brief", "has few turns", || AgentSpec {
+        max_turns: Some(2),
+        ..AgentSpec::new("brief", "", "[brief]")
+    });
     registry.register("gated", "asks", || {
         let spec = ToolSpec {
             name: "danger".into(),
@@ -253,8 +257,7 @@ async fn delegation_is_refused_with_a_reason() {
     let mut stage = stage(scripts, DelegationLimits::default());
     stage.run("go").await;
     let lines = stage.lines();
-    let unknown =
-        "result agent nobody has no answer: no agent named nobody; available: frugal, gated, helper, other";
+    let unknown = "result agent nobody has no answer: no agent named nobody; available: brief, frugal, gated, helper, other";
     assert!(lines.contains(&unknown.to_owned()), "{lines:?}");
     let path = PathBuf::from(stage.starts()[0]["path"].as_str().unwrap());
     let child = message_lines(&Reader::open(&path).unwrap());
@@ -669,7 +672,8 @@ async fn interrupted_agents_cost_is_counted_once() {
         })
         .await;
     while nested_turns < 2 {
-        nested_turns = stage.models.requests.lock().unwrap().iter().filter(|it| it.system.contains("[other]")).count();
+        nested_turns =
+            stage.models.requests.lock().unwrap().iter().filter(|it| it.system.contains("[other]")).count();
         tokio::task::yield_now().await;
     }
     let id = stage.starts()[0]["agentId"].as_str().unwrap().to_owned();
@@ -687,11 +691,17 @@ async fn interrupted_agents_cost_is_counted_once() {
     assert_eq!(again.run("once more").await, RunOutcome::Completed);
     let ends = again.entries("tiller.agent_end");
     assert_eq!(ends.len(), 2, "{:?}", again.lines());
-    assert_eq!((ends[0]["error"].as_str(), &ends[1]["error"]), (Some("interrupted when tiller exited"), &Value::Null));
+    assert_eq!(
+        (ends[0]["error"].as_str(), &ends[1]["error"]),
+        (Some("interrupted when tiller exited"), &Value::Null)
+    );
     let totals = again.agent.stats().await.unwrap().session;
     assert_eq!(totals.usage.cost.total, Usd(3.0), "helper and other before the crash, helper after it");
     let lines = again.lines();
-    assert!(lines.iter().any(|line| line.contains("helper (interrupted when tiller exited): Do it.")), "{lines:?}");
+    assert!(
+        lines.iter().any(|line| line.contains("helper (interrupted when tiller exited): Do it.")),
+        "{lines:?}"
+    );
 }
 
 #[tokio::test]
@@ -717,4 +727,166 @@ async fn agent_that_has_ended_is_opened_and_its_cost_counted() {
     };
     tokio::time::timeout(TIMEOUT, counted).await.expect("the cost is never counted");
     assert!(matches!(stage.agent.open_agent("none".into()).await, Err(AgentError::NotFound(_))));
+}
+
+fn listing() -> ScriptedAnswer {
+    call("list_agents", json!({}))
+}
+
+#[tokio::test(start_paused = true)]
+async fn agent_answers_at_its_limit_of_turns() {
+    let scripts = vec![
+        ("main", vec![delegate("brief"), text_answer("ok")]),
+        ("brief", vec![listing(), listing(), text_answer("so far"), text_answer("unreachable")]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.run("go").await;
+    let result = stage.result();
+    assert!(result.starts_with("result so far\n\n[agent brief ID: 3 turns, "), "{result}");
+    assert!(result.ends_with(" s, turn limit reached]"), "{result}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn agents_stop_at_the_limits_of_their_session() {
+    let slowly = || ScriptedAnswer { delay_ms: 4_000, ..ScriptedAnswer { text: "hm".into(), ..listing() } };
+    let scripts = || {
+        vec![
+            ("main", vec![delegate("helper"), text_answer("ok")]),
+            ("helper", vec![slowly(), slowly(), slowly(), text_answer("unreachable")]),
+        ]
+    };
+    let turns = UsageLimit { turns: Some(2), ..UsageLimit::default() };
+    let time = UsageLimit { time: Some(Duration::from_secs(6)), ..UsageLimit::default() };
+    for (limit, reason) in [
+        (turns, "the agents of this session have made 2 requests; the limit is 2"),
+        (time, "the agents of this session have worked for 6 s, which is the limit"),
+    ] {
+        let mut stage = configured(scripts(), move |options| options.agent_limit = limit);
+        assert_eq!(stage.run("go").await, RunOutcome::Completed);
+        assert_eq!(stage.result(), format!("result agent helper ID has no answer: cast: not sent: {reason}"));
+    }
+}
+
+#[tokio::test]
+async fn agents_of_agents_add_their_cost_once() {
+    let scripts = vec![
+        ("main", vec![delegate("helper"), text_answer("ok")]),
+        ("helper", vec![dear_call(delegate("other")), text_answer("helped")]),
+        ("other", vec![dear("deep")]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.run("go").await;
+    let child = PathBuf::from(stage.starts()[0]["path"].as_str().unwrap());
+    assert_eq!(Reader::open(&child).unwrap().usage().cost.total, Usd(2.0));
+    assert_eq!(stage.agent.reader().usage().cost.total, Usd(2.0));
+}
+
+/// A session with an agent `helper`, whose agent `other` hangs in its first answer.
+async fn nested() -> (Fixture, AgentSession) {
+    let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
+    let scripts = vec![
+        ("main", vec![delegate("helper"), text_answer("ok")]),
+        ("helper", vec![delegate("other"), text_answer("helped")]),
+        ("other", vec![hanging, text_answer("steered")]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.agent.prompt("go", PromptOptions::default()).await.unwrap();
+    let id = stage
+        .event(|event| match event {
+            EventKind::AgentEvent { agent_id, name, event, .. } => (name == "other"
+                && matches!(event.kind, EventKind::MessageStart { .. }))
+            .then(|| agent_id.clone()),
+            _ => None,
+        })
+        .await;
+    let other = stage.agent.running_agent(id).await.unwrap();
+    while other.snapshot().await.unwrap().in_progress.partial.is_none() {
+        tokio::task::yield_now().await;
+    }
+    (stage, other)
+}
+
+fn log_of_helper(stage: &Fixture) -> Vec<String> {
+    message_lines(&Reader::open(std::path::Path::new(stage.starts()[0]["path"].as_str().unwrap())).unwrap())
+}
+
+#[tokio::test]
+async fn agent_of_an_agent_is_steered() {
+    let (stage, other) = nested().await;
+    other.steer_now("Hurry.", PromptOptions::default()).await.unwrap();
+    assert_eq!(stage.agent.settled().await.unwrap().outcome, RunOutcome::Completed);
+    let log = log_of_helper(&stage);
+    assert!(log.iter().any(|line| line.starts_with("result steered")), "{log:?}");
+    assert!(stage.result().starts_with("result helped"), "{}", stage.result());
+}
+
+#[tokio::test]
+async fn agent_of_an_agent_is_aborted_alone() {
+    let (stage, other) = nested().await;
+    other.abort().await.unwrap();
+    assert_eq!(stage.agent.settled().await.unwrap().outcome, RunOutcome::Completed);
+    let log = log_of_helper(&stage);
+    assert!(
+        log.iter().any(|line| line.starts_with("result agent other ") && line.ends_with(": stopped")),
+        "{log:?}"
+    );
+    assert!(stage.result().starts_with("result helped"), "{}", stage.result());
+}
+
+#[tokio::test]
+async fn abort_reaches_agents_of_agents() {
+    let (stage, other) = nested().await;
+    stage.agent.abort().await.unwrap();
+    stage.agents_have_ended().await;
+    assert!(matches!(other.snapshot().await, Err(AgentError::Closed)));
+    assert_eq!(stage.entries("tiller.agent_end")[0]["error"], "stopped");
+    let helper = std::fs::read_to_string(stage.starts()[0]["path"].as_str().unwrap()).unwrap();
+    assert_eq!(helper.matches("tiller.agent_end").count(), 1, "{helper}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn agents_side_by_side_are_at_most_four() {
+    let tasks: Vec<Value> = (0..6).map(|_| json!({ "agent": "helper", "task": "a" })).collect();
+    let slow = ScriptedAnswer { delay_ms: 1_000, ..text_answer("done") };
+    let scripts = vec![
+        ("main", vec![call("spawn_agents", json!({ "tasks": tasks })), text_answer("ok")]),
+        ("helper", vec![slow]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.run("go").await;
+    assert_eq!(stage.result().matches("done").count(), 6, "{}", stage.result());
+    let (mut at_work, mut most) = (0, 0);
+    while let Some(Ok(event)) = stage.events.try_next() {
+        match event.kind {
+            EventKind::AgentTaskStart(_) => at_work += 1,
+            EventKind::AgentTaskEnd(_) => at_work -= 1,
+            _ => {}
+        }
+        most = most.max(at_work);
+    }
+    assert_eq!((at_work, most), (0, 4));
+}
+
+#[tokio::test]
+async fn agent_spawned_at_a_depth_counts_from_there() {
+    let scripts = vec![
+        ("helper", vec![delegate("other"), text_answer("helped")]),
+        ("other", vec![text_answer("deep")]),
+    ];
+    let (_, providers) = models(scripts);
+    let registry = AgentRegistry::default();
+    for name in ["helper", "other"] {
+        registry.register(name, "", move || AgentSpec::new(name, "", format!("[{name}]")));
+    }
+    let (folder, limits) =
+        (TempDir::new().unwrap(), DelegationLimits { depth: 2, ..DelegationLimits::default() });
+    for (depth, expected) in [(1, "result deep"), (2, "maximum depth of delegation (2) reached")] {
+        let builder = SessionBuilder::new(providers.clone());
+        let helper = registry.spawn("helper", depth, limits, builder, folder.path()).unwrap();
+        assert_eq!(helper.chat("go").await.unwrap().text, "helped");
+        let lines = message_lines(&helper.session().reader());
+        assert!(lines.iter().any(|line| line.contains(expected)), "{lines:?}");
+    }
+    let unknown = registry.spawn("nobody", 0, limits, SessionBuilder::new(providers), folder.path());
+    assert_eq!(unknown.err().unwrap().to_string(), "no agent named nobody");
 }
