@@ -243,6 +243,31 @@ async fn agents_in_worktrees_return_their_diffs() {
 }
 
 #[tokio::test]
+async fn race_branch_that_is_grafted_counts_its_usage_once() {
+    let usage = Usage { output: Tokens(7), ..Usage::default() };
+    let written = ScriptedAnswer { usage, ..write("b.txt", "good\n") };
+    let fixture = Fixture::new(vec![
+        ("main", vec![text_answer("Hello.")]),
+        ("left", vec![text_answer("unused"), written, text_answer("Left.")]),
+    ]);
+    fixture.run("hello").await;
+    let leaf = fixture.agent.reader().leaf();
+    let race = fixture.race(options(&["left"], None)).await;
+    assert_eq!(fixture.agent.stats().await.unwrap().session.usage.output, Tokens(7));
+    let reader = fixture.agent.reader();
+    let is_usage =
+        |entry: &tiller_session::Entry| matches!(entry.body, tiller_session::EntryBody::Usage { .. });
+    let (entries, _) = reader.entries().unwrap();
+    assert!(!entries.iter().any(is_usage), "the messages of the branch have it");
+    let (path, _) = reader.branch(&reader.leaf().unwrap()).unwrap();
+    let branch = race.lanes()[0].leaf.clone().unwrap();
+    let ids: Vec<&EntryId> = path.iter().map(|entry| &entry.id).collect();
+    assert!(ids.contains(&&leaf.unwrap()) && !ids.contains(&&branch), "the session is where it was");
+    let end = path.last().map(|entry| format!("{:?}", entry.body)).unwrap();
+    assert!(end.contains("tiller.agent_end"), "{end}");
+}
+
+#[tokio::test]
 async fn race_stopped_during_the_check_counts_its_usage() {
     let usage = Usage { output: Tokens(7), ..Usage::default() };
     let written = ScriptedAnswer { usage, ..write("b.txt", "good\n") };
