@@ -51,11 +51,8 @@ fn delegated_task_is_answered_and_its_log_is_a_session() {
     assert!(shown.out.contains("It is in lexer.rs."), "{}", shown.out);
     let listed = sandbox.run(&["sessions", "list", "--agents-of", sandbox.log()[0]["id"].as_str().unwrap()]);
     assert!(listed.out.contains("agent explore"), "{}", listed.out);
-    let script = sandbox.script(&[
-        r#"{"text": "unused"}"#,
-        r#"{"text": "unused"}"#,
-        r#"{"expect": "It is in lexer.rs.", "text": "In line 1."}"#,
-    ]);
+    let script =
+        sandbox.script(&[r#"{"text": "unused"}"#, r#"{"text": "unused"}"#, r#"{"text": "In line 1."}"#]);
     let output = sandbox.run(&["-r", id, "-p", "--provider", "scripted", "--model", &script, "which line?"]);
     assert_eq!(output.out, "In line 1.\n", "{}", output.err);
 }

@@ -255,8 +255,8 @@ impl AgentSession {
     ///
     /// # Errors
     /// If the session's log can't be read.
-    pub fn start(parts: SessionParts) -> Result<Self, SessionError> {
-        let link = parts.agent_link.clone();
+    pub fn start(mut parts: SessionParts) -> Result<Self, SessionError> {
+        let link = parts.agent_link.take();
         let (commands, received) = mpsc::channel(COMMANDS);
         let (events, _) = broadcast::channel(EVENTS);
         // Only the driver holds a strong sender, so the event streams end with it.
@@ -297,7 +297,6 @@ impl Driver {
         let (resource_state, reloader) =
             ResourceState::new(parts.resources, parts.system_prompt, cwd, &offered_tools);
         let run = run_facts(&parts.options, parts.manager.cwd());
-        let registry = parts.agent_link.map(|link| link.registry().clone()).unwrap_or_default();
         let services = DriverServices {
             run,
             manager: parts.manager,
@@ -315,7 +314,7 @@ impl Driver {
         let mut jobs = Jobs::new(sender, reloader, services.tools.jobs());
         jobs.forward(warnings, JobEvent::ExtensionWarning);
         let served = serve_tools(parts.tool_servers, services.tools.clone(), &mut jobs);
-        let agents = ChildAgents::new(services.options.agent_limit, registry);
+        let agents = ChildAgents::new(services.options.agent_limit);
         let mut driver = Self {
             turn: new_turn(services.options.turn, queue, &extensions),
             summaries: SummaryState::new(services.options.compaction),

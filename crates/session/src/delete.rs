@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::agents_folder::agents_folder;
 use super::error::{SessionError, io_error};
 use super::fs::OsFs;
 use super::log::Log;
-use super::manager::agents_folder;
 
 /// The way to delete a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

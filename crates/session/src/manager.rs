@@ -21,9 +21,6 @@ use super::writer::Writer;
 /// Maximum length of a directory name, in bytes; file systems allow 255.
 const MAX_FOLDER_NAME: usize = 200;
 
-/// The extension of directories with the logs of agents.
-const AGENTS_EXTENSION: &str = "agents";
-
 /// Location of logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
@@ -290,16 +287,6 @@ impl SessionManager {
     pub(super) fn catalog_file(&self) -> Option<&Path> {
         self.catalog_file.as_deref()
     }
-}
-
-/// The directory of the sessions of agents that the session with this log delegates to.
-pub(super) fn agents_folder(log: &Path) -> PathBuf {
-    log.with_extension(AGENTS_EXTENSION)
-}
-
-/// Reports whether a path has the form of [`agents_folder`].
-pub(super) fn is_agents_folder(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == AGENTS_EXTENSION)
 }
 
 /// The set of sessions to list or search.

@@ -13,6 +13,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use tiller_core::id::{EntryId, SessionId};
 use tiller_core::message::Message;
 
+use super::agents_folder::agents_folder;
 use super::entry::{self, Entry, EntryBody, Header};
 use super::error::{SessionError, chain};
 use super::index::{Finding, Index, IndexEntry};
@@ -20,7 +21,6 @@ use super::line_scan::LineRole;
 use super::line_scan::is_json;
 use super::lines::LogLine;
 use super::log::Log;
-use super::manager::agents_folder;
 use super::migrate::Migration;
 use super::tree::{Tree, TreeNode};
 

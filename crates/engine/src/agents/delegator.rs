@@ -26,6 +26,7 @@ use crate::handle::{DelegationCommand, DriverCommand, WeakSession};
 /// Delegates for a session.
 #[derive(Clone)]
 pub(super) struct Delegator {
+    registry: AgentRegistry,
     pub limits: DelegationLimits,
     /// The depth of the session: 0 for the user's.
     depth: usize,
@@ -66,7 +67,7 @@ impl Delegator {
         make_tools: fn(&Self) -> Vec<Arc<dyn Tool>>,
     ) -> Self {
         let slots = Arc::new(Semaphore::new(limits.parallel.max(1)));
-        Self { limits, depth: 0, slots, agent: None, link: SessionLink::new(registry), make_tools }
+        Self { registry, limits, depth: 0, slots, agent: None, link: SessionLink::default(), make_tools }
     }
 
     /// Returns the delegator of an agent's session at this depth.
@@ -75,7 +76,7 @@ impl Delegator {
     }
 
     fn of_child(&self, agent: &str) -> Self {
-        let link = SessionLink::new(self.link.registry().clone());
+        let link = SessionLink::default();
         let slots = Arc::new(Semaphore::new(self.limits.parallel.max(1)));
         Self { depth: self.depth + 1, slots, agent: Some(agent.to_owned()), link, ..self.clone() }
     }
@@ -95,7 +96,7 @@ impl Delegator {
     }
 
     fn available(&self, parent: &ParentSession) -> Vec<AgentSummary> {
-        let mut agents = parent.agents();
+        let mut agents = self.registry.list_with(parent.resources.agents());
         agents.retain(|agent| self.agent.as_ref() != Some(&agent.name));
         agents
     }
@@ -104,7 +105,7 @@ impl Delegator {
         if self.agent.as_deref() == Some(name) {
             return Err(format!("{name} can't delegate to itself; do the task, or choose another agent"));
         }
-        parent.find_agent(name).ok_or_else(|| {
+        self.registry.find(name, parent.resources.agents()).ok_or_else(|| {
             let names: Vec<String> = self.available(parent).into_iter().map(|agent| agent.name).collect();
             format!("no agent named {name}; available: {}", names.join(", "))
         })

@@ -1,29 +1,17 @@
 //! The agents that a session can delegate to, by name.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use serde::Serialize;
 
-use super::agent::Agent;
-use super::answer::AgentFailure;
 use super::definition::AgentDefinition;
-use super::delegation::Delegation;
-use super::delegation_limits::DelegationLimits;
 use super::spec::AgentSpec;
-use crate::embed::SessionBuilder;
 
 /// Agents by name. Clones share them; agents can be registered at any time, from any thread.
 #[derive(Clone, Default)]
 pub struct AgentRegistry {
     agents: Arc<RwLock<BTreeMap<String, RegisteredAgent>>>,
-}
-
-impl std::fmt::Debug for AgentRegistry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.list()).finish()
-    }
 }
 
 #[derive(Clone)]
@@ -77,54 +65,29 @@ impl AgentRegistry {
         agents.iter().map(summary).collect()
     }
 
-    /// Starts a fresh agent that can delegate to the others, on the current tokio runtime. `depth` is the number of
-    /// delegations above it: 0 for an agent that the program itself gives its tasks. At the depth of the limits it is
-    /// refused to delegate further. The builder provides what the specification leaves open.
-    ///
-    /// # Errors
-    /// When there is no agent of this name, or the directory, the model or the log can't be used.
-    ///
-    /// # Examples
-    /// ```
-    /// use std::sync::Arc;
-    ///
-    /// use tiller_engine::SessionBuilder;
-    /// use tiller_engine::agents::{AgentRegistry, AgentSpec, DelegationLimits};
-    /// use tiller_provider::ProviderRegistry;
-    /// use tiller_provider::demo::Demo;
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let folder = tempfile::tempdir()?;
-    /// let mut providers = ProviderRegistry::default();
-    /// providers.add(Arc::new(Demo), vec![Demo::facts()]);
-    /// let registry = AgentRegistry::default();
-    /// registry.register("poet", "writes short poems", || AgentSpec::new("poet", "", "You write poems."));
-    ///
-    /// let limits = DelegationLimits::default();
-    /// let poet = registry.spawn("poet", 1, limits, SessionBuilder::new(providers), folder.path())?;
-    /// assert_eq!(poet.name(), "poet");
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn spawn(
-        &self,
-        name: &str,
-        depth: usize,
-        limits: DelegationLimits,
-        builder: SessionBuilder,
-        work_dir: &Path,
-    ) -> Result<Agent, AgentFailure> {
-        let spec = self.create(name).ok_or_else(|| AgentFailure::Unknown(name.to_owned()))?;
-        let delegation = Delegation::of_agent(self.clone(), limits, name, depth);
-        Ok(Agent::start(spec, delegation.equip(builder), work_dir)?)
-    }
-
     /// Creates a fresh specification; `None` for an unknown name.
     #[must_use]
     pub fn create(&self, name: &str) -> Option<AgentSpec> {
         let agent = self.agents.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()?;
         Some(AgentSpec { name: name.to_owned(), description: agent.description, ..(agent.create)() })
+    }
+
+    /// Lists these agents and those of definitions, sorted by name. A registered agent hides a definition.
+    pub(super) fn list_with(&self, definitions: &[AgentDefinition]) -> Vec<AgentSummary> {
+        let mut agents = self.list();
+        for definition in definitions {
+            if agents.iter().all(|agent| agent.name != definition.name) {
+                agents.push(AgentSummary::from(definition));
+            }
+        }
+        agents.sort_by(|a, b| a.name.cmp(&b.name));
+        agents
+    }
+
+    /// Finds one of [`Self::list_with`].
+    pub(super) fn find(&self, name: &str, definitions: &[AgentDefinition]) -> Option<AgentSpec> {
+        let defined = || definitions.iter().find(|agent| agent.name == name).map(AgentSpec::from);
+        self.create(name).or_else(defined)
     }
 }
 

@@ -2,27 +2,53 @@
 
 use tiller_core::delegated_task::DelegatedTask;
 use tiller_core::event::EventKind;
+use tiller_core::id::SessionId;
 use tiller_session::{ModelUsage, Reader};
 
 use super::answer::AgentFailure;
 use super::child::{Child, ChildDelegation, Conversation};
+use super::log_entries::usage_since;
 use super::parent::ParentSession;
+use super::registry::AgentRegistry;
 use super::spec::AgentSpec;
-use super::task_run::usage_since;
 use crate::embed::EmbedError;
 use crate::handle::{AgentError, AgentSession, DelegationCommand, DriverCommand, EventStream, WeakSession};
 
-/// Opens the session of an agent from its log. An agent that is no longer defined gets the instructions of the session
-/// that delegated.
-pub(crate) async fn reopen(above: WeakSession, start: DelegatedTask) -> Result<AgentSession, AgentError> {
-    let path = start.path.ok_or(AgentError::NotFound("log of that agent: it was in memory"))?;
-    let parent = above.parent().await?;
-    let spec = parent.find_agent(&start.name);
-    let spec = spec.unwrap_or_else(|| AgentSpec::new(start.name.as_str(), "", ""));
-    let Child { agent, .. } = open(parent, spec, Conversation::Resumed(path))?;
-    let session = agent.session().clone();
-    tokio::spawn(record_usage(above, session.reader(), session.subscribe()));
-    Ok(session)
+impl AgentSession {
+    /// Returns the session of an agent that this session has delegated a task to: as [`Self::running_agent`] while it is
+    /// at work, else opened from its log. It then has the tools, the limits and the approval mode of an agent, and can
+    /// go on with the conversation; what that uses is added to the totals of this session. An agent that isn't defined
+    /// in a file gets the instructions of this session; [`AgentRegistry::open_agent`] knows those of a program.
+    ///
+    /// # Errors
+    /// When there is no such agent, or its log can't be opened.
+    pub async fn open_agent(&self, id: SessionId) -> Result<Self, AgentError> {
+        AgentRegistry::default().open_agent(self, id).await
+    }
+}
+
+impl AgentRegistry {
+    /// The same as [`AgentSession::open_agent`], for a session that delegates to the agents of this registry too.
+    ///
+    /// # Errors
+    /// When there is no such agent, or its log can't be opened.
+    pub async fn open_agent(&self, above: &AgentSession, id: SessionId) -> Result<AgentSession, AgentError> {
+        match above.running_agent(id.clone()).await {
+            Err(AgentError::NotFound(_)) => {}
+            result => return result,
+        }
+        let task = above.agent_tasks().await?.into_iter().find(|task| task.start.agent_id == id);
+        let DelegatedTask { name, path, .. } = task.ok_or(AgentError::NotFound("agent with that id"))?.start;
+        let path = path.ok_or(AgentError::NotFound("log of that agent: it was in memory"))?;
+        let above = above.downgrade();
+        let parent = above.parent().await?;
+        let spec = self.find(&name, parent.resources.agents());
+        let spec = spec.unwrap_or_else(|| AgentSpec::new(name, "", ""));
+        let Child { agent, .. } = open(parent, spec, Conversation::Resumed(path))?;
+        let session = agent.session().clone();
+        tokio::spawn(record_usage(above, session.reader(), session.subscribe()));
+        Ok(session)
+    }
 }
 
 fn open(parent: ParentSession, spec: AgentSpec, conversation: Conversation) -> Result<Child, AgentError> {

@@ -8,8 +8,7 @@ use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
 use tiller_core::unit::UnixMs;
 use tiller_session::{Entry, EntryBody, ModelUsage, Reader, SessionError, Totals, Writer};
 
-use super::parent::{END_TYPE, START_TYPE, agent_entry, usage_entries};
-use super::task_run::usage_since;
+use super::log_entries::{END_TYPE, START_TYPE, agent_entry, usage_entries, usage_since};
 
 /// Reason in the end of a task that had none when its session was opened again.
 const INTERRUPTED: &str = "interrupted when tiller exited";

@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use super::activity::AgentActivity;
 use super::agent::Agent;
 use super::answer::{AgentAnswer, AgentFailure};
+use super::log_entries::usage_since;
 use super::owned_worktree::OwnedWorktree;
 use super::parent::EndedTask;
 use crate::handle::{AgentSession, DelegationCommand, DriverCommand, WeakSession};
@@ -232,16 +233,6 @@ impl Drop for EndGuard {
     fn drop(&mut self) {
         self.end(Some(AgentFailure::Stopped.to_string()));
     }
-}
-
-/// Returns the usage after what was used before.
-pub(super) fn usage_since(before: &[ModelUsage], now: Vec<ModelUsage>) -> Vec<ModelUsage> {
-    let usage = now.into_iter().map(|now| {
-        let earlier = before.iter().find(|earlier| earlier.model == now.model);
-        let usage = earlier.map_or_else(|| now.usage.clone(), |earlier| now.usage.since(&earlier.usage));
-        ModelUsage { usage, ..now }
-    });
-    usage.collect()
 }
 
 async fn models_of(session: &AgentSession) -> Vec<ModelUsage> {

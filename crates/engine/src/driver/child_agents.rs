@@ -86,7 +86,6 @@ impl Driver {
             runner: self.services.runner.clone(),
             system_prompt: self.resources.prompt_settings(),
             resources: (*self.resources.resources).clone(),
-            registry: self.agents.registry.clone(),
             options,
         }
     }

@@ -8,13 +8,11 @@ use tiller_core::id::{CallId, ElicitationId, SessionId};
 use tiller_core::unit::Usd;
 use tokio::task::AbortHandle;
 
-use crate::agents::{AgentRegistry, RunningAgent, UsageLimit, UsageScope};
+use crate::agents::{RunningAgent, UsageLimit, UsageScope};
 use crate::handle::{AgentSession, InFlight};
 
 /// The running agents, their requests to the user, and notes about those that have ended in the background.
 pub(super) struct ChildAgents {
-    /// The agents that a program has registered.
-    pub(super) registry: AgentRegistry,
     /// The usage of all of them.
     pub(super) all: UsageScope,
     /// Their cost, limited by what is left of the session's budgets.
@@ -112,9 +110,8 @@ impl RunningChild {
 }
 
 impl ChildAgents {
-    pub(super) fn new(limit: UsageLimit, registry: AgentRegistry) -> Self {
+    pub(super) fn new(limit: UsageLimit) -> Self {
         Self {
-            registry,
             all: UsageScope::all_agents(limit),
             budget: UsageScope::budget(),
             recorded: Usd::default(),

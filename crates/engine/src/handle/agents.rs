@@ -7,7 +7,7 @@ use tiller_core::id::SessionId;
 
 use super::command::{DelegationCommand, DriverCommand};
 use super::{AgentError, AgentSession};
-use crate::agents::{AgentDefinition, RunningAgent, TaskRecord, reopen};
+use crate::agents::{AgentDefinition, RunningAgent, TaskRecord};
 
 /// Time for agents to end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -28,22 +28,6 @@ impl AgentSession {
     /// When the session is closed.
     pub async fn agent_tasks(&self) -> Result<Vec<TaskRecord>, AgentError> {
         self.send(|reply| DriverCommand::Delegation(DelegationCommand::Tasks { reply })).await
-    }
-
-    /// Returns the session of an agent that this session has delegated a task to: as [`Self::running_agent`] while it is
-    /// at work, else opened from its log. It then has the tools, the limits and the approval mode of an agent, and can
-    /// go on with the conversation; what that uses is added to the totals of this session.
-    ///
-    /// # Errors
-    /// When there is no such agent, or its log can't be opened.
-    pub async fn open_agent(&self, id: SessionId) -> Result<Self, AgentError> {
-        match self.running_agent(id.clone()).await {
-            Err(AgentError::NotFound(_)) => {}
-            result => return result,
-        }
-        let task = self.agent_tasks().await?.into_iter().find(|task| task.start.agent_id == id);
-        let task = task.ok_or(AgentError::NotFound("agent with that id"))?;
-        reopen(self.downgrade(), task.start).await
     }
 
     /// Lists the definitions of agents in files, in order of precedence.

@@ -41,6 +41,7 @@ struct Fixture {
     agent: AgentSession,
     events: EventStream,
     models: Arc<ScriptedModels>,
+    registry: AgentRegistry,
     folder: TempDir,
 }
 
@@ -118,7 +119,7 @@ fn build(
         };
         AgentSpec::new("gated", "", "[gated]").tool(Arc::new(Danger(spec)))
     });
-    let delegation = Delegation::new(registry, limits);
+    let delegation = Delegation::new(registry.clone(), limits);
     let prompt = SystemPrompt { replacement: Some("[main]".into()), ..SystemPrompt::default() };
     let root = folder.path().canonicalize().unwrap();
     let builder = SessionBuilder::new(providers)
@@ -130,7 +131,7 @@ fn build(
     let builder = builder.configure(configure);
     let agent = delegation.equip(builder).start(&root).unwrap();
     let events = agent.subscribe();
-    Fixture { agent, events, models, folder }
+    Fixture { agent, events, models, registry, folder }
 }
 
 struct Danger(ToolSpec);
@@ -715,7 +716,7 @@ async fn agent_that_has_ended_is_opened_and_its_cost_counted() {
     let tasks = stage.agent.agent_tasks().await.unwrap();
     let [task] = &tasks[..] else { panic!("{tasks:?}") };
     assert_eq!((task.start.name.as_str(), task.end.as_ref().unwrap().error.as_ref()), ("helper", None));
-    let child = stage.agent.open_agent(task.start.agent_id.clone()).await.unwrap();
+    let child = stage.registry.open_agent(&stage.agent, task.start.agent_id.clone()).await.unwrap();
     assert_eq!(message_lines(&child.reader()), ["user Do it.", "answer It is done. Stop"]);
     child.prompt("Which color?", PromptOptions::default()).await.unwrap();
     assert_eq!(child.settled().await.unwrap().outcome, RunOutcome::Completed);

@@ -9,8 +9,8 @@ use std::time::SystemTime;
 use tiller_core::unit::UnixMs;
 
 use crate::SessionError;
+use crate::agents_folder::is_agents_folder;
 use crate::error::io_error;
-use crate::manager::is_agents_folder;
 
 /// Length, modification time and inode of a file: while they are unchanged, its record is valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

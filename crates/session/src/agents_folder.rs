@@ -1,0 +1,16 @@
+//! Directories of the sessions of agents that a session delegates to.
+
+use std::path::{Path, PathBuf};
+
+/// Their extension.
+const EXTENSION: &str = "agents";
+
+/// The directory of the sessions of agents that the session with this log delegates to.
+pub(super) fn agents_folder(log: &Path) -> PathBuf {
+    log.with_extension(EXTENSION)
+}
+
+/// Reports whether a path has the form of [`agents_folder`].
+pub(super) fn is_agents_folder(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == EXTENSION)
+}
