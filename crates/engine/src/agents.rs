@@ -32,6 +32,7 @@ mod spec;
 mod task_record;
 mod task_run;
 mod usage_limits;
+mod without_delegation;
 
 use tiller_files::search_path::SearchPath;
 
@@ -52,6 +53,7 @@ pub(crate) use parent::{EndedTask, ParentSession};
 pub use race::{CheckOutcome, LaneState, Race, RaceError, RaceLane, RaceOptions};
 pub use race_arguments::{DEFAULT_LANES, split_models};
 pub use registry::{AgentRegistry, AgentSummary};
+pub use spawn::SpawnOptions;
 pub use spec::AgentSpec;
 pub use task_record::TaskRecord;
 pub(crate) use task_record::TaskRecords;

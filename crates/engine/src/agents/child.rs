@@ -8,16 +8,13 @@ use tiller_core::message::ThinkingLevel;
 use tiller_provider::Model;
 use tiller_session::Reader;
 use tiller_tools::policy::ApprovalMode;
-use tiller_tools::tool::{Tools, TypedTool, Worktree, find_leftover_worktrees, remove_leftover_worktree};
+use tiller_tools::tool::{Tools, Worktree, find_leftover_worktrees, remove_leftover_worktree};
 
 use super::agent::Agent;
 use super::answer::AgentFailure;
-use super::delegate_to_agent::DelegateToAgent;
 use super::link::SessionLink;
-use super::list_agents::ListAgents;
 use super::owned_worktree::OwnedWorktree;
 use super::parent::ParentSession;
-use super::spawn_agents::SpawnAgents;
 use super::spec::AgentSpec;
 use super::usage_limits::UsageScope;
 use crate::driver::{FirstModel, ModelChoice, SessionParts};
@@ -36,15 +33,6 @@ pub(super) struct ChildDelegation {
     /// The names of all tools for delegation.
     pub all_names: Vec<String>,
     pub link: SessionLink,
-}
-
-impl ChildDelegation {
-    /// Returns the part of an agent that doesn't delegate.
-    pub(super) fn none() -> Self {
-        let all_names =
-            [ListAgents::NAME, DelegateToAgent::NAME, SpawnAgents::NAME].map(str::to_owned).into();
-        Self { tools: Tools::default(), all_names, link: SessionLink::default() }
-    }
 }
 
 /// A started agent.

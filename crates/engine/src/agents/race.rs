@@ -17,9 +17,10 @@ use tokio::task::JoinSet;
 
 use super::activity::AgentActivity;
 use super::answer::AgentFailure;
-use super::child::{Child, ChildDelegation, Conversation};
+use super::child::{Child, Conversation};
 use super::spec::AgentSpec;
 use super::task_run::{TaskRun, TaskStart};
+use super::without_delegation::without_delegation;
 use crate::handle::{AgentError, AgentSession, BranchSummary, WeakSession};
 
 /// Maximum number of lanes.
@@ -271,7 +272,7 @@ impl Lane {
         let (runner, name) = (parent.tools.sandboxed(&parent.runner), format!("race-{}", self.at + 1));
         let spec = AgentSpec { model: models[self.at].clone(), ..AgentSpec::new(name, "", "") };
         let conversation = from.clone().map_or(Conversation::New, Conversation::Forked);
-        let started = parent.start(spec, ChildDelegation::none(), conversation);
+        let started = parent.start(spec, without_delegation(), conversation);
         let Child { agent, .. } = started.map_err(|error| error.to_string())?;
         let session = agent.session().clone();
         let start = TaskStart { prompt: prompt.clone(), call: None, worktree: Some(worktree), is_new: true };

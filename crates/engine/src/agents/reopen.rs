@@ -6,11 +6,12 @@ use tiller_core::id::SessionId;
 use tiller_session::{ModelUsage, Reader};
 
 use super::answer::AgentFailure;
-use super::child::{Child, ChildDelegation, Conversation};
+use super::child::{Child, Conversation};
 use super::log_entries::usage_since;
 use super::parent::ParentSession;
 use super::registry::AgentRegistry;
 use super::spec::AgentSpec;
+use super::without_delegation::without_delegation;
 use crate::embed::EmbedError;
 use crate::handle::{AgentError, AgentSession, DelegationCommand, DriverCommand, EventStream, WeakSession};
 
@@ -52,7 +53,7 @@ impl AgentRegistry {
 }
 
 fn open(parent: ParentSession, spec: AgentSpec, conversation: Conversation) -> Result<Child, AgentError> {
-    parent.start(spec, ChildDelegation::none(), conversation).map_err(|failure| match failure {
+    parent.start(spec, without_delegation(), conversation).map_err(|failure| match failure {
         AgentFailure::Start(EmbedError::Session(error)) => AgentError::Session(error),
         failure => AgentError::Store(failure.to_string()),
     })

@@ -9,10 +9,19 @@ use super::delegation_limits::DelegationLimits;
 use super::registry::AgentRegistry;
 use crate::embed::SessionBuilder;
 
+/// The place of an agent among those that delegate; by default one to which no other agent has delegated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SpawnOptions {
+    /// Number of delegations above it: 0 for an agent that the program itself gives its tasks. At the depth of the limits
+    /// it is refused to delegate further.
+    pub depth: usize,
+    /// The limits of delegation.
+    pub limits: DelegationLimits,
+}
+
 impl AgentRegistry {
-    /// Starts a fresh agent that can delegate to the others, on the current tokio runtime. `depth` is the number of
-    /// delegations above it: 0 for an agent that the program itself gives its tasks. At the depth of the limits it is
-    /// refused to delegate further. The builder provides what the specification leaves open.
+    /// Starts a fresh agent that can delegate to the others, on the current tokio runtime. The builder provides what the
+    /// specification leaves open.
     ///
     /// # Errors
     /// When there is no agent of this name, or the directory, the model or the log can't be used.
@@ -22,7 +31,7 @@ impl AgentRegistry {
     /// use std::sync::Arc;
     ///
     /// use tiller_engine::SessionBuilder;
-    /// use tiller_engine::agents::{AgentRegistry, AgentSpec, DelegationLimits};
+    /// use tiller_engine::agents::{AgentRegistry, AgentSpec, SpawnOptions};
     /// use tiller_provider::ProviderRegistry;
     /// use tiller_provider::demo::Demo;
     ///
@@ -34,8 +43,8 @@ impl AgentRegistry {
     /// let registry = AgentRegistry::default();
     /// registry.register("poet", "writes short poems", || AgentSpec::new("poet", "", "You write poems."));
     ///
-    /// let limits = DelegationLimits::default();
-    /// let poet = registry.spawn("poet", 1, limits, SessionBuilder::new(providers), folder.path())?;
+    /// let options = SpawnOptions { depth: 1, ..SpawnOptions::default() };
+    /// let poet = registry.spawn("poet", options, SessionBuilder::new(providers), folder.path())?;
     /// assert_eq!(poet.name(), "poet");
     /// # Ok(())
     /// # }
@@ -43,8 +52,7 @@ impl AgentRegistry {
     pub fn spawn(
         &self,
         name: &str,
-        depth: usize,
-        limits: DelegationLimits,
+        SpawnOptions { depth, limits }: SpawnOptions,
         builder: SessionBuilder,
         work_dir: &Path,
     ) -> Result<Agent, AgentFailure> {

@@ -8,7 +8,7 @@ use tiller_core::unit::Usd;
 use tiller_engine::SessionBuilder;
 use tiller_engine::agents::{
     Agent, AgentAnswer, AgentFailure, AgentFuture, AgentRegistry, AgentSpec, AgentTask, Delegation,
-    DelegationLimits, Logger, Middleware, Next, OutputGuardrail, Recovery, Timeout, UsageLimit,
+    DelegationLimits, Logger, Middleware, Next, OutputGuardrail, Recovery, SpawnOptions, Timeout, UsageLimit,
 };
 use tiller_provider::ModelFacts;
 use tiller_provider::catalog::Price;
@@ -883,11 +883,13 @@ async fn agent_spawned_at_a_depth_counts_from_there() {
         (TempDir::new().unwrap(), DelegationLimits { depth: 2, ..DelegationLimits::default() });
     for (depth, expected) in [(1, "result deep"), (2, "maximum depth of delegation (2) reached")] {
         let builder = SessionBuilder::new(providers.clone());
-        let helper = registry.spawn("helper", depth, limits, builder, folder.path()).unwrap();
+        let helper =
+            registry.spawn("helper", SpawnOptions { depth, limits }, builder, folder.path()).unwrap();
         assert_eq!(helper.chat("go").await.unwrap().text, "helped");
         let lines = message_lines(&helper.session().reader());
         assert!(lines.iter().any(|line| line.contains(expected)), "{lines:?}");
     }
-    let unknown = registry.spawn("nobody", 0, limits, SessionBuilder::new(providers), folder.path());
+    let unknown =
+        registry.spawn("nobody", SpawnOptions::default(), SessionBuilder::new(providers), folder.path());
     assert_eq!(unknown.err().unwrap().to_string(), "no agent named nobody");
 }

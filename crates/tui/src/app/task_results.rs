@@ -71,14 +71,8 @@ impl App {
             TaskResult::Welcome(welcome) => self.model.info.welcome = Some(welcome),
             // Performed by the event loop.
             TaskResult::AgentOpened(_) => {}
-            TaskResult::Note(text) => {
-                return self.with_overlays(|overlays, cx| overlays.show_status(StatusText::note(text), cx));
-            }
-            TaskResult::Warning(text) => {
-                // A list would cover the transcript.
-                self.compositor.show_in_list(&StatusText::error(text.as_str()));
-                self.transcript.notice(NoticeLevel::Warning, text, None);
-            }
+            TaskResult::Note(text) => return self.show_note(text),
+            TaskResult::Warning(text) => self.show_warning(text),
             TaskResult::Resolved(text) => self.transcript.mark_outdated(&text),
             TaskResult::Attached(image) => {
                 return self.with_composer(|composer, cx| composer.attach_image(image, cx));
@@ -125,6 +119,16 @@ impl App {
         }
         self.flash("Busy: try again in a moment.");
         self.dirty = Dirty::ByUser;
+    }
+
+    fn show_note(&mut self, text: String) -> Vec<Action> {
+        self.with_overlays(|overlays, cx| overlays.show_status(StatusText::note(text), cx))
+    }
+
+    fn show_warning(&mut self, text: String) {
+        // A list would cover the transcript.
+        self.compositor.show_in_list(&StatusText::error(text.as_str()));
+        self.transcript.notice(NoticeLevel::Warning, text, None);
     }
 
     fn show_failure(&mut self, what: String, hint: Option<String>, text: Option<UserText>) {

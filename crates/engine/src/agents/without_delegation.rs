@@ -1,0 +1,15 @@
+//! The delegation of an agent that doesn't delegate.
+
+use tiller_tools::tool::{Tools, TypedTool};
+
+use super::child::ChildDelegation;
+use super::delegate_to_agent::DelegateToAgent;
+use super::link::SessionLink;
+use super::list_agents::ListAgents;
+use super::spawn_agents::SpawnAgents;
+
+/// Returns no tools, so that those of the session above, which would delegate in its name, are left out.
+pub(super) fn without_delegation() -> ChildDelegation {
+    let all_names = [ListAgents::NAME, DelegateToAgent::NAME, SpawnAgents::NAME].map(str::to_owned).into();
+    ChildDelegation { tools: Tools::default(), all_names, link: SessionLink::default() }
+}
