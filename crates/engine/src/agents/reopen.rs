@@ -22,7 +22,7 @@ impl AgentSession {
     /// in a file gets the instructions of this session; [`AgentRegistry::open_agent`] knows those of a program.
     ///
     /// # Errors
-    /// When there is no such agent, or its log can't be opened.
+    /// If there is no such agent, or its log can't be opened.
     pub async fn open_agent(&self, id: SessionId) -> Result<Self, AgentError> {
         AgentRegistry::default().open_agent(self, id).await
     }
@@ -32,7 +32,7 @@ impl AgentRegistry {
     /// The same as [`AgentSession::open_agent`], for a session that delegates to the agents of this registry too.
     ///
     /// # Errors
-    /// When there is no such agent, or its log can't be opened.
+    /// If there is no such agent, or its log can't be opened.
     pub async fn open_agent(&self, above: &AgentSession, id: SessionId) -> Result<AgentSession, AgentError> {
         match above.running_agent(id.clone()).await {
             Err(AgentError::NotFound(_)) => {}

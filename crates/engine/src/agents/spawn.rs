@@ -24,7 +24,7 @@ impl AgentRegistry {
     /// specification leaves open.
     ///
     /// # Errors
-    /// When there is no agent of this name, or the directory, the model or the log can't be used.
+    /// If there is no agent of this name, or the directory, the model or the log can't be used.
     ///
     /// # Examples
     /// ```

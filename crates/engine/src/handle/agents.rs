@@ -25,7 +25,7 @@ impl AgentSession {
     /// starts. In a session that another process has open the list is empty.
     ///
     /// # Errors
-    /// When the session is closed.
+    /// If the session is closed.
     pub async fn agent_tasks(&self) -> Result<Vec<TaskRecord>, AgentError> {
         self.send(|reply| DriverCommand::Delegation(DelegationCommand::Tasks { reply })).await
     }
