@@ -26,6 +26,8 @@ struct ModelRow {
     has_key: bool,
     /// True if requests to it can be sent: there is a key, or its server needs none.
     is_usable: bool,
+    /// The reason why its provider can't be used.
+    problem: Option<String>,
 }
 
 pub(super) fn run(arguments: &CliArgs, query: Option<&str>, json: bool) -> Result<u8, CliFailure> {
@@ -35,14 +37,20 @@ pub(super) fn run(arguments: &CliArgs, query: Option<&str>, json: bool) -> Resul
         stderr_line!("warning: {provider} is misconfigured: {reason}");
     }
     let usable = providers.models().into_iter().map(|model| (*model.facts).clone()).chain(configured);
-    let usable = usable.map(|facts| row(&config, arguments, facts, true));
-    let locked = providers.locked().into_iter().map(|(facts, _)| row(&config, arguments, facts, false));
+    let usable = usable.map(|facts| row(&config, arguments, facts, None));
+    let locked = providers.locked().into_iter().map(|(facts, _)| {
+        let problem = problem(&providers, &facts.provider).unwrap_or_else(|| missing_key(&facts.provider));
+        row(&config, arguments, facts, Some(problem))
+    });
     let mut listed = BTreeSet::new();
     let mut rows: Vec<ModelRow> = usable.chain(locked).filter(|row| row.matches(query)).collect();
     rows.retain(|row| listed.insert(row.name()));
     if let (Some(query), []) = (query, &rows[..]) {
-        return Err(CliFailure::run(anyhow!("no model matches `{query}`"))
-            .hint("--model PROVIDER/ID also accepts unlisted ids"));
+        let hint = match &*providers.nearest(query) {
+            [] => "--model PROVIDER/ID also accepts unlisted ids".to_owned(),
+            nearest => format!("did you mean {}?", nearest.join(" or ")),
+        };
+        return Err(CliFailure::run(anyhow!("no model matches `{query}`")).hint(hint));
     }
     if json {
         let rows: Vec<ModelJson<'_>> = rows.iter().map(ModelJson::from).collect();
@@ -58,24 +66,10 @@ pub(super) fn run(arguments: &CliArgs, query: Option<&str>, json: bool) -> Resul
 
 /// Lists the providers that can't be used, each with the reason.
 fn unusable(providers: &ProviderRegistry, config: &Config) -> String {
-    let reason = |name: &str| {
-        if providers.names().any(|usable| usable == name) {
-            return None;
-        }
-        let broken = providers.misconfigured().find(|(provider, _)| *provider == name);
-        let descriptor = ProviderDescriptor::find(name);
-        Some(match (broken, descriptor) {
-            (Some((_, reason)), _) => reason.to_owned(),
-            (None, Some(server)) if server.is_local() => {
-                providers.refusal(name).unwrap_or("nothing answers at its address").to_owned()
-            }
-            (None, _) => format!("no key: set {}, or `tiller login {name}`", config::key_name(name)),
-        })
-    };
     let known = PROVIDERS.iter().chain(LOCAL_SERVERS).map(|descriptor| descriptor.name);
     let names: Vec<&str> = known.chain(config.own_providers()).collect();
     let reasons: Vec<(&str, String)> =
-        names.into_iter().filter_map(|name| Some((name, reason(name)?))).collect();
+        names.into_iter().filter_map(|name| Some((name, problem(providers, name)?))).collect();
     if reasons.is_empty() {
         return String::new();
     }
@@ -85,11 +79,30 @@ fn unusable(providers: &ProviderRegistry, config: &Config) -> String {
     format!("\nNot usable now (`tiller models QUERY` lists their models too):\n{}", lines.concat())
 }
 
-fn row(config: &Config, arguments: &CliArgs, facts: ModelFacts, is_usable: bool) -> ModelRow {
+/// Returns the reason why a provider can't be used; `None` for a usable one.
+fn problem(providers: &ProviderRegistry, name: &str) -> Option<String> {
+    if providers.names().any(|usable| usable == name) {
+        return None;
+    }
+    let broken = providers.misconfigured().find(|(provider, _)| *provider == name);
+    Some(match (broken, ProviderDescriptor::find(name)) {
+        (Some((_, reason)), _) => reason.to_owned(),
+        (None, Some(server)) if server.is_local() => {
+            providers.refusal(name).unwrap_or("no server with a model answers at its address").to_owned()
+        }
+        (None, _) => missing_key(name),
+    })
+}
+
+fn missing_key(provider: &str) -> String {
+    format!("no key: set {}, or `tiller login {provider}`", config::key_name(provider))
+}
+
+fn row(config: &Config, arguments: &CliArgs, facts: ModelFacts, problem: Option<String>) -> ModelRow {
     let is_named = config.settings.provider() == Some(&facts.provider);
     let has_flag = is_named && arguments.model.api_key.is_some();
     let has_key = has_flag || config.key_source(&facts.provider).is_some();
-    ModelRow { has_key, is_usable, facts }
+    ModelRow { has_key, is_usable: problem.is_none(), problem, facts }
 }
 
 impl ModelRow {
@@ -134,11 +147,15 @@ struct ModelJson<'a> {
     thinking: Vec<ThinkingLevel>,
     /// `None` if unknown.
     images: Option<bool>,
+    pdf: bool,
     price: Option<Price>,
     /// Source and date of the facts; `None` for a model that isn't in the catalog.
     source: Option<&'static str>,
     has_key: bool,
     usable: bool,
+    /// The reason why it isn't usable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<&'a str>,
 }
 
 impl<'a> From<&'a ModelRow> for ModelJson<'a> {
@@ -155,10 +172,12 @@ impl<'a> From<&'a ModelRow> for ModelJson<'a> {
                 ImageInput::Unsupported => Some(false),
                 ImageInput::Unknown => None,
             },
+            pdf: facts.takes_pdf,
             price: facts.price,
             source: catalog::facts(&facts.provider, &facts.id).and_then(|_| catalog::source(&facts.provider)),
             has_key: row.has_key,
             usable: row.is_usable,
+            problem: row.problem.as_deref(),
         }
     }
 }

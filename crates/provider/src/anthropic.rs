@@ -44,7 +44,7 @@ impl Anthropic {
     fn post(&self, request: &Request) -> Post {
         let mut headers = HeaderMap::new();
         headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
-        let plan = encode::ThinkingPlan::new(request);
+        let plan = encode::ThinkingPlan::new(request, self.wire.name());
         if plan.sends_binding() {
             headers.insert("anthropic-beta", HeaderValue::from_static(BINDING_CONTROLS));
         }

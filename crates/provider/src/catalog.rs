@@ -22,12 +22,15 @@ const ASSUMED_WINDOW: Tokens = Tokens(128_000);
 const ASSUMED_MAX_OUTPUT: Tokens = Tokens(8_192);
 
 impl ModelFacts {
-    /// Returns the cost of `usage`; zero if no price is known.
+    /// Returns the cost of `usage`: what the provider reported, else by the model's price; zero if none is known.
     ///
     /// Some models charge more for a whole request when its prompt exceeds a threshold; that is included, as long as
     /// the price is the catalog's.
     #[must_use]
     pub fn cost(&self, usage: &Usage) -> Cost {
+        if usage.cost.total > Usd::default() {
+            return usage.cost.clone();
+        }
         let Some(price) = self.price else { return Cost::default() };
         let prompt = usage.input + usage.cache_read + usage.cache_write;
         let factor = table::surcharge(&self.provider, &self.id)

@@ -178,15 +178,24 @@ impl ServerClient {
     }
 
     async fn llamacpp(&self) -> Result<Vec<ListedModel>, SearchFailure> {
-        let no_server = SearchFailure::NoServer;
-        let properties = self.get("/props").await?;
-        let window = properties["default_generation_settings"]["n_ctx"].as_u64();
-        let window = window.filter(|window| *window > 0).ok_or(no_server)?;
-        let images = properties["modalities"]["vision"].as_bool();
-        let models = parse_page(&self.get("/v1/models").await?).ok_or(no_server)?.models;
-        let with_window = |model: ListedModel| ListedModel { window: Some(Tokens(window)), images, ..model };
-        Ok(models.into_iter().map(with_window).collect())
+        let (properties, list) = (self.get("/props").await?, self.get("/v1/models").await?);
+        llamacpp_models(&properties, &list).ok_or(SearchFailure::NoServer)
     }
+}
+
+/// Reads the list of llama.cpp's server. One that routes to several models has the window 0 itself, and lists those of
+/// the models that it has loaded.
+fn llamacpp_models(properties: &Value, list: &Value) -> Option<Vec<ListedModel>> {
+    let positive = |value: &Value| value.as_u64().filter(|window| *window > 0).map(Tokens);
+    let common = positive(&properties["default_generation_settings"]["n_ctx"]);
+    let images = properties["modalities"]["vision"].as_bool().filter(|_| common.is_some());
+    let entries = list["data"].as_array()?;
+    let with_window = |model: ListedModel| {
+        let entry = entries.iter().find(|entry| entry["id"] == model.id.as_str());
+        let window = common.or_else(|| positive(&entry?["meta"]["n_ctx"]));
+        ListedModel { window, images, ..model }
+    };
+    Some(parse_page(list)?.models.into_iter().map(with_window).collect())
 }
 
 /// Returns a model of Ollama with its window: as loaded, else as its file sets it, else Ollama's default. `None` for one
@@ -271,6 +280,23 @@ mod tests {
         ]});
         let windows = lmstudio_models(&list).unwrap().into_iter().map(|model| model.window.unwrap().0);
         assert_eq!(windows.collect::<Vec<_>>(), [32_768, 4_096, 2_048]);
+    }
+
+    #[test]
+    fn llamacpp_router_lists_the_windows_of_loaded_models() {
+        let list =
+            json!({"data": [{"id": "a", "meta": {"n_ctx": 8_192, "n_ctx_train": 40_960}}, {"id": "b"}]});
+        let read = |window: u64| {
+            let properties = json!({
+                "default_generation_settings": {"n_ctx": window},
+                "modalities": {"vision": true},
+            });
+            let models = llamacpp_models(&properties, &list).unwrap();
+            models.into_iter().map(|model| (model.window, model.images)).collect::<Vec<_>>()
+        };
+        assert_eq!(read(0), [(Some(Tokens(8_192)), None), (None, None)]);
+        let single = (Some(Tokens(4_096)), Some(true));
+        assert_eq!(read(4_096), [single, single]);
     }
 
     #[test]

@@ -262,7 +262,8 @@ impl ProviderRegistry {
     ///
     /// In this order: an exact id (also one with a colon, `qwen3:8b`), with or without its provider; then, ignoring
     /// case, a pattern with `*` or a part of `provider/id`; then, after the name of a usable provider and a slash, any
-    /// id, with assumed facts. Of several matches, the first wins: providers in the order of addition, a provider's
+    /// id, with assumed facts; then words in the order of `provider/id`, ignoring punctuation: `opus55`, `sonnet 5`. Of
+    /// several matches, the first wins: providers in the order of addition, a provider's
     /// models with the recommended and newest first. A provider that is named but has no key is never replaced with
     /// another one with a similar model.
     ///
@@ -280,7 +281,8 @@ impl ProviderRegistry {
         if let Some(error) = self.locked_by_name(name) {
             return Err(error);
         }
-        match self.find_similar(name).or_else(|| self.find_unlisted(name)) {
+        let found = self.find_similar(name).or_else(|| self.find_unlisted(name));
+        match found.or_else(|| self.find_by_words(name)) {
             Some((model, source)) => Ok(ResolvedModel { model, thinking, source }),
             None => Err(self.unknown(requested, name)),
         }
@@ -309,21 +311,30 @@ impl ProviderRegistry {
             return self.missing(&facts.provider, &facts.id);
         }
         let nearest = self.nearest(name);
-        let advice = if nearest.is_empty() {
-            format!("usable: {}", join_names(self.models.iter().map(|facts| facts.full_name())))
-        } else {
-            format!("did you mean {}?", nearest.join(" or "))
+        let advice = match name.rsplit_once(':') {
+            Some((front, level)) if nearest.is_empty() && self.find(front).is_ok() => {
+                format!(
+                    "`{level}` is no thinking level: {}",
+                    ThinkingLevel::ALL.map(ThinkingLevel::name).join(", ")
+                )
+            }
+            _ if nearest.is_empty() => {
+                format!("usable: {}", join_names(self.models.iter().map(|facts| facts.full_name())))
+            }
+            _ => format!("did you mean {}?", nearest.join(" or ")),
         };
         ModelError::Unknown { requested: requested.to_owned(), advice }
     }
 
-    /// Returns the models with the most similar names, with or without their providers and vendors; usable ones first.
-    fn nearest(&self, name: &str) -> Vec<String> {
+    /// Returns the models with the most similar names, with or without their providers and vendors, or of the provider
+    /// with the most similar name; usable ones first.
+    #[must_use]
+    pub fn nearest(&self, name: &str) -> Vec<String> {
         let name = name.to_lowercase();
         let edits = |facts: &ModelFacts| {
             let (full, id) = (facts.full_name().to_lowercase(), facts.id.to_lowercase());
             let short = id.rsplit_once('/').map_or(id.as_str(), |(_, short)| short);
-            [&full, &id, short]
+            [&full, &id, short, &facts.provider]
                 .into_iter()
                 .filter_map(|candidate| suggest::edits_if_similar(&name, candidate))
                 .min()
@@ -356,6 +367,11 @@ impl ProviderRegistry {
             .map(|model| (model, FactSource::Known))
     }
 
+    fn find_by_words(&self, name: &str) -> Option<(Model, FactSource)> {
+        let found = self.models().into_iter().find(|model| has_words(&model.facts, name));
+        found.map(|model| (model, FactSource::Known))
+    }
+
     fn find_unlisted(&self, name: &str) -> Option<(Model, FactSource)> {
         let (provider, id) = name.split_once('/')?;
         if id.is_empty() || id.contains('*') {
@@ -374,11 +390,11 @@ fn split_level(words: &str) -> (&str, Option<ThinkingLevel>) {
 }
 
 impl ModelFacts {
-    /// Checks whether a name as in [`ProviderRegistry::find`] matches the model: a part of `provider/id` or a pattern
-    /// with `*`, both with or without a thinking level.
+    /// Checks whether a name as in [`ProviderRegistry::find`] matches the model: a part of `provider/id`, a pattern with
+    /// `*`, or words, with or without a thinking level.
     #[must_use]
     pub fn is_named(&self, name: &str) -> bool {
-        is_similar(self, name) || is_similar(self, split_level(name).0)
+        [name, split_level(name).0].into_iter().any(|name| is_similar(self, name) || has_words(self, name))
     }
 
     /// Returns `provider/id`.
@@ -398,8 +414,17 @@ fn is_similar(facts: &ModelFacts, name: &str) -> bool {
     }
 }
 
+/// Checks whether the words of a name occur in `provider/id`, in this order, ignoring case and punctuation.
+fn has_words(facts: &ModelFacts, name: &str) -> bool {
+    let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(str::to_lowercase).collect();
+    let letters: String = facts.full_name().to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
+    !words.is_empty() && !name.contains('*') && matches(&format!("*{}*", words.join("*")), &letters)
+}
+
 fn first_similar<'a>(models: &'a [ModelFacts], name: &str) -> Option<&'a ModelFacts> {
-    models.iter().find(|facts| is_similar(facts, name))
+    let by_words = || models.iter().find(|facts| has_words(facts, name));
+    models.iter().find(|facts| is_similar(facts, name)).or_else(by_words)
 }
 
 /// Checks whether `text` matches a pattern in which `*` stands for any text.
@@ -498,7 +523,9 @@ mod tests {
             ("cluade-opus-5-5", "did you mean anthropic/claude-opus-5-5 or anthropic/claude-opus-4-5?"),
             ("gtp-4.1-mini", "did you mean openai/gpt-4.1-mini?"),
             ("qwen3:8x:high", "did you mean ollama/qwen3:8b?"),
-            ("glm-53", "did you mean openrouter/z-ai/glm-5.3?"),
+            ("glm-5.4", "did you mean openrouter/z-ai/glm-5.3?"),
+            ("gpt-4.1:hgih", "`hgih` is no thinking level: off, minimal, low, medium, high, xhigh"),
+            ("olama", "did you mean ollama/qwen3:8b or ollama/deep:high?"),
         ];
         for (words, advice) in cases {
             let error = providers.find(words).unwrap_err().to_string();
@@ -510,6 +537,22 @@ mod tests {
         };
         assert_eq!(like("openai", "gpt-4.1-mimi").as_deref(), Some("openai/gpt-4.1-mini"));
         assert_eq!([like("openai", "my-deployment"), like("ollama", "gpt-4.1-mimi")], [None, None]);
+    }
+
+    #[test]
+    fn find_words_in_order_match_without_punctuation() {
+        let providers = providers();
+        let found = |words: &str| providers.find(words).map(|found| found.model.reference().to_string());
+        for (words, model) in [
+            ("opus55", "anthropic/claude-opus-5-5"),
+            ("opus 5 5", "anthropic/claude-opus-5-5"),
+            ("gpt41mini", "openai/gpt-4.1-mini"),
+        ] {
+            assert_eq!(found(words).as_deref(), Ok(model), "{words}");
+        }
+        assert!(found("mini gpt").is_err(), "the order counts");
+        // Of a provider that is named, an unlisted id is meant as it is.
+        assert_eq!(found("openai/gpt-mini").as_deref(), Ok("openai/gpt-mini"));
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub(super) struct ThinkingPlan {
 }
 
 impl ThinkingPlan {
-    pub(super) fn new(request: &Request) -> Self {
+    pub(super) fn new(request: &Request, provider: &str) -> Self {
         match (request.model.thinking, request.thinking) {
             (ThinkingControl::Adaptive { off, bound, .. }, ThinkingLevel::Off) => {
                 Self::without_thinking(request, off, bound)
@@ -59,6 +59,10 @@ impl ThinkingPlan {
             }
             (ThinkingControl::Effort { least, .. }, level) => Self::by_effort(request, level.max(least)),
             (ThinkingControl::Budget { .. }, level) => match request.model.thinking.budget(level) {
+                // The API refuses to think in the middle of a loop of calls that began without thinking.
+                Some(_) if is_in_foreign_loop(request, provider) => {
+                    Self { sends_temperature: true, ..Self::plain(request) }
+                }
                 Some(budget) => Self::budget(request, budget),
                 None => Self { sends_temperature: true, ..Self::plain(request) },
             },
@@ -121,6 +125,35 @@ impl ThinkingPlan {
     }
 }
 
+/// Returns true if the request continues a loop of tool calls in which this model hasn't thought: another model began it,
+/// or thinking was off.
+fn is_in_foreign_loop(request: &Request, provider: &str) -> bool {
+    let newest_first = request.messages.iter().rev();
+    let in_loop = newest_first
+        .skip_while(|message| !matches!(&***message, Message::Assistant(_)))
+        .take_while(|message| matches!(&***message, Message::Assistant(_) | Message::ToolResult(_)));
+    let mut answers = in_loop.filter_map(|message| match &**message {
+        Message::Assistant(answer) => Some(answer),
+        _ => None,
+    });
+    let has_thought = |answer: &AssistantMessage| {
+        is_own(answer, request, provider)
+            && answer.content.iter().any(|block| {
+                matches!(block, AssistantBlock::Thinking { thinking_signature: Some(signature), .. }
+                    if !signature.is_empty())
+            })
+    };
+    match answers.next() {
+        Some(last) if last.tool_calls().next().is_some() => !has_thought(last) && !answers.any(has_thought),
+        _ => false,
+    }
+}
+
+/// Returns true if the model of the request wrote the answer.
+fn is_own(answer: &AssistantMessage, request: &Request, provider: &str) -> bool {
+    answer.api == API && answer.provider == provider && answer.model == request.model.id
+}
+
 const fn effort(level: ThinkingLevel, max_effort: &'static str) -> &'static str {
     match level {
         ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
@@ -181,10 +214,7 @@ fn messages(request: &Request, plan: &ThinkingPlan, provider: &str) -> Vec<Value
             }
             Message::ToolResult(result) => list.add_result(tool_result(result)),
             Message::Assistant(answer) => {
-                let reads_thinking = plan.sends_thinking
-                    && answer.api == API
-                    && answer.provider == provider
-                    && answer.model == request.model.id;
+                let reads_thinking = plan.sends_thinking && is_own(answer, request, provider);
                 list.extend(ApiRole::Assistant, assistant_blocks(answer, reads_thinking));
             }
             Message::System(_) => {}

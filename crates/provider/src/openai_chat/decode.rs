@@ -10,9 +10,9 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use tiller_core::id::CallId;
-use tiller_core::message::{StopReason, Usage};
+use tiller_core::message::{Cost, StopReason, Usage};
 use tiller_core::surrogates::{Joiner, Wtf8};
-use tiller_core::unit::Tokens;
+use tiller_core::unit::{Tokens, Usd};
 
 use super::json_extent::JsonExtent;
 use super::reasoning_details::ReasoningDetails;
@@ -51,6 +51,9 @@ struct Choice<'a> {
     delta: Option<ChoiceDelta<'a>>,
     #[serde(borrow)]
     finish_reason: Option<Cow<'a, str>>,
+    /// Moonshot counts here.
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
@@ -128,6 +131,10 @@ struct CompletionUsage {
     completion_tokens: Option<u64>,
     total_tokens: Option<u64>,
     prompt_tokens_details: Option<PromptDetails>,
+    /// Cached tokens where Moonshot counts them.
+    cached_tokens: Option<u64>,
+    /// The cost in US dollars, from OpenRouter.
+    cost: Option<f64>,
 }
 
 #[derive(Default, Deserialize)]
@@ -143,7 +150,8 @@ impl CompletionUsage {
     fn usage(&self) -> Usage {
         let (prompt, output) = (self.prompt_tokens.unwrap_or(0), self.completion_tokens.unwrap_or(0));
         let details = self.prompt_tokens_details.as_ref();
-        let cached = details.and_then(|details| details.cached_tokens).unwrap_or(0).min(prompt);
+        let cached = details.and_then(|details| details.cached_tokens).or(self.cached_tokens);
+        let cached = cached.unwrap_or(0).min(prompt);
         let written =
             details.and_then(|details| details.cache_write_tokens).unwrap_or(0).min(prompt - cached);
         Usage {
@@ -152,7 +160,7 @@ impl CompletionUsage {
             cache_read: Tokens(cached),
             cache_write: Tokens(written),
             total_tokens: Tokens(self.total_tokens.unwrap_or(prompt.saturating_add(output))),
-            ..Usage::default()
+            cost: Cost { total: Usd(self.cost.unwrap_or_default()), ..Cost::default() },
         }
     }
 }
@@ -238,9 +246,10 @@ impl ChatDecoder {
         chunk: CompletionChunk<'a>,
         parts: &mut Vec<StreamEvent>,
     ) -> Result<Option<Cow<'a, str>>, Damage> {
-        let mut reason = None;
+        let (mut reason, mut usage) = (None, chunk.usage);
         // Only one choice is requested. The chunk with usage has none.
         for choice in chunk.choices.into_iter().flatten().take(1) {
+            usage = usage.or(choice.usage);
             let delta = choice.delta.unwrap_or_default();
             if let Some(details) = delta.reasoning_details {
                 self.details.add(details);
@@ -258,7 +267,7 @@ impl ChatDecoder {
                 self.end_blocks(parts)?;
             }
         }
-        let counts = chunk.usage.and_then(|usage| serde_json::from_str::<CompletionUsage>(usage.get()).ok());
+        let counts = usage.and_then(|usage| serde_json::from_str::<CompletionUsage>(usage.get()).ok());
         parts.extend(counts.map(|counts| StreamEvent::Usage(counts.usage())));
         Ok(reason)
     }
@@ -690,6 +699,24 @@ mod tests {
             }))
         };
         assert_eq!(parts, [usage([10, 7, 60, 30, 107]), usage([5, 1, 0, 0, 6])]);
+    }
+
+    #[test]
+    fn decode_usage_of_a_choice_and_reported_cost_count() {
+        let parts = decode(&[
+            r#"{"choices":[{"delta":{},"usage":{"prompt_tokens":100,"completion_tokens":7,"cached_tokens":60}}]}"#,
+            r#"{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":1,"cost":0.25}}"#,
+        ]);
+        let [Ok(StreamEvent::Usage(moonshot)), Ok(StreamEvent::Usage(router))] = &parts[..] else {
+            panic!("{parts:?}")
+        };
+        assert_eq!(
+            (moonshot.input, moonshot.cache_read, moonshot.output),
+            (Tokens(40), Tokens(60), Tokens(7))
+        );
+        assert_eq!(router.cost.total, Usd(0.25));
+        let facts = crate::catalog::assumed("openrouter", "x/new");
+        assert_eq!(facts.cost(router).total, Usd(0.25), "what the provider says counts without a price");
     }
 
     #[test]

@@ -132,6 +132,7 @@ impl MessageEncoder<'_> {
         if self.compat.answer_after_results {
             messages = with_answers_after_results(messages);
         }
+        let mut messages = merge_user_messages(messages);
         if self.compat.cache_marks.iter().any(|start| request.model.id.starts_with(start)) {
             mark_cached(&mut messages);
         }
@@ -270,6 +271,31 @@ fn with_answers_after_results(messages: Vec<Value>) -> Vec<Value> {
         separated.push(message);
     }
     separated
+}
+
+/// Merges consecutive user messages: templates of several models refuse roles that don't alternate.
+fn merge_user_messages(messages: Vec<Value>) -> Vec<Value> {
+    let mut merged: Vec<Value> = Vec::with_capacity(messages.len());
+    for mut message in messages {
+        match merged.last_mut() {
+            Some(last) if last["role"] == "user" && message["role"] == "user" => {
+                let content = (last["content"].take(), message["content"].take());
+                last["content"] = match content {
+                    (Value::String(first), Value::String(second)) => json!(format!("{first}\n\n{second}")),
+                    (first, second) => [first, second].into_iter().flat_map(into_parts).collect(),
+                };
+            }
+            _ => merged.push(message),
+        }
+    }
+    merged
+}
+
+fn into_parts(content: Value) -> Vec<Value> {
+    match content {
+        Value::Array(parts) => parts,
+        text => vec![json!({ "type": "text", "text": text })],
+    }
 }
 
 /// Marks the system prompt and the last two user messages as ends of cached prefixes, as in the Messages API.

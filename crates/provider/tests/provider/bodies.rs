@@ -209,8 +209,16 @@ async fn open_ai_body_has_every_kind_of_message() {
     let picture = json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,aW1n" } });
     let text = |text: &str| json!({ "type": "text", "text": text });
     let call = |id: &str, arguments: &str| json!({ "id": id, "type": "function", "function": { "name": "list_files", "arguments": arguments } });
-    let from_result =
-        json!({ "role": "user", "content": [text("Images in the result of list_files:"), picture] });
+    let from_result = text("Images in the result of list_files:");
+    // Roles alternate, which templates of several models demand.
+    let between = [
+        from_result.clone(),
+        picture.clone(),
+        text("Ran `make`\n```\nout\n```\n(exit code 0)"),
+        from_result,
+        picture.clone(),
+        text("and now?"),
+    ];
     let expected = json!({
         "model": "some-model",
         "messages": [
@@ -223,10 +231,7 @@ async fn open_ai_body_has_every_kind_of_message() {
             },
             { "role": "tool", "tool_call_id": "toolu_1", "content": "a\nb" },
             { "role": "tool", "tool_call_id": "call_2", "content": "[image]" },
-            from_result,
-            { "role": "user", "content": "Ran `make`\n```\nout\n```\n(exit code 0)" },
-            from_result,
-            { "role": "user", "content": "and now?" },
+            { "role": "user", "content": between },
             { "role": "assistant", "content": "Done." },
             { "role": "user", "content": "thanks" },
         ],
@@ -363,6 +368,35 @@ async fn anthropic_thinking_budget_is_limited_by_max_tokens() {
     assert_eq!((&body["max_tokens"], &body["thinking"]["budget_tokens"]), (&json!(8_000), &json!(6_000)));
     let body = record_anthropic_request(with_max_tokens(1_000)).await.body;
     assert_eq!((&body["max_tokens"], body.get("thinking")), (&json!(1_000), None));
+}
+
+#[tokio::test]
+async fn open_ai_body_merges_user_messages_of_text() {
+    let messages = vec![user(vec![text("a")]), user(vec![text("b")])];
+    let body = record_open_ai_request(request("m", messages)).await.body;
+    assert_eq!(body["messages"][1], json!({ "role": "user", "content": "a\n\nb" }));
+}
+
+#[tokio::test]
+async fn anthropic_budget_waits_for_the_end_of_a_foreign_loop() {
+    let thinks = async |calls: Vec<Message>| {
+        let messages = [vec![user(vec![text("a")])], calls].concat();
+        let request = Request { thinking: ThinkingLevel::High, ..request(MODEL, messages) };
+        record_anthropic_request(Request { max_tokens: Tokens(60_000), ..request })
+            .await
+            .body
+            .get("thinking")
+            .is_some()
+    };
+    let foreign = answer("openai-completions", "gpt-5", vec![call("c", json!({}))]);
+    let own = |content| answer("anthropic-messages", MODEL, content);
+    let (done, more) = (result("c", vec![text("x")], false), own(vec![call("c", json!({}))]));
+    let thought = own(vec![thinking("hm", Some("x")), call("c", json!({}))]);
+    assert!(!thinks(vec![foreign.clone(), done.clone()]).await, "another model began the loop");
+    assert!(!thinks(vec![more.clone(), done.clone(), user(vec![text("steer")])]).await, "thinking was off");
+    assert!(thinks(vec![thought, done.clone(), more, done.clone()]).await, "it has thought in this loop");
+    let end = own(vec![text_answer("b")]);
+    assert!(thinks(vec![foreign, done, end, user(vec![text("c")])]).await, "the loop is over");
 }
 
 #[tokio::test]
