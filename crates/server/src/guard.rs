@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{Html, IntoResponse as _, Response};
 
 use crate::app_state::AppState;
 use crate::problem::OVERLOADED;
@@ -14,6 +14,7 @@ use crate::problem::OVERLOADED;
 pub(crate) async fn guard(State(state): State<Arc<AppState>>, request: Request, next: Next) -> Response {
     let response = match state.access.check(request.method(), request.uri(), request.headers()) {
         Ok(Some(response)) => response,
+        Err(problem) if problem.is_missing_token() && accepts_html(request.headers()) => token_page(),
         Err(problem) => problem.into_response(),
         Ok(None) => match state.requests.try_acquire() {
             Ok(_permit) => next.run(request).await,
@@ -22,6 +23,16 @@ pub(crate) async fn guard(State(state): State<Arc<AppState>>, request: Request, 
     };
     state.metrics.count_response(response.status().as_u16());
     with_security_headers(response)
+}
+
+fn accepts_html(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok());
+    accepted.is_some_and(|accepted| accepted.contains("text/html"))
+}
+
+/// The answer to a browser without a token.
+fn token_page() -> Response {
+    (StatusCode::UNAUTHORIZED, Html(include_str!("token_page.html"))).into_response()
 }
 
 /// Forbids browsers to guess types, to show a response inside another page, and to keep it.

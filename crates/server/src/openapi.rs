@@ -108,7 +108,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         "put",
         "/api/sessions/{id}/queue",
         Rpc("get_queue"),
-        "Change, order and remove queued messages",
+        "Change, order and remove messages of the queue whose `ETag` is in `If-Match`",
     )
     .body(of::<QueueBody>),
     operation("delete", "/api/sessions/{id}/queue", Rpc("clear_queue"), "Remove queued messages")
@@ -177,6 +177,10 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     operation("get", "/metrics", Other("text/plain"), "Show counters for Prometheus"),
 ];
 
+/// The headers that operations read: the end of the path, the method, the name, and whether it is required.
+const HEADERS: &[(&str, &str, &str, bool)] =
+    &[("/stream", "get", "Last-Event-ID", false), ("/queue", "put", "If-Match", true)];
+
 /// The skills of a working directory.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "describes the response, which borrows")]
@@ -220,9 +224,11 @@ fn describe(operation: &Operation, problem: &Schema, generator: &mut SchemaGener
     if let Some(query) = operation.query {
         parameters.extend(query_parameters(&query(generator), generator));
     }
-    if operation.path.ends_with("/stream") {
-        let schema = json!({"type": "string"});
-        parameters.push(json!({"name": "Last-Event-ID", "in": "header", "schema": schema}));
+    for (path, method, name, required) in HEADERS {
+        if operation.path.ends_with(path) && operation.method == *method {
+            let schema = json!({"type": "string"});
+            parameters.push(json!({"name": name, "in": "header", "required": required, "schema": schema}));
+        }
     }
     let (status, answer) = match operation.answer {
         Json(status, schema) => {

@@ -53,6 +53,12 @@ pub(crate) const LOCKED: ProblemKind =
 /// The state of the session doesn't allow it.
 pub(crate) const CONFLICT: ProblemKind =
     ProblemKind(StatusCode::CONFLICT, "conflict", "Not possible in this state");
+/// The queue isn't the one that the client has read.
+pub(crate) const CHANGED: ProblemKind =
+    ProblemKind(StatusCode::PRECONDITION_FAILED, "queue-changed", "The queue has changed; read it again");
+/// The request doesn't say which version it changes.
+pub(crate) const NO_CONDITION: ProblemKind =
+    ProblemKind(StatusCode::PRECONDITION_REQUIRED, "precondition-required", "A precondition is required");
 /// The body is too large.
 pub(crate) const TOO_LARGE: ProblemKind =
     ProblemKind(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", "The body is too large");
@@ -85,6 +91,13 @@ impl ProblemKind {
     /// Returns the problem with an explanation.
     pub(crate) fn detail(self, detail: impl Into<String>) -> Problem {
         Problem { detail: Some(detail.into()), ..self.bare() }
+    }
+}
+
+impl Problem {
+    /// Returns true if the request has no valid token.
+    pub(crate) fn is_missing_token(&self) -> bool {
+        self.status == StatusCode::UNAUTHORIZED.as_u16()
     }
 }
 

@@ -10,10 +10,25 @@ const make = (tag, properties = {}, ...children) => {
   return element;
 };
 
+// A second click is ignored while the action of the first one runs.
+const once = (action) => {
+  let running = null;
+  return () => {
+    running ??= Promise.resolve(action()).finally(() => (running = null));
+  };
+};
+
+const onClick = (element, action) => element.addEventListener("click", once(action));
+
 const button = (text, action, className = "") => {
   const element = make("button", { type: "button", className }, text);
-  element.addEventListener("click", action);
+  onClick(element, action);
   return element;
+};
+
+const elapsedText = (since) => {
+  const seconds = Math.max(0, Math.round((Date.now() - since) / 1000));
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 };
 
 // Parses HTML of the server's renderer, which escapes all text. Nothing else is parsed as HTML.
@@ -37,10 +52,13 @@ class RequestProblem extends Error {
 }
 
 // Sends a request; returns the JSON of the response, or null if it has none.
-const request = async (method, path, body) => {
-  const options = { method };
+const request = async (method, path, body, headers) => (await exchange(method, path, body, headers)).data;
+
+// Sends a request; returns the JSON and the version of the response.
+const exchange = async (method, path, body, headers = {}) => {
+  const options = { method, headers };
   if (body !== undefined) {
-    options.headers = { "Content-Type": "application/json" };
+    options.headers = { "Content-Type": "application/json", ...headers };
     options.body = JSON.stringify(body);
   }
   let response;
@@ -50,7 +68,7 @@ const request = async (method, path, body) => {
     throw new RequestProblem("The server can’t be reached.", "unreachable");
   }
   const data = await response.json().catch(() => null);
-  if (response.ok) return data;
+  if (response.ok) return { data, version: response.headers.get("ETag") };
   const kind = data?.type?.split(":").pop() ?? "unknown";
   const described = [data?.title ?? `Status ${response.status}`, data?.detail].filter(Boolean).join(": ");
   throw new RequestProblem(PROBLEMS[kind] ?? `${described}.`, kind);

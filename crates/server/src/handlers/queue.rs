@@ -1,5 +1,8 @@
 //! The queue of waiting messages.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use tiller_core::event::QueueItem;
 use tiller_core::id::QueueId;
@@ -10,27 +13,40 @@ use tiller_engine::views::QueueView;
 use super::{Handled, json};
 use crate::open_session::OpenSession;
 use crate::params::{JsonBody, OpenOne, QueryParams};
-use crate::problem::{CONFLICT, INVALID, Problem};
+use crate::problem::{CHANGED, CONFLICT, INVALID, NO_CONDITION, Problem, internal};
 use crate::requests::{ClearQuery, QueueBody, QueuedBody};
 
 async fn items(session: &OpenSession) -> Result<Vec<QueueItem>, Problem> {
     Ok(session.agent.snapshot().await?.in_progress.queue)
 }
 
+/// Returns the version of a queue: another one after each change of a message, its state or the order.
+fn version(items: &[QueueItem]) -> Result<HeaderValue, Problem> {
+    let mut hasher = DefaultHasher::new();
+    serde_json::to_vec(&QueueView::from(items)).map_err(|error| internal(&error))?.hash(&mut hasher);
+    HeaderValue::try_from(format!("\"{:016x}\"", hasher.finish())).map_err(|error| internal(&error))
+}
+
 async fn current(session: &OpenSession) -> Result<Response, Problem> {
-    json(&QueueView::from(&*items(session).await?))
+    let items = items(session).await?;
+    let mut response = json(&QueueView::from(&*items))?;
+    response.headers_mut().insert(header::ETAG, version(&items)?);
+    Ok(response)
 }
 
 pub(crate) async fn show(OpenOne(session): OpenOne) -> Handled {
     current(&session).await
 }
 
-/// Removes, changes, orders and releases messages. One that is delivered meanwhile stays delivered.
+/// Removes, changes, orders and releases messages of the queue that the client has read. One that is delivered
+/// meanwhile stays delivered, and one that is added meanwhile stays queued.
 pub(crate) async fn replace(
     OpenOne(session): OpenOne,
+    headers: HeaderMap,
     JsonBody(QueueBody { items: wanted }): JsonBody<QueueBody>,
 ) -> Handled {
     let before = items(&session).await?;
+    check_version(&headers, &version(&before)?)?;
     check(&before, &wanted)?;
     let agent = &session.agent;
     for item in before.iter().filter(|item| !wanted.iter().any(|wanted| wanted.id == item.id.as_str())) {
@@ -45,6 +61,14 @@ pub(crate) async fn replace(
         if_queued(agent.release_queued(QueueId::new(&wanted.id)).await)?;
     }
     current(&session).await
+}
+
+/// Checks that the client has read this version of the queue, or wants to change any.
+fn check_version(headers: &HeaderMap, current: &HeaderValue) -> Result<(), Problem> {
+    let known = headers.get(header::IF_MATCH).ok_or_else(|| {
+        NO_CONDITION.detail("`If-Match` must have the `ETag` of the queue that the request changes")
+    })?;
+    if known == current || known == "*" { Ok(()) } else { Err(CHANGED.bare()) }
 }
 
 /// Checks everything before the first change.

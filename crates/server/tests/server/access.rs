@@ -1,8 +1,12 @@
 //! Access: token, cookie, host, origin, and limits.
 
+use std::convert::Infallible;
+
 use axum::body::Body;
 use axum::http::{Request, header};
 use serde_json::json;
+use tokio::task::{JoinSet, yield_now};
+use tower::ServiceExt as _;
 
 use crate::support::{Answered, TOKEN, TestServer, request};
 
@@ -33,6 +37,17 @@ async fn token_wrong_or_missing_is_unauthorized() {
     let right = format!("bearer {TOKEN}");
     let answered = get(&server, "/api/sessions", &[("host", "localhost"), ("authorization", &right)]).await;
     assert_eq!(answered.status, 200);
+}
+
+#[tokio::test]
+async fn token_missing_in_a_browser_is_explained() {
+    let server = TestServer::start(&[]);
+    let accept = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
+    let answered = get(&server, "/", &[("host", "localhost"), accept]).await;
+    assert_eq!((answered.status, answered.header(header::CONTENT_TYPE)), (401, "text/html; charset=utf-8"));
+    assert!(answered.text.contains("<code>tiller serve</code>") && !answered.text.contains(TOKEN));
+    let foreign = get(&server, "/", &[("host", "evil.example"), accept]).await;
+    assert_eq!(foreign.problem(), "forbidden");
 }
 
 #[tokio::test]
@@ -127,4 +142,40 @@ async fn response_forbids_framing_and_caching() {
     assert_eq!(answered.header(header::X_FRAME_OPTIONS), "DENY");
     assert_eq!(answered.header(header::X_CONTENT_TYPE_OPTIONS), "nosniff");
     assert_eq!(answered.header(header::CACHE_CONTROL), "no-store");
+}
+
+#[tokio::test]
+async fn requests_over_the_limit_are_unavailable() {
+    let server = TestServer::start(&[]);
+    let session = server.create().await;
+    let mut waiting = JoinSet::new();
+    let refused = loop {
+        let mut request = request("POST", &format!("{session}/chat"), Some(&json!({})));
+        *request.body_mut() = Body::from_stream(futures_util::stream::pending::<Result<Vec<u8>, Infallible>>());
+        waiting.spawn(server.router().oneshot(request));
+        yield_now().await;
+        let answered = server.get("/api/roots").await;
+        if answered.status != 200 {
+            break answered;
+        }
+    };
+    assert_eq!(waiting.len(), 512);
+    assert_eq!((refused.status, refused.problem().as_str()), (503, "overloaded"));
+    assert_eq!(refused.header(header::RETRY_AFTER), "1");
+    waiting.shutdown().await;
+    assert_eq!(server.get("/api/roots").await.status, 200);
+}
+
+#[tokio::test]
+async fn streams_over_the_limit_are_unavailable() {
+    let server = TestServer::start(&[]);
+    let session = server.create().await;
+    let mut streams = Vec::new();
+    for _ in 0..4_096 {
+        streams.push(server.watch(&session, None).await);
+    }
+    let refused = server.get(&format!("{session}/stream")).await;
+    assert_eq!((refused.status, refused.problem().as_str()), (503, "overloaded"));
+    streams.pop();
+    server.watch(&session, None).await;
 }

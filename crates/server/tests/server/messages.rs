@@ -73,8 +73,15 @@ async fn abort_returns_the_queue() {
     assert_eq!(completed.data["outcome"], "aborted");
 }
 
-async fn put(server: &TestServer, session: &str, items: Value) -> Answered {
-    server.send(request("PUT", &format!("{session}/queue"), Some(&json!({"items": items})))).await
+async fn queue(server: &TestServer, session: &str) -> Answered {
+    server.get(&format!("{session}/queue")).await
+}
+
+/// Changes the queue that this answer has.
+async fn put(server: &TestServer, session: &str, read: &Answered, items: Value) -> Answered {
+    let mut request = request("PUT", &format!("{session}/queue"), Some(&json!({"items": items})));
+    request.headers_mut().insert("if-match", read.headers["etag"].clone());
+    server.send(request).await
 }
 
 #[tokio::test]
@@ -84,23 +91,41 @@ async fn queue_is_changed_ordered_and_cleared() {
     for text in ["one", "two", "three"] {
         server.post(&format!("{session}/follow-up"), json!({"message": text})).await;
     }
-    let queue = server.get(&format!("{session}/queue")).await.json();
-    let id = |at: usize| queue["items"][at]["id"].clone();
-    let items = json!([{"id": id(2)}, {"id": id(0), "text": "uno"}]);
-    let changed = put(&server, &session, items).await;
+    let read = queue(&server, &session).await;
+    let items = read.json();
+    let id = |at: usize| items["items"][at]["id"].clone();
+    let changed = put(&server, &session, &read, json!([{"id": id(2)}, {"id": id(0), "text": "uno"}])).await;
     assert_eq!(changed.json()["followUp"], json!(["three", "uno"]), "{changed:?}");
-    let steer = put(&server, &session, json!([{"id": id(0), "kind": "steer"}, {"id": id(2)}])).await.json();
-    assert_eq!((&steer["steering"], &steer["followUp"]), (&json!(["uno"]), &json!(["three"])));
-    let gone = put(&server, &session, json!([{"id": id(1)}])).await;
+    let steer = json!([{"id": id(0), "kind": "steer"}, {"id": id(2)}]);
+    let steer = put(&server, &session, &changed, steer).await;
+    assert_eq!((&steer.json()["steering"], &steer.json()["followUp"]), (&json!(["uno"]), &json!(["three"])));
+    let gone = put(&server, &session, &steer, json!([{"id": id(1)}])).await;
     assert_eq!((gone.status, gone.problem().as_str()), (409, "conflict"));
     for items in [json!([{"id": id(0)}, {"id": id(0)}]), json!([{"id": id(0), "text": ""}])] {
-        assert_eq!(put(&server, &session, items).await.problem(), "invalid-request");
+        assert_eq!(put(&server, &session, &steer, items).await.problem(), "invalid-request");
     }
     let path = format!("{session}/queue?kind=steer");
     let removed = server.send(request("DELETE", &path, None)).await.json();
     assert_eq!(removed["steering"], json!(["uno"]));
-    let left = server.get(&format!("{session}/queue")).await.json();
+    let left = queue(&server, &session).await.json();
     assert_eq!((&left["steering"], &left["followUp"]), (&json!([]), &json!(["three"])));
+}
+
+#[tokio::test]
+async fn queue_of_another_client_is_not_replaced() {
+    let server = TestServer::start(&[hang()]);
+    let (session, _events) = hanging(&server).await;
+    server.post(&format!("{session}/follow-up"), json!({"message": "one"})).await;
+    let read = queue(&server, &session).await;
+    server.post(&format!("{session}/follow-up"), json!({"message": "of another client"})).await;
+    let refused = put(&server, &session, &read, json!([])).await;
+    assert_eq!((refused.status, refused.problem().as_str()), (412, "queue-changed"));
+    let unconditional = request("PUT", &format!("{session}/queue"), Some(&json!({"items": []})));
+    let unconditional = server.send(unconditional).await;
+    assert_eq!((unconditional.status, unconditional.problem().as_str()), (428, "precondition-required"));
+    let current = queue(&server, &session).await;
+    assert_eq!(current.json()["followUp"], json!(["one", "of another client"]));
+    assert_eq!(put(&server, &session, &current, json!([])).await.json()["items"], json!([]));
 }
 
 /// A session that waits for approval of a call, its stream, and the path of the answer.

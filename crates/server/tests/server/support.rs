@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use axum::body::{Body, BodyDataStream, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode, header};
 use axum::response::Response;
@@ -202,8 +203,12 @@ impl TestServer {
             .count()
     }
 
+    pub(crate) fn router(&self) -> Router {
+        self.server.router()
+    }
+
     pub(crate) async fn raw(&self, request: Request<Body>) -> Response {
-        self.server.router().oneshot(request).await.unwrap()
+        self.router().oneshot(request).await.unwrap()
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answered {
