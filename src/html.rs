@@ -28,7 +28,8 @@ use markup::Markup;
 use outline::Outline;
 
 pub use live::{
-    LiveEntries, entries, live_page, render_call, render_diff, render_markdown, render_output, render_text,
+    LiveEntries, LiveOutlines, live_page, render_call, render_diff, render_markdown, render_output,
+    render_text,
 };
 pub use worker::{WORKER_ARGUMENT, run_worker};
 

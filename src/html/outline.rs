@@ -8,7 +8,7 @@ use crate::id::{CallId, EntryId};
 use crate::message::{AssistantMessage, Message, ToolCall, Usage};
 use crate::session::annotations::Annotations;
 use crate::session::import::foreign_file_tools;
-use crate::session::tree::Tree;
+use crate::session::tree::{Tree, TreeNode};
 use crate::session::{Entry, EntryBody, Finding, Reader, SessionError};
 use crate::tool_catalog::ToolCatalog;
 
@@ -39,6 +39,8 @@ pub(super) struct Outline {
     pub(super) tools: ToolCatalog,
     /// True for hidden entries, which aren't on the page.
     hidden: Vec<bool>,
+    /// The problems of entries, which are among the findings.
+    damaged: Vec<Finding>,
     calls: HashMap<usize, Vec<ToolCall>>,
     answered_calls: HashSet<(usize, CallId)>,
 }
@@ -65,11 +67,35 @@ pub(super) enum ItemKind {
 impl Outline {
     /// Reads a session once.
     pub(super) fn load(reader: &Reader, leaf: Option<&EntryId>) -> Result<Self, SessionError> {
+        let mut outline = Self::empty(reader.tree(), leaf);
+        outline.hidden = hidden_entries(reader, &outline.tree, leaf);
+        outline.read_entries(reader)?;
+        Ok(outline)
+    }
+
+    /// Reads the entries after those of an earlier outline of the same log; all, if it doesn't fit the log any more.
+    pub(super) fn update(self, reader: &Reader, leaf: Option<&EntryId>) -> Result<Self, SessionError> {
         let tree = reader.tree();
+        let hidden = hidden_entries(reader, &tree, leaf);
+        let known = self.items.len();
+        let is_continued = tree.nodes().get(..known).is_some_and(|nodes| nodes == self.tree.nodes())
+            && hidden[..known] == self.hidden
+            // An earlier entry with the id of a later one gets another anchor.
+            && anchors(&tree).iter().zip(&self.items).all(|(anchor, item)| {
+                item.as_ref().is_none_or(|item| item.anchor == *anchor)
+            });
+        if !is_continued {
+            return Self::load(reader, leaf);
+        }
+        let mut outline = Self { on_path: tree.path_marks(leaf), leaf: leaf.cloned(), tree, hidden, ..self };
+        outline.descendants.resize(outline.tree.nodes().len(), Vec::new());
+        outline.read_entries(reader)?;
+        Ok(outline)
+    }
+
+    fn empty(tree: Tree, leaf: Option<&EntryId>) -> Self {
         let count = tree.nodes().len();
-        let hidden = Annotations::read(reader, &tree).hidden_with(&tree, leaf);
-        let hidden: Vec<bool> = hidden.into_iter().map(|with| with.is_some()).collect();
-        let mut outline = Self {
+        Self {
             items: Vec::with_capacity(count),
             ancestors: Vec::with_capacity(count),
             descendants: vec![Vec::new(); count],
@@ -79,34 +105,27 @@ impl Outline {
             labels: HashMap::new(),
             usage: Usage::default(),
             models: Vec::new(),
-            findings: reader.findings(),
+            findings: Vec::new(),
+            damaged: Vec::new(),
             tools: built_in_tools().with(foreign_file_tools()),
-            hidden,
+            hidden: Vec::new(),
             calls: HashMap::new(),
             answered_calls: HashSet::new(),
             tree,
-        };
-        let anchors = outline.anchors();
-        reader.visit(0, |entry| {
-            // Entries appended since the tree was read are ignored.
-            if outline.items.len() < count {
-                outline.add_entry(entry, &anchors);
-            }
-        })?;
-        Ok(outline)
+        }
     }
 
-    /// The anchor of each entry: its id. Of entries with the same id, the last one gets it, and the others get
-    /// their position appended.
-    fn anchors(&self) -> Vec<String> {
-        let nodes = self.tree.nodes();
-        let last: HashMap<&EntryId, usize> =
-            nodes.iter().enumerate().map(|(at, node)| (&node.id, at)).collect();
-        let name = |(at, node): (usize, &crate::session::tree::TreeNode)| match last[&node.id] {
-            newest if newest == at => node.id.to_string(),
-            _ => format!("{}~{at}", node.id),
-        };
-        nodes.iter().enumerate().map(name).collect()
+    /// Reads the entries that have no item yet.
+    fn read_entries(&mut self, reader: &Reader) -> Result<(), SessionError> {
+        let anchors = anchors(&self.tree);
+        reader.visit(self.items.len(), |entry| {
+            // Entries appended since the tree was read are ignored.
+            if self.items.len() < anchors.len() {
+                self.add_entry(entry, &anchors);
+            }
+        })?;
+        self.findings = reader.findings().into_iter().chain(self.damaged.iter().cloned()).collect();
+        Ok(())
     }
 
     fn add_entry(&mut self, entry: Result<Entry, Finding>, anchors: &[String]) {
@@ -123,7 +142,7 @@ impl Outline {
             }
             Ok(entry) => self.entry(at, ancestor, &entry, anchors),
             Err(finding) => {
-                self.findings.push(finding);
+                self.damaged.push(finding);
                 None
             }
         };
@@ -255,6 +274,23 @@ impl Outline {
             _ => {}
         }
     }
+}
+
+fn hidden_entries(reader: &Reader, tree: &Tree, leaf: Option<&EntryId>) -> Vec<bool> {
+    let hidden = Annotations::read(reader, tree).hidden_with(tree, leaf);
+    hidden.into_iter().map(|with| with.is_some()).collect()
+}
+
+/// The anchor of each entry: its id. Of entries with the same id, the last one gets it, and the others get their
+/// position appended.
+fn anchors(tree: &Tree) -> Vec<String> {
+    let nodes = tree.nodes();
+    let last: HashMap<&EntryId, usize> = nodes.iter().enumerate().map(|(at, node)| (&node.id, at)).collect();
+    let name = |(at, node): (usize, &TreeNode)| match last[&node.id] {
+        newest if newest == at => node.id.to_string(),
+        _ => format!("{}~{at}", node.id),
+    };
+    nodes.iter().enumerate().map(name).collect()
 }
 
 /// The headline of an answer; `None` for one that only calls tools.

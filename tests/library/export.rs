@@ -11,7 +11,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
-use tiller::html;
+use tiller::html::{self, LiveOutlines};
 use tiller::session::export::{self, transcript};
 use tiller::session::{Reader, context};
 use tiller::skill_message;
@@ -325,8 +325,9 @@ fn article_ids(articles: &str) -> Vec<&str> {
 fn live_entries_contain_all_that_later_ones_change() {
     let (_folder, path) = log(&conversation());
     let reader = Reader::open(&path).unwrap();
-    let since = |id: &str| html::entries(&reader, Some(&id.into())).unwrap();
-    let all = html::entries(&reader, None).unwrap();
+    let outlines = LiveOutlines::default();
+    let since = |id: &str| outlines.entries(&reader, Some(&id.into())).unwrap();
+    let all = outlines.entries(&reader, None).unwrap();
     assert_eq!(article_ids(&all.articles), ["m1", "u1", "a1", "r1", "u2", "r2", "k1", "u3", "a2"]);
     assert_eq!((all.leaf, all.last), (Some(9), Some("a2".into())));
     // The second branch from r1 begins, and a call of a1 gets its result.
@@ -336,7 +337,7 @@ fn live_entries_contain_all_that_later_ones_change() {
     assert!(since("u3").articles.contains("<span class=\"label\">here</span>"));
     let none = since("a2");
     assert_eq!((none.articles.as_str(), none.outline, none.leaf), ("", None, Some(9)));
-    assert!(html::entries(&reader, Some(&"none".into())).is_err());
+    assert!(outlines.entries(&reader, Some(&"none".into())).is_err());
 }
 
 #[test]
@@ -344,10 +345,39 @@ fn live_entries_resend_the_outline_if_a_row_is_new() {
     let lines: Vec<Value> = conversation().into_iter().take(4).collect();
     let (_folder, path) = log(&lines);
     let reader = Reader::open(&path).unwrap();
-    let outline = |id: &str| html::entries(&reader, Some(&id.into())).unwrap().outline;
+    let outline = |id: &str| LiveOutlines::default().entries(&reader, Some(&id.into())).unwrap().outline;
     assert_eq!(outline("a1"), None, "a result has no row");
     let rows = outline("u1").unwrap();
     assert!(rows.contains("href=\"#u1\"") && rows.contains("href=\"#a1\""), "{rows}");
+}
+
+#[test]
+fn live_entries_after_updates_are_those_of_the_log() {
+    // At the end an id of an earlier entry, whose address becomes another one.
+    let repeated = user("u2", Some("a2"), "once more");
+    let written: Vec<String> = conversation().iter().chain([&repeated]).map(ToString::to_string).collect();
+    let hiding = include_str!("../../sessions-fixtures/hidden-branch.jsonl");
+    let hiding: Vec<String> = hiding.lines().skip(1).map(str::to_owned).collect();
+    for lines in [written, hiding] {
+        let outlines = LiveOutlines::default();
+        for count in 1..=lines.len() {
+            let (_folder, path) = log(&lines[..count]);
+            let reader = Reader::open(&path).unwrap();
+            let whole = LiveOutlines::default().entries(&reader, None).unwrap();
+            assert_eq!(outlines.entries(&reader, None).unwrap(), whole, "{count} entries");
+        }
+    }
+}
+
+#[test]
+fn live_entries_of_an_update_are_read_alone() {
+    let (_folder, path) = log(&conversation());
+    let outlines = LiveOutlines::default();
+    outlines.entries(&Reader::open(&path).unwrap(), None).unwrap();
+    let changed = fs::read_to_string(&path).unwrap().replace("another way", "ANOTHER WAY");
+    fs::write(&path, format!("{changed}{}\n", user("u4", Some("a2"), "more"))).unwrap();
+    let rows = outlines.entries(&Reader::open(&path).unwrap(), Some(&"a2".into())).unwrap().outline.unwrap();
+    assert!(rows.contains("another way") && rows.contains("more"), "{rows}");
 }
 
 #[test]

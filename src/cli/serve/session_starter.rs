@@ -40,11 +40,13 @@ const MAX_SAME_ID: usize = 16;
 pub(super) struct SessionStarter {
     input: RunInput,
     html_worker: Option<Arc<Path>>,
+    outlines: Arc<html::LiveOutlines>,
 }
 
 impl SessionStarter {
     pub(super) fn new(input: &RunInput) -> Self {
-        Self { input: input.clone(), html_worker: process::this_program().ok().map(Arc::from) }
+        let html_worker = process::this_program().ok().map(Arc::from);
+        Self { input: input.clone(), html_worker, outlines: Arc::default() }
     }
 
     /// Runs work that reads or writes files on a blocking thread.
@@ -162,9 +164,9 @@ impl SessionHost for SessionStarter {
     }
 
     fn articles(&self, session: Reader, since: Option<EntryId>) -> HostFuture<'_, RenderedEntries> {
-        self.blocking(move |_| {
+        self.blocking(move |this| {
             let html::LiveEntries { title, facts, preface, articles, outline, leaf, last } =
-                html::entries(&session, since.as_ref())?;
+                this.outlines.entries(&session, since.as_ref())?;
             Ok(RenderedEntries { title, facts, preface, articles, outline, leaf, last_id: last })
         })
     }
