@@ -1,7 +1,7 @@
 //! The live page of `tiller serve`, and the fragments that it asks for while a session runs.
 
-use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use super::markup::Markup;
 use super::outline::Outline;
 use super::{chrome, preface, title, tool_call};
 use crate::agent::built_in_tools;
-use crate::id::EntryId;
+use crate::id::{EntryId, SessionId};
 use crate::message::{Message, ToolCall};
 use crate::render::diff_lines;
 use crate::session::{Entry, EntryBody, EntryKind, Reader, SessionError};
@@ -38,6 +38,7 @@ const HEAD: PageHead<'static> = PageHead {
         include_str!("live/requests.js"),
         include_str!("live/composer.js"),
         include_str!("live/questions.js"),
+        include_str!("live/background.js"),
         include_str!("live/run.js"),
         include_str!("live/sessions.js"),
     ],
@@ -80,34 +81,67 @@ pub fn live_page() -> &'static str {
     &PAGE
 }
 
-/// Renders the entries after `since`, or all, and those before it whose article they change.
-///
-/// # Errors
-/// If there is no such entry, or the log can't be read.
-pub fn entries(reader: &Reader, since: Option<&EntryId>) -> Result<LiveEntries, SessionError> {
-    let leaf = reader.leaf();
-    let outline = Outline::load(reader, leaf.as_ref())?;
+/// Maximum number of outlines in memory; each has the arguments of its session's tool calls.
+const MAX_OUTLINES: usize = 16;
+
+/// The outlines of the sessions that pages showed last, so that an update reads new entries only.
+#[derive(Default)]
+pub struct LiveOutlines(Mutex<VecDeque<(SessionId, LiveOutline)>>);
+
+/// The outline of a session; locked while it is brought up to date, by blocking tasks only.
+type LiveOutline = Arc<Mutex<Option<Outline>>>;
+
+impl LiveOutlines {
+    /// Renders the entries after `since`, or all, and those before it whose article they change.
+    ///
+    /// # Errors
+    /// If there is no such entry, or the log can't be read.
+    pub fn entries(&self, reader: &Reader, since: Option<&EntryId>) -> Result<LiveEntries, SessionError> {
+        let shared = self.of_session(reader.id());
+        let mut known = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let leaf = reader.leaf();
+        let outline = match known.take() {
+            Some(outline) => outline.update(reader, leaf.as_ref())?,
+            None => Outline::load(reader, leaf.as_ref())?,
+        };
+        entries(reader, known.insert(outline), since)
+    }
+
+    fn of_session(&self, id: &SessionId) -> LiveOutline {
+        let mut outlines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = outlines.iter().position(|(known, _)| known == id);
+        let outline = at.and_then(|at| outlines.remove(at)).map_or_else(LiveOutline::default, |(_, known)| known);
+        outlines.push_back((id.clone(), Arc::clone(&outline)));
+        if outlines.len() > MAX_OUTLINES {
+            outlines.pop_front();
+        }
+        outline
+    }
+}
+
+fn entries(reader: &Reader, outline: &Outline, since: Option<&EntryId>) -> Result<LiveEntries, SessionError> {
+    let leaf = outline.leaf.as_ref();
     let nodes = outline.tree.nodes();
     let position = |id: &EntryId| nodes.iter().rposition(|node| node.id == *id);
     let from = match since {
         None => 0,
         Some(id) => position(id).ok_or_else(|| SessionError::NoEntry(id.clone()))? + 1,
     };
-    let is_listed = |at: usize| chrome::is_in_tree(&outline, at) || nodes[at].kind == EntryKind::Label;
+    let is_listed = |at: usize| chrome::is_in_tree(outline, at) || nodes[at].kind == EntryKind::Label;
     let has_new_row = since.is_none() || (from..nodes.len()).any(is_listed);
-    let leaf = leaf.as_ref().and_then(position);
+    let leaf = leaf.and_then(position);
     let mut articles = Markup::default();
-    for at in changed(reader, &outline, from)? {
+    for at in changed(reader, outline, from)? {
         if let (Some(item), Ok(entry)) = (&outline.items[at], reader.entry_at(at)) {
-            articles.markup(&article(&outline, at, item, &entry));
+            articles.markup(&article(outline, at, item, &entry));
         }
     }
     Ok(LiveEntries {
         title: title(reader),
-        facts: chrome::facts(reader, &outline).into_string(),
-        preface: preface(&outline).into_string(),
+        facts: chrome::facts(reader, outline).into_string(),
+        preface: preface(outline).into_string(),
         articles: articles.into_string(),
-        outline: has_new_row.then(|| chrome::rows(&outline).into_string()),
+        outline: has_new_row.then(|| chrome::rows(outline).into_string()),
         leaf: leaf.and_then(|leaf| outline.items[leaf].as_ref().map(|_| leaf).or(outline.ancestors[leaf])),
         last: nodes.last().map(|node| node.id.clone()),
     })

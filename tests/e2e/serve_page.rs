@@ -4,7 +4,7 @@ mod browser;
 
 use std::io::Write as _;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::sandbox::Sandbox;
 use super::serve::{Served, create};
@@ -63,7 +63,7 @@ fn assert_fits_phone(browser: &mut Browser) {
             .filter(([, box]) => Math.min(box.width, box.height) < {MIN_TARGET} - 0.5)
             .map(([html, box]) => `${{html}} ${{box.width}} x ${{box.height}}`)"
     ));
-    assert_eq!(small, serde_json::json!([]));
+    assert_eq!(small, json!([]));
     let widths = browser.run("[document.scrollingElement.scrollWidth, innerWidth]");
     assert!(widths[0].as_u64() <= widths[1].as_u64(), "{widths}");
 }
@@ -174,6 +174,117 @@ fn serve_page_continues_from_an_entry_and_stops() {
 }
 
 #[test]
+fn serve_page_edit_survives_changes_of_the_queue() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    let session = open(&mut browser, &server, &sandbox, &[r#"{"text": "Growing", "hang": true}"#]);
+    browser.type_and_press("begin", "Enter", 0);
+    browser.wait_for("session.isRunning && find('.running').textContent.includes('Growing')");
+    browser.type_and_press("one", "Enter", 1);
+    click(&mut browser, ".queued button", "Edit");
+    browser.run("find('.queued textarea').select()");
+    browser.type_and_press("the first", "Shift", 0);
+    // Another client adds a message and removes it; the edit goes on where it was.
+    server.call("POST", &format!("{session}/follow-up"), Some(json!({"message": "of another client"})));
+    browser.wait_for("find('.queue').textContent.includes('of another client')");
+    browser.type_and_press(" of all", "Shift", 0);
+    click(&mut browser, ".queued button", "Save");
+    let queued = |server: &Served| server.call("GET", &format!("{session}/queue"), None).1["followUp"].clone();
+    browser.wait_for("find('.queue').textContent.includes('the first of all')");
+    assert_eq!(queued(&server), json!(["the first of all", "of another client"]));
+    // A message that is gone before its edit ends leaves the text.
+    click(&mut browser, ".queued button", "Edit");
+    browser.run("find('.queued textarea').select()");
+    browser.type_and_press("too late", "Shift", 0);
+    server.call("DELETE", &format!("{session}/queue"), None);
+    browser.wait_for("find('.composer textarea').value === 'too late' && find('.queue').hidden");
+    assert_stays_at_home(&mut browser, &server);
+}
+
+#[test]
+fn serve_page_keeps_the_draft_of_each_session() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    let first = open(&mut browser, &server, &sandbox, &[r#"{"text": "One."}"#]);
+    browser.type_and_press("not sent yet", "Shift", 0);
+    open(&mut browser, &server, &sandbox, &[r#"{"text": "Two."}"#]);
+    assert_eq!(browser.run("find('.composer textarea').value"), "");
+    let id = first.rsplit('/').next().unwrap();
+    browser.run(&format!("sessions.go('{id}')"));
+    browser.wait_for("find('.composer textarea').value === 'not sent yet'");
+    browser.run("find('.composer textarea').focus()");
+    browser.type_and_press("", "Enter", 0);
+    browser.wait_for("!session.isRunning && find('main').textContent.includes('One.')");
+    browser.run(&format!("sessions.go('{id}')"));
+    browser.wait_for("find('main').textContent.includes('One.')");
+    assert_eq!(browser.run("find('.composer textarea').value"), "");
+}
+
+#[test]
+fn serve_page_double_click_starts_one_session() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    let session = open(&mut browser, &server, &sandbox, &[r#"{"text": "End."}"#]);
+    browser.type_and_press("begin", "Enter", 0);
+    browser.wait_for("!session.isRunning && find('main').textContent.includes('End.')");
+    let id = session.rsplit('/').next().unwrap();
+    let count = |server: &Served| {
+        server.call("GET", "/api/sessions", None).1["sessions"].as_array().unwrap().len()
+    };
+    click(&mut browser, ".tree a", "End.");
+    browser.run("find('[data-do=fork]').click(); find('[data-do=fork]').click()");
+    browser.wait_for(&format!("session.isOpen && session.id !== '{id}' && session.leaf >= 0"));
+    assert_eq!(count(&server), 2);
+    browser.run("find('.new-session').open = true");
+    browser.run("const start = find('.new-session [type=submit]'); start.click(); start.click()");
+    browser.wait_for("!find('.new-session').open && session.leaf < 0");
+    server.call("POST", &format!("/api/sessions/{}/close", browser.run("session.id").as_str().unwrap()), None);
+    let open = server.call("GET", "/api/sessions", None).1;
+    let open = open["sessions"].as_array().unwrap().iter().filter(|session| session["isOpen"] == true).count();
+    assert_eq!(open, 2, "the first session and its fork");
+}
+
+#[test]
+fn serve_page_shows_commands_images_jobs_and_agents() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    browser.resize(PHONE.0, PHONE.1);
+    let job = r#"{"calls": [{"name": "bash", "arguments": {"command": "sleep 600", "background": true}}]}"#;
+    let agent = r#"{"calls": [{"name": "delegate_to_agent", "arguments": {"agent": "explore", "task": "LOOK around"}}]}"#;
+    let script = [job, agent, r#"{"when": "LOOK", "text": "Looking", "hang": true}"#];
+    let session = open(&mut browser, &server, &sandbox, &script);
+
+    // A command of the user, while it runs and as an entry.
+    browser.type_and_press("!echo first; while [ ! -e go ]; do sleep 0.05; done", "Enter", 0);
+    browser.wait_for("find('.running .tail').textContent.includes('first')");
+    assert_fits_phone(&mut browser);
+    sandbox.write("go", "");
+    browser.wait_for("find('main article.bash .about').textContent.startsWith('echo first')");
+    browser.wait_for("find('.running').childElementCount === 0");
+    browser.type_and_press("!!echo secret", "Enter", 0);
+    browser.wait_for("find('main').textContent.includes('not sent to the model')");
+
+    let image = json!([{"type": "image", "data": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "mimeType": "image/png"}]);
+    server.call("POST", &format!("{session}/chat"), Some(json!({"message": "look", "images": image})));
+    browser.wait_for("find('main article.user img').naturalWidth === 1");
+    click(&mut browser, ".question button", "Allow once");
+    browser.wait_for("find('.background').textContent.includes('sleep 600')");
+    browser.wait_for("find('.background').textContent.includes('explore: LOOK around')");
+    assert_fits_phone(&mut browser);
+    // A page that comes later has them too.
+    browser.send("Page.reload", json!({}));
+    browser.wait_for("find('.background').querySelectorAll('.queued').length === 2");
+    browser.run("find('.composer textarea').focus()");
+    browser.type_and_press("", "Escape", 0);
+    browser.wait_for("!find('.background').textContent.includes('explore')");
+    assert_stays_at_home(&mut browser, &server);
+}
+
+#[test]
 fn serve_page_fits_a_phone() {
     let Some(mut browser) = browser() else { return };
     let sandbox = Sandbox::new();
@@ -209,7 +320,7 @@ fn serve_page_every_control_has_a_name() {
     browser.resize(LAPTOP.0, LAPTOP.1);
     open(&mut browser, &server, &sandbox, &[r#"{"text": "End."}"#]);
     browser.run("find('.new-session').open = true");
-    let tree = browser.send("Accessibility.getFullAXTree", serde_json::json!({}));
+    let tree = browser.send("Accessibility.getFullAXTree", json!({}));
     let roles = ["button", "textbox", "searchbox", "combobox", "checkbox", "link", "DisclosureTriangle"];
     let nodes = tree["nodes"].as_array().unwrap().iter();
     let controls: Vec<&Value> =

@@ -5,24 +5,47 @@ const composer = (() => {
   const input = find("textarea", form);
   const queueList = find(".queue");
 
-  const fit = () => {
+  const draftName = () => `tiller-draft ${session.id}`;
+  // The text is the draft of its session, which the browser keeps.
+  const changed = () => {
     input.style.height = "auto";
     input.style.height = `${input.scrollHeight + 2}px`;
+    try {
+      if (input.value) localStorage.setItem(draftName(), input.value);
+      else localStorage.removeItem(draftName());
+    } catch {
+      // The draft then lasts as long as the session is shown.
+    }
+  };
+  const showDraft = () => {
+    input.value = "";
+    try {
+      input.value = localStorage.getItem(draftName()) ?? "";
+    } catch {
+      // There is none.
+    }
+    changed();
   };
   // Replaces the text, if it is empty, or adds to it.
   const insert = (text) => {
     if (!text) return;
     input.value = [input.value.trim(), text].filter(Boolean).join("\n\n");
-    fit();
+    changed();
     input.focus();
   };
   const send = async (behavior) => {
     const message = input.value;
     if (!message.trim()) return;
     input.value = "";
-    fit();
-    const sent = await attempt(() => request("POST", `${session.path}/chat`, { message, behavior }));
+    changed();
+    const sent = await attempt(() => request("POST", ...requestOf(message, behavior)));
     if (!sent) insert(message);
+  };
+  // A message, or with `!` a command, whose output the model doesn't see with `!!`.
+  const requestOf = (message, behavior) => {
+    const [, prefix, command] = /^\s*(!!?)\s*(\S[^]*)$/.exec(message) ?? [];
+    if (!command) return [`${session.path}/chat`, { message, behavior }];
+    return [`${session.path}/bash`, { command, excludeFromContext: prefix === "!!" }];
   };
   const stop = () =>
     attempt(async () => {
@@ -33,7 +56,7 @@ const composer = (() => {
     event.preventDefault();
     send("steer");
   });
-  input.addEventListener("input", fit);
+  input.addEventListener("input", changed);
   input.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
@@ -41,26 +64,62 @@ const composer = (() => {
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || event.isComposing || event.target.closest("input, select, .queued")) return;
-    if (session?.isRunning) stop();
+    if (session?.isRunning || session?.bash) stop();
   });
-  find("[data-do=queue]", form).addEventListener("click", () => send("followUp"));
-  find("[data-do=stop]", form).addEventListener("click", stop);
+  onClick(find("[data-do=queue]", form), () => send("followUp"));
+  onClick(find("[data-do=stop]", form), stop);
 
-  // The queue. Each change is made to the server's current list.
-  const changeQueue = (change) =>
-    attempt(async () => {
-      const { items } = await request("GET", `${session.path}/queue`);
-      await request("PUT", `${session.path}/queue`, { items: items.flatMap(({ id }) => change(id)) });
-    });
+  // The queue. Each change is made to the server's current list: if another client changes it meanwhile, once more.
+  const changeQueue = (change) => attempt(() => tryChange(`${session.path}/queue`, change));
+  const tryChange = async (path, change) => {
+    const { data, version } = await exchange("GET", path);
+    try {
+      await request("PUT", path, { items: change(data.items.map(({ id }) => ({ id }))) }, { "If-Match": version });
+    } catch (error) {
+      if (error.kind !== "queue-changed") throw error;
+      await tryChange(path, change);
+    }
+  };
+  const edits = new Map(); // id of a queued message that is edited -> its row, the text field, its text before
   const edit = (row, item) => {
     const text = make("textarea", { value: item.text, rows: 2 });
     text.setAttribute("aria-label", "Queued message");
-    const save = () => changeQueue((id) => [id === item.id ? { id, text: text.value } : { id }]);
-    row.replaceChildren(text, button("Save", save, "primary"), button("Cancel", () => row.replaceWith(queueRow(item))));
+    const end = () => {
+      edits.delete(item.id);
+      row.replaceWith(queueRow({ ...item, text: text.value }));
+    };
+    const known = { row, text, before: item.text };
+    const save = async () => {
+      const before = known.before;
+      const change = (items) => {
+        const edited = items.find(({ id }) => id === item.id);
+        // If it is delivered from here on, it is with this text.
+        known.before = edited ? text.value : before;
+        if (edited) edited.text = text.value;
+        return items;
+      };
+      if (await changeQueue(change)) end();
+      else known.before = before;
+    };
+    const cancel = () => {
+      text.value = item.text;
+      end();
+    };
+    edits.set(item.id, known);
+    row.replaceChildren(text, button("Save", save, "primary"), button("Cancel", cancel));
     text.focus();
   };
+  // Keeps the text of an edit whose message was delivered or removed.
+  const endEdit = (id) => {
+    const { text, before } = edits.get(id);
+    edits.delete(id);
+    if (text.value === before) return;
+    insert(text.value);
+    showProblem("The message is no longer queued. Your text is in the composer.");
+  };
   const queueRow = (item) => {
-    const text = item.typed ?? item.text;
+    const images = item.images ? ` (${item.images === 1 ? "1 image" : `${item.images} images`})` : "";
+    const text = (item.typed ?? item.text) + images;
     const kind = item.held ? "held" : item.kind === "followUp" ? "next" : "steer";
     const row = make("div", { className: "queued" });
     const labelled = (name, action) => {
@@ -68,18 +127,24 @@ const composer = (() => {
       element.setAttribute("aria-label", `${name}: ${text.slice(0, 60)}`);
       return element;
     };
+    const release = () =>
+      changeQueue((items) => items.map(({ id }) => (id === item.id ? { id, held: false } : { id })));
     row.append(
       make("span", { className: "label" }, kind),
       make("span", { className: "text" }, text),
-      ...(item.held ? [labelled("Send", () => changeQueue((id) => [id === item.id ? { id, held: false } : { id }]))] : []),
+      ...(item.held ? [labelled("Send", release)] : []),
       labelled("Edit", () => edit(row, item)),
-      labelled("Remove", () => changeQueue((id) => (id === item.id ? [] : [{ id }]))),
+      labelled("Remove", () => changeQueue((items) => items.filter(({ id }) => id !== item.id))),
     );
     return row;
   };
   const setQueue = (items, total = items.length) => {
     queueList.hidden = items.length === 0;
-    queueList.replaceChildren(...items.map(queueRow));
+    const rows = items.map((item) => edits.get(item.id)?.row ?? queueRow(item));
+    for (const row of [...queueList.children]) if (!rows.includes(row)) row.remove();
+    // An edited row stays in its place, or it would lose the focus.
+    rows.forEach((row, at) => row !== queueList.children[at] && queueList.insertBefore(row, queueList.children[at]));
+    for (const id of [...edits.keys()]) if (!items.some((item) => item.id === id)) endEdit(id);
     if (total > items.length) queueList.append(make("p", { className: "note" }, `${total - items.length} more`));
   };
 
@@ -99,7 +164,7 @@ const composer = (() => {
     entryActions.hidden = true;
     stage.append(entryActions);
   };
-  find("[data-do=navigate]").addEventListener("click", () =>
+  onClick(find("[data-do=navigate]"), () =>
     attempt(async () => {
       const entryId = selected.id;
       const { text } = await request("POST", `${session.path}/navigate`, { entryId });
@@ -108,7 +173,7 @@ const composer = (() => {
       input.focus();
     }),
   );
-  find("[data-do=fork]").addEventListener("click", () =>
+  onClick(find("[data-do=fork]"), () =>
     attempt(async () => {
       const { id } = await request("POST", `${session.path}/fork`, { entryId: selected.id });
       await sessions.resume(id, session.model);
@@ -118,9 +183,9 @@ const composer = (() => {
   const update = () => {
     form.hidden = !session?.isOpen;
     find("[data-do=queue]", form).hidden = !session?.isRunning;
-    find("[data-do=stop]", form).hidden = !session?.isRunning;
+    find("[data-do=stop]", form).hidden = !session?.isRunning && !session?.bash;
     find("[type=submit]", form).textContent = session?.isRunning ? "Steer" : "Send";
     entryActions.hidden = !session?.isOpen || !selected;
   };
-  return { deselect, setQueue, update };
+  return { deselect, setQueue, showDraft, update };
 })();

@@ -92,7 +92,26 @@ const run = (() => {
     const call = calls.get(toolCallId);
     const text = (partialResult?.content ?? []).map((block) => block.text ?? "").join("\n");
     if (!call || !text) return;
-    call.output = text.trimEnd().split("\n").slice(-TAIL_LINES).join("\n");
+    call.output = lastLines(text);
+    call.showOutput();
+  };
+  const lastLines = (text) => text.trimEnd().split("\n").slice(-TAIL_LINES).join("\n");
+
+  // The command of a user, until its record is on the page.
+  const BASH = "bash";
+  const startBash = ({ command, excludeFromContext, since, time, output = "" }) => {
+    session.bash = true;
+    removeCall(BASH);
+    const toolName = excludeFromContext ? "!!" : "!";
+    inBackground(() => startCall({ toolCallId: BASH, toolName, args: { command }, since: since ?? time }));
+    growBash(output);
+  };
+  const growBash = (delta) => {
+    const call = calls.get(BASH);
+    if (!call || !delta) return;
+    // Whole lines are cut off only, so that the next piece continues the last one.
+    call.text = ((call.text ?? "") + delta).split("\n").slice(-TAIL_LINES - 1).join("\n");
+    call.output = lastLines(call.text);
     call.showOutput();
   };
 
@@ -128,15 +147,12 @@ const run = (() => {
     if (session.retry) return `Retry ${session.retry.attempt} of ${session.retry.maxAttempts}: ${session.retry.errorMessage}`;
     if (session.summarizing) return session.summarizing;
     if (session.isRunning) return calls.size ? "Running tools" : "Working";
+    if (session.bash) return "Running a command";
     return "Ready";
   };
   const setText = (element, text) => {
     // The same text again would be announced again.
     if (element.textContent !== text) element.textContent = text;
-  };
-  const elapsed = (since) => {
-    const seconds = Math.max(0, Math.round((Date.now() - since) / 1000));
-    return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
   };
   const contextText = ({ tokens, contextWindow, percent } = {}) =>
     contextWindow ? `${percent}% of ${Math.round(contextWindow / 1000)}k tokens` : tokens ? `${tokens} tokens` : "";
@@ -155,8 +171,9 @@ const run = (() => {
     options.update();
   };
   setInterval(() => {
-    setText(find(".elapsed"), session?.isRunning && session.since ? elapsed(session.since) : "");
-    for (const call of calls.values()) if (call.since) setText(call.elapsed, elapsed(call.since));
+    setText(find(".elapsed"), session?.isRunning && session.since ? elapsedText(session.since) : "");
+    for (const call of calls.values()) if (call.since) setText(call.elapsed, elapsedText(call.since));
+    background.tick();
   }, 1000);
   addEventListener("hashchange", update);
   find("[data-do=current]").addEventListener("click", () => {
@@ -193,7 +210,9 @@ const run = (() => {
   const snapshot = (data) => {
     clearProgress();
     questions.clear();
-    Object.assign(session, { isRunning: data.runningSince !== null, since: data.runningSince, retry: data.retry });
+    background.clear();
+    const { runningSince, retry } = data;
+    Object.assign(session, { isRunning: runningSince !== null, since: runningSince, retry, bash: false });
     setState(data.state);
     (data.partial?.content ?? []).forEach((block, at) => {
       if (block.type === "text") grow(at, "text", block.text);
@@ -203,6 +222,9 @@ const run = (() => {
       inBackground(() => startCall(call));
       showOutput(call);
     }
+    if (data.bash) startBash(data.bash);
+    (data.backgroundJobs ?? []).forEach(background.addJob);
+    (data.agents ?? []).forEach(background.addAgent);
     composer.setQueue(data.queue);
     data.approvals.forEach(questions.approval);
     (data.elicitations ?? []).forEach(questions.elicitation);
@@ -217,11 +239,12 @@ const run = (() => {
     const { role, toolCallId } = entry.message ?? {};
     if (role === "assistant") replaceBy(answers.find((answer) => !answer.entry), entryId);
     if (role === "toolResult") replaceBy(calls.get(toolCallId), entryId);
+    if (role === "bashExecution") replaceBy(calls.get(BASH), entryId);
     refresh();
   };
   const ended = () => {
     Object.assign(session, { isRunning: false, since: null, retry: null });
-    clearProgress((item) => !item.entry);
+    clearProgress((item) => !item.entry && item !== calls.get(BASH));
     refreshState();
     sessions.refresh();
   };
@@ -238,6 +261,14 @@ const run = (() => {
     tool_call: (call) => inBackground(() => startCall(call)),
     tool_execution_update: showOutput,
     entry_appended: entryAppended,
+    bash_execution_start: startBash,
+    bash_execution_update: ({ delta }) => growBash(delta),
+    bash_execution_end: () => (session.bash = false),
+    background_job_start: background.addJob,
+    background_job_end: ({ jobId }) => background.remove(jobId),
+    agent_task_start: background.addAgent,
+    agent_task_end: ({ agentId }) => background.remove(agentId),
+    agent_event: background.showActivity,
     approval_required: questions.approval,
     approval_resolved: ({ toolCallId }) => questions.removeCall(toolCallId),
     elicitation_requested: questions.elicitation,
@@ -319,6 +350,7 @@ const run = (() => {
     source = null;
     clearProgress();
     questions.clear();
+    background.clear();
     composer.setQueue([]);
   };
 
@@ -335,6 +367,7 @@ const run = (() => {
   const open = async (id) => {
     leave();
     session = { id, path: `api/sessions/${encodeURIComponent(id)}`, isOpen: false, follows: true, leaf: -1 };
+    composer.showDraft();
     const asked = session;
     const { isOpen } = await request("GET", session.path);
     await refresh();

@@ -97,8 +97,7 @@ const sessions = (() => {
   };
   addEventListener("popstate", showAddress);
 
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
+  const start = once(() =>
     attempt(async () => {
       const fields = new FormData(form);
       const body = { workspacePath: fields.get("workspacePath"), autoApprove: fields.has("autoApprove") };
@@ -108,10 +107,14 @@ const sessions = (() => {
       find(".new-session").open = false;
       await go(id);
       find(".composer textarea").focus();
-    });
+    }),
+  );
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    start();
   });
-  find("[data-do=resume]").addEventListener("click", () => attempt(() => resume(session.id, session.model)));
-  find("[data-do=close]").addEventListener("click", () =>
+  onClick(find("[data-do=resume]"), () => attempt(() => resume(session.id, session.model)));
+  onClick(find("[data-do=close]"), () =>
     attempt(async () => {
       await request("POST", `${session.path}/close`);
       await go(session.id);

@@ -1,0 +1,37 @@
+"use strict";
+// Work beside the run: background jobs, and agents with tasks of the session.
+const background = (() => {
+  const list = find(".background");
+  const rows = new Map(); // id -> element, start, elapsed, activity
+
+  const add = (id, since, kind, text) => {
+    remove(id);
+    const [elapsed, activity] = [make("span", { className: "note" }), make("span", { className: "note" })];
+    const label = make("span", { className: "label" }, kind);
+    const element = make("div", { className: "queued" }, label, text, activity, elapsed);
+    rows.set(id, { element, since, elapsed, activity });
+    list.append(element);
+    list.hidden = false;
+  };
+  const remove = (id) => {
+    rows.get(id)?.element.remove();
+    rows.delete(id);
+    list.hidden = rows.size === 0;
+  };
+  const addJob = ({ jobId, since, command }) =>
+    add(jobId, since, "job", make("code", { className: "text", title: command }, command));
+  const addAgent = ({ agentId, since, name, task }) => {
+    const href = `?session=${encodeURIComponent(agentId)}`;
+    add(agentId, since ?? Date.now(), "agent", make("a", { className: "text", href, title: task }, `${name}: ${task}`));
+  };
+  // The newest call of an agent, also of one that works for another agent.
+  const showActivity = ({ agentId, event }) => {
+    const row = rows.get(agentId);
+    if (row && event.type === "tool_execution_start") row.activity.textContent = event.toolName;
+  };
+  const tick = () => {
+    for (const { since, elapsed } of rows.values()) elapsed.textContent = elapsedText(since);
+  };
+  const clear = () => [...rows.keys()].forEach(remove);
+  return { addJob, addAgent, showActivity, remove, tick, clear };
+})();
