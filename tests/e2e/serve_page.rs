@@ -231,20 +231,23 @@ fn serve_page_double_click_starts_one_session() {
     browser.type_and_press("begin", "Enter", 0);
     browser.wait_for("!session.isRunning && find('main').textContent.includes('End.')");
     let id = session.rsplit('/').next().unwrap();
-    let count = |server: &Served| {
-        server.call("GET", "/api/sessions", None).1["sessions"].as_array().unwrap().len()
+    let open_sessions = |server: &Served| {
+        let (_, page) = server.call("GET", "/api/sessions", None);
+        page["sessions"].as_array().unwrap().iter().filter(|session| session["isOpen"] == true).count()
     };
     click(&mut browser, ".tree a", "End.");
     browser.run("find('[data-do=fork]').click(); find('[data-do=fork]').click()");
     browser.wait_for(&format!("session.isOpen && session.id !== '{id}' && session.leaf >= 0"));
-    assert_eq!(count(&server), 2);
-    browser.run("find('.new-session').open = true");
+    assert_eq!(open_sessions(&server), 2);
+    let fork = browser.run("session.id").as_str().unwrap().to_owned();
+    browser.run("find('.new-session').open = true; find('[name=model]').value = 'demo'");
     browser.run("const start = find('.new-session [type=submit]'); start.click(); start.click()");
-    browser.wait_for("!find('.new-session').open && session.leaf < 0");
-    server.call("POST", &format!("/api/sessions/{}/close", browser.run("session.id").as_str().unwrap()), None);
-    let open = server.call("GET", "/api/sessions", None).1;
-    let open = open["sessions"].as_array().unwrap().iter().filter(|session| session["isOpen"] == true).count();
-    assert_eq!(open, 2, "the first session and its fork");
+    browser.wait_for(&format!("session.isOpen && session.id !== '{fork}'"));
+    // A new session is listed with its first entry.
+    browser.run("find('.composer textarea').focus()");
+    browser.type_and_press("begin", "Enter", 0);
+    browser.wait_for("session.leaf >= 0 && document.querySelectorAll('.session-list a').length === 3");
+    assert_eq!(open_sessions(&server), 3, "the first one, the fork and the new one");
 }
 
 #[test]

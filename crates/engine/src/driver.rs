@@ -270,7 +270,7 @@ impl AgentSession {
         let forwarder = Some(Arc::new(forwarder));
         tokio::spawn(driver.run(received));
         let session =
-            Self { commands, events: watched, reader, notices: notices.into(), tool_catalog, forwarder };
+            Self { commands, events: watched, reader, notices: notices.into(), tool_catalog, forwarder, connection: None };
         link.inspect(|link| link.connect(&session));
         Ok(session)
     }

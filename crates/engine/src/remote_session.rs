@@ -2,14 +2,17 @@
 //!
 //! [`share`] serves a session over a connection, and [`connect`] makes an [`AgentSession`](crate::AgentSession) of the
 //! other end: commands are sent there, events and entries come back, and the log is mirrored in memory. Both ends are the
-//! same version of tiller, so the lines between them (`protocol`) are no contract.
+//! same version of tiller, so the lines between them (`protocol`) are no contract. [`connect_again`] also connects again
+//! after a lost connection (`redial`).
 
 mod client;
 mod host;
 mod protocol;
+mod redial;
 
-pub use client::connect;
+pub use client::{connect, connect_again};
 pub use host::share;
+pub use redial::{ConnectionState, Redial, RedialError};
 
 /// Failure of a connection to another process's session.
 #[derive(Debug, thiserror::Error)]

@@ -154,8 +154,9 @@ impl From<AgentError> for Problem {
             AgentError::Store(_)
             | AgentError::Folder { .. }
             | AgentError::Rules { .. }
-            | AgentError::Remote(_)
-            | AgentError::OpenElsewhere => internal(&error),
+            | AgentError::Remote { .. }
+            | AgentError::OpenElsewhere
+            | AgentError::Disconnected => internal(&error),
         }
     }
 }

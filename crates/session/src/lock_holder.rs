@@ -21,7 +21,9 @@ pub struct LockHolder {
 }
 
 impl LockHolder {
-    pub(super) fn this_process() -> Self {
+    /// Returns this process, as if it acquired a lock now.
+    #[must_use]
+    pub fn this_process() -> Self {
         let since = UnixMs::from(SystemTime::now()).to_iso();
         Self { pid: Pid::this().as_raw(), host: this_host(), since }
     }

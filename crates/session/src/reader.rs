@@ -283,6 +283,20 @@ impl Reader {
         Ok(())
     }
 
+    /// Reads the lines of the entries after one, as they are, without their newlines.
+    ///
+    /// # Errors
+    /// When there is no such entry, or the file can't be read.
+    pub fn lines_after(&self, id: &EntryId) -> Result<Vec<Vec<u8>>, SessionError> {
+        let line = |position| {
+            let (at, ..) = self.index_entry(position)?;
+            let mut line = self.shared.log.read_at(at.stored, at.length)?;
+            line.truncate(line.trim_ascii_end().len());
+            Ok(line)
+        };
+        (self.position(id)? + 1..self.entry_count()).map(line).collect()
+    }
+
     /// Reads the lines of the log as they are, without their newlines: the header, then every entry that is written
     /// completely.
     ///

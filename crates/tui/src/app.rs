@@ -103,6 +103,11 @@ impl App {
                 None => Vec::new(),
             },
             Msg::Lagged => self.reload(),
+            Msg::Connection(state) => {
+                self.model.info.connection = state;
+                self.dirty = self.dirty.max(Dirty::BySession);
+                if self.model.info.connection.is_lost() { Vec::new() } else { self.reload() }
+            }
             Msg::TaskResult(report) => self.apply_result(report),
             Msg::Background(ground) => {
                 self.ui.theme.set_background(ground);

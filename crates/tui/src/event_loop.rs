@@ -17,10 +17,11 @@ use std::time::Duration;
 
 use crossterm::event::Event as TerminalEvent;
 use jiff::tz::TimeZone;
+use tiller_engine::remote_session::ConnectionState;
 use tiller_engine::{EventStream, Lagged};
 use tiller_files::{CONFIG_LIMIT, read_text};
 use tiller_render::HighlightCache;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
 use crate::action::{Action, CopiedText, TerminalAction};
@@ -31,7 +32,7 @@ use crate::clock::now;
 use crate::draft::DraftSaver;
 use crate::effect::{Effect, Opening};
 use crate::event_loop::event::{
-    LoopEvent, Signals, next_event, next_result, next_terminal_event, next_themes,
+    LoopEvent, Signals, next_connection, next_event, next_result, next_terminal_event, next_themes,
 };
 use crate::event_loop::suspend_reason::SuspendReason;
 use crate::event_loop::terminal_handle::TerminalHandle;
@@ -87,6 +88,8 @@ struct FrameTiming {
 /// The connection to a session.
 struct AgentConnection {
     events: EventStream,
+    /// The state of the connection to the process that has the session open; `None` if this one has.
+    state: Option<watch::Receiver<ConnectionState>>,
     results: mpsc::Receiver<TaskResult>,
     executor: Executor,
     /// Warnings to show once the session is loaded.
@@ -229,6 +232,7 @@ impl EventLoop {
             LoopEvent::TaskResult(Some(result)) => return self.apply_result(result),
             LoopEvent::History(prompts) => return self.apply_result(TaskResult::History(prompts)),
             LoopEvent::Agent(Some(Ok(event))) => return self.apply(Msg::Agent(event)),
+            LoopEvent::Connection(state) => return self.apply(Msg::Connection(state)),
             LoopEvent::Agent(Some(Err(Lagged(_)))) => return self.apply(Msg::Lagged),
             LoopEvent::MainSession(Some(event)) => self.notice_of_main_session(&event),
             LoopEvent::MainSession(None) => return Some(ExitReason::Closed),
@@ -272,9 +276,9 @@ impl EventLoop {
         let keys = self.terminal.input.as_mut();
         let news = self.options.themes.updates.as_mut();
         let main = self.above.first_mut().map(|main| &mut main.events);
-        let (reports, events) = match &mut self.connection {
-            Some(link) => (Some(&mut link.results), Some(&mut link.events)),
-            None => (None, None),
+        let (reports, events, state) = match &mut self.connection {
+            Some(link) => (Some(&mut link.results), Some(&mut link.events), link.state.as_mut()),
+            None => (None, None, None),
         };
         tokio::select! {
             biased;
@@ -288,6 +292,7 @@ impl EventLoop {
             event = next_terminal_event(keys) => LoopEvent::Terminal(event),
             prompts = self.history.prompts() => LoopEvent::History(prompts),
             report = next_result(reports) => LoopEvent::TaskResult(report),
+            state = next_connection(state) => LoopEvent::Connection(state),
             event = next_event(events), if due.is_none() => LoopEvent::Agent(event),
             event = next_event(main), if due.is_none() => LoopEvent::MainSession(event),
             library = next_themes(news) => LoopEvent::Themes(library),

@@ -3,6 +3,7 @@
 use std::borrow::Borrow;
 
 use tiller_core::message::ThinkingLevel;
+use tiller_engine::remote_session::ConnectionState;
 use tiller_render::{Line, Role, Span, truncate_to};
 
 use crate::component::ViewContext;
@@ -144,6 +145,9 @@ fn right(view: &ViewContext<'_>, hint: FooterHint) -> Vec<FooterItem> {
     let facts = &view.model.info;
     let mut shown = Vec::new();
     let mut add = |text: String, role, rank| shown.push(FooterItem { text, role, rank });
+    if let ConnectionState::Lost { attempt } = facts.connection {
+        add(format!("disconnected, attempt {attempt}"), Role::Warning, MODEL);
+    }
     if let Some(tool) = covered_question(view) {
         add(format!("? {} needs approval", truncate_to(&one_line(tool), 20)), Role::Warning, MODEL);
     }

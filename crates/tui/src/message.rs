@@ -8,6 +8,7 @@ use tiller_core::event::{Event, QueueItem};
 use tiller_core::id::{CallId, EntryId, SessionId};
 use tiller_core::setting::{Setting, Settings};
 use tiller_engine::ServedResource;
+use tiller_engine::remote_session::ConnectionState;
 use tiller_engine::{AgentCommand, AgentSession, SessionState, SessionSwitched, Snapshot};
 use tiller_render::Line;
 use tiller_render::theme::{Rgb, ThemeRegistry};
@@ -46,6 +47,8 @@ pub(crate) enum Msg {
     Agent(Arc<Event>),
     /// Events were lost; a new snapshot is needed.
     Lagged,
+    /// The connection to the process that has the session open was lost, or made again.
+    Connection(ConnectionState),
     TaskResult(TaskResult),
     /// The terminal reported its background color.
     Background(Rgb),

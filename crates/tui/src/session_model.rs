@@ -18,6 +18,7 @@ use tiller_core::task_plan::TaskPlan;
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::unit::Tokens;
 use tiller_engine::{AgentCommand, ApprovalMode, ContextUse, RunningCall, Summarizing};
+use tiller_engine::remote_session::ConnectionState;
 use tiller_engine::{AnnouncedRetry, ServedResource};
 use tiller_provider::catalog::ImageInput;
 
@@ -89,6 +90,8 @@ impl SessionModel {
 /// The session's properties.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SessionInfo {
+    /// The connection to the process that has the session open.
+    pub(crate) connection: ConnectionState,
     /// The sequence number of the last applied event.
     pub(crate) seq: u64,
     pub(crate) gap: SnapshotGap,

@@ -5,14 +5,18 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use reqwest::header::{CONNECTION, UPGRADE};
-use reqwest::{Client, StatusCode, Url};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, Upgraded, Url};
 use serde::Deserialize;
+use serde_json::json;
 use tiller_server::ATTACH_PROTOCOL;
 
 use crate::agent::AgentSession;
-use crate::agent::remote_session;
+use crate::agent::remote_session::{self, Redial, RedialError};
 use crate::cli::failure::CliFailure;
+use crate::id::EntryId;
 use crate::provider::ensure_crypto;
+use crate::session::Reader;
+use crate::session::context::project;
 
 /// The variable with the token of a server.
 const TOKEN_VARIABLE: &str = "TILLER_SERVER_TOKEN";
@@ -20,12 +24,8 @@ const TOKEN_VARIABLE: &str = "TILLER_SERVER_TOKEN";
 /// Time for a connection to the server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The part of a problem description that people need.
-#[derive(Deserialize)]
-struct ProblemText {
-    title: String,
-    detail: Option<String>,
-}
+/// Time without a packet after which the system asks the server for one, and between further ones.
+const KEEPALIVE: Duration = Duration::from_secs(15);
 
 /// Connects to the session at this URL: `SERVER/api/sessions/ID`, with the token as `?token=`.
 pub(super) async fn connect(target: &str) -> Result<AgentSession, CliFailure> {
@@ -36,31 +36,137 @@ pub(super) async fn connect(target: &str) -> Result<AgentSession, CliFailure> {
     let client = Client::builder()
         .http1_only()
         .connect_timeout(CONNECT_TIMEOUT)
+        .tcp_keepalive(KEEPALIVE)
         .redirect(reqwest::redirect::Policy::none());
     let client = client.build().with_context(failed).map_err(CliFailure::run)?;
-    let mut request = client.get(url.clone()).header(CONNECTION, "upgrade").header(UPGRADE, ATTACH_PROTOCOL);
-    if let Some(token) = token {
-        request = request.bearer_auth(token);
+    let server = Server { client, url: url.clone(), token, was_away: false };
+    let stream = server.dial(None).await.map_err(|error| {
+        let hint = error.hint();
+        let failure = CliFailure::run(anyhow::Error::new(error).context(failed()));
+        hint.into_iter().fold(failure, CliFailure::hint)
+    })?;
+    remote_session::connect_again(stream, server).await.with_context(failed).map_err(CliFailure::run)
+}
+
+/// The part of a problem description that is shown or decides the next step.
+#[derive(Deserialize)]
+struct ProblemText {
+    #[serde(rename = "type")]
+    kind: String,
+    title: String,
+    detail: Option<String>,
+}
+
+/// The reason why a server doesn't connect a front end.
+#[derive(Debug, thiserror::Error)]
+enum DialError {
+    /// The server, or a proxy's connection to it, is gone.
+    #[error("the server can't be reached")]
+    Away(#[source] Option<reqwest::Error>),
+    /// The server refuses the connection.
+    #[error("{reason} (status {status})")]
+    Refused { status: StatusCode, kind: String, reason: String },
+}
+
+impl DialError {
+    /// Returns the next step for the user, by the kind of problem.
+    fn hint(&self) -> Option<String> {
+        let Self::Refused { kind, .. } = self else { return None };
+        Some(match kind.as_str() {
+            "unauthorized" => format!("add ?token=TOKEN to the URL, or set {TOKEN_VARIABLE}"),
+            "session-not-open" => "`POST …/resume` opens it on the server".to_owned(),
+            "session-locked" => "another tiller has it open: attach to that one".to_owned(),
+            "not-found" => "`GET /api/sessions` lists the sessions of the server".to_owned(),
+            "forbidden" => "the server's options `--host` and `--root` allow more".to_owned(),
+            "overloaded" => "try again later".to_owned(),
+            _ => return None,
+        })
     }
-    let response = request.send().await.map_err(reqwest::Error::without_url).with_context(failed);
-    let response = response.map_err(CliFailure::run)?;
-    let status = response.status();
-    if status != StatusCode::SWITCHING_PROTOCOLS {
-        let reason = match response.json().await {
-            Ok(ProblemText { title, detail }) => detail.unwrap_or(title),
-            Err(_) => "this is no session of a tiller server".to_owned(),
+}
+
+/// A server that has the session open, or had it.
+struct Server {
+    client: Client,
+    url: Url,
+    token: Option<String>,
+    /// The server was away since the last connection: the session is closed because of that, and is opened again.
+    was_away: bool,
+}
+
+impl Server {
+    async fn send(&self, request: RequestBuilder) -> Result<Response, DialError> {
+        let request = match &self.token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
         };
-        let failure = CliFailure::run(anyhow!("can't attach to {url}: {reason} (status {status})"));
-        return Err(match status {
-            StatusCode::UNAUTHORIZED => {
-                failure.hint(format!("add ?token=TOKEN to the URL, or set {TOKEN_VARIABLE}"))
-            }
-            StatusCode::CONFLICT => failure.hint("`POST …/resume` opens it on the server"),
-            _ => failure,
-        });
+        request.send().await.map_err(|error| DialError::Away(Some(error.without_url())))
     }
-    let stream = response.upgrade().await.with_context(failed).map_err(CliFailure::run)?;
-    remote_session::connect(stream).await.with_context(failed).map_err(CliFailure::run)
+
+    /// Connects to the session; `known` is the last entry that the front end has.
+    async fn dial(&self, known: Option<EntryId>) -> Result<Upgraded, DialError> {
+        let mut request =
+            self.client.get(self.url.clone()).header(CONNECTION, "upgrade").header(UPGRADE, ATTACH_PROTOCOL);
+        if let Some(known) = known {
+            request = request.header("last-event-id", known.as_str());
+        }
+        let response = self.send(request).await?;
+        if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+            return Err(refusal(response).await);
+        }
+        response.upgrade().await.map_err(|error| DialError::Away(Some(error.without_url())))
+    }
+
+    /// Opens the session again on the server, with the model that its log names last.
+    async fn resume(&self, known: &Reader) -> Result<(), DialError> {
+        let mut url = self.url.clone();
+        url.set_path(&format!("{}/resume", url.path().trim_end_matches("/attach")));
+        let model = known.leaf().and_then(|leaf| project(&known.branch(&leaf).ok()?.0).model);
+        let body = model.map_or_else(|| json!({}), |model| json!({"provider": model.provider, "model": model.id}));
+        let response = self.send(self.client.post(url).json(&body)).await?;
+        if response.status().is_success() { Ok(()) } else { Err(refusal(response).await) }
+    }
+
+    async fn dial_again(&mut self, known: &Reader) -> Result<Upgraded, DialError> {
+        match self.dial(known.leaf()).await {
+            Err(DialError::Refused { kind, .. }) if kind == "session-not-open" && self.was_away => {
+                self.resume(known).await?;
+                self.dial(known.leaf()).await
+            }
+            dialed => dialed,
+        }
+    }
+}
+
+async fn refusal(response: Response) -> DialError {
+    let status = response.status();
+    if matches!(status, StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT) {
+        return DialError::Away(None);
+    }
+    let (kind, reason) = match response.json().await {
+        Ok(ProblemText { kind, title, detail }) => (kind, detail.unwrap_or(title)),
+        Err(_) => (String::new(), "this is no session of a tiller server".to_owned()),
+    };
+    let kind = kind.rsplit(':').next().unwrap_or_default().to_owned();
+    DialError::Refused { status, kind, reason }
+}
+
+impl Redial for Server {
+    type Stream = Upgraded;
+
+    /// A session that was closed while its server runs stays closed; one whose server was away is opened again.
+    async fn redial(&mut self, known: &Reader) -> Result<Upgraded, RedialError> {
+        match self.dial_again(known).await {
+            Ok(stream) => {
+                self.was_away = false;
+                Ok(stream)
+            }
+            Err(error @ DialError::Away(_)) => {
+                self.was_away = true;
+                Err(RedialError::Unreachable(format!("{:#}", anyhow!(error))))
+            }
+            Err(error) => Err(RedialError::Refused(error.to_string())),
+        }
+    }
 }
 
 /// The address of a session's connection, and the token in what was typed.

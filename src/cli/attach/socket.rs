@@ -1,4 +1,5 @@
-//! The socket through which other processes of the user reach this one's sessions: `PID.sock` in a private directory.
+//! The socket through which other processes of the user reach this one's sessions: `HOST-PID.sock` in a private
+//! directory, which several machines may share.
 //!
 //! A front end sends one line, the session's id, and then speaks the protocol of `remote_session`.
 
@@ -30,6 +31,9 @@ const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Maximum bytes of a session's id with its newline.
 const LONGEST_ID: usize = 128;
+
+/// Maximum characters of a machine's name in the name of a socket.
+const LONGEST_HOST: usize = 24;
 
 /// Time after a failed accept, such as for lack of file descriptors.
 const ACCEPT_RETRY: Duration = Duration::from_millis(100);
@@ -65,7 +69,7 @@ pub(in crate::cli) fn share_sessions(input: &RunInput, find: FindSession) -> Opt
         return None;
     }
     let folder = sockets(input);
-    let path = path_of(&folder, Pid::this());
+    let path = path_of(&folder, &LockHolder::this_process());
     match listen(&folder, &path) {
         Ok(listener) => {
             let mut tasks = JoinSet::new();
@@ -84,8 +88,13 @@ fn sockets(input: &RunInput) -> PathBuf {
     input.config.folders.state.join("attach")
 }
 
-fn path_of(folder: &Path, process: Pid) -> PathBuf {
-    folder.join(format!("{process}.sock"))
+fn path_of(folder: &Path, LockHolder { host, pid, .. }: &LockHolder) -> PathBuf {
+    folder.join(format!("{}-{pid}.sock", host_part(host)))
+}
+
+/// The part of a machine's name in the name of a socket, whose path is limited to some 100 bytes.
+fn host_part(host: &str) -> String {
+    host.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '.').take(LONGEST_HOST).collect()
 }
 
 fn listen(folder: &Path, path: &Path) -> io::Result<UnixListener> {
@@ -98,11 +107,12 @@ fn listen(folder: &Path, path: &Path) -> io::Result<UnixListener> {
     UnixListener::bind(path)
 }
 
-/// Removes the sockets of processes that were killed.
+/// Removes the sockets of this machine's processes that were killed.
 fn remove_abandoned(folder: &Path) -> io::Result<()> {
+    let prefix = format!("{}-", host_part(&LockHolder::this_process().host));
     for file in std::fs::read_dir(folder)? {
         let path = file?.path();
-        let process = path.file_stem().and_then(|name| name.to_str()?.parse().ok());
+        let process = path.file_stem().and_then(|name| name.to_str()?.strip_prefix(&prefix)?.parse().ok());
         if process.is_some_and(|process| kill(Pid::from_raw(process), None) == Err(Errno::ESRCH)) {
             let _ = std::fs::remove_file(path);
         }
@@ -129,7 +139,7 @@ async fn accept(listener: UnixListener, find: FindSession) {
 async fn serve(mut stream: UnixStream, find: FindSession) {
     let Ok(Ok(id)) = timeout(GREETING_TIMEOUT, read_id(&mut stream)).await else { return };
     let Some(agent) = find(id).await else { return };
-    if let Err(error) = remote_session::share(agent, stream).await {
+    if let Err(error) = remote_session::share(agent, stream, None).await {
         tracing::warn!(%error, "a connection to the session failed");
     }
 }
@@ -150,7 +160,7 @@ async fn read_id(stream: &mut UnixStream) -> io::Result<SessionId> {
 
 /// Returns true if a process seems to accept connections.
 pub(super) fn exists(input: &RunInput, holder: &LockHolder) -> bool {
-    holder.is_on_this_machine() && path_of(&sockets(input), Pid::from_raw(holder.pid)).exists()
+    holder.is_on_this_machine() && path_of(&sockets(input), holder).exists()
 }
 
 /// Connects to a session that another process has open.
@@ -160,7 +170,7 @@ pub(super) async fn connect(
     session: &SessionId,
 ) -> Result<AgentSession, CliFailure> {
     let connected = async {
-        let path = path_of(&sockets(input), Pid::from_raw(holder.pid));
+        let path = path_of(&sockets(input), holder);
         let mut stream = UnixStream::connect(path).await.map_err(RemoteError::Connection)?;
         let line = format!("{session}\n");
         stream.write_all(line.as_bytes()).await.map_err(RemoteError::Connection)?;

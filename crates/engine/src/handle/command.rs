@@ -35,6 +35,7 @@ use crate::attachment::FileToAttach;
 use crate::context_breakdown::ContextBreakdown;
 use crate::extension::EventForwarder;
 use crate::queue::QueueEdit;
+use crate::remote_session::ConnectionState;
 use crate::resources::{AgentCommand, Inventory, ReloadRequest};
 use crate::turn::QueueHandling;
 
@@ -77,6 +78,8 @@ pub struct AgentSession {
     pub(crate) tool_catalog: ToolCatalog,
     /// `None` in a front end of another process's session: its extensions are there.
     pub(crate) forwarder: Option<Arc<EventForwarder>>,
+    /// The connection to the process that has the session open; `None` in that process.
+    pub(crate) connection: Option<watch::Receiver<ConnectionState>>,
 }
 
 impl AgentSession {
@@ -84,7 +87,18 @@ impl AgentSession {
         &self,
         command: impl FnOnce(Reply<T>) -> DriverCommand,
     ) -> Result<T, AgentError> {
-        send(&self.commands, command).await
+        let result = send(&self.commands, command).await;
+        let is_lost = || self.connection.as_ref().is_some_and(|state| state.borrow().is_lost());
+        result.map_err(|error| match error {
+            AgentError::Closed if is_lost() => AgentError::Disconnected,
+            error => error,
+        })
+    }
+
+    /// Returns the state of the connection to the process that has the session open; `None` in that process.
+    #[must_use]
+    pub fn connection(&self) -> Option<watch::Receiver<ConnectionState>> {
+        self.connection.clone()
     }
 
     /// Returns a handle that doesn't keep the session open.

@@ -94,15 +94,56 @@ pub enum AgentError {
     /// A summary is in progress.
     #[error("not possible while a summary is being made; wait for it, or abort it")]
     Summarizing,
-    /// The process that has the session open refused the command, for this reason.
-    #[error("{0}")]
-    Remote(String),
+    /// The process that has the session open refused the command.
+    #[error("{message}")]
+    Remote {
+        /// The reason.
+        message: String,
+        /// The next step, if one is needed.
+        hint: Option<String>,
+    },
     /// The command isn't available in a session that another process has open.
-    #[error("not possible here: another tiller has this session open")]
+    #[error("not possible while attached: another tiller has this session open")]
     OpenElsewhere,
+    /// The connection to the process that has the session open is lost, and is tried again.
+    #[error("not connected to the session; the connection is tried again")]
+    Disconnected,
     /// The session is closed.
     #[error("the session is closed")]
     Closed,
+}
+
+impl AgentError {
+    /// Returns the next step for the user, if one is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Session(error) => error.hint()?,
+            Self::Remote { hint, .. } => return hint.clone(),
+            Self::Model(_) => "/model lists the available models",
+            Self::UnknownSkill { .. } => "/help lists the skills",
+            Self::Running | Self::Summarizing => "stop it first, or wait until it ends",
+            Self::AgentsAtWork => "/agents lists them, and /race shows a race",
+            Self::OpenElsewhere => "do this in the tiller that has it open, or in one without --attach",
+            Self::TooLong { .. }
+            | Self::Busy
+            | Self::QueueFull(_)
+            | Self::BashRunning
+            | Self::Empty
+            | Self::Store(_)
+            | Self::Extension(_)
+            | Self::Folder { .. }
+            | Self::Rules { .. }
+            | Self::NotFound(_)
+            | Self::InvalidAnswer(_)
+            | Self::SessionOpen
+            | Self::Compaction(_)
+            | Self::PromptRejected(_)
+            | Self::Disconnected
+            | Self::Closed => return None,
+        };
+        Some(hint.to_owned())
+    }
 }
 
 fn suggestion(nearest: Option<&str>) -> String {

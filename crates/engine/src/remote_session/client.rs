@@ -1,6 +1,8 @@
 //! The front end's side: a handle whose driver is in another process.
 
 use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,14 +14,15 @@ use tiller_core::message::ThinkingLevel;
 use tiller_provider::{Model, ScopedModel};
 use tiller_session::{MirrorLog, Reader};
 use tiller_tools::tool::built_in_tools;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, Lines};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, Lines, ReadHalf};
 use tokio::sync::{broadcast, mpsc, watch};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::RemoteError;
 use super::protocol::{
-    FrontLine, HostLine, RemoteCommand as R, SentError, SentModel, VERSION, received_event,
+    FrontLine, HostLine, LogPart, RemoteCommand as R, SentError, SentModel, VERSION, received_event,
 };
+use super::redial::{ConnectionState, Once, Redial, RedialError, delay};
 use crate::handle::{
     AgentError, AgentSession, AttachCommand, BackgroundJobCommand, COMMANDS, DelegationCommand,
     DriverCommand as C, EVENTS, PermissionCommand, Reply, SwitchTarget,
@@ -40,22 +43,21 @@ pub async fn connect<S>(stream: S) -> Result<AgentSession, RemoteError>
 where
     S: AsyncRead + AsyncWrite + Send + 'static,
 {
-    let (input, output) = tokio::io::split(stream);
-    let mut lines = BufReader::new(input).lines();
-    let greeting = timeout(GREETING_TIMEOUT, next(&mut lines)).await.map_err(|_| RemoteError::Silent)?;
-    match greeting?.ok_or(RemoteError::Ended)? {
-        HostLine::Hello { version } if version == VERSION => {}
-        HostLine::Hello { version } => return Err(RemoteError::Version { theirs: version, ours: VERSION }),
-        _ => return Err(RemoteError::Version { theirs: "another version of tiller".into(), ours: VERSION }),
-    }
-    let mirror = match next(&mut lines).await?.ok_or(RemoteError::Ended)? {
-        HostLine::Log { lines, path } => MirrorLog::new(lines, path)?,
-        _ => return Err(RemoteError::Ended),
-    };
+    connect_again(stream, Once(PhantomData)).await
+}
+
+/// Connects as [`connect`], and again after the connection was lost, until `redial` is refused. Meanwhile commands fail
+/// with [`AgentError::Disconnected`]; afterwards front ends need a snapshot.
+///
+/// # Errors
+/// When the first connection fails or ends, or the other process is another version.
+pub async fn connect_again<R: Redial>(stream: R::Stream, redial: R) -> Result<AgentSession, RemoteError> {
+    let (connection, log) = Connection::open(stream).await?;
+    let mirror = MirrorLog::new(log.lines, log.path)?;
     let (commands, requests) = mpsc::channel(COMMANDS);
     let (events, _) = broadcast::channel(EVENTS);
     let (shown, reader) = watch::channel(mirror.reader());
-    let (sent, outgoing) = mpsc::channel(COMMANDS);
+    let (state, connection_state) = watch::channel(ConnectionState::Connected);
     let agent = AgentSession {
         commands,
         events: events.downgrade(),
@@ -63,11 +65,46 @@ where
         notices: Arc::from([]),
         tool_catalog: built_in_tools(),
         forwarder: None,
+        connection: Some(connection_state),
     };
-    tokio::spawn(write_lines(output, outgoing));
-    let driver = RemoteDriver { sent, next_id: 0, waiting: HashMap::new(), mirror, shown, events };
-    tokio::spawn(driver.run(lines, requests));
+    let sent = connection.sent.clone();
+    let driver = RemoteDriver { sent, next_id: 0, waiting: HashMap::new(), mirror, shown, events, state };
+    tokio::spawn(driver.run(connection, redial, requests));
     Ok(agent)
+}
+
+/// An open connection.
+struct Connection<S> {
+    lines: Lines<BufReader<ReadHalf<S>>>,
+    sent: mpsc::Sender<FrontLine>,
+}
+
+/// The log, or the part of it that the front end doesn't have.
+struct ReceivedLog {
+    lines: Vec<String>,
+    path: Option<PathBuf>,
+    part: LogPart,
+}
+
+impl<S: AsyncRead + AsyncWrite + Send + 'static> Connection<S> {
+    /// Reads the first two lines of a connection.
+    async fn open(stream: S) -> Result<(Self, ReceivedLog), RemoteError> {
+        let (input, output) = tokio::io::split(stream);
+        let mut lines = BufReader::new(input).lines();
+        let greeting = timeout(GREETING_TIMEOUT, next(&mut lines)).await.map_err(|_| RemoteError::Silent)?;
+        match greeting?.ok_or(RemoteError::Ended)? {
+            HostLine::Hello { version } if version == VERSION => {}
+            HostLine::Hello { version } => return Err(RemoteError::Version { theirs: version, ours: VERSION }),
+            _ => return Err(RemoteError::Version { theirs: "another version of tiller".into(), ours: VERSION }),
+        }
+        let log = match next(&mut lines).await?.ok_or(RemoteError::Ended)? {
+            HostLine::Log { lines, path, part } => ReceivedLog { lines, path, part },
+            _ => return Err(RemoteError::Ended),
+        };
+        let (sent, outgoing) = mpsc::channel(COMMANDS);
+        tokio::spawn(write_lines(output, outgoing));
+        Ok((Self { lines, sent }, log))
+    }
 }
 
 /// Reads a line; `None` at the end of the connection.
@@ -92,43 +129,114 @@ async fn write_lines(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Recei
 
 /// Passes commands on, and results and events back.
 struct RemoteDriver {
+    /// The lines to the other process; replaced with the connection.
     sent: mpsc::Sender<FrontLine>,
     next_id: u64,
     waiting: HashMap<u64, Receiver>,
     mirror: MirrorLog,
     shown: watch::Sender<Reader>,
     events: broadcast::Sender<Arc<Event>>,
+    state: watch::Sender<ConnectionState>,
 }
 
 impl RemoteDriver {
-    async fn run<S: AsyncRead + Unpin>(
+    async fn run<R: Redial>(
         mut self,
-        mut lines: Lines<BufReader<S>>,
+        mut connection: Connection<R::Stream>,
+        mut redial: R,
         mut commands: mpsc::Receiver<C>,
     ) {
+        while self.serve(&mut connection, &mut commands).await.is_continue() {
+            match self.connect_again(&mut redial, &mut commands).await {
+                Some(opened) => connection = opened,
+                None => return,
+            }
+        }
+    }
+
+    /// Passes everything on until the connection is lost; breaks if the front end has closed the session.
+    async fn serve<S: AsyncRead + AsyncWrite>(
+        &mut self,
+        connection: &mut Connection<S>,
+        commands: &mut mpsc::Receiver<C>,
+    ) -> ControlFlow<()> {
         loop {
             tokio::select! {
-                line = next(&mut lines) => match line {
+                line = next(&mut connection.lines) => match line {
                     Ok(Some(line)) => self.receive(line),
-                    Ok(None) => return,
-                    Err(error) => return tracing::warn!(%error, "the connection to the session has ended"),
+                    Ok(None) => return ControlFlow::Continue(()),
+                    Err(error) => {
+                        tracing::warn!(%error, "the connection to the session has ended");
+                        return ControlFlow::Continue(());
+                    }
                 },
                 command = commands.recv() => match command {
                     Some(C::Close { reply }) => {
                         let _ = reply.send(Ok(()));
-                        return;
+                        return ControlFlow::Break(());
                     }
                     Some(command) => self.pass_on(command).await,
-                    None => return,
+                    None => return ControlFlow::Break(()),
                 },
             }
         }
     }
 
+    /// Connects again, after longer and longer delays; `None` if that is refused, or the front end has closed the session.
+    /// Commands are dropped meanwhile, which their handle reports.
+    async fn connect_again<R: Redial>(
+        &mut self,
+        redial: &mut R,
+        commands: &mut mpsc::Receiver<C>,
+    ) -> Option<Connection<R::Stream>> {
+        for attempt in 1.. {
+            self.state.send_replace(ConnectionState::Lost { attempt });
+            self.waiting.clear();
+            let known = self.mirror.reader();
+            let dialed = async {
+                sleep(delay(attempt)).await;
+                let stream = redial.redial(&known).await?;
+                Connection::open(stream).await.map_err(|error| match error {
+                    RemoteError::Version { .. } => RedialError::Refused(error.to_string()),
+                    error => RedialError::Unreachable(error.to_string()),
+                })
+            };
+            let mut dialed = std::pin::pin!(dialed);
+            let dialed = loop {
+                tokio::select! {
+                    dialed = &mut dialed => break dialed,
+                    command = commands.recv() => match command {
+                        Some(C::Close { reply }) => {
+                            let _ = reply.send(Ok(()));
+                            return None;
+                        }
+                        Some(_) => {}
+                        None => return None,
+                    },
+                }
+            };
+            match dialed {
+                Ok((connection, log)) => {
+                    self.receive_log(log);
+                    self.sent = connection.sent.clone();
+                    self.state.send_replace(ConnectionState::Connected);
+                    return Some(connection);
+                }
+                Err(RedialError::Unreachable(reason)) => tracing::info!(attempt, reason, "not connected yet"),
+                Err(RedialError::Refused(reason)) => {
+                    tracing::warn!(reason, "the connection to the session has ended");
+                    break;
+                }
+            }
+        }
+        self.state.send_replace(ConnectionState::Connected);
+        None
+    }
+
     fn receive(&mut self, line: HostLine) {
         match line {
             HostLine::Hello { .. } => {}
-            HostLine::Log { lines, path } => self.replace_log(lines, path),
+            HostLine::Log { lines, path, part } => self.receive_log(ReceivedLog { lines, path, part }),
             HostLine::Event { event, queue } => {
                 let event = received_event(event, queue);
                 if let EventKind::EntryAppended { entry, .. } = &event.kind
@@ -147,13 +255,16 @@ impl RemoteDriver {
         }
     }
 
-    fn replace_log(&mut self, lines: Vec<String>, path: Option<PathBuf>) {
-        match MirrorLog::new(lines, path) {
-            Ok(mirror) => {
+    fn receive_log(&mut self, ReceivedLog { lines, path, part }: ReceivedLog) {
+        let received = match part {
+            LogPart::Rest => lines.iter().try_for_each(|line| self.mirror.append(line.as_bytes())),
+            LogPart::Whole => MirrorLog::new(lines, path).map(|mirror| {
                 self.shown.send_replace(mirror.reader());
                 self.mirror = mirror;
-            }
-            Err(error) => tracing::warn!(%error, "the new session's log can't be mirrored"),
+            }),
+        };
+        if let Err(error) = received {
+            tracing::warn!(%error, "the session's log can't be mirrored");
         }
     }
 
@@ -176,7 +287,7 @@ impl RemoteDriver {
         self.next_id += 1;
         let receiver = move |result: Result<Box<RawValue>, SentError>| {
             let result = result.map_err(AgentError::from).and_then(|json| {
-                serde_json::from_str(json.get()).map_err(|error| AgentError::Remote(error.to_string()))
+                serde_json::from_str(json.get()).map_err(|error| AgentError::Remote { message: error.to_string(), hint: None })
             });
             // The asker may have gone.
             let _ = reply.send(result.map(convert));
@@ -260,9 +371,51 @@ impl RemoteDriver {
             C::Stats { reply } => self.send(R::Stats, reply).await,
             C::ContextBreakdown { reply } => self.send(R::ContextBreakdown, reply).await,
             C::Messages { reply } => self.send(R::Messages, reply).await,
-            other => answer_here(other),
+            // The other process has its own approver, and this one answers its requests as well.
+            C::SetApprover { reply, .. } => _ = reply.send(Ok(())),
+            C::LockedModels { reply } => _ = reply.send(Ok(Vec::new())),
+            C::Delegation(DelegationCommand::Tasks { reply }) => _ = reply.send(Ok(Vec::new())),
+            C::Delegation(DelegationCommand::Definitions { reply }) => _ = reply.send(Ok(Vec::new())),
+            // The other process doesn't know this one's sessions, keys and rules.
+            C::ToolServers { reply } => refuse(reply),
+            C::Tools { reply } => refuse(reply),
+            C::OfferTools { reply, .. } => refuse(reply),
+            C::ChangeProvider { reply, .. } => refuse(reply),
+            C::Switch {
+                to:
+                    SwitchTarget::New
+                    | SwitchTarget::NewAfter(_)
+                    | SwitchTarget::Copy
+                    | SwitchTarget::Open(_)
+                    | SwitchTarget::Fork(_)
+                    | SwitchTarget::ForkOf(_),
+                reply,
+            } => refuse(reply),
+            C::CreateFork { reply, .. } => refuse(reply),
+            C::Resources { reply, .. } => refuse(reply),
+            C::ChangeSession { reply, .. } => refuse(reply),
+            C::Sessions { reply, .. } => refuse(reply),
+            C::Catalog { reply } => refuse(reply),
+            C::Permission(PermissionCommand::List { reply }) => refuse(reply),
+            C::Permission(PermissionCommand::Revoke { reply, .. }) => refuse(reply),
+            C::Permission(PermissionCommand::Configured { reply }) => refuse(reply),
+            C::Permission(PermissionCommand::Configure { reply, .. }) => refuse(reply),
+            C::Permission(PermissionCommand::ConfigureFile { reply, .. }) => refuse(reply),
+            C::Permission(PermissionCommand::AddFolder { reply, .. }) => refuse(reply),
+            C::Delegation(DelegationCommand::Parent { reply }) => refuse(reply),
+            C::Delegation(DelegationCommand::Started { reply, .. }) => refuse(reply),
+            C::Delegation(DelegationCommand::Ended { reply, .. }) => refuse(reply),
+            C::Delegation(DelegationCommand::Notify { reply, .. }) => refuse(reply),
+            C::Delegation(DelegationCommand::Used { reply, .. }) => refuse(reply),
+            C::Delegation(DelegationCommand::Find { reply, .. }) => refuse(reply),
+            C::Close { reply } => _ = reply.send(Ok(())),
         }
     }
+}
+
+fn refuse<T>(reply: Reply<T>) {
+    // The asker may have gone.
+    let _ = reply.send(Err(AgentError::OpenElsewhere));
 }
 
 fn models(sent: Vec<SentModel>) -> Vec<Model> {
@@ -271,48 +424,4 @@ fn models(sent: Vec<SentModel>) -> Vec<Model> {
 
 fn scoped_models(sent: Vec<(SentModel, Option<ThinkingLevel>)>) -> Vec<ScopedModel> {
     sent.into_iter().map(|(model, thinking)| ScopedModel { model: model.into(), thinking }).collect()
-}
-
-/// Answers commands that aren't passed on: about this process's own sessions, keys and rules, which the other process
-/// doesn't know.
-fn answer_here(command: C) {
-    fn refuse<T>(reply: Reply<T>) {
-        let _ = reply.send(Err(AgentError::OpenElsewhere));
-    }
-    match command {
-        // The other process has its own approver, and this one answers its requests as well.
-        C::SetApprover { reply, .. } => _ = reply.send(Ok(())),
-        C::LockedModels { reply } => _ = reply.send(Ok(Vec::new())),
-        C::ToolServers { reply } => refuse(reply),
-        C::Tools { reply } => refuse(reply),
-        C::OfferTools { reply, .. } => refuse(reply),
-        C::ChangeProvider { reply, .. } => refuse(reply),
-        C::Switch { reply, .. } => refuse(reply),
-        C::CreateFork { reply, .. } => refuse(reply),
-        C::Resources { reply, .. } => refuse(reply),
-        C::ChangeSession { reply, .. } => refuse(reply),
-        C::Sessions { reply, .. } => refuse(reply),
-        C::Catalog { reply } => refuse(reply),
-        C::Permission(command) => match command {
-            PermissionCommand::List { reply } => refuse(reply),
-            PermissionCommand::Revoke { reply, .. } => refuse(reply),
-            PermissionCommand::Configured { reply } => refuse(reply),
-            PermissionCommand::Configure { reply, .. } => refuse(reply),
-            PermissionCommand::ConfigureFile { reply, .. } => refuse(reply),
-            PermissionCommand::AddFolder { reply, .. } => refuse(reply),
-        },
-        C::Delegation(command) => match command {
-            DelegationCommand::Parent { reply } => refuse(reply),
-            DelegationCommand::Started { reply, .. } => refuse(reply),
-            DelegationCommand::Ended { reply, .. } => refuse(reply),
-            DelegationCommand::Notify { reply, .. } => refuse(reply),
-            DelegationCommand::Used { reply, .. } => refuse(reply),
-            DelegationCommand::List { reply } => refuse(reply),
-            DelegationCommand::Tasks { reply } => _ = reply.send(Ok(Vec::new())),
-            DelegationCommand::Definitions { reply } => _ = reply.send(Ok(Vec::new())),
-            DelegationCommand::Find { reply, .. } => refuse(reply),
-        },
-        // Passed on.
-        _ => {}
-    }
 }

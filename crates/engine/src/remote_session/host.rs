@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::value::to_raw_value;
 use tiller_core::event::{Event, EventKind, QueueItem, SessionChange};
+use tiller_core::id::EntryId;
 use tiller_core::message::ThinkingLevel;
 use tiller_provider::{Model, ScopedModel};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
@@ -12,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::RemoteError;
-use super::protocol::{FrontLine, HostLine, RemoteCommand as R, SentError, SentModel, VERSION};
+use super::protocol::{FrontLine, HostLine, LogPart, RemoteCommand as R, SentError, SentModel, VERSION};
 use crate::handle::{
     AgentError, AgentSession, AttachCommand, BackgroundJobCommand, DelegationCommand, DriverCommand as C,
     EventStream, Reply, SwitchTarget,
@@ -24,11 +25,11 @@ use crate::sent_item::{SentItem, sent_items};
 const LINES: usize = 256;
 
 /// Serves a session to the front end at the other end of `stream`, until one of them ends the connection or the session is
-/// closed.
+/// closed. A front end that lost its connection has the entries up to `known`.
 ///
 /// # Errors
 /// If the connection fails, or the other end sends an invalid line.
-pub async fn share<S>(agent: AgentSession, stream: S) -> Result<(), RemoteError>
+pub async fn share<S>(agent: AgentSession, stream: S, known: Option<EntryId>) -> Result<(), RemoteError>
 where
     S: AsyncRead + AsyncWrite + Send + 'static,
 {
@@ -38,7 +39,7 @@ where
     let events = agent.subscribe();
     let mut tasks = JoinSet::new();
     let (answers, answered) = mpsc::channel(LINES);
-    tasks.spawn(send_lines(agent.clone(), events, answered, lines));
+    tasks.spawn(send_lines(agent.clone(), known, events, answered, lines));
     let writer = write_lines(output, outgoing);
     let mut host = Host { agent, answers, waiting: JoinSet::new() };
     tokio::select! {
@@ -68,12 +69,13 @@ async fn write_lines(
 /// happened before an answer is sent before it: a snapshot must not be newer than the mirrored log.
 async fn send_lines(
     agent: AgentSession,
+    known: Option<EntryId>,
     mut events: EventStream,
     mut answers: mpsc::Receiver<HostLine>,
     lines: mpsc::Sender<HostLine>,
 ) {
     let hello = HostLine::Hello { version: VERSION.to_owned() };
-    if lines.send(hello).await.is_err() || !send_log(&agent, &lines).await {
+    if lines.send(hello).await.is_err() || !send_log(&agent, known, &lines).await {
         return;
     }
     loop {
@@ -100,7 +102,7 @@ async fn send_lines(
 
 /// Sends an event, after the log if it is another one; returns false if the front end is gone.
 async fn send_event(agent: &AgentSession, event: Arc<Event>, lines: &mpsc::Sender<HostLine>) -> bool {
-    if has_other_log(&event) && !send_log(agent, lines).await {
+    if has_other_log(&event) && !send_log(agent, None, lines).await {
         return false;
     }
     lines.send(HostLine::event(event)).await.is_ok()
@@ -111,13 +113,17 @@ fn has_other_log(event: &Event) -> bool {
     matches!(&event.kind, EventKind::SessionChanged { reason, .. } if *reason != SessionChange::Leaf)
 }
 
-async fn send_log(agent: &AgentSession, lines: &mpsc::Sender<HostLine>) -> bool {
+async fn send_log(agent: &AgentSession, known: Option<EntryId>, lines: &mpsc::Sender<HostLine>) -> bool {
     let reader = agent.reader();
     let path = reader.path().map(ToOwned::to_owned);
-    match spawn_blocking(move || reader.lines()).await {
-        Ok(Ok(log)) => {
+    let read = move || match known.and_then(|known| reader.lines_after(&known).ok()) {
+        Some(rest) => Ok((rest, LogPart::Rest)),
+        None => reader.lines().map(|all| (all, LogPart::Whole)),
+    };
+    match spawn_blocking(read).await {
+        Ok(Ok((log, part))) => {
             let log = log.iter().map(|line| String::from_utf8_lossy(line).into_owned()).collect();
-            lines.send(HostLine::Log { lines: log, path }).await.is_ok()
+            lines.send(HostLine::Log { lines: log, path, part }).await.is_ok()
         }
         Ok(Err(error)) => {
             tracing::warn!(%error, "the log can't be sent to another front end");
@@ -172,7 +178,8 @@ impl Host {
         self.waiting.spawn(async move {
             let result = answer.await.unwrap_or(Err(AgentError::Closed)).map(convert);
             let result = result.map_err(SentError::from).and_then(|result| {
-                to_raw_value(&result).map_err(|error| AgentError::Remote(error.to_string()).into())
+                to_raw_value(&result)
+                    .map_err(|error| SentError::Other { message: error.to_string(), hint: None })
             });
             // The front end may have gone.
             let _ = answers.send(HostLine::Answer { id, result }).await;

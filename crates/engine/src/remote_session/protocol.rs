@@ -28,8 +28,9 @@ pub(super) const VERSION: &str = concat!("tiller ", env!("CARGO_PKG_VERSION"));
 pub(super) enum HostLine {
     /// The first line.
     Hello { version: String },
-    /// The log: all its lines, as they are. Sent first, and when the session has changed.
-    Log { lines: Vec<String>, path: Option<PathBuf> },
+    /// The log: its lines as they are, all or those after the entry that the front end has. Sent first, and when the
+    /// session has changed.
+    Log { lines: Vec<String>, path: Option<PathBuf>, part: LogPart },
     /// An event, with the queued messages if it is about them.
     Event {
         event: Arc<Event>,
@@ -38,6 +39,15 @@ pub(super) enum HostLine {
     },
     /// The result of a command.
     Answer { id: u64, result: Result<Box<RawValue>, SentError> },
+}
+
+/// The part of a log that is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum LogPart {
+    Whole,
+    /// The entries after the last one of the front end.
+    Rest,
 }
 
 /// A line of the front end.
@@ -133,23 +143,74 @@ impl From<SentModel> for Model {
     }
 }
 
-/// The reason why a command failed, as text.
-#[derive(Serialize, Deserialize)]
-pub(super) struct SentError {
-    message: String,
-    /// True for [`AgentError::NotFound`], which front ends expect.
-    is_missing: bool,
+/// The reason why a command failed. Errors that front ends tell apart stay what they are.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum SentError {
+    Busy,
+    QueueFull(usize),
+    Running,
+    AgentsAtWork,
+    BashRunning,
+    Empty,
+    Summarizing,
+    NotFound,
+    Closed,
+    UnknownSkill { name: String, nearest: Option<String> },
+    TooLong { tokens: Tokens, model: String, window: Tokens },
+    /// Any other, as text.
+    Other { message: String, hint: Option<String> },
 }
 
 impl From<AgentError> for SentError {
     fn from(error: AgentError) -> Self {
-        Self { message: tiller_session::chain(&error), is_missing: matches!(error, AgentError::NotFound(_)) }
+        match error {
+            AgentError::Busy => Self::Busy,
+            AgentError::QueueFull(count) => Self::QueueFull(count),
+            AgentError::Running => Self::Running,
+            AgentError::AgentsAtWork => Self::AgentsAtWork,
+            AgentError::BashRunning => Self::BashRunning,
+            AgentError::Empty => Self::Empty,
+            AgentError::Summarizing => Self::Summarizing,
+            AgentError::NotFound(_) => Self::NotFound,
+            AgentError::Closed => Self::Closed,
+            AgentError::UnknownSkill { name, nearest } => Self::UnknownSkill { name, nearest },
+            AgentError::TooLong { tokens, model, window } => Self::TooLong { tokens, model, window },
+            AgentError::Model(_)
+            | AgentError::Store(_)
+            | AgentError::Session(_)
+            | AgentError::SessionOpen
+            | AgentError::InvalidAnswer(_)
+            | AgentError::Folder { .. }
+            | AgentError::Rules { .. }
+            | AgentError::Extension(_)
+            | AgentError::PromptRejected(_)
+            | AgentError::Compaction(_)
+            | AgentError::Remote { .. }
+            | AgentError::OpenElsewhere
+            | AgentError::Disconnected => {
+                Self::Other { message: tiller_session::chain(&error), hint: error.hint() }
+            }
+        }
     }
 }
 
 impl From<SentError> for AgentError {
-    fn from(SentError { message, is_missing }: SentError) -> Self {
-        if is_missing { Self::NotFound("such item any more") } else { Self::Remote(message) }
+    fn from(error: SentError) -> Self {
+        match error {
+            SentError::Busy => Self::Busy,
+            SentError::QueueFull(count) => Self::QueueFull(count),
+            SentError::Running => Self::Running,
+            SentError::AgentsAtWork => Self::AgentsAtWork,
+            SentError::BashRunning => Self::BashRunning,
+            SentError::Empty => Self::Empty,
+            SentError::Summarizing => Self::Summarizing,
+            SentError::NotFound => Self::NotFound("such item any more"),
+            SentError::Closed => Self::Closed,
+            SentError::UnknownSkill { name, nearest } => Self::UnknownSkill { name, nearest },
+            SentError::TooLong { tokens, model, window } => Self::TooLong { tokens, model, window },
+            SentError::Other { message, hint } => Self::Remote { message, hint },
+        }
     }
 }
 

@@ -9,16 +9,19 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
+use tiller_core::id::EntryId;
 use tiller_engine::remote_session;
 
 use crate::app_state::AppState;
 use crate::params::OpenOne;
 use crate::problem::{INVALID, OVERLOADED, Problem};
+use crate::stream::LAST_EVENT_ID;
 
 /// The protocol that a front end upgrades to.
 pub const ATTACH_PROTOCOL: &str = "tiller-session";
 
-/// Upgrades the connection, and serves the session over it until one of both ends.
+/// Upgrades the connection, and serves the session over it until one of both ends. A front end that lost a connection
+/// names the last entry that it has in `Last-Event-ID`.
 pub(crate) async fn attach(
     State(state): State<Arc<AppState>>,
     OpenOne(session): OpenOne,
@@ -29,12 +32,13 @@ pub(crate) async fn attach(
     let upgrade = upgrade.ok_or_else(|| INVALID.detail("only `tiller --attach` uses this connection"))?;
     let permit = Arc::clone(&state.watchers).try_acquire_owned();
     let permit = permit.map_err(|_| OVERLOADED.detail("too many event streams at once"))?;
+    let known = request.headers().get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()).map(EntryId::new);
     let agent = session.agent.clone();
     tokio::spawn(async move {
         let _permit = permit;
         match upgrade.await {
             Ok(stream) => {
-                if let Err(error) = remote_session::share(agent, TokioIo::new(stream)).await {
+                if let Err(error) = remote_session::share(agent, TokioIo::new(stream), known).await {
                     tracing::debug!(%error, "an attached front end failed");
                 }
             }

@@ -51,13 +51,13 @@ impl EventLoop {
     /// Connects to a session, whose state is loaded.
     pub(super) fn connection_to(&mut self, agent: AgentSession, notices: Vec<String>) -> AgentConnection {
         // Subscribe before the reload takes its snapshot, so that no event falls between the two.
-        let events = agent.subscribe();
+        let (events, state) = (agent.subscribe(), agent.connection());
         let highlights = self.app.ui.highlight_cache().cloned().unwrap_or_default();
         let (executor, results) = Executor::start(agent, self.options.clone(), highlights);
         executor.queue(Action::Reload);
         self.app.model.info.gap.open();
         self.app.dirty = Dirty::ByUser;
-        AgentConnection { events, results, executor, notices }
+        AgentConnection { events, state, results, executor, notices }
     }
 }
 

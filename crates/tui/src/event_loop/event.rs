@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use nix::sys::signal::Signal;
 use tiller_core::event::Event;
+use tiller_engine::remote_session::ConnectionState;
 use tiller_engine::{EventStream, Lagged};
 use tiller_render::theme::ThemeRegistry;
 use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
@@ -31,6 +32,8 @@ pub(super) enum LoopEvent {
     History(Vec<String>),
     TaskResult(Option<TaskResult>),
     Agent(Option<Result<Arc<Event>, Lagged>>),
+    /// The connection to the process that has the session open was lost, or made again.
+    Connection(ConnectionState),
     /// An event of the main session, while that of an agent is shown.
     MainSession(Option<Result<Arc<Event>, Lagged>>),
     Tick,
@@ -72,6 +75,18 @@ pub(super) async fn next_event(events: Option<&mut EventStream>) -> Option<Resul
         Some(events) => events.next().await,
         None => pending().await,
     }
+}
+
+/// The next change of the connection; pending without one.
+pub(super) async fn next_connection(
+    connection: Option<&mut watch::Receiver<ConnectionState>>,
+) -> ConnectionState {
+    if let Some(connection) = connection
+        && connection.changed().await.is_ok()
+    {
+        return connection.borrow_and_update().clone();
+    }
+    pending().await
 }
 
 /// The next terminal event; pending while the input stream is closed.

@@ -25,32 +25,7 @@ pub(crate) fn failure(error: &AgentError, text: Option<UserText>) -> TaskResult 
         }
         source = cause.source();
     }
-    let hint = match error {
-        AgentError::Session(error) => error.hint().map(str::to_owned),
-        AgentError::Model(_) => Some("/model lists the available models".to_owned()),
-        AgentError::UnknownSkill { .. } => Some("/help lists the skills".to_owned()),
-        AgentError::Running | AgentError::Summarizing => {
-            Some("stop it first, or wait until it ends".to_owned())
-        }
-        AgentError::AgentsAtWork => Some("/agents lists them, and /race shows a race".to_owned()),
-        AgentError::TooLong { .. }
-        | AgentError::Busy
-        | AgentError::QueueFull(_)
-        | AgentError::BashRunning
-        | AgentError::Empty
-        | AgentError::Store(_)
-        | AgentError::Extension(_)
-        | AgentError::Folder { .. }
-        | AgentError::Rules { .. }
-        | AgentError::NotFound(_)
-        | AgentError::InvalidAnswer(_)
-        | AgentError::SessionOpen
-        | AgentError::Compaction(_)
-        | AgentError::PromptRejected(_)
-        | AgentError::Remote(_)
-        | AgentError::Closed => None,
-        AgentError::OpenElsewhere => Some("do this in the other tiller".to_owned()),
-    };
+    let hint = error.hint();
     match (error, text) {
         (AgentError::Model(_) | AgentError::UnknownSkill { .. } | AgentError::Running, Some(typed)) => {
             TaskResult::invalid_input(typed, (what, hint), TaskOrigin::Editor)

@@ -161,6 +161,7 @@ impl SessionModel {
     /// Replaces the session's properties by those of a snapshot, except those that come otherwise.
     pub(crate) fn set_state(&mut self, state: SessionState) {
         self.info = SessionInfo {
+            connection: std::mem::take(&mut self.info.connection),
             seq: self.info.seq,
             gap: std::mem::take(&mut self.info.gap),
             branch: self.info.branch.take(),

@@ -1,0 +1,84 @@
+//! Connections after a lost one.
+
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use tiller_session::Reader;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// The longest time between two attempts.
+const LONGEST_DELAY: Duration = Duration::from_secs(30);
+
+/// The time before the second attempt; the first one is made at once.
+const FIRST_DELAY: Duration = Duration::from_millis(500);
+
+/// Opens another connection to a session, after a front end lost one.
+pub trait Redial: Send + 'static {
+    /// The connection.
+    type Stream: AsyncRead + AsyncWrite + Send + 'static;
+
+    /// Opens a connection to the session. `known` is the front end's copy of the log.
+    fn redial(&mut self, known: &Reader) -> impl Future<Output = Result<Self::Stream, RedialError>> + Send;
+}
+
+/// The reason why there is no other connection.
+#[derive(Debug, thiserror::Error)]
+pub enum RedialError {
+    /// The process can't be reached; it is tried again.
+    #[error("the session can't be reached: {0}")]
+    Unreachable(String),
+    /// The process refuses the connection, which ends the front end.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// The state of a front end's connection to the process that has the session open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ConnectionState {
+    /// Connected.
+    #[default]
+    Connected,
+    /// The connection is lost, and is tried again.
+    Lost {
+        /// The number of the next attempt, from 1.
+        attempt: u32,
+    },
+}
+
+impl ConnectionState {
+    /// Returns true while there is no connection.
+    #[must_use]
+    pub const fn is_lost(&self) -> bool {
+        matches!(self, Self::Lost { .. })
+    }
+}
+
+/// The time before an attempt, counted from 1.
+pub(super) fn delay(attempt: u32) -> Duration {
+    match attempt {
+        ..=1 => Duration::ZERO,
+        attempt => FIRST_DELAY.saturating_mul(1 << (attempt - 2).min(16)).min(LONGEST_DELAY),
+    }
+}
+
+/// A connection that ends with the process at its other end.
+pub(super) struct Once<S>(pub(super) PhantomData<fn() -> S>);
+
+impl<S: AsyncRead + AsyncWrite + Send + 'static> Redial for Once<S> {
+    type Stream = S;
+
+    async fn redial(&mut self, _: &Reader) -> Result<S, RedialError> {
+        Err(RedialError::Refused("the connection has ended".to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delay_doubles_up_to_half_a_minute() {
+        let delays: Vec<u128> = [1, 2, 3, 7, 8, 99].map(|attempt| delay(attempt).as_millis()).into();
+        assert_eq!(delays, [0, 500, 1_000, 16_000, 30_000, 30_000]);
+    }
+}
