@@ -3,43 +3,37 @@
 
     TILLER_TOKEN=... client.py [--url URL] [--session ID] [--provider NAME] [--model NAME]
 """
-import argparse, http.client, json, os, sys, time, urllib.error, urllib.request
+import argparse, http.client, json, os, time, urllib.error, urllib.request
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--url", default="http://127.0.0.1:4747")
-parser.add_argument("--session", help="the id of a session to continue")
-parser.add_argument("--provider")
-parser.add_argument("--model")
+for option in ("--session", "--provider", "--model"):
+    parser.add_argument(option)
 args = parser.parse_args()
-model = {name: value for name in ("provider", "model") if (value := getattr(args, name))}
+model = {"provider": args.provider, "model": args.model}
+HEADERS = {"Authorization": f"Bearer {os.environ['TILLER_TOKEN']}", "Content-Type": "application/json"}
 FAILED = (OSError, http.client.HTTPException)  # HTTPError, a response with an error, is an OSError too.
 
-
-def send(method, path, body=None, headers={}):
+def send(method, path, body=None):
     """Sends a request; returns the response. A stream is silent for 15 s at most, so 60 s mean it is dead."""
-    token = {"Authorization": f"Bearer {os.environ['TILLER_TOKEN']}", "Content-Type": "application/json"}
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(args.url.rstrip("/") + path, data, token | headers, method=method)
-    return urllib.request.urlopen(request, timeout=60)
-
+    data = json.dumps(body).encode() if body else None
+    return urllib.request.urlopen(urllib.request.Request(args.url + path, data, HEADERS, method=method), timeout=60)
 
 def resume():
     """Opens the session unless it is open; returns the id of its newest event. Waits for a server that restarts."""
-    for _ in range(60):
+    while True:
         try:
             return json.load(send("POST", f"{path}/resume", model))["lastEventId"]
         except FAILED as error:
             if getattr(error, "code", 503) < 500:
                 raise
             time.sleep(1)
-    sys.exit("the server can't be reached")
-
 
 def events(last):
     """Yields the name and data of each event after this one, on as many connections as it takes."""
     while True:
         try:
-            for line in send("GET", f"{path}/stream", headers={"Last-Event-ID": last}):
+            for line in send("GET", f"{path}/stream?lastEventId={last}"):
                 field, _, value = line.decode().rstrip("\n").partition(": ")
                 if field == "id":
                     last = value
@@ -48,10 +42,8 @@ def events(last):
                 elif field == "data":
                     yield name, json.loads(value)
         except FAILED:
-            pass
-        time.sleep(1)
+            time.sleep(1)
         resume()
-
 
 def approve(request):
     answer = input(f"\nallow {request['toolName']} {json.dumps(request['args'])}? [y/n] ")
@@ -59,7 +51,6 @@ def approve(request):
         send("POST", f"{path}/approvals/{request['toolCallId']}", {"approved": answer.strip() == "y"})
     except urllib.error.HTTPError as error:
         print(error)  # Someone else answered, or the run was stopped.
-
 
 def chat(message):
     last = resume()
@@ -75,15 +66,12 @@ def chat(message):
             print("error:", data.get("errorMessage"))
         elif name == "snapshot":  # Events were missed, by a restart or a long interruption.
             print("\n[reconnected]", flush=True)
-            for request in data["approvals"]:
-                approve(request)
+            [approve(request) for request in data["approvals"]]
         if name == "agent_settled" or name == "snapshot" and data["runningSince"] is None:
             return print()
 
-
 try:
-    new = {"workspacePath": os.getcwd()} | model
-    session = args.session or json.load(send("POST", "/api/sessions", new))["id"]
+    session = args.session or json.load(send("POST", "/api/sessions", {"workspacePath": os.getcwd(), **model}))["id"]
     path = f"/api/sessions/{session}"
     print("session", session)
     while True:

@@ -3,10 +3,12 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command};
+use std::sync::Arc;
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serde_json::{Value, json};
 
 use super::sandbox::Sandbox;
@@ -38,7 +40,8 @@ impl Served {
         let mut child = sandbox.start(&mut command);
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let (address, token) = line.trim().strip_prefix("http://").unwrap().split_once("/?token=").unwrap();
+        let (_, address) = line.trim().split_once("://").unwrap();
+        let (address, token) = address.split_once("/?token=").unwrap();
         Self { address: address.to_owned(), token: token.to_owned(), child }
     }
 
@@ -235,4 +238,69 @@ fn serve_session_can_be_attached_to() {
     missing.wait_for("(status 404 Not Found)");
     assert_eq!(server.terminate(), Some(0));
     assert!(terminal.wait().success());
+}
+
+#[test]
+fn serve_attached_terminal_survives_a_restart() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.script(&[r#"{"text": "One."}"#, r#"{"text": "Two."}"#]);
+    let server = Served::start(&sandbox);
+    let (session, _) = create(&server, &sandbox, &script);
+    let (address, token) = (server.address.clone(), server.token.clone());
+    let mut terminal = sandbox.open(&["--attach", &format!("http://{address}{session}?token={token}")]);
+    terminal.wait_for("quitting leaves it open");
+    terminal.send("first\r");
+    terminal.wait_for_answer("One.");
+    terminal.send("/new\r");
+    terminal.wait_for("not possible while attached");
+
+    assert_eq!(server.terminate(), Some(0));
+    terminal.wait_for("disconnected, attempt");
+    terminal.send("too early\r");
+    terminal.wait_for("not connected to the session");
+    let server = Served::start_on(&sandbox, &address);
+    terminal.wait_without("disconnected, attempt");
+    // The text that wasn't sent is still there.
+    terminal.send("\r");
+    terminal.wait_for_answer("Two.");
+    let (_, details) = server.call("GET", &session, None);
+    assert_eq!(details["state"]["messageCount"], 4, "{details}");
+
+    // A session that is closed while its server runs stays closed.
+    assert_eq!(server.call("POST", &format!("{session}/close"), None).0, 204);
+    assert!(terminal.wait().success());
+    assert_eq!(server.call("GET", &session, None).1["isOpen"], false);
+}
+
+#[test]
+fn serve_with_a_certificate_speaks_tls_only() {
+    let sandbox = Sandbox::new();
+    let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let (cert, key) = (certified.cert.pem(), certified.signing_key.serialize_pem());
+    sandbox.write("cert.pem", &cert);
+    sandbox.write("key.pem", &key);
+    let path = |name: &str| sandbox.project().join(name).display().to_string();
+    let options = ["--listen", "127.0.0.1:0", "--cert", &path("cert.pem"), "--key", &path("key.pem")];
+    let server = Served::start_with(&sandbox, &options);
+
+    let mut roots = RootCertStore::empty();
+    roots.add(certified.cert.der().clone()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let config = Arc::new(config.with_root_certificates(roots).with_no_client_auth());
+    let client = ClientConnection::new(config, "localhost".try_into().unwrap()).unwrap();
+    let mut stream = StreamOwned::new(client, TcpStream::connect(&server.address).unwrap());
+    let (address, token) = (&server.address, &server.token);
+    write!(stream, "GET /?token={token} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    assert!(response.starts_with("HTTP/1.1 303 ") && response.contains("; Secure\r\n"), "{response}");
+
+    let mut plain = String::new();
+    let refused = server.send("GET", "/healthz", &server.headers(), "").read_to_string(&mut plain);
+    assert!(!plain.contains("HTTP/1.1"), "{plain:?} {refused:?}");
+    sandbox.write("key.pem", &cert);
+    let wrong = sandbox.run(&[&["serve"], &options[..]].concat());
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.err.contains("can't read the key"), "{}", wrong.err);
 }
