@@ -236,8 +236,9 @@ fn serve_session_can_be_attached_to() {
     let missing = sandbox
         .open(&["--attach", &format!("{}?token={}", url.replace("/sessions/", "/sessions/x"), server.token)]);
     missing.wait_for("(status 404 Not Found)");
+    assert!(terminal.quit().success());
+    assert_eq!(server.call("GET", &session, None).1["isOpen"], true);
     assert_eq!(server.terminate(), Some(0));
-    assert!(terminal.wait().success());
 }
 
 #[test]
@@ -253,6 +254,8 @@ fn serve_attached_terminal_survives_a_restart() {
     terminal.wait_for_answer("One.");
     terminal.send("/new\r");
     terminal.wait_for("not possible while attached");
+    // The refused line is still there.
+    terminal.send("\u{15}");
 
     assert_eq!(server.terminate(), Some(0));
     terminal.wait_for("disconnected, attempt");
