@@ -110,7 +110,8 @@ impl LiveOutlines {
     fn of_session(&self, id: &SessionId) -> LiveOutline {
         let mut outlines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = outlines.iter().position(|(known, _)| known == id);
-        let outline = at.and_then(|at| outlines.remove(at)).map_or_else(LiveOutline::default, |(_, known)| known);
+        let outline =
+            at.and_then(|at| outlines.remove(at)).map_or_else(LiveOutline::default, |(_, known)| known);
         outlines.push_back((id.clone(), Arc::clone(&outline)));
         if outlines.len() > MAX_OUTLINES {
             outlines.pop_front();

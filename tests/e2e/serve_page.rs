@@ -57,7 +57,7 @@ fn assert_stays_at_home(browser: &mut Browser, server: &Served) {
 /// Asserts that the page fits its width, and that everything to be touched is large enough.
 fn assert_fits_phone(browser: &mut Browser) {
     let small = browser.run(&format!(
-        "[...document.querySelectorAll('button, select, textarea, input:not([type=checkbox]), summary, .tree a, .session-list a')]
+        "[...document.querySelectorAll('button, select, textarea, input:not([type=checkbox]), summary, .tree a, .session-list a, .background a')]
             .filter((it) => it.checkVisibility())
             .map((it) => [it.outerHTML.slice(0, 80), it.getBoundingClientRect()])
             .filter(([, box]) => Math.min(box.width, box.height) < {MIN_TARGET} - 0.5)
@@ -190,7 +190,8 @@ fn serve_page_edit_survives_changes_of_the_queue() {
     browser.wait_for("find('.queue').textContent.includes('of another client')");
     browser.type_and_press(" of all", "Shift", 0);
     click(&mut browser, ".queued button", "Save");
-    let queued = |server: &Served| server.call("GET", &format!("{session}/queue"), None).1["followUp"].clone();
+    let queued =
+        |server: &Served| server.call("GET", &format!("{session}/queue"), None).1["followUp"].clone();
     browser.wait_for("find('.queue').textContent.includes('the first of all')");
     assert_eq!(queued(&server), json!(["the first of all", "of another client"]));
     // A message that is gone before its edit ends leaves the text.

@@ -269,8 +269,15 @@ impl AgentSession {
         let forwarder = EventForwarder::start(driver.driver.hooks.extensions().clone(), &forwarded);
         let forwarder = Some(Arc::new(forwarder));
         tokio::spawn(driver.run(received));
-        let session =
-            Self { commands, events: watched, reader, notices: notices.into(), tool_catalog, forwarder, connection: None };
+        let session = Self {
+            commands,
+            events: watched,
+            reader,
+            notices: notices.into(),
+            tool_catalog,
+            forwarder,
+            connection: None,
+        };
         link.inspect(|link| link.connect(&session));
         Ok(session)
     }

@@ -178,8 +178,11 @@ pub(crate) const OPERATIONS: &[Operation] = &[
 ];
 
 /// The headers that operations read: the end of the path, the method, the name, and whether it is required.
-const HEADERS: &[(&str, &str, &str, bool)] =
-    &[("/stream", "get", "Last-Event-ID", false), ("/attach", "get", "Last-Event-ID", false), ("/queue", "put", "If-Match", true)];
+const HEADERS: &[(&str, &str, &str, bool)] = &[
+    ("/stream", "get", "Last-Event-ID", false),
+    ("/attach", "get", "Last-Event-ID", false),
+    ("/queue", "put", "If-Match", true),
+];
 
 /// The skills of a working directory.
 #[derive(JsonSchema)]

@@ -17,8 +17,8 @@ use tiller_core::message::{ThinkingLevel, Usage};
 use tiller_core::task_plan::TaskPlan;
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::unit::Tokens;
-use tiller_engine::{AgentCommand, ApprovalMode, ContextUse, RunningCall, Summarizing};
 use tiller_engine::remote_session::ConnectionState;
+use tiller_engine::{AgentCommand, ApprovalMode, ContextUse, RunningCall, Summarizing};
 use tiller_engine::{AnnouncedRetry, ServedResource};
 use tiller_provider::catalog::ImageInput;
 

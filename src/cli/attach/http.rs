@@ -121,7 +121,8 @@ impl Server {
         let mut url = self.url.clone();
         url.set_path(&format!("{}/resume", url.path().trim_end_matches("/attach")));
         let model = known.leaf().and_then(|leaf| project(&known.branch(&leaf).ok()?.0).model);
-        let body = model.map_or_else(|| json!({}), |model| json!({"provider": model.provider, "model": model.id}));
+        let body =
+            model.map_or_else(|| json!({}), |model| json!({"provider": model.provider, "model": model.id}));
         let response = self.send(self.client.post(url).json(&body)).await?;
         if response.status().is_success() { Ok(()) } else { Err(refusal(response).await) }
     }
@@ -139,7 +140,10 @@ impl Server {
 
 async fn refusal(response: Response) -> DialError {
     let status = response.status();
-    if matches!(status, StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT) {
+    if matches!(
+        status,
+        StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT
+    ) {
         return DialError::Away(None);
     }
     let (kind, reason) = match response.json().await {

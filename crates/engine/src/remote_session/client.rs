@@ -94,8 +94,15 @@ impl<S: AsyncRead + AsyncWrite + Send + 'static> Connection<S> {
         let greeting = timeout(GREETING_TIMEOUT, next(&mut lines)).await.map_err(|_| RemoteError::Silent)?;
         match greeting?.ok_or(RemoteError::Ended)? {
             HostLine::Hello { version } if version == VERSION => {}
-            HostLine::Hello { version } => return Err(RemoteError::Version { theirs: version, ours: VERSION }),
-            _ => return Err(RemoteError::Version { theirs: "another version of tiller".into(), ours: VERSION }),
+            HostLine::Hello { version } => {
+                return Err(RemoteError::Version { theirs: version, ours: VERSION });
+            }
+            _ => {
+                return Err(RemoteError::Version {
+                    theirs: "another version of tiller".into(),
+                    ours: VERSION,
+                });
+            }
         }
         let log = match next(&mut lines).await?.ok_or(RemoteError::Ended)? {
             HostLine::Log { lines, path, part } => ReceivedLog { lines, path, part },
@@ -287,7 +294,8 @@ impl RemoteDriver {
         self.next_id += 1;
         let receiver = move |result: Result<Box<RawValue>, SentError>| {
             let result = result.map_err(AgentError::from).and_then(|json| {
-                serde_json::from_str(json.get()).map_err(|error| AgentError::Remote { message: error.to_string(), hint: None })
+                serde_json::from_str(json.get())
+                    .map_err(|error| AgentError::Remote { message: error.to_string(), hint: None })
             });
             // The asker may have gone.
             let _ = reply.send(result.map(convert));

@@ -156,10 +156,20 @@ pub(super) enum SentError {
     Summarizing,
     NotFound,
     Closed,
-    UnknownSkill { name: String, nearest: Option<String> },
-    TooLong { tokens: Tokens, model: String, window: Tokens },
+    UnknownSkill {
+        name: String,
+        nearest: Option<String>,
+    },
+    TooLong {
+        tokens: Tokens,
+        model: String,
+        window: Tokens,
+    },
     /// Any other, as text.
-    Other { message: String, hint: Option<String> },
+    Other {
+        message: String,
+        hint: Option<String>,
+    },
 }
 
 impl From<AgentError> for SentError {

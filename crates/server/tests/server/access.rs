@@ -151,7 +151,8 @@ async fn requests_over_the_limit_are_unavailable() {
     let mut waiting = JoinSet::new();
     let refused = loop {
         let mut request = request("POST", &format!("{session}/chat"), Some(&json!({})));
-        *request.body_mut() = Body::from_stream(futures_util::stream::pending::<Result<Vec<u8>, Infallible>>());
+        *request.body_mut() =
+            Body::from_stream(futures_util::stream::pending::<Result<Vec<u8>, Infallible>>());
         waiting.spawn(server.router().oneshot(request));
         yield_now().await;
         let answered = server.get("/api/roots").await;

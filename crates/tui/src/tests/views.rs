@@ -7,11 +7,13 @@ use tiller_core::id::EntryId;
 use tiller_core::message::AssistantBlock;
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::SessionState;
+use tiller_engine::remote_session::ConnectionState;
 use tiller_session::entry::Compaction;
 use tiller_session::{EntryBody, Placement, SessionManager};
 
 use super::harness::{Harness, SIZES, START, at_work, state, steered};
 use super::summaries::compaction_fails;
+use crate::action::Action;
 use crate::list_data::{self, ListContext};
 use crate::logs;
 use crate::message::{Msg, TaskResult};
@@ -230,6 +232,18 @@ fn session_page() {
         };
         harness.input(Msg::TaskResult(TaskResult::Page { title: "session".into(), lines }));
     });
+}
+
+#[test]
+fn footer_says_that_the_connection_is_lost() {
+    let mut harness = Harness::new(80, 24);
+    let footer = |harness: &mut Harness| harness.screen().lines().last().unwrap_or_default().to_owned();
+    harness.input(Msg::Connection(ConnectionState::Lost { attempt: 2 }));
+    assert!(footer(&mut harness).contains("disconnected, attempt 2"), "{}", footer(&mut harness));
+    harness.actions.clear();
+    harness.input(Msg::Connection(ConnectionState::Connected));
+    assert_eq!(harness.actions, [Action::Reload]);
+    assert!(!footer(&mut harness).contains("disconnected"), "{}", footer(&mut harness));
 }
 
 #[test]
