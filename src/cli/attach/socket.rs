@@ -94,7 +94,7 @@ fn path_of(folder: &Path, LockHolder { host, pid, .. }: &LockHolder) -> PathBuf 
 
 /// The part of a machine's name in the name of a socket, whose path is limited to some 100 bytes.
 fn host_part(host: &str) -> String {
-    host.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '.').take(LONGEST_HOST).collect()
+    host.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-')).take(LONGEST_HOST).collect()
 }
 
 fn listen(folder: &Path, path: &Path) -> io::Result<UnixListener> {
@@ -180,4 +180,27 @@ pub(super) async fn connect(
     connected
         .with_context(|| format!("can't attach to session {session} ({holder})"))
         .map_err(CliFailure::run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+
+    fn holder(host: &str, pid: i32) -> LockHolder {
+        LockHolder { host: host.to_owned(), pid, since: String::new() }
+    }
+
+    #[test]
+    fn socket_of_another_machine_is_not_abandoned() {
+        let folder = TempDir::new().unwrap();
+        let here = LockHolder::this_process().host;
+        // No process has this id.
+        let [gone, other] =
+            [&*here, "elsewhere/x"].map(|host| path_of(folder.path(), &holder(host, i32::MAX)));
+        assert_eq!(other, folder.path().join("elsewherex-2147483647.sock"));
+        [&gone, &other].map(|path| std::fs::write(path, "").unwrap());
+        remove_abandoned(folder.path()).unwrap();
+        assert_eq!([gone, other].map(|path| path.exists()), [false, true]);
+    }
 }
