@@ -39,7 +39,7 @@ pub(super) async fn connect(target: &str) -> Result<AgentSession, CliFailure> {
         .tcp_keepalive(KEEPALIVE)
         .redirect(reqwest::redirect::Policy::none());
     let client = client.build().with_context(failed).map_err(CliFailure::run)?;
-    let server = Server { client, url: url.clone(), token, was_away: false };
+    let server = RemoteServer { client, url: url.clone(), token, was_away: false };
     let stream = server.dial(None).await.map_err(|error| {
         let hint = error.hint();
         let failure = CliFailure::run(anyhow::Error::new(error).context(failed()));
@@ -85,7 +85,7 @@ impl DialError {
 }
 
 /// A server that has the session open, or had it.
-struct Server {
+struct RemoteServer {
     client: Client,
     url: Url,
     token: Option<String>,
@@ -93,7 +93,7 @@ struct Server {
     was_away: bool,
 }
 
-impl Server {
+impl RemoteServer {
     async fn send(&self, request: RequestBuilder) -> Result<Response, DialError> {
         let request = match &self.token {
             Some(token) => request.bearer_auth(token),
@@ -154,7 +154,7 @@ async fn refusal(response: Response) -> DialError {
     DialError::Refused { status, kind, reason }
 }
 
-impl Redial for Server {
+impl Redial for RemoteServer {
     type Stream = Upgraded;
 
     /// A session that was closed while its server runs stays closed; one whose server was away is opened again.
