@@ -199,7 +199,9 @@ mod tests {
         let [gone, other] =
             [&*here, "elsewhere/x"].map(|host| path_of(folder.path(), &holder(host, i32::MAX)));
         assert_eq!(other, folder.path().join("elsewherex-2147483647.sock"));
-        [&gone, &other].map(|path| std::fs::write(path, "").unwrap());
+        for path in [&gone, &other] {
+            std::fs::write(path, "").unwrap();
+        }
         remove_abandoned(folder.path()).unwrap();
         assert_eq!([gone, other].map(|path| path.exists()), [false, true]);
     }
