@@ -16,9 +16,8 @@ pub struct Compat {
     pub thinking_format: ThinkingFormat,
     /// True if a temperature is accepted while the model thinks.
     pub thinking_temperature: bool,
-    /// The field in which the thinking of earlier answers is sent back; empty if there is none. An answer with calls
-    /// always has it.
-    pub thinking_field: &'static str,
+    /// The field in which the thinking of earlier answers is sent back.
+    pub thinking_field: ThinkingField,
     /// True if the `reasoning_details` of earlier answers are accepted.
     pub reasoning_details: bool,
     /// The accepted ids of tool calls.
@@ -64,6 +63,20 @@ pub enum ThinkingFormat {
     ChatTemplate,
 }
 
+/// The field in which the thinking of earlier answers is sent back. An answer with calls always has a field of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThinkingField {
+    /// It isn't sent back.
+    None,
+    /// `reasoning_content`.
+    ReasoningContent,
+    /// `reasoning`.
+    Reasoning,
+    /// A part of `content`, of the type `thinking`, as Mistral sends it.
+    ContentPart,
+}
+
 /// The accepted ids of tool calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallIds {
@@ -81,7 +94,7 @@ impl Compat {
         streams_usage: true,
         thinking_format: ThinkingFormat::ReasoningEffort,
         thinking_temperature: true,
-        thinking_field: "",
+        thinking_field: ThinkingField::None,
         reasoning_details: false,
         call_ids: CallIds::UpTo40,
         tool_choice_none: true,
@@ -108,6 +121,10 @@ pub struct CompatOverrides {
     supports_reasoning_effort: Option<bool>,
     thinking_format: Option<NamedThinkingFormat>,
     supports_temperature_with_thinking: Option<bool>,
+    thinking_field: Option<ThinkingField>,
+    supports_reasoning_details: Option<bool>,
+    supports_tool_choice_none: Option<bool>,
+    supports_prompt_cache_key: Option<bool>,
     requires_tool_result_name: Option<bool>,
     requires_assistant_after_tool_result: Option<bool>,
     requires_mistral_tool_ids: Option<bool>,
@@ -162,13 +179,16 @@ impl CompatOverrides {
             thinking_temperature: self
                 .supports_temperature_with_thinking
                 .unwrap_or(compat.thinking_temperature),
+            thinking_field: self.thinking_field.unwrap_or(compat.thinking_field),
+            reasoning_details: self.supports_reasoning_details.unwrap_or(compat.reasoning_details),
+            tool_choice_none: self.supports_tool_choice_none.unwrap_or(compat.tool_choice_none),
+            cache_key: self.supports_prompt_cache_key.unwrap_or(compat.cache_key),
             call_ids,
             result_name: self.requires_tool_result_name.unwrap_or(compat.result_name),
             answer_after_results: self
                 .requires_assistant_after_tool_result
                 .unwrap_or(compat.answer_after_results),
             cache_marks: self.cache_control_format.map_or(compat.cache_marks, |_| &[""]),
-            ..compat
         }
     }
 }
@@ -190,6 +210,10 @@ mod tests {
             "supportsReasoningEffort": true,
             "thinkingFormat": "qwen-chat-template",
             "supportsTemperatureWithThinking": false,
+            "thinkingField": "reasoning",
+            "supportsReasoningDetails": true,
+            "supportsToolChoiceNone": false,
+            "supportsPromptCacheKey": true,
             "requiresToolResultName": true,
             "requiresAssistantAfterToolResult": true,
             "requiresMistralToolIds": true,
@@ -201,11 +225,14 @@ mod tests {
             streams_usage: false,
             thinking_format: ThinkingFormat::ChatTemplate,
             thinking_temperature: false,
+            thinking_field: ThinkingField::Reasoning,
+            reasoning_details: true,
+            tool_choice_none: false,
+            cache_key: true,
             call_ids: CallIds::NineAlphanumeric,
             result_name: true,
             answer_after_results: true,
             cache_marks: &[""],
-            ..Compat::COMMON
         };
         assert_eq!(all.apply(Compat::COMMON), expected);
         let none = overrides(json!({ "supportsReasoningEffort": false })).apply(Compat::COMMON);

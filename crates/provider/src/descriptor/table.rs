@@ -1,7 +1,7 @@
 //! The rows of the providers. Servers, headers and quirks as in each provider's documentation, seen 2026-11-23.
 
 use super::entry::ProviderDescriptor;
-use crate::compat::{CallIds, Compat, MaxTokensField, ThinkingFormat};
+use crate::compat::{CallIds, Compat, MaxTokensField, ThinkingField, ThinkingFormat};
 use crate::http::KeyHeader;
 use crate::wire_format::WireFormat;
 
@@ -53,7 +53,7 @@ const COMPLETION_TOKENS: Compat =
     Compat { max_tokens_field: MaxTokensField::MaxCompletionTokens, ..Compat::COMMON };
 
 /// Servers that want the thinking of earlier answers back.
-const RETURNS_THINKING: Compat = Compat { thinking_field: "reasoning_content", ..Compat::COMMON };
+const RETURNS_THINKING: Compat = Compat { thinking_field: ThinkingField::ReasoningContent, ..Compat::COMMON };
 
 /// Routers to the models of other providers.
 const ROUTER: Compat =
@@ -118,7 +118,12 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         "https://api.mistral.ai/v1",
         "console.mistral.ai/api-keys",
         // It refuses unknown fields, and sends usage unasked.
-        Compat { streams_usage: false, call_ids: CallIds::NineAlphanumeric, ..Compat::COMMON },
+        Compat {
+            streams_usage: false,
+            call_ids: CallIds::NineAlphanumeric,
+            thinking_field: ThinkingField::ContentPart,
+            ..Compat::COMMON
+        },
     ),
     chat(
         ("groq", "Groq"),
@@ -253,7 +258,7 @@ pub const LOCAL_SERVERS: &[ProviderDescriptor] = &[
             ("LLAMACPP_API_KEY", "LLAMACPP_BASE_URL"),
             "http://127.0.0.1:8080/v1",
             "github.com/ggml-org/llama.cpp",
-            Compat { thinking_field: "reasoning_content", ..CHAT_TEMPLATE },
+            Compat { thinking_field: ThinkingField::ReasoningContent, ..CHAT_TEMPLATE },
         )
     },
     ProviderDescriptor {

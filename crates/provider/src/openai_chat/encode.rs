@@ -11,7 +11,7 @@ use tiller_core::message::{
 use tiller_core::tool_spec::ToolSpec;
 
 use super::reasoning_details::from_signature;
-use crate::compat::{CallIds, Compat, MaxTokensField, ThinkingFormat};
+use crate::compat::{CallIds, Compat, MaxTokensField, ThinkingField, ThinkingFormat};
 use crate::{Request, ToolChoice, placeholders};
 
 /// The name of the wire format in logs.
@@ -149,9 +149,21 @@ impl MessageEncoder<'_> {
         let content = if texts.is_empty() { Value::Null } else { json!(texts.join("\n")) };
         let mut message = json!({ "role": "assistant", "content": content });
         let thinking: Vec<&str> = answer.content.iter().filter(|_| is_own).filter_map(thinking_of).collect();
-        let has_field = !self.compat.thinking_field.is_empty();
-        if has_field && (!thinking.is_empty() || !calls.is_empty()) {
-            message[self.compat.thinking_field] = json!(thinking.join("\n"));
+        let thinking = thinking.join("\n");
+        match self.compat.thinking_field {
+            ThinkingField::None => {}
+            ThinkingField::ContentPart if thinking.is_empty() => {}
+            ThinkingField::ContentPart => {
+                let thought = json!({ "type": "thinking", "thinking": into_parts(json!(thinking)) });
+                let text = message["content"].take();
+                let text = if text.is_null() { Vec::new() } else { into_parts(text) };
+                message["content"] = [thought].into_iter().chain(text).collect();
+            }
+            // An answer with calls must have the field.
+            ThinkingField::ReasoningContent | ThinkingField::Reasoning
+                if thinking.is_empty() && calls.is_empty() => {}
+            ThinkingField::ReasoningContent => message["reasoning_content"] = json!(thinking),
+            ThinkingField::Reasoning => message["reasoning"] = json!(thinking),
         }
         let mut blocks = answer.content.iter().filter(|_| is_own && self.compat.reasoning_details);
         if let Some(details) = blocks.find_map(details_of) {

@@ -8,7 +8,7 @@ use tiller_core::message::{
     ThinkingLevel, ToolCall, ToolResultMessage, UserBlock, UserMessage,
 };
 use tiller_core::unit::{Tokens, UnixMs};
-use tiller_provider::compat::{Compat, MaxTokensField};
+use tiller_provider::compat::{Compat, MaxTokensField, ThinkingField};
 use tiller_provider::openai_chat::OpenAiChat;
 use tiller_provider::{ModelFacts, Provider, Request, ThinkingControl, ToolChoice, catalog};
 use tiller_test_support::mock_server::{AnswerPart, MockServer, RecordedRequest, Reply};
@@ -524,4 +524,33 @@ async fn reasoning_details_go_back_to_their_model_where_accepted() {
     };
     assert_eq!(sent(true).await, [Some(details), None, None]);
     assert_eq!(sent(false).await, [None, None, None]);
+}
+
+#[tokio::test]
+async fn thinking_goes_back_in_the_field_of_the_server() {
+    let thought = answer("openai-completions", "m", vec![thinking("hm", None), text_answer("b")]);
+    let only_calls = answer("openai-completions", "m", vec![thinking("hm", None), call("c", json!({}))]);
+    let messages = vec![thought, user(vec![text("go on")]), only_calls];
+    let sent = async |thinking_field| {
+        let connect = |server: &MockServer| -> Arc<dyn Provider> {
+            let compat = Compat { thinking_field, ..Compat::COMMON };
+            Arc::new(OpenAiChat::new(open_ai_endpoint(server), compat).unwrap())
+        };
+        let body = record_request(connect, request("m", messages.clone())).await.body;
+        let answers = body["messages"].as_array().unwrap().iter().filter(|m| m["role"] == "assistant");
+        let fields = |answer: &Value| {
+            ["content", "reasoning_content", "reasoning"].map(|name| answer.get(name).cloned())
+        };
+        answers.map(fields).collect::<Vec<_>>()
+    };
+    let (hm, b, null) = (Some(json!("hm")), Some(json!("b")), Some(Value::Null));
+    let none = [[b.clone(), None, None], [null.clone(), None, None]];
+    assert_eq!(sent(ThinkingField::None).await, none);
+    let content = [[b.clone(), hm.clone(), None], [null.clone(), hm.clone(), None]];
+    assert_eq!(sent(ThinkingField::ReasoningContent).await, content);
+    assert_eq!(sent(ThinkingField::Reasoning).await, [[b, None, hm.clone()], [null, None, hm]]);
+    let part = json!({ "type": "thinking", "thinking": [{ "type": "text", "text": "hm" }] });
+    let with_text = json!([part, { "type": "text", "text": "b" }]);
+    let parts = [[Some(with_text), None, None], [Some(json!([part])), None, None]];
+    assert_eq!(sent(ThinkingField::ContentPart).await, parts);
 }

@@ -6,7 +6,7 @@ use tiller_core::unit::Tokens;
 
 use crate::catalog::row::{ModelRow, ProviderModels, Surcharge};
 use crate::catalog::thinking::ThinkingControl;
-use crate::compat::{Compat, MaxTokensField};
+use crate::compat::{Compat, MaxTokensField, ThinkingField};
 
 const NEVER: ThinkingControl = ThinkingControl::Never;
 
@@ -30,7 +30,7 @@ const NONE_OR_HIGH: ThinkingControl = or_off(["none", "high", "high", "high", "h
 const KIMI_3: Compat = Compat {
     max_tokens_field: MaxTokensField::MaxCompletionTokens,
     thinking_temperature: false,
-    thinking_field: "reasoning_content",
+    thinking_field: ThinkingField::ReasoningContent,
     cache_key: true,
     ..Compat::COMMON
 };
