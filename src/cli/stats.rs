@@ -17,9 +17,6 @@ use super::stdout::{columns, print_text};
 use crate::config::Environment;
 use crate::session::SessionScope;
 
-/// Width of the output where stdout isn't a terminal, in columns.
-const FILE_COLUMNS: usize = 80;
-
 pub(super) fn run(arguments: &CliArgs, days: u16, as_json: bool) -> Result<u8, CliFailure> {
     let (_, manager) = sessions::open_manager(arguments)?;
     let period = StatsPeriod::until(Timestamp::now(), days, TimeZone::system()).map_err(CliFailure::usage)?;
@@ -33,11 +30,7 @@ pub(super) fn run(arguments: &CliArgs, days: u16, as_json: bool) -> Result<u8, C
     } else if report.is_empty() {
         stderr_line!("no usage since {}; `--days N` goes further back", report.first_day());
     } else {
-        let columns = match columns() {
-            usize::MAX => FILE_COLUMNS,
-            columns => columns,
-        };
-        print_text(&report.text(columns, bar_style()))?;
+        print_text(&report.text(columns(), bar_style()))?;
     }
     Ok(DONE)
 }

@@ -5,7 +5,7 @@ use crate::message::Usage;
 /// Returns the heading of a table whose rows are about `subject`.
 #[must_use]
 pub fn heading(subject: &str) -> String {
-    line(["cost", "input", "output", "cache read", "cache write", "hits"], subject)
+    line(["cost", "input", "output", "cached", "written", "hits"], subject)
 }
 
 /// Returns a row of the table.
@@ -20,5 +20,5 @@ pub fn row(name: &str, usage: &Usage) -> String {
 
 /// The names come last: a narrow terminal cuts them, not the numbers.
 fn line([cost, input, output, cache_read, cache_write, hits]: [&str; 6], name: &str) -> String {
-    format!("{cost:>9}  {input:>6}  {output:>6}  {cache_read:>10}  {cache_write:>11}  {hits:>4}  {name}")
+    format!("{cost:>8}  {input:>6}  {output:>6}  {cache_read:>6}  {cache_write:>7}  {hits:>4}  {name}")
 }

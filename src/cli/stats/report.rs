@@ -16,6 +16,9 @@ use crate::session::QuarterUsage;
 use crate::unit::{Tokens, UnixMs, Usd};
 use crate::usage_text;
 
+/// Maximum width of the chart, in columns: longer bars are no clearer, and a file has no width.
+const MAX_CHART_COLUMNS: usize = 120;
+
 /// Whole days of a time zone up to today.
 pub(super) struct StatsPeriod {
     first: Date,
@@ -130,14 +133,14 @@ impl UsageReport {
         &self.first_day
     }
 
-    /// Formats the report for lines of this many columns.
+    /// Formats the report for lines of this many columns; in a file, names have any length.
     pub(super) fn text(&self, columns: usize, bars: BarStyle) -> String {
         let (cost, total_tokens) = (self.total.cost.total, self.total.total());
         let mut lines = vec![
             format!("{} to {}: {cost}, {total_tokens} tokens", self.first_day, self.last_day),
             String::new(),
         ];
-        lines.extend(self.chart(columns, bars));
+        lines.extend(self.chart(columns.min(MAX_CHART_COLUMNS), bars));
         for (heading, rows) in [("model", &self.models), ("project", &self.projects)] {
             lines.push(String::new());
             lines.push(usage_text::heading(heading));
@@ -228,10 +231,10 @@ mod tests {
 2026-11-23  $0.50  ###
 2026-11-24  $2.00  ###########
 
-     cost   input  output  cache read  …
-    $4.00    1.0k     500        9.0k  …
-    $2.00      10       5          90  …
-    $1.00     200     100        1.8k  …
+    cost   input  output  cached  writte…
+   $4.00    1.0k     500    9.0k        …
+   $2.00      10       5      90        …
+   $1.00     200     100    1.8k        …
 ";
         let text = report.text(40, BarStyle::Ascii);
         assert_eq!(text.lines().take(11).map(|line| format!("{line}\n")).collect::<String>(), expected);
@@ -241,10 +244,10 @@ mod tests {
             table,
             [
                 "",
-                "     cost   input  output  cache read  cache write  hits  project",
-                "    $6.50    1.1k     555        9.9k            0   90%  /work/a",
-                "    $0.50     100      50         900            0   90%  /work/b",
-                "    $7.00    1.2k     605         10k            0   90%  total",
+                "    cost   input  output  cached  written  hits  project",
+                "   $6.50    1.1k     555    9.9k        0   90%  /work/a",
+                "   $0.50     100      50     900        0   90%  /work/b",
+                "   $7.00    1.2k     605     10k        0   90%  total",
             ]
         );
     }

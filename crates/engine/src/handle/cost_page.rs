@@ -67,10 +67,10 @@ mod tests {
         let expected = "\
 this session, all branches: $4.50, 6.5k tokens
 
-     cost   input  output  cache read  cache write  hits  model
-    $4.00    1.0k     500        1.0k            0   50%  p/large
-    $0.50    2.0k     500        2.0k            0   50%  p/small
-    $4.50    3.0k     500        3.0k            0   50%  total
+    cost   input  output  cached  written  hits  model
+   $4.00    1.0k     500    1.0k        0   50%  p/large
+   $0.50    2.0k     500    2.0k        0   50%  p/small
+   $4.50    3.0k     500    3.0k        0   50%  total
 
 budget.session_usd: $4.50 of $4.00, $8.00 with your consent
 budget.day_usd: $4.50 of $20.00
