@@ -12,8 +12,9 @@ use tiller_core::id::{CallId, SessionId};
 use tiller_core::message::{AssistantMessage, Message};
 use tiller_core::unit::UnixMs;
 
+use crate::ContentExport;
 use crate::content::{finish_reason, input_messages, output_messages, result_text};
-use crate::instruments::{ContentExport, Instruments, error_type, input_tokens, provider_name, system_time};
+use crate::instruments::{Instruments, error_type, input_tokens, provider_name, system_time};
 
 /// An agent and the session that it works in, as attributes.
 pub(crate) struct AgentIdentity<'a> {

@@ -10,6 +10,8 @@ use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
 use tiller_core::message::{AssistantMessage, StopReason};
 use tiller_core::unit::{Tokens, UnixMs};
 
+use crate::ContentExport;
+
 /// The name of the instrumentation.
 const SCOPE: &str = "tiller";
 
@@ -34,15 +36,6 @@ const TOKEN_BOUNDARIES: [f64; 14] = [
 /// Bucket boundaries that the conventions advise for durations, in seconds.
 const DURATION_BOUNDARIES: [f64; 14] =
     [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
-
-/// The text of prompts, answers, arguments and results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ContentExport {
-    /// It is part of the spans.
-    Included,
-    /// It stays in the process.
-    Omitted,
-}
 
 /// The tracer and the metrics.
 #[derive(Debug)]

@@ -67,7 +67,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::instruments::ContentExport;
+    use crate::ContentExport;
 
     const SECRET: &str = "top secret";
 

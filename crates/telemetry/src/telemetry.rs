@@ -16,8 +16,9 @@ use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use crate::ContentExport;
 use crate::collector_client::{CollectorClient, ExportFailures};
-use crate::instruments::{ContentExport, Instruments};
+use crate::instruments::Instruments;
 use crate::session_recorder::SessionRecorder;
 
 /// Time for the last spans and metrics to reach the collector at the end.
