@@ -523,7 +523,7 @@ mod tests {
             ("cluade-opus-5-5", "did you mean anthropic/claude-opus-5-5 or anthropic/claude-opus-4-5?"),
             ("gtp-4.1-mini", "did you mean openai/gpt-4.1-mini?"),
             ("qwen3:8x:high", "did you mean ollama/qwen3:8b?"),
-            ("glm-5.4", "did you mean openrouter/z-ai/glm-5.3?"),
+            ("glm-5.3x", "did you mean openrouter/z-ai/glm-5.3?"),
             ("gpt-4.1:hgih", "`hgih` is no thinking level: off, minimal, low, medium, high, xhigh"),
             ("olama", "did you mean ollama/qwen3:8b or ollama/deep:high?"),
         ];
