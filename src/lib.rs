@@ -13,6 +13,8 @@
 //! | [`setting`] | the table of settings |
 //! | [`skill`], [`template`], [`instructions`] | files that people write for the model |
 //! | [`mcp`] | the MCP client: servers that offer tools |
+//! | [`sandbox`], [`files`], [`search_path`], [`watch`] | the sandbox of commands; bounded reads; where files are looked for; changes of files |
+//! | [`elicitation`], [`background_job`], [`delegated_task`], [`proposed_rules`], [`tool_catalog`] | what events and entries carry |
 //! | [`render`], [`theme`] | text as styled lines, and their colors |
 //! | [`tui`], [`repl`], [`mod@print`], [`rpc`], [`html`] | the front ends |
 //! | [`cli`], [`config`] | command line and configuration |

@@ -39,20 +39,20 @@ pub(super) enum LockedChoice {
 
 /// The ability of the process with the session to accept other front ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Attaching {
-    Possible,
-    Impossible,
+pub(super) enum AttachSupport {
+    Supported,
+    Unsupported,
 }
 
-impl Attaching {
+impl AttachSupport {
     /// The question, and the advice after another answer.
     const fn question(self) -> (&'static str, &'static str) {
         match self {
-            Self::Possible => (
+            Self::Supported => (
                 "[a]ttach to it, [f]ork it, [r]ead-only view, [q]uit? ",
                 "Please type a, f, r or q, and Enter.",
             ),
-            Self::Impossible => {
+            Self::Unsupported => {
                 ("[f]ork it, [r]ead-only view, [q]uit? ", "Please type f, r or q, and Enter.")
             }
         }
@@ -61,7 +61,7 @@ impl Attaching {
 
 /// Asks the user if a session could not be opened because another tiller process has locked it. Other failures
 /// are returned, as is this one if stdin is no terminal.
-pub(super) fn offer(failure: CliFailure, attaching: Attaching) -> Result<LockedChoice, CliFailure> {
+pub(super) fn offer(failure: CliFailure, attaching: AttachSupport) -> Result<LockedChoice, CliFailure> {
     let (question, advice) = attaching.question();
     let path = match failure.error.downcast_ref() {
         Some(SessionError::Locked { path, .. }) if io::stdin().is_terminal() => path.clone(),
@@ -76,7 +76,7 @@ pub(super) fn offer(failure: CliFailure, attaching: Attaching) -> Result<LockedC
             return Ok(LockedChoice::Quit);
         }
         match answer.trim().to_lowercase().as_str() {
-            "a" | "attach" if attaching == Attaching::Possible => return Ok(LockedChoice::Attach(path)),
+            "a" | "attach" if attaching == AttachSupport::Supported => return Ok(LockedChoice::Attach(path)),
             "f" | "fork" => return Ok(LockedChoice::Fork(path)),
             "r" | "read" | "read-only view" => return Ok(LockedChoice::Follow(path)),
             "q" | "quit" => return Ok(LockedChoice::Quit),

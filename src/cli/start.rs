@@ -8,12 +8,12 @@ use super::extensions;
 use super::failure::CliFailure;
 use super::frontend::FrontEnd;
 use super::run_input::RunInput;
-use super::wiring::{self, SessionChoice, Wired};
+use super::wiring::{self, SessionChoice, SessionSetup};
 use crate::agent::{AgentSession, SessionParts};
 
 /// Opens the session that the arguments name, starts the extensions, and wires everything. Reading a long log, and
 /// waiting for the model servers of this machine, take a second.
-pub(super) async fn wire(input: &RunInput, front: FrontEnd) -> Result<Wired, CliFailure> {
+pub(super) async fn wire(input: &RunInput, front: FrontEnd) -> Result<SessionSetup, CliFailure> {
     let open =
         move |input: RunInput| wiring::open(&input.arguments, &input.config, front, SessionChoice::Named);
     let opened = run_blocking(input, open).await?;

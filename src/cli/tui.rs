@@ -12,7 +12,7 @@ use super::attach::SharedSessions;
 use super::failure::{CliFailure, DONE, FAILED, INTERRUPTED, USAGE};
 use super::first_prompt::{self, PromptInput, Stdin};
 use super::frontend::FrontEnd;
-use super::locked::{self, Attaching, LockedChoice};
+use super::locked::{self, AttachSupport, LockedChoice};
 use super::resume::MovedProject;
 use super::run_input::RunInput;
 use super::scratch::Scratch;
@@ -70,8 +70,8 @@ pub(super) async fn run(input: RunInput) -> Result<u8, CliFailure> {
             continue;
         }
         let attaching = match failure.error.downcast_ref() {
-            Some(error) if attach::is_reachable(&input, error) => Attaching::Possible,
-            _ => Attaching::Impossible,
+            Some(error) if attach::is_reachable(&input, error) => AttachSupport::Supported,
+            _ => AttachSupport::Unsupported,
         };
         match locked::offer(failure, attaching)? {
             LockedChoice::Attach(path) => {

@@ -42,7 +42,7 @@ use crate::tool::{OutputOptions, ToolEnvironment, Tools};
 use crate::workspace::Workspace;
 
 /// The parts of a session, and the notices for the user.
-pub(super) struct Wired {
+pub(super) struct SessionSetup {
     pub(super) parts: SessionParts,
     pub(super) notices: Vec<String>,
     /// True if the user picks a session first.
@@ -58,7 +58,7 @@ pub(super) fn assemble(
     config: &Config,
     front: FrontEnd,
     mut extensions: Extensions,
-) -> Result<Wired, CliFailure> {
+) -> Result<SessionSetup, CliFailure> {
     let cwd = manager.cwd().to_owned();
     let mut notices: Vec<String> = config.notices().collect();
     notices.extend(start.notices(&cwd));
@@ -120,7 +120,7 @@ pub(super) fn assemble(
     };
     // The agent logs its own notices.
     notices.iter().for_each(|notice| tracing::warn!("{notice}"));
-    Ok(Wired { parts, notices, pick, scratch })
+    Ok(SessionSetup { parts, notices, pick, scratch })
 }
 
 /// Adds the tools that delegate to agents of files, unless they are switched off.

@@ -278,8 +278,8 @@ impl RpcCommand {
         }
     }
 
-    /// Returns whether running work is stopped first: another session is opened, or this one's context changes. In the way
-    /// of `navigate` nothing is stopped: its caller gets the error.
+    /// Returns whether running work is stopped first: another session is opened, or this one's context changes.
+    /// `navigate` doesn't stop running work; it fails.
     pub(super) const fn stops_work(&self) -> bool {
         matches!(
             self,

@@ -289,60 +289,111 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-#[test]
-fn key_gets_nowhere_in_a_run_that_fails_in_every_way() {
-    let quoted = |status: u16| {
-        Reply::status(
-            status,
-            &format!(r#"{{"error": {{"message": "no: {KEY} another-secret-value-987654"}}}}"#),
-        )
-    };
-    let replies = [
-        quoted(500),
-        Reply::status(307, "").header("location", &format!("http://elsewhere/?key={KEY}")),
-        Reply::Bytes(format!("data: {{\"error\": {{\"message\": \"{KEY}\"}}}}\n\n").into_bytes()),
-        Reply::Bytes(format!("data: {{\"{KEY}\"\n\n").into_bytes()),
-        Reply::status(200, &format!("<html><title>{KEY}</title></html>")).header("content-type", "text/html"),
-        quoted(400),
-        quoted(401),
-        quoted(403),
-        quoted(404),
-        quoted(429).header("retry-after", "1000"),
-    ];
-    let count = replies.len();
-    let server = MockServer::start(replies);
-    let sandbox = Sandbox::new().with_variable("TILLER_RETRY_MAX", "0").with_variable("TILLER_LOG", "trace");
-    let command = format!("!printf {}; printf {}", &KEY[..10], &KEY[10..]);
-    let header = "another-secret-value-987654";
-    write_models(
-        &sandbox,
-        &json!({ "work": {
-            "baseUrl": format!("{}/v1", server.url), "api": "openai-completions", "apiKey": command,
-            "headers": { "x-token": "$WORK_TOKEN" }, "models": [{ "id": "coder" }],
-        } }),
-    );
-    let sandbox = sandbox.with_variable("WORK_TOKEN", header);
-    let mut printed = String::new();
-    for number in 0..count {
-        let trace = sandbox.home().join(format!("trace-{number}.jsonl")).display().to_string();
-        let fixed = ["--mode", "json", "--trace", &trace, "--model", "work/coder", "hello"];
-        let resume = if number == 0 { &[][..] } else { &["-c"] };
-        let output = sandbox.run(&[&fixed, resume].concat());
-        assert_eq!(output.code, Some(1), "{}", output.err);
-        printed.push_str(&output.out);
-        printed.push_str(&output.err);
-    }
-    assert_eq!(server.requests().len(), count);
-    let html = sandbox.project().join("page.html").display().to_string();
-    let log = sandbox.logs()[0].display().to_string();
-    let exported = sandbox.run(&["sessions", "export", &log, "--output", &html]);
-    assert_eq!(exported.code, Some(0), "{}", exported.err);
-    assert!(printed.contains("[key]") && !printed.contains(KEY) && !printed.contains(header), "{printed}");
+/// A header of a server of one's own, which is secret as well.
+const SECRET_HEADER: &str = "another-secret-value-987654";
+
+/// An error response that repeats the secrets.
+fn quoting(status: u16) -> Reply {
+    let message = format!("no: {KEY} {SECRET_HEADER}");
+    Reply::status(status, &json!({ "error": { "message": message } }).to_string())
+}
+
+/// Checks that no file of the sandbox has one of these secrets, except these files.
+fn check_files(sandbox: &Sandbox, secrets: &[&str], except: &[&str]) {
     let written: Vec<PathBuf> = [sandbox.home(), sandbox.project()].into_iter().flat_map(files).collect();
     assert!(written.len() > 3, "{written:?}");
-    for path in written {
-        let bytes = fs::read(&path).unwrap();
+    for path in written.iter().filter(|path| !except.iter().any(|name| path.ends_with(name))) {
+        let bytes = fs::read(path).unwrap();
         let text = String::from_utf8_lossy(&bytes);
-        assert!(!text.contains(KEY) && !text.contains(header), "{}", path.display());
+        assert!(!secrets.iter().any(|secret| text.contains(secret)), "{}", path.display());
+    }
+}
+
+#[test]
+fn key_gets_nowhere_in_runs_that_fail_in_every_way() {
+    for api in ["openai-completions", "openai-responses", "anthropic-messages", "google-generative-ai"] {
+        let replies = [
+            quoting(500),
+            Reply::status(307, "").header("location", &format!("http://elsewhere/?key={KEY}")),
+            Reply::Bytes(format!("data: {{\"error\": {{\"message\": \"{KEY}\"}}}}\n\n").into_bytes()),
+            Reply::Bytes(format!("data: {{\"{KEY}\"\n\n").into_bytes()),
+            Reply::status(200, &format!("<html><title>{KEY}</title></html>"))
+                .header("content-type", "text/html"),
+            quoting(400),
+            quoting(401),
+            quoting(403),
+            quoting(404),
+            quoting(429).header("retry-after", "1000"),
+        ];
+        let count = replies.len();
+        let server = MockServer::start(replies);
+        let sandbox = Sandbox::new()
+            .with_variable("TILLER_RETRY_MAX", "0")
+            .with_variable("TILLER_LOG", "trace")
+            .with_variable("WORK_TOKEN", SECRET_HEADER);
+        let own = |base_url: String| {
+            json!({
+                "baseUrl": base_url, "api": api,
+                "apiKey": format!("!printf {}; printf {}", &KEY[..10], &KEY[10..]),
+                "headers": { "x-token": "$WORK_TOKEN" }, "models": [{ "id": "coder" }],
+            })
+        };
+        let gone = own("http://127.0.0.1:1/v1".to_owned());
+        write_models(&sandbox, &json!({ "work": own(format!("{}/v1", server.url)), "gone": gone }));
+        let mut printed = String::new();
+        for number in 0..=count {
+            let trace = sandbox.home().join(format!("trace-{number}.jsonl")).display().to_string();
+            let model = if number < count { "work/coder" } else { "gone/coder" };
+            let fixed = ["--mode", "json", "--trace", &trace, "--model", model, "hello"];
+            let resume = if number == 0 { &[][..] } else { &["-c"] };
+            let output = sandbox.run(&[&fixed, resume].concat());
+            assert_eq!(output.code, Some(1), "{}", output.err);
+            printed.push_str(&output.out);
+            printed.push_str(&output.err);
+        }
+        assert_eq!(server.requests().len(), count, "{api}");
+        server.push(quoting(401));
+        let refreshed = sandbox.run(&["models", "refresh"]);
+        printed.push_str(&(refreshed.out + &refreshed.err));
+        let html = sandbox.project().join("page.html").display().to_string();
+        let log = sandbox.logs()[0].display().to_string();
+        let exported = sandbox.run(&["sessions", "export", &log, "--output", &html]);
+        assert_eq!(exported.code, Some(0), "{}", exported.err);
+        assert!(printed.contains("[key]"), "{printed}");
+        assert!(!printed.contains(KEY) && !printed.contains(SECRET_HEADER), "{printed}");
+        check_files(&sandbox, &[KEY, SECRET_HEADER], &[]);
+    }
+}
+
+#[test]
+fn key_of_every_source_gets_nowhere() {
+    for source in ["--api-key", "variable", ".env", "auth.json"] {
+        let server = MockServer::start([quoting(401), quoting(500)]);
+        let mut sandbox = Sandbox::new()
+            .with_variable("OPENAI_BASE_URL", &format!("{}/v1", server.url))
+            .with_variable("TILLER_RETRY_MAX", "1")
+            .with_variable("TILLER_RETRY_BASE_MS", "0")
+            .with_variable("TILLER_LOG", "trace");
+        let mut arguments = vec!["-p", "--provider", "openai", "--model", "gpt-5.1", "hello"];
+        match source {
+            "--api-key" => arguments.extend(["--api-key", KEY]),
+            "variable" => sandbox = sandbox.with_variable("OPENAI_API_KEY", KEY),
+            ".env" => {
+                fs::create_dir_all(sandbox.home().join("tiller")).unwrap();
+                fs::write(sandbox.home().join("tiller/.env"), format!("OPENAI_API_KEY={KEY}\n")).unwrap();
+            }
+            _ => {
+                let stored = sandbox.run_with_stdin(&["login", "openai"], KEY);
+                assert_eq!(stored.code, Some(0), "{}", stored.err);
+            }
+        }
+        for _ in 0..2 {
+            let output = sandbox.run(&arguments);
+            assert_eq!(output.code, Some(1), "{}", output.err);
+            let printed = output.out + &output.err;
+            assert!(printed.contains("[key]") && !printed.contains(KEY), "{source}: {printed}");
+        }
+        assert!(server.requests()[0].headers["authorization"].contains(KEY), "{source}");
+        check_files(&sandbox, &[KEY], &["tiller/.env", "tiller/auth.json"]);
     }
 }

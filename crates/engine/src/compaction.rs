@@ -17,7 +17,7 @@ pub use branch::BranchPlan;
 pub use files::Files;
 pub use plan::{CompactionInput, CompactionPlan, first_message};
 pub use prompt::{Prompt, RenderedRequest, SummaryRequest};
-pub use retention::{Keep, truncate};
+pub use retention::{RetentionLimits, truncate};
 
 use tiller_core::event::CompactionResult;
 use tiller_core::setting::{CompactionStrategy, Settings, Switch};
@@ -105,7 +105,7 @@ impl CompactionOptions {
 
     /// Returns the limits of the messages that stay in a window of this size.
     #[must_use]
-    pub fn keep(&self, window: Tokens) -> Keep {
+    pub fn keep(&self, window: Tokens) -> RetentionLimits {
         // A summary costs a request, so it should last for a while; leaving messages out costs nothing.
         let max_messages = self.max_messages.map(|max| match self.strategy {
             CompactionStrategy::Truncate => max,
@@ -113,7 +113,7 @@ impl CompactionOptions {
         });
         // A context that is due must have something to replace.
         let max_tokens = self.threshold(window).map_or(window, |threshold| Tokens(threshold.0 / 2));
-        Keep {
+        RetentionLimits {
             tokens: limit_to_share(self.keep, KEEP, window, 3).min(max_tokens),
             messages: self.keep_messages.or(max_messages),
         }
@@ -123,9 +123,9 @@ impl CompactionOptions {
 /// Returns the limits for a conversation that the provider rejected as too long: at most half of `keep` and half of
 /// the estimated size, because the real window may be smaller than the known one.
 #[must_use]
-pub(crate) fn keep_after_overflow(projection: &Projection, keep: Keep) -> Keep {
+pub(crate) fn keep_after_overflow(projection: &Projection, keep: RetentionLimits) -> RetentionLimits {
     let size = retention::sent_tokens(&projection.messages);
-    Keep { tokens: Tokens(keep.tokens.min(size).0 / 2), ..keep }
+    RetentionLimits { tokens: Tokens(keep.tokens.min(size).0 / 2), ..keep }
 }
 
 /// Returns the configured number of tokens, at most half of the window; or the default, at most a part of it.

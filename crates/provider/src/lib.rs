@@ -116,7 +116,7 @@ pub struct Request {
     pub tool_choice: ToolChoice,
     /// Maximum tokens of the answer.
     pub max_tokens: Tokens,
-    /// Sampling temperature; Omitted if `None`.
+    /// Sampling temperature; omitted if `None`.
     pub temperature: Option<f64>,
     /// The thinking level, clamped to the model's levels.
     pub thinking: ThinkingLevel,

@@ -79,7 +79,7 @@ impl Sandbox {
         &self.listed
     }
 
-    /// Returns the mode that is in force: off where the system has no sandbox.
+    /// Returns the effective mode: off if the system has no sandbox.
     #[must_use]
     pub fn mode(&self) -> SandboxMode {
         if self.support.restricts_writing() { self.mode } else { SandboxMode::Off }

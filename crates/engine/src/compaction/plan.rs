@@ -15,7 +15,8 @@ use tiller_session::entry::Compaction;
 
 use super::retention::{first_kept_without_fragment, is_sent, sent_tokens, split_turn};
 use super::{
-    CompactionError, CompactionOptions, Files, Keep, Prompt, SummaryRequest, keep_after_overflow, truncate,
+    CompactionError, CompactionOptions, Files, Prompt, RetentionLimits, SummaryRequest, keep_after_overflow,
+    truncate,
 };
 use crate::task_plan;
 
@@ -83,7 +84,7 @@ impl CompactionPlan {
     /// stay.
     pub fn new(
         input: &CompactionInput,
-        keep: Keep,
+        keep: RetentionLimits,
         options: &CompactionOptions,
     ) -> Result<Self, CompactionError> {
         let projection = &input.projection;
@@ -292,8 +293,8 @@ mod tests {
 
     const NOTHING: CompactionError = CompactionError::Nothing { kept: Tokens(u64::MAX) };
 
-    fn keep(messages: usize) -> Keep {
-        Keep { tokens: Tokens(u64::MAX), messages: Some(messages) }
+    fn keep(messages: usize) -> RetentionLimits {
+        RetentionLimits { tokens: Tokens(u64::MAX), messages: Some(messages) }
     }
 
     fn input(words: &str) -> CompactionInput {

@@ -12,7 +12,7 @@ use tiller_session::context::{ProjectedMessage, estimate};
 
 /// Limits of the part that stays: the newest messages within both limits, and always the newest one that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Keep {
+pub struct RetentionLimits {
     /// Maximum tokens, by estimate.
     pub tokens: Tokens,
     /// Maximum number of messages; `None` for no limit.
@@ -46,7 +46,7 @@ impl KeptSize {
         }
     }
 
-    fn is_within(&self, keep: Keep) -> bool {
+    fn is_within(&self, keep: RetentionLimits) -> bool {
         self.tokens <= keep.tokens && keep.messages.is_none_or(|max| self.messages <= max)
     }
 }
@@ -81,7 +81,7 @@ const FRAGMENT_DIVISOR: u64 = 4;
 
 /// Returns the position of the first kept message. The remainder of a split turn that would be a small part of the
 /// kept messages is summarized with its beginning: one summary says more than a fragment and two summaries.
-pub(super) fn first_kept_without_fragment(messages: &[ProjectedMessage], keep: Keep) -> usize {
+pub(super) fn first_kept_without_fragment(messages: &[ProjectedMessage], keep: RetentionLimits) -> usize {
     let first = first_kept(messages, keep);
     if split_turn(messages, first).is_none() {
         return first;
@@ -89,7 +89,7 @@ pub(super) fn first_kept_without_fragment(messages: &[ProjectedMessage], keep: K
     let is_user = |projected: &ProjectedMessage| matches!(*projected.message, Message::User(_));
     let Some(next) = messages[first..].iter().position(is_user).map(|at| first + at) else { return first };
     // The same walk with a smaller limit, so its end never separates a call from its result.
-    let smaller = Keep { tokens: sent_tokens(&messages[next..]), ..keep };
+    let smaller = RetentionLimits { tokens: sent_tokens(&messages[next..]), ..keep };
     let is_splinter =
         sent_tokens(&messages[first..next]).0 * FRAGMENT_DIVISOR < sent_tokens(&messages[first..]).0;
     if is_splinter && first_kept(messages, smaller) == next { next } else { first }
@@ -97,7 +97,7 @@ pub(super) fn first_kept_without_fragment(messages: &[ProjectedMessage], keep: K
 
 /// Returns the position of the first kept message: the oldest one before which a cut is possible with everything
 /// after it within the limits. Returns the number of messages when none is kept.
-pub(super) fn first_kept(messages: &[ProjectedMessage], keep: Keep) -> usize {
+pub(super) fn first_kept(messages: &[ProjectedMessage], keep: RetentionLimits) -> usize {
     let (mut first, mut kept, mut unit) = (messages.len(), KeptSize::default(), KeptSize::default());
     let mut results = HashSet::new();
     for (at, projected) in messages.iter().enumerate().rev() {
@@ -145,11 +145,11 @@ pub(super) fn split_turn(messages: &[ProjectedMessage], first_kept: usize) -> Op
 /// the newest ones within the limits, which include the first. Calls stay with their results. Returns all of them
 /// when they are within the limits.
 #[must_use]
-pub fn truncate(messages: &[ProjectedMessage], keep: Keep) -> Vec<usize> {
+pub fn truncate(messages: &[ProjectedMessage], keep: RetentionLimits) -> Vec<usize> {
     let Some((first, rest)) = messages.split_first() else { return Vec::new() };
     let mut load = KeptSize::default();
     load.add(&first.message);
-    let keep = Keep {
+    let keep = RetentionLimits {
         tokens: Tokens(keep.tokens.0.saturating_sub(load.tokens.0)),
         messages: keep.messages.map(|max| max.saturating_sub(load.messages)),
     };
@@ -229,12 +229,12 @@ pub(super) mod tests {
         }
     }
 
-    fn tokens(max: u64) -> Keep {
-        Keep { tokens: Tokens(max), messages: None }
+    fn tokens(max: u64) -> RetentionLimits {
+        RetentionLimits { tokens: Tokens(max), messages: None }
     }
 
-    fn messages(max: usize) -> Keep {
-        Keep { tokens: Tokens(u64::MAX), messages: Some(max) }
+    fn messages(max: usize) -> RetentionLimits {
+        RetentionLimits { tokens: Tokens(u64::MAX), messages: Some(max) }
     }
 
     #[test]
@@ -242,7 +242,7 @@ pub(super) mod tests {
         let conversation = conversation("u a u a u a");
         assert_eq!(first_kept(&conversation, tokens(3)), 3);
         assert_eq!(first_kept(&conversation, messages(2)), 4);
-        assert_eq!(first_kept(&conversation, Keep { tokens: Tokens(4), messages: Some(1) }), 5);
+        assert_eq!(first_kept(&conversation, RetentionLimits { tokens: Tokens(4), messages: Some(1) }), 5);
         assert_eq!(first_kept(&conversation, tokens(6)), 0);
     }
 

@@ -22,7 +22,7 @@ use super::RemoteError;
 use super::protocol::{
     FrontLine, HostLine, LogPart, RemoteCommand as R, SentError, SentModel, VERSION, received_event,
 };
-use super::redial::{ConnectionState, Once, Redial, RedialError, delay};
+use super::redial::{ConnectionState, NoRedial, Redial, RedialError, delay};
 use crate::handle::{
     AgentError, AgentSession, AttachCommand, BackgroundJobCommand, COMMANDS, DelegationCommand,
     DriverCommand as C, EVENTS, PermissionCommand, Reply, SwitchTarget,
@@ -43,7 +43,7 @@ pub async fn connect<S>(stream: S) -> Result<AgentSession, RemoteError>
 where
     S: AsyncRead + AsyncWrite + Send + 'static,
 {
-    connect_again(stream, Once(PhantomData)).await
+    connect_again(stream, NoRedial(PhantomData)).await
 }
 
 /// Connects as [`connect`], and again after the connection was lost, until `redial` is refused. Meanwhile commands fail

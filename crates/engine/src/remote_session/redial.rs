@@ -62,9 +62,9 @@ pub(super) fn delay(attempt: u32) -> Duration {
 }
 
 /// A connection that ends with the process at its other end.
-pub(super) struct Once<S>(pub(super) PhantomData<fn() -> S>);
+pub(super) struct NoRedial<S>(pub(super) PhantomData<fn() -> S>);
 
-impl<S: AsyncRead + AsyncWrite + Send + 'static> Redial for Once<S> {
+impl<S: AsyncRead + AsyncWrite + Send + 'static> Redial for NoRedial<S> {
     type Stream = S;
 
     async fn redial(&mut self, _: &Reader) -> Result<S, RedialError> {

@@ -181,7 +181,7 @@ impl Endpoint {
         Ok(Access { key, headers })
     }
 
-    /// Returns a replacement of refused values, of which at least one is another; `None` if there is none.
+    /// Returns new values if at least one differs from the refused ones, else `None`.
     pub(super) async fn replace_access(&self, refused: Access) -> Result<Option<Access>, ProviderFault> {
         let Access { mut key, mut headers } = refused;
         let of_key = self.key.iter().zip(key.as_mut());

@@ -1,4 +1,4 @@
-//! The list of sessions, and the choices about one: the parts that don't depend on its items.
+//! The constant parts of the session list and of its dialogs.
 
 use crate::action::{Action, ListAction};
 use crate::component::ViewContext;

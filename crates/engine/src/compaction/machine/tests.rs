@@ -18,7 +18,7 @@ use tiller_session::entry::Compaction;
 use tiller_session::{Entry, EntryBody};
 
 use super::*;
-use crate::compaction::{CompactionInput, Keep};
+use crate::compaction::{CompactionInput, RetentionLimits};
 use crate::turn::NotCompacted;
 
 const NOW: UnixMs = UnixMs(5);
@@ -85,7 +85,7 @@ fn input(tokens: usize) -> CompactionInput {
 
 /// The plan that replaces e0 and e1.
 fn plan_of(tokens: usize) -> Box<CompactionPlan> {
-    let keep = Keep { tokens: Tokens(u64::MAX), messages: Some(2) };
+    let keep = RetentionLimits { tokens: Tokens(u64::MAX), messages: Some(2) };
     Box::new(CompactionPlan::new(&input(tokens), keep, &CompactionOptions::default()).unwrap())
 }
 

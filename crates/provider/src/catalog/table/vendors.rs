@@ -1,5 +1,4 @@
-//! The models of the other providers. Prices that change on an announced day are the later, higher ones; of prices by
-//! the hour it is the highest.
+//! The models of the other providers. If a price will rise or varies by the hour, the highest price is listed.
 
 use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::Tokens;
