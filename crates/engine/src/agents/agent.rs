@@ -39,8 +39,11 @@ impl Agent {
     /// # Errors
     /// If the directory, the model or the log can't be used.
     pub fn start(spec: AgentSpec, builder: SessionBuilder, work_dir: &Path) -> Result<Self, EmbedError> {
-        let prompt = SystemPrompt { replacement: Some(spec.instructions), ..builder.prompt().clone() };
-        let mut builder = builder.system_prompt(prompt).more_tools(spec.tools.all());
+        let mut builder = builder.more_tools(spec.tools.all());
+        if !spec.instructions.is_empty() {
+            let prompt = SystemPrompt { replacement: Some(spec.instructions), ..builder.prompt().clone() };
+            builder = builder.system_prompt(prompt);
+        }
         if let Some(words) = spec.model {
             builder = builder.model(words);
         }
@@ -49,7 +52,7 @@ impl Agent {
         }
         let (max_turns, approval, limit) = (spec.max_turns, spec.approval, spec.limit);
         let builder = builder.configure(move |options| {
-            options.turn.max_turns = max_turns.or(options.turn.max_turns);
+            options.turn.max_turns = [max_turns, options.turn.max_turns].into_iter().flatten().min();
             options.policy.mode = approval.unwrap_or(options.policy.mode);
             options.limits = std::mem::take(&mut options.limits).with(UsageScope::task(limit));
         });

@@ -101,7 +101,8 @@ impl ParentSession {
         let ChildDelegation { tools: delegation_tools, all_names, link } = delegation;
         let (tools, offer) = self.tools(&spec, &delegation_tools, &all_names, &mut notices);
         let mut options = self.options;
-        options.turn.max_turns = spec.max_turns.or(options.turn.max_turns).or(Some(MAX_TURNS));
+        let max_turns = [spec.max_turns, options.turn.max_turns].into_iter().flatten().min();
+        options.turn.max_turns = max_turns.or(Some(MAX_TURNS));
         options.limits = options.limits.with(UsageScope::task(spec.limit));
         options.policy.mode = stricter(options.policy.mode, spec.approval.unwrap_or(options.policy.mode));
         options.offer = offer;

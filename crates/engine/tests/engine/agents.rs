@@ -747,6 +747,17 @@ async fn agent_answers_at_its_limit_of_turns() {
     assert!(result.ends_with(" s, turn limit reached]"), "{result}");
 }
 
+#[tokio::test]
+async fn agent_gets_no_more_turns_than_its_session() {
+    let scripts = vec![
+        ("main", vec![delegate("brief"), text_answer("ok")]),
+        ("brief", vec![listing(), text_answer("so far"), text_answer("unreachable")]),
+    ];
+    let mut stage = configured(scripts, |options| options.turn.max_turns = Some(1));
+    stage.run("go").await;
+    assert!(stage.result().starts_with("result so far\n\n[agent brief ID: 2 turns, "), "{}", stage.result());
+}
+
 #[tokio::test(start_paused = true)]
 async fn agents_stop_at_the_limits_of_their_session() {
     let slowly = || ScriptedAnswer { delay_ms: 4_000, ..ScriptedAnswer { text: "hm".into(), ..listing() } };

@@ -18,7 +18,9 @@ use tiller_core::message::{
 };
 use tiller_core::unit::Tokens;
 use tiller_engine::built_in_tools;
-use tiller_engine::compaction::{CompactionInput, CompactionOptions, CompactionPlan, Keep, first_message};
+use tiller_engine::compaction::{
+    CompactionInput, CompactionOptions, CompactionPlan, RetentionLimits, first_message,
+};
 use tiller_engine::queue::Queue;
 use tiller_provider::compat::Compat;
 use tiller_provider::{
@@ -323,7 +325,7 @@ impl Harness {
         let input = CompactionInput { projection, first_message, branch_details, tools: built_in_tools() };
         // Messages are counted, because the texts are too short for a summary to be shorter.
         let options = CompactionOptions { strategy, max_messages: Some(1), ..CompactionOptions::default() };
-        let keep = Keep { tokens: Tokens(u64::MAX), messages: Some(first_kept) };
+        let keep = RetentionLimits { tokens: Tokens(u64::MAX), messages: Some(first_kept) };
         let Ok(plan) = CompactionPlan::new(&input, keep, &options) else { return };
         let answers = vec!["Much was done.".to_owned(); plan.requests().len()];
         let entry = match strategy {

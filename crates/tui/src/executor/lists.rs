@@ -46,8 +46,9 @@ impl ExecutorWorker {
             ListKind::Permissions => (self.permissions().await?, 0),
             ListKind::RuleFiles => (self.rule_files().await, 0),
             ListKind::Agents => {
-                let running = picker::agents::running_items(&agent.running_agents().await?, now());
-                let ended = picker::agents::ended_items(&agent.agent_tasks().await?);
+                let at_work = agent.running_agents().await?;
+                let running = picker::agents::running_items(&at_work, now());
+                let ended = picker::agents::ended_items(&agent.agent_tasks().await?, &at_work);
                 let defined = picker::agents::defined_items(&agent.agent_definitions().await?);
                 ([running, ended, defined].concat(), 0)
             }

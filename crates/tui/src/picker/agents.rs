@@ -48,10 +48,14 @@ pub(crate) fn running_items(running: &[RunningAgent], now: UnixMs) -> Vec<Picker
     running.iter().map(item).collect()
 }
 
-/// The agents whose tasks have ended, the newest first.
-pub(crate) fn ended_items(tasks: &[TaskRecord]) -> Vec<PickerItem> {
+/// The agents that no longer work, the newest first. One without an end was interrupted with the program.
+pub(crate) fn ended_items(tasks: &[TaskRecord], running: &[RunningAgent]) -> Vec<PickerItem> {
     let item = |TaskRecord { start, since, end }: &TaskRecord| {
-        let end = end.as_ref()?.error.as_deref().unwrap_or("finished");
+        let end = match end {
+            Some(end) => end.error.as_deref().unwrap_or("finished"),
+            None if running.iter().any(|agent| agent.start.agent_id == start.agent_id) => return None,
+            None => "interrupted",
+        };
         let task = start.task.lines().next().unwrap_or_default();
         let facts = [fact("since", since.to_iso()), fact("end", one_line(end))];
         Some(task_item(start, format!("{end} · {task}"), facts))

@@ -453,20 +453,26 @@ fn agents_list_opens_those_at_work_and_ended() {
         let end = DelegatedTaskEnd { agent_id: id.into(), error: error.map(str::to_owned) };
         TaskRecord { start: task("worker", id), since, end: Some(end) }
     };
-    let unended = TaskRecord { start: running.start.clone(), since, end: None };
-    let tasks = [ended("id-FIRST1", None), ended("id-SECOND", Some("stopped")), unended];
-    let items =
-        [picker::agents::running_items(&[running], UnixMs(2_000)), picker::agents::ended_items(&tasks)]
-            .concat();
+    let unended = |start: DelegatedTask| TaskRecord { start, since, end: None };
+    let tasks = [
+        ended("id-FIRST1", None),
+        unended(task("worker", "id-KILLED")),
+        ended("id-SECOND", Some("stopped")),
+        unended(running.start.clone()),
+    ];
+    let at_work = [running];
+    let running = picker::agents::running_items(&at_work, UnixMs(2_000));
+    let items = [running, picker::agents::ended_items(&tasks, &at_work)].concat();
     let mut harness = Harness::new(80, 24);
     harness.type_text("/agents");
     harness.key(KeyCode::Enter);
     harness.items(ListKind::Agents, (items, 0));
     let screen = harness.screen();
-    let rows: Vec<&str> = screen.lines().skip(2).take(3).map(str::trim).collect();
+    let rows: Vec<&str> = screen.lines().skip(2).take(4).map(str::trim).collect();
     insta::assert_snapshot!(rows.join("\n"), @r"
     ▸ explore ATWORK                                       0 turns · 0 tokens · 2s
     worker SECOND                                         stopped · Look around.
+    worker KILLED                                     interrupted · Look around.
     worker FIRST1                                        finished · Look around.
     ");
     harness.key(KeyCode::Down);
