@@ -35,7 +35,7 @@ pub use tiller_core::setting::ApprovalMode;
 
 use command_rules::CommandRules;
 pub use reading::RepositoryState;
-use risk::{CommandFolders, RiskKind};
+use risk::{CommandFolders, Risk, RiskKind};
 
 use crate::process::NetworkAccess;
 
@@ -111,6 +111,11 @@ impl PolicyVerdict {
     /// The denial by the mode.
     fn denied_by_mode(reason: String) -> Self {
         Self::Deny { reason, rule: None }
+    }
+
+    /// The denial of a command that no mode runs.
+    fn never_run(risk: &Risk) -> Self {
+        Self::denied_by_mode(format!("{} ({NEVER_RUN})", risk.reason))
     }
 
     /// Checks whether the call runs without a question.
@@ -411,7 +416,7 @@ impl Policy {
         let folders = self.folders().with_rules(configured);
         let risk = command.and_then(|line| risk::find_risk(line, folders));
         if let Some(risk) = risk.as_ref().filter(|risk| risk.kind == RiskKind::Destroys) {
-            return PolicyVerdict::denied_by_mode(format!("{} ({NEVER_RUN})", risk.reason));
+            return PolicyVerdict::never_run(risk);
         }
         if self.leaves_sandbox(spec, arguments) {
             return self.judge_unsandboxed(tool, arguments, rules);

@@ -3,7 +3,7 @@
 use tiller_core::tool_spec::ToolSpec;
 
 use super::command_rules::CommandRules;
-use super::risk::Risk;
+use super::risk::{JudgedCommand, Risk, RiskKind};
 use super::{
     ApprovalMode, AskBehavior, ConfiguredRule, PermissionRule, Policy, PolicyVerdict, RepositoryState,
     SessionRules, line_rules, risk,
@@ -38,14 +38,15 @@ impl Policy {
         let listed = listed.map_err(|unreadable| unreadable.to_string())?;
         Ok(listed
             .into_iter()
-            .map(|(segment, risks)| {
-                let (line, risk) = (segment.to_line(), risk::find_worst(risks));
+            .map(|JudgedCommand { written, expanded, risks }| {
+                let risk = risk::find_worst(risks);
+                let line = expanded.as_ref().unwrap_or(&written).to_line();
                 ExplainedCommand {
-                    rule: rules.find_strictest(&risk::list_runs(&segment.words)).cloned(),
+                    rule: rules.find_strictest(&risk::list_runs(&written.words)).cloned(),
                     verdict: self.judge_in_line(spec, &line, risk.as_ref()),
                     only_reads: self.only_reads(&line),
-                    is_harmless_filter: line_rules::is_harmless_filter(&segment),
-                    command: segment.to_string(),
+                    is_harmless_filter: line_rules::is_harmless_filter(&written),
+                    command: written.to_string(),
                     risk: risk.map(|risk| risk.reason),
                 }
             })
@@ -64,13 +65,50 @@ impl Policy {
         let arguments = json!({ "command": command });
         let verdict = self.judge(spec, &arguments, &SessionRules::default());
         let may_run = verdict.runs() || matches!(verdict, PolicyVerdict::Ask { .. });
-        let asks = self.ask_behavior == AskBehavior::User && may_run;
-        match risk.filter(|_| asks) {
-            Some(Risk { reason, .. }) => {
+        match risk.filter(|_| may_run) {
+            Some(risk) if risk.kind == RiskKind::Destroys => PolicyVerdict::never_run(risk),
+            Some(Risk { reason, .. }) if self.ask_behavior == AskBehavior::User => {
                 let rule = PermissionRule::for_call(&spec.name, Some(command), None);
                 PolicyVerdict::Ask { reason: reason.clone(), rule }
             }
-            None => verdict,
+            Some(_) | None => verdict,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::tool::built_in_tools;
+
+    #[test]
+    fn explain_agrees_with_the_decision_on_variables() {
+        let traits = built_in_tools().traits("bash");
+        let parameters = Arc::new(json!({}));
+        let spec = ToolSpec { name: "bash".into(), description: String::new(), parameters, traits };
+        let policy = Policy { mode: ApprovalMode::Auto, root: "/work".into(), ..Policy::default() };
+        let decide =
+            |line: &str| match policy.judge(&spec, &json!({ "command": line }), &SessionRules::default()) {
+                verdict if verdict.runs() => "runs",
+                PolicyVerdict::Ask { .. } => "asks",
+                _ => "denied",
+            };
+        for (line, expected) in [
+            ("C=cargo; $C test", "runs"),
+            ("G=git; $G push --force", "asks"),
+            ("R=rm; $R -rf /", "denied"),
+            ("X=ls; read X; $X", "asks"),
+        ] {
+            let commands = policy.explain(&spec, line).unwrap();
+            let last = &commands.last().unwrap().verdict;
+            let explained = match last {
+                verdict if verdict.runs() => "runs",
+                PolicyVerdict::Ask { .. } => "asks",
+                _ => "denied",
+            };
+            assert_eq!((decide(line), explained), (expected, expected), "{line}");
         }
     }
 }

@@ -54,21 +54,26 @@ fn judge_line(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option<R
         }
     };
     let variables = variables::list_variables(&segments);
+    let folders = CommandFolders { variables: &variables, ..folders };
+    let variants = variables::list_variants(&segments, &variables);
+    find_worst(variants.iter().flat_map(|segments| judge_variant(line, segments, folders, depth)))
+}
+
+/// Finds the risks of a line whose variables have certain values.
+fn judge_variant(line: &str, segments: &[Segment], folders: CommandFolders<'_>, depth: usize) -> Vec<Risk> {
     let mut risks = Vec::new();
-    if download::runs_download(line, &segments) || download::runs_saved(&segments, &variables) {
+    if download::runs_download(line, segments) || download::runs_saved(segments, folders.variables) {
         risks.push(Risk::dangerous("runs what it downloads"));
     }
-    let (of_commands, last) = judge_segments(&segments, &variables, folders, depth);
+    let (of_commands, last) = judge_segments(segments, folders, depth);
     risks.extend(of_commands.into_iter().flatten());
-    let xargs = find::judge_xargs(&segments, CommandFolders { current: &last, ..folders });
-    risks.extend(xargs);
-    find_worst(risks)
+    risks.extend(find::judge_xargs(segments, CommandFolders { current: &last, ..folders }));
+    risks
 }
 
 /// Finds the risks of each command of a line; also returns the directory that the last one runs in.
 fn judge_segments(
     segments: &[Segment],
-    variables: &[variables::Variable],
     folders: CommandFolders<'_>,
     depth: usize,
 ) -> (Vec<Vec<Risk>>, PathBuf) {
@@ -77,7 +82,7 @@ fn judge_segments(
     let mut risks = Vec::with_capacity(segments.len());
     for (at, segment) in segments.iter().enumerate() {
         let known = visited.clone();
-        let folders = CommandFolders { current: &current, visited: &known, variables, ..folders };
+        let folders = CommandFolders { current: &current, visited: &known, ..folders };
         let passes_on = find::passes_on_credentials(segment, &segments[at + 1..], folders)
             .then(|| Risk::new(RiskKind::ReadsCredentials, outside::READS_CREDENTIALS));
         risks.push(list_segment_risks(segment, folders, depth).into_iter().chain(passes_on).collect());
@@ -91,15 +96,36 @@ fn judge_segments(
     (risks, current)
 }
 
+/// A command of a line and its risks.
+#[derive(Debug)]
+pub(super) struct JudgedCommand {
+    pub written: Segment,
+    /// The command with the line's variables replaced by their values, if it names any.
+    pub expanded: Option<Segment>,
+    pub risks: Vec<Risk>,
+}
+
 /// Lists the commands of a line, each with its risks.
 pub(super) fn list_risks(
     line: &str,
     folders: CommandFolders<'_>,
-) -> Result<Vec<(Segment, Vec<Risk>)>, UnreadableLine> {
+) -> Result<Vec<JudgedCommand>, UnreadableLine> {
     let segments = shell::parse(line)?;
     let variables = variables::list_variables(&segments);
-    let (risks, _) = judge_segments(&segments, &variables, folders, DEPTH);
-    Ok(segments.into_iter().zip(risks).collect())
+    let folders = CommandFolders { variables: &variables, ..folders };
+    let variants = variables::list_variants(&segments, &variables);
+    let mut commands: Vec<JudgedCommand> = segments
+        .into_iter()
+        .map(|written| JudgedCommand { written, expanded: None, risks: Vec::new() })
+        .collect();
+    for segments in &variants {
+        let (risks, _) = judge_segments(segments, folders, DEPTH);
+        for ((command, segment), risks) in commands.iter_mut().zip(segments).zip(risks) {
+            command.expanded = Some(segment).filter(|it| **it != command.written).cloned();
+            command.risks.extend(risks);
+        }
+    }
+    Ok(commands)
 }
 
 /// Beginnings of the names of disks in `/dev`.
@@ -567,6 +593,13 @@ mod tests {
             ("cat x | deno run -", "executes the output of another command (deno)"),
             ("eval \"$X\"", "runs a command that can't be determined: $X"),
             ("eval ls \"$X\"", "runs a command that can't be determined (eval)"),
+            ("X=xrm; ${X#x} -rf ~", "runs a command that can't be determined: ${X#x}"),
+            ("X=r; X+=m; $X -rf ../x", "runs a command that can't be determined: $X"),
+            ("X=ls; read X; $X", "runs a command that can't be determined: $X"),
+            ("X=ls; printf -v X rm; $X a", "runs a command that can't be determined: $X"),
+            ("Y=rm; declare -n X=Y; X=ls; $X a", "runs a command that can't be determined: $X"),
+            ("IFS=_; X=rm_-rf_../x; $X", "runs a command that can't be determined: $X"),
+            ("for c in $(cat x); do $c; done", "runs a command that can't be determined: $c"),
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
         }
@@ -583,6 +616,43 @@ mod tests {
             "cat x | bun run read",
             "cat x | lua -e 'print(1)'",
             "eval 'ls -la'",
+        ] {
+            assert_eq!(risk_in_work(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn risk_of_variable_the_line_sets_is_its_values() {
+        for (line, expected) in [
+            ("R=rm; $R -rf ~", "deletes everything under ~"),
+            ("R='rm -rf'; $R ~", "deletes everything under ~"),
+            ("R=(rm -rf ~); \"${R[@]}\"", "deletes everything under ~"),
+            ("A=r B=m; $A$B -rf ~", "deletes everything under ~"),
+            ("export R=rm; sudo -u x $R -rf /", "deletes everything under /"),
+            ("for x in ls rm; do $x -rf ~; done", "deletes everything under ~"),
+            ("D=/; rm -rf \"$D\"", "deletes everything under /"),
+            ("D=/ E=usr; rm -rf \"${D}$E\"", "deletes everything under /usr"),
+            ("D=$HOME; rm -rf $D", "deletes everything under $HOME"),
+            ("D=/; cd $D; rm -rf *", "deletes everything under *"),
+            ("C='rm -rf /'; bash -c \"$C\"", "deletes everything under /"),
+            ("R=rm; eval \"$R -rf ~\"", "deletes everything under ~"),
+            ("X=mkfs; $X /dev/sda", "changes a disk (mkfs)"),
+            ("F=/dev/sda; echo x > $F", "writes to the device /dev/sda"),
+            ("G=git; $G push --force", "overwrites pushed commits"),
+            ("S=sh; curl x | $S", "runs what it downloads"),
+            ("S=sh; base64 -d x | $S", "executes the output of another command (sh)"),
+            ("F=.git/hooks/x; echo a > $F", Protection::Git.reason()),
+            ("P=sudo; $P ls", "runs as another user (sudo)"),
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
+        }
+        for line in [
+            "C=cargo; $C test && ${C} build",
+            "F='--all --quiet'; cargo test $F",
+            "for f in a b; do cargo test $f; done",
+            "M='remove / and ~'; git commit -m \"$M\"",
+            "T=(cargo test); \"${T[@]}\"",
+            "X=1; echo '$X' ${Y:-2}",
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");
         }
@@ -620,6 +690,9 @@ mod tests {
             ("cp x /dev/ttyUSB0", false),
             (":(){ :|:& };:", true),
             ("ls; sudo ls; rm -rf /etc", true),
+            ("R=rm; $R -rf ~", true),
+            ("D=/; rm -rf \"$D\"", true),
+            ("X=mkfs; $X /dev/sda", true),
             ("echo x > /dev/ttyUSB0", false),
             ("echo x > /dev/tcp/127.0.0.1/80", false),
             ("rm -rf ~/other", false),

@@ -7,6 +7,7 @@ mod words;
 
 pub(super) use parser::parse;
 pub(super) use segment::{Segment, UnreadableLine};
+pub(super) use words::SUBSTITUTION;
 
 /// Lists the commands of a line; none if the line isn't in the shell's grammar.
 pub(super) fn segments(line: &str) -> Vec<Segment> {

@@ -3,7 +3,7 @@
 use super::super::run_command::RunCommand;
 use super::super::shell;
 use super::arguments::{SHELLS, line_of_shell, programs, values, wrapped_lines};
-use super::variables::{EXPANSIONS, expand, list_variables};
+use super::variables::{list_variables, list_variants};
 use super::{find, git_data_loss, runners};
 
 /// The nesting depth up to which commands in commands are listed.
@@ -32,14 +32,11 @@ pub(in crate::policy) fn list_runs(words: &[String]) -> Vec<RunCommand> {
 fn add_line(line: &str, depth: usize, commands: &mut Vec<RunCommand>) {
     let segments = shell::segments(line);
     let variables = list_variables(&segments);
-    for segment in &segments {
-        add_command(&segment.words, depth, commands);
-        // `G=git; $G push`
-        let Some((first, rest)) = segment.words.split_first().filter(|(first, _)| first.contains('$')) else {
-            continue;
-        };
-        for name in expand(first, &variables, EXPANSIONS).unwrap_or_default() {
-            add_command(&[&[name], rest].concat(), depth, commands);
+    // `G=git; $G push`
+    let variants = list_variants(&segments, &variables);
+    for segment in variants.iter().flatten() {
+        if !commands.iter().any(|known| known.words == segment.words) {
+            add_command(&segment.words, depth, commands);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::shell::Segment;
 use super::arguments::{base_name, is_assignment, program};
-use super::variables::{EXPANSIONS, Variable, expand};
+use super::variables::{Variable, is_word_known};
 use super::{download, find};
 
 /// Returns the reason why it can't be known what a command runs: its program comes from a variable or a substitution, or
@@ -10,7 +10,7 @@ use super::{download, find};
 pub(super) fn find_unknown(segment: &Segment, variables: &[Variable]) -> Option<String> {
     let words = &segment.words;
     let command = words.iter().find(|word| !is_assignment(word))?;
-    if command.contains(['$', '`']) && !is_known(command, variables) {
+    if command.contains(['$', '`']) && !is_word_known(command, variables) {
         return Some(format!("runs a command that can't be determined: {command}"));
     }
     let (name, arguments) = program(words);
@@ -32,9 +32,4 @@ pub(super) fn find_unknown(segment: &Segment, variables: &[Variable]) -> Option<
         }
         _ => None,
     }
-}
-
-/// Checks whether a word begins with a variable that the line sets, or names a program in a directory of a variable.
-fn is_known(command: &str, variables: &[Variable]) -> bool {
-    expand(command, variables, EXPANSIONS).is_some_and(|texts| !texts.iter().any(|text| text.contains('$')))
 }

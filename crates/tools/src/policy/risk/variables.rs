@@ -1,7 +1,7 @@
 //! The variables that a command line sets, and the paths that begin with one.
 
-use super::super::shell::Segment;
-use super::arguments::{is_assignment, program};
+use super::super::shell::{SUBSTITUTION, Segment};
+use super::arguments::{has_flag, is_assignment, program, values};
 
 /// Directories for temporary files.
 pub(super) const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/dev/shm"];
@@ -24,9 +24,12 @@ pub(super) fn list_variables(segments: &[Segment]) -> Vec<Variable> {
         for word in segment.words.iter().filter(|word| is_assignment(word)) {
             let Some((name, value)) = word.split_once('=') else { continue };
             let value = if value == "$(…)" && makes_temporary() { TEMPORARY[0] } else { value };
+            // The text that a value is appended to isn't known.
+            let value = if name.ends_with('+') { format!("{UNKNOWN_VALUE}{value}") } else { value.to_owned() };
             let name = name.trim_end_matches('+').to_owned();
-            variables.push(Variable { name, values: vec![value.to_owned()] });
+            variables.push(Variable { name, values: vec![value] });
         }
+        variables.extend(list_read_variables(&segment.words));
         let words = segment.words.iter().map(String::as_str).collect::<Vec<_>>();
         if let Some(at) = words.iter().position(|word| *word == "for")
             && let [name, "in", values @ ..] = &words[at + 1..]
@@ -38,13 +41,153 @@ pub(super) fn list_variables(segments: &[Segment]) -> Vec<Variable> {
     variables
 }
 
+/// The value of a variable that is known to be set, but not to what.
+const UNKNOWN_VALUE: &str = SUBSTITUTION;
+
+/// Lists the variables whose values a command reads or computes: `read X`, `printf -v X`, `declare -n X=Y`.
+fn list_read_variables(words: &[String]) -> Vec<Variable> {
+    let (name, arguments) = program(words);
+    let names: Vec<&str> = match name {
+        "getopts" | "mapfile" | "read" | "readarray" => arguments.iter().map(String::as_str).collect(),
+        "printf" => values(arguments, 'v', "v").collect(),
+        "declare" | "local" | "typeset" if has_flag(arguments, 'n', "n") => {
+            arguments.iter().filter_map(|word| Some(word.split_once('=')?.0)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let unknown = |name: &str| Variable { name: name.to_owned(), values: vec![UNKNOWN_VALUE.to_owned()] };
+    names.into_iter().filter(|name| name.chars().all(is_name_character)).map(unknown).collect()
+}
+
+const fn is_name_character(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// Lists a line's commands in the forms that its variables give them: as written, then with each of the values. Values
+/// with blanks are also split into words, because the quotes around a variable aren't known here.
+pub(super) fn list_variants(segments: &[Segment], variables: &[Variable]) -> Vec<Vec<Segment>> {
+    let mut lines = vec![segments.to_vec()];
+    if variables.is_empty() {
+        return lines;
+    }
+    let expanded: Vec<Vec<Segment>> =
+        segments.iter().map(|segment| expand_segment(segment, variables)).collect();
+    let count = expanded.iter().map(Vec::len).max().unwrap_or_default();
+    lines.extend((0..count).map(|at| {
+        let forms = segments.iter().zip(&expanded);
+        forms.map(|(written, forms)| forms.get(at).or(forms.last()).unwrap_or(written).clone()).collect()
+    }));
+    lines
+}
+
+/// Lists the forms of a command with known variables replaced; none if it names no such variable.
+fn expand_segment(segment: &Segment, variables: &[Variable]) -> Vec<Segment> {
+    let expand = |words: &[String]| -> Vec<Vec<String>> {
+        words.iter().map(|word| expand_word(word, variables)).collect()
+    };
+    let parts = [&segment.words, &segment.outputs, &segment.inputs].map(|words| expand(words));
+    let count = parts.iter().flatten().map(Vec::len).max().unwrap_or_default();
+    let nth = |forms: &[Vec<String>], at: usize| -> Vec<String> {
+        forms.iter().filter_map(|forms| forms.get(at).or(forms.last())).cloned().collect()
+    };
+    let mut expanded = Vec::new();
+    for at in 0..count {
+        let [words, outputs, inputs] = [0, 1, 2].map(|part| nth(&parts[part], at));
+        let split = words.iter().zip(&segment.words).flat_map(|(word, written)| split_value(word, written));
+        let split = Segment {
+            words: split.collect(),
+            outputs: outputs.clone(),
+            inputs: inputs.clone(),
+            ..segment.clone()
+        };
+        let whole = Segment { words, outputs, inputs, ..segment.clone() };
+        expanded.extend([whole, split]);
+    }
+    expanded.dedup();
+    expanded.retain(|form| form != segment);
+    expanded
+}
+
+/// Splits a word that a variable has changed at its blanks. The parentheses of an array aren't part of its values.
+fn split_value(word: &str, written: &str) -> Vec<String> {
+    if word == written || !word.contains(char::is_whitespace) {
+        return vec![word.to_owned()];
+    }
+    word.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Maximum number of forms of a word.
+const MOST_FORMS: usize = 32;
+
+/// Lists the texts of a word with the variables that the line sets replaced by their values. Others stay: `$HOME`.
+pub(super) fn expand_word(word: &str, variables: &[Variable]) -> Vec<String> {
+    let mut forms = vec![word.to_owned()];
+    for _ in 0..EXPANSIONS {
+        let next: Vec<String> =
+            forms.iter().flat_map(|form| replace_first(form, variables)).take(MOST_FORMS).collect();
+        if next == forms {
+            break;
+        }
+        forms = next;
+    }
+    forms
+}
+
+/// Replaces the first variable that the line sets by each of its values.
+fn replace_first(word: &str, variables: &[Variable]) -> Vec<String> {
+    for (at, _) in word.match_indices('$') {
+        let Some((name, length)) = read_reference(&word[at..]) else { continue };
+        let known = variables.iter().filter(|variable| variable.name == name && !is_fixed(name));
+        let known: Vec<&String> = known.flat_map(|variable| &variable.values).collect();
+        if known.is_empty() || known.iter().any(|value| value.contains(&format!("${name}"))) {
+            continue;
+        }
+        let (before, after) = (&word[..at], &word[at + length..]);
+        let elements = |value: &str| {
+            let inner = value.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+            inner.unwrap_or(value).to_owned()
+        };
+        return known.into_iter().map(|value| format!("{before}{}{after}", elements(value))).collect();
+    }
+    vec![word.to_owned()]
+}
+
+/// Checks whether a variable is resolved where a path is.
+fn is_fixed(name: &str) -> bool {
+    ["HOME", "PWD"].contains(&name)
+}
+
+/// Reads a plain reference at the beginning of a text, `$X`, `${X}` or `${X[@]}`, and returns the name and the length of
+/// the reference. A reference with an operator, such as `${X#a}`, changes the value.
+fn read_reference(text: &str) -> Option<(&str, usize)> {
+    let rest = text.strip_prefix('$')?;
+    let braced = rest.strip_prefix('{');
+    let rest = braced.unwrap_or(rest);
+    let name = &rest[..rest.find(|c| !is_name_character(c)).unwrap_or(rest.len())];
+    if name.is_empty() {
+        return None;
+    }
+    if braced.is_none() {
+        return Some((name, 1 + name.len()));
+    }
+    let after = &rest[name.len()..];
+    let end = after.find('}')?;
+    let is_plain = end == 0 || (after.starts_with('[') && after[..end].ends_with(']'));
+    is_plain.then_some((name, "${".len() + name.len() + end + 1))
+}
+
+/// Checks whether the line's variables tell all that a word stands for.
+pub(super) fn is_word_known(word: &str, variables: &[Variable]) -> bool {
+    let splits_otherwise = variables.iter().any(|variable| variable.name == "IFS");
+    !splits_otherwise && !expand_word(word, variables).iter().any(|text| text.contains(['$', '`']))
+}
+
 /// Replaces a variable at the beginning of a path by its values; `None` if they aren't known.
 pub(super) fn expand(path: &str, variables: &[Variable], depth: usize) -> Option<Vec<String>> {
     let Some(rest) = path.strip_prefix('$') else { return Some(vec![path.to_owned()]) };
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let braced = rest.strip_prefix('{');
     let rest = braced.unwrap_or(rest);
-    let end = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
+    let end = rest.find(|c| !is_name_character(c)).unwrap_or(rest.len());
     let (name, suffix) = rest.split_at(end);
     let suffix = braced.map_or(suffix, |_| suffix.find('}').map_or("", |at| &suffix[at + 1..]));
     let assigned = variables.iter().filter(|variable| variable.name == name);
@@ -53,7 +196,7 @@ pub(super) fn expand(path: &str, variables: &[Variable], depth: usize) -> Option
     if name == "TMPDIR" && assigned.is_empty() {
         return Some(vec![format!("{}{suffix}", TEMPORARY[0])]);
     }
-    if ["HOME", "PWD"].contains(&name) || assigned.is_empty() {
+    if is_fixed(name) || assigned.is_empty() {
         return None;
     }
     let values = assigned.into_iter().map(|value| expand(&format!("{value}{suffix}"), variables, depth));
