@@ -3,51 +3,91 @@
 
 use serde_json::Value;
 
+/// Maximum number of references and alternatives that are followed for one value: a schema may refer to itself.
+const MOST_STEPS: usize = 16;
+
 /// Returns the arguments with strings in the place of other values parsed, as a tool's JSON Schema demands; `None` if
-/// there is nothing to repair.
+/// there is nothing to repair. References within the schema are followed. Inside of a value, the alternative of `anyOf` or
+/// `oneOf` counts that is the only one for its type.
 #[must_use]
 pub fn repair(schema: &Value, arguments: &Value) -> Option<Value> {
     let mut repaired = arguments.clone();
-    repair_value(schema, &mut repaired);
+    Repairer { root: schema }.repair_value(schema, &mut repaired);
     (repaired != *arguments).then_some(repaired)
 }
 
-fn repair_value(schema: &Value, value: &mut Value) {
-    if let Some(parsed) = value.as_str().and_then(|text| parse(schema, text)) {
-        *value = parsed;
-    }
-    match value {
-        Value::Object(entries) => {
-            for (name, entry) in entries {
-                repair_value(&schema["properties"][name], entry);
-            }
+struct Repairer<'a> {
+    /// The schema that references are relative to.
+    root: &'a Value,
+}
+
+impl<'a> Repairer<'a> {
+    fn repair_value(&self, schema: &'a Value, value: &mut Value) {
+        let schemas = self.list_alternatives(schema, MOST_STEPS);
+        if let Some(parsed) = value.as_str().and_then(|text| parse(&schemas, text)) {
+            *value = parsed;
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| repair_value(&schema["items"], item)),
-        _ => {}
+        let mut fitting = schemas.into_iter().filter(|schema| allows(schema, kind_of(value)));
+        let (Some(schema), None) = (fitting.next(), fitting.next()) else { return };
+        match value {
+            Value::Object(entries) => {
+                for (name, entry) in entries {
+                    self.repair_value(&schema["properties"][name], entry);
+                }
+            }
+            Value::Array(items) => {
+                items.iter_mut().for_each(|item| self.repair_value(&schema["items"], item));
+            }
+            _ => {}
+        }
+    }
+
+    /// Lists the schemas of which a value has to match one, without references.
+    fn list_alternatives(&self, schema: &'a Value, steps: usize) -> Vec<&'a Value> {
+        let Some(steps) = steps.checked_sub(1) else { return vec![&Value::Null] };
+        if let Some(reference) = schema["$ref"].as_str() {
+            let target = reference.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
+            return self.list_alternatives(target.unwrap_or(&Value::Null), steps);
+        }
+        match ["anyOf", "oneOf"].iter().find_map(|name| schema[name].as_array()) {
+            Some(branches) if schema.get("type").is_none() => {
+                branches.iter().flat_map(|branch| self.list_alternatives(branch, steps)).collect()
+            }
+            Some(_) | None => vec![schema],
+        }
     }
 }
 
-/// Parses a text where the schema allows no text.
-fn parse(schema: &Value, text: &str) -> Option<Value> {
-    let kinds: Vec<&str> = match &schema["type"] {
-        Value::String(kind) => vec![kind],
-        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
-        _ => return None,
-    };
-    if kinds.contains(&"string") {
+/// Parses a text where no alternative allows a text, and one allows the value that it stands for.
+fn parse(schemas: &[&Value], text: &str) -> Option<Value> {
+    if schemas.iter().any(|schema| allows(schema, "string")) {
         return None;
     }
     let parsed: Value = serde_json::from_str(text.trim()).ok()?;
-    let kind = match &parsed {
-        Value::Null | Value::String(_) => return None,
+    let is_clear = !matches!(parsed, Value::Null | Value::String(_));
+    (is_clear && schemas.iter().any(|schema| allows(schema, kind_of(&parsed)))).then_some(parsed)
+}
+
+/// Checks whether a schema allows values of a kind. One without types may allow any.
+fn allows(schema: &Value, kind: &str) -> bool {
+    let is_kind = |allowed: &Value| allowed == kind || (allowed == "number" && kind == "integer");
+    match &schema["type"] {
+        Value::Array(kinds) => kinds.iter().any(is_kind),
+        Value::Null => true,
+        allowed => is_kind(allowed),
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::String(_) => "string",
         Value::Bool(_) => "boolean",
         Value::Number(number) if number.is_f64() => "number",
         Value::Number(_) => "integer",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
-    };
-    let is_allowed = kinds.contains(&kind) || kind == "integer" && kinds.contains(&"number");
-    is_allowed.then_some(parsed)
+    }
 }
 
 #[cfg(test)]
@@ -80,6 +120,49 @@ mod tests {
             (json!({"limit": "null"}), None),
             (json!({"text": "20", "either": "20", "unknown": "20"}), None),
             (json!({"limit": 20}), None),
+        ] {
+            assert_eq!(repair(&schema, &arguments), expected, "{arguments}");
+        }
+    }
+
+    #[test]
+    fn repair_follows_references_and_alternatives() {
+        let schema = json!({
+            "type": "object",
+            "$defs": {
+                "Count": {"type": "integer"},
+                "Node": {"type": "object", "properties": {
+                    "size": {"$ref": "#/$defs/Count"},
+                    "child": {"anyOf": [{"$ref": "#/$defs/Node"}, {"type": "null"}]},
+                }},
+                "Loop": {"$ref": "#/$defs/Loop"},
+            },
+            "properties": {
+                "limit": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+                "count": {"$ref": "#/$defs/Count"},
+                "node": {"$ref": "#/$defs/Node"},
+                "edits": {"oneOf": [{"type": "array", "items": {"$ref": "#/$defs/Node"}}, {"type": "boolean"}]},
+                "numbers": {"anyOf": [{"type": "integer"}, {"type": "number"}]},
+                "text": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+                "choice": {"anyOf": [{"type": "integer"}, {"enum": ["1", "2"]}]},
+                "loop": {"$ref": "#/$defs/Loop"},
+                "remote": {"$ref": "https://example.org/schema"},
+            },
+        });
+        for (arguments, expected) in [
+            (json!({"limit": "3"}), Some(json!({"limit": 3}))),
+            (json!({"count": "3"}), Some(json!({"count": 3}))),
+            (
+                json!({"node": {"child": "{\"child\": {\"size\": \"2\"}}"}}),
+                Some(json!({"node": {"child": {"child": {"size": 2}}}})),
+            ),
+            (json!({"edits": "[{\"size\": \"2\"}]"}), Some(json!({"edits": [{"size": 2}]}))),
+            (json!({"edits": "true"}), Some(json!({"edits": true}))),
+            (json!({"limit": "null"}), None),
+            (json!({"limit": "2.5"}), None),
+            (json!({"numbers": "3"}), Some(json!({"numbers": 3}))),
+            (json!({"numbers": "2.5"}), Some(json!({"numbers": 2.5}))),
+            (json!({"text": "3", "choice": "1", "loop": "1", "remote": "1"}), None),
         ] {
             assert_eq!(repair(&schema, &arguments), expected, "{arguments}");
         }
