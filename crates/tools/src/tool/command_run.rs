@@ -17,6 +17,9 @@ use super::truncation::OutputLimits;
 use super::{ToolOutput, ToolProgress};
 use crate::process::{Exit, ExitStatus, ProcessError, Running};
 
+/// The text in place of an empty output.
+const NO_OUTPUT: &str = "[no output]";
+
 /// Limits of a command.
 #[derive(Clone, Debug)]
 pub(super) struct CommandLimits {
@@ -28,7 +31,7 @@ pub(super) struct CommandLimits {
     pub timeout_s: u64,
     /// Directory for outputs that are over the limits.
     pub scratch: PathBuf,
-    /// The text in place of an empty output.
+    /// The text in place of an empty output of a command that has ended by itself.
     pub empty_notice: &'static str,
 }
 
@@ -40,7 +43,7 @@ impl CommandLimits {
             output: environment.limits,
             timeout_s: environment.bash.timeout_s,
             scratch: environment.scratch.clone(),
-            empty_notice: "[no output]",
+            empty_notice: NO_OUTPUT,
         }
     }
 
@@ -189,13 +192,14 @@ pub(super) fn failure(error: &ProcessError) -> ToolOutput {
 
 fn output(capture: CapturedOutput, exit: Exit, end_reason: EndReason, limits: &CommandLimits) -> ToolOutput {
     let CapturedOutput { mut text, strokes, notice, full_output } = capture;
+    let is_timeout = end_reason == EndReason::Timeout;
     if text.is_empty() {
-        text.push_str(limits.empty_notice);
+        // A command that was stopped may have had more to say.
+        text.push_str(if is_timeout { NO_OUTPUT } else { limits.empty_notice });
     }
     for notice in notice.clone().into_iter().chain(notices(exit, end_reason, limits.timeout_s)) {
         push_notice(&mut text, &notice);
     }
-    let is_timeout = end_reason == EndReason::Timeout;
     let mut details = Map::new();
     details.insert("exitCode".into(), json!(exit.status.code()));
     details.insert("timedOut".into(), json!(is_timeout));
@@ -216,4 +220,28 @@ fn notices(exit: Exit, end_reason: EndReason, seconds: u64) -> Vec<String> {
         count => Some(format!("{count} processes that it left in the background were stopped")),
     };
     reason.into_iter().chain(leftovers).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_without_text_has_a_notice_of_the_tool() {
+        let limits = CommandLimits {
+            tool: "git_status",
+            output: OutputLimits::default(),
+            timeout_s: 5,
+            scratch: PathBuf::new(),
+            empty_notice: "[nothing has changed]",
+        };
+        let text = |end_reason, status| {
+            let exit = Exit { status, leftovers: 0 };
+            let output = output(CapturedOutput::default(), exit, end_reason, &limits);
+            tiller_core::message::joined_text(&output.content)
+        };
+        assert_eq!(text(EndReason::Exited, ExitStatus::Code(0)), "[nothing has changed]");
+        let stopped = text(EndReason::Timeout, ExitStatus::Signal(9));
+        assert_eq!(stopped, "[no output]\n[stopped after 5 s, with everything it had started]");
+    }
 }

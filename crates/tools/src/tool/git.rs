@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tiller_files::git;
 
@@ -36,6 +36,9 @@ pub use worktree::{
 /// Maximum length of the configuration that is read, in bytes.
 const MAX_CONFIG: usize = 1024 * 1024;
 
+/// Time limit of the search for pipes that git would wait for. A second is enough for some hundred thousand files.
+const FILE_CHECK_TIME: Duration = Duration::from_secs(1);
+
 /// Variables that keep git from waiting for an answer or an editor.
 const NO_PROMPTS: &[(&str, &str)] = &[
     ("GIT_TERMINAL_PROMPT", "0"),
@@ -61,7 +64,7 @@ impl Git {
 
     /// Runs a git command, with the repository's hooks and filters.
     async fn run(&self, arguments: Vec<OsString>, progress: &ToolProgress) -> ToolOutput {
-        if let Err(reason) = self.check_files() {
+        if let Err(reason) = self.check_files().await {
             return ToolOutput::error(reason);
         }
         let arguments =
@@ -80,7 +83,7 @@ impl Git {
         let Some(work_tree) = self.work_tree() else {
             return ToolOutput::error("the working directory is not in a Git repository");
         };
-        if let Err(reason) = self.check_files() {
+        if let Err(reason) = self.check_files().await {
             return ToolOutput::error(reason);
         }
         let config = match self.local_config().await {
@@ -96,8 +99,9 @@ impl Git {
     }
 
     /// Refuses a repository in which git would wait for a pipe.
-    fn check_files(&self) -> Result<(), String> {
-        match git::find(self.workspace.root()).and_then(|dot_git| git::find_special_file(&dot_git)) {
+    async fn check_files(&self) -> Result<(), String> {
+        let Some(dot_git) = git::find(self.workspace.root()) else { return Ok(()) };
+        match find_special_file(dot_git).await {
             Some(path) => Err(format!("{} is not a regular file, and git would wait for it", path.display())),
             None => Ok(()),
         }
@@ -175,6 +179,13 @@ impl Git {
         let pathspec = path.map(|path| self.pathspec(path)).transpose()?;
         Ok(["--".into()].into_iter().chain(pathspec).collect())
     }
+}
+
+/// Finds a pipe that git would wait for, given a `.git`.
+async fn find_special_file(dot_git: PathBuf) -> Option<PathBuf> {
+    let find = move || git::find_special_file(&dot_git, Instant::now() + FILE_CHECK_TIME);
+    // Only a panic ends it without a result.
+    tokio::task::spawn_blocking(find).await.ok().flatten()
 }
 
 async fn read_config(running: &mut Running) -> Result<Vec<u8>, String> {

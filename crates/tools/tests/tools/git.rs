@@ -118,7 +118,9 @@ async fn git_changes_are_shown_staged_and_committed() {
 #[tokio::test]
 async fn git_pipe_in_place_of_a_file_is_refused() {
     let repository = Repository::new();
-    for name in [".gitignore", ".gitattributes", ".mailmap", ".git/info/exclude"] {
+    fs::create_dir_all(repository.path("sub/deep")).unwrap();
+    let nested = ["sub/.gitignore", "sub/deep/.gitattributes"];
+    for name in [".gitignore", ".gitattributes", ".mailmap", ".git/info/exclude"].into_iter().chain(nested) {
         let path = repository.path(name);
         let _ = fs::remove_file(&path);
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
@@ -129,7 +131,7 @@ async fn git_pipe_in_place_of_a_file_is_refused() {
         }
         fs::remove_file(path).unwrap();
     }
-    fs::create_dir(repository.path("sub")).unwrap();
+    nix::unistd::mkfifo(&repository.path("sub/pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     assert_eq!(repository.ok("git_status", json!({})).await, "## main\n");
 }
 

@@ -18,7 +18,7 @@ use std::time::Duration;
 use serde::Serialize;
 use tiller_files::git;
 
-use super::{assignment, no_prompts, reading};
+use super::{assignment, find_special_file, no_prompts, reading};
 use crate::process::{ExitStatus, Runner};
 
 /// Prefix of the branches.
@@ -276,7 +276,7 @@ impl RepositoryGit {
     async fn find(cwd: &Path, runner: &Runner) -> Result<Self, WorktreeError> {
         let dot_git = git::find(cwd).ok_or_else(|| WorktreeError::NoRepository(cwd.to_owned()))?;
         let root = dot_git.parent().unwrap_or(cwd).to_owned();
-        if let Some(path) = git::find_special_file(&dot_git) {
+        if let Some(path) = find_special_file(dot_git).await {
             return Err(WorktreeError::SpecialFile(path));
         }
         Self::read_config(Self { runner: runner.clone(), root, location: Vec::new(), variables: Vec::new() })

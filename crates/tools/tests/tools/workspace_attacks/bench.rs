@@ -47,6 +47,11 @@ pub(super) struct Bench {
 }
 
 impl Bench {
+    /// Removes the pipe for which the git tools refuse to run.
+    pub(super) fn remove_ignore_pipe(&self) {
+        let _ = fs::remove_file(self.folder.path().join("top/work/sub/.gitignore"));
+    }
+
     pub(super) fn new() -> Self {
         let folder = TempDir::new().unwrap();
         let root = folder.path().canonicalize().unwrap();
