@@ -1,4 +1,5 @@
-//! Protected paths, which no write may change without approval: git runs programs in `.git`; shells, logins and clients
+//! Protected paths, which no write may change without approval: git runs programs in `.git`; tiller runs those of a
+//! trusted project's `.tiller` and `.mcp.json`; shells, logins and clients
 //! read the startup and credential files of the home directory; tiller's own directories hold its configuration, keys,
 //! sessions and state. Pure: paths are compared as text, and links aren't followed.
 
@@ -162,11 +163,13 @@ pub enum Protection {
     Home,
     /// tiller's own configuration, keys, sessions or state.
     Own,
+    /// A project's `.mcp.json` or `.tiller`, or something in one: tiller runs the hooks, extensions and servers there.
+    Project,
 }
 
 impl Protection {
     /// All reasons.
-    pub const ALL: [Self; 3] = [Self::Git, Self::Home, Self::Own];
+    pub const ALL: [Self; 4] = [Self::Git, Self::Home, Self::Own, Self::Project];
 
     /// Returns the reason for the user, as shown in the approval question.
     #[must_use]
@@ -175,6 +178,7 @@ impl Protection {
             Self::Git => "writes to .git, whose files git may run",
             Self::Home => "changes startup or credential files in your home directory",
             Self::Own => "accesses tiller's own configuration, keys or sessions",
+            Self::Project => "changes what tiller runs in this project (.tiller, .mcp.json)",
         }
     }
 }
@@ -216,7 +220,10 @@ impl ProtectedPaths {
         if is_in_any(&self.tiller_folders, &path) {
             return Some(Protection::Own);
         }
-        self.is_startup(&path).then_some(Protection::Home)
+        if self.is_startup(&path) {
+            return Some(Protection::Home);
+        }
+        is_project_file(&path).then_some(Protection::Project)
     }
 
     fn is_startup(&self, path: &Path) -> bool {
@@ -373,9 +380,19 @@ fn fold_case(component: Component<'_>) -> String {
 /// Checks whether a file system may take a name for `.git`. FAT and NTFS drop dots and spaces at the end and know short
 /// names, a colon in NTFS begins the name of a stream, and HFS+ ignores some invisible characters.
 fn is_git(component: Component<'_>) -> bool {
+    [".git", "git~1"].contains(&&*equivalent_name(component))
+}
+
+/// Checks whether a path is a file that configures tiller for a project, or lies in the directory of such files.
+fn is_project_file(path: &Path) -> bool {
+    let is_file = path.components().next_back().is_some_and(|name| equivalent_name(name) == ".mcp.json");
+    is_file || path.components().any(|name| [".tiller", "tiller~1"].contains(&&*equivalent_name(name)))
+}
+
+/// Returns the name by which some file systems know the same file.
+fn equivalent_name(component: Component<'_>) -> String {
     let name = fold_case(component).replace(is_ignored_by_hfs, "");
-    let name = name.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
-    name == ".git" || name == "git~1"
+    name.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']).to_owned()
 }
 
 /// Checks for the characters that HFS+ ignores, as `next_hfs_char` in git's `utf8.c` lists them (git 2.47).
@@ -482,6 +499,25 @@ mod tests {
             assert_eq!(find(path), Some(Protection::Git), "{path}");
         }
         assert_eq!(find("/w/.gitignore"), None);
+    }
+
+    #[test]
+    fn find_project_configuration_of_tiller_is_project() {
+        for path in [
+            "/w/.tiller/hooks/check.sh",
+            "/w/.tiller/settings.json",
+            "/w/sub/.tiller",
+            "/w/x/../.TILLER/extensions/guard",
+            "/home/me/work/.mcp.json",
+            "/w/.MCP.json",
+        ] {
+            assert_eq!(find(path), Some(Protection::Project), "{path}");
+        }
+        for path in ["/w/tiller/x", "/w/.tiller-x1", "/w/.mcp.json/x", "/w/x.mcp.json", "/w/.tiller/../x"] {
+            assert_eq!(find(path), None, "{path}");
+        }
+        let own = ProtectedPaths { tiller_folders: vec!["/home/me/.tiller".into()], ..Default::default() };
+        assert_eq!(own.find(Path::new("/home/me/.tiller/config/x")), Some(Protection::Own));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use tiller_core::tool_spec::{Access, ToolSpec, TouchedPaths};
 use super::command_rules::CommandRules;
 use super::configured_rule::{RuleDecision, RuleSource};
 use super::pattern::is_plain_name;
-use super::risk::{Risk, RiskKind};
+use super::risk::{JudgedCommand, Risk, RiskKind};
 use super::{Policy, SessionRules, line_rules, network, risk};
 
 /// Longest pattern in bytes: nobody reads a longer one, and a command that long isn't repeated.
@@ -116,7 +116,7 @@ impl Policy {
         let rules = CommandRules::new(&self.rules, tool);
         let folders = self.folders().with_rules(rules);
         let mut patterns = Vec::new();
-        for (segment, risks) in risk::list_risks(line, folders).ok()? {
+        for JudgedCommand { written: segment, risks, .. } in risk::list_risks(line, folders).ok()? {
             if line_rules::is_harmless_filter(&segment) {
                 continue;
             }

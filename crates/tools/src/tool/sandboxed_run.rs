@@ -1,4 +1,5 @@
-//! Commands of tools in the sandbox: says what it may have refused, and what a command changed that git will run.
+//! Commands of tools in the sandbox: says what it may have refused, and what a command changed that git or tiller will
+//! run.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
@@ -93,7 +94,7 @@ impl SandboxedRunner {
     pub(super) fn review(&self) -> Option<SandboxReview> {
         let restrictions = self.describe()?;
         let root = self.workspace.root().to_owned();
-        let (before, strength) = (GitPrograms::read(&root), self.sandbox.strength());
+        let (before, strength) = (Programs::read(&root), self.sandbox.strength());
         Some(SandboxReview { restrictions, strength, before, root })
     }
 }
@@ -103,7 +104,7 @@ impl SandboxedRunner {
 pub(super) struct SandboxReview {
     restrictions: String,
     strength: SandboxStrength,
-    before: GitPrograms,
+    before: Programs,
     root: PathBuf,
 }
 
@@ -117,11 +118,10 @@ impl SandboxReview {
         warning.into_iter().for_each(|warning| output.push_warning(warning));
     }
 
-    /// Returns notices about what the command changed that git will run, and about what may have been refused.
+    /// Returns notices about what the command changed that git or tiller will run, and about what may have been refused.
     pub(super) fn notices(&self, text: &str, is_error: bool) -> EndNotices {
-        const CHANGED: &str = "the command changed .git/config or .git/hooks, whose programs git runs";
-        let has_changed = self.before != GitPrograms::read(&self.root);
-        let warning = has_changed.then(|| CHANGED.to_owned());
+        let changes = self.before.list_changes(&Programs::read(&self.root));
+        let warning = (!changes.is_empty()).then(|| changes.join("; "));
         let refusal = (is_error && may_be_refused(text, self.strength)).then(|| {
             let restrictions = &self.restrictions;
             format!(
@@ -162,10 +162,36 @@ fn list_submodules(modules: &Path, depth: usize) -> Vec<PathBuf> {
     submodules.collect()
 }
 
-/// The state of the files that make git run programs: the configurations and hooks of the repository and its submodules.
+/// The state of the files that make git and tiller run programs.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct GitPrograms {
-    files: Vec<(PathBuf, FileState)>,
+struct Programs {
+    git: FileStates,
+    project: FileStates,
+}
+
+impl Programs {
+    fn read(cwd: &Path) -> Self {
+        Self { git: read_git_programs(cwd), project: read_project_programs(cwd) }
+    }
+
+    /// Lists notices about the differences between two states.
+    fn list_changes(&self, after: &Self) -> Vec<&'static str> {
+        const GIT: &str = "the command changed .git/config or .git/hooks, whose programs git runs";
+        const PROJECT: &str = "the command changed .tiller or .mcp.json, whose programs tiller runs";
+        let changes = [(self.git != after.git, GIT), (self.project != after.project, PROJECT)];
+        changes.into_iter().filter(|(has_changed, _)| *has_changed).map(|(_, notice)| notice).collect()
+    }
+}
+
+/// Files with their state, by path.
+type FileStates = Vec<(PathBuf, FileState)>;
+
+fn read_states(paths: impl Iterator<Item = PathBuf>) -> FileStates {
+    let state = |path: PathBuf| Some((path.symlink_metadata().ok()?.into(), path));
+    let mut files: Vec<_> = paths.filter_map(state).map(|(state, path)| (path, state)).collect();
+    files.sort_by(|a, b| a.0.cmp(&b.0));
+    files.dedup();
+    files
 }
 
 /// Enough of a file's metadata to notice a change.
@@ -185,27 +211,36 @@ impl From<Metadata> for FileState {
     }
 }
 
-impl GitPrograms {
-    /// Reads the state in the repository of a working directory.
-    fn read(cwd: &Path) -> Self {
-        let Some(dot_git) = git::find(cwd) else { return Self::default() };
-        let folders = [git::folder(&dot_git), git::common_folder(&dot_git)];
-        let modules =
-            folders[1].iter().flat_map(|folder| list_submodules(&folder.join("modules"), SUBMODULE_DEPTH));
-        let modules: Vec<PathBuf> = modules.collect();
-        let named = folders.into_iter().flatten().chain(modules).flat_map(|folder| {
-            let hooks = std::fs::read_dir(folder.join("hooks")).into_iter().flatten().flatten();
-            let hooks: Vec<PathBuf> = hooks.map(|entry| entry.path()).collect();
-            ["config", "config.worktree"].map(|name| folder.join(name)).into_iter().chain(hooks)
-        });
-        let state = |path: PathBuf| Some((path.symlink_metadata().ok()?.into(), path));
-        let states =
-            [dot_git.clone()].into_iter().filter(|path| path.is_file()).chain(named).filter_map(state);
-        let mut files: Vec<_> = states.map(|(state, path)| (path, state)).collect();
-        files.sort_by(|a, b| a.0.cmp(&b.0));
-        files.dedup();
-        Self { files }
-    }
+/// Reads the state of the configurations and hooks of a working directory's repository and its submodules.
+fn read_git_programs(cwd: &Path) -> FileStates {
+    let Some(dot_git) = git::find(cwd) else { return FileStates::default() };
+    let folders = [git::folder(&dot_git), git::common_folder(&dot_git)];
+    let modules =
+        folders[1].iter().flat_map(|folder| list_submodules(&folder.join("modules"), SUBMODULE_DEPTH));
+    let modules: Vec<PathBuf> = modules.collect();
+    let named = folders.into_iter().flatten().chain(modules).flat_map(|folder| {
+        let hooks = list_entries(&folder.join("hooks"));
+        ["config", "config.worktree"].map(|name| folder.join(name)).into_iter().chain(hooks)
+    });
+    read_states([dot_git.clone()].into_iter().filter(|path| path.is_file()).chain(named))
+}
+
+/// Directories of a project's `.tiller` with programs, or with texts that say what may run.
+const PROGRAM_FOLDERS: [&str; 3] = ["agents", "extensions", "hooks"];
+
+/// Reads the state of the files that make tiller run programs in a working directory, and in those above it in its
+/// repository. Files in lower directories aren't checked, except for the time at which a directory has changed.
+fn read_project_programs(cwd: &Path) -> FileStates {
+    read_states(git::up_to_repository(cwd).into_iter().flat_map(|folder| {
+        let own = folder.join(".tiller");
+        let programs = PROGRAM_FOLDERS.iter().flat_map(|name| list_entries(&own.join(name)));
+        let programs: Vec<PathBuf> = programs.collect();
+        [folder.join(".mcp.json"), own.join("settings.json")].into_iter().chain(programs)
+    }))
+}
+
+fn list_entries(folder: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
 #[cfg(test)]
@@ -218,7 +253,7 @@ mod tests {
     fn git_programs_notice_changes_of_config_and_hooks() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
-        assert_eq!(GitPrograms::read(root), GitPrograms::default());
+        assert_eq!(Programs::read(root), Programs::default());
         fs::create_dir_all(root.join(".git/hooks")).unwrap();
         fs::write(root.join(".git/config"), "").unwrap();
         let hook = root.join(".git/hooks/pre-commit");
@@ -234,15 +269,43 @@ mod tests {
             &|| fs::write(root.join(".git/config"), "[core]\n").unwrap(),
             &|| fs::write(root.join(".git/config.worktree"), "").unwrap(),
         ];
-        let mut last = GitPrograms::read(root);
+        let mut last = Programs::read(root);
         for change in changes {
             change();
-            let now = GitPrograms::read(root);
+            let now = Programs::read(root);
             assert_ne!(now, last);
             last = now;
         }
         fs::write(root.join(".git/index"), "x").unwrap();
-        assert_eq!(GitPrograms::read(root), last);
+        assert_eq!(Programs::read(root), last);
+    }
+
+    #[test]
+    fn project_programs_notice_changes_up_to_the_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let cwd = root.join("sub");
+        fs::create_dir_all(cwd.join(".tiller/skills")).unwrap();
+        fs::create_dir_all(root.join(".tiller/hooks")).unwrap();
+        fs::create_dir_all(root.join(".tiller/extensions/lib")).unwrap();
+        fs::create_dir(root.join(".git")).unwrap();
+        let changes: [&dyn Fn(); 5] = [
+            &|| fs::write(root.join(".tiller/hooks/check.sh"), "").unwrap(),
+            &|| fs::write(root.join(".tiller/hooks/check.sh"), "#!/bin/sh\n").unwrap(),
+            &|| fs::write(root.join(".tiller/extensions/lib/x"), "").unwrap(),
+            &|| fs::write(cwd.join(".tiller/settings.json"), "{}").unwrap(),
+            &|| fs::write(cwd.join(".mcp.json"), "{}").unwrap(),
+        ];
+        let mut last = Programs::read(&cwd);
+        for change in changes {
+            change();
+            let now = Programs::read(&cwd);
+            let notice = "the command changed .tiller or .mcp.json, whose programs tiller runs";
+            assert_eq!(last.list_changes(&now), [notice]);
+            last = now;
+        }
+        fs::write(cwd.join(".tiller/skills/x.md"), "x").unwrap();
+        assert_eq!(Programs::read(&cwd), last);
     }
 
     #[test]
@@ -262,7 +325,7 @@ mod tests {
         let root = folder.path().to_owned();
         let strength = SandboxStrength::Writes;
         let review =
-            SandboxReview { restrictions: String::new(), strength, before: GitPrograms::default(), root };
+            SandboxReview { restrictions: String::new(), strength, before: Programs::default(), root };
         fs::create_dir(folder.path().join(".git")).unwrap();
         fs::write(folder.path().join(".git/config"), "").unwrap();
         let mut output = ToolOutput { warning: Some("cut".into()), ..ToolOutput::text("ok") };

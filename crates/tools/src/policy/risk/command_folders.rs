@@ -122,9 +122,10 @@ impl<'a> CommandFolders<'a> {
     pub(in crate::policy) fn protection(self, path: &str) -> Option<Protection> {
         let direct_paths = Self { visited: &[], ..self }.resolve(path);
         direct_paths.iter().find_map(|path| self.protected.find(path)).or_else(|| {
-            // A `cd` through a `.git` and out again is no write in it.
+            // A `cd` through such a directory and out again is no write in it.
+            let is_local = |it: &Protection| [Protection::Git, Protection::Project].contains(it);
             let all_paths = self.resolve(path);
-            all_paths.iter().filter_map(|path| self.protected.find(path)).find(|it| *it != Protection::Git)
+            all_paths.iter().filter_map(|path| self.protected.find(path)).find(|it| !is_local(it))
         })
     }
 

@@ -226,6 +226,23 @@ mod tests {
     use super::LINKS_OUT;
 
     #[test]
+    fn writes_to_project_configuration_of_tiller_asks() {
+        for line in [
+            "echo x > .tiller/hooks/check.sh",
+            "cp check.sh .tiller/hooks/",
+            "cd .tiller && touch extensions/guard",
+            "sed -i s/a/b/ sub/.mcp.json",
+            "rm -rf .tiller",
+            "D=.tiller; mkdir $D",
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Project.reason()), "{line}");
+        }
+        for line in ["cat .tiller/settings.json .mcp.json", "cd .tiller && ls && cd .. && touch x", "touch .tillerx"] {
+            assert_eq!(risk_in_work(line), None, "{line}");
+        }
+    }
+
+    #[test]
     fn writes_in_git_ask() {
         for line in [
             "echo make > .git/hooks/pre-commit",
