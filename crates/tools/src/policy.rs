@@ -421,7 +421,7 @@ impl Policy {
         if self.leaves_sandbox(spec, arguments) {
             return self.judge_unsandboxed(tool, arguments, rules);
         }
-        let is_contained = command.is_some() && spec.traits.uses_sandbox && self.contains_commands();
+        let is_contained = spec.traits.uses_sandbox && self.contains_commands();
         if risk.is_none() && (self.mode == ApprovalMode::Auto || is_contained) {
             return PolicyVerdict::Allow;
         }
@@ -598,7 +598,12 @@ mod tests {
         assert_eq!(run(SandboxStrength::WritesAndTcp, "bash", &docker), asks);
         let push = json!({ "command": "git push" });
         assert!(run(SandboxStrength::WritesAndTcp, "bash", &push).starts_with("ask"));
-        assert!(run(SandboxStrength::WritesAndTcp, "git_commit", &json!({})).starts_with("ask"));
+        // As `bash` with `git commit` does.
+        for tool in ["git_add", "git_commit", "git_branch"] {
+            assert_eq!(run(SandboxStrength::WritesAndTcp, tool, &json!({ "name": "x" })), "allow", "{tool}");
+            let asks = format!("ask every call of {tool}: {tool} runs hooks and filters of the repository");
+            assert_eq!(run(SandboxStrength::Writes, tool, &json!({ "name": "x" })), asks);
+        }
     }
 
     #[test]
@@ -698,6 +703,25 @@ mod tests {
             verdict_for(".git/hooks/x", ApprovalMode::Ask, AskBehavior::User, "/work", &rules)
                 .starts_with("ask")
         );
+    }
+
+    #[test]
+    fn judge_write_to_project_configuration_asks_in_every_mode() {
+        for path in [".tiller/hooks/check.sh", "sub/.tiller/settings.json", ".mcp.json"] {
+            for (mode, ask_behavior, expected) in [
+                (ApprovalMode::Ask, AskBehavior::User, "ask"),
+                (ApprovalMode::Auto, AskBehavior::User, "ask"),
+                (ApprovalMode::Auto, AskBehavior::Yes, "allow"),
+                (ApprovalMode::Plan, AskBehavior::Yes, "deny"),
+            ] {
+                let policy = Policy { mode, ask_behavior, root: "/work".into(), ..Policy::default() };
+                let arguments = json!({ "path": path });
+                let verdict =
+                    judge(&policy, "write_file", Access::Writes, &arguments, &SessionRules::default());
+                let asks = format!("ask exactly `{path}`: {}", Protection::Project.reason());
+                assert_eq!(verdict, if expected == "ask" { &*asks } else { expected }, "{mode:?} {path}");
+            }
+        }
     }
 
     #[test]
