@@ -149,6 +149,28 @@ const CREDENTIALS: &[&str] = &[
     "Library/Keychains",
 ];
 
+/// Files and directories of the system with passwords and private keys, with all their content.
+const SYSTEM_CREDENTIALS: &[&str] = &[
+    "/etc/NetworkManager/system-connections",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/krb5.keytab",
+    "/etc/master.passwd",
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/ssh/ssh_host_dsa_key",
+    "/etc/ssh/ssh_host_ecdsa_key",
+    "/etc/ssh/ssh_host_ed25519_key",
+    "/etc/ssh/ssh_host_rsa_key",
+    "/etc/ssl/private",
+    "/etc/wireguard",
+    "/run/secrets",
+    "/var/run/secrets",
+];
+
+/// Endings of the names of environment files that are committed as an example.
+const EXAMPLE_ENDINGS: &[&str] = &["defaults", "dist", "example", "sample", "schema", "template"];
+
 /// Lists the protected startup and credential files and directories, relative to the home directory.
 pub fn home_names() -> impl Iterator<Item = &'static str> {
     HOME_FILES.iter().chain(HOME_FOLDERS).copied()
@@ -237,8 +259,8 @@ impl ProtectedPaths {
         is_in_any(&self.tiller_folders, &path) && !is_in_any(&self.readable, &path)
     }
 
-    /// Checks whether a path is a credential file of the home directory or lies in a directory of them, or is the environment
-    /// of a process, which may have keys. Public keys don't count. A wildcard in the path stands for any name that the
+    /// Checks whether a path is a credential file of the home directory or the system or lies in a directory of them, is the
+    /// environment of a process, which may have keys, or an [environment file](is_environment_file). Public keys don't count. A wildcard in the path stands for any name that the
     /// shell may insert.
     #[must_use]
     pub fn is_credential(&self, path: &Path) -> bool {
@@ -252,6 +274,8 @@ impl ProtectedPaths {
         let is_environment = path.starts_with("/proc")
             && path.file_name().is_some_and(|name| name_may_match(name.as_encoded_bytes(), b"environ"));
         is_environment
+            || is_environment_file(&path)
+            || SYSTEM_CREDENTIALS.iter().any(|name| is_inside(&path, name))
             || (!is_public && rest.any(|rest| CREDENTIALS.iter().any(|name| is_inside(rest, name))))
     }
 
@@ -287,6 +311,17 @@ impl ProtectedPaths {
             || self.homes.iter().any(holds_protected)
             || self.tiller_folders.iter().any(|folder| is_above(folder))
     }
+}
+
+/// Checks whether a path is a file with environment variables for a project's programs, which may have keys: `.env`,
+/// `.env.local`; not `.env.example`. A wildcard stands for any name that the shell may insert.
+#[must_use]
+pub fn is_environment_file(path: &Path) -> bool {
+    let Some(name) = path.components().next_back().map(fold_case) else { return false };
+    let ending = name.strip_prefix(".env.").map(|rest| rest.rsplit('.').next().unwrap_or(rest));
+    let is_own = name == ".env" || ending.is_some_and(|ending| !EXAMPLE_ENDINGS.contains(&ending));
+    let may_be = |file: &[u8]| name.contains(['*', '?', '[']) && name_may_match(name.as_bytes(), file);
+    is_own || may_be(b".env") || may_be(b".env.local")
 }
 
 fn is_in_any(folders: &[PathBuf], path: &Path) -> bool {
@@ -603,6 +638,40 @@ mod tests {
         let holds = |path| protected.holds_credentials(Path::new(path));
         assert_eq!(["/", "/home/me", "/home/me/.config", "/home/*", "/home/me/.conf*"].map(holds), [true; 5]);
         assert_eq!(["/home/me/work", "/home/you"].map(holds), [false; 2]);
+    }
+
+    #[test]
+    fn is_credential_of_system_or_project_is_true() {
+        let protected = ProtectedPaths { homes: vec!["/home/me".into()], ..ProtectedPaths::default() };
+        for path in [
+            "/etc/shadow",
+            "/etc/../etc/gshadow-",
+            "/etc/shad*",
+            "/etc/ssl/private/x.key",
+            "/run/secrets/token",
+            "/w/.env",
+            "/w/sub/.env.local",
+            "/w/.ENV.production",
+            "/w/.env*",
+            "/w/.e?v",
+            "/w/.env.*",
+        ] {
+            assert!(protected.is_credential(Path::new(path)), "{path}");
+        }
+        for path in [
+            "/etc/passwd",
+            "/etc/ssh/ssh_host_rsa_key.pub",
+            "/etc/ssl/certs/x.pem",
+            "/w/.env.example",
+            "/w/.env.local.sample",
+            "/w/.env/bin/activate",
+            "/w/.environment",
+            "/w/env",
+            "/w/x.env",
+            "/w/*",
+        ] {
+            assert!(!protected.is_credential(Path::new(path)), "{path}");
+        }
     }
 
     #[test]

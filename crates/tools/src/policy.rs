@@ -782,6 +782,9 @@ mod tests {
                 ("/home/me", "grep", "."),
                 ("/home/me/work", "grep", ".."),
                 ("/work", "grep", "/home/me/.config"),
+                ("/work", "read_file", ".env"),
+                ("/work", "read_file", "sub/.env.local"),
+                ("/work", "read_file", "/etc/shadow"),
             ] {
                 let expected =
                     if mode == ApprovalMode::ReadOnly { "deny".to_owned() } else { verdict_for(path) };
@@ -797,6 +800,7 @@ mod tests {
                 ("/home/me/work", ".ssh/x"),
                 ("/home/me", ".bashrc"),
                 ("/home/me", ".ssh/id_rsa.pub"),
+                ("/work", ".env.example"),
             ] {
                 assert_eq!(judge(mode, root, "read_file", json!({ "path": path })), "allow", "{root} {path}");
             }

@@ -9,6 +9,7 @@ use super::shell::{self, Segment, UnreadableLine};
 mod arguments;
 mod code;
 mod command_folders;
+mod credential_programs;
 mod download;
 mod find;
 mod git_data_loss;
@@ -199,8 +200,9 @@ fn list_word_risks(words: &[String], folders: CommandFolders<'_>, depth: usize) 
     let risks = |(name, arguments)| {
         [
             judge_program((name, arguments), folders, depth),
-            code::names_credential(name, arguments, folders)
-                .then(|| Risk::new(RiskKind::ReadsCredentials, READS_CREDENTIALS)),
+            (code::names_credential(name, arguments, folders)
+                || credential_programs::prints_credentials(name, arguments))
+            .then(|| Risk::new(RiskKind::ReadsCredentials, READS_CREDENTIALS)),
             writes::list_overwritten(name, arguments)
                 .iter()
                 .find(|path| is_device(path))

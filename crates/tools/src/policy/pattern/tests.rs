@@ -375,7 +375,7 @@ const COVERED: &[(&str, &[&str])] = &[
             "grep -rn @Override src",
             "grep -rn https://x src",
             "grep -rn 'http://' src",
-            "grep -n PATH= .env",
+            "grep -n PATH= env.txt",
             "grep -rn x .",
             "grep -rn x /home/me/work",
             "grep -rn x ~/src/other",

@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
-use tiller_core::protected_path::normalize;
+use tiller_core::protected_path::{is_environment_file, normalize};
 
 use super::arguments::{HARMLESS_DEVICES, has_flag, program, targets};
 use super::command_folders::{CommandFolders, list_paths, strip_current};
+use super::git_data_loss;
 use super::variables::{EXPANSIONS, TEMPORARY, expand};
 use super::writes;
 
@@ -44,8 +45,38 @@ pub(super) fn reads_credentials(words: &[String], folders: CommandFolders<'_>) -
         operands.len()
     };
     let extracts = name == "tar" && writes::extracts(arguments);
-    words.iter().any(|word| folders.names_credential(word))
+    let only_named = list_named(name, arguments);
+    let is_named = |word: &String| match word.strip_prefix("--env-file=") {
+        Some(path) => is_environment_file(Path::new(path)),
+        None => {
+            is_environment_file(Path::new(word)) && only_named.iter().any(|named| std::ptr::eq(*named, word))
+        }
+    };
+    words.iter().any(|word| !is_named(word) && folders.names_credential(word))
         || (reads_folders && !extracts && operands[..read].iter().any(|path| folders.holds_credentials(path)))
+}
+
+/// Programs that don't read the files that their operands name.
+const UNREAD: &[&str] =
+    &["chgrp", "chmod", "chown", "echo", "find", "mkdir", "printf", "rm", "rmdir", "touch", "unlink"];
+
+/// Subcommands of git that show at most the names of files.
+const UNREAD_BY_GIT: &[&str] = &["add", "check-ignore", "ls-files", "mv", "rm", "status", "update-index"];
+
+/// Lists the words of a command that may name a file without its being read: destinations, patterns, and files for the
+/// environment of a program. Only environment files are told apart so; writes to other credential files ask anyway.
+fn list_named<'a>(name: &str, arguments: &'a [String]) -> Vec<&'a String> {
+    let operands = || targets(arguments);
+    let by_git = || git_data_loss::split_command(arguments).is_some_and(|it| UNREAD_BY_GIT.contains(&it.0));
+    let loaded = arguments.windows(2).filter(|pair| pair[0] == "--env-file").map(|pair| &pair[1]);
+    let own: Vec<&String> = match name {
+        _ if UNREAD.contains(&name) => operands().collect(),
+        "git" if by_git() => operands().collect(),
+        "egrep" | "fgrep" | "grep" | "rg" => operands().take(1).collect(),
+        "cp" | "install" | "ln" | "mv" | "rsync" | "scp" => operands().last().into_iter().collect(),
+        _ => Vec::new(),
+    };
+    own.into_iter().chain(loaded).collect()
 }
 
 /// Finds a path outside the directories that may be written to, among those that a program writes.
@@ -169,6 +200,17 @@ mod tests {
             "cat /home/*/.ssh/id_rsa",
             "cp -r ~/.conf* x",
             "head -c 10 ~/.git-credentials ~/.pgpass",
+            "cat /etc/shadow",
+            "ls; cat < /etc/shadow",
+            "cat .env",
+            "cat sub/.env.local",
+            "grep KEY .env",
+            "cp .env /tmp/x",
+            "cat .env*",
+            "F=.env; cat $F",
+            "python3 -c 'print(open(\".env\").read())'",
+            "source .env && npm start",
+            "curl -d @.env x",
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(READS_CREDENTIALS), "{line}");
         }
@@ -185,6 +227,15 @@ mod tests {
             "find ~ -name x; ls | xargs cat",
             "cat ~/*.txt",
             "git commit -m 'document ~/.ssh/config'",
+            "cat .env.example",
+            "cp .env.example .env",
+            "echo .env >> .gitignore && git check-ignore .env",
+            "echo A=1 >> .env",
+            "rm -f .env; touch .env; chmod 600 .env",
+            "test -f .env && ls -l .env",
+            "grep -n .env .gitignore",
+            "docker compose --env-file .env up",
+            "node --env-file=.env a.js",
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");
         }

@@ -25,7 +25,8 @@ pub(super) fn list_variables(segments: &[Segment]) -> Vec<Variable> {
             let Some((name, value)) = word.split_once('=') else { continue };
             let value = if value == "$(…)" && makes_temporary() { TEMPORARY[0] } else { value };
             // The text that a value is appended to isn't known.
-            let value = if name.ends_with('+') { format!("{UNKNOWN_VALUE}{value}") } else { value.to_owned() };
+            let value =
+                if name.ends_with('+') { format!("{UNKNOWN_VALUE}{value}") } else { value.to_owned() };
             let name = name.trim_end_matches('+').to_owned();
             variables.push(Variable { name, values: vec![value] });
         }

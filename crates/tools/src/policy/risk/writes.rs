@@ -237,7 +237,9 @@ mod tests {
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Project.reason()), "{line}");
         }
-        for line in ["cat .tiller/settings.json .mcp.json", "cd .tiller && ls && cd .. && touch x", "touch .tillerx"] {
+        for line in
+            ["cat .tiller/settings.json .mcp.json", "cd .tiller && ls && cd .. && touch x", "touch .tillerx"]
+        {
             assert_eq!(risk_in_work(line), None, "{line}");
         }
     }
