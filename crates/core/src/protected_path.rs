@@ -366,9 +366,10 @@ fn may_match(pattern: Components<'_>, names: Components<'_>) -> bool {
         .all(|(pattern, name)| name_may_match(fold_case(pattern).as_bytes(), fold_case(name).as_bytes()))
 }
 
-/// Checks whether a shell may replace a pattern with a name. A wildcard matches no dot at the beginning of a name; after
+/// Checks whether a shell may replace a pattern with a name of a file. Case is ignored. A wildcard matches no dot at the beginning of a name; after
 /// a `[`, any name may match.
-fn name_may_match(pattern: &[u8], name: &[u8]) -> bool {
+#[must_use]
+pub fn name_may_match(pattern: &[u8], name: &[u8]) -> bool {
     if name.starts_with(b".") && !pattern.starts_with(b".") {
         return false;
     }

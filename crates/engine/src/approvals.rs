@@ -22,6 +22,7 @@ use super::turn::{CallDecision, DeniedCall, PlannedCall};
 mod call_judge;
 mod outside_path;
 mod repository;
+mod shell_pattern;
 
 use call_judge::{Assessment, CallJudge};
 use outside_path::OutsidePath;

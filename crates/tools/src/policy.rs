@@ -34,7 +34,7 @@ pub use rule::{FolderAccess, PermissionRule, SessionRules};
 pub use tiller_core::setting::ApprovalMode;
 
 use command_rules::CommandRules;
-pub use reading::RepositoryState;
+pub use reading::{ReadPath, RepositoryState};
 use risk::{CommandFolders, Risk, RiskKind};
 
 use crate::process::NetworkAccess;
@@ -455,18 +455,19 @@ impl Policy {
         self.sandbox == SandboxStrength::WritesAndTcp && !protected.any(is_writable) && !is_inside()
     }
 
-    /// Lists the paths that a read-only command reads; such a command needs no question if all of them lie in the
-    /// workspace. Returns `None` for any other command, and for one that can't be parsed. `repository` is called for
+    /// Lists the paths that a line of read-only commands reads; such a line needs no question if all of them lie in the
+    /// workspace. Returns `None` for any other line, and for one that can't be parsed. `repository` is called for
     /// git commands only.
     #[must_use]
     pub fn list_read_paths(
         &self,
         line: &str,
         repository: impl FnOnce() -> RepositoryState,
-    ) -> Option<Vec<String>> {
+    ) -> Option<Vec<ReadPath>> {
         // Every file there may be a secret.
         let is_secret = self.protected.is_secret(&self.root) || self.protected.is_credential(&self.root);
-        (!is_secret).then(|| reading::list_paths(line, self.folders(), repository)).flatten()
+        let paths = (!is_secret).then(|| reading::list_paths(line, self.folders(), repository)).flatten();
+        paths.filter(|_| risk::find_risk(line, self.folders()).is_none())
     }
 
     fn find_grant(&self, rule: Option<&PermissionRule>) -> Option<Grant> {

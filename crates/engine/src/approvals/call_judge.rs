@@ -6,13 +6,14 @@ use serde_json::Value;
 use tiller_core::message::ToolCall;
 use tiller_core::tool_spec::{Access, ToolSpec};
 use tiller_tools::policy::{
-    ApprovalMode, ConfiguredRules, Grant, PermissionRule, Policy, PolicyVerdict, RuleDecision, SessionRules,
+    ApprovalMode, ConfiguredRules, Grant, PermissionRule, Policy, PolicyVerdict, ReadPath, RuleDecision,
+    SessionRules,
 };
 use tiller_tools::tool::ToolSource;
 use tiller_tools::workspace::{FileAccess, Workspace};
 
 use super::outside_path::OutsidePath;
-use super::repository;
+use super::{repository, shell_pattern};
 
 /// The policy, rules and workspace that decide on a call.
 #[derive(Clone, Copy)]
@@ -150,12 +151,19 @@ impl CallJudge<'_> {
         let paths = command.and_then(|line| self.policy.list_read_paths(line, repository));
         let protected = &self.policy.protected;
         let is_free = |real: &Path| !protected.is_credential(real) && !protected.holds_credentials(real);
-        let may_read = |workspace: &Workspace, paths: &[String]| {
-            paths.iter().all(|path| {
-                workspace.resolve(path, FileAccess::Read).is_ok_and(|resolved| is_free(&resolved.path()))
-            })
+        let may_read = |workspace: &Workspace, path: &str| {
+            let resolved = workspace.resolve(path, FileAccess::Read).ok().map(|resolved| resolved.path());
+            resolved.filter(|real| is_free(real))
         };
-        self.workspace.zip(paths).is_some_and(|(workspace, paths)| may_read(workspace, &paths))
+        let is_readable = |workspace: &Workspace, path: &ReadPath| match path {
+            ReadPath::Named(path) => may_read(workspace, path).is_some(),
+            ReadPath::File(path) => may_read(workspace, path).is_some_and(|real| !real.is_dir()),
+            ReadPath::Pattern(pattern) => shell_pattern::expand(workspace.root(), pattern)
+                .is_some_and(|paths| paths.iter().all(|path| may_read(workspace, path).is_some())),
+        };
+        self.workspace
+            .zip(paths)
+            .is_some_and(|(workspace, paths)| paths.iter().all(|path| is_readable(workspace, path)))
     }
 
     /// Returns the path outside the workspace that a call of a built-in tool names. Returns `None` in read-only

@@ -2,10 +2,12 @@
 
 mod braces;
 mod parser;
+mod plain;
 mod segment;
 mod words;
 
 pub(super) use parser::parse;
+pub(super) use plain::{Joint, PlainCommand, plain_commands};
 pub(super) use segment::{Segment, UnreadableLine};
 pub(super) use words::SUBSTITUTION;
 
@@ -65,9 +67,16 @@ fn has_risky_wildcard(line: &str) -> bool {
     any_wildcard(line, is_risky_before_wildcard)
 }
 
-/// Checks for a wildcard outside of quotes. The line has no escapes outside of single quotes.
-pub(super) fn has_wildcard(line: &str) -> bool {
-    any_wildcard(line, |_| true)
+/// Quotes words for a line; `None` for a word with both kinds of quotes.
+pub(super) fn quote_words<'a>(words: impl Iterator<Item = &'a str>) -> Option<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,@%+".contains(c);
+    let quoted = words.map(|word| match word {
+        word if !word.is_empty() && word.chars().all(plain) => Some(word.to_owned()),
+        word if !word.contains('\'') => Some(format!("'{word}'")),
+        word if !word.contains(['"', '\\']) => Some(format!("\"{word}\"")),
+        _ => None,
+    });
+    quoted.collect::<Option<Vec<_>>>().map(|words| words.join(" "))
 }
 
 /// Checks for an unquoted wildcard after a word prefix for which `is_match` holds.

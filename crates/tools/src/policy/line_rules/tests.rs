@@ -37,7 +37,19 @@ const READING: &[&str] = &[
     "git blame src/lib.rs",
     "git ls-files",
     "git rev-parse HEAD",
+    "sed -n 1,20p src/lib.rs",
+    "sort data.txt | uniq -c | sort -rn | head",
+    "cut -d, -f1 data.csv | tr a-z A-Z",
+    "diff -u a b",
+    "jq .name package.json",
     "git grep -n todo",
+    "git log --oneline | head -20",
+    "git diff --stat 2>&1 | tail -5",
+    "cat src/lib.rs | grep -n fn | wc -l",
+    "ls src/*.rs && wc -l src/*.rs",
+    "cd src && ls -la; cat lib.rs",
+    "cat package.json | jq '.scripts'",
+    "find . -name '*.rs' 2>/dev/null | head",
 ];
 
 /// Everyday commands without a known danger: they run in `auto`, and in `ask` where the sandbox contains them.
@@ -80,7 +92,6 @@ const EVERYDAY: &[&str] = &[
     "ln -s a b",
     "chmod +x scripts/run.sh",
     "sed -i 's/a/b/' src/lib.rs",
-    "sed -n 1,20p src/lib.rs",
     "awk '{print $1}' data.txt",
     "python3 -c 'import sys; print(\"it (works): rm -rf\", sys.argv)' x",
     "node -p 'JSON.parse(require(\"fs\").readFileSync(\"package.json\")).version'",
@@ -94,8 +105,6 @@ const EVERYDAY: &[&str] = &[
     "env -S 'RUST_LOG=debug cargo' test",
     "'/opt/my tools/lint' src",
     "strace -f -o log ./x",
-    "sort data.txt | uniq -c | sort -rn | head",
-    "cut -d, -f1 data.csv | tr a-z A-Z",
     "echo hello > out.txt",
     "echo \"$(date)\" >> log.txt",
     "cat a b > c",
@@ -109,9 +118,7 @@ const EVERYDAY: &[&str] = &[
     "tar czf x.tgz src",
     "tar xzf x.tgz",
     "unzip x.zip -d out",
-    "diff -u a b",
     "patch -p1 < fix.diff",
-    "jq .name package.json",
     "curl -s https://example.org/data.json | jq .",
     "curl -fsSL -o data.json https://example.org/data.json",
     "wget -q https://example.org/x.tgz && tar xzf x.tgz",
@@ -373,7 +380,9 @@ fn command_table_decides_in_each_mode() {
             let denied = decide(&policy(ApprovalMode::ReadOnly, SandboxStrength::None), line);
             assert_eq!(denied, "denied", "{line}");
             let planning = decide(&policy(ApprovalMode::Plan, SandboxStrength::WritesAndTcp), line);
-            assert_eq!(planning, if commands == READING { "runs" } else { "denied" }, "{line}");
+            if planning != if commands == READING { "runs" } else { "denied" } {
+                wrong.push(format!("{line}: {planning} in plan mode"));
+            }
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");

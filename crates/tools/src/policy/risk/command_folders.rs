@@ -156,7 +156,9 @@ impl<'a> CommandFolders<'a> {
         let is_hidden = LINK_FOLDERS.iter().any(|folder| path.starts_with(folder));
         let is_protected =
             || self.protected.find(&path) == Some(Protection::Home) || self.protected.is_private(&path);
-        is_hidden || (self.protected.is_secret(&path) && (is_protected() || !path.starts_with(self.root)))
+        is_hidden
+            || self.protected.is_credential(&path)
+            || (self.protected.is_secret(&path) && (is_protected() || !path.starts_with(self.root)))
     }
 
     /// Checks whether a path is, or may be, the working directory itself or a path outside it. A `cd` may fail, so the
