@@ -11,6 +11,7 @@ mod code;
 mod command_folders;
 mod credential_programs;
 mod download;
+mod embedded;
 mod find;
 mod git_data_loss;
 mod git_exec;
@@ -200,6 +201,7 @@ fn list_word_risks(words: &[String], folders: CommandFolders<'_>, depth: usize) 
     let risks = |(name, arguments)| {
         [
             judge_program((name, arguments), folders, depth),
+            embedded::find_command(name, arguments).map(Risk::dangerous),
             (code::names_credential(name, arguments, folders)
                 || credential_programs::prints_credentials(name, arguments))
             .then(|| Risk::new(RiskKind::ReadsCredentials, READS_CREDENTIALS)),
@@ -221,7 +223,8 @@ fn list_word_risks(words: &[String], folders: CommandFolders<'_>, depth: usize) 
         runs.into_iter().filter_map(|words| judge_possible(&words, folders, depth)).chain(of_code)
     });
     let own = programs(words).into_iter().flat_map(risks).flatten();
-    own.chain(nested).chain(possible).collect()
+    let variable = embedded::find_variable(words).map(Risk::dangerous);
+    own.chain(nested).chain(possible).chain(variable).collect()
 }
 
 /// Finds the danger of words that another program may run, or only take for text: what can't be read or known is none.

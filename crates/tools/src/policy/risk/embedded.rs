@@ -1,0 +1,350 @@
+//! Recognizes commands that other programs run because an option, a script in their own language or a variable says so:
+//! `tar --to-command`, `awk 'BEGIN { system("…") }'`, `GIT_EDITOR=…`.
+
+use super::arguments::{INTERPRETERS, SHELLS, is_assignment, program, targets, values};
+
+const AWKS: &[&str] = &["awk", "gawk", "mawk", "nawk", "original-awk"];
+
+const EDITORS: &[&str] = &["ex", "gvim", "nvim", "rvim", "vi", "view", "vim", "vimdiff"];
+
+/// Parts of an editor's command that run another program or code.
+const RUNNING_EDITOR_COMMANDS: &[&str] = &[
+    "!",
+    "execute(",
+    "job_start",
+    "jobstart",
+    "lua",
+    "mzscheme",
+    "perl",
+    "py ",
+    "py3",
+    "python",
+    "pyx",
+    "ruby",
+    "source",
+    "system",
+    "term ",
+    "terminal",
+];
+
+/// Functions of Emacs Lisp that run programs.
+const RUNNING_LISP: &[&str] = &["call-process", "make-process", "shell-command", "start-process"];
+
+/// Long options whose value is a command, by program.
+const COMMAND_OPTIONS: &[(&str, &str)] = &[
+    ("git", "receive-pack"),
+    ("git", "upload-pack"),
+    ("sort", "compress-program"),
+    ("split", "filter"),
+    ("tar", "info-script"),
+    ("tar", "new-volume-script"),
+    ("tar", "rmt-command"),
+    ("tar", "rsh-command"),
+    ("tar", "to-command"),
+    ("zip", "unzip-command"),
+];
+
+/// Programs that are usual as the value of an option or a variable, with any options of their own.
+const USUAL: &[&str] = &[
+    ":", "bat", "bzip2", "cat", "delta", "gzip", "lbzip2", "less", "lz4", "lzip", "lzma", "lzop", "more",
+    "pbzip2", "pigz", "ssh", "true", "xz", "zstd", "zstdmt",
+];
+
+/// Options of ssh that name a command.
+const SSH_COMMANDS: &[&str] = &["knownhostscommand", "localcommand", "proxycommand"];
+
+/// Variables whose value other programs run as a command.
+const COMMAND_VARIABLES: &[&str] = &[
+    "EDITOR",
+    "GIT_ASKPASS",
+    "GIT_EDITOR",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_PAGER",
+    "GIT_PROXY_COMMAND",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "MANPAGER",
+    "PAGER",
+    "RSYNC_RSH",
+    "SSH_ASKPASS",
+    "VISUAL",
+];
+
+/// Variables that name code or a configuration for other programs.
+const CODE_VARIABLES: &[&str] = &[
+    "BASH_ENV",
+    "DYLD_INSERT_LIBRARIES",
+    "GIT_CONFIG",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_EXEC_PATH",
+    "LD_AUDIT",
+    "LD_PRELOAD",
+    "LESSCLOSE",
+    "LESSOPEN",
+];
+
+/// Commands that set variables.
+const SETTERS: &[&str] = &["declare", "export", "readonly", "typeset"];
+
+/// Finds a command in the arguments of a program that runs it.
+pub(super) fn find_command(name: &str, arguments: &[String]) -> Option<String> {
+    let runs = match name {
+        _ if AWKS.contains(&name) => arguments.iter().any(|word| runs_in_awk(word)),
+        "sed" | "gsed" => list_sed_scripts(arguments).any(runs_in_sed),
+        "tar" | "gtar" | "bsdtar" => runs_in_tar(arguments),
+        "rsync" => values(arguments, 'e', "rsh").any(|command| !is_usual(command)),
+        "scp" | "sftp" | "ssh" => arguments.iter().any(|word| names_ssh_command(word)),
+        "emacs" => has_any(arguments, RUNNING_LISP),
+        "git" => arguments.iter().any(|word| word.starts_with("ext::")),
+        _ if EDITORS.contains(&name) => {
+            list_editor_commands(arguments).any(|command| contains_any(command, RUNNING_EDITOR_COMMANDS))
+        }
+        _ => false,
+    };
+    let options = COMMAND_OPTIONS.iter().filter(|(program, _)| *program == name);
+    let mut options = options.flat_map(|(_, option)| list_long_values(arguments, option));
+    (runs || options.any(|command| !is_usual(command)))
+        .then(|| format!("runs a command in its arguments ({name})"))
+}
+
+/// Finds a variable that makes other programs run a command, among those that a command sets.
+pub(super) fn find_variable(words: &[String]) -> Option<String> {
+    let (name, arguments) = program(words);
+    let set = if SETTERS.contains(&name) { words } else { &words[..words.len() - arguments.len()] };
+    let mut assigned = set.iter().filter(|word| is_assignment(word)).filter_map(|word| word.split_once('='));
+    let (name, _) = assigned.find(|(name, value)| {
+        (COMMAND_VARIABLES.contains(name) && !is_usual(value) && !is_plain_program(value))
+            || (CODE_VARIABLES.contains(name) && !["", "/dev/null"].contains(value))
+    })?;
+    Some(format!("sets a program for others to run ({name})"))
+}
+
+/// Checks for a usual program that runs no other one.
+fn is_usual(command: &str) -> bool {
+    let name = command.split_whitespace().next().unwrap_or(":");
+    let is_single = !command.contains([';', '&', '|', '$', '`', '<', '>', '\n']);
+    USUAL.contains(&name) && is_single && !names_ssh_command(command)
+}
+
+/// Checks for the bare name of an installed program that runs no code from its arguments.
+fn is_plain_program(command: &str) -> bool {
+    command.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+        && !SHELLS.contains(&command)
+        && !INTERPRETERS.contains(&command)
+}
+
+fn names_ssh_command(text: &str) -> bool {
+    contains_any(&text.to_ascii_lowercase(), SSH_COMMANDS)
+}
+
+fn contains_any(text: &str, parts: &[&str]) -> bool {
+    parts.iter().any(|part| text.contains(part))
+}
+
+fn has_any(arguments: &[String], parts: &[&str]) -> bool {
+    arguments.iter().any(|word| contains_any(word, parts))
+}
+
+/// Lists the values of a long option; at least four letters of it are written.
+fn list_long_values<'a>(arguments: &'a [String], option: &'a str) -> impl Iterator<Item = &'a str> {
+    arguments.iter().enumerate().filter_map(move |(at, word)| {
+        let (name, value) = match word.strip_prefix("--")?.split_once('=') {
+            Some((name, value)) => (name, value),
+            None => (&word[2..], arguments.get(at + 1)?.as_str()),
+        };
+        (name.len() >= 4 && option.starts_with(name)).then_some(value)
+    })
+}
+
+fn runs_in_tar(arguments: &[String]) -> bool {
+    let mut actions = list_long_values(arguments, "checkpoint-action");
+    let mut compressors = values(arguments, 'I', "use-compress-program");
+    actions.any(|action| action.starts_with("exec")) || compressors.any(|command| !is_usual(command))
+}
+
+/// Checks whether a word of awk calls `system`, or has a pipe to or from a command.
+fn runs_in_awk(script: &str) -> bool {
+    let calls = script.match_indices("system").any(|(at, name)| {
+        let is_word = !script[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        is_word && script[at + name.len()..].trim_start().starts_with('(')
+    });
+    let pipes = script.match_indices('|').any(|(at, _)| {
+        let (before, after) = (&script[..at], script[at + 1..].trim_start_matches('&'));
+        let is_or = before.ends_with('|') || after.starts_with('|');
+        let is_command = |text: &str| text.starts_with('"') || text.starts_with("getline");
+        // `/a|b/` has no blanks.
+        let is_variable = before.ends_with(' ') && after.starts_with(' ');
+        !is_or && (is_command(after.trim_start()) || is_variable)
+    });
+    calls || pipes
+}
+
+/// Lists the scripts in the arguments of sed.
+fn list_sed_scripts(arguments: &[String]) -> impl Iterator<Item = &str> {
+    let named: Vec<&str> = values(arguments, 'e', "expression").collect();
+    let first = if named.is_empty() { targets(arguments).next().map(String::as_str) } else { None };
+    named.into_iter().chain(first)
+}
+
+/// Checks whether a script of sed has the command `e`, or a substitution with the flag `e`.
+fn runs_in_sed(script: &str) -> bool {
+    let mut rest = script;
+    while let Some(c) = rest.chars().next() {
+        let after = &rest[c.len_utf8()..];
+        rest = match c {
+            'e' => return true,
+            '/' => skip_part(after, '/'),
+            '\\' => match after.chars().next() {
+                Some(delimiter) => skip_part(&after[delimiter.len_utf8()..], delimiter),
+                None => return false,
+            },
+            's' | 'y' => {
+                let Some(delimiter) = after.chars().next() else { return false };
+                let parts = &after[delimiter.len_utf8()..];
+                let flags = skip_part(skip_part(parts, delimiter), delimiter);
+                let end = flags.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(flags.len());
+                // The name of a file follows `w`.
+                let known = flags[..end].split('w').next().unwrap_or_default();
+                if c == 's' && known.contains('e') {
+                    return true;
+                }
+                if known.len() < end { skip_line(flags) } else { &flags[end..] }
+            }
+            'a' | 'c' | 'i' | 'r' | 'R' | 'w' | 'W' | '#' => skip_line(after),
+            ':' | 'b' | 't' | 'T' => after.trim_start_matches(|c| c != ';' && c != '\n' && c != '}'),
+            _ => after,
+        };
+    }
+    false
+}
+
+fn skip_line(text: &str) -> &str {
+    text.split_once('\n').map_or("", |(_, rest)| rest)
+}
+
+/// Returns the text after a delimiter without a backslash before it.
+fn skip_part(text: &str, delimiter: char) -> &str {
+    let mut is_escaped = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            _ if c == delimiter => return &text[at + c.len_utf8()..],
+            _ => {}
+        }
+    }
+    ""
+}
+
+/// Lists the commands that an editor runs at its start: `-c COMMAND`, `--cmd COMMAND`, `+COMMAND`.
+fn list_editor_commands(arguments: &[String]) -> impl Iterator<Item = &str> {
+    arguments.iter().enumerate().filter_map(|(at, word)| match word.as_str() {
+        "-c" | "--cmd" => arguments.get(at + 1).map(String::as_str),
+        word => word.strip_prefix('+').or_else(|| word.strip_prefix("-c")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::risk_in_work;
+
+    #[test]
+    fn embedded_command_asks() {
+        for line in [
+            "awk 'BEGIN{system(\"ls\")}'",
+            "awk 'BEGIN { system (\"ls\") }' x",
+            "gawk '{ print | \"sh\" }' x",
+            "awk '{ \"date\" | getline d; print d }' x",
+            "awk '{ print | cmd }' cmd=sh x",
+            "sed '1e ls' x",
+            "sed -n e x",
+            "sed 's/a/b/e' x",
+            "sed 's|a|b|2ge' x",
+            "sed -e p -e 's,a,b,e' x",
+            "sed --expression='/x/ e ls' x",
+            "sed '/e\\/x/{s/a/b/;e ls\n}' x",
+            "tar xf x.tar --to-command='sh -c x'",
+            "tar xf x.tar --to-com=./x",
+            "tar cf x.tar --checkpoint=1 --checkpoint-action=exec=./x .",
+            "tar cf x.tar --checkpoint-action exec=./x .",
+            "tar -I ./x -xf y",
+            "tar --use-compress-program='sh -c x' -xf y",
+            "rsync -e 'sh -c x' a b",
+            "rsync -ave ./x a b",
+            "rsync --rsh='ssh -o ProxyCommand=x' a b",
+            "ssh -o ProxyCommand=x host",
+            "scp -oLocalCommand=x a b:",
+            "vim -c '!ls' x",
+            "vim '+!ls' x",
+            "nvim --cmd 'call system(\"x\")'",
+            "vim -es -c 'term ls' x",
+            "emacs --batch --eval '(shell-command \"x\")'",
+            "split --filter='sh -c x' y",
+            "sort --compress-program=./x y",
+            "git clone 'ext::sh -c x'",
+            "git fetch --upload-pack='sh -c x' y",
+        ] {
+            let risk = risk_in_work(line).unwrap_or_default();
+            assert!(risk.starts_with("runs a command in its arguments ("), "{line}: {risk}");
+        }
+    }
+
+    #[test]
+    fn embedded_command_in_variable_asks() {
+        for (line, name) in [
+            ("GIT_EDITOR='sed -i s/a/b/' git rebase -i x", "GIT_EDITOR"),
+            ("GIT_SEQUENCE_EDITOR=./x git rebase -i y", "GIT_SEQUENCE_EDITOR"),
+            ("env EDITOR='sh -c x' git commit", "EDITOR"),
+            ("export GIT_SSH_COMMAND='ssh -o ProxyCommand=x'; git fetch", "GIT_SSH_COMMAND"),
+            ("PAGER=sh git log", "PAGER"),
+            ("LD_PRELOAD=./x.so ls", "LD_PRELOAD"),
+            ("BASH_ENV=x bash y", "BASH_ENV"),
+            (
+                "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.pager GIT_CONFIG_VALUE_0=./x git log",
+                "GIT_CONFIG_COUNT",
+            ),
+            ("GIT_CONFIG_GLOBAL=./x git log", "GIT_CONFIG_GLOBAL"),
+        ] {
+            let expected = format!("sets a program for others to run ({name})");
+            assert_eq!(risk_in_work(line), Some(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn embedded_nothing_is_free() {
+        for line in [
+            "awk '{print $1}' x",
+            "awk -F'|' '$1 ~ /a|b/ || $2 == \"c\" { print $2 }' x",
+            "awk '/filesystem(s)/ { n++ } END { print n }' x",
+            "sed -i 's/one/there/g; s/e/f/' x",
+            "sed -n '/begin/,/end/p' x",
+            "sed '/e/d; $!N; y/e/f/; :e; te' x",
+            "sed 's/a/b/w e' x",
+            "sed -e 's/a/b/' -e '/^#/d' x",
+            "sed 'a hello' x",
+            "tar -xzf x.tar.gz",
+            "tar --zstd -cf x .",
+            "tar -I 'zstd -19 -T0' -cf x .",
+            "rsync -av --exclude node_modules a b",
+            "rsync -ave 'ssh -p 22' a host:b",
+            "ssh -o StrictHostKeyChecking=no host ls",
+            "vim -c 'set number termguicolors copyindent' x",
+            "vim +12 x",
+            "GIT_EDITOR=true git rebase --continue",
+            "EDITOR=vim git commit",
+            "PAGER='less -R' git log",
+            "GIT_PAGER=cat git log",
+            "GIT_SSH_COMMAND='ssh -i key' git fetch",
+            "GIT_CONFIG_GLOBAL=/dev/null git log",
+            "GIT_CONFIG_NOSYSTEM=1 git log",
+            "git log --grep EDITOR=sh",
+            "split -l 5 x",
+        ] {
+            assert_eq!(risk_in_work(line), None, "{line}");
+        }
+    }
+}
