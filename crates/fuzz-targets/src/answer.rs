@@ -59,6 +59,26 @@ pub fn openai_responses_answer(data: &[u8]) {
     check(data, |pieces| OPENAI_RESPONSES.decode(pieces));
 }
 
+/// Decodes the body of an answer, split into two pieces at every position; `target` is the name of one of the functions
+/// above.
+///
+/// # Panics
+/// If the pieces give other events than the whole.
+pub fn answer_split_everywhere(target: &str, data: &[u8]) {
+    let decode = |pieces: Vec<Bytes>| match target {
+        "anthropic_answer" => ANTHROPIC.decode(pieces),
+        "gemini_answer" => GEMINI.decode(pieces),
+        "openai_chat_answer" => OPENAI_CHAT.decode(pieces),
+        _ => OPENAI_RESPONSES.decode(pieces),
+    };
+    let collect = |pieces: Vec<Bytes>| -> Vec<Item> { RUNTIME.block_on(decode(pieces).collect()) };
+    let bytes = Bytes::copy_from_slice(data);
+    let whole = collect(vec![bytes.clone()]);
+    for at in 0..=bytes.len() {
+        assert_eq!(collect(vec![bytes.slice(..at), bytes.slice(at..)]), whole, "split at {at}");
+    }
+}
+
 type Item = Result<StreamEvent, ProviderError>;
 
 /// Checks what a wire format decodes from a body.

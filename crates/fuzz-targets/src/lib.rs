@@ -12,7 +12,9 @@ mod shell;
 mod sse;
 
 pub use ansi::ansi_text;
-pub use answer::{anthropic_answer, gemini_answer, openai_chat_answer, openai_responses_answer};
+pub use answer::{
+    answer_split_everywhere, anthropic_answer, gemini_answer, openai_chat_answer, openai_responses_answer,
+};
 pub use import::{import_claude, import_codex, import_pi};
 pub use log::session_log;
 pub use shell::shell_policy;

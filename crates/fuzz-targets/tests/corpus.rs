@@ -206,6 +206,20 @@ fn openai_responses_answer_holds_for_mutated_seeds() {
 }
 
 #[test]
+fn answers_of_every_server_may_be_split_anywhere() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let mut positions = 0;
+    for target in ["anthropic_answer", "gemini_answer", "openai_chat_answer", "openai_responses_answer"] {
+        for (name, seed) in files(&corpus.join(target)) {
+            catch_unwind(|| targets::answer_split_everywhere(target, &seed))
+                .unwrap_or_else(|_| panic!("{target}: {name}"));
+            positions += seed.len() + 1;
+        }
+    }
+    assert!(positions > 20_000, "{positions}");
+}
+
+#[test]
 fn sse_events_holds_for_mutated_seeds() {
     run("sse_events", &["fuzz/corpus/anthropic_answer"], 500, targets::sse_events);
 }
