@@ -18,7 +18,7 @@ use super::scan::FileStamp;
 use super::usage_table::{self, QuarterUsage};
 
 /// Version of the tables. An older database is recreated, a newer one is left alone.
-const SCHEMA_VERSION: i64 = 3;
+const SCHEMA_VERSION: i64 = 4;
 
 /// Timeout of a look-up for another tiller's write; short, because the user waits.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(200);

@@ -113,7 +113,12 @@ pub(super) struct ExtractedEntry {
 #[derive(Debug, Default, PartialEq)]
 pub(super) enum EntryFact {
     /// A user message.
-    Prompt(String),
+    Prompt {
+        /// The text as typed, if it differs from the message's.
+        typed: Option<String>,
+        /// The typed text and the message's.
+        text: String,
+    },
     /// Another searchable text: an answer, a summary, a user command.
     Text(String),
     /// The session's new name, or its removal.
@@ -129,7 +134,7 @@ impl EntryFact {
     /// The searchable text, if there is any.
     pub(super) fn into_search_text(self) -> Option<String> {
         let search_text = match self {
-            Self::Prompt(text) | Self::Text(text) | Self::Name(Some(text)) => text,
+            Self::Prompt { text, .. } | Self::Text(text) | Self::Name(Some(text)) => text,
             Self::Name(None) | Self::Run(_) | Self::None => return None,
         };
         (!search_text.trim().is_empty()).then(|| truncate(search_text))
@@ -192,7 +197,7 @@ fn extract(raw: Raw<'_>) -> ExtractedEntry {
 
 fn extract_message(entry: &mut ExtractedEntry, message: &RawMessage<'_>) {
     match &*message.role {
-        "user" => entry.fact = EntryFact::Prompt(prompt(message)),
+        "user" => entry.fact = prompt(message),
         "assistant" => {
             entry.fact = EntryFact::Text(content(message.content));
             entry.model = model(message.provider, message.model);
@@ -203,13 +208,11 @@ fn extract_message(entry: &mut ExtractedEntry, message: &RawMessage<'_>) {
     }
 }
 
-/// The text of a user message: the typed text, and its expansion by a template.
-fn prompt(message: &RawMessage<'_>) -> String {
-    let content = content(message.content);
-    match text_value(message.tiller_typed) {
-        Some(typed) => format!("{typed}\n{content}"),
-        None => content,
-    }
+/// The text of a user message: the typed text, and what a template or attached files made of it.
+fn prompt(message: &RawMessage<'_>) -> EntryFact {
+    let (typed, content) = (text_value(message.tiller_typed), content(message.content));
+    let text = typed.as_ref().map_or(content.clone(), |typed| format!("{typed}\n{content}"));
+    EntryFact::Prompt { typed, text }
 }
 
 /// The text of a message's content: the string, or the text blocks joined by newlines.

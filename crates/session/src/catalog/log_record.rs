@@ -210,8 +210,8 @@ impl LogRecord {
             self.model.clone_from(&entry.model);
         }
         match &entry.fact {
-            EntryFact::Prompt(text) if self.first_prompt.is_none() && !text.trim().is_empty() => {
-                let typed = typed_skill(text);
+            EntryFact::Prompt { typed, text } if self.first_prompt.is_none() && !text.trim().is_empty() => {
+                let typed = typed.clone().or_else(|| typed_skill(text));
                 let text = typed.as_deref().unwrap_or(text);
                 self.first_prompt = Some(text.chars().take(MAX_PROMPT_CHARS).collect());
             }
@@ -220,7 +220,7 @@ impl LogRecord {
                 self.cwd = run.cwd.clone().unwrap_or_else(|| self.header_cwd.clone());
                 self.remote = run.remote.clone().or_else(|| self.remote.take());
             }
-            EntryFact::Prompt(_) | EntryFact::Text(_) | EntryFact::None => {}
+            EntryFact::Prompt { .. } | EntryFact::Text(_) | EntryFact::None => {}
         }
     }
 
@@ -334,10 +334,10 @@ mod tests {
     }
 
     #[test]
-    fn record_template_prompt_begins_with_typed_text() {
+    fn record_template_prompt_is_the_typed_text() {
         let expanded = r#"{"type":"message","id":"x","message":{"role":"user","content":"Ask me.","tillerTyped":"/ask me"}}"#;
         let scan = scan_log(file(&format!("{HEADER}\n{expanded}\n")).path(), None).unwrap();
-        assert_eq!(scan.record.first_prompt.as_deref(), Some("/ask me\nAsk me."));
+        assert_eq!(scan.record.first_prompt.as_deref(), Some("/ask me"));
     }
 
     #[test]
