@@ -312,7 +312,7 @@ impl ProviderRegistry {
         }
         let nearest = self.nearest(name);
         let advice = match name.rsplit_once(':') {
-            Some((front, level)) if nearest.is_empty() && self.find(front).is_ok() => {
+            Some((front, level)) if nearest.is_empty() && self.is_known(front) => {
                 format!(
                     "`{level}` is no thinking level: {}",
                     ThinkingLevel::ALL.map(ThinkingLevel::name).join(", ")
@@ -326,6 +326,11 @@ impl ProviderRegistry {
         ModelError::Unknown { requested: requested.to_owned(), advice }
     }
 
+    /// Returns true if a name means a model, usable or not.
+    fn is_known(&self, name: &str) -> bool {
+        !name.is_empty() && !matches!(self.find(name), Err(ModelError::Unknown { .. }))
+    }
+
     /// Returns the models with the most similar names, with or without their providers and vendors, or of the provider
     /// with the most similar name; usable ones first.
     #[must_use]
@@ -334,8 +339,10 @@ impl ProviderRegistry {
         let edits = |facts: &ModelFacts| {
             let (full, id) = (facts.full_name().to_lowercase(), facts.id.to_lowercase());
             let short = id.rsplit_once('/').map_or(id.as_str(), |(_, short)| short);
+            let words = short.split('-').filter(|word| word.len() > 3);
             [&full, &id, short, &facts.provider]
                 .into_iter()
+                .chain(words)
                 .filter_map(|candidate| suggest::edits_if_similar(&name, candidate))
                 .min()
         };
@@ -525,6 +532,7 @@ mod tests {
             ("qwen3:8x:high", "did you mean ollama/qwen3:8b?"),
             ("glm-5.3x", "did you mean openrouter/z-ai/glm-5.3?"),
             ("gpt-4.1:hgih", "`hgih` is no thinking level: off, minimal, low, medium, high, xhigh"),
+            ("hiaku", "did you mean anthropic/claude-haiku-5-5 or anthropic/claude-haiku-4-5?"),
             ("olama", "did you mean ollama/qwen3:8b or ollama/deep:high?"),
         ];
         for (words, advice) in cases {
