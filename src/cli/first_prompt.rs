@@ -129,8 +129,12 @@ fn read(path: &str, cwd: &Path) -> Result<String, CliFailure> {
 }
 
 fn unreadable<T>(path: &str, read: std::io::Result<T>) -> Result<T, CliFailure> {
-    let read = read.with_context(|| format!("can't read {path}"));
     read.map_err(|error| {
-        CliFailure::usage(error).hint("an argument that begins with @ is the name of a file")
+        let is_missing = error.kind() == ErrorKind::NotFound;
+        let failure = CliFailure::usage(anyhow::Error::new(error).context(format!("can't read {path}")));
+        match is_missing {
+            true => failure.hint("an argument that begins with @ is the name of a file"),
+            false => failure,
+        }
     })
 }

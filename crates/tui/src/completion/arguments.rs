@@ -53,7 +53,7 @@ impl Completion {
     fn show_items(&mut self, items: &[PickerItem], typed: &str, range: Range) {
         let (mode, matches) = match range {
             Range::Open => (MatchMode::Prose, with_match_mode(items, typed, MatchMode::Prose)),
-            // Enter takes the best match, so descriptions don't count: `x` is in "commands need approval, except …".
+            // Enter takes the best match, so descriptions don't count: `x` is in "commands ask, except …".
             Range::Closed => {
                 let mut query = FuzzyQuery::new(typed, MatchMode::Names);
                 (MatchMode::Names, query.rank(items, |item| (&item.label, "")))

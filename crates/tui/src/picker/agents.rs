@@ -24,7 +24,7 @@ impl ListSource for AgentList {
             kind: Some(ListKind::Agents),
             has_preview: true,
             accept_hint: "open",
-            empty_text: "no agents: the setting agents.enabled is off",
+            empty_text: "no agents: agents.enabled is off, or this terminal is attached to another process",
             ..ListFacts::default()
         }
     }

@@ -241,7 +241,7 @@ mod tests {
         let shown: Vec<String> =
             items.iter().map(|item| format!("{}{} {}", item.lead, item.label, item.note)).collect();
         let expected = [
-            "  ask commands need approval, except read-only ones · default",
+            "  ask commands ask, except read-only and sandboxed ones · default",
             "● auto only dangerous commands need approval",
             "  plan only reading; the model presents a plan",
             "  read-only commands and changes are denied",
