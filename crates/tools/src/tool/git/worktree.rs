@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tiller_files::git;
+use tokio::sync::Mutex;
 
 use super::{assignment, find_special_file, no_prompts, reading};
 use crate::process::{ExitStatus, Runner};
@@ -38,6 +39,10 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Maximum bytes of a diff.
 const MAX_DIFF: usize = 16 * 1024 * 1024;
+
+/// Held while a worktree is added or removed: git reads the records of all worktrees then, and fails on one that another
+/// git is just writing ("failed to read …/commondir: Success").
+static ADMINISTRATION: Mutex<()> = Mutex::const_new(());
 
 /// A worktree with a branch of its own.
 #[derive(Clone, Debug)]
@@ -354,6 +359,7 @@ impl RepositoryGit {
         };
         let mut add = words(["worktree", "add", "--quiet"]);
         add.extend([folder.clone().into(), branch.clone().into()]);
+        let _turn = ADMINISTRATION.lock().await;
         if let Err(error) = self.run(&add).await {
             let _ = self.delete_branch(&branch).await;
             return Err(error);
@@ -409,6 +415,7 @@ impl RepositoryGit {
         restore_dot_git(admin, folder).map_err(|error| WorktreeError::Start(error.to_string()))?;
         let mut remove = words(["worktree", "remove", "--force", "--force"]);
         remove.push(folder.into());
+        let _turn = ADMINISTRATION.lock().await;
         self.run(&remove).await.map(drop)
     }
 
