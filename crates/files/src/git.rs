@@ -1,10 +1,7 @@
 //! Files of a git repository that tiller reads directly, so that branch names and remotes need no git.
 
-use std::collections::VecDeque;
-use std::fs::FileType;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use nix::fcntl::OFlag;
 
@@ -63,47 +60,6 @@ pub fn read_file(folder: &Path, name: &str) -> Option<String> {
     let is_regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
     let bytes = is_regular.then(|| read_limited(file, CONFIG_LIMIT).ok()).flatten()?;
     String::from_utf8(bytes).ok()
-}
-
-/// Files that git opens by itself in the top directory of a working tree.
-const TOP_FILES: [&str; 3] = [".gitattributes", ".gitignore", ".mailmap"];
-
-/// Files that git opens by itself in every directory of a working tree.
-const FOLDER_FILES: [&str; 2] = [".gitattributes", ".gitignore"];
-
-/// Files that git opens in the directory that all working trees share.
-const COMMON_FILES: [&str; 4] = ["HEAD", "config", "info/attributes", "info/exclude"];
-
-/// Finds a pipe, device or socket in the place of a file that git opens by itself, given a `.git`: git would wait for it.
-/// Lower directories are checked in the order of their depth, until `deadline`. Links aren't followed.
-#[must_use]
-pub fn find_special_file(git: &Path, deadline: Instant) -> Option<PathBuf> {
-    let top = git.parent().into_iter().flat_map(|folder| TOP_FILES.map(|name| folder.join(name)));
-    let common = common_folder(git).into_iter().flat_map(|folder| COMMON_FILES.map(|name| folder.join(name)));
-    let is_special_path = |path: &PathBuf| {
-        let kind = path.symlink_metadata().map(|metadata| metadata.file_type());
-        kind.is_ok_and(is_special)
-    };
-    top.chain(common).find(is_special_path).or_else(|| find_special_below(git.parent()?, deadline))
-}
-
-fn is_special(kind: FileType) -> bool {
-    !kind.is_file() && !kind.is_dir() && !kind.is_symlink()
-}
-
-fn find_special_below(folder: &Path, deadline: Instant) -> Option<PathBuf> {
-    let mut folders = VecDeque::from([folder.to_owned()]);
-    while let Some(folder) = folders.pop_front().filter(|_| Instant::now() < deadline) {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let (Ok(kind), name) = (entry.file_type(), entry.file_name()) else { continue };
-            if kind.is_dir() && name != ".git" {
-                folders.push_back(entry.path());
-            } else if is_special(kind) && FOLDER_FILES.iter().any(|file| name == *file) {
-                return Some(entry.path());
-            }
-        }
-    }
-    None
 }
 
 /// Lists the directory and its ancestors up to the root of its repository, nearest first; only the directory itself

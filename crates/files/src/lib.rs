@@ -9,8 +9,8 @@
 //! - [`read_stream`] for arguments such as `@FILE`, where a shell's `<(command)` gives a pipe.
 //! - [`open_folder`] for directories that the user named.
 //! - [`create_private`] for output files that the user named.
-//! - [`walk`] lists a directory as git sees it, [`git`] finds the files of a repository, [`open_beneath`] opens inside a
-//!   directory without following links.
+//! - [`walk`] lists a directory as git sees it, [`git`] finds the files of a repository, [`find_special_file`] finds
+//!   pipes that git would wait for, [`open_beneath`] opens inside a directory without following links.
 //!
 //! `tests/library/edges.rs` fails when other code opens such files directly.
 
@@ -24,9 +24,12 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::OFlag;
 use nix::sys::stat::FileStat;
 
+pub use special_file::find_special_file;
+
 pub mod git;
 pub mod open_beneath;
 pub mod search_path;
+mod special_file;
 pub mod walk;
 pub mod web_page;
 

@@ -51,8 +51,8 @@ fn open_without_links(path: &Path, flags: OFlag) -> io::Result<File> {
     open_if_resolved(path, flags)
 }
 
-/// Checks the path a moment before it is opened: its directories may be closed for reading, so that they can't be opened
-/// one by one.
+/// Checks the path a moment before it is opened: its directories may be closed for reading, so that they can't be
+/// opened one by one.
 fn open_if_resolved(path: &Path, flags: OFlag) -> io::Result<File> {
     if path.canonicalize()? != path {
         return Err(Errno::ELOOP.into());
@@ -151,8 +151,8 @@ fn name_of(component: Component<'_>) -> io::Result<&Path> {
     }
 }
 
-/// Returns a path to an open directory that stays valid when the directory is renamed; `otherwise` on systems without such
-/// paths.
+/// Returns a path to an open directory that stays valid when the directory is renamed; `otherwise` on systems without
+/// such paths.
 #[must_use]
 pub fn stable_path(folder: &File, otherwise: PathBuf) -> PathBuf {
     descriptor_path(folder).unwrap_or(otherwise)

@@ -1,8 +1,8 @@
 //! Directory walks: files that git ignores are skipped, links aren't followed.
 //!
-//! Each directory is opened from the descriptor of its parent, so a directory that is swapped for a link meanwhile lists
-//! nothing. Ignore files are read by this module instead of the `ignore` crate, which would open any file of that name
-//! and read it without a limit; that crate does the matching.
+//! Each directory is opened from the descriptor of its parent, so a directory that is swapped for a link meanwhile
+//! lists nothing. Ignore files are read by this module instead of the `ignore` crate, which would open any file of that
+//! name and read it without a limit; that crate does the matching.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -85,8 +85,8 @@ pub struct WalkEntry {
     pub modified: SystemTime,
 }
 
-/// Walks an open directory that was found at `path`, depth first, in the order of names. Unreadable entries are skipped,
-/// as by `ls`.
+/// Walks an open directory that was found at `path`, depth first, in the order of names. Unreadable entries are
+/// skipped, as by `ls`.
 #[must_use]
 pub fn walk(folder: File, path: &Path, options: WalkOptions) -> FileWalk {
     let rules = Rules::for_ancestors_of(path);
@@ -219,8 +219,8 @@ impl Rules {
         Self { levels: levels.collect(), global: parse_rules(path, &global_excludes) }
     }
 
-    /// Checks whether an entry of the current directory is ignored: `.ignore` precedes git's files, inner directories precede
-    /// outer ones.
+    /// Checks whether an entry of the current directory is ignored: `.ignore` precedes git's files, inner directories
+    /// precede outer ones.
     fn ignore(&self, path: &Path, kind: WalkEntryKind) -> bool {
         let is_folder = kind == WalkEntryKind::Folder;
         let mut git = Match::None;

@@ -183,7 +183,7 @@ impl Git {
 
 /// Finds a pipe that git would wait for, given a `.git`.
 async fn find_special_file(dot_git: PathBuf) -> Option<PathBuf> {
-    let find = move || git::find_special_file(&dot_git, Instant::now() + FILE_CHECK_TIME);
+    let find = move || tiller_files::find_special_file(&dot_git, Instant::now() + FILE_CHECK_TIME);
     // Only a panic ends it without a result.
     tokio::task::spawn_blocking(find).await.ok().flatten()
 }

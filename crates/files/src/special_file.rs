@@ -1,0 +1,42 @@
+//! Pipes, devices and sockets in the place of files that git opens by itself: git would wait for them.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::walk::{WalkEntryKind, WalkOptions, walk};
+use super::{git, open_folder};
+
+/// Files that git opens in the top directory of a working tree.
+const TOP_FILES: [&str; 3] = [".gitattributes", ".gitignore", ".mailmap"];
+
+/// Files that git opens in every directory of a working tree that it doesn't ignore.
+const FOLDER_FILES: [&str; 2] = [".gitattributes", ".gitignore"];
+
+/// Files that git opens in the directory that all working trees share.
+const COMMON_FILES: [&str; 4] = ["HEAD", "config", "info/attributes", "info/exclude"];
+
+/// Finds a special file in the working tree of a `.git`. Lower directories are checked until `deadline`, except those
+/// that git ignores. Links aren't followed.
+#[must_use]
+pub fn find_special_file(dot_git: &Path, deadline: Instant) -> Option<PathBuf> {
+    let files = |folder: &Path, names: &[&str]| -> Vec<PathBuf> {
+        names.iter().map(|name| folder.join(name)).collect()
+    };
+    let top = dot_git.parent()?;
+    let common = git::common_folder(dot_git).map(|folder| files(&folder, &COMMON_FILES));
+    let always = files(top, &TOP_FILES).into_iter().chain(common.into_iter().flatten());
+    let lower = || {
+        let entries = walk(open_folder(top).ok()?, top, WalkOptions::default());
+        let entries = entries.take_while(|_| Instant::now() < deadline);
+        let folders = entries.filter(|entry| entry.kind == WalkEntryKind::Folder);
+        folders
+            .flat_map(|folder| files(&top.join(folder.relative_path), &FOLDER_FILES))
+            .find(|path| is_special(path))
+    };
+    always.into_iter().find(|path| is_special(path)).or_else(lower)
+}
+
+fn is_special(path: &Path) -> bool {
+    let kind = path.symlink_metadata().map(|metadata| metadata.file_type());
+    kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir() && !kind.is_symlink())
+}
