@@ -44,10 +44,10 @@ impl PromptInput {
         self.message.clone()
     }
 
-    /// The options that carry the attached files.
-    pub(super) fn options(&self) -> PromptOptions {
-        let (attached, images) = (self.attached.clone(), self.images.clone());
-        PromptOptions { attached, images, ..PromptOptions::default() }
+    /// Returns the text and the options that carry the attached files.
+    pub(super) fn into_parts(self) -> (String, PromptOptions) {
+        let (text, Self { attached, images, .. }) = (self.text(), self);
+        (text, PromptOptions { attached, images, ..PromptOptions::default() })
     }
 
     /// Returns the prompt with templates and skills of the message expanded, also when it follows piped text.
@@ -55,9 +55,11 @@ impl PromptInput {
         self,
         agent: &AgentSession,
     ) -> Result<(String, PromptOptions), AgentError> {
-        let options = self.options();
-        let message = if self.piped.is_empty() { self.message } else { agent.expand(self.message).await? };
-        Ok((Self { message, ..self }.text(), options))
+        let message = match self.piped.is_empty() {
+            true => self.message,
+            false => agent.expand(self.message).await?,
+        };
+        Ok(Self { message, ..self }.into_parts())
     }
 }
 

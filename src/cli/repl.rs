@@ -23,7 +23,7 @@ pub(super) async fn run(input: &RunInput, front: FrontEnd) -> Result<u8, CliFail
     let cwd = wired.parts.manager.cwd().to_owned();
     let limits = output_limits(&input.config);
     let first = first_prompt::read_first_prompt(&arguments.message, &cwd, limits, Stdin::Ignore)?;
-    let prompt = first.text();
+    let (prompt, prompt_options) = first.into_parts();
     let input_mode = match front.audience() {
         Approver::Present => InputMode::Conversation,
         Approver::Absent => InputMode::Batch,
@@ -32,7 +32,7 @@ pub(super) async fn run(input: &RunInput, front: FrontEnd) -> Result<u8, CliFail
     let trusted = TrustedProject::new(input.project.clone());
     let options = ReplOptions {
         prompt: (!prompt.is_empty()).then_some(prompt),
-        prompt_options: first.options(),
+        prompt_options,
         input_mode,
         keys: Some(login::credential_store(arguments, &trusted)),
         rules: Some(rules::rule_store(input, trusted)),
