@@ -25,7 +25,8 @@ fn bash(command: &str) -> ScriptedAnswer {
     call("bash", json!({"command": command}))
 }
 
-/// A harness with the built-in tools in a directory `work`, next to a directory `outside` with the files `one` and `two`.
+/// A harness with the built-in tools in a directory `work`, next to a directory `outside` with the files `one` and
+/// `two`.
 fn harness(answers: Vec<ScriptedAnswer>, configure: impl FnOnce(&mut SessionParts)) -> (Harness, PathBuf) {
     let folder = TempDir::new().unwrap();
     let real = folder.path().canonicalize().unwrap();

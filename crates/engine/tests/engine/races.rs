@@ -242,8 +242,8 @@ async fn agents_in_worktrees_return_their_diffs() {
     assert_eq!(fixture.worktrees(), 1);
 }
 
-#[tokio::test]
-async fn race_branch_that_is_grafted_counts_its_usage_once() {
+/// A session with an answer, and the model `left`, which writes a file.
+async fn with_a_lane_that_uses_7_tokens() -> Fixture {
     let usage = Usage { output: Tokens(7), ..Usage::default() };
     let written = ScriptedAnswer { usage, ..write("b.txt", "good\n") };
     let fixture = Fixture::new(vec![
@@ -251,6 +251,12 @@ async fn race_branch_that_is_grafted_counts_its_usage_once() {
         ("left", vec![text_answer("unused"), written, text_answer("Left.")]),
     ]);
     fixture.run("hello").await;
+    fixture
+}
+
+#[tokio::test]
+async fn race_branch_that_is_grafted_counts_its_usage_once() {
+    let fixture = with_a_lane_that_uses_7_tokens().await;
     let leaf = fixture.agent.reader().leaf();
     let race = fixture.race(options(&["left"], None)).await;
     assert_eq!(fixture.agent.stats().await.unwrap().session.usage.output, Tokens(7));
@@ -269,13 +275,7 @@ async fn race_branch_that_is_grafted_counts_its_usage_once() {
 
 #[tokio::test]
 async fn race_stopped_during_the_check_counts_its_usage() {
-    let usage = Usage { output: Tokens(7), ..Usage::default() };
-    let written = ScriptedAnswer { usage, ..write("b.txt", "good\n") };
-    let fixture = Fixture::new(vec![
-        ("main", vec![text_answer("Hello.")]),
-        ("left", vec![text_answer("unused"), written, text_answer("Left.")]),
-    ]);
-    fixture.run("hello").await;
+    let fixture = with_a_lane_that_uses_7_tokens().await;
     let check = options(&["left"], Some("echo > checked.txt; sleep 100"));
     let race = Race::start(&fixture.agent, check).await.unwrap();
     let checked = fixture.path("").with_file_name("work.tiller-race-1").join("checked.txt");
