@@ -40,8 +40,8 @@ use crate::tui::{
 /// Time for the TUI to end after its terminal has closed, and then for the session's log to be closed.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Resources that live as long as the session: the directory for long outputs, the socket for other front ends, and the task
-/// that guards against a hanging exit.
+/// Resources that live as long as the session: the directory for long outputs, the socket for other front ends, and the
+/// task that guards against a hanging exit.
 type SessionResources = Option<(Scratch, Option<SharedSessions>, JoinSet<()>)>;
 
 pub(super) async fn run(input: RunInput) -> Result<u8, CliFailure> {

@@ -135,8 +135,8 @@ fn with_delegation(tools: Tools, config: &Config) -> (Tools, Option<Delegation>)
     (delegation.add_tools(tools), Some(delegation))
 }
 
-/// Returns the sandbox that the policy counts on. The demo shows approval requests, so its commands ask as they do where
-/// TCP isn't refused; they still run in the sandbox.
+/// Returns the sandbox that the policy counts on. The demo shows approval requests, so its commands ask as they do
+/// where TCP isn't refused; they still run in the sandbox.
 fn policy_strength(sandbox: &Sandbox, provider: &str) -> SandboxStrength {
     match sandbox.strength() {
         SandboxStrength::WritesAndTcp if provider == demo::NAME => SandboxStrength::Writes,

@@ -1,4 +1,5 @@
-//! The models that servers listed when `tiller models refresh` last asked them: `listed-models.json` in the state directory.
+//! The models that servers listed when `tiller models refresh` last asked them: `listed-models.json` in the state
+//! directory.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! Trust in projects: a project's files that take effect, and the user's decisions about them.
 //!
 //! A project's `.tiller/settings.json`, everything below `.tiller/extensions`, `.tiller/hooks`, `.tiller/agents` and
-//! `.claude/agents`, its `.mcp.json` and its `.env` take effect only after the user has trusted these files in their current state. Decisions are stored in `trust.json` by the
-//! project's canonical path and a hash of the files; any change invalidates them. This module doesn't ask the
-//! user.
+//! `.claude/agents`, its `.mcp.json` and its `.env` take effect only after the user has trusted these files in their
+//! current state. Decisions are stored in `trust.json` by the project's canonical path and a hash of the files; any
+//! change invalidates them. This module doesn't ask the user.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -70,9 +70,9 @@ pub enum TrustAnswer {
 }
 
 impl Project {
-    /// Finds the project of a directory: the nearest directory with a `.tiller`, `.mcp.json` or `.claude/agents` that has
-    /// files needing trust, from the directory up to the repository's root. `user_config`, the user's own configuration directory, is no
-    /// project.
+    /// Finds the project of a directory: the nearest directory with a `.tiller`, `.mcp.json` or `.claude/agents` that
+    /// has files needing trust, from the directory up to the repository's root. `user_config`, the user's own
+    /// configuration directory, is no project.
     #[must_use]
     pub fn find(cwd: &Path, user_config: &Path) -> Option<Self> {
         let user_config = user_config.canonicalize().ok();
@@ -163,8 +163,8 @@ impl Project {
         self.digests.as_ref().err().map(String::as_str)
     }
 
-    /// The settings file that tiller may write for the user, which may not exist; `None` if the project has no directory
-    /// for it, because creating one would let other files take effect.
+    /// The settings file that tiller may write for the user, which may not exist; `None` if the project has no
+    /// directory for it, because creating one would let other files take effect.
     #[must_use]
     pub fn writable_settings(&self) -> Option<PathBuf> {
         let folder = self.root.join(PROJECT_FOLDER);

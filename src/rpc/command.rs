@@ -1,5 +1,5 @@
-//! The commands of a client. [`RpcCommand`] is the list: its variants, in snake case, are the values of `type`, and their
-//! fields, in camel case, the fields of the line. Pure.
+//! The commands of a client. [`RpcCommand`] is the list: its variants, in snake case, are the values of `type`, and
+//! their fields, in camel case, the fields of the line. Pure.
 
 use std::path::PathBuf;
 
@@ -292,8 +292,8 @@ impl RpcCommand {
         )
     }
 
-    /// Returns whether the next command starts without waiting for this one, which takes as long as a model, a program or a
-    /// long log does.
+    /// Returns whether the next command starts without waiting for this one, which takes as long as a model, a program
+    /// or a long log does.
     pub(super) const fn is_slow(&self) -> bool {
         matches!(
             self,

@@ -205,7 +205,8 @@ impl Protection {
     }
 }
 
-/// The directories that determine the protected paths. All are absolute; a directory behind a link is listed with both paths.
+/// The directories that determine the protected paths. All are absolute; a directory behind a link is listed with both
+/// paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProtectedPaths {
     /// The home directory.
@@ -259,9 +260,9 @@ impl ProtectedPaths {
         is_in_any(&self.tiller_folders, &path) && !is_in_any(&self.readable, &path)
     }
 
-    /// Checks whether a path is a credential file of the home directory or the system or lies in a directory of them, is the
-    /// environment of a process, which may have keys, or an [environment file](is_environment_file). Public keys don't count. A wildcard in the path stands for any name that the
-    /// shell may insert.
+    /// Checks whether a path is a credential file of the home directory or the system or lies in a directory of them,
+    /// is the environment of a process, which may have keys, or an [environment file](is_environment_file). Public keys
+    /// don't count. A wildcard in the path stands for any name that the shell may insert.
     #[must_use]
     pub fn is_credential(&self, path: &Path) -> bool {
         let path = normalize(path);
@@ -279,8 +280,8 @@ impl ProtectedPaths {
             || (!is_public && rest.any(|rest| CREDENTIALS.iter().any(|name| is_inside(rest, name))))
     }
 
-    /// Checks whether a directory contains credential files of the home directory, or is one of their directories. A wildcard
-    /// stands for any name that the shell may insert.
+    /// Checks whether a directory contains credential files of the home directory, or is one of their directories. A
+    /// wildcard stands for any name that the shell may insert.
     #[must_use]
     pub fn holds_credentials(&self, folder: &Path) -> bool {
         let folder = normalize(folder);
@@ -366,8 +367,8 @@ fn may_match(pattern: Components<'_>, names: Components<'_>) -> bool {
         .all(|(pattern, name)| name_may_match(fold_case(pattern).as_bytes(), fold_case(name).as_bytes()))
 }
 
-/// Checks whether a shell may replace a pattern with a name of a file. Case is ignored. A wildcard matches no dot at the beginning of a name; after
-/// a `[`, any name may match.
+/// Checks whether a shell may replace a pattern with a name of a file. Case is ignored. A wildcard matches no dot at
+/// the beginning of a name; after a `[`, any name may match.
 #[must_use]
 pub fn name_may_match(pattern: &[u8], name: &[u8]) -> bool {
     if name.starts_with(b".") && !pattern.starts_with(b".") {

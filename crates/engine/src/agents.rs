@@ -1,8 +1,8 @@
 //! Agents that a session delegates tasks to.
 //!
-//! A [`Delegation`] gives a session tools to delegate with. The agents come from an [`AgentRegistry`], which an embedding
-//! program fills, and from files ([`AgentDefinition`]). Each agent has its own session, which inherits model, tools,
-//! policy and budget from the delegating session; its definition can choose another model and restrict the rest.
+//! A [`Delegation`] gives a session tools to delegate with. The agents come from an [`AgentRegistry`], which an
+//! embedding program fills, and from files ([`AgentDefinition`]). Each agent has its own session, which inherits model,
+//! tools, policy and budget from the delegating session; its definition can choose another model and restrict the rest.
 //! An [`Agent`] can also be started alone.
 
 mod activity;
@@ -59,8 +59,8 @@ pub use task_record::TaskRecord;
 pub(crate) use task_record::TaskRecords;
 pub use usage_limits::{UsageLimit, UsageScope, UsageScopes};
 
-/// Loads the definitions of search paths in order of precedence, then the built-in ones. A file that is broken now keeps
-/// its version from `earlier`.
+/// Loads the definitions of search paths in order of precedence, then the built-in ones. A file that is broken now
+/// keeps its version from `earlier`.
 pub(crate) fn load(
     search_paths: &[SearchPath],
     has_built_in: bool,

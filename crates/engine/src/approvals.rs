@@ -297,8 +297,8 @@ impl Approvals {
             .allow_once(outside_path.map(|outside_path| (outside_path.path.clone(), outside_path.purpose)));
     }
 
-    /// Asks about a call that the model repeats, whatever else allows it. Denies it where no one can be asked, and if it
-    /// is refused each time, so that the run ends.
+    /// Asks about a call that the model repeats, whatever else allows it. Denies it where no one can be asked, and if
+    /// it is refused each time, so that the run ends.
     fn guard_repetition(&mut self, planned: PlannedCall) -> PlannedCall {
         let PlannedCall { call, decision } = planned;
         let Some(reason) = self.repetition.count(&call) else { return PlannedCall { call, decision } };
@@ -394,8 +394,8 @@ impl Approvals {
         std::mem::take(&mut self.pending)
     }
 
-    /// Drops the session's rules and restores the configured mode, because another session begins, whose newest entry is
-    /// `leaf`.
+    /// Drops the session's rules and restores the configured mode, because another session begins, whose newest entry
+    /// is `leaf`.
     pub(super) fn reset(&mut self, leaf: Option<EntryId>) {
         self.policy.clone_from(&self.configured);
         self.plan_start = leaf;

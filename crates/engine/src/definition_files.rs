@@ -40,8 +40,8 @@ pub(crate) struct LoadedDefinitions<T> {
     pub folders: Vec<PathBuf>,
 }
 
-/// Loads the definitions of search paths in order of precedence, then the built-in ones. A file that is broken now keeps
-/// its version from `earlier`. A definition with a name in `commands` is left out.
+/// Loads the definitions of search paths in order of precedence, then the built-in ones. A file that is broken now
+/// keeps its version from `earlier`. A definition with a name in `commands` is left out.
 pub(crate) fn load<T: FileDefinition>(
     search_paths: &[SearchPath],
     built_in: impl IntoIterator<Item = T>,

@@ -1,8 +1,8 @@
 //! The task that owns a session: the log's writer, the turn machine, and all jobs.
 //!
 //! Commands and job events come in; the machines in [`turn`](super::turn) and [`compaction`](super::compaction)
-//! decide; the effects are performed in order. An effect that waits for the disk delays the effects after it, never the loop. Order: persist, act, then
-//! emit events.
+//! decide; the effects are performed in order. An effect that waits for the disk delays the effects after it, never the
+//! loop. Order: persist, act, then emit events.
 
 mod active_session;
 mod attached_resources;

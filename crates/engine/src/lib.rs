@@ -1,7 +1,8 @@
 //! The engine: runs an agent on a session.
 //!
 //! [`AgentSession`] is a handle for commands, events and queries. Behind it one task, the driver, owns the log's
-//! writer, the queue and every job; two pure state machines decide what to do: `turn` for runs, [`compaction`] for summaries. Front ends hold a handle and a [`Reader`](tiller_session::Reader), and nothing else.
+//! writer, the queue and every job; two pure state machines decide what to do: `turn` for runs, [`compaction`] for
+//! summaries. Front ends hold a handle and a [`Reader`](tiller_session::Reader), and nothing else.
 
 pub mod agents;
 mod approvals;

@@ -1,9 +1,9 @@
 //! A session that another process has open: its front end here, its driver there.
 //!
 //! [`share`] serves a session over a connection, and [`connect`] makes an [`AgentSession`](crate::AgentSession) of the
-//! other end: commands are sent there, events and entries come back, and the log is mirrored in memory. Both ends are the
-//! same version of tiller, so the lines between them (`protocol`) are no contract. [`connect_again`] also connects again
-//! after a lost connection (`redial`).
+//! other end: commands are sent there, events and entries come back, and the log is mirrored in memory. Both ends are
+//! the same version of tiller, so the lines between them (`protocol`) are no contract. [`connect_again`] also connects
+//! again after a lost connection (`redial`).
 
 mod client;
 mod host;

@@ -2,8 +2,8 @@
 //! agentskills.io/specification, November 2026).
 //!
 //! A skill is `NAME/SKILL.md` or, directly in a directory of skills, `NAME.md`. The caller chooses the
-//! directories; the engine expands skills in prompts. A broken file leads to a problem report; if it was valid before, that
-//! version stays. Begin with [`load`].
+//! directories; the engine expands skills in prompts. A broken file leads to a problem report; if it was valid before,
+//! that version stays. Begin with [`load`].
 
 mod built_in;
 mod definition;

@@ -1,8 +1,8 @@
 //! File watcher: signals that one of some files or directories may have changed.
 //!
-//! It watches directories and never files, because editors replace files; each directory without its descendants, because
-//! their number is unknown. A missing path is awaited in its nearest existing ancestor. Nothing is read here, and
-//! changes aren't coalesced: debouncing is up to the caller.
+//! It watches directories and never files, because editors replace files; each directory without its descendants,
+//! because their number is unknown. A missing path is awaited in its nearest existing ancestor. Nothing is read here,
+//! and changes aren't coalesced: debouncing is up to the caller.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -85,8 +85,8 @@ pub trait Provider: Send + Sync {
     /// `openai-responses`.
     fn api(&self) -> &'static str;
 
-    /// Returns the provider that sends requests to a model, if it isn't this one, because the server serves the model in
-    /// another wire format.
+    /// Returns the provider that sends requests to a model, if it isn't this one, because the server serves the model
+    /// in another wire format.
     fn for_model(&self, _id: &str) -> Option<Arc<dyn Provider>> {
         None
     }

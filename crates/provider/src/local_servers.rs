@@ -52,8 +52,8 @@ impl ModelFacts {
         })
     }
 
-    /// Returns true if requests to the model cost something that tiller doesn't know: it has no price, and a server that
-    /// isn't on this machine.
+    /// Returns true if requests to the model cost something that tiller doesn't know: it has no price, and a server
+    /// that isn't on this machine.
     #[must_use]
     pub fn has_unknown_cost(&self) -> bool {
         let is_free = [demo::NAME, scripted::NAME].contains(&&*self.provider)
@@ -198,8 +198,8 @@ fn llamacpp_models(properties: &Value, list: &Value) -> Option<Vec<ListedModel>>
     Some(parse_page(list)?.models.into_iter().map(with_window).collect())
 }
 
-/// Returns a model of Ollama with its window: as loaded, else as its file sets it, else Ollama's default. `None` for one
-/// that can't call tools.
+/// Returns a model of Ollama with its window: as loaded, else as its file sets it, else Ollama's default. `None` for
+/// one that can't call tools.
 fn ollama_model(name: &str, details: &Value, loaded: &Value) -> Option<ListedModel> {
     let capabilities = details["capabilities"].as_array();
     let can = |capability: &str| capabilities.map(|list| list.iter().any(|item| item == capability));

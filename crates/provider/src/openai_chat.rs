@@ -26,8 +26,8 @@ pub struct OpenAiChat {
 }
 
 impl OpenAiChat {
-    /// Creates the provider. Requests go to `{base_url}/chat/completions`, with the key, if any, in the endpoint's header.
-    /// They contain only what `compat` allows, or the model's own [`compat`](crate::ModelFacts::compat).
+    /// Creates the provider. Requests go to `{base_url}/chat/completions`, with the key, if any, in the endpoint's
+    /// header. They contain only what `compat` allows, or the model's own [`compat`](crate::ModelFacts::compat).
     ///
     /// # Errors
     /// If the base URL is invalid.

@@ -354,7 +354,8 @@ impl ProviderRegistry {
         similar.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name).collect()
     }
 
-    /// Returns the listed model of the same provider whose id is almost that of an unlisted one: it may have been meant.
+    /// Returns the listed model of the same provider whose id is almost that of an unlisted one: it may have been
+    /// meant.
     #[must_use]
     pub fn listed_like(&self, unlisted: &ModelRef) -> Option<String> {
         let ids = self.models.iter().filter(|facts| facts.provider == unlisted.provider);
@@ -397,8 +398,8 @@ fn split_level(words: &str) -> (&str, Option<ThinkingLevel>) {
 }
 
 impl ModelFacts {
-    /// Checks whether a name as in [`ProviderRegistry::find`] matches the model: a part of `provider/id`, a pattern with
-    /// `*`, or words, with or without a thinking level.
+    /// Checks whether a name as in [`ProviderRegistry::find`] matches the model: a part of `provider/id`, a pattern
+    /// with `*`, or words, with or without a thinking level.
     #[must_use]
     pub fn is_named(&self, name: &str) -> bool {
         [name, split_level(name).0].into_iter().any(|name| is_similar(self, name) || has_words(self, name))

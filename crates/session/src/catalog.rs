@@ -1,9 +1,9 @@
 //! The session catalog: lists, full-text search and look-up over many logs.
 //!
-//! The catalog caches records of logs in a small database next to the session directory. The logs are the truth: without
-//! the file everything works, only slower. A log is read from where the last scan ended, and the newest logs first.
-//! `scan` lists files, `log_record` and `extract` read them, `database` stores the records, `usage_table` their usage,
-//! `query` searches them, `index_queue` scans many logs, and `resolve` finds the session that a user means.
+//! The catalog caches records of logs in a small database next to the session directory. The logs are the truth:
+//! without the file everything works, only slower. A log is read from where the last scan ended, and the newest logs
+//! first. `scan` lists files, `log_record` and `extract` read them, `database` stores the records, `usage_table` their
+//! usage, `query` searches them, `index_queue` scans many logs, and `resolve` finds the session that a user means.
 
 mod database;
 mod extract;

@@ -16,8 +16,8 @@ pub struct MirrorLog {
 }
 
 impl MirrorLog {
-    /// Creates a copy with these lines: the header and the entries so far, without their newlines. `path` is that of the
-    /// log; it isn't read.
+    /// Creates a copy with these lines: the header and the entries so far, without their newlines. `path` is that of
+    /// the log; it isn't read.
     ///
     /// # Errors
     /// If the first line is no session header.

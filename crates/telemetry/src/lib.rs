@@ -2,8 +2,8 @@
 //!
 //! Names and attributes follow the OpenTelemetry conventions for generative AI, version 1.41
 //! (<https://opentelemetry.io/docs/specs/semconv/gen-ai/>). A [`SessionRecorder`] translates the events of a session;
-//! [`Telemetry`] sends the result to a collector over OTLP/HTTP. Without [`ContentExport::Included`], nothing that was typed,
-//! answered, read or printed is sent: only names, counts, times and outcomes.
+//! [`Telemetry`] sends the result to a collector over OTLP/HTTP. Without [`ContentExport::Included`], nothing that was
+//! typed, answered, read or printed is sent: only names, counts, times and outcomes.
 
 #[cfg(not(feature = "otlp"))]
 mod absent;

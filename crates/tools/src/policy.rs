@@ -240,8 +240,8 @@ impl Policy {
     }
 
     /// Lets a rule answer a question, and open a path outside the working directory. A rule for every call of a tool
-    /// answers for no protected path, credential file or host of the own network, and one with wildcards only for a host
-    /// of the own network if it has `network`; risky commands are judged with the rules in mind.
+    /// answers for no protected path, credential file or host of the own network, and one with wildcards only for a
+    /// host of the own network if it has `network`; risky commands are judged with the rules in mind.
     fn apply_allow(
         &self,
         rule: &ConfiguredRule,
@@ -378,8 +378,8 @@ impl Policy {
         }
     }
 
-    /// Decides on a call that reads from the host in its argument `url`. `--yes` doesn't answer for a host of the user's
-    /// own network.
+    /// Decides on a call that reads from the host in its argument `url`. `--yes` doesn't answer for a host of the
+    /// user's own network.
     fn judge_network(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         let address = arguments.get("url").and_then(Value::as_str).unwrap_or_default();
         let is_private = network::is_private_address(address);

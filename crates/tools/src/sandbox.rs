@@ -145,8 +145,8 @@ fn expand(path: &str, home: Option<&Path>) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-/// Returns the directories that git writes to if they lie outside the working directory: the repository of an upper directory,
-/// or that of a worktree.
+/// Returns the directories that git writes to if they lie outside the working directory: the repository of an upper
+/// directory, or that of a worktree.
 fn repository_folders(cwd: &Path) -> Vec<PathBuf> {
     let Some(dot_git) = git::find(cwd) else { return Vec::new() };
     match git::folder(&dot_git) {

@@ -1,8 +1,9 @@
 //! The workspace: the paths that tools may reach, which lie in the working directory and in added directories.
 //!
 //! A path is resolved once, following every link, and must end inside a root; [`Workspace::open`] then opens the
-//! resolved path without following any link, so that swapping a directory for a link in between gains nothing. Whether a
-//! call may run is decided by the [policy](crate::policy); paths of shell commands aren't restricted by the workspace.
+//! resolved path without following any link, so that swapping a directory for a link in between gains nothing. Whether
+//! a call may run is decided by the [policy](crate::policy); paths of shell commands aren't restricted by the
+//! workspace.
 
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
@@ -36,8 +37,8 @@ pub enum FileAccess {
 /// Suffix of a read-only directory.
 const READ_ONLY: &str = ":ro";
 
-/// Parses a directory argument of `--add-dir` and `/add-dir`: its path with links resolved, and the access that it allows.
-/// Relative paths start at `cwd`, and `~` stands for `home`.
+/// Parses a directory argument of `--add-dir` and `/add-dir`: its path with links resolved, and the access that it
+/// allows. Relative paths start at `cwd`, and `~` stands for `home`.
 ///
 /// # Errors
 /// If there is no such directory; the kind is [`io::ErrorKind::NotADirectory`] if the path is something else.
@@ -85,8 +86,8 @@ pub struct Workspace {
     protected: ProtectedFolders,
     /// Paths that need approval for writing; a link that hides one is refused.
     approved: ProtectedPaths,
-    /// Directories and paths that the user adds while tools run; clones share them. A mutex, because tools read it on other
-    /// threads; it is held only briefly.
+    /// Directories and paths that the user adds while tools run; clones share them. A mutex, because tools read it on
+    /// other threads; it is held only briefly.
     session: Arc<Mutex<(SessionFolders, AllowedOnce)>>,
 }
 
@@ -147,9 +148,10 @@ impl Workspace {
         })
     }
 
-    /// Adds an absolute directory, which need not exist yet, or a single file, for reading or for reading and writing. If
-    /// directories contain each other, or the working directory, the deepest decides; for a directory that is added twice, the
-    /// read-only entry does. Links in its path are followed now; if it becomes a link later, it can't be reached.
+    /// Adds an absolute directory, which need not exist yet, or a single file, for reading or for reading and writing.
+    /// If directories contain each other, or the working directory, the deepest decides; for a directory that is added
+    /// twice, the read-only entry does. Links in its path are followed now; if it becomes a link later, it can't be
+    /// reached.
     #[must_use]
     pub fn with_folder(mut self, folder: impl Into<PathBuf>, access: FileAccess) -> Self {
         let folder = folder.into();
@@ -165,8 +167,8 @@ impl Workspace {
         self
     }
 
-    /// Protects absolute directories, which need not exist yet: nothing in them is written, and only paths strictly inside
-    /// them that [`Workspace::with_readable`] names are read.
+    /// Protects absolute directories, which need not exist yet: nothing in them is written, and only paths strictly
+    /// inside them that [`Workspace::with_readable`] names are read.
     #[must_use]
     pub fn with_protected(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         self.protected.extend(folders);
@@ -354,8 +356,8 @@ impl Workspace {
         open_beneath::open(&resolved.root, &resolved.below)
     }
 
-    /// Opens the directory in which a file is to be written, and creates it if necessary. Paths made from [`Folder::path`]
-    /// stay in it even if it is renamed meanwhile (on Linux).
+    /// Opens the directory in which a file is to be written, and creates it if necessary. Paths made from
+    /// [`Folder::path`] stay in it even if it is renamed meanwhile (on Linux).
     ///
     /// # Errors
     /// If it can't be created or opened, or the path to it became a link since it was resolved.
@@ -383,9 +385,9 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Waits until no other writer, in this process or another, holds the directory; released with this value. A directory
-    /// that a program holds for longer than any write takes is written to without the lock, as on network file systems
-    /// that can't lock a directory.
+    /// Waits until no other writer, in this process or another, holds the directory; released with this value. A
+    /// directory that a program holds for longer than any write takes is written to without the lock, as on network
+    /// file systems that can't lock a directory.
     pub fn lock(&self) {
         self.lock_within(LOCK_WAIT);
     }
@@ -433,8 +435,8 @@ mod tests {
 
     use super::*;
 
-    /// A directory `inside` with `sub/file`, beside it a directory `outside` with `secret`, and links from the one to the
-    /// other.
+    /// A directory `inside` with `sub/file`, beside it a directory `outside` with `secret`, and links from the one to
+    /// the other.
     fn folders() -> (TempDir, Workspace) {
         let folder = TempDir::new().unwrap();
         let (inside, outside) = (folder.path().join("inside"), folder.path().join("outside"));

@@ -63,7 +63,8 @@ table! {
     THINKING, thinking: ThinkingLevel = "thinking", ThinkingLevel::KIND, "off";
     /// Sampling temperature; unset: the provider's default.
     TEMPERATURE, temperature: Option<f64> = "temperature", SettingKind::Number { min: 0.0, max: 2.0 }, "";
-    /// Maximum tokens per answer, thinking included, capped at the model's own limit; unset: that limit, at most 32,000.
+    /// Maximum tokens per answer, thinking included, capped at the model's own limit; unset: that limit, at most
+    /// 32,000.
     MAX_TOKENS, max_tokens: Option<u64> = "max_tokens", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_TOKENS"];
     /// Approval mode: `ask` requires approval for all but read-only commands, `auto` only for dangerous ones,
     /// `read-only` denies commands and changes.
@@ -148,7 +149,8 @@ table! {
     TOOL_OUTPUT_MAX_CHARS, tool_output_max_chars: usize = "tool_output.max_chars", SettingKind::Count { min: 1, max: 10_000_000 }, "40000";
     /// Compact the conversation automatically before it exceeds the model's context window.
     COMPACTION_ENABLED, compaction_enabled: Switch = "compaction.enabled", Switch::KIND, "on", aliases &["COMPACT_ENABLED"];
-    /// Handling of older messages: `summarize` replaces them with a summary, `truncate` drops all but the first, `off` keeps everything.
+    /// Handling of older messages: `summarize` replaces them with a summary, `truncate` drops all but the first, `off`
+    /// keeps everything.
     COMPACTION_STRATEGY, compaction_strategy: CompactionStrategy = "compaction.strategy", CompactionStrategy::KIND, "summarize";
     /// Tokens of the context window to keep free; unset: 16,384, at most a quarter of the window.
     COMPACTION_RESERVE_TOKENS, compaction_reserve_tokens: Option<u64> = "compaction.reserve_tokens", SettingKind::Count { min: 1, max: 10_000_000 }, "";
@@ -162,8 +164,8 @@ table! {
     /// Number of recent messages that compaction keeps; unset: half of compaction.max_messages, or all of it with
     /// strategy truncate.
     COMPACTION_KEEP_MESSAGES, compaction_keep_messages: Option<usize> = "compaction.keep_messages", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["COMPACT_KEEP_RECENT"];
-    /// When the session log is synced to disk: after every entry (`always`), before each request and at the end of a run
-    /// (`turn`), or only on close (`never`).
+    /// When the session log is synced to disk: after every entry (`always`), before each request and at the end of a
+    /// run (`turn`), or only on close (`never`).
     SYNC, sync_policy: SyncPolicy = "sync", SyncPolicy::KIND, "turn";
     /// Directory that holds all session logs directly, without a subdirectory for each working directory.
     SESSION_DIR, session_dir: Option<&str> = "session_dir", SettingKind::Text, "", scope SettingScope::User;

@@ -33,8 +33,8 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Starts an agent in a working directory, on the current tokio runtime. The builder provides what the specification
-    /// leaves open.
+    /// Starts an agent in a working directory, on the current tokio runtime. The builder provides what the
+    /// specification leaves open.
     ///
     /// # Errors
     /// If the directory, the model or the log can't be used.

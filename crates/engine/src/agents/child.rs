@@ -193,7 +193,8 @@ impl ParentSession {
     }
 }
 
-/// Returns the stricter of two approval modes. An agent of a session in plan mode only reads: it has no plan to present.
+/// Returns the stricter of two approval modes. An agent of a session in plan mode only reads: it has no plan to
+/// present.
 pub(crate) fn stricter(session: ApprovalMode, agent: ApprovalMode) -> ApprovalMode {
     let strictness = |mode| match mode {
         ApprovalMode::Auto => 0,

@@ -1,5 +1,5 @@
-//! Races: the same prompt is given to several agents, each in a worktree of its own and with the conversation so far; one
-//! result is picked.
+//! Races: the same prompt is given to several agents, each in a worktree of its own and with the conversation so far;
+//! one result is picked.
 //!
 //! Every lane's conversation becomes a branch of the session, so that the others stay in its tree.
 
@@ -191,8 +191,8 @@ impl Race {
         !is_over && self.lanes.changed().await.is_ok()
     }
 
-    /// Continues with the result of a lane: its branch becomes the session's, and its changes are applied to the working
-    /// directory.
+    /// Continues with the result of a lane: its branch becomes the session's, and its changes are applied to the
+    /// working directory.
     ///
     /// # Errors
     /// If the lane has no result, the changes can't be applied, or the session is at work.

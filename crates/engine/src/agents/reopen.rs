@@ -16,10 +16,10 @@ use crate::embed::EmbedError;
 use crate::handle::{AgentError, AgentSession, DelegationCommand, DriverCommand, EventStream, WeakSession};
 
 impl AgentSession {
-    /// Returns the session of an agent that this session has delegated a task to: as [`Self::running_agent`] while it is
-    /// at work, else opened from its log. It then has the tools, the limits and the approval mode of an agent, and can
-    /// go on with the conversation; what that uses is added to the totals of this session. An agent that isn't defined
-    /// in a file gets the instructions of this session; [`AgentRegistry::open_agent`] knows those of a program.
+    /// Returns the session of an agent that this session has delegated a task to: as [`Self::running_agent`] while it
+    /// is at work, else opened from its log. It then has the tools, the limits and the approval mode of an agent, and
+    /// can go on with the conversation; what that uses is added to the totals of this session. An agent that isn't
+    /// defined in a file gets the instructions of this session; [`AgentRegistry::open_agent`] knows those of a program.
     ///
     /// # Errors
     /// If there is no such agent, or its log can't be opened.

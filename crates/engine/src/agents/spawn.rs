@@ -12,16 +12,16 @@ use crate::embed::SessionBuilder;
 /// The place of an agent among those that delegate; by default one to which no other agent has delegated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpawnOptions {
-    /// Number of delegations above it: 0 for an agent that the program itself gives its tasks. At the depth of the limits
-    /// it is refused to delegate further.
+    /// Number of delegations above it: 0 for an agent that the program itself gives its tasks. At the depth of the
+    /// limits it is refused to delegate further.
     pub depth: usize,
     /// The limits of delegation.
     pub limits: DelegationLimits,
 }
 
 impl AgentRegistry {
-    /// Starts a fresh agent that can delegate to the others, on the current tokio runtime. The builder provides what the
-    /// specification leaves open.
+    /// Starts a fresh agent that can delegate to the others, on the current tokio runtime. The builder provides what
+    /// the specification leaves open.
     ///
     /// # Errors
     /// If there is no agent of this name, or the directory, the model or the log can't be used.

@@ -79,7 +79,8 @@ impl CallJudge<'_> {
         self.judge_target(verdict, (call, spec), (path, &real), purpose)
     }
 
-    /// Checks whether the rule that allows a call of a server's or an extension's tool holds for the target of its path.
+    /// Checks whether the rule that allows a call of a server's or an extension's tool holds for the target of its
+    /// path.
     fn is_target_ruled(&self, call: &ToolCall, spec: &ToolSpec) -> bool {
         let path = call.arguments.get("path").and_then(Value::as_str).zip(self.workspace);
         let Some(real) = path.and_then(|(path, workspace)| {

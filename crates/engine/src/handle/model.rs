@@ -26,8 +26,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::SetModel { words, reply }).await
     }
 
-    /// Switches to the next or previous model of [`AgentSession::scoped_models`], wrapping from the last to the first; `None`
-    /// if there is no other.
+    /// Switches to the next or previous model of [`AgentSession::scoped_models`], wrapping from the last to the first;
+    /// `None` if there is no other.
     ///
     /// # Errors
     /// If the choice could not be stored.
@@ -52,8 +52,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::SetThinking { level, reply }).await
     }
 
-    /// Switches to the next level that the model supports, wrapping from the highest to the lowest; `None` if it doesn't
-    /// think.
+    /// Switches to the next level that the model supports, wrapping from the highest to the lowest; `None` if it
+    /// doesn't think.
     ///
     /// # Errors
     /// If the choice could not be stored.

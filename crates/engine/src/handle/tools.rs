@@ -41,7 +41,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::AnswerElicitation { id, answer, reply }).await
     }
 
-    /// Returns the resources of the servers, and their templates; [`EventKind::CommandsChanged`] tells when they change.
+    /// Returns the resources of the servers, and their templates; [`EventKind::CommandsChanged`] tells when they
+    /// change.
     ///
     /// [`EventKind::CommandsChanged`]: tiller_core::event::EventKind::CommandsChanged
     ///
@@ -139,8 +140,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Configure { change: OptionChange::Approval(mode), reply }).await
     }
 
-    /// Enters plan mode, or leaves it for the mode before and returns the plan: the text of the newest answer since plan
-    /// mode was entered.
+    /// Enters plan mode, or leaves it for the mode before and returns the plan: the text of the newest answer since
+    /// plan mode was entered.
     ///
     /// # Errors
     /// If the session is closed.

@@ -35,7 +35,8 @@ const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
 /// Takes the result of a command.
 type Receiver = Box<dyn FnOnce(Result<Box<RawValue>, SentError>) + Send>;
 
-/// Connects to a session that the process at the other end of `stream` has open. Closing the handle ends the connection; when the other end closes it, the session is closed here.
+/// Connects to a session that the process at the other end of `stream` has open. Closing the handle ends the
+/// connection; when the other end closes it, the session is closed here.
 ///
 /// # Errors
 /// If the connection fails or ends, or the other process is another version.
@@ -189,8 +190,8 @@ impl RemoteDriver {
         }
     }
 
-    /// Connects again, after longer and longer delays; `None` if that is refused, or the front end has closed the session.
-    /// Commands are dropped meanwhile, which their handle reports.
+    /// Connects again, after longer and longer delays; `None` if that is refused, or the front end has closed the
+    /// session. Commands are dropped meanwhile, which their handle reports.
     async fn connect_again<R: Redial>(
         &mut self,
         redial: &mut R,

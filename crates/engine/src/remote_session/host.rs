@@ -24,8 +24,8 @@ use crate::sent_item::{SentItem, sent_items};
 /// disconnected, and can connect again.
 const LINES: usize = 256;
 
-/// Serves a session to the front end at the other end of `stream`, until one of them ends the connection or the session is
-/// closed. A front end that lost its connection has the entries up to `known`.
+/// Serves a session to the front end at the other end of `stream`, until one of them ends the connection or the session
+/// is closed. A front end that lost its connection has the entries up to `known`.
 ///
 /// # Errors
 /// If the connection fails, or the other end sends an invalid line.

@@ -10,7 +10,8 @@ use super::{ResourcePaths, Resources, is_inside};
 impl ResourcePaths {
     /// Returns the default search paths for a working directory and a user, without the built-in resources.
     ///
-    /// `config` is the user's directory for tiller; `home`, if there is one, holds `.agents/skills` and `.claude/agents`.
+    /// `config` is the user's directory for tiller; `home`, if there is one, holds `.agents/skills` and
+    /// `.claude/agents`.
     #[must_use]
     pub fn usual(cwd: &Path, config: &Path, home: Option<&Path>) -> Self {
         let project = project_folders(cwd);

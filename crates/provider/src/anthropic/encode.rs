@@ -125,8 +125,8 @@ impl ThinkingPlan {
     }
 }
 
-/// Returns true if the request continues a loop of tool calls in which this model hasn't thought: another model began it,
-/// or thinking was off.
+/// Returns true if the request continues a loop of tool calls in which this model hasn't thought: another model began
+/// it, or thinking was off.
 fn is_in_foreign_loop(request: &Request, provider: &str) -> bool {
     let newest_first = request.messages.iter().rev();
     let in_loop = newest_first

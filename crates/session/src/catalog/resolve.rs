@@ -68,7 +68,8 @@ impl Catalog {
     }
 
     /// The sessions of all directories whose ids match a fragment, most recently written first; those of agents if no
-    /// other session matches. None if more than `max_matches` match: the fragment is then too short to mean one of them.
+    /// other session matches. None if more than `max_matches` match: the fragment is then too short to mean one of
+    /// them.
     ///
     /// # Errors
     /// If a directory is there and can't be read.

@@ -87,8 +87,8 @@ pub struct FoundLogs {
     pub unlisted: Vec<SessionError>,
 }
 
-/// Finds `.jsonl` files below a directory. Links to directories are not followed; a directory that can't be listed doesn't
-/// affect the others.
+/// Finds `.jsonl` files below a directory. Links to directories are not followed; a directory that can't be listed
+/// doesn't affect the others.
 #[must_use]
 pub fn find_logs(folder: &Path) -> FoundLogs {
     let (mut folders, mut beneath) = (vec![folder.to_owned()], FoundLogs::default());

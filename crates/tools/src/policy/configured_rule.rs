@@ -153,8 +153,8 @@ impl ConfiguredRule {
         self.decision
     }
 
-    /// Checks whether the commands that it allows may use TCP in the sandbox, and its pages be in the user's own network.
-    /// No project decides that.
+    /// Checks whether the commands that it allows may use TCP in the sandbox, and its pages be in the user's own
+    /// network. No project decides that.
     pub(super) fn allows_network(&self) -> bool {
         self.network == NetworkAccess::Allowed && self.source.scope() != Some(SettingScope::Project)
     }
@@ -203,8 +203,8 @@ impl ConfiguredRule {
         covers_all(&patterns, words)
     }
 
-    /// Checks whether it covers a path, with links resolved or not; `~` is the home directory, and a relative pattern is
-    /// one in the working directory. A directory counts as part of everything under it.
+    /// Checks whether it covers a path, with links resolved or not; `~` is the home directory, and a relative pattern
+    /// is one in the working directory. A directory counts as part of everything under it.
     pub(super) fn covers_path(&self, real: &Path, root: &Path, homes: &[PathBuf]) -> bool {
         let Some(subject) = &self.subject else { return true };
         let (folder, rest) = match subject.strip_prefix("~/").zip(homes.first()) {

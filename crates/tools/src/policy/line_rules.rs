@@ -6,13 +6,13 @@ use super::risk::{self, CommandFolders};
 use super::run_command::RunCommand;
 use super::shell::{self, Segment};
 
-/// Programs that only print, filter their input or change the directory; they need no rule of their own beside a command
-/// that has one.
+/// Programs that only print, filter their input or change the directory; they need no rule of their own beside a
+/// command that has one.
 const HARMLESS_FILTERS: &[&str] = &["cd", "cut", "echo", "false", "grep", "head", "tail", "tr", "true", "wc"];
 
-/// Finds the rule that decides on a line: the strictest of those that decide on its commands, however they are run. A line
-/// is allowed if each of its commands is, and each that those run, or only prints or filters. A line that can't be read
-/// may have a command that is denied.
+/// Finds the rule that decides on a line: the strictest of those that decide on its commands, however they are run. A
+/// line is allowed if each of its commands is, and each that those run, or only prints or filters. A line that can't be
+/// read may have a command that is denied.
 pub(super) fn find_rule<'a>(rules: CommandRules<'a>, line: &str) -> Option<&'a ConfiguredRule> {
     if rules.is_empty() {
         return None;

@@ -72,9 +72,9 @@ enum PatternWidth {
 }
 
 impl Policy {
-    /// Proposes rules of the settings that allow a call. Returns `None` for what no rule should answer: protected paths,
-    /// keys and passwords, the destruction of a system, code from the input, a danger that runs other commands; and for
-    /// calls that no rule allows.
+    /// Proposes rules of the settings that allow a call. Returns `None` for what no rule should answer: protected
+    /// paths, keys and passwords, the destruction of a system, code from the input, a danger that runs other commands;
+    /// and for calls that no rule allows.
     #[must_use]
     pub fn propose(&self, spec: &ToolSpec, arguments: &Value) -> Option<ProposedRules> {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str);
@@ -199,8 +199,8 @@ fn is_project_command(words: &[String]) -> bool {
     length_of(PROJECT_COMMANDS, words).is_some()
 }
 
-/// The pattern with any further words for a command that runs the project's code anyway: one that builds or tests it, or
-/// one of its scripts. `None` for any other command, because its further words may do something else.
+/// The pattern with any further words for a command that runs the project's code anyway: one that builds or tests it,
+/// or one of its scripts. `None` for any other command, because its further words may do something else.
 fn alike_pattern(words: &[String]) -> Option<String> {
     let word = |at: usize| words.get(at).map(String::as_str);
     let program = word(0)?;

@@ -1,5 +1,5 @@
-//! Read-only lines and the paths that they read: plain commands from the table of patterns and filters, joined by pipes,
-//! `&&`, `||` and `;`.
+//! Read-only lines and the paths that they read: plain commands from the table of patterns and filters, joined by
+//! pipes, `&&`, `||` and `;`.
 
 use std::path::{Path, PathBuf};
 
@@ -79,8 +79,8 @@ pub enum ReadPath {
 /// Maximum number of directories in which a command of a line may run.
 const MOST_DIRECTORIES: usize = 16;
 
-/// Lists the paths that the commands of a line name, if all of them only read. Every word that may be a path counts as one,
-/// and so does every option value. Commands after a `cd` that may have failed may run in several directories.
+/// Lists the paths that the commands of a line name, if all of them only read. Every word that may be a path counts as
+/// one, and so does every option value. Commands after a `cd` that may have failed may run in several directories.
 pub(super) fn list_paths(
     line: &str,
     folders: CommandFolders<'_>,

@@ -1,8 +1,8 @@
 //! The order that a waiting supervisor reads: the command and its directory.
 //!
-//! Encoding: the length of the rest as four bytes (big endian), then the directory and the words of the command, separated
-//! by NUL. The words are those that a supervisor without standby gets as arguments: the sandbox, if any, the program and
-//! its arguments.
+//! Encoding: the length of the rest as four bytes (big endian), then the directory and the words of the command,
+//! separated by NUL. The words are those that a supervisor without standby gets as arguments: the sandbox, if any, the
+//! program and its arguments.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};

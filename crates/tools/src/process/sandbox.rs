@@ -1,9 +1,9 @@
 //! The sandbox of a command: the files that it may write to, and whether it may use TCP.
 //!
-//! A [`SandboxProfile`] travels with the command to the supervisor, as words before the program. On Linux the supervisor
-//! restricts itself with Landlock before it starts the program, so that the program and all that it starts inherit the
-//! restriction, which can't be lifted. Killing them needs no right that the restriction takes away. On macOS the program
-//! is started through `sandbox-exec`.
+//! A [`SandboxProfile`] travels with the command to the supervisor, as words before the program. On Linux the
+//! supervisor restricts itself with Landlock before it starts the program, so that the program and all that it starts
+//! inherit the restriction, which can't be lifted. Killing them needs no right that the restriction takes away. On
+//! macOS the program is started through `sandbox-exec`.
 
 #[cfg(target_os = "linux")]
 mod landlock;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 /// A cache in the home directory.
 struct Cache {
     path: &'static str,
-    /// The program that it is created for; `None` for files, for caches of libraries, and for directories whose presence
-    /// changes where a program keeps its cache.
+    /// The program that it is created for; `None` for files, for caches of libraries, and for directories whose
+    /// presence changes where a program keeps its cache.
     program: Option<&'static str>,
 }
 
@@ -20,8 +20,8 @@ const fn existing(path: &'static str) -> Cache {
 }
 
 /// They hold downloads and build results, and no programs that are on `PATH`. Cargo locks files of its own before it
-/// uses them. The directories around them aren't listed, because shells, editors and browsers run what they find in their
-/// own caches.
+/// uses them. The directories around them aren't listed, because shells, editors and browsers run what they find in
+/// their own caches.
 const CACHES: &[Cache] = &[
     cache(".cache/Cypress", "cypress"),
     cache(".cache/R/renv", "R"),

@@ -1,4 +1,5 @@
-//! The JSON Schema of a tool's arguments, as an extension or a server declares it. Drafts 4 to 2020-12; 2020-12 without `$schema`.
+//! The JSON Schema of a tool's arguments, as an extension or a server declares it. Drafts 4 to 2020-12; 2020-12 without
+//! `$schema`.
 
 use std::error::Error;
 

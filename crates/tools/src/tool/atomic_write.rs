@@ -83,9 +83,9 @@ impl<'a> WriteTarget<'a> {
         Ok(Self { resolved, folder })
     }
 
-    /// Writes the file atomically: into a temporary file in the same directory, which is then renamed, so that concurrent
-    /// readers see the old or the new content and a crash leaves one of them. Mode and, if possible, owner stay those
-    /// of `old`. Returns the new metadata.
+    /// Writes the file atomically: into a temporary file in the same directory, which is then renamed, so that
+    /// concurrent readers see the old or the new content and a crash leaves one of them. Mode and, if possible, owner
+    /// stay those of `old`. Returns the new metadata.
     ///
     /// # Errors
     /// A sentence for the model.

@@ -57,7 +57,8 @@ pub(super) struct Arguments {
     #[serde(default)]
     #[schemars(range(max = 50))]
     context: Option<usize>,
-    /// Kind of the result: the matching `lines`, the `files` that have any, or their `counts` in each file. Default: lines.
+    /// Kind of the result: the matching `lines`, the `files` that have any, or their `counts` in each file. Default:
+    /// lines.
     #[serde(default)]
     show: ShownMatches,
     /// Maximum number of matching lines, or of files, to show. Default: 200.

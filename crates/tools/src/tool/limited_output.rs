@@ -17,9 +17,8 @@ pub struct OutputOptions {
     pub scratch: PathBuf,
 }
 
-/// Cuts the texts of a result after the limits, which hold for all of them together. The whole text is stored in a file,
-/// which the model can read. Details over the limit are left out: the log keeps them, and the text says
-/// the same.
+/// Cuts the texts of a result after the limits, which hold for all of them together. The whole text is stored in a
+/// file, which the model can read. Details over the limit are left out: the log keeps them, and the text says the same.
 #[must_use]
 pub fn limit_output(mut output: ToolOutput, source: &str, options: &OutputOptions) -> ToolOutput {
     let OutputOptions { limits, scratch } = options;

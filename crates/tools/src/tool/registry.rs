@@ -184,15 +184,15 @@ impl Tools {
         Self { shared, ..tools }
     }
 
-    /// Returns the same tools for another session: the built-in ones have their own background jobs, and know of no file
-    /// that the model has seen.
+    /// Returns the same tools for another session: the built-in ones have their own background jobs, and know of no
+    /// file that the model has seen.
     #[must_use]
     pub fn for_another_session(&self) -> Self {
         self.in_workspace(Workspace::for_another_session)
     }
 
-    /// Returns the same tools for another session in another working directory, without the directories that were added to
-    /// this one.
+    /// Returns the same tools for another session in another working directory, without the directories that were added
+    /// to this one.
     #[must_use]
     pub fn at(&self, root: &Path) -> Self {
         self.in_workspace(|workspace| workspace.at(root))
@@ -213,8 +213,8 @@ impl Tools {
         Self { shared: built_in.shared.clone(), ..Self::from_entries(self.tools.iter().map(entry)) }
     }
 
-    /// Records the files that the model has seen in an earlier process, from the `details` of its results, oldest first;
-    /// forgets all others. A file that has changed since isn't overwritten unseen.
+    /// Records the files that the model has seen in an earlier process, from the `details` of its results, oldest
+    /// first; forgets all others. A file that has changed since isn't overwritten unseen.
     pub fn restore_seen<'a>(&self, details: impl Iterator<Item = &'a Value>) {
         let Some(environment) = &self.shared.environment else { return };
         let workspace = environment.readable();

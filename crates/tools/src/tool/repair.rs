@@ -7,8 +7,8 @@ use serde_json::Value;
 const MOST_STEPS: usize = 16;
 
 /// Returns the arguments with strings in the place of other values parsed, as a tool's JSON Schema demands; `None` if
-/// there is nothing to repair. References within the schema are followed. Inside of a value, the alternative of `anyOf` or
-/// `oneOf` counts that is the only one for its type.
+/// there is nothing to repair. References within the schema are followed. Inside of a value, the alternative of `anyOf`
+/// or `oneOf` counts that is the only one for its type.
 #[must_use]
 pub fn repair(schema: &Value, arguments: &Value) -> Option<Value> {
     let mut repaired = arguments.clone();

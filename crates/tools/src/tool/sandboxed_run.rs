@@ -118,7 +118,8 @@ impl SandboxReview {
         warning.into_iter().for_each(|warning| output.push_warning(warning));
     }
 
-    /// Returns notices about what the command changed that git or tiller will run, and about what may have been refused.
+    /// Returns notices about what the command changed that git or tiller will run, and about what may have been
+    /// refused.
     pub(super) fn notices(&self, text: &str, is_error: bool) -> EndNotices {
         let changes = self.before.list_changes(&Programs::read(&self.root));
         let warning = (!changes.is_empty()).then(|| changes.join("; "));
@@ -146,7 +147,8 @@ fn may_be_refused(text: &str, strength: SandboxStrength) -> bool {
 /// Maximum number of the names in a submodule's path.
 const SUBMODULE_DEPTH: usize = 8;
 
-/// Lists the directories of the repositories of submodules, and those of theirs, in the repository's directory `modules`.
+/// Lists the directories of the repositories of submodules, and those of theirs, in the repository's directory
+/// `modules`.
 fn list_submodules(modules: &Path, depth: usize) -> Vec<PathBuf> {
     let Some(depth) = depth.checked_sub(1) else { return Vec::new() };
     let entries = std::fs::read_dir(modules).into_iter().flatten().flatten();

@@ -18,22 +18,22 @@ impl ProtectedFolders {
         self.0.extend(folders);
     }
 
-    /// Checks whether a path with links resolved is one of the directories or lies in one, or in the target of a link in
-    /// one. It need not exist.
+    /// Checks whether a path with links resolved is one of the directories or lies in one, or in the target of a link
+    /// in one. It need not exist.
     pub(super) fn contains(&self, real: &Path) -> bool {
         let ids = self.ids();
         self.real_paths().chain(self.link_targets()).any(|folder| real.starts_with(folder))
             || real.ancestors().any(|path| id_of(path).is_some_and(|id| ids.contains(&id)))
     }
 
-    /// Checks that a directory with links resolved contains none of the protected directories, so that reading it may be
-    /// allowed.
+    /// Checks that a directory with links resolved contains none of the protected directories, so that reading it may
+    /// be allowed.
     pub(super) fn allow_reading(&self, real: &Path) -> bool {
         !self.real_paths().any(|folder| folder.starts_with(real))
     }
 
-    /// Lists the identities of the directories, of the files directly in them and in `extensions`, and of the targets of
-    /// links in them.
+    /// Lists the identities of the directories, of the files directly in them and in `extensions`, and of the targets
+    /// of links in them.
     pub(super) fn ids(&self) -> Vec<FileId> {
         self.0.iter().filter_map(|folder| id_of(folder)).chain(self.entry_ids()).collect()
     }

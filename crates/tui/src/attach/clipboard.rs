@@ -94,7 +94,8 @@ fn from_applescript(bytes: Vec<u8>) -> Vec<u8> {
     digits.chunks_exact(2).map_while(byte).collect()
 }
 
-/// Runs a program and returns its output if it succeeds and prints anything, `None` otherwise. Output over the limit is cut.
+/// Runs a program and returns its output if it succeeds and prints anything, `None` otherwise. Output over the limit is
+/// cut.
 ///
 /// # Errors
 /// If the program can't be started.

@@ -34,8 +34,8 @@ impl From<&[&str]> for FileList {
     }
 }
 
-/// Lists the files under a directory without ignored files, hidden files and `excluded` directories. Slow; for background
-/// jobs.
+/// Lists the files under a directory without ignored files, hidden files and `excluded` directories. Slow; for
+/// background jobs.
 pub(crate) fn list_files(cwd: &Path, excluded: &[PathBuf]) -> FileList {
     let excluded = excluded.iter().filter_map(|folder| folder.metadata().ok());
     let excluded = excluded.map(|metadata| FileId::from(&metadata)).collect();

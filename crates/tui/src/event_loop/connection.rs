@@ -61,8 +61,8 @@ impl EventLoop {
     }
 }
 
-/// Returns a notice of a request of the main session that isn't asked in the session of the last of these agents. The id
-/// of an agent's request begins with the ids of the agents between, each with a slash.
+/// Returns a notice of a request of the main session that isn't asked in the session of the last of these agents. The
+/// id of an agent's request begins with the ids of the agents between, each with a slash.
 fn notice_of_request(call: &str, reason: &str, shown: &[ShownAgent]) -> Option<String> {
     let path: String = shown.iter().map(|agent| format!("{}/", agent.id.short())).collect();
     if call.starts_with(&path) {

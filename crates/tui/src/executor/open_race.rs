@@ -12,8 +12,8 @@ pub(super) struct OpenRace {
     pub(super) prompt: Option<String>,
 }
 
-/// Waits for the end of a race that isn't announced yet, and announces it; pending without one. If no lane has a result,
-/// the race is dropped and its prompt goes back to the composer. Cancel-safe.
+/// Waits for the end of a race that isn't announced yet, and announces it; pending without one. If no lane has a
+/// result, the race is dropped and its prompt goes back to the composer. Cancel-safe.
 pub(super) async fn announce_end(open: &mut Option<OpenRace>) -> Vec<TaskResult> {
     let Some(OpenRace { race, prompt }) = open.as_mut().filter(|open| open.prompt.is_some()) else {
         return std::future::pending().await;

@@ -8,8 +8,8 @@
 //! overwrite.
 //!
 //! An option belongs in the table if no value of it can name a program, a file to write, a configuration, a remote or
-//! another directory, and if it neither deletes nor forces. Sources: the manual pages of git 2.47, cargo 1.90, ripgrep 14,
-//! GNU and BSD tools, Go 1.24, pytest 8, gh 2, docker 28, kubectl 1.33.
+//! another directory, and if it neither deletes nor forces. Sources: the manual pages of git 2.47, cargo 1.90, ripgrep
+//! 14, GNU and BSD tools, Go 1.24, pytest 8, gh 2, docker 28, kubectl 1.33.
 
 use super::command_pattern::Options::{Any, Joined, Whole};
 use super::command_pattern::{CommandPattern, Operands, Options, ScriptName};

@@ -499,7 +499,8 @@ fn table_command_is_no_beginning_of_another() {
     }
 }
 
-/// Options that name a program, a file to write, a configuration, a remote or another directory, or that delete or force something.
+/// Options that name a program, a file to write, a configuration, a remote or another directory, or that delete or
+/// force something.
 const NEVER_LISTED: &[&str] = &[
     "--output",
     "--ext-diff",

@@ -56,8 +56,8 @@ pub(super) fn programs(words: &[String]) -> Vec<(&str, &[String])> {
     [(name, arguments)].into_iter().chain(assigned).collect()
 }
 
-/// Lists the lines that a command has in place of a program: `watch 'ls -l'`, `env -S'ls -l' x`. Further words are their
-/// arguments.
+/// Lists the lines that a command has in place of a program: `watch 'ls -l'`, `env -S'ls -l' x`. Further words are
+/// their arguments.
 pub(super) fn wrapped_lines(words: &[String]) -> Vec<String> {
     let program = find_program(words);
     let at = program.unwrap_or(words.len());
@@ -109,8 +109,8 @@ fn has_value(wrapper: &str, option: &str) -> bool {
     })
 }
 
-/// Returns the program of a command without its directory, and its arguments. Assignments, `{fd}` before a redirection, and
-/// wrappers are skipped.
+/// Returns the program of a command without its directory, and its arguments. Assignments, `{fd}` before a redirection,
+/// and wrappers are skipped.
 pub(super) fn program(words: &[String]) -> (&str, &[String]) {
     find_program(words).map_or(("", &[]), |at| (base_name(&words[at]), &words[at + 1..]))
 }

@@ -129,7 +129,8 @@ impl<'a> CommandFolders<'a> {
         })
     }
 
-    /// Checks whether a word names a path in tiller's own directories, as a path or in an option, an address or a variable.
+    /// Checks whether a word names a path in tiller's own directories, as a path or in an option, an address or a
+    /// variable.
     pub(super) fn names_private(self, word: &str) -> bool {
         // `curl -d @FILE`
         let paths = list_paths(word).into_iter().flat_map(|path| [path, path.trim_start_matches('@')]);
@@ -138,8 +139,8 @@ impl<'a> CommandFolders<'a> {
     }
 
     /// Checks whether a word may name files that the user didn't see when they allowed an earlier command: secret
-    /// files, files of an unknown user, link targets in `/proc`, and paths that leave a directory again by `..`, because
-    /// the directory may be a link.
+    /// files, files of an unknown user, link targets in `/proc`, and paths that leave a directory again by `..`,
+    /// because the directory may be a link.
     pub(in crate::policy) fn names_secret(self, word: &str) -> bool {
         list_paths(word).into_iter().any(|path| {
             let is_other_home =
@@ -173,15 +174,16 @@ impl<'a> CommandFolders<'a> {
         })
     }
 
-    /// Checks whether a path, with `*` at its end or not, is the root of the file system, a directory of the system directly
-    /// in it, or a home directory.
+    /// Checks whether a path, with `*` at its end or not, is the root of the file system, a directory of the system
+    /// directly in it, or a home directory.
     pub(super) fn is_essential(self, path: &str) -> bool {
         let real = normalize(&self.resolve_from(self.current, path.trim_end_matches('*')));
         let is_home = self.protected.homes.iter().any(|home| home.starts_with(&real));
         (is_home && real.is_absolute()) || SYSTEM_FOLDERS.iter().any(|folder| real == Path::new(folder))
     }
 
-    /// Returns the directory that a `cd` leads to; `None` for other commands. `previous` is the directory before this one.
+    /// Returns the directory that a `cd` leads to; `None` for other commands. `previous` is the directory before this
+    /// one.
     pub(super) fn find_cd_target(self, segment: &Segment, previous: &Path) -> Option<PathBuf> {
         let (name, arguments) = program(&segment.words);
         let is_back = name == "popd" || arguments.iter().any(|word| word == "-");

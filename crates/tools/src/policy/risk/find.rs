@@ -19,7 +19,8 @@ pub(super) fn judge_find(arguments: &[String], folders: CommandFolders<'_>) -> O
     if is_deleted { find_deleted(arguments, folders) } else { None }
 }
 
-/// Finds the risk of deleting what a `find` finds: it destroys a system or a home directory if it takes all files there.
+/// Finds the risk of deleting what a `find` finds: it destroys a system or a home directory if it takes all files
+/// there.
 fn find_deleted(arguments: &[String], folders: CommandFolders<'_>) -> Option<Risk> {
     let searched = list_searched(arguments);
     let mut essential = searched.iter().filter(|path| takes_all(arguments) && folders.is_essential(path));
@@ -61,8 +62,8 @@ fn is_runner(word: &str) -> bool {
     RUNNERS.contains(&word)
 }
 
-/// Checks whether a `find` searches directories with credential files and passes the files to a command: by an action, or
-/// to an `xargs` in the same statement.
+/// Checks whether a `find` searches directories with credential files and passes the files to a command: by an action,
+/// or to an `xargs` in the same statement.
 pub(super) fn passes_on_credentials(
     segment: &Segment,
     rest: &[Segment],

@@ -112,8 +112,8 @@ impl CommandFolders<'_> {
         expand(path, self.variables, EXPANSIONS).unwrap_or_else(|| vec![path.to_owned()])
     }
 
-    /// Returns the reason for a question about a path that is written and lies outside the directories that may be written
-    /// to. A path that begins with an unknown variable, or in an unknown directory, may lie outside.
+    /// Returns the reason for a question about a path that is written and lies outside the directories that may be
+    /// written to. A path that begins with an unknown variable, or in an unknown directory, may lie outside.
     pub(super) fn judge_output(self, path: &str) -> Option<String> {
         // The text before braces; the expanded words are judged separately.
         let names_nothing = |rest: &str| rest.is_empty() || rest.starts_with('/');

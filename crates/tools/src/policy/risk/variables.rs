@@ -158,8 +158,8 @@ fn is_fixed(name: &str) -> bool {
     ["HOME", "PWD"].contains(&name)
 }
 
-/// Reads a plain reference at the beginning of a text, `$X`, `${X}` or `${X[@]}`, and returns the name and the length of
-/// the reference. A reference with an operator, such as `${X#a}`, changes the value.
+/// Reads a plain reference at the beginning of a text, `$X`, `${X}` or `${X[@]}`, and returns the name and the length
+/// of the reference. A reference with an operator, such as `${X#a}`, changes the value.
 fn read_reference(text: &str) -> Option<(&str, usize)> {
     let rest = text.strip_prefix('$')?;
     let braced = rest.strip_prefix('{');

@@ -144,8 +144,9 @@ fn edits_in_place(arguments: &[String]) -> bool {
     arguments.iter().any(in_place) || has_flag(arguments, 'i', "in-place")
 }
 
-/// Lists the files and directories that git writes: those that options name for output (`--output` of log, `-o` of archive
-/// and format-patch), the directory of a clone, and the configuration file that it changes. `-C` changes the directory first.
+/// Lists the files and directories that git writes: those that options name for output (`--output` of log, `-o` of
+/// archive and format-patch), the directory of a clone, and the configuration file that it changes. `-C` changes the
+/// directory first.
 fn list_written_by_git(arguments: &[String]) -> Vec<String> {
     let folder = values(arguments, 'C', "").fold(String::new(), |folder, next| match next.starts_with('/') {
         true => format!("{next}/"),

@@ -1,8 +1,8 @@
 //! Worktrees for agents: each begins with the files of the working directory, changed and new ones included, and leaves
 //! its changes on a branch.
 //!
-//! A worktree stands beside the repository, so that relative paths to other projects stay valid. The process that uses it
-//! holds a lock on a file in the repository; a worktree without a held lock was left by a crash.
+//! A worktree stands beside the repository, so that relative paths to other projects stay valid. The process that uses
+//! it holds a lock on a file in the repository; a worktree without a held lock was left by a crash.
 //!
 //! The agent may write anything in its worktree, its `.git` file included, so git is always told where the repository
 //! is, and its configuration is read again before each use.
@@ -40,8 +40,8 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 /// Maximum bytes of a diff.
 const MAX_DIFF: usize = 16 * 1024 * 1024;
 
-/// Held while a worktree is added or removed: git reads the records of all worktrees then, and fails on one that another
-/// git is just writing ("failed to read …/commondir: Success").
+/// Held while a worktree is added or removed: git reads the records of all worktrees then, and fails on one that
+/// another git is just writing ("failed to read …/commondir: Success").
 static ADMINISTRATION: Mutex<()> = Mutex::const_new(());
 
 /// A worktree with a branch of its own.
@@ -376,7 +376,8 @@ impl RepositoryGit {
         self.revision(&branch_ref(branch)).await.is_ok()
     }
 
-    /// Returns a commit with the files as they are, without a change of the index or of HEAD: HEAD itself without changes.
+    /// Returns a commit with the files as they are, without a change of the index or of HEAD: HEAD itself without
+    /// changes.
     async fn snapshot(&self) -> Result<String, WorktreeError> {
         let head = self.revision("HEAD").await.map_err(|_| WorktreeError::NoCommit)?;
         let index = self.root.join(last_line(&self.run(&words(["rev-parse", "--git-path", "index"])).await?));

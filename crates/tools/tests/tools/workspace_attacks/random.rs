@@ -21,7 +21,8 @@ const CASES: u32 = 12;
 /// Number of runs of a case's calls.
 const ROUNDS: usize = 10;
 
-/// Names of files and directories. Most are also names in the directory `outside`, so that a link to it leads to its files.
+/// Names of files and directories. Most are also names in the directory `outside`, so that a link to it leads to its
+/// files.
 const NAMES: &[&str] = &["secret", "folder", "linked", "new", "a"];
 
 const TOOLS: &[&str] = &["read_file", "write_file", "edit_file", "list_files", "find_files", "grep"];
