@@ -51,11 +51,11 @@ impl Served {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
         let length = body.len();
-        write!(
-            stream,
+        let request = format!(
             "{method} {path} HTTP/1.1\r\n{headers}Connection: close\r\nContent-Length: {length}\r\n\r\n{body}"
-        )
-        .unwrap();
+        );
+        // In one write: a server that refuses the first bytes may have closed before a second write.
+        stream.write_all(request.as_bytes()).unwrap();
         stream
     }
 
