@@ -89,21 +89,21 @@ impl Provider for Model {
     }
 }
 
-fn session(model: &Arc<Model>, folder: &TempDir) -> AgentSession {
+fn session(model: &Arc<Model>, dir: &TempDir) -> AgentSession {
     let mut providers = ProviderRegistry::default();
     providers.add(Arc::clone(model) as Arc<dyn Provider>, vec![assumed("bench", "bench")]);
     let registry = AgentRegistry::default();
     registry.register("agent", "works", || AgentSpec::new("agent", "", "[agent]"));
     let limits = DelegationLimits { parallel: model.agents, ..DelegationLimits::default() };
-    let builder = SessionBuilder::new(providers).approve_all().log_folder(folder.path().join("logs"));
-    Delegation::new(registry, limits).equip(builder).start(folder.path()).unwrap()
+    let builder = SessionBuilder::new(providers).approve_all().log_dir(dir.path().join("logs"));
+    Delegation::new(registry, limits).equip(builder).start(dir.path()).unwrap()
 }
 
 /// Measures the memory of agents that wait for their model.
 async fn rest(count: usize) {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let model = Arc::new(Model { agents: count, turns: 0, waiting: AtomicUsize::new(0) });
-    let agent = session(&model, &folder);
+    let agent = session(&model, &dir);
     let before = resident_bytes();
     agent.prompt("Go.", PromptOptions::default()).await.unwrap();
     while model.waiting.load(Ordering::Relaxed) < count {
@@ -118,9 +118,9 @@ async fn rest(count: usize) {
 
 /// Measures when agents that work side by side finish.
 async fn work(count: usize) {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let model = Arc::new(Model { agents: count, turns: TURNS, waiting: AtomicUsize::new(0) });
-    let agent = session(&model, &folder);
+    let agent = session(&model, &dir);
     let mut events = agent.subscribe();
     let start = Instant::now();
     agent.prompt("Go.", PromptOptions::default()).await.unwrap();
@@ -145,8 +145,8 @@ async fn work(count: usize) {
 /// Returns the time of a frame after a change of the lines of agents.
 fn frame(lines: usize) -> Duration {
     const FRAMES: u32 = 200;
-    let folder = TempDir::new().unwrap();
-    let manager = SessionManager::new(Placement::Flat(folder.path().to_owned()), folder.path().to_owned());
+    let dir = TempDir::new().unwrap();
+    let manager = SessionManager::new(Placement::Flat(dir.path().to_owned()), dir.path().to_owned());
     let mut writer = manager.create(NOW);
     let message = Message::User(UserMessage::text("Go.", NOW));
     writer.append(EntryBody::message(Arc::new(message)), NOW).unwrap();

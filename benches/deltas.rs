@@ -45,8 +45,8 @@ fn tiller(url: &str, api: &str, home: &Path) -> Command {
         "baseUrl": format!("{url}/v1"), "api": api, "apiKey": "none", "models": [{ "id": "m" }]
     });
     let models = json!({ "providers": { "bench": provider } });
-    for folder in ["tiller", "work"] {
-        fs::create_dir_all(home.join(folder)).unwrap();
+    for dir in ["tiller", "work"] {
+        fs::create_dir_all(home.join(dir)).unwrap();
     }
     fs::write(home.join("tiller/models.json"), models.to_string()).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_tiller"));

@@ -148,23 +148,22 @@ fn history(length: usize) -> Vec<Message> {
     (0..length).map(message).collect()
 }
 
-fn busy_agent(folder: &Path, length: usize) -> AgentSession {
+fn busy_agent(dir: &Path, length: usize) -> AgentSession {
     let mut providers = ProviderRegistry::default();
     let remaining = std::sync::atomic::AtomicUsize::new(TURNS - 1);
     let mut facts = assumed("busy", "busy");
     // Never full, because compaction is not measured here.
     facts.window = Tokens(100_000_000);
     providers.add(Arc::new(Busy { left: remaining }), vec![facts]);
-    let setup =
-        SessionBuilder::new(providers).log_folder(folder).tools(NoTool::tools()).messages(history(length));
-    setup.configure(|options| options.sync = SyncPolicy::Never).start(folder).unwrap()
+    let setup = SessionBuilder::new(providers).log_dir(dir).tools(NoTool::tools()).messages(history(length));
+    setup.configure(|options| options.sync = SyncPolicy::Never).start(dir).unwrap()
 }
 
 /// CPU time of one turn in a session that starts with this many messages.
 fn cost_of_a_turn(length: usize) -> Duration {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     runtime().block_on(async {
-        let session = busy_agent(folder.path(), length);
+        let session = busy_agent(dir.path(), length);
         let before = cpu();
         session.prompt("go", PromptOptions::default()).await.unwrap();
         session.settled().await.unwrap();
@@ -174,7 +173,7 @@ fn cost_of_a_turn(length: usize) -> Duration {
     })
 }
 
-fn streaming_agent(folder: &TempDir) -> AgentSession {
+fn streaming_agent(dir: &TempDir) -> AgentSession {
     let script = Scripted::new(vec![ScriptedAnswer {
         text: "delta ".into(),
         repeat: DELTAS,
@@ -183,15 +182,15 @@ fn streaming_agent(folder: &TempDir) -> AgentSession {
     let mut providers = ProviderRegistry::default();
     let facts = vec![script.facts()];
     providers.add(Arc::new(script), facts);
-    let setup = SessionBuilder::new(providers).log_folder(folder.path()).tools(Tools::new([]));
-    setup.configure(|options| options.sync = SyncPolicy::Never).start(folder.path()).unwrap()
+    let setup = SessionBuilder::new(providers).log_dir(dir.path()).tools(Tools::new([]));
+    setup.configure(|options| options.sync = SyncPolicy::Never).start(dir.path()).unwrap()
 }
 
 /// CPU time of a long answer, from the provider to the end of printing.
 fn cost_of_printing(output: PrintOutput) -> Duration {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     runtime().block_on(async {
-        let session = streaming_agent(&folder);
+        let session = streaming_agent(&dir);
         let before = cpu();
         print::run(
             &session,
@@ -209,8 +208,8 @@ fn cost_of_printing(output: PrintOutput) -> Duration {
 }
 
 /// Sends a prompt, and counts the deltas that a front end receives or is reported to have missed.
-async fn run(folder: &TempDir) -> u64 {
-    let session = streaming_agent(folder);
+async fn run(dir: &TempDir) -> u64 {
+    let session = streaming_agent(dir);
     let mut events = session.subscribe();
     session.prompt("go", PromptOptions::default()).await.unwrap();
     let mut count = 0;
@@ -229,8 +228,8 @@ async fn run(folder: &TempDir) -> u64 {
 #[divan::bench(sample_count = 20)]
 fn an_answer_of_100_000_pieces(bencher: Bencher) {
     let runtime = runtime();
-    bencher.with_inputs(|| TempDir::new().unwrap()).bench_local_refs(|folder| {
-        assert!(runtime.block_on(run(folder)) >= DELTAS as u64);
+    bencher.with_inputs(|| TempDir::new().unwrap()).bench_local_refs(|dir| {
+        assert!(runtime.block_on(run(dir)) >= DELTAS as u64);
     });
 }
 
@@ -238,11 +237,11 @@ fn an_answer_of_100_000_pieces(bencher: Bencher) {
 fn a_thousand_turns(bencher: Bencher, length: usize) {
     let runtime = runtime();
     let session = || {
-        let folder = TempDir::new().unwrap();
-        let session = runtime.block_on(async { busy_agent(folder.path(), length) });
-        (folder, session)
+        let dir = TempDir::new().unwrap();
+        let session = runtime.block_on(async { busy_agent(dir.path(), length) });
+        (dir, session)
     };
-    bencher.with_inputs(session).bench_local_refs(|(_folder, session)| {
+    bencher.with_inputs(session).bench_local_refs(|(_dir, session)| {
         runtime.block_on(async {
             session.prompt("go", PromptOptions::default()).await.unwrap();
             session.settled().await.unwrap();

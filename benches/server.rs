@@ -40,13 +40,13 @@ fn main() {
     let (sessions, deltas, large_deltas) = if is_bench { (200, DELTAS, LARGE_DELTAS) } else { (2, 20, 20) };
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
-        let folder = TempDir::new().unwrap();
-        let server = Server::start(&folder);
+        let dir = TempDir::new().unwrap();
+        let server = Server::start(&dir);
         for round in 1..=4 {
             println!("round {round}, {sessions} sessions with {WATCHERS} watchers each:");
-            load(&server, &folder, sessions, deltas).await;
+            load(&server, &dir, sessions, deltas).await;
         }
-        stalled(&server, &folder, large_deltas).await;
+        stalled(&server, &dir, large_deltas).await;
     });
 }
 
@@ -58,11 +58,11 @@ struct Server {
 }
 
 impl Server {
-    fn start(folder: &TempDir) -> Self {
+    fn start(dir: &TempDir) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_tiller"))
             .args(["serve", "--listen", "127.0.0.1:0"])
-            .current_dir(folder.path())
-            .env("TILLER_HOME", folder.path().join("home"))
+            .current_dir(dir.path())
+            .env("TILLER_HOME", dir.path().join("home"))
             .env("TILLER_LOCAL_SERVERS", "off")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -103,8 +103,8 @@ impl Server {
     }
 
     /// Creates a session with this script; returns its path and the id of its newest event.
-    async fn create(&self, folder: &TempDir, script: &str) -> (String, String) {
-        let body = json!({ "workspacePath": folder.path(), "provider": "scripted", "model": script });
+    async fn create(&self, dir: &TempDir, script: &str) -> (String, String) {
+        let body = json!({ "workspacePath": dir.path(), "provider": "scripted", "model": script });
         let created = self.call("POST", "/api/sessions", body).await;
         let path = format!("/api/sessions/{}", created["id"].as_str().unwrap());
         (path, created["lastEventId"].as_str().unwrap().to_owned())
@@ -153,8 +153,8 @@ impl Drop for Server {
 }
 
 /// Writes a script with one answer; returns its path.
-fn script(folder: &TempDir, name: &str, answer: &Value) -> String {
-    let path = folder.path().join(name);
+fn script(dir: &TempDir, name: &str, answer: &Value) -> String {
+    let path = dir.path().join(name);
     fs::write(&path, answer.to_string()).unwrap();
     path.display().to_string()
 }
@@ -194,14 +194,14 @@ async fn follow(mut lines: Lines<AsyncBufReader<TcpStream>>, last: &str) -> Seen
 }
 
 /// Runs a prompt in many sessions at once, with watchers.
-async fn load(server: &Server, folder: &TempDir, sessions: usize, deltas: usize) {
+async fn load(server: &Server, dir: &TempDir, sessions: usize, deltas: usize) {
     let answer = json!({ "text": "some words ", "repeat": deltas, "delay_ms": 20 });
-    let script = script(folder, "load.jsonl", &answer);
+    let script = script(dir, "load.jsonl", &answer);
     println!("  before: {}", server.memory());
     let start = Instant::now();
     let mut open = Vec::new();
     for _ in 0..sessions {
-        open.push(server.create(folder, &script).await);
+        open.push(server.create(dir, &script).await);
     }
     println!("  created in {:.1?}: {}", start.elapsed(), server.memory());
     let mut watchers = JoinSet::new();
@@ -235,12 +235,12 @@ async fn load(server: &Server, folder: &TempDir, sessions: usize, deltas: usize)
 }
 
 /// Times a run of a large answer with a watcher that reads, alone and beside one that doesn't.
-async fn stalled(server: &Server, folder: &TempDir, deltas: usize) {
+async fn stalled(server: &Server, dir: &TempDir, deltas: usize) {
     let answer = json!({ "text": "x".repeat(LARGE_DELTA), "repeat": deltas, "delay_ms": 2 });
-    let script = script(folder, "large.jsonl", &answer);
+    let script = script(dir, "large.jsonl", &answer);
     let megabytes = deltas * LARGE_DELTA / 1_000_000;
     for label in ["alone", "beside a watcher that doesn't read", "alone"] {
-        let (session, last) = server.create(folder, &script).await;
+        let (session, last) = server.create(dir, &script).await;
         let reading = server.watch(&session, &last).await;
         let idle = if label == "alone" { None } else { Some(server.watch(&session, &last).await) };
         let start = Instant::now();

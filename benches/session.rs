@@ -27,8 +27,8 @@ fn body(at: usize) -> EntryBody {
     EntryBody::message(Arc::new(long_log::message(at, OUTPUT)))
 }
 
-fn log(folder: &TempDir, entries: usize, compacted_every: usize) -> PathBuf {
-    long_log::write(folder.path(), LogLength { entries, bytes: entries * OUTPUT / 2, compacted_every })
+fn log(dir: &TempDir, entries: usize, compacted_every: usize) -> PathBuf {
+    long_log::write(dir.path(), LogLength { entries, bytes: entries * OUTPUT / 2, compacted_every })
 }
 
 fn context_of(path: &Path) -> usize {
@@ -39,30 +39,30 @@ fn context_of(path: &Path) -> usize {
 /// The cost of an append doesn't grow with the session.
 #[divan::bench(args = [1, 1_000, 100_000])]
 fn append_one_entry(bencher: Bencher, after: usize) {
-    let folder = TempDir::new().unwrap();
-    let mut writer = Writer::open(&log(&folder, after, 0)).unwrap();
+    let dir = TempDir::new().unwrap();
+    let mut writer = Writer::open(&log(&dir, after, 0)).unwrap();
     bencher.bench_local(|| writer.append(black_box(body(2)), NOW).unwrap());
 }
 
 #[divan::bench]
 fn open_10_000_entries(bencher: Bencher) {
-    let folder = TempDir::new().unwrap();
-    let path = log(&folder, LONG, 0);
+    let dir = TempDir::new().unwrap();
+    let path = log(&dir, LONG, 0);
     bencher.bench_local(|| Reader::open(black_box(&path)).unwrap().entry_count());
 }
 
 /// Everything is in the context: linear in the path.
 #[divan::bench(args = [1_000, 10_000])]
 fn open_and_context(bencher: Bencher, entries: usize) {
-    let folder = TempDir::new().unwrap();
-    let path = log(&folder, entries, 0);
+    let dir = TempDir::new().unwrap();
+    let path = log(&dir, entries, 0);
     bencher.bench_local(|| assert_eq!(context_of(black_box(&path)), entries));
 }
 
 /// The context after a compaction.
 #[divan::bench(args = [1_000, 10_000, 100_000])]
 fn open_and_context_of_a_compacted_session(bencher: Bencher, entries: usize) {
-    let folder = TempDir::new().unwrap();
-    let path = log(&folder, entries, 500);
+    let dir = TempDir::new().unwrap();
+    let path = log(&dir, entries, 500);
     bencher.bench_local(|| context_of(black_box(&path)));
 }

@@ -26,14 +26,14 @@ fn main() {
     divan::main();
 }
 
-fn manager(folder: &TempDir) -> SessionManager {
-    let logs = Placement::ByDirectory(folder.path().join("sessions"));
+fn manager(dir: &TempDir) -> SessionManager {
+    let logs = Placement::ByDirectory(dir.path().join("sessions"));
     let manager = SessionManager::new(logs, "/home/dev/project".into());
-    manager.with_catalog(folder.path().join("sessions.db"))
+    manager.with_catalog(dir.path().join("sessions.db"))
 }
 
-fn write_sessions(folder: &TempDir) -> SessionManager {
-    let manager = manager(folder);
+fn write_sessions(dir: &TempDir) -> SessionManager {
+    let manager = manager(dir);
     for session in 0..MANY {
         let mut writer = manager.create(NOW);
         for prompt in 0..PROMPTS {
@@ -48,8 +48,8 @@ fn write_sessions(folder: &TempDir) -> SessionManager {
 
 #[divan::bench]
 fn first_page_when_all_is_known(bencher: Bencher) {
-    let folder = TempDir::new().unwrap();
-    let manager = write_sessions(&folder);
+    let dir = TempDir::new().unwrap();
+    let manager = write_sessions(&dir);
     manager.list(SessionScope::ThisDirectory).unwrap();
     bencher.bench_local(|| {
         let listing = manager.catalog().unwrap().page(black_box(SessionScope::ThisDirectory), PAGE).unwrap();
@@ -59,9 +59,9 @@ fn first_page_when_all_is_known(bencher: Bencher) {
 
 #[divan::bench]
 fn first_page_when_nothing_is_known(bencher: Bencher) {
-    let folder = TempDir::new().unwrap();
-    let manager = write_sessions(&folder);
-    let forget = || drop(fs::remove_file(folder.path().join("sessions.db")));
+    let dir = TempDir::new().unwrap();
+    let manager = write_sessions(&dir);
+    let forget = || drop(fs::remove_file(dir.path().join("sessions.db")));
     bencher.with_inputs(forget).bench_local_values(|()| {
         let listing = manager.catalog().unwrap().page(black_box(SessionScope::ThisDirectory), PAGE).unwrap();
         assert_eq!(listing.sessions.len(), 50);
@@ -70,16 +70,16 @@ fn first_page_when_nothing_is_known(bencher: Bencher) {
 
 #[divan::bench]
 fn the_newest_session(bencher: Bencher) {
-    let folder = TempDir::new().unwrap();
-    let manager = write_sessions(&folder);
+    let dir = TempDir::new().unwrap();
+    let manager = write_sessions(&dir);
     manager.list(SessionScope::ThisDirectory).unwrap();
     bencher.bench_local(|| black_box(&manager).most_recent().unwrap().unwrap());
 }
 
 #[divan::bench]
 fn a_search(bencher: Bencher) {
-    let folder = TempDir::new().unwrap();
-    let manager = write_sessions(&folder);
+    let dir = TempDir::new().unwrap();
+    let manager = write_sessions(&dir);
     manager.list(SessionScope::ThisDirectory).unwrap();
     let mut catalog = manager.catalog().unwrap();
     bencher.bench_local(|| {

@@ -41,8 +41,8 @@ fn message(at: usize) -> EntryBody {
     EntryBody::message(Arc::new(message))
 }
 
-fn session(folder: &TempDir) -> Reader {
-    let manager = SessionManager::new(Placement::Flat(folder.path().into()), "/home/ada/code".into());
+fn session(dir: &TempDir) -> Reader {
+    let manager = SessionManager::new(Placement::Flat(dir.path().into()), "/home/ada/code".into());
     let mut writer = manager.create(NOW);
     let mut ids: Vec<EntryId> = Vec::with_capacity(ENTRIES);
     while ids.len() < ENTRIES {
@@ -73,8 +73,8 @@ fn open(screen: &mut OffScreen) {
 /// Opens the tree with its first screen, and closes it.
 #[divan::bench]
 fn opening(bencher: Bencher<'_, '_>) {
-    let folder = TempDir::new().unwrap();
-    let mut screen = screen(session(&folder), InFlight::default());
+    let dir = TempDir::new().unwrap();
+    let mut screen = screen(session(&dir), InFlight::default());
     bencher.bench_local(move || {
         open(&mut screen);
         press(&mut screen, KeyCode::Esc, KeyModifiers::NONE);
@@ -83,8 +83,8 @@ fn opening(bencher: Bencher<'_, '_>) {
 
 /// Two keys of one kind, and back.
 fn keys(bencher: Bencher<'_, '_>, forward: (KeyCode, KeyModifiers), backward: (KeyCode, KeyModifiers)) {
-    let folder = TempDir::new().unwrap();
-    let mut screen = screen(session(&folder), InFlight::default());
+    let dir = TempDir::new().unwrap();
+    let mut screen = screen(session(&dir), InFlight::default());
     open(&mut screen);
     let mut keys = [forward, backward].into_iter().cycle();
     bencher.bench_local(move || {
@@ -117,8 +117,8 @@ fn folding_all_others(bencher: Bencher<'_, '_>) {
 /// Adds or removes a character of a search, and runs it to its end.
 #[divan::bench(sample_count = 10)]
 fn a_search(bencher: Bencher<'_, '_>) {
-    let folder = TempDir::new().unwrap();
-    let mut screen = screen(session(&folder), InFlight::default());
+    let dir = TempDir::new().unwrap();
+    let mut screen = screen(session(&dir), InFlight::default());
     open(&mut screen);
     "entry 777".chars().for_each(|c| press(&mut screen, KeyCode::Char(c), KeyModifiers::NONE));
     let mut keys = [KeyCode::Char('7'), KeyCode::Backspace].into_iter().cycle();

@@ -1,7 +1,7 @@
 //! Generates a session of any length, and measures the time and memory that opening one takes.
 //!
 //! ```sh
-//! cargo run --profile dist --example big_log -- write FOLDER 100000 500MB [ENTRIES BETWEEN COMPACTIONS, 0 FOR NONE]
+//! cargo run --profile dist --example big_log -- write DIRECTORY 100000 500MB [ENTRIES BETWEEN COMPACTIONS, 0 FOR NONE]
 //! cargo run --profile dist --example big_log -- open FILE
 //! ```
 //!
@@ -24,13 +24,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["write", folder, entries, size, between @ ..] => {
+        ["write", dir, entries, size, between @ ..] => {
             let length = LogLength {
                 entries: entries.parse()?,
                 bytes: bytes(size).ok_or("a size is a number with KB, MB or GB")?,
                 compacted_every: between.first().map_or(Ok(COMPACTED_EVERY), |every| every.parse())?,
             };
-            let path = long_log::write(Path::new(folder), length);
+            let path = long_log::write(Path::new(dir), length);
             println!("{} ({} bytes)", path.display(), fs::metadata(&path)?.len());
             Ok(())
         }

@@ -35,9 +35,9 @@ fn main() -> ExitCode {
 #[tokio::main]
 async fn run_example() -> Result<(), Box<dyn std::error::Error>> {
     let runner = Runner::this_program()?;
-    let folder = tempfile::tempdir()?;
-    std::fs::write(folder.path().join("notes.txt"), "buy milk\n".repeat(300))?;
-    for line in run_steps(folder.path(), runner).await? {
+    let dir = tempfile::tempdir()?;
+    std::fs::write(dir.path().join("notes.txt"), "buy milk\n".repeat(300))?;
+    for line in run_steps(dir.path(), runner).await? {
         println!("{line}");
     }
     Ok(())
@@ -74,7 +74,7 @@ pub(crate) async fn run_steps(work_dir: &Path, runner: Runner) -> Result<Vec<Str
     // `AgentSession`: a session with a log and the bash tool, without approvals, keeping little when it is
     // compacted.
     let builder =
-        SessionBuilder::new(providers()).log_folder(work_dir.join("logs")).commands(runner).approve_all();
+        SessionBuilder::new(providers()).log_dir(work_dir.join("logs")).commands(runner).approve_all();
     let builder = builder.configure(|options| options.compaction.keep = Some(Tokens(50)));
     let agent = builder.start(work_dir)?;
     let watcher = tokio::spawn(watch(agent.clone()));

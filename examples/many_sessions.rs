@@ -37,27 +37,23 @@ const WORDS: [&str; 48] = [
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [folder, count, size] = arguments.as_slice() else {
+    let [dir, count, size] = arguments.as_slice() else {
         return Err(anyhow!("say where, how many, and how much: many_sessions DIR 10000 5GB"));
     };
-    let folder = std::path::absolute(folder)?;
+    let dir = std::path::absolute(dir)?;
     let count: usize = count.parse().context("how many sessions?")?;
     let total = bytes(size).context("how much in all? 500MB, 5GB")?;
-    fs::create_dir_all(folder.join("project"))?;
+    fs::create_dir_all(dir.join("project"))?;
     let mut rng = Rng(0x9e37_79b9_7f4a_7c15);
     let mut written_bytes = 0;
     for at in 0..count {
         // Sizes vary as in practice: half of all bytes are in a tenth of the sessions.
         let share = total / count as u64;
         let size = if at.is_multiple_of(10) { share * 5 } else { share * 5 / 9 };
-        written_bytes += session(&folder, at, size, &mut rng)?;
+        written_bytes += session(&dir, at, size, &mut rng)?;
     }
-    println!("{count} sessions, {} MB in {}", written_bytes / 1_000_000, folder.display());
-    println!(
-        "TILLER_HOME={} tiller --cwd {} sessions list",
-        folder.display(),
-        folder.join("project").display()
-    );
+    println!("{count} sessions, {} MB in {}", written_bytes / 1_000_000, dir.display());
+    println!("TILLER_HOME={} tiller --cwd {} sessions list", dir.display(), dir.join("project").display());
     Ok(())
 }
 
@@ -96,10 +92,10 @@ fn session(root: &Path, at: usize, size: u64, rng: &mut Rng) -> anyhow::Result<u
     let cwd = cwd.display().to_string();
     let start = UnixMs(FIRST + at as i64 * APART);
     let id = format!("01MANY{at:020}");
-    let folder = root.join(format!("sessions/--{}--", cwd.trim_start_matches('/').replace('/', "-")));
-    fs::create_dir_all(&folder)?;
+    let dir = root.join(format!("sessions/--{}--", cwd.trim_start_matches('/').replace('/', "-")));
+    fs::create_dir_all(&dir)?;
     let name = format!("{}_{id}.jsonl", start.to_iso().replace([':', '.'], "-"));
-    let file = File::create(folder.join(name))?;
+    let file = File::create(dir.join(name))?;
     let mut log = Log { out: BufWriter::new(&file), written_bytes: 0, entries: 0, start };
     let header = json!({"type": "session", "version": 3, "id": id, "timestamp": start.to_iso(), "cwd": cwd});
     log.line(&header)?;

@@ -15,8 +15,8 @@ use tiller::provider::scripted::{Scripted, ScriptedAnswer};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
-    run_steps(folder.path()).await?.iter().for_each(|line| println!("{line}"));
+    let dir = tempfile::tempdir()?;
+    run_steps(dir.path()).await?.iter().for_each(|line| println!("{line}"));
     Ok(())
 }
 

@@ -41,7 +41,7 @@ use crate::setting::{
 use crate::suggest;
 
 pub use auth::{KeyRemoval, remove_key, store_key};
-pub use dirs::Folders;
+pub use dirs::AppDirs;
 pub use edit::{FileChange, store_setting};
 pub use environment::Environment;
 pub use error::ConfigError;
@@ -104,7 +104,7 @@ pub struct GivenValues<'a> {
 #[derive(Debug)]
 pub struct Config {
     /// tiller's directories.
-    pub folders: Folders,
+    pub dirs: AppDirs,
     /// All settings with their sources.
     pub settings: Settings,
     /// Warnings for the user about ignored parts of files.
@@ -140,15 +140,15 @@ impl Config {
     /// # Errors
     /// If an existing file can't be read, or a variable or flag has an invalid value.
     pub fn load(mut environment: Environment, inputs: GivenValues<'_>) -> Result<Self, ConfigError> {
-        let folders = Folders::find(&environment)?;
-        let mut warnings = fill_environment(&mut environment, &folders, inputs)?;
-        let auth::StoredKeys { keys, warnings: auth_warnings } = auth::keys(&folders.auth())?;
+        let dirs = AppDirs::find(&environment)?;
+        let mut warnings = fill_environment(&mut environment, &dirs, inputs)?;
+        let auth::StoredKeys { keys, warnings: auth_warnings } = auth::keys(&dirs.auth())?;
         warnings.extend(auth_warnings);
-        let models = models::load(&folders.models(), &environment)?;
+        let models = models::load(&dirs.models(), &environment)?;
         warnings.extend(models.warnings);
-        let listed_models = listed_models::load(&folders.listed_models());
+        let listed_models = listed_models::load(&dirs.listed_models());
         let mut settings = Settings::default();
-        let user_path = folders.config.join("settings.json");
+        let user_path = dirs.config.join("settings.json");
         let mut messages = FileMessages { warnings, ..FileMessages::default() };
         let mut user_servers = None;
         if user_path.exists() {
@@ -172,7 +172,7 @@ impl Config {
             &environment,
         );
         warnings.extend(mcp.problems.iter().cloned());
-        warnings.extend(trust::non_executable_warnings(&folders.config.join("extensions")));
+        warnings.extend(trust::non_executable_warnings(&dirs.config.join("extensions")));
         warnings.extend(inputs.trusted.map(Project::non_executable_warnings).into_iter().flatten());
         apply_environment(&mut settings, &environment)?;
         apply_flags(&mut settings, inputs.flags)?;
@@ -180,7 +180,7 @@ impl Config {
         invalid.iter_mut().for_each(|invalid| invalid.set_replacement(&settings));
         Ok(Self {
             trusted_root: inputs.trusted.map(|project| project.root().to_owned()),
-            folders,
+            dirs,
             settings,
             warnings,
             invalid,
@@ -206,7 +206,7 @@ impl Config {
     /// Executables in the user's extension directory, sorted by name.
     #[must_use]
     pub fn user_extensions(&self) -> Vec<PathBuf> {
-        self.folders.extensions()
+        self.dirs.extensions()
     }
 
     /// Names of variables that hold keys, tokens or passwords, judged by name, or by a value with a URL that
@@ -285,7 +285,7 @@ impl Config {
 
     /// The absolute paths of the home directory: as in `HOME`, and its canonical path if different.
     #[must_use]
-    pub fn home_folders(&self) -> Vec<PathBuf> {
+    pub fn home_dirs(&self) -> Vec<PathBuf> {
         let home = self.environment.value("HOME").map(PathBuf::from).or_else(::dirs::home_dir);
         let home = home.filter(|home| home.is_absolute());
         let canonical = home.as_ref().and_then(|home| home.canonicalize().ok());
@@ -296,34 +296,34 @@ impl Config {
     /// Lists the directories that tools never access: tiller's own, and a separate session directory unless it
     /// contains the working directory.
     #[must_use]
-    pub fn private_folders(&self, cwd: &Path) -> Vec<PathBuf> {
-        let session_dir = self.settings.session_dir().map(|folder| cwd.join(folder));
-        let sessions = session_dir.filter(|folder| {
-            let canonical = folder.canonicalize();
-            !cwd.starts_with(canonical.as_ref().unwrap_or(folder))
+    pub fn private_dirs(&self, cwd: &Path) -> Vec<PathBuf> {
+        let session_dir = self.settings.session_dir().map(|dir| cwd.join(dir));
+        let sessions = session_dir.filter(|dir| {
+            let canonical = dir.canonicalize();
+            !cwd.starts_with(canonical.as_ref().unwrap_or(dir))
         });
-        self.folders.all().into_iter().chain(sessions).collect()
+        self.dirs.all().into_iter().chain(sessions).collect()
     }
 
     /// The directories that commands and writing tools can't access without approval.
     #[must_use]
     pub fn protected_paths(&self, cwd: &Path) -> ProtectedPaths {
-        let with_targets = |folders: Vec<PathBuf>| {
-            let targets = folders.iter().filter_map(|folder| folder.canonicalize().ok());
-            let mut paths: Vec<PathBuf> = targets.chain(folders.iter().cloned()).collect();
+        let with_targets = |dirs: Vec<PathBuf>| {
+            let targets = dirs.iter().filter_map(|dir| dir.canonicalize().ok());
+            let mut paths: Vec<PathBuf> = targets.chain(dirs.iter().cloned()).collect();
             paths.sort();
             paths.dedup();
             paths
         };
-        let homes = self.home_folders();
+        let homes = self.home_dirs();
         let names = homes.iter().flat_map(|home| home_names().map(move |name| home.join(name)));
-        let private = self.private_folders(cwd);
+        let private = self.private_dirs(cwd);
         let own_targets: Vec<PathBuf> =
             files::list_own_entries(&private).filter_map(|path| files::link_target(&path)).collect();
         ProtectedPaths {
             startup: names.filter_map(|path| files::link_target(&path)).collect(),
-            tiller_folders: with_targets(private.into_iter().chain(own_targets).collect()),
-            readable: with_targets(self.folders.readable()),
+            tiller_dirs: with_targets(private.into_iter().chain(own_targets).collect()),
+            readable: with_targets(self.dirs.readable()),
             homes,
         }
     }
@@ -338,10 +338,10 @@ impl Config {
 /// Fills variables that aren't set from the `.env` files of the user and of a trusted project. Returns warnings.
 fn fill_environment(
     environment: &mut Environment,
-    folders: &Folders,
+    dirs: &AppDirs,
     inputs: GivenValues<'_>,
 ) -> Result<Vec<String>, ConfigError> {
-    let dotenv = folders.config.join(".env");
+    let dotenv = dirs.config.join(".env");
     let mut warnings = Vec::new();
     if let Some(path) = inputs.env_file.or_else(|| dotenv.exists().then_some(&*dotenv)) {
         let text = files::read_stream(path, CONFIG_LIMIT).map_err(unreadable(path))?;
@@ -644,10 +644,10 @@ mod tests {
         let real = home.path().canonicalize().unwrap();
         let link = real.join("link");
         std::os::unix::fs::symlink(&real, &link).unwrap();
-        let folders = |named: &str| load(&home, &[("HOME", named)], &[]).unwrap().home_folders();
-        assert_eq!(folders(link.to_str().unwrap()), [link.clone(), real.clone()]);
-        assert_eq!(folders(real.to_str().unwrap()), [real]);
-        assert_eq!(folders("relative"), Vec::<PathBuf>::new());
+        let dirs = |named: &str| load(&home, &[("HOME", named)], &[]).unwrap().home_dirs();
+        assert_eq!(dirs(link.to_str().unwrap()), [link.clone(), real.clone()]);
+        assert_eq!(dirs(real.to_str().unwrap()), [real]);
+        assert_eq!(dirs("relative"), Vec::<PathBuf>::new());
     }
 
     /// A home with `user` as settings, and a trusted project with these settings and this `.env`.

@@ -28,19 +28,19 @@ const SCENES: [Scene; 6] = [
 
 fn main() -> anyhow::Result<()> {
     let program = program()?;
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/screenshots");
-    std::fs::create_dir_all(&folder)?;
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/screenshots");
+    std::fs::create_dir_all(&dir)?;
     let prefix = std::env::args().nth(1);
     let is_selected = |name: &str| prefix.as_deref().is_none_or(|prefix| name.starts_with(prefix));
     for (name, scene) in SCENES.iter().filter(|(name, _)| is_selected(name)) {
-        write(&folder.join(format!("{name}.svg")), &scene(&program)?)?;
+        write(&dir.join(format!("{name}.svg")), &scene(&program)?)?;
     }
     for registered in ThemeRegistry::built_in().known() {
         let name = format!("theme-{}", registered.theme.name);
         if !is_selected(&name) {
             continue;
         }
-        write(&folder.join(format!("{name}.svg")), &scenes::theme_elements(&program, &registered.theme)?)?;
+        write(&dir.join(format!("{name}.svg")), &scenes::theme_elements(&program, &registered.theme)?)?;
     }
     Ok(())
 }
@@ -54,11 +54,11 @@ fn write(path: &Path, svg: &str) -> anyhow::Result<()> {
 /// The `tiller` of the same build: examples are in a directory beside it.
 fn program() -> anyhow::Result<PathBuf> {
     let executable = std::env::current_exe()?;
-    let folder =
+    let dir =
         executable.parent().and_then(Path::parent).context("an example stands in target/PROFILE/examples")?;
-    let program = folder.join("tiller");
+    let program = dir.join("tiller");
     if !program.is_file() {
-        let profile = folder.file_name().unwrap_or_default().display();
+        let profile = dir.file_name().unwrap_or_default().display();
         bail!(
             "{} isn't built; `cargo build` it first, with --release for {profile} = release",
             program.display()

@@ -73,8 +73,8 @@ impl Project {
     /// Writes a file; the path is relative to the home directory.
     pub(crate) fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {
         let path = self.home.path().join(name);
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
+        if let Some(dir) = path.parent() {
+            fs::create_dir_all(dir)?;
         }
         Ok(fs::write(path, text)?)
     }

@@ -7,19 +7,19 @@ use anyhow::anyhow;
 
 use super::failure::CliFailure;
 use crate::tui::at_home;
-use crate::workspace::{FileAccess, describe_folder, parse_folder};
+use crate::workspace::{FileAccess, describe_dir, parse_dir};
 
 /// A directory's resolved path, and the access that tools have.
-pub(super) type AddedFolder = (PathBuf, FileAccess);
+pub(super) type AddedDir = (PathBuf, FileAccess);
 
 /// Parses the arguments of `--add-dir`; relative paths start at the working directory.
-pub(super) fn folders(arguments: &[String], cwd: &Path) -> Result<Vec<AddedFolder>, CliFailure> {
-    arguments.iter().map(|argument| folder(argument, cwd)).collect()
+pub(super) fn dirs(arguments: &[String], cwd: &Path) -> Result<Vec<AddedDir>, CliFailure> {
+    arguments.iter().map(|argument| dir(argument, cwd)).collect()
 }
 
-fn folder(argument: &str, cwd: &Path) -> Result<AddedFolder, CliFailure> {
+fn dir(argument: &str, cwd: &Path) -> Result<AddedDir, CliFailure> {
     // The shell has expanded `~` already.
-    parse_folder(argument, cwd, None).map_err(|error| {
+    parse_dir(argument, cwd, None).map_err(|error| {
         CliFailure::usage(match error.kind() {
             ErrorKind::NotADirectory => anyhow!("--add-dir {argument}: not a directory"),
             _ => anyhow::Error::new(error).context(format!("--add-dir {argument}")),
@@ -27,11 +27,11 @@ fn folder(argument: &str, cwd: &Path) -> Result<AddedFolder, CliFailure> {
     })
 }
 
-pub(super) fn describe_for_model((path, access): &AddedFolder) -> String {
-    describe_folder(path, *access)
+pub(super) fn describe_for_model((path, access): &AddedDir) -> String {
+    describe_dir(path, *access)
 }
 
-pub(super) fn describe_for_user((path, access): &AddedFolder, home: Option<&Path>) -> String {
+pub(super) fn describe_for_user((path, access): &AddedDir, home: Option<&Path>) -> String {
     let path = at_home(path, home);
     match access {
         FileAccess::Read => format!("{path} (read only)"),
@@ -51,7 +51,7 @@ mod tests {
             std::fs::create_dir(root.join(name)).unwrap();
         }
         let arguments = ["docs", "docs:ro", "docs:ro/", "docs:ro:ro"].map(str::to_owned);
-        let added = folders(&arguments, &root).unwrap();
+        let added = dirs(&arguments, &root).unwrap();
         let docs = root.join("docs");
         let expected = [
             (docs.clone(), FileAccess::Write),
@@ -64,10 +64,10 @@ mod tests {
         assert_eq!(describe_for_user(&added[1], Some(&root)), "~/docs (read only)");
         assert_eq!(describe_for_user(&added[0], None), docs.display().to_string());
         for (argument, expected) in [("none", "--add-dir none"), ("docs/none:ro", "--add-dir docs/none:ro")] {
-            assert_eq!(folders(&[argument.to_owned()], &root).unwrap_err().error.to_string(), expected);
+            assert_eq!(dirs(&[argument.to_owned()], &root).unwrap_err().error.to_string(), expected);
         }
         std::fs::write(root.join("file"), "").unwrap();
-        let error = folders(&["file".to_owned()], &root).unwrap_err().error;
+        let error = dirs(&["file".to_owned()], &root).unwrap_err().error;
         assert_eq!(error.to_string(), "--add-dir file: not a directory");
     }
 }

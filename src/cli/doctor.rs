@@ -75,7 +75,7 @@ pub(super) fn run(arguments: &CliArgs, json: bool) -> Result<u8, CliFailure> {
             checks.push(check_supervisor(&config, &sandbox, &cwd));
             checks.push(check_worktrees(&config, &cwd));
             checks.push(check_servers(&config, &cwd));
-            checks.push(check_sessions(&sessions_folder(&config, &cwd)));
+            checks.push(check_sessions(&sessions_dir(&config, &cwd)));
         }
         Err(failure) => {
             checks.push(Check::new("configuration", CheckState::Broken, format!("{:#}", failure.error)));
@@ -105,7 +105,7 @@ fn check_program() -> Check {
 fn check_config(config: &Config) -> Check {
     let notices: Vec<String> = config.notices().collect();
     match (&config.invalid[..], &notices[..]) {
-        ([], []) => Check::new("configuration", CheckState::Ok, config.folders.config.display().to_string()),
+        ([], []) => Check::new("configuration", CheckState::Ok, config.dirs.config.display().to_string()),
         ([], _) => Check::new("configuration", CheckState::Absent, notices.join("; ")),
         _ => Check::new("configuration", CheckState::Broken, notices.join("; ")),
     }
@@ -176,7 +176,7 @@ fn check_worktrees(config: &Config, cwd: &Path) -> Check {
         return Check::new("worktrees", CheckState::Ok, "none left by interrupted agents");
     }
     let list: Vec<String> =
-        leftovers.iter().map(|found| format!("{} ({})", found.folder.display(), found.branch)).collect();
+        leftovers.iter().map(|found| format!("{} ({})", found.dir.display(), found.branch)).collect();
     let detail = format!(
         "left by interrupted agents: {}; the next race or isolated agent commits their changes and removes them",
         list.join(", ")
@@ -184,19 +184,18 @@ fn check_worktrees(config: &Config, cwd: &Path) -> Check {
     Check::new("worktrees", CheckState::Absent, detail)
 }
 
-fn sessions_folder(config: &Config, cwd: &Path) -> PathBuf {
+fn sessions_dir(config: &Config, cwd: &Path) -> PathBuf {
     match config.settings.session_dir() {
-        Some(folder) => cwd.join(folder),
-        None => config.folders.sessions(),
+        Some(dir) => cwd.join(dir),
+        None => config.dirs.sessions(),
     }
 }
 
 /// Checks the directory, or the nearest one that exists: tiller creates the rest.
-fn check_sessions(folder: &Path) -> Check {
-    let broken = |reason: String| {
-        Check::new("sessions", CheckState::Broken, format!("{}: {reason}", folder.display()))
-    };
-    let Some(existing) = folder.ancestors().find(|folder| folder.exists()) else {
+fn check_sessions(dir: &Path) -> Check {
+    let broken =
+        |reason: String| Check::new("sessions", CheckState::Broken, format!("{}: {reason}", dir.display()));
+    let Some(existing) = dir.ancestors().find(|dir| dir.exists()) else {
         return broken("no such directory".into());
     };
     if !existing.is_dir() || access(existing, AccessFlags::W_OK | AccessFlags::X_OK).is_err() {
@@ -208,7 +207,7 @@ fn check_sessions(folder: &Path) -> Check {
     match free {
         Ok(free) if free < LEAST_FREE => broken(format!("only {} MB free", free / 1_000_000)),
         Ok(free) => {
-            let detail = format!("{}, {} MB free", folder.display(), free / 1_000_000);
+            let detail = format!("{}, {} MB free", dir.display(), free / 1_000_000);
             Check::new("sessions", CheckState::Ok, detail)
         }
         Err(errno) => broken(errno.to_string()),
@@ -275,10 +274,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn doctor_sessions_folder_that_cannot_be_created_is_broken() {
-        let folder = tempfile::tempdir().unwrap();
-        let state = |path: &str| check_sessions(&folder.path().join(path)).state;
-        std::fs::write(folder.path().join("file"), "").unwrap();
+    fn doctor_sessions_dir_that_cannot_be_created_is_broken() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = |path: &str| check_sessions(&dir.path().join(path)).state;
+        std::fs::write(dir.path().join("file"), "").unwrap();
         assert!(state("new/sessions") != CheckState::Broken);
         assert!(state("file/sessions") == CheckState::Broken);
     }

@@ -30,10 +30,10 @@ pub(super) async fn start(
         launches.extend(paths.into_iter().map(|path| Launch { path, permit: Arc::clone(&permit) }));
     }
     let project_root = project.map(|project| project.root().to_owned());
-    let (folders, project) = (config.folders.clone(), project.cloned());
+    let (dirs, project) = (config.dirs.clone(), project.cloned());
     extensions.watch_for_new(move || {
         let of_project = project.as_ref().map(Project::extensions).unwrap_or_default();
-        folders.extensions().into_iter().chain(of_project).collect()
+        dirs.extensions().into_iter().chain(of_project).collect()
     });
     if !launches.is_empty() {
         let surroundings = ProcessOptions {

@@ -7,7 +7,7 @@ use crate::files::git;
 /// Returns the URL of `origin`, or of the first remote, of the repository that contains `cwd`, without
 /// credentials.
 pub(super) fn find_remote(cwd: &Path) -> Option<String> {
-    let text = git::read_file(&git::common_folder(&git::find(cwd)?)?, "config")?;
+    let text = git::read_file(&git::common_dir(&git::find(cwd)?)?, "config")?;
     url(&text).and_then(|url| without_credentials(&url))
 }
 
@@ -72,8 +72,8 @@ mod tests {
 
     #[test]
     fn git_remote_worktree_has_origin_of_its_repository() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
         fs::create_dir_all(root.join("repo/.git/worktrees/w")).unwrap();
         fs::create_dir_all(root.join("repo/src")).unwrap();
         fs::create_dir_all(root.join("w")).unwrap();
@@ -82,8 +82,8 @@ mod tests {
         fs::write(root.join("repo/.git/config"), config).unwrap();
         fs::write(root.join("repo/.git/worktrees/w/commondir"), "../..\n").unwrap();
         fs::write(root.join("w/.git"), "gitdir: ../repo/.git/worktrees/w\n").unwrap();
-        for folder in ["repo", "repo/src", "w"] {
-            assert_eq!(find_remote(&root.join(folder)).as_deref(), Some("https://host/me/x.git"), "{folder}");
+        for dir in ["repo", "repo/src", "w"] {
+            assert_eq!(find_remote(&root.join(dir)).as_deref(), Some("https://host/me/x.git"), "{dir}");
         }
         assert_eq!(url("[remote \"fork\"]\nurl = \"git@host:you/x.git\"\n").unwrap(), "git@host:you/x.git");
         assert_eq!(url("[branch \"main\"]\nurl = no\n"), None);

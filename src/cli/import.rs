@@ -9,7 +9,7 @@ use anyhow::anyhow;
 use super::args::CliArgs;
 use super::failure::CliFailure;
 use super::run_input::RunInput;
-use super::sessions::import::{default_folders, find_all, find_in};
+use super::sessions::import::{default_dirs, find_all, find_in};
 use super::wiring;
 use crate::config::Config;
 use crate::session::import::{ImportMode, Imported, Importer, peek};
@@ -40,8 +40,7 @@ fn find(config: &Config) -> Result<ForeignLogs, CliFailure> {
     logs.sort_by(|one, other| other.cmp(one));
     logs.truncate(MAX_LOGS);
     let log = |(modified, path): (UnixMs, PathBuf)| ForeignLog { peek: peek(&path), modified, path };
-    let looked_in =
-        default_folders(config)?.into_iter().map(|(format, path)| (format.name(), path)).collect();
+    let looked_in = default_dirs(config)?.into_iter().map(|(format, path)| (format.name(), path)).collect();
     Ok(ForeignLogs { logs: logs.into_iter().map(log).collect(), looked_in })
 }
 

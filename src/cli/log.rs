@@ -23,7 +23,7 @@ const MAX_BYTES: u64 = 8 * 1024 * 1024;
 /// The path of the log file; `None` if logging is off.
 pub(super) fn path(config: &Config) -> Option<PathBuf> {
     let name = config.settings.log_file().unwrap_or("tiller.log");
-    (config.settings.log_level() != LogLevel::Off).then(|| config.folders.state.join(name))
+    (config.settings.log_level() != LogLevel::Off).then(|| config.dirs.state.join(name))
 }
 
 /// The log's destinations.
@@ -83,12 +83,12 @@ pub(super) fn begin(config: &Config, targets: LogTargets) -> Option<String> {
 /// The log file, ready for writing; `None` if logging is off.
 fn log_file(config: &Config) -> Option<Result<LazyFile, String>> {
     // Earlier versions left the directory's mode to the umask.
-    if config.folders.state.is_dir()
-        && let Err(error) = files::make_private(&config.folders.state)
+    if config.dirs.state.is_dir()
+        && let Err(error) = files::make_private(&config.dirs.state)
     {
-        let folder = config.folders.state.display();
+        let dir = config.dirs.state.display();
         return Some(Err(format!(
-            "{folder}: can't restrict its permissions; other users may be able to read its files: {error}"
+            "{dir}: can't restrict its permissions; other users may be able to read its files: {error}"
         )));
     }
     let path = path(config)?;
@@ -100,8 +100,8 @@ fn log_file(config: &Config) -> Option<Result<LazyFile, String>> {
 
 /// Rotates a large log, and checks that the log can be written.
 fn prepare(path: &Path) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        files::make_private_folder(folder)?;
+    if let Some(dir) = path.parent() {
+        files::make_private_dir(dir)?;
     }
     match fs::metadata(path) {
         Ok(facts) if facts.len() > MAX_BYTES => fs::rename(path, path.with_extension("old.log")),
@@ -146,8 +146,8 @@ mod tests {
 
     #[test]
     fn log_created_by_first_line_and_rotated_when_large() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("state/tiller.log");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("state/tiller.log");
         prepare(&path).unwrap();
         assert!(!path.exists());
         let mut log = LazyFile { path: path.clone(), file: None };
@@ -159,13 +159,13 @@ mod tests {
         assert_eq!((mode(path.parent().unwrap()), mode(&path)), (0o700, 0o600), "for the user alone");
         File::options().write(true).open(&path).unwrap().set_len(MAX_BYTES + 1).unwrap();
         prepare(&path).unwrap();
-        assert!(!path.exists() && folder.path().join("state/tiller.old.log").exists());
+        assert!(!path.exists() && dir.path().join("state/tiller.old.log").exists());
     }
 
     #[test]
     fn log_unwritable_path_is_an_error_at_start() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("tiller.log");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tiller.log");
         fs::create_dir(&path).unwrap();
         assert!(prepare(&path).is_err());
     }

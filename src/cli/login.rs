@@ -170,7 +170,7 @@ impl Keyring<'_> {
                 "not a valid key: it contains spaces or characters outside ASCII"
             )));
         }
-        let path = self.config()?.folders.auth();
+        let path = self.config()?.dirs.auth();
         store_key(&path, name, key)?;
         let config = self.config()?;
         let path = path.display();
@@ -195,7 +195,7 @@ impl Keyring<'_> {
     fn forget(&self, name_argument: &str) -> Result<CredentialChange, CliFailure> {
         let descriptor = resolve_provider(name_argument)?;
         let name = descriptor.name;
-        let path = self.config()?.folders.auth();
+        let path = self.config()?.dirs.auth();
         let removed = remove_key(&path, name)?;
         let config = self.config()?;
         let path = path.display();

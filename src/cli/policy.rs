@@ -39,7 +39,7 @@ fn list_rules(config: &Config) -> String {
     let line = |rule: &crate::policy::ConfiguredRule| format!("{:<44} {}\n", rule.to_string(), rule.source());
     let lines: String = config.rules.iter().map(line).collect();
     if lines.is_empty() {
-        let path = config.folders.config.join("settings.json");
+        let path = config.dirs.config.join("settings.json");
         return format!("no rules; add them under `policy.rules` in {}\n", path.display());
     }
     lines
@@ -104,7 +104,7 @@ fn policy(arguments: &CliArgs, config: &Config) -> Result<Policy, CliFailure> {
     let cwd = startup::cwd(arguments)?;
     let sandbox = wiring::sandbox(config, &cwd);
     let protected = config.protected_paths(&cwd);
-    let added = add_dir::folders(&arguments.environment.add_dir, &cwd)?.into_iter();
+    let added = add_dir::dirs(&arguments.environment.add_dir, &cwd)?.into_iter();
     let writable = added.filter(|(_, access)| *access == FileAccess::Write).map(|(path, _)| path).collect();
     let strength = (sandbox.strength(), sandbox.listed().to_vec());
     Ok(Policy { writable, ..wiring::policy(arguments, config, (cwd, protected), strength) })

@@ -25,7 +25,7 @@ pub(super) fn resource_paths(
 ) -> ResourcePaths {
     let settings = &config.settings;
     let home = config.variable("HOME").map(Path::new);
-    let defaults = ResourcePaths::usual(cwd, &config.folders.config, home);
+    let defaults = ResourcePaths::usual(cwd, &config.dirs.config, home);
     let mut sources = ResourcePaths {
         reserved_names: available_commands(Tui).map(|row| row.name.to_owned()).collect(),
         watch: if front != FrontEnd::Print && settings.watch() == Switch::On {
@@ -38,7 +38,7 @@ pub(super) fn resource_paths(
     if settings.skills() == Switch::On {
         sources.skills = defaults.skills;
         sources.built_in_skills = Some(match scratch {
-            Scratch::Persistent(_) => config.folders.state.join(BUILT_IN_SKILLS),
+            Scratch::Persistent(_) => config.dirs.state.join(BUILT_IN_SKILLS),
             Scratch::Temporary(_) => scratch.path().join(BUILT_IN_SKILLS),
         });
     }

@@ -18,7 +18,7 @@ use crate::setting::SettingScope;
 
 /// Builds the rule store of a front end; it reads rules like the start does.
 pub(super) fn rule_store(input: &RunInput, trusted: TrustedProject) -> RuleStore {
-    let user_file = input.config.folders.config.join("settings.json");
+    let user_file = input.config.dirs.config.join("settings.json");
     let arguments = Arc::clone(&input.arguments);
     RuleStore::new(SettingsRules { arguments, user_file, trusted })
 }

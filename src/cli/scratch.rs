@@ -19,19 +19,16 @@ pub(super) enum Scratch {
 impl Scratch {
     pub(super) fn choose(arguments: &CliArgs, config: &Config) -> Result<Self, CliFailure> {
         if !arguments.session.no_session {
-            return Ok(Self::Persistent(config.folders.state.join("outputs")));
+            return Ok(Self::Persistent(config.dirs.state.join("outputs")));
         }
-        let folder = tempfile::Builder::new().prefix("tiller-").tempdir();
-        folder
-            .map(Self::Temporary)
-            .context("can't make a directory for long outputs")
-            .map_err(CliFailure::run)
+        let dir = tempfile::Builder::new().prefix("tiller-").tempdir();
+        dir.map(Self::Temporary).context("can't make a directory for long outputs").map_err(CliFailure::run)
     }
 
     pub(super) fn path(&self) -> PathBuf {
         match self {
             Self::Persistent(path) => path.clone(),
-            Self::Temporary(folder) => folder.path().to_owned(),
+            Self::Temporary(dir) => dir.path().to_owned(),
         }
     }
 }

@@ -51,7 +51,7 @@ pub(super) async fn run(input: &RunInput, options: &ServeArgs) -> Result<u8, Cli
     };
     let roots =
         WorkspaceRoots::new(&roots).context("can't use a directory of --root").map_err(CliFailure::usage)?;
-    let token = token_file::load_or_create(&input.config.folders.state.join("server-token"))?;
+    let token = token_file::load_or_create(&input.config.dirs.state.join("server-token"))?;
     let listener = TcpListener::bind(&*addresses).await;
     let listener =
         listener.with_context(|| format!("can't listen on {}", input.config.settings.server_listen()));

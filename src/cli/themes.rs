@@ -22,7 +22,7 @@ use crate::watch::FileWatcher;
 const QUIET: Duration = Duration::from_millis(50);
 
 /// Name of the theme directory in the user's and in a project's configuration.
-const FOLDER: &str = "themes";
+const DIR: &str = "themes";
 
 /// The themes at startup, and the task that reports changes.
 pub(super) struct Themes {
@@ -99,7 +99,7 @@ fn search_paths(
         search_paths.push(SearchPath { path: project.themes(), origin: ResourceOrigin::Project, bounds });
     }
     search_paths.push(SearchPath {
-        path: config.folders.config.join(FOLDER),
+        path: config.dirs.config.join(DIR),
         origin: ResourceOrigin::User,
         bounds: None,
     });
@@ -208,10 +208,10 @@ mod tests {
 
     #[test]
     fn missing_themes_excludes_broken_files() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("mine.json"), "{").unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("mine.json"), "{").unwrap();
         let search_path =
-            SearchPath { path: folder.path().to_owned(), origin: ResourceOrigin::User, bounds: None };
+            SearchPath { path: dir.path().to_owned(), origin: ResourceOrigin::User, bounds: None };
         let registry = ThemeRegistry::load(&[search_path], &ThemeRegistry::built_in());
         let choice = |theme: &str| ThemeChoice { theme: theme.to_owned(), ..ThemeChoice::default() };
         assert_eq!(registry.problems().len(), 1);

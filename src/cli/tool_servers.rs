@@ -59,7 +59,7 @@ fn options(
         call_timeout: Duration::from_secs(settings.mcp_timeout_s()),
         search_threshold: settings.mcp_search_threshold(),
         presence,
-        logins: Arc::new(McpLogins::new(config.folders.mcp_auth())),
+        logins: Arc::new(McpLogins::new(config.dirs.mcp_auth())),
     })
 }
 

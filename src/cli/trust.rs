@@ -14,7 +14,7 @@ use super::console;
 use super::failure::CliFailure;
 use super::startup;
 use super::trusted_project::TrustedProject;
-use crate::config::{Config, Environment, Folders, Project, TrustAnswer, TrustStore};
+use crate::config::{AppDirs, Config, Environment, Project, TrustAnswer, TrustStore};
 use crate::render::{ControlChars, sanitize};
 use crate::tui::{TrustService, UntrustedProject};
 
@@ -35,11 +35,11 @@ pub(super) fn config(
 ) -> Result<(Config, Option<Project>), CliFailure> {
     let cwd = startup::cwd(arguments)?;
     let environment = Environment::of_process();
-    let folders = Folders::find(&environment)?;
-    let Some(project) = Project::find(&cwd, &folders.config) else {
+    let dirs = AppDirs::find(&environment)?;
+    let Some(project) = Project::find(&cwd, &dirs.config) else {
         return Ok((startup::config(arguments, None)?, None));
     };
-    let store = TrustStore::new(folders.state.join("trust.json"));
+    let store = TrustStore::new(dirs.state.join("trust.json"));
     let answer = decide(&project, &store, arguments, prompt)?;
     let load = |trusted: Option<&Project>| startup::config(arguments, trusted);
     let (mut config, answer) = load_unchanged(&project, answer, load)?;
@@ -96,8 +96,8 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 fn find_untrusted(arguments: &CliArgs, trusted: Option<&Project>) -> Result<Project, String> {
     let describe = |failure: CliFailure| format!("{:#}", failure.error);
     let cwd = startup::cwd(arguments).map_err(describe)?;
-    let folders = Folders::find(&Environment::of_process()).map_err(|error| error.to_string())?;
-    let project = Project::find(&cwd, &folders.config);
+    let dirs = AppDirs::find(&Environment::of_process()).map_err(|error| error.to_string())?;
+    let project = Project::find(&cwd, &dirs.config);
     let project = project.ok_or("nothing to trust: the project has no settings, .env or extensions")?;
     match project.trust_obstacle() {
         Some(reason) => Err(format!("can't trust the project: {reason}")),
@@ -112,8 +112,8 @@ pub(super) fn remember(project: &Project, arguments: &CliArgs) -> Result<(), Cli
     if arguments.session.no_session {
         return Ok(());
     }
-    let folders = Folders::find(&Environment::of_process())?;
-    let store = TrustStore::new(folders.state.join("trust.json"));
+    let dirs = AppDirs::find(&Environment::of_process())?;
+    let store = TrustStore::new(dirs.state.join("trust.json"));
     Ok(store.remember(project, TrustAnswer::Trusted, startup::now())?)
 }
 
@@ -238,13 +238,13 @@ mod tests {
     use super::*;
 
     fn answer_question(answers: &str) -> (TrustAnswer, String) {
-        let folder = tempfile::TempDir::new().unwrap();
-        let extensions = folder.path().join(".tiller/extensions");
+        let dir = tempfile::TempDir::new().unwrap();
+        let extensions = dir.path().join(".tiller/extensions");
         std::fs::create_dir_all(&extensions).unwrap();
         for number in 1..=6 {
             std::fs::write(extensions.join(format!("{number}\u{1b}[2J")), "").unwrap();
         }
-        let project = Project::find(folder.path(), folder.path()).unwrap();
+        let project = Project::find(dir.path(), dir.path()).unwrap();
         let mut output = Vec::new();
         let answer = ask(&project, TrustAnswer::Unasked, (&mut answers.as_bytes(), &mut output)).unwrap();
         let notice = ignored_notice(&project, TrustAnswer::Unasked);
@@ -254,11 +254,11 @@ mod tests {
 
     #[test]
     fn load_unchanged_ignores_files_changed_while_read() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let settings = folder.path().join(".tiller/settings.json");
+        let dir = tempfile::TempDir::new().unwrap();
+        let settings = dir.path().join(".tiller/settings.json");
         std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
         std::fs::write(&settings, "1").unwrap();
-        let project = Project::find(folder.path(), folder.path()).unwrap();
+        let project = Project::find(dir.path(), dir.path()).unwrap();
         let read =
             |trusted: Option<&Project>| Ok(trusted.map(|_| std::fs::read_to_string(&settings).unwrap()));
         let (unchanged, answer) = load_unchanged(&project, TrustAnswer::Trusted, read).unwrap();
@@ -278,11 +278,11 @@ mod tests {
 
     #[test]
     fn reload_ignores_project_changed_since_trusted() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let settings = folder.path().join(".tiller/settings.json");
+        let dir = tempfile::TempDir::new().unwrap();
+        let settings = dir.path().join(".tiller/settings.json");
         std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
         std::fs::write(&settings, "asks").unwrap();
-        let project = Project::find(folder.path(), folder.path()).unwrap();
+        let project = Project::find(dir.path(), dir.path()).unwrap();
         let read =
             |trusted: Option<&Project>| Ok(trusted.map(|_| std::fs::read_to_string(&settings).unwrap()));
         assert_eq!(reload_with(Some(&project), read).unwrap(), (Some("asks".to_owned()), None));

@@ -130,7 +130,7 @@ fn code(reason: ExitReason) -> u8 {
 
 fn options(input: &RunInput, cwd: &Path, themes: &Themes) -> TuiOptions {
     let RunInput { arguments, config, .. } = input;
-    let state_file = |name| (!arguments.session.no_session).then(|| config.folders.state.join(name));
+    let state_file = |name| (!arguments.session.no_session).then(|| config.dirs.state.join(name));
     let terminal = TerminalOptions {
         abilities: abilities(config),
         signals: signal_support(config),
@@ -142,15 +142,15 @@ fn options(input: &RunInput, cwd: &Path, themes: &Themes) -> TuiOptions {
     let files = TuiFiles {
         drafts: state_file("drafts"),
         history: state_file("history.jsonl"),
-        keybindings: Some(config.folders.config.join("keybindings.json")),
+        keybindings: Some(config.dirs.config.join("keybindings.json")),
         log: log::path(config).filter(|_| !arguments.session.no_session),
         crash_reports: state_file("reports"),
-        hidden_folders: config.private_folders(cwd),
+        hidden_dirs: config.private_dirs(cwd),
     };
     TuiOptions {
         cwd: cwd.to_owned(),
         home: config.variable("HOME").map(Into::into),
-        folders: folders(input, cwd),
+        dirs: dirs(input, cwd),
         editor: config.variable("VISUAL").or_else(|| config.variable("EDITOR")).map(str::to_owned),
         themes: themes.options.clone(),
         terminal,
@@ -160,10 +160,10 @@ fn options(input: &RunInput, cwd: &Path, themes: &Themes) -> TuiOptions {
 }
 
 /// Describes the directories of `--add-dir`; missing ones are reported when the session is opened.
-fn folders(RunInput { arguments, config, .. }: &RunInput, cwd: &Path) -> Vec<String> {
+fn dirs(RunInput { arguments, config, .. }: &RunInput, cwd: &Path) -> Vec<String> {
     let home = config.variable("HOME").map(Path::new);
-    let added = add_dir::folders(&arguments.environment.add_dir, cwd).unwrap_or_default();
-    added.iter().map(|folder| add_dir::describe_for_user(folder, home)).collect()
+    let added = add_dir::dirs(&arguments.environment.add_dir, cwd).unwrap_or_default();
+    added.iter().map(|dir| add_dir::describe_for_user(dir, home)).collect()
 }
 
 fn services(input: &RunInput) -> TuiServices {
@@ -183,7 +183,7 @@ fn services(input: &RunInput) -> TuiServices {
 
 /// Builds the settings store of the TUI; it reads settings like the start does.
 fn settings_store(input: &RunInput, trusted: TrustedProject) -> SettingsStore {
-    let file = input.config.folders.config.join("settings.json");
+    let file = input.config.dirs.config.join("settings.json");
     let describe = |failure: CliFailure| (format!("{:#}", failure.error), failure.hint);
     let arguments = Arc::clone(&input.arguments);
     SettingsStore::new(
@@ -252,7 +252,7 @@ async fn open(
             prompt: None,
             paste: None,
             pick: assembled.pick,
-            banner: banner(is_demo, &folders(&input, &cwd)),
+            banner: banner(is_demo, &dirs(&input, &cwd)),
             notices: assembled.notices,
         };
         Ok((opened, first, assembled.scratch))
@@ -336,7 +336,7 @@ fn exit_after_hangup(agent: AgentSession) -> JoinSet<()> {
 }
 
 /// The banner of an empty session; key names in braces are replaced with the TUI's bindings.
-fn banner(is_demo: bool, folders: &[String]) -> Vec<String> {
+fn banner(is_demo: bool, dirs: &[String]) -> Vec<String> {
     let mut lines = vec![format!("tiller {}", env!("CARGO_PKG_VERSION"))];
     if is_demo {
         lines.push("This is the demo model: canned answers, real tool calls. Type anything.".into());
@@ -344,8 +344,8 @@ fn banner(is_demo: bool, folders: &[String]) -> Vec<String> {
     } else {
         lines.push("Type a request: {send} sends it; while the agent works, {send} steers.".into());
     }
-    if !folders.is_empty() {
-        lines.push(format!("Tools can also access {}.", folders.join(" · ")));
+    if !dirs.is_empty() {
+        lines.push(format!("Tools can also access {}.", dirs.join(" · ")));
     }
     lines.push("{help} help · /hotkeys all keys · {quit} quit".into());
     lines

@@ -22,7 +22,7 @@ pub(super) use self::session::{OpenedLog, SessionChoice, manager, open};
 
 use self::models::LocalProbe;
 use self::session::SessionStart;
-use super::add_dir::{self, AddedFolder};
+use super::add_dir::{self, AddedDir};
 use super::args::CliArgs;
 use super::failure::CliFailure;
 use super::frontend::FrontEnd;
@@ -68,7 +68,7 @@ pub(super) fn assemble(
     let SessionStart { writer, pick, .. } = start;
     let providers = models::providers(arguments, config, LocalProbe::IfNeeded)?;
     let providers = models::scoped(providers, config, &mut notices);
-    let added = add_dir::folders(&arguments.environment.add_dir, &cwd)?;
+    let added = add_dir::dirs(&arguments.environment.add_dir, &cwd)?;
     let chosen = models::model(arguments, config, &providers, front)?;
     notices.extend(chosen.notice);
     let runner = options::command_runner(config)?;
@@ -146,17 +146,17 @@ fn policy_strength(sandbox: &Sandbox, provider: &str) -> SandboxStrength {
 
 fn workspace(
     resources: &Resources,
-    (cwd, added): (&Path, &[AddedFolder]),
+    (cwd, added): (&Path, &[AddedDir]),
     config: &Config,
     protected: &ProtectedPaths,
 ) -> Result<Workspace, CliFailure> {
     let readable = resources.readable(cwd).into_iter();
     let workspace = Workspace::new(cwd).map_err(CliFailure::usage)?;
     let workspace =
-        added.iter().fold(workspace, |workspace, (path, access)| workspace.with_folder(path, *access));
+        added.iter().fold(workspace, |workspace, (path, access)| workspace.with_dir(path, *access));
     Ok(readable
         .fold(workspace, Workspace::with_readable)
-        .with_protected(config.private_folders(cwd))
+        .with_protected(config.private_dirs(cwd))
         .with_approved_paths(protected.clone()))
 }
 
@@ -197,7 +197,7 @@ fn offer(arguments: &CliArgs, config: &Config, tools: &Tools) -> Result<ToolOffe
     Ok(ToolOffer::Only { names: names.to_vec(), source })
 }
 
-fn system_prompt(arguments: &CliArgs, cwd: &Path, added: &[AddedFolder]) -> Result<SystemPrompt, CliFailure> {
+fn system_prompt(arguments: &CliArgs, cwd: &Path, added: &[AddedDir]) -> Result<SystemPrompt, CliFailure> {
     let text = |argument: &Option<String>| {
         argument.as_deref().map(|text| first_prompt::text_or_file(text, cwd)).transpose()
     };
@@ -205,6 +205,6 @@ fn system_prompt(arguments: &CliArgs, cwd: &Path, added: &[AddedFolder]) -> Resu
         replacement: text(&arguments.agent.system_prompt)?,
         appended: text(&arguments.agent.append_system_prompt)?,
         date: now().to_iso()[..10].to_owned(),
-        folders: added.iter().map(add_dir::describe_for_model).collect(),
+        dirs: added.iter().map(add_dir::describe_for_model).collect(),
     })
 }

@@ -119,8 +119,8 @@ mod tests {
 
     #[test]
     fn store_key_is_private_and_keeps_other_entries() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("tiller/auth.json");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tiller/auth.json");
         store_key(&path, "anthropic", &"one".into()).unwrap();
         assert_eq!(mode(&path), 0o600);
         fs::write(&path, r#"{"zeta": {"token": "z"}, "anthropic": {"key": "one", "note": 1}}"#).unwrap();
@@ -139,8 +139,8 @@ mod tests {
 
     #[test]
     fn remove_key_leaves_other_keys() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("auth.json");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("auth.json");
         assert_eq!(remove_key(&path, "anthropic").unwrap(), KeyRemoval::NotThere);
         assert!(!path.exists());
         store_key(&path, "anthropic", &"one".into()).unwrap();
@@ -151,8 +151,8 @@ mod tests {
 
     #[test]
     fn keys_file_readable_by_others_is_a_warning() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("auth.json");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("auth.json");
         store_key(&path, "anthropic", &"one".into()).unwrap();
         assert_eq!(keys(&path).unwrap().warnings, [""; 0]);
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
@@ -164,8 +164,8 @@ mod tests {
 
     #[test]
     fn keys_broken_file_error_gives_position_but_no_text() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("auth.json");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("auth.json");
         let broken =
             ["{\"anthropic\":\n {\"key\": \"sk-hush\",}}", "\"sk-hush\"", "sk-hush", "[\"sk-hush\"]"];
         for text in broken {
@@ -183,8 +183,8 @@ mod tests {
 
     #[test]
     fn keys_entry_without_key_is_a_warning() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("auth.json");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("auth.json");
         fs::write(&path, r#"{"anthropic": "sk-hush"}"#).unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
         let stored = keys(&path).unwrap();

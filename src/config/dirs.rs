@@ -8,7 +8,7 @@ use super::trust::executables;
 
 /// tiller's directories; they may not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Folders {
+pub struct AppDirs {
     /// `settings.json`, `auth.json`, `.env`, extensions, themes.
     pub config: PathBuf,
     /// The parent of `sessions/`.
@@ -17,7 +17,7 @@ pub struct Folders {
     pub state: PathBuf,
 }
 
-impl Folders {
+impl AppDirs {
     /// The user's extensions: executables directly in `extensions`, sorted by name.
     #[must_use]
     pub fn extensions(&self) -> Vec<PathBuf> {
@@ -34,16 +34,16 @@ impl Folders {
             return Ok(Self { state: home.join("state"), config: home.clone(), data: home });
         }
         let home = || environment.value("HOME").map(PathBuf::from).or_else(dirs::home_dir);
-        let folder = |variable: &str, fallback: &str| {
+        let dir = |variable: &str, fallback: &str| {
             // The XDG specification says to ignore relative paths.
             let configured = environment.value(variable).map(PathBuf::from).filter(|path| path.is_absolute());
             let base = configured.or_else(|| home().map(|home| home.join(fallback)));
             base.map(|base| base.join("tiller")).ok_or(ConfigError::NoHome)
         };
         Ok(Self {
-            config: folder("XDG_CONFIG_HOME", ".config")?,
-            data: folder("XDG_DATA_HOME", ".local/share")?,
-            state: folder("XDG_STATE_HOME", ".local/state")?,
+            config: dir("XDG_CONFIG_HOME", ".config")?,
+            data: dir("XDG_DATA_HOME", ".local/share")?,
+            state: dir("XDG_STATE_HOME", ".local/state")?,
         })
     }
 
@@ -95,20 +95,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_xdg_variables_are_used_unless_relative() {
+    fn dirs_xdg_variables_are_used_unless_relative() {
         let environment =
             Environment::from([("HOME", "/h"), ("XDG_CONFIG_HOME", "/c"), ("XDG_DATA_HOME", "relative")]);
-        let folders = Folders::find(&environment).unwrap();
-        assert_eq!(folders.config, PathBuf::from("/c/tiller"));
-        assert_eq!(folders.sessions(), PathBuf::from("/h/.local/share/tiller/sessions"));
-        assert_eq!(folders.state, PathBuf::from("/h/.local/state/tiller"));
+        let dirs = AppDirs::find(&environment).unwrap();
+        assert_eq!(dirs.config, PathBuf::from("/c/tiller"));
+        assert_eq!(dirs.sessions(), PathBuf::from("/h/.local/share/tiller/sessions"));
+        assert_eq!(dirs.state, PathBuf::from("/h/.local/state/tiller"));
     }
 
     #[test]
-    fn folders_tiller_home_contains_all() {
-        let folders = Folders::find(&Environment::from([("TILLER_HOME", "/t"), ("HOME", "/h")])).unwrap();
-        assert_eq!(folders.config, PathBuf::from("/t"));
-        assert_eq!(folders.sessions(), PathBuf::from("/t/sessions"));
-        assert_eq!(folders.state, PathBuf::from("/t/state"));
+    fn dirs_tiller_home_contains_all() {
+        let dirs = AppDirs::find(&Environment::from([("TILLER_HOME", "/t"), ("HOME", "/h")])).unwrap();
+        assert_eq!(dirs.config, PathBuf::from("/t"));
+        assert_eq!(dirs.sessions(), PathBuf::from("/t/sessions"));
+        assert_eq!(dirs.state, PathBuf::from("/t/state"));
     }
 }

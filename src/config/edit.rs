@@ -131,9 +131,9 @@ pub(super) enum FilePermissions {
 /// Replaces a file atomically, following symbolic links. A new file is readable by the user only.
 pub(super) fn replace(path: &Path, text: &str, permissions: FilePermissions) -> io::Result<()> {
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let folder = target.parent().unwrap_or(Path::new("."));
-    files::make_private_folder(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let dir = target.parent().unwrap_or(Path::new("."));
+    files::make_private_dir(dir)?;
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
     file.write_all(text.as_bytes())?;
     if permissions == FilePermissions::Keep
         && let Ok(metadata) = target.metadata()
@@ -153,8 +153,8 @@ mod tests {
     use crate::setting;
 
     fn store(text: &str, setting: &Setting, value: &str) -> String {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("settings.json");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("settings.json");
         fs::write(&path, text).unwrap();
         store_setting(&path, setting, value).unwrap();
         fs::read_to_string(path).unwrap()
@@ -195,8 +195,8 @@ mod tests {
 
     #[test]
     fn store_setting_invalid_file_is_unchanged() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("settings.json");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("settings.json");
         fs::write(&path, "{ // mine").unwrap();
         assert!(store_setting(&path, &setting::SYNC, "turn").is_err());
         assert!(store_setting(&path, &setting::SYNC, "sometimes").is_err());
@@ -205,8 +205,8 @@ mod tests {
 
     #[test]
     fn store_setting_link_is_followed_and_mode_kept() {
-        let folder = tempfile::tempdir().unwrap();
-        let (real, link) = (folder.path().join("real.json"), folder.path().join("settings.json"));
+        let dir = tempfile::tempdir().unwrap();
+        let (real, link) = (dir.path().join("real.json"), dir.path().join("settings.json"));
         fs::write(&real, "{}").unwrap();
         fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
         symlink(&real, &link).unwrap();
@@ -218,17 +218,17 @@ mod tests {
 
     #[test]
     fn store_setting_dangling_link_is_unchanged() {
-        let folder = tempfile::tempdir().unwrap();
-        let link = folder.path().join("settings.json");
-        symlink(folder.path().join("gone/real.json"), &link).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let link = dir.path().join("settings.json");
+        symlink(dir.path().join("gone/real.json"), &link).unwrap();
         assert!(store_setting(&link, &setting::SYNC, "turn").is_err());
         assert!(link.symlink_metadata().unwrap().is_symlink());
     }
 
     #[test]
     fn change_object_undone_or_unchanged_leaves_the_text() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("settings.json");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("settings.json");
         let put = |object: &mut Map<String, Value>| {
             object.insert("a".to_owned(), 1.into());
             Ok(())
@@ -249,8 +249,8 @@ mod tests {
 
     #[test]
     fn change_object_concurrent_changes_are_all_kept() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("settings.json");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("settings.json");
         std::thread::scope(|scope| {
             for number in 0..8 {
                 let path = &path;
@@ -270,8 +270,8 @@ mod tests {
 
     #[test]
     fn store_setting_missing_file_is_created() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("tiller/settings.json");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tiller/settings.json");
         store_setting(&path, &setting::SYNC, "never").unwrap();
         assert_eq!(fs::read_to_string(path).unwrap(), "{\n  \"sync\": \"never\"\n}\n");
     }

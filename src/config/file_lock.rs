@@ -31,7 +31,7 @@ impl FileLock {
 
     fn acquire_within(target: &Path, wait: Duration) -> io::Result<Option<Self>> {
         let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
-        files::make_private_folder(target.parent().unwrap_or(Path::new(".")))?;
+        files::make_private_dir(target.parent().unwrap_or(Path::new(".")))?;
         let mut path = target.into_os_string();
         path.push(".lock");
         let path = PathBuf::from(path);
@@ -73,22 +73,22 @@ mod tests {
 
     #[test]
     fn file_lock_is_exclusive_and_leaves_no_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let target = folder.path().join("new/settings.json");
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("new/settings.json");
         let held = FileLock::acquire(&target).unwrap().unwrap();
         let error = FileLock::acquire_within(&target, Duration::ZERO).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        assert!(FileLock::acquire_within(&folder.path().join("new/trust.json"), Duration::ZERO).is_ok());
+        assert!(FileLock::acquire_within(&dir.path().join("new/trust.json"), Duration::ZERO).is_ok());
         drop(held);
         drop(FileLock::acquire_within(&target, Duration::ZERO).unwrap().unwrap());
-        assert_eq!(fs::read_dir(folder.path().join("new")).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(dir.path().join("new")).unwrap().count(), 0);
     }
 
     #[test]
     fn file_lock_follows_no_link() {
-        let folder = tempfile::tempdir().unwrap();
-        let (target, elsewhere) = (folder.path().join("settings.json"), folder.path().join("elsewhere"));
-        std::os::unix::fs::symlink(&elsewhere, folder.path().join("settings.json.lock")).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let (target, elsewhere) = (dir.path().join("settings.json"), dir.path().join("elsewhere"));
+        std::os::unix::fs::symlink(&elsewhere, dir.path().join("settings.json.lock")).unwrap();
         assert!(FileLock::acquire_within(&target, Duration::ZERO).is_err());
         assert!(!elsewhere.exists());
     }

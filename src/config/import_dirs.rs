@@ -21,15 +21,15 @@ impl ImportDirs {
     /// `CODEX_HOME`, `PI_CODING_AGENT_DIR`.
     pub(super) fn find(environment: &Environment) -> Result<Self, ConfigError> {
         let home = environment.value("HOME").map(PathBuf::from).or_else(dirs::home_dir);
-        let folder = |variable: &str, fallback: &str| {
+        let dir = |variable: &str, fallback: &str| {
             let configured = environment.value(variable).map(PathBuf::from);
             configured.or_else(|| home.as_ref().map(|home| home.join(fallback))).ok_or(ConfigError::NoHome)
         };
-        let codex = folder("CODEX_HOME", ".codex")?;
+        let codex = dir("CODEX_HOME", ".codex")?;
         Ok(Self {
-            claude: vec![folder("CLAUDE_CONFIG_DIR", ".claude")?.join("projects")],
+            claude: vec![dir("CLAUDE_CONFIG_DIR", ".claude")?.join("projects")],
             codex: vec![codex.join("sessions"), codex.join("archived_sessions")],
-            pi: vec![folder("PI_CODING_AGENT_DIR", ".pi/agent")?.join("sessions")],
+            pi: vec![dir("PI_CODING_AGENT_DIR", ".pi/agent")?.join("sessions")],
         })
     }
 }

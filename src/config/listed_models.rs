@@ -51,8 +51,8 @@ mod tests {
 
     #[test]
     fn store_listed_models_keeps_the_lists_of_other_providers() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("state/listed-models.json");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("state/listed-models.json");
         let list = |id: &str| vec![ListedModel { id: id.to_owned(), ..ListedModel::default() }];
         store_listed_models(&path, [("a".to_owned(), list("1")), ("b".to_owned(), list("2"))].into())
             .unwrap();

@@ -62,10 +62,10 @@ impl ServerFile {
     /// The file of the project of a directory: the nearest one up to the root of the repository, or a new one there.
     #[must_use]
     pub fn of_project(cwd: &Path) -> Self {
-        let folders = up_to_repository(cwd);
-        let existing = folders.iter().find(|folder| folder.join(PROJECT_FILE).is_file());
-        let folder = existing.or(folders.last()).map_or(cwd, |folder| folder.as_ref());
-        Self::Project(folder.join(PROJECT_FILE))
+        let dirs = up_to_repository(cwd);
+        let existing = dirs.iter().find(|dir| dir.join(PROJECT_FILE).is_file());
+        let dir = existing.or(dirs.last()).map_or(cwd, |dir| dir.as_ref());
+        Self::Project(dir.join(PROJECT_FILE))
     }
 
     /// Its path.
@@ -136,8 +136,8 @@ mod tests {
 
     #[test]
     fn store_keeps_the_rest_of_the_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let user = ServerFile::User(folder.path().join("settings.json"));
+        let dir = tempfile::tempdir().unwrap();
+        let user = ServerFile::User(dir.path().join("settings.json"));
         fs::write(user.path(), r#"{"sync": "never", "mcp_servers": {"a": {"command": "a"}}}"#).unwrap();
         assert_eq!(user.store("b", Some(json!({"url": "http://b"}))).unwrap(), None);
         assert_eq!(user.store("a", None).unwrap(), Some(json!({"command": "a"})));
@@ -150,8 +150,8 @@ mod tests {
 
     #[test]
     fn store_changes_the_key_that_holds_the_name() {
-        let folder = tempfile::tempdir().unwrap();
-        let user = ServerFile::User(folder.path().join("settings.json"));
+        let dir = tempfile::tempdir().unwrap();
+        let user = ServerFile::User(dir.path().join("settings.json"));
         let server = |command: &str| json!({"command": command});
         let both = json!({"mcpServers": {"a": server("other"), "b": server("b")}, "mcp_servers": {"a": server("own")}});
         fs::write(user.path(), both.to_string()).unwrap();
@@ -172,8 +172,8 @@ mod tests {
 
     #[test]
     fn of_project_is_the_nearest_or_at_the_root() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
         fs::create_dir_all(root.join(".git")).unwrap();
         fs::create_dir_all(root.join("a/b")).unwrap();
         let file = || ServerFile::of_project(&root.join("a/b"));

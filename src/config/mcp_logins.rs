@@ -68,8 +68,8 @@ mod tests {
 
     #[test]
     fn logins_are_private_and_bound_to_their_url() {
-        let folder = tempfile::tempdir().unwrap();
-        let logins = McpLogins::new(folder.path().join("tiller/mcp-auth.json"));
+        let dir = tempfile::tempdir().unwrap();
+        let logins = McpLogins::new(dir.path().join("tiller/mcp-auth.json"));
         assert_eq!(logins.load("https://a/mcp"), Ok(None));
         assert_eq!(logins.store("https://a/mcp", Some(json!({"t": 1}))), Ok(false));
         assert_eq!(logins.store("https://b/mcp", Some(json!({"t": 2}))), Ok(false));
@@ -88,8 +88,8 @@ mod tests {
 
     #[test]
     fn logins_stored_at_the_same_time_are_all_kept() {
-        let folder = tempfile::tempdir().unwrap();
-        let logins = McpLogins::new(folder.path().join("mcp-auth.json"));
+        let dir = tempfile::tempdir().unwrap();
+        let logins = McpLogins::new(dir.path().join("mcp-auth.json"));
         let urls: Vec<String> = (0..20).map(|at| format!("https://{at}/mcp")).collect();
         std::thread::scope(|scope| {
             for url in &urls {
@@ -103,10 +103,10 @@ mod tests {
 
     #[test]
     fn logins_lock_waits_for_its_holder() {
-        let folder = tempfile::tempdir().unwrap();
-        let logins = McpLogins::new(folder.path().join("mcp-auth.json"));
+        let dir = tempfile::tempdir().unwrap();
+        let logins = McpLogins::new(dir.path().join("mcp-auth.json"));
         let held = logins.lock().unwrap();
-        let file = fs::File::open(folder.path().join("mcp-auth.lock")).unwrap();
+        let file = fs::File::open(dir.path().join("mcp-auth.lock")).unwrap();
         assert!(file.try_lock().is_err());
         drop(held);
         assert!(file.try_lock().is_ok());

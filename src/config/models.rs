@@ -319,8 +319,8 @@ mod tests {
     use crate::provider::compat::MaxTokensField;
 
     fn load_json(file: &Value) -> UserModels {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("models.json");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("models.json");
         std::fs::write(&path, file.to_string()).unwrap();
         let environment = Environment {
             variables: [("MY_KEY".to_owned(), "secret".to_owned())].into(),

@@ -134,8 +134,8 @@ mod tests {
     use super::*;
 
     fn changed(text: &str, change: impl FnOnce(&Path) -> Result<RulesChange, ConfigError>) -> Value {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("settings.json");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("settings.json");
         fs::write(&path, text).unwrap();
         let RulesChange { file, rules } = change(&path).unwrap();
         assert_eq!(file.text(), fs::read_to_string(&path).unwrap());
@@ -170,8 +170,8 @@ mod tests {
 
     #[test]
     fn add_rules_to_broken_rules_changes_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("settings.json");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("settings.json");
         let broken = r#"{"policy": {"rules": [{"decision": "denied"}]}}"#;
         for text in [r#"{"policy": {"rules": {}}}"#, r#"{"policy": 1}"#, "{ // mine", broken] {
             fs::write(&path, text).unwrap();
@@ -200,11 +200,11 @@ mod tests {
 
     #[test]
     fn rules_of_a_changed_project_stay_as_they_are() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(".tiller/settings.json");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(".tiller/settings.json");
         fs::create_dir(path.parent().unwrap()).unwrap();
         fs::write(&path, "{}").unwrap();
-        let project = Project::find(folder.path(), Path::new("/no/config")).unwrap();
+        let project = Project::find(dir.path(), Path::new("/no/config")).unwrap();
         let change = add_rules(&path, Some(&project), &tests()).unwrap();
         assert!(project.with_settings(change.file.text()).is_some());
         drop(change);

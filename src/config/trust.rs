@@ -23,13 +23,13 @@ use crate::files::git::up_to_repository;
 use crate::unit::UnixMs;
 
 /// Name of a project's directory for tiller.
-const PROJECT_FOLDER: &str = ".tiller";
+const PROJECT_DIR: &str = ".tiller";
 
 /// Claude Code's directory of agents.
 const CLAUDE_AGENTS: &str = ".claude/agents";
 
 /// Directories whose files need trust: extensions, scripts for hooks, and agents.
-const TRUSTED_FOLDERS: [&str; 4] = [".tiller/extensions", ".tiller/hooks", ".tiller/agents", CLAUDE_AGENTS];
+const TRUSTED_DIRS: [&str; 4] = [".tiller/extensions", ".tiller/hooks", ".tiller/agents", CLAUDE_AGENTS];
 
 /// Maximum number of files below each of them; a project with more can't be trusted.
 const MAX_FILES: usize = 2_000;
@@ -77,16 +77,15 @@ impl Project {
     pub fn find(cwd: &Path, user_config: &Path) -> Option<Self> {
         let user_config = user_config.canonicalize().ok();
         let is_user_config = |root: &Path| {
-            user_config.as_ref().is_some_and(|config_folder| *config_folder == root.join(PROJECT_FOLDER))
+            user_config.as_ref().is_some_and(|config_dir| *config_dir == root.join(PROJECT_DIR))
         };
         up_to_repository(cwd)
             .into_iter()
-            .filter(|folder| {
-                let has_folder =
-                    [PROJECT_FOLDER, CLAUDE_AGENTS].iter().any(|name| folder.join(name).is_dir());
-                has_folder || folder.join(PROJECT_FILE).is_file()
+            .filter(|dir| {
+                let has_dir = [PROJECT_DIR, CLAUDE_AGENTS].iter().any(|name| dir.join(name).is_dir());
+                has_dir || dir.join(PROJECT_FILE).is_file()
             })
-            .filter_map(|folder| folder.canonicalize().ok())
+            .filter_map(|dir| dir.canonicalize().ok())
             .filter(|root| !is_user_config(root))
             .map(Self::read)
             .find(|project| !project.active_files.is_empty())
@@ -94,13 +93,13 @@ impl Project {
 
     fn read(root: PathBuf) -> Self {
         // Beside `.mcp.json` alone, `.env` is for the project's own programs.
-        let env = root.join(PROJECT_FOLDER).is_dir().then(|| root.join(".env"));
+        let env = root.join(PROJECT_DIR).is_dir().then(|| root.join(".env"));
         let single = [settings_path(&root), root.join(PROJECT_FILE)].into_iter().chain(env);
         let mut active_files: Vec<PathBuf> = single.filter(|path| path.is_file()).collect();
         let outside =
             active_files.iter().find(|path| !is_within(&root, path)).map(|path| outside_link_error(path));
         let mut found = Vec::new();
-        let listed = TRUSTED_FOLDERS.iter().try_for_each(|name| list(&root, &root.join(name), &mut found));
+        let listed = TRUSTED_DIRS.iter().try_for_each(|name| list(&root, &root.join(name), &mut found));
         found.sort();
         active_files.extend(found);
         let digests = outside
@@ -143,18 +142,18 @@ impl Project {
     /// The directory of its themes, which may not exist.
     #[must_use]
     pub fn themes(&self) -> PathBuf {
-        self.root.join(PROJECT_FOLDER).join("themes")
+        self.root.join(PROJECT_DIR).join("themes")
     }
 
     /// Its extensions: the executables directly in `.tiller/extensions`, sorted by name.
     #[must_use]
     pub fn extensions(&self) -> Vec<PathBuf> {
-        executables(&self.root.join(PROJECT_FOLDER).join("extensions"))
+        executables(&self.root.join(PROJECT_DIR).join("extensions"))
     }
 
     /// Warnings about scripts in the extension directory that aren't executable.
     pub(super) fn non_executable_warnings(&self) -> Vec<String> {
-        non_executable_warnings(&self.root.join(PROJECT_FOLDER).join("extensions"))
+        non_executable_warnings(&self.root.join(PROJECT_DIR).join("extensions"))
     }
 
     /// The reason why it can't be trusted, if any.
@@ -167,8 +166,8 @@ impl Project {
     /// directory for it, because creating one would let other files take effect.
     #[must_use]
     pub fn writable_settings(&self) -> Option<PathBuf> {
-        let folder = self.root.join(PROJECT_FOLDER);
-        (folder.is_dir() && is_within(&self.root, &folder)).then(|| settings_path(&self.root))
+        let dir = self.root.join(PROJECT_DIR);
+        (dir.is_dir() && is_within(&self.root, &dir)).then(|| settings_path(&self.root))
     }
 
     /// Returns true if its settings file had this text, or none, when this value was created.
@@ -225,25 +224,25 @@ impl Project {
 }
 
 fn settings_path(root: &Path) -> PathBuf {
-    root.join(PROJECT_FOLDER).join("settings.json")
+    root.join(PROJECT_DIR).join("settings.json")
 }
 
 /// The executables directly in a directory, sorted by name.
-pub(super) fn executables(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+pub(super) fn executables(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut executables: Vec<PathBuf> = entries.filter(|path| is_executable(path)).collect();
     executables.sort();
     executables
 }
 
 /// Warnings about scripts directly in a directory that aren't executable.
-pub(super) fn non_executable_warnings(folder: &Path) -> Vec<String> {
+pub(super) fn non_executable_warnings(dir: &Path) -> Vec<String> {
     let has_shebang = |path: &PathBuf| {
         let mut start = [0; 2];
         let read = files::open(path).and_then(|mut file| file.read_exact(&mut start));
         read.is_ok() && start == *b"#!"
     };
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut non_executable: Vec<PathBuf> =
         entries.filter(|path| !is_executable(path) && has_shebang(path)).collect();
     non_executable.sort();
@@ -259,8 +258,8 @@ fn is_executable(path: &Path) -> bool {
 
 /// Lists every file below a directory, including links to files of the project. A link to a directory or out of the
 /// project is an error: its target may be anything, form a cycle, or change unnoticed.
-fn list(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    let entries = match fs::read_dir(folder) {
+fn list(root: &Path, dir: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    let entries = match fs::read_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries?,
     };
@@ -283,7 +282,7 @@ fn list(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> 
             return Err(trust_obstacle);
         }
         if files.len() > MAX_FILES {
-            return Err(io::Error::other(format!("more than {MAX_FILES} files in {}", folder.display())));
+            return Err(io::Error::other(format!("more than {MAX_FILES} files in {}", dir.display())));
         }
     }
     Ok(())
@@ -418,9 +417,9 @@ impl TrustStore {
 
     /// Replaces the file atomically; readable by the user only.
     fn store(&self, records: &TrustRecords) -> io::Result<()> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        files::make_private_folder(folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        let dir = self.path.parent().unwrap_or(Path::new("."));
+        files::make_private_dir(dir)?;
+        let mut file = tempfile::NamedTempFile::new_in(dir)?;
         serde_json::to_writer_pretty(&mut file, records)?;
         file.write_all(b"\n")?;
         file.as_file().sync_all()?;
@@ -451,9 +450,9 @@ mod tests {
     }
 
     #[test]
-    fn project_find_stops_at_nearest_folder_in_repository() {
-        let folder = TempDir::new().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+    fn project_find_stops_at_nearest_dir_in_repository() {
+        let dir = TempDir::new().unwrap();
+        let root = dir.path().canonicalize().unwrap();
         write(&root, ".tiller/settings.json", "{}");
         fs::create_dir_all(root.join("repo/.git")).unwrap();
         fs::create_dir_all(root.join("repo/a/b")).unwrap();
@@ -472,18 +471,18 @@ mod tests {
 
     #[test]
     fn project_find_ignores_text_files_and_user_config() {
-        let folder = TempDir::new().unwrap();
-        write(folder.path(), ".tiller/skills/x/SKILL.md", "text");
-        assert_eq!(find(folder.path()), None);
-        write(folder.path(), ".tiller/settings.json", "{}");
-        assert!(find(folder.path()).is_some());
-        assert_eq!(Project::find(folder.path(), &folder.path().join(".tiller")), None);
+        let dir = TempDir::new().unwrap();
+        write(dir.path(), ".tiller/skills/x/SKILL.md", "text");
+        assert_eq!(find(dir.path()), None);
+        write(dir.path(), ".tiller/settings.json", "{}");
+        assert!(find(dir.path()).is_some());
+        assert_eq!(Project::find(dir.path(), &dir.path().join(".tiller")), None);
     }
 
     #[test]
     fn project_lists_active_files_and_executable_extensions() {
-        let folder = TempDir::new().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let dir = TempDir::new().unwrap();
+        let root = dir.path().canonicalize().unwrap();
         let settings = write(&root, ".tiller/settings.json", "{}");
         let guard = write(&root, ".tiller/extensions/guard.py", "#!/usr/bin/python3");
         let part = write(&root, ".tiller/extensions/lib/part.py", "x = 1");
@@ -497,11 +496,11 @@ mod tests {
 
     #[test]
     fn trust_store_answer_is_void_after_any_change() {
-        let folder = TempDir::new().unwrap();
-        let guard = write(folder.path(), ".tiller/extensions/guard", "1");
-        let store = TrustStore::new(folder.path().join("state/trust.json"));
-        let trust = |answer| store.remember(&find(folder.path()).unwrap(), answer, UnixMs(0)).unwrap();
-        let answer = || store.answer(&find(folder.path()).unwrap());
+        let dir = TempDir::new().unwrap();
+        let guard = write(dir.path(), ".tiller/extensions/guard", "1");
+        let store = TrustStore::new(dir.path().join("state/trust.json"));
+        let trust = |answer| store.remember(&find(dir.path()).unwrap(), answer, UnixMs(0)).unwrap();
+        let answer = || store.answer(&find(dir.path()).unwrap());
         assert_eq!(answer(), TrustAnswer::Unasked);
         trust(TrustAnswer::Refused);
         assert_eq!(answer(), TrustAnswer::Refused);
@@ -511,14 +510,14 @@ mod tests {
         assert_eq!(mode & 0o777, 0o600);
 
         let changes: [&dyn Fn(); 5] = [
-            &|| drop(write(folder.path(), ".tiller/hooks/check.sh", "exit 2")),
+            &|| drop(write(dir.path(), ".tiller/hooks/check.sh", "exit 2")),
             &|| fs::write(&guard, "2").unwrap(),
             &|| make_executable(&guard),
-            &|| drop(write(folder.path(), ".tiller/extensions/lib/new", "")),
-            &|| drop(write(folder.path(), ".env", "A=1")),
+            &|| drop(write(dir.path(), ".tiller/extensions/lib/new", "")),
+            &|| drop(write(dir.path(), ".env", "A=1")),
         ];
         for change in changes {
-            let before = find(folder.path()).unwrap();
+            let before = find(dir.path()).unwrap();
             change();
             assert_eq!((answer(), before.is_unchanged()), (TrustAnswer::Changed, false));
             trust(TrustAnswer::Trusted);
@@ -528,10 +527,10 @@ mod tests {
 
     #[test]
     fn project_with_settings_accepts_that_change_only() {
-        let folder = TempDir::new().unwrap();
-        let env = write(folder.path(), ".env", "A=1");
-        let settings = write(folder.path(), ".tiller/settings.json", "{}");
-        let project = find(folder.path()).unwrap();
+        let dir = TempDir::new().unwrap();
+        let env = write(dir.path(), ".env", "A=1");
+        let settings = write(dir.path(), ".tiller/settings.json", "{}");
+        let project = find(dir.path()).unwrap();
         assert_eq!(project.writable_settings().unwrap(), settings.canonicalize().unwrap());
         fs::write(&settings, "{\"a\": 1}").unwrap();
         let changed = project.with_settings("{\"a\": 1}").unwrap();
@@ -542,43 +541,43 @@ mod tests {
     }
 
     #[test]
-    fn project_without_folder_has_no_writable_settings() {
-        let folder = TempDir::new().unwrap();
-        write(folder.path(), ".mcp.json", "{}");
-        assert_eq!(find(folder.path()).unwrap().writable_settings(), None);
+    fn project_without_dir_has_no_writable_settings() {
+        let dir = TempDir::new().unwrap();
+        write(dir.path(), ".mcp.json", "{}");
+        assert_eq!(find(dir.path()).unwrap().writable_settings(), None);
         let outside = TempDir::new().unwrap();
-        std::os::unix::fs::symlink(outside.path(), folder.path().join(".tiller")).unwrap();
-        assert_eq!(find(folder.path()).unwrap().writable_settings(), None);
+        std::os::unix::fs::symlink(outside.path(), dir.path().join(".tiller")).unwrap();
+        assert_eq!(find(dir.path()).unwrap().writable_settings(), None);
     }
 
     #[test]
     fn project_pipe_and_dangling_link_are_listed() {
-        let folder = TempDir::new().unwrap();
-        write(folder.path(), ".tiller/extensions/guard", "1");
-        let pipe = folder.path().join(".tiller/extensions/pipe");
+        let dir = TempDir::new().unwrap();
+        write(dir.path(), ".tiller/extensions/guard", "1");
+        let pipe = dir.path().join(".tiller/extensions/pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        std::os::unix::fs::symlink("/no/where", folder.path().join(".tiller/extensions/astray")).unwrap();
-        let project = find(folder.path()).unwrap();
+        std::os::unix::fs::symlink("/no/where", dir.path().join(".tiller/extensions/astray")).unwrap();
+        let project = find(dir.path()).unwrap();
         assert_eq!((project.active_files().len(), project.trust_obstacle()), (3, None));
     }
 
     #[test]
-    fn project_linked_folder_cannot_be_trusted() {
-        let folder = TempDir::new().unwrap();
-        write(folder.path(), ".tiller/settings.json", "{}");
+    fn project_linked_dir_cannot_be_trusted() {
+        let dir = TempDir::new().unwrap();
+        write(dir.path(), ".tiller/settings.json", "{}");
         let outside = TempDir::new().unwrap();
-        let link = folder.path().canonicalize().unwrap().join(".tiller/extensions/lib");
+        let link = dir.path().canonicalize().unwrap().join(".tiller/extensions/lib");
         fs::create_dir(link.parent().unwrap()).unwrap();
         std::os::unix::fs::symlink(outside.path(), &link).unwrap();
-        let project = find(folder.path()).unwrap();
+        let project = find(dir.path()).unwrap();
         let expected = format!("{} is a link to a directory", link.display());
         assert_eq!(project.trust_obstacle(), Some(expected.as_str()));
     }
 
     #[test]
-    fn project_find_skips_folder_of_text_files() {
-        let folder = TempDir::new().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+    fn project_find_skips_dir_of_text_files() {
+        let dir = TempDir::new().unwrap();
+        let root = dir.path().canonicalize().unwrap();
         fs::create_dir_all(root.join(".git")).unwrap();
         write(&root, ".tiller/settings.json", "{}");
         write(&root, "a/.tiller/skills/x/SKILL.md", "text");
@@ -587,23 +586,23 @@ mod tests {
 
     #[test]
     fn project_too_many_files_cannot_be_trusted() {
-        let folder = TempDir::new().unwrap();
+        let dir = TempDir::new().unwrap();
         for number in 0..=MAX_FILES {
-            write(folder.path(), &format!(".tiller/extensions/{number}"), "");
+            write(dir.path(), &format!(".tiller/extensions/{number}"), "");
         }
-        let project = find(folder.path()).unwrap();
+        let project = find(dir.path()).unwrap();
         assert!(project.trust_obstacle().unwrap().starts_with("more than 2000 files in "));
-        let store = TrustStore::new(folder.path().join("trust.json"));
+        let store = TrustStore::new(dir.path().join("trust.json"));
         store.remember(&project, TrustAnswer::Trusted, UnixMs(0)).unwrap();
         assert_eq!(store.answer(&project), TrustAnswer::Unasked);
     }
 
     #[test]
     fn trust_store_damaged_trusts_nothing_and_is_replaced() {
-        let folder = TempDir::new().unwrap();
-        write(folder.path(), ".tiller/settings.json", "{}");
-        let store = TrustStore::new(write(folder.path(), "trust.json", "{\"projects\": 3}"));
-        let project = find(folder.path()).unwrap();
+        let dir = TempDir::new().unwrap();
+        write(dir.path(), ".tiller/settings.json", "{}");
+        let store = TrustStore::new(write(dir.path(), "trust.json", "{\"projects\": 3}"));
+        let project = find(dir.path()).unwrap();
         assert_eq!(store.answer(&project), TrustAnswer::Unasked);
         store.remember(&project, TrustAnswer::Trusted, UnixMs(0)).unwrap();
         assert_eq!(store.answer(&project), TrustAnswer::Trusted);

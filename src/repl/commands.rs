@@ -74,8 +74,8 @@ pub(super) async fn execute(
         ReplCommand::Label(label) => return relabel(agent, label).await,
         ReplCommand::Permissions(None) => permissions(agent).await,
         ReplCommand::Permissions(Some(number)) => return revoke(agent, rules, &number).await,
-        ReplCommand::AddDir(folder) => {
-            agent.add_folder(folder).await.map(|allowed| format!("allowed for this session: {allowed}\n"))
+        ReplCommand::AddDir(dir) => {
+            agent.add_dir(dir).await.map(|allowed| format!("allowed for this session: {allowed}\n"))
         }
         ReplCommand::Queue => agent.state().await.map(|status| format_queue(&status.queue.items)),
         ReplCommand::Send(number) => {

@@ -235,8 +235,8 @@ fn race_on_the_screen_is_watched_and_picked() {
 fn agents_of_a_project_are_listed_once_it_is_trusted() {
     let sandbox = Sandbox::new();
     let text = "---\nname: mine\ndescription: Knows this project.\ntools: Read, Grep\npermissionMode: plan\n---\nHelp.\n";
-    for folder in [".claude/agents", ".tiller/agents"] {
-        fs::create_dir_all(sandbox.project().join(folder)).unwrap();
+    for dir in [".claude/agents", ".tiller/agents"] {
+        fs::create_dir_all(sandbox.project().join(dir)).unwrap();
     }
     sandbox.write(".claude/agents/mine.md", text);
     sandbox.write(".tiller/agents/own.md", "---\ndescription: Is local.\n---\nWork.\n");

@@ -30,7 +30,7 @@ fn make_pipe(path: &std::path::Path) {
 }
 
 #[test]
-fn attacks_own_folders_are_denied_to_tools_at_home() {
+fn attacks_own_dirs_are_denied_to_tools_at_home() {
     let sandbox = Sandbox::new();
     fs::create_dir_all(sandbox.home().join("tiller/extensions")).unwrap();
     fs::write(sandbox.home().join("seen"), "needle").unwrap();
@@ -64,7 +64,7 @@ fn attacks_own_folders_are_denied_to_tools_at_home() {
 }
 
 #[test]
-fn attacks_commands_naming_own_folders_ask_in_auto() {
+fn attacks_commands_naming_own_dirs_ask_in_auto() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[
         r#"{"calls": [{"name": "bash", "arguments": {"command": "cat $HOME/tiller/auth.json; ls"}},

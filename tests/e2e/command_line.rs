@@ -404,7 +404,7 @@ fn fork_of_path_with_at_sign() {
 }
 
 #[test]
-fn add_dir_allows_that_folder_only() {
+fn add_dir_allows_that_dir_only() {
     let (sandbox, other) = (Sandbox::new(), tempfile::tempdir().unwrap());
     std::fs::write(other.path().join("note"), "from elsewhere").unwrap();
     let path = other.path().canonicalize().unwrap().display().to_string();
@@ -428,8 +428,8 @@ fn add_dir_allows_that_folder_only() {
     run("may be read but not written", &write, &["--add-dir", &read_only]);
     run("note", &write, &["--add-dir", &path]);
     assert_eq!(std::fs::read_to_string(other.path().join("note")).unwrap(), "x");
-    let output = sandbox.run(&["-p", "--provider", "demo", "--add-dir", "no/such/folder", "hi"]);
-    assert!(output.code == Some(2) && output.err.contains("--add-dir no/such/folder"), "{}", output.err);
+    let output = sandbox.run(&["-p", "--provider", "demo", "--add-dir", "no/such/directory", "hi"]);
+    assert!(output.code == Some(2) && output.err.contains("--add-dir no/such/directory"), "{}", output.err);
 }
 
 #[test]

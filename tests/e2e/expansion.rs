@@ -21,8 +21,8 @@ fn fine() -> MockServer {
     MockServer::start([Reply::answer([AnswerPart::text("Fine.")])])
 }
 
-fn write(folder: &Path, name: &str, text: &str) {
-    let path = folder.join(name);
+fn write(dir: &Path, name: &str, text: &str) {
+    let path = dir.join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }
@@ -152,10 +152,10 @@ fn expansion_flags_restrict_to_given_files() {
 fn skill_flag_allows_reading_only_that_file() {
     let read = |id: &str, path: &str| AnswerPart::call(id, "read_file", json!({"path": path}));
     let elsewhere = tempfile::TempDir::new().unwrap();
-    let folder = elsewhere.path().canonicalize().unwrap();
-    write(&folder, "given.md", &skill("given", "Body of it."));
-    write(&folder, "secret.txt", "a secret");
-    let (file, secret) = (folder.join("given.md"), folder.join("secret.txt"));
+    let dir = elsewhere.path().canonicalize().unwrap();
+    write(&dir, "given.md", &skill("given", "Body of it."));
+    write(&dir, "secret.txt", "a secret");
+    let (file, secret) = (dir.join("given.md"), dir.join("secret.txt"));
     let server = MockServer::start([
         Reply::answer([read("c1", file.to_str().unwrap()), read("c2", secret.to_str().unwrap())]),
         Reply::answer([AnswerPart::text("Fine.")]),

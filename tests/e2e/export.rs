@@ -133,7 +133,7 @@ fn export_markdown_has_every_branch_once() {
 }
 
 #[test]
-fn export_to_folder_uses_default_name() {
+fn export_to_dir_uses_default_name() {
     let (sandbox, id) = sandbox();
     fs::create_dir(sandbox.project().join("out")).unwrap();
     let output = sandbox.run(&["sessions", "export", &id, "--format", "md", "-o", "out", "--json"]);

@@ -27,9 +27,9 @@ fn run(sandbox: &Sandbox, arguments: &[&str]) -> RunOutput {
 }
 
 fn user_settings(sandbox: &Sandbox, text: &str) {
-    let folder = sandbox.home().join("tiller");
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("settings.json"), text).unwrap();
+    let dir = sandbox.home().join("tiller");
+    fs::create_dir_all(&dir).unwrap();
+    fs::write(dir.join("settings.json"), text).unwrap();
 }
 
 #[test]

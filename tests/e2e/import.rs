@@ -34,7 +34,7 @@ fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn import_all_finds_default_folders_and_sessions_continue() {
+fn import_all_finds_default_dirs_and_sessions_continue() {
     let sandbox = Sandbox::new();
     copy_fixture(&sandbox, "claude/orchard.jsonl", ".claude/projects/-orchard/5b0f8a52.jsonl");
     copy_fixture(
@@ -116,8 +116,8 @@ fn import_bad_file_is_named_and_others_imported() {
     let sandbox = Sandbox::new();
     copy_fixture(&sandbox, "claude/bees.jsonl", "logs/bees.jsonl");
     fs::write(sandbox.home().join("logs/a.jsonl"), "{\"dear\": \"diary\"}\n").unwrap();
-    let folder = sandbox.home().join("logs").display().to_string();
-    let output = sandbox.run(&["sessions", "import", &folder]);
+    let dir = sandbox.home().join("logs").display().to_string();
+    let output = sandbox.run(&["sessions", "import", &dir]);
     assert_eq!(output.code, Some(1));
     assert!(output.err.contains("a.jsonl, line 1: not a log of Claude Code, Codex or pi"), "{}", output.err);
     assert!(
@@ -136,7 +136,7 @@ fn put_unlistable(logs: &Path) {
 }
 
 #[test]
-fn import_unlistable_folder_is_reported() {
+fn import_unlistable_dir_is_reported() {
     let sandbox = Sandbox::new();
     copy_fixture(&sandbox, "claude/bees.jsonl", ".claude/projects/-orchard/bees.jsonl");
     put_unlistable(&sandbox.home().join(".claude/projects"));

@@ -187,7 +187,7 @@ struct Lane {
     sandbox: Sandbox,
     script: String,
     /// The directory of the current session, which is alone in it.
-    folder: PathBuf,
+    dir: PathBuf,
     /// The session's file after the last run.
     before: Vec<u8>,
     sessions: usize,
@@ -204,11 +204,11 @@ impl Lane {
         let answers = ANSWERS.map(|answer| answer.replace('\n', " "));
         let lines: Vec<&str> = std::iter::repeat_n(&answers, RUNS).flatten().map(String::as_str).collect();
         let script = sandbox.script(&lines);
-        let folder = sandbox.home().join("sessions-0");
+        let dir = sandbox.home().join("sessions-0");
         let mut lane = Self {
             sandbox,
             script,
-            folder,
+            dir,
             before: Vec::new(),
             sessions: 0,
             runs: 0,
@@ -221,13 +221,13 @@ impl Lane {
 
     /// The session's file, if it exists.
     fn log(&self) -> Option<PathBuf> {
-        let files = fs::read_dir(&self.folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+        let files = fs::read_dir(&self.dir).into_iter().flatten().map(|entry| entry.unwrap().path());
         files.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
     }
 
     fn arguments(&self, prompt: &str) -> Vec<String> {
-        let folder = self.folder.display().to_string();
-        let mut arguments = vec!["--session-dir".to_owned(), folder, "--yes".into()];
+        let dir = self.dir.display().to_string();
+        let mut arguments = vec!["--session-dir".to_owned(), dir, "--yes".into()];
         arguments.extend(["--provider", "scripted", "--model", &self.script].map(str::to_owned));
         if let Some(log) = self.log() {
             arguments.extend(["--session".into(), log.display().to_string()]);
@@ -264,7 +264,7 @@ impl Lane {
             Ok(())
         );
         self.sessions += 1;
-        self.folder = self.sandbox.home().join(format!("sessions-{}", self.sessions));
+        self.dir = self.sandbox.home().join(format!("sessions-{}", self.sessions));
         self.before.clear();
         self.runs = 0;
     }
@@ -396,7 +396,7 @@ impl Plan {
         let mut lane = Lane::new();
         while let Some((number, mut rng)) = self.next() {
             let kill_time = KillTime::any(&mut rng, number, lane.duration, lane.lines);
-            let session = &lane.folder;
+            let session = &lane.dir;
             let _context =
                 FailureContext(format!("kill {number} of seed {}, {kill_time:?}, in {session:?}", self.seed));
             if let Some(last) = lane.kill(kill_time) {

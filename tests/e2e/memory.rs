@@ -73,13 +73,13 @@ fn measured_child() {
 
 /// Returns the peak with a log of one message, plus a margin.
 fn baseline() -> usize {
-    let folder = TempDir::new().unwrap();
-    show(&log_with(&folder, |_| ())).1 + MARGIN
+    let dir = TempDir::new().unwrap();
+    show(&log_with(&dir, |_| ())).1 + MARGIN
 }
 
 /// Writes a log of a first message and of the lines that `write` adds.
-fn log_with(folder: &TempDir, write: impl FnOnce(&mut dyn Write)) -> PathBuf {
-    let path = folder.path().join("log.jsonl");
+fn log_with(dir: &TempDir, write: impl FnOnce(&mut dyn Write)) -> PathBuf {
+    let path = dir.path().join("log.jsonl");
     let mut file = BufWriter::new(File::create(&path).unwrap());
     writeln!(file, "{HEADER}\n{}", line("a", None, "one")).unwrap();
     write(&mut file);
@@ -94,9 +94,9 @@ fn assert_within(peak: usize, limit: usize) {
 
 #[test]
 fn memory_line_of_100_mb_takes_at_most_three_times_its_length() {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let long = "x".repeat(100 * MB);
-    let path = log_with(&folder, |file| {
+    let path = log_with(&dir, |file| {
         writeln!(file, "{}\n{}", line("b", Some("a"), &long), line("c", Some("b"), "two")).unwrap();
     });
     let (stats, peak) = show(&path);
@@ -106,9 +106,9 @@ fn memory_line_of_100_mb_takes_at_most_three_times_its_length() {
 
 #[test]
 fn memory_torn_line_of_100_mb_takes_three_times_its_length() {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let long = line("b", Some("a"), &"x".repeat(100 * MB));
-    let path = log_with(&folder, |file| file.write_all(&long.as_bytes()[..long.len() - 9]).unwrap());
+    let path = log_with(&dir, |file| file.write_all(&long.as_bytes()[..long.len() - 9]).unwrap());
     let (stats, peak) = show(&path);
     assert_eq!((&stats["entries"], &stats["warnings"][0]["line"]), (&1.into(), &3.into()));
     assert_within(peak, 3 * 100 * MB + baseline());
@@ -117,8 +117,8 @@ fn memory_torn_line_of_100_mb_takes_three_times_its_length() {
 #[test]
 fn memory_million_lines_of_garbage_is_constant() {
     const LINES: usize = 1_000_000;
-    let folder = TempDir::new().unwrap();
-    let path = log_with(&folder, |file| {
+    let dir = TempDir::new().unwrap();
+    let path = log_with(&dir, |file| {
         for _ in 0..LINES {
             file.write_all(b"garbage\n").unwrap();
         }
@@ -138,9 +138,9 @@ fn memory_million_lines_of_garbage_is_constant() {
 
 #[test]
 fn memory_compacted_log_of_50_mb_is_below_64_mb() {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let length = LogLength { entries: 20_000, bytes: 50 * MB, compacted_every: 400 };
-    let path = long_log::write(folder.path(), length);
+    let path = long_log::write(dir.path(), length);
     assert!(fs::metadata(&path).unwrap().len() > 45 * MB as u64);
     let (stats, peak) = show(&path);
     assert_eq!(stats["entries"], 20_000);

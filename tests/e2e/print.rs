@@ -223,7 +223,7 @@ fn trace_file_that_cannot_be_created_is_an_error() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[r#"{"text": "Hi."}"#]);
     for mode in [&["-p"][..], &["--plain"], &["--mode", "rpc"]] {
-        for file in ["no/such/folder/trace", "."] {
+        for file in ["no/such/directory/trace", "."] {
             let fixed = ["--provider", "scripted", "--model", &script, "--trace", file];
             let output = sandbox.run_with_stdin(&[mode, &fixed].concat(), "hello\n");
             assert_eq!((output.out.as_str(), output.code), ("", Some(2)), "{mode:?} {file}: {}", output.err);
@@ -455,7 +455,7 @@ fn wait_for_exit(child: &mut Child, within: Duration) -> Option<i32> {
 #[test]
 fn print_unwritable_log_fails_the_run() {
     let sandbox = Sandbox::new();
-    sandbox.write("full", "a file, where a folder should be");
+    sandbox.write("full", "a file, where a directory should be");
     let script = sandbox.script(&[r#"{"text": "Never."}"#]);
     let arguments = ["-p", "--provider", "scripted", "--model", &script, "--session-dir", "full/logs", "hi"];
     let output = sandbox.run(&arguments);

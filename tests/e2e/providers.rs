@@ -16,9 +16,9 @@ fn answer(text: &str) -> Reply {
 }
 
 fn write_models(sandbox: &Sandbox, providers: &serde_json::Value) {
-    let folder = sandbox.home().join("tiller");
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("models.json"), json!({ "providers": providers }).to_string()).unwrap();
+    let dir = sandbox.home().join("tiller");
+    fs::create_dir_all(&dir).unwrap();
+    fs::write(dir.join("models.json"), json!({ "providers": providers }).to_string()).unwrap();
 }
 
 #[test]
@@ -229,11 +229,10 @@ fn prices_that_a_router_lists_count_for_cataloged_models() {
 fn key_is_the_first_of_flag_models_file_environment_and_files() {
     let server = MockServer::start(std::iter::repeat_n(answer("Hi."), 5));
     let sandbox = Sandbox::new();
-    let folder = sandbox.home().join("tiller");
+    let dir = sandbox.home().join("tiller");
     write_models(&sandbox, &json!({ "anthropic": { "baseUrl": server.url, "apiKey": "of-models-file" } }));
-    fs::write(folder.join(".env"), "ANTHROPIC_API_KEY=of-env-file\n").unwrap();
-    fs::write(folder.join("auth.json"), r#"{"anthropic": {"type": "api_key", "key": "of-auth-file"}}"#)
-        .unwrap();
+    fs::write(dir.join(".env"), "ANTHROPIC_API_KEY=of-env-file\n").unwrap();
+    fs::write(dir.join("auth.json"), r#"{"anthropic": {"type": "api_key", "key": "of-auth-file"}}"#).unwrap();
     let ask = ["-p", "--provider", "anthropic", "hello"];
     let sandbox = sandbox.with_variable("ANTHROPIC_API_KEY", "of-environment");
     assert_eq!(sandbox.run(&[&ask[..], &["--api-key", "of-flag"]].concat()).code, Some(0));
@@ -242,7 +241,7 @@ fn key_is_the_first_of_flag_models_file_environment_and_files() {
     assert_eq!(sandbox.run(&ask).code, Some(0));
     let sandbox = sandbox.without_variable("ANTHROPIC_API_KEY");
     assert_eq!(sandbox.run(&ask).code, Some(0));
-    fs::remove_file(folder.join(".env")).unwrap();
+    fs::remove_file(dir.join(".env")).unwrap();
     assert_eq!(sandbox.run(&ask).code, Some(0));
     let keys: Vec<String> =
         server.requests().into_iter().map(|request| request.headers["x-api-key"].clone()).collect();
@@ -284,8 +283,8 @@ fn refresh_takes_a_key_from_a_flag_and_says_why_it_asks_nobody() {
 }
 
 /// All files below a directory.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 

@@ -18,9 +18,9 @@ fn ask(sandbox: &Sandbox, extra_arguments: &[&str]) -> RunOutput {
 
 /// Writes a log of another directory into the sandbox, as if by tiller.
 fn log_of(sandbox: &Sandbox, cwd: &str, id: &str, prompt: &str, remote: Option<&str>) -> PathBuf {
-    let folder =
+    let dir =
         sandbox.home().join(format!("tiller/sessions/--{}--", cwd.trim_start_matches('/').replace('/', "-")));
-    fs::create_dir_all(&folder).unwrap();
+    fs::create_dir_all(&dir).unwrap();
     let header = format!(
         r#"{{"type":"session","version":3,"id":"{id}","timestamp":"2026-11-21T03:16:58.249Z","cwd":"{cwd}"}}"#
     );
@@ -31,7 +31,7 @@ fn log_of(sandbox: &Sandbox, cwd: &str, id: &str, prompt: &str, remote: Option<&
     let message = format!(
         r#"{{"type":"message","id":"{id}m","parentId":"{id}r","timestamp":"2026-11-21T03:16:58.249Z","message":{{"role":"user","content":"{prompt}","timestamp":1}}}}"#
     );
-    let path = folder.join(format!("2026-11-21T03-16-58-249Z_{id}.jsonl"));
+    let path = dir.join(format!("2026-11-21T03-16-58-249Z_{id}.jsonl"));
     fs::write(&path, format!("{header}\n{run}\n{message}\n")).unwrap();
     path
 }
@@ -42,11 +42,11 @@ fn touch(path: &Path, second: u64) {
 }
 
 /// The path of a directory that no longer exists.
-fn missing_folder(sandbox: &Sandbox, name: &str) -> String {
+fn missing_dir(sandbox: &Sandbox, name: &str) -> String {
     sandbox.home().join("gone").join(name).display().to_string()
 }
 
-fn project_folder(sandbox: &Sandbox) -> String {
+fn project_dir(sandbox: &Sandbox) -> String {
     sandbox.project().canonicalize().unwrap().file_name().unwrap().to_str().unwrap().to_owned()
 }
 
@@ -149,13 +149,8 @@ fn list_is_paged() {
 #[test]
 fn resume_session_of_moved_project() {
     let sandbox = Sandbox::new();
-    let log = log_of(
-        &sandbox,
-        &missing_folder(&sandbox, &project_folder(&sandbox)),
-        "MOVED123",
-        "from before",
-        None,
-    );
+    let log =
+        log_of(&sandbox, &missing_dir(&sandbox, &project_dir(&sandbox)), "MOVED123", "from before", None);
     let output = ask(&sandbox, &["-c", "still there?"]);
     assert_eq!((output.out.as_str(), output.code), ("Yes.\n", Some(0)), "{}", output.err);
     assert!(
@@ -183,12 +178,12 @@ fn resume_moved_project_by_remote_without_credentials() {
     sandbox.write(".git/config", "[remote \"origin\"]\n\turl = https://me:t0ken@host.org/me/x.git\n");
     let log = log_of(
         &sandbox,
-        &missing_folder(&sandbox, "other-name"),
+        &missing_dir(&sandbox, "other-name"),
         "REMOTE12",
         "hi",
         Some("git@host.org:me/x.git"),
     );
-    log_of(&sandbox, &missing_folder(&sandbox, "stranger"), "STRANGER", "hi", Some("git@host.org:you/x.git"));
+    log_of(&sandbox, &missing_dir(&sandbox, "stranger"), "STRANGER", "hi", Some("git@host.org:you/x.git"));
     let output = ask(&sandbox, &["-c", "go on"]);
     assert_eq!(output.code, Some(0), "{}", output.err);
     assert!(text(&log).contains(r#""remote":"https://host.org/me/x.git""#));
@@ -198,7 +193,7 @@ fn resume_moved_project_by_remote_without_credentials() {
 #[test]
 fn resume_several_moved_sessions_is_an_error_in_print() {
     let sandbox = Sandbox::new();
-    let cwd = missing_folder(&sandbox, &project_folder(&sandbox));
+    let cwd = missing_dir(&sandbox, &project_dir(&sandbox));
     log_of(&sandbox, &cwd, "MOVED111", "one", None);
     log_of(&sandbox, &cwd, "MOVED222", "two", None);
     let output = ask(&sandbox, &["-c", "go on"]);
@@ -209,7 +204,7 @@ fn resume_several_moved_sessions_is_an_error_in_print() {
 #[test]
 fn resume_several_moved_sessions_asks_at_a_terminal() {
     let sandbox = Sandbox::new();
-    let cwd = missing_folder(&sandbox, &project_folder(&sandbox));
+    let cwd = missing_dir(&sandbox, &project_dir(&sandbox));
     touch(&log_of(&sandbox, &cwd, "MOVED111", "the first question", None), 1_000_000_000);
     let newest = log_of(&sandbox, &cwd, "MOVED222", "the second question", None);
     let mut terminal = sandbox.open_scripted(&[r#"{"text": "Here I am."}"#], &["-c"]);
@@ -261,7 +256,7 @@ fn search_closed_stdout_is_no_failure() {
 #[test]
 fn move_reassigns_all_sessions() {
     let sandbox = Sandbox::new();
-    let old = missing_folder(&sandbox, "elsewhere");
+    let old = missing_dir(&sandbox, "elsewhere");
     let paths = ["01AAAAAAAAAAAAAAAAAAAAAAAA", "01BBBBBBBBBBBBBBBBBBBBBBBB"]
         .map(|id| log_of(&sandbox, &old, id, "hello", None));
     touch(&paths[0], 1_000_000);

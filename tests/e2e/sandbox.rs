@@ -160,9 +160,9 @@ impl Sandbox {
     }
 
     /// Installs a fake Wayland clipboard program that returns an image of one pixel.
-    fn install_clipboard(&self, folder: &Path) {
-        let (picture, program) = (folder.join("pixel.png"), folder.join("wl-paste"));
-        fs::create_dir_all(folder).unwrap();
+    fn install_clipboard(&self, dir: &Path) {
+        let (picture, program) = (dir.join("pixel.png"), dir.join("wl-paste"));
+        fs::create_dir_all(dir).unwrap();
         fs::write(&picture, include_bytes!("screen/pixel.png")).unwrap();
         let script =
             format!("#!/bin/sh\n[ \"$3\" = image/png ] && exec cat '{}'\nexit 1\n", picture.display());
@@ -199,9 +199,8 @@ impl Sandbox {
     /// All logs.
     pub(crate) fn logs(&self) -> Vec<PathBuf> {
         let root = self.home().join("tiller/sessions");
-        let folders = fs::read_dir(root).into_iter().flatten().map(|entry| entry.unwrap().path());
-        let files =
-            folders.flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
+        let dirs = fs::read_dir(root).into_iter().flatten().map(|entry| entry.unwrap().path());
+        let files = dirs.flat_map(|dir| fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()));
         files.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl")).collect()
     }
 

@@ -45,10 +45,10 @@ fn bash(sandbox: &Sandbox, command: &str, flags: &[&str]) -> (String, bool) {
     call(sandbox, "bash", &json!({ "command": command }), flags)
 }
 
-fn git(folder: &Path, arguments: &[&str]) {
+fn git(dir: &Path, arguments: &[&str]) {
     let identity = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
     let mut command = Command::new("git");
-    command.current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null").args(identity).args(arguments);
+    command.current_dir(dir).env("GIT_CONFIG_GLOBAL", "/dev/null").args(identity).args(arguments);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
@@ -155,8 +155,8 @@ fn sandboxed_git_commits_also_in_worktree() {
     if is_skipped() {
         return;
     }
-    let (sandbox, folder) = (restricted(), outside());
-    let (main, tree): (PathBuf, PathBuf) = (folder.path().join("main"), folder.path().join("tree"));
+    let (sandbox, dir) = (restricted(), outside());
+    let (main, tree): (PathBuf, PathBuf) = (dir.path().join("main"), dir.path().join("tree"));
     fs::create_dir(&main).unwrap();
     git(&main, &["init", "-q"]);
     git(&main, &["commit", "-q", "--allow-empty", "-m", "first"]);

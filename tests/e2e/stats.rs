@@ -10,14 +10,14 @@ use super::sandbox::Sandbox;
 /// Writes a log with one answer of now.
 fn write_session(sandbox: &Sandbox, id: &str, cwd: &str) {
     let now = UnixMs::from(std::time::SystemTime::now()).to_iso();
-    let folder = sandbox.home().join("tiller/sessions/project");
+    let dir = sandbox.home().join("tiller/sessions/project");
     let header = json!({"type": "session", "version": 3, "id": id, "timestamp": now, "cwd": cwd});
     let usage = json!({"input": 100, "output": 20, "cacheRead": 300, "cost": {"total": 0.25}});
     let message = json!({"role": "assistant", "provider": "p", "model": "m", "content": [], "usage": usage});
     let answer =
         json!({"type": "message", "id": "a", "parentId": null, "timestamp": now, "message": message});
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join(format!("2026-11-21T03-16-58-249Z_{id}.jsonl")), format!("{header}\n{answer}\n"))
+    fs::create_dir_all(&dir).unwrap();
+    fs::write(dir.join(format!("2026-11-21T03-16-58-249Z_{id}.jsonl")), format!("{header}\n{answer}\n"))
         .unwrap();
 }
 

@@ -8,8 +8,8 @@ mod example;
 
 #[tokio::test]
 async fn orchestrator_example_delegates_to_both_specialists() {
-    let folder = TempDir::new().unwrap();
-    let lines = example::run_steps(folder.path()).await.unwrap();
+    let dir = TempDir::new().unwrap();
+    let lines = example::run_steps(dir.path()).await.unwrap();
     let expected = [
         "researcher starts: FIND a fact",
         "An octopus has three hearts.",

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::source_code::root;
 
 /// Directories of the root that the table names; all other paths are relative to `crates/`.
-const ROOT_FOLDERS: &[&str] = &["src/", "docs/", "tests/", "benches/", "prompts/", "themes/"];
+const ROOT_DIRS: &[&str] = &["src/", "docs/", "tests/", "benches/", "prompts/", "themes/"];
 
 /// Returns the rows of the table of changes.
 fn rows() -> Vec<String> {
@@ -25,7 +25,7 @@ fn is_path(text: &str) -> bool {
 }
 
 fn path_of(path: &str) -> PathBuf {
-    match ROOT_FOLDERS.iter().any(|folder| path.starts_with(folder)) {
+    match ROOT_DIRS.iter().any(|dir| path.starts_with(dir)) {
         true => root().join(path),
         false => root().join("crates").join(path),
     }

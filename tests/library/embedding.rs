@@ -9,12 +9,12 @@ mod example;
 
 #[tokio::test]
 async fn embedding_example_runs() {
-    let folder = TempDir::new().unwrap();
-    std::fs::write(folder.path().join("notes.txt"), "buy milk\n".repeat(300)).unwrap();
+    let dir = TempDir::new().unwrap();
+    std::fs::write(dir.path().join("notes.txt"), "buy milk\n".repeat(300)).unwrap();
     let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_tiller"));
-    let lines = example::run_steps(folder.path(), runner).await.unwrap();
+    let lines = example::run_steps(dir.path(), runner).await.unwrap();
     let expected = ["run: Milk.", "steered: Completed after 5 messages", "answer: Milk.", "fork: Du lait."];
     assert_eq!(lines[..4], expected, "{lines:?}");
     assert!(lines.iter().any(|line| line.starts_with("compacted: ")), "{lines:?}");
-    assert_eq!(std::fs::read_dir(folder.path().join("logs")).unwrap().count(), 2);
+    assert_eq!(std::fs::read_dir(dir.path().join("logs")).unwrap().count(), 2);
 }

@@ -23,11 +23,11 @@ const HEADER: &str = r#"{"type":"session","version":3,"id":"01KAHSESSION","times
 
 /// A log of these lines after a header, in a temporary directory.
 fn log(lines: &[impl ToString]) -> (TempDir, PathBuf) {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("log.jsonl");
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("log.jsonl");
     let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
     fs::write(&path, format!("{HEADER}\n{}\n", lines.join("\n"))).unwrap();
-    (folder, path)
+    (dir, path)
 }
 
 fn message(id: &str, parent: Option<&str>, message: Value) -> Value {
@@ -107,7 +107,7 @@ fn export_branch_has_own_header_and_unchanged_lines() {
         r#"{"type":"message","id":"x","parentId":"a","message":{"role":"user","content":"left"}}"#,
         r#"{"type":"message","id":"c","parentId":"b","message":{"role":"user","content":"two\ud83e\udd80"}}"#,
     ];
-    let (folder, path) = log(&lines);
+    let (dir, path) = log(&lines);
     let reader = Reader::open(&path).unwrap();
     let mut bytes = Vec::new();
     export::export_branch(&reader, Some(&"c".into()), NOW, &mut bytes).unwrap();
@@ -118,7 +118,7 @@ fn export_branch_has_own_header_and_unchanged_lines() {
     assert_eq!(header["parentSession"], path.display().to_string());
     assert_ne!(header["id"], "01KAHSESSION");
 
-    let copy = folder.path().join("copy.jsonl");
+    let copy = dir.path().join("copy.jsonl");
     fs::write(&copy, &text).unwrap();
     let copy = Reader::open(&copy).unwrap();
     let context = |reader: &Reader| context::project(&reader.branch(&"c".into()).unwrap().0).messages;
@@ -128,7 +128,7 @@ fn export_branch_has_own_header_and_unchanged_lines() {
 
 #[test]
 fn export_whole_log_is_unchanged() {
-    let (_folder, path) = log(&[r#"{"type":"message","id":"a","parentId":null}"#]);
+    let (_dir, path) = log(&[r#"{"type":"message","id":"a","parentId":null}"#]);
     let mut bytes = fs::read(&path).unwrap();
     bytes.extend(b"\xff\xfe not JSON\r\n\n{\"type\":\"torn");
     fs::write(&path, &bytes).unwrap();
@@ -155,7 +155,7 @@ fn export_page_omits_hidden_branch() {
 
 #[test]
 fn export_transcript_fences_tool_output() {
-    let (_folder, path) = log(&conversation());
+    let (_dir, path) = log(&conversation());
     insta::assert_snapshot!(transcript_of(&path));
 }
 
@@ -177,7 +177,7 @@ fn expanded() -> Vec<Value> {
 
 #[test]
 fn export_transcript_folds_expanded_text() {
-    let (_folder, path) = log(&expanded());
+    let (_dir, path) = log(&expanded());
     let text = transcript_of(&path);
     let body = text.split_once(" UTC\n\n").unwrap().1;
     assert_eq!(
@@ -191,7 +191,7 @@ fn export_transcript_folds_expanded_text() {
 
 #[test]
 fn export_page_folds_expanded_text() {
-    let (_folder, path) = log(&expanded());
+    let (_dir, path) = log(&expanded());
     let page = page_of(&path);
     let first = between(&page, "id=\"u1\"", "</article>");
     let body = first.split_once("</header>\n").unwrap().1;
@@ -209,7 +209,7 @@ fn export_page_folds_expanded_text() {
 
 #[test]
 fn export_page_shows_a_session() {
-    let (_folder, path) = log(&conversation());
+    let (_dir, path) = log(&conversation());
     let page = page_of(&path);
     insta::assert_snapshot!(between(&page, "<body>\n", "<script>"));
     assert_eq!(page, page_of(&path));
@@ -217,7 +217,7 @@ fn export_page_shows_a_session() {
 
 #[test]
 fn export_page_policy_allows_only_its_own_scripts() {
-    let (_folder, path) = log(&conversation());
+    let (_dir, path) = log(&conversation());
     let page = page_of(&path);
     let hash = |text: &str| format!("&#39;sha256-{}&#39;", BASE64_STANDARD.encode(Sha256::digest(text)));
     let scripts: Vec<String> =
@@ -271,7 +271,7 @@ fn export_page_escapes_text_of_the_log() {
     for (id, kind) in [("v1", "compaction"), ("v2", "branch_summary")] {
         lines.push(json!({"type": kind, "id": id, "parentId": "w", "summary": evil, "firstKeptEntryId": "w", "fromId": evil}));
     }
-    let (_folder, path) = log(&lines);
+    let (_dir, path) = log(&lines);
     let page = page_of(&path);
     tags::check(&page);
     assert!(!page.contains('\u{2028}'));
@@ -280,7 +280,7 @@ fn export_page_escapes_text_of_the_log() {
 
 #[test]
 fn export_page_other_branches_are_in_a_template() {
-    let (_folder, path) = log(&conversation());
+    let (_dir, path) = log(&conversation());
     let reader = Reader::open(&path).unwrap();
     let ids = |html: &str| -> Vec<String> {
         let articles = html.split("<article").skip(1);
@@ -323,7 +323,7 @@ fn article_ids(articles: &str) -> Vec<&str> {
 
 #[test]
 fn live_entries_contain_all_that_later_ones_change() {
-    let (_folder, path) = log(&conversation());
+    let (_dir, path) = log(&conversation());
     let reader = Reader::open(&path).unwrap();
     let outlines = LiveOutlines::default();
     let since = |id: &str| outlines.entries(&reader, Some(&id.into())).unwrap();
@@ -343,7 +343,7 @@ fn live_entries_contain_all_that_later_ones_change() {
 #[test]
 fn live_entries_resend_the_outline_if_a_row_is_new() {
     let lines: Vec<Value> = conversation().into_iter().take(4).collect();
-    let (_folder, path) = log(&lines);
+    let (_dir, path) = log(&lines);
     let reader = Reader::open(&path).unwrap();
     let outline = |id: &str| LiveOutlines::default().entries(&reader, Some(&id.into())).unwrap().outline;
     assert_eq!(outline("a1"), None, "a result has no row");
@@ -361,7 +361,7 @@ fn live_entries_after_updates_are_those_of_the_log() {
     for lines in [written, hiding] {
         let outlines = LiveOutlines::default();
         for count in 1..=lines.len() {
-            let (_folder, path) = log(&lines[..count]);
+            let (_dir, path) = log(&lines[..count]);
             let reader = Reader::open(&path).unwrap();
             let whole = LiveOutlines::default().entries(&reader, None).unwrap();
             assert_eq!(outlines.entries(&reader, None).unwrap(), whole, "{count} entries");
@@ -371,7 +371,7 @@ fn live_entries_after_updates_are_those_of_the_log() {
 
 #[test]
 fn live_entries_of_an_update_are_read_alone() {
-    let (_folder, path) = log(&conversation());
+    let (_dir, path) = log(&conversation());
     let outlines = LiveOutlines::default();
     outlines.entries(&Reader::open(&path).unwrap(), None).unwrap();
     let changed = fs::read_to_string(&path).unwrap().replace("another way", "ANOTHER WAY");
@@ -405,7 +405,7 @@ fn live_page_policy_allows_itself_and_no_other_host() {
 
 #[test]
 fn live_page_has_the_styles_and_scripts_of_an_export() {
-    let (_folder, path) = log(&conversation());
+    let (_dir, path) = log(&conversation());
     let (page, export) = (html::live_page(), page_of(&path));
     assert!(page.contains(between(&export, "<style>", "</style>")));
     for part in export.split("<script>").skip(1) {

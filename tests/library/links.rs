@@ -8,12 +8,12 @@ use crate::source_code::root;
 /// Lists the pages: those of `docs` and its directories, and those of the root.
 fn pages() -> Vec<PathBuf> {
     let mut pages = ["README.md", "CONTRIBUTING.md"].map(|name| root().join(name)).to_vec();
-    let mut folders = vec![root().join("docs")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
+    let mut dirs = vec![root().join("docs")];
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(dir).unwrap() {
             let path = entry.unwrap().path();
             match path.is_dir() {
-                true => folders.push(path),
+                true => dirs.push(path),
                 false if path.extension().is_some_and(|extension| extension == "md") => pages.push(path),
                 false => {}
             }

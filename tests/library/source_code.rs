@@ -12,13 +12,13 @@ pub(crate) fn root() -> &'static Path {
 }
 
 /// Directories with Rust code; all other code is generated or foreign.
-const FOLDERS: &[&str] = &["benches", "crates", "examples", "fuzz/fuzz_targets", "src", "tests"];
+const DIRS: &[&str] = &["benches", "crates", "examples", "fuzz/fuzz_targets", "src", "tests"];
 
 /// Reads every Rust file, unchanged.
 pub(crate) fn all_code() -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
-    for folder in FOLDERS {
-        sources(&root().join(folder), &mut files);
+    for dir in DIRS {
+        sources(&root().join(dir), &mut files);
     }
     let code = |file: PathBuf| {
         let code = fs::read_to_string(&file).unwrap();
@@ -40,10 +40,10 @@ pub(crate) fn production_code_with_words() -> Vec<(PathBuf, String)> {
 fn production_code_by(bare: impl Fn(&str) -> String) -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
     sources(&root().join("src"), &mut files);
-    for folder in fs::read_dir(root().join("crates")).unwrap() {
-        let folder = folder.unwrap().path();
-        if !FOR_TESTS.iter().any(|name| folder.ends_with(name)) {
-            sources(&folder.join("src"), &mut files);
+    for dir in fs::read_dir(root().join("crates")).unwrap() {
+        let dir = dir.unwrap().path();
+        if !FOR_TESTS.iter().any(|name| dir.ends_with(name)) {
+            sources(&dir.join("src"), &mut files);
         }
     }
     let is_of_tests = |file: &Path| file.ends_with("tests.rs") || file.iter().any(|part| part == "tests");
@@ -56,8 +56,8 @@ fn production_code_by(bare: impl Fn(&str) -> String) -> Vec<(PathBuf, String)> {
 }
 
 /// Every Rust file below a directory.
-fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
+fn sources(dir: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             sources(&path, files);

@@ -35,10 +35,9 @@ const ALLOWED: &[&str] = &[
 
 /// The names that the tools' files define, in quotes.
 fn quoted_names() -> Vec<String> {
-    let folders = ["crates/tools/src/tool/git", "crates/tools/src/tool/github"];
-    let folders: Vec<_> = TOOLS.iter().chain(&folders).map(|folder| root().join(folder)).collect();
-    let files =
-        folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
+    let dirs = ["crates/tools/src/tool/git", "crates/tools/src/tool/github"];
+    let dirs: Vec<_> = TOOLS.iter().chain(&dirs).map(|dir| root().join(dir)).collect();
+    let files = dirs.iter().flat_map(|dir| fs::read_dir(dir).unwrap()).map(|entry| entry.unwrap().path());
     let name = |code: &str| {
         let (_, rest) = code.split_once("const NAME: &'static str = ")?;
         rest.split_once(';').map(|(name, _)| name.to_owned())
@@ -55,7 +54,7 @@ fn tool_names_are_quoted_only_by_their_tools() {
         .into_iter()
         .filter(|(_, code)| quotes_one(code))
         .map(|(file, _)| file.strip_prefix(root()).unwrap().display().to_string())
-        .filter(|file| !TOOLS.iter().any(|folder| file.starts_with(folder)))
+        .filter(|file| !TOOLS.iter().any(|dir| file.starts_with(dir)))
         .collect();
     let forbidden: Vec<&String> = users.iter().filter(|file| !ALLOWED.contains(&file.as_str())).collect();
     assert!(forbidden.is_empty(), "use the tool's `ToolTraits`: {forbidden:#?}");

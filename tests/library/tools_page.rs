@@ -14,9 +14,9 @@ use tiller::workspace::Workspace;
 
 /// All built-in tools, with those for delegation.
 fn tools() -> Tools {
-    let folder = TempDir::new().unwrap();
-    fs::create_dir(folder.path().join(".git")).unwrap();
-    let workspace = Workspace::new(folder.path()).unwrap();
+    let dir = TempDir::new().unwrap();
+    fs::create_dir(dir.path().join(".git")).unwrap();
+    let workspace = Workspace::new(dir.path()).unwrap();
     let github = GithubRepository::find("git@github.com:ada/conf", GITHUB_API, GithubToken::GhProgram);
     let tools = Tools::built_in(ToolEnvironment {
         github,

@@ -62,7 +62,7 @@ const HOME_FILES: &[&str] = &[
 ];
 
 /// Directories of the home directory, and files deeper in it, with all their content.
-const HOME_FOLDERS: &[&str] = &[
+const HOME_DIRS: &[&str] = &[
     ".agents",
     ".aws",
     ".azure",
@@ -173,7 +173,7 @@ const EXAMPLE_ENDINGS: &[&str] = &["defaults", "dist", "example", "sample", "sch
 
 /// Lists the protected startup and credential files and directories, relative to the home directory.
 pub fn home_names() -> impl Iterator<Item = &'static str> {
-    HOME_FILES.iter().chain(HOME_FOLDERS).copied()
+    HOME_FILES.iter().chain(HOME_DIRS).copied()
 }
 
 /// The reason why a path is protected.
@@ -214,7 +214,7 @@ pub struct ProtectedPaths {
     /// The targets of links among the [startup and credential files](home_names), such as a repository of dotfiles.
     pub startup: Vec<PathBuf>,
     /// tiller's own directories.
-    pub tiller_folders: Vec<PathBuf>,
+    pub tiller_dirs: Vec<PathBuf>,
     /// Subdirectories of tiller's own directories that commands may read: skills, and the outputs of earlier commands.
     pub readable: Vec<PathBuf>,
 }
@@ -240,7 +240,7 @@ impl ProtectedPaths {
             return Some(Protection::Git);
         }
         let path = normalize(path);
-        if is_in_any(&self.tiller_folders, &path) {
+        if is_in_any(&self.tiller_dirs, &path) {
             return Some(Protection::Own);
         }
         if self.is_startup(&path) {
@@ -257,7 +257,7 @@ impl ProtectedPaths {
     #[must_use]
     pub fn is_private(&self, path: &Path) -> bool {
         let path = normalize(path);
-        is_in_any(&self.tiller_folders, &path) && !is_in_any(&self.readable, &path)
+        is_in_any(&self.tiller_dirs, &path) && !is_in_any(&self.readable, &path)
     }
 
     /// Checks whether a path is a credential file of the home directory or the system or lies in a directory of them,
@@ -271,7 +271,7 @@ impl ProtectedPaths {
             let names = Path::new(name).components();
             path.components().count() >= names.clone().count() && may_match(path.components(), names)
         };
-        let mut rest = self.homes.iter().filter_map(|home| strip_matching_folder(&path, home));
+        let mut rest = self.homes.iter().filter_map(|home| strip_matching_dir(&path, home));
         let is_environment = path.starts_with("/proc")
             && path.file_name().is_some_and(|name| name_may_match(name.as_encoded_bytes(), b"environ"));
         is_environment
@@ -283,18 +283,18 @@ impl ProtectedPaths {
     /// Checks whether a directory contains credential files of the home directory, or is one of their directories. A
     /// wildcard stands for any name that the shell may insert.
     #[must_use]
-    pub fn holds_credentials(&self, folder: &Path) -> bool {
-        let folder = normalize(folder);
-        let is_above = |folder: &Path, name: &str| {
+    pub fn holds_credentials(&self, dir: &Path) -> bool {
+        let dir = normalize(dir);
+        let is_above = |dir: &Path, name: &str| {
             let names = Path::new(name).components();
-            folder.components().count() <= names.clone().count() && may_match(folder.components(), names)
+            dir.components().count() <= names.clone().count() && may_match(dir.components(), names)
         };
-        self.homes.iter().any(|home| match strip_matching_folder(&folder, home) {
+        self.homes.iter().any(|home| match strip_matching_dir(&dir, home) {
             Some(rest) => CREDENTIALS.iter().any(|name| is_above(rest, name)),
             None => {
                 let home = normalize(home);
-                folder.components().count() < home.components().count()
-                    && may_match(folder.components(), home.components())
+                dir.components().count() < home.components().count()
+                    && may_match(dir.components(), home.components())
             }
         })
     }
@@ -304,13 +304,13 @@ impl ProtectedPaths {
     #[must_use]
     pub fn is_secret(&self, path: &Path) -> bool {
         let path = normalize(path);
-        let is_above = |folder: &Path| strip_folder(&path, &normalize(folder)).is_some();
+        let is_above = |dir: &Path| strip_dir(&path, &normalize(dir)).is_some();
         let holds_protected =
-            |home: &PathBuf| is_above(home) || HOME_FOLDERS.iter().any(|folder| is_above(&home.join(folder)));
+            |home: &PathBuf| is_above(home) || HOME_DIRS.iter().any(|dir| is_above(&home.join(dir)));
         (self.is_startup(&path) && !is_in_any(&self.readable, &path))
             || self.is_private(&path)
             || self.homes.iter().any(holds_protected)
-            || self.tiller_folders.iter().any(|folder| is_above(folder))
+            || self.tiller_dirs.iter().any(|dir| is_above(dir))
     }
 }
 
@@ -325,34 +325,34 @@ pub fn is_environment_file(path: &Path) -> bool {
     is_own || may_be(b".env") || may_be(b".env.local")
 }
 
-fn is_in_any(folders: &[PathBuf], path: &Path) -> bool {
-    folders.iter().any(|folder| strip_folder(folder, path).is_some())
+fn is_in_any(dirs: &[PathBuf], path: &Path) -> bool {
+    dirs.iter().any(|dir| strip_dir(dir, path).is_some())
 }
 
 /// Strips a directory from the beginning of a path; `None` if the path doesn't lie in it.
-fn strip_folder<'a>(folder: &Path, path: &'a Path) -> Option<&'a Path> {
+fn strip_dir<'a>(dir: &Path, path: &'a Path) -> Option<&'a Path> {
     let mut rest = path.components();
-    let is_inside = normalize(folder)
+    let is_inside = normalize(dir)
         .components()
         .all(|name| rest.next().is_some_and(|part| fold_case(part) == fold_case(name)));
     is_inside.then_some(rest.as_path())
 }
 
 fn is_protected_in(home: &Path, path: &Path) -> bool {
-    let Some(rest) = strip_folder(home, path) else { return false };
+    let Some(rest) = strip_dir(home, path) else { return false };
     let is_file = || {
         let mut names = rest.components();
         let first = names.next();
         names.next().is_none()
             && first.is_some_and(|first| HOME_FILES.iter().any(|file| is_name(first, file)))
     };
-    is_file() || HOME_FOLDERS.iter().any(|folder| begins_with(rest, folder))
+    is_file() || HOME_DIRS.iter().any(|dir| begins_with(rest, dir))
 }
 
 /// Strips a directory from the beginning of a path whose wildcards may match it.
-fn strip_matching_folder<'a>(path: &'a Path, folder: &Path) -> Option<&'a Path> {
+fn strip_matching_dir<'a>(path: &'a Path, dir: &Path) -> Option<&'a Path> {
     let mut rest = path.components();
-    let is_match = normalize(folder).components().all(|name| {
+    let is_match = normalize(dir).components().all(|name| {
         rest.next()
             .is_some_and(|pattern| name_may_match(fold_case(pattern).as_bytes(), fold_case(name).as_bytes()))
     });
@@ -399,9 +399,9 @@ pub fn name_may_match(pattern: &[u8], name: &[u8]) -> bool {
     pattern[in_pattern..].iter().all(|c| b"*[".contains(c))
 }
 
-fn begins_with(path: &Path, folder: &str) -> bool {
+fn begins_with(path: &Path, dir: &str) -> bool {
     let mut parts = path.components();
-    folder.split('/').all(|name| parts.next().is_some_and(|part| is_name(part, name)))
+    dir.split('/').all(|name| parts.next().is_some_and(|part| is_name(part, name)))
 }
 
 fn is_name(component: Component<'_>, name: &str) -> bool {
@@ -462,11 +462,11 @@ mod tests {
 
     #[test]
     fn find_home_startup_and_credential_file_is_home() {
-        for path in HOME_FILES.iter().chain(HOME_FOLDERS) {
+        for path in HOME_FILES.iter().chain(HOME_DIRS) {
             assert_eq!(find(&format!("/home/me/{path}")), Some(Protection::Home), "{path}");
         }
-        for folder in HOME_FOLDERS {
-            assert_eq!(find(&format!("/home/me/{folder}/a/b")), Some(Protection::Home), "{folder}");
+        for dir in HOME_DIRS {
+            assert_eq!(find(&format!("/home/me/{dir}/a/b")), Some(Protection::Home), "{dir}");
         }
         for path in [
             "/home/me/work/../.bashrc",
@@ -531,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn find_git_folder_is_git() {
+    fn find_git_dir_is_git() {
         for path in ["/w/.git", "/w/.GIT/config", "/w/.git/../x", "/home/me/.ssh/.git/x"] {
             assert_eq!(find(path), Some(Protection::Git), "{path}");
         }
@@ -553,7 +553,7 @@ mod tests {
         for path in ["/w/tiller/x", "/w/.tiller-x1", "/w/.mcp.json/x", "/w/x.mcp.json", "/w/.tiller/../x"] {
             assert_eq!(find(path), None, "{path}");
         }
-        let own = ProtectedPaths { tiller_folders: vec!["/home/me/.tiller".into()], ..Default::default() };
+        let own = ProtectedPaths { tiller_dirs: vec!["/home/me/.tiller".into()], ..Default::default() };
         assert_eq!(own.find(Path::new("/home/me/.tiller/config/x")), Some(Protection::Own));
     }
 
@@ -562,7 +562,7 @@ mod tests {
         let protected = ProtectedPaths {
             startup: Vec::new(),
             homes: vec!["/home/me".into()],
-            tiller_folders: vec!["/home/me/.config/tiller".into(), "/data/tiller/".into()],
+            tiller_dirs: vec!["/home/me/.config/tiller".into(), "/data/tiller/".into()],
             readable: vec!["/home/me/.config/tiller/skills".into(), "/home/me/.agents/skills".into()],
         };
         for path in [
@@ -677,9 +677,9 @@ mod tests {
     }
 
     #[test]
-    fn is_private_own_folder_except_readable_is_true() {
+    fn is_private_own_dir_except_readable_is_true() {
         let protected = ProtectedPaths {
-            tiller_folders: vec!["/home/me/.config/tiller".into(), "/data/tiller/".into()],
+            tiller_dirs: vec!["/home/me/.config/tiller".into(), "/data/tiller/".into()],
             readable: vec!["/home/me/.config/tiller/skills".into()],
             ..ProtectedPaths::default()
         };

@@ -9,11 +9,11 @@ use tiller_core::message::ToolCall;
 use tiller_core::proposed_rules::ProposedRules;
 use tiller_core::tool_spec::ToolSpec;
 use tiller_tools::policy::{
-    ApprovalMode, AskBehavior, ConfiguredRules, FolderAccess, Grant, PermissionRule, Policy, PolicyVerdict,
+    ApprovalMode, AskBehavior, ConfiguredRules, DirAccess, Grant, PermissionRule, Policy, PolicyVerdict,
     SessionRules,
 };
 use tiller_tools::tool::ToolSource;
-use tiller_tools::workspace::{FileAccess, SessionFolders, Workspace, describe_folder};
+use tiller_tools::workspace::{FileAccess, SessionDirs, Workspace, describe_dir};
 
 use super::extension::CallOpinion;
 use super::repetition::Repetition;
@@ -73,7 +73,7 @@ impl Approvals {
             workspace,
             outside_paths: HashMap::new(),
         };
-        approvals.share_folders();
+        approvals.share_dirs();
         approvals.configured.clone_from(&approvals.policy);
         approvals
     }
@@ -402,7 +402,7 @@ impl Approvals {
         self.rules = SessionRules::default();
         self.demanded.clear();
         self.clear_outside_paths();
-        self.share_folders();
+        self.share_dirs();
     }
 
     /// Adds the rule that the pending request of a call offered, and no other, until another session is opened.
@@ -440,23 +440,23 @@ impl Approvals {
     /// Adds a rule until another session is opened.
     pub(super) fn add_rule(&mut self, rule: PermissionRule) {
         self.rules.add(rule);
-        self.share_folders();
+        self.share_dirs();
     }
 
     /// Removes a rule; returns `false` if it isn't one of the session's.
     pub(super) fn revoke(&mut self, rule: &PermissionRule) -> bool {
         let is_gone = self.rules.remove(rule);
-        self.share_folders();
+        self.share_dirs();
         is_gone
     }
 
     /// Returns the directories that tools reach in this session only, as the system prompt lists them.
-    pub(super) fn session_folders(&self) -> Vec<String> {
+    pub(super) fn session_dirs(&self) -> Vec<String> {
         let describe = |rule: &PermissionRule| match rule {
-            PermissionRule::Folder { folder, access: FolderAccess::Write } => {
-                Some(describe_folder(folder, FileAccess::Write))
+            PermissionRule::Directory { dir, access: DirAccess::Write } => {
+                Some(describe_dir(dir, FileAccess::Write))
             }
-            PermissionRule::Folder { folder, .. } => Some(describe_folder(folder, FileAccess::Read)),
+            PermissionRule::Directory { dir, .. } => Some(describe_dir(dir, FileAccess::Read)),
             PermissionRule::Pattern { .. }
             | PermissionRule::Exact { .. }
             | PermissionRule::Unsandboxed { .. }
@@ -467,18 +467,18 @@ impl Approvals {
     }
 
     /// Passes the directories of the session's rules on to the tools and the policy.
-    fn share_folders(&mut self) {
+    fn share_dirs(&mut self) {
         let Some(workspace) = &self.workspace else { return };
-        let mut folders = SessionFolders::default();
+        let mut dirs = SessionDirs::default();
         for rule in self.rules.iter() {
-            let PermissionRule::Folder { folder, access } = rule else { continue };
+            let PermissionRule::Directory { dir, access } = rule else { continue };
             match access {
-                FolderAccess::ReadWhenAsked => folders.readable.push(folder.clone()),
-                FolderAccess::ReadOnly => folders.added.push((folder.clone(), FileAccess::Read)),
-                FolderAccess::Write => folders.added.push((folder.clone(), FileAccess::Write)),
+                DirAccess::ReadWhenAsked => dirs.readable.push(dir.clone()),
+                DirAccess::ReadOnly => dirs.added.push((dir.clone(), FileAccess::Read)),
+                DirAccess::Write => dirs.added.push((dir.clone(), FileAccess::Write)),
             }
         }
-        workspace.set_session_folders(folders);
+        workspace.set_session_dirs(dirs);
         self.policy.writable = workspace.list_writable();
     }
 }

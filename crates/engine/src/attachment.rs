@@ -45,7 +45,7 @@ pub struct FileToAttach {
 pub fn read_attachment(file: &FileToAttach, limits: OutputLimits) -> io::Result<String> {
     let metadata = file.path.metadata()?;
     if metadata.is_dir() {
-        return list_folder(file, limits);
+        return list_dir(file, limits);
     }
     let text = files::read_stream(&file.path, LARGEST_FILE)?;
     if text.bytes().take(BINARY_PREFIX).any(|byte| byte == 0) {
@@ -129,12 +129,12 @@ fn file_block(name: &str, text: &str, limits: OutputLimits) -> String {
     format!("<file path=\"{}\" lines=\"{lines}\">\n{body}\n</file>", escape(name))
 }
 
-fn list_folder(file: &FileToAttach, limits: OutputLimits) -> io::Result<String> {
-    let folder = files::open_folder(&file.path)?;
+fn list_dir(file: &FileToAttach, limits: OutputLimits) -> io::Result<String> {
+    let dir = files::open_dir(&file.path)?;
     let options = WalkOptions { max_depth: Some(1), ..WalkOptions::default() };
-    let names: Vec<String> = walk(folder, &file.path.canonicalize()?, options)
+    let names: Vec<String> = walk(dir, &file.path.canonicalize()?, options)
         .map(|entry| {
-            let mark = if entry.kind == WalkEntryKind::Folder { "/" } else { "" };
+            let mark = if entry.kind == WalkEntryKind::Directory { "/" } else { "" };
             format!("{}{mark}\n", entry.relative_path.display())
         })
         .collect();
@@ -194,14 +194,14 @@ mod tests {
 
     const LIMITS: OutputLimits = OutputLimits { max_lines: 3, max_chars: 40 };
 
-    fn read(folder: &Path, name: &str) -> Result<String, String> {
-        let file = FileToAttach { path: folder.join(name), name: name.to_owned() };
+    fn read(dir: &Path, name: &str) -> Result<String, String> {
+        let file = FileToAttach { path: dir.join(name), name: name.to_owned() };
         read_attachment(&file, LIMITS).map_err(|error| error.to_string())
     }
 
     #[test]
     fn read_attachment_file_is_truncated_to_the_limits() {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         for (text, block) in [
             ("a\nb\n", "<file path=\"x\" lines=\"2\">\na\nb\n</file>"),
             ("", "<file path=\"x\" lines=\"0\">\n[the file is empty]\n</file>"),
@@ -210,26 +210,26 @@ mod tests {
                 "<file path=\"x\" lines=\"5\">\n1\n2\n3\n[lines 1 to 3 of 5 are shown; continue with read_file, offset 4]\n</file>",
             ),
         ] {
-            std::fs::write(folder.path().join("x"), text).unwrap();
-            assert_eq!(read(folder.path(), "x"), Ok(block.to_owned()));
+            std::fs::write(dir.path().join("x"), text).unwrap();
+            assert_eq!(read(dir.path(), "x"), Ok(block.to_owned()));
         }
-        std::fs::write(folder.path().join("x"), "a".repeat(50)).unwrap();
-        let long = read(folder.path(), "x").unwrap();
+        std::fs::write(dir.path().join("x"), "a".repeat(50)).unwrap();
+        let long = read(dir.path(), "x").unwrap();
         assert!(long.contains("only the first 40 characters of line 1 of 1 are shown"), "{long}");
-        std::fs::write(folder.path().join("x"), "a\0b").unwrap();
-        assert_eq!(read(folder.path(), "x"), Err("the file is binary".to_owned()));
+        std::fs::write(dir.path().join("x"), "a\0b").unwrap();
+        assert_eq!(read(dir.path(), "x"), Err("the file is binary".to_owned()));
     }
 
     #[test]
-    fn read_attachment_folder_leaves_out_git_ignored_files() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(folder.path().join("d/sub")).unwrap();
-        std::fs::create_dir_all(folder.path().join(".git")).unwrap();
-        std::fs::write(folder.path().join(".gitignore"), "*.o\n").unwrap();
+    fn read_attachment_dir_leaves_out_git_ignored_files() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("d/sub")).unwrap();
+        std::fs::create_dir_all(dir.path().join(".git")).unwrap();
+        std::fs::write(dir.path().join(".gitignore"), "*.o\n").unwrap();
         for name in ["a.c", "a.o", "sub/b.c"] {
-            std::fs::write(folder.path().join("d").join(name), "").unwrap();
+            std::fs::write(dir.path().join("d").join(name), "").unwrap();
         }
-        let block = read(folder.path(), "d").unwrap();
+        let block = read(dir.path(), "d").unwrap();
         assert_eq!(block, "<folder path=\"d\" entries=\"2\">\na.c\nsub/\n</folder>");
         assert_eq!(attachment_labels(&block), ["@d · 2 entries"]);
     }
@@ -243,10 +243,10 @@ mod tests {
     #[test]
     fn attach_text_writes_a_private_file_and_shows_its_beginning() {
         use std::os::unix::fs::PermissionsExt as _;
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let text: String = (1..=500).map(|line| format!("line {line}\n")).collect();
-        let block = attach_text(&text, &folder.path().join("outputs")).unwrap();
-        let path = std::fs::read_dir(folder.path().join("outputs")).unwrap().next().unwrap().unwrap().path();
+        let block = attach_text(&text, &dir.path().join("outputs")).unwrap();
+        let path = std::fs::read_dir(dir.path().join("outputs")).unwrap().next().unwrap().unwrap().path();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         assert!(

@@ -37,7 +37,7 @@ pub(crate) struct LoadedDefinitions<T> {
     /// Problems of files.
     pub problems: Vec<ResourceProblem>,
     /// The directories that were read.
-    pub folders: Vec<PathBuf>,
+    pub dirs: Vec<PathBuf>,
 }
 
 /// Loads the definitions of search paths in order of precedence, then the built-in ones. A file that is broken now
@@ -48,7 +48,7 @@ pub(crate) fn load<T: FileDefinition>(
     commands: &[String],
     earlier: &[T],
 ) -> LoadedDefinitions<T> {
-    let loaded = LoadedDefinitions { definitions: Vec::new(), problems: Vec::new(), folders: Vec::new() };
+    let loaded = LoadedDefinitions { definitions: Vec::new(), problems: Vec::new(), dirs: Vec::new() };
     let mut loader = Loader { loaded, names: HashMap::new(), commands, earlier };
     for search_path in search_paths {
         loader.load_path(search_path);
@@ -68,9 +68,9 @@ struct Loader<'a, T> {
 impl<T: FileDefinition> Loader<'_, T> {
     fn load_path(&mut self, search_path: &SearchPath) {
         match fs::metadata(&search_path.path) {
-            Ok(metadata) if metadata.is_dir() => self.load_folder(search_path),
+            Ok(metadata) if metadata.is_dir() => self.load_dir(search_path),
             Ok(_) => {
-                self.loaded.folders.extend(search_path.path.parent().map(Path::to_owned));
+                self.loaded.dirs.extend(search_path.path.parent().map(Path::to_owned));
                 self.load_file(&search_path.path, search_path);
             }
             Err(error)
@@ -80,8 +80,8 @@ impl<T: FileDefinition> Loader<'_, T> {
         }
     }
 
-    fn load_folder(&mut self, search_path: &SearchPath) {
-        self.loaded.folders.push(search_path.path.clone());
+    fn load_dir(&mut self, search_path: &SearchPath) {
+        self.loaded.dirs.push(search_path.path.clone());
         match files(&search_path.path) {
             Ok(files) => files.iter().for_each(|file| self.load_file(file, search_path)),
             Err(error) => self.path_problem(&search_path.path, &error),
@@ -150,9 +150,9 @@ impl<T: FileDefinition> Loader<'_, T> {
 }
 
 /// Returns the definition files in a directory, sorted by name.
-fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+fn files(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for entry in fs::read_dir(folder)? {
+    for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let is_definition =

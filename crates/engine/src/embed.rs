@@ -100,8 +100,8 @@ impl SessionBuilder {
 
     /// Stores logs in this directory.
     #[must_use]
-    pub fn log_folder(self, folder: impl Into<PathBuf>) -> Self {
-        Self { placement: Placement::Flat(folder.into()), ..self }
+    pub fn log_dir(self, dir: impl Into<PathBuf>) -> Self {
+        Self { placement: Placement::Flat(dir.into()), ..self }
     }
 
     /// Resumes the session whose log is at `path`.
@@ -296,10 +296,10 @@ pub struct RunResult {
 /// use tiller_engine::{RunRequest, SessionBuilder, run};
 /// use tiller_provider::ProviderRegistry;
 ///
-/// async fn summarize(folder: &Path, key: String) -> Result<String, Box<dyn Error>> {
+/// async fn summarize(dir: &Path, key: String) -> Result<String, Box<dyn Error>> {
 ///     let providers = ProviderRegistry::with_keys([("anthropic", key.into())])?;
 ///     let session = SessionBuilder::new(providers).model("anthropic/claude-sonnet-5");
-///     let result = run(RunRequest::new("Summarize the README.", session), folder).await?;
+///     let result = run(RunRequest::new("Summarize the README.", session), dir).await?;
 ///     Ok(result.text)
 /// }
 /// ```
@@ -354,7 +354,7 @@ fn select_model(
 /// created on demand.
 fn scratch(placement: &Placement) -> PathBuf {
     match placement {
-        Placement::Flat(folder) | Placement::ByDirectory(folder) => folder.join("outputs"),
+        Placement::Flat(dir) | Placement::ByDirectory(dir) => dir.join("outputs"),
         Placement::Memory => {
             std::env::temp_dir().join(format!("tiller-{:016x}", RandomState::new().hash_one(now().0)))
         }

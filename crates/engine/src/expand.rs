@@ -60,25 +60,24 @@ mod tests {
     use super::*;
     use crate::resources::ResourcePaths;
 
-    fn resources(folder: &TempDir) -> Resources {
-        fs::write(folder.path().join("tidy.md"), "---\nname: tidy\ndescription: d\n---\n\nTidy up.\n")
-            .unwrap();
-        fs::create_dir(folder.path().join("prompts")).unwrap();
-        fs::write(folder.path().join("prompts/ask.md"), "Ask $1 about ${@:2}.").unwrap();
+    fn resources(dir: &TempDir) -> Resources {
+        fs::write(dir.path().join("tidy.md"), "---\nname: tidy\ndescription: d\n---\n\nTidy up.\n").unwrap();
+        fs::create_dir(dir.path().join("prompts")).unwrap();
+        fs::write(dir.path().join("prompts/ask.md"), "Ask $1 about ${@:2}.").unwrap();
         let search_path = |path| vec![SearchPath { path, origin: ResourceOrigin::User, bounds: None }];
         Resources::load(ResourcePaths {
-            skills: search_path(folder.path().to_owned()),
-            templates: search_path(folder.path().join("prompts")),
+            skills: search_path(dir.path().to_owned()),
+            templates: search_path(dir.path().join("prompts")),
             ..ResourcePaths::default()
         })
     }
 
     #[test]
     fn expand_skill_becomes_its_body_and_the_arguments() {
-        let folder = TempDir::new().unwrap();
-        let path = folder.path().join("tidy.md");
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("tidy.md");
         let block = format!("<skill name=\"tidy\" location=\"{}\">\nTidy up.\n</skill>", path.display());
-        let resources = resources(&folder);
+        let resources = resources(&dir);
         assert_eq!(expand("/skill:tidy", &resources).unwrap(), block);
         assert_eq!(
             expand(" /skill:tidy\n src \"and $1\"\n", &resources).unwrap(),

@@ -41,13 +41,13 @@ pub struct LoadedInstructions {
 /// Loads the instructions of directories. An unusable file is reported and the next name tried, unless `earlier` has a
 /// valid version of it. A file that is reached in two ways counts once.
 #[must_use]
-pub fn load(folders: &[SearchPath], earlier: &[Instructions]) -> LoadedInstructions {
+pub fn load(dirs: &[SearchPath], earlier: &[Instructions]) -> LoadedInstructions {
     let mut loaded = LoadedInstructions::default();
     let mut seen = HashSet::new();
-    for folder in folders {
+    for dir in dirs {
         for name in NAMES {
-            let path = folder.path.join(name);
-            match read_file(&path, folder, earlier, &mut loaded.problems) {
+            let path = dir.path.join(name);
+            match read_file(&path, dir, earlier, &mut loaded.problems) {
                 ReadOutcome::Nothing => continue,
                 ReadOutcome::Instructions(instructions) => {
                     let real = path.canonicalize().unwrap_or(path);
@@ -164,12 +164,12 @@ mod tests {
 
     use super::*;
 
-    fn user_path(folder: &Path) -> SearchPath {
-        SearchPath { path: folder.to_owned(), origin: ResourceOrigin::Project, bounds: None }
+    fn user_path(dir: &Path) -> SearchPath {
+        SearchPath { path: dir.to_owned(), origin: ResourceOrigin::Project, bounds: None }
     }
 
-    fn load_one(folder: &TempDir) -> LoadedInstructions {
-        load(&[user_path(folder.path())], &[])
+    fn load_one(dir: &TempDir) -> LoadedInstructions {
+        load(&[user_path(dir.path())], &[])
     }
 
     fn messages(loaded: &LoadedInstructions) -> Vec<String> {
@@ -178,19 +178,19 @@ mod tests {
 
     #[test]
     fn load_first_existing_name_counts() {
-        let folder = TempDir::new().unwrap();
-        assert_eq!(load_one(&folder), LoadedInstructions::default());
-        fs::write(folder.path().join("AGENT.md"), "c").unwrap();
-        fs::write(folder.path().join("CLAUDE.md"), "\u{feff}b").unwrap();
-        let path = folder.path().join("CLAUDE.md");
+        let dir = TempDir::new().unwrap();
+        assert_eq!(load_one(&dir), LoadedInstructions::default());
+        fs::write(dir.path().join("AGENT.md"), "c").unwrap();
+        fs::write(dir.path().join("CLAUDE.md"), "\u{feff}b").unwrap();
+        let path = dir.path().join("CLAUDE.md");
         let expected = Instructions { path, text: "b".into(), origin: ResourceOrigin::Project };
-        assert_eq!(load_one(&folder), LoadedInstructions { instructions: vec![expected], problems: vec![] });
+        assert_eq!(load_one(&dir), LoadedInstructions { instructions: vec![expected], problems: vec![] });
     }
 
     #[test]
-    fn load_keeps_folder_order_and_the_same_file_counts_once() {
-        let folder = TempDir::new().unwrap();
-        let (outer, inner, other) = (folder.path(), folder.path().join("inner"), folder.path().join("other"));
+    fn load_keeps_dir_order_and_the_same_file_counts_once() {
+        let dir = TempDir::new().unwrap();
+        let (outer, inner, other) = (dir.path(), dir.path().join("inner"), dir.path().join("other"));
         fs::create_dir(&inner).unwrap();
         fs::create_dir(&other).unwrap();
         fs::write(outer.join("AGENTS.md"), "outer").unwrap();
@@ -203,13 +203,13 @@ mod tests {
 
     #[test]
     fn load_broken_file_is_reported_and_the_next_name_used() {
-        let folder = TempDir::new().unwrap();
-        fs::write(folder.path().join("AGENTS.md"), b"\xff\xfe").unwrap();
-        fs::create_dir(folder.path().join("CLAUDE.md")).unwrap();
-        fs::write(folder.path().join("AGENT.md"), "c").unwrap();
-        let loaded = load_one(&folder);
+        let dir = TempDir::new().unwrap();
+        fs::write(dir.path().join("AGENTS.md"), b"\xff\xfe").unwrap();
+        fs::create_dir(dir.path().join("CLAUDE.md")).unwrap();
+        fs::write(dir.path().join("AGENT.md"), "c").unwrap();
+        let loaded = load_one(&dir);
         assert_eq!(loaded.instructions[0].text, "c");
-        let name = |name| folder.path().join(name).display().to_string();
+        let name = |name| dir.path().join(name).display().to_string();
         assert_eq!(
             messages(&loaded),
             [
@@ -221,29 +221,26 @@ mod tests {
 
     #[test]
     fn load_broken_file_keeps_its_version_and_deleted_one_is_gone() {
-        let folder = TempDir::new().unwrap();
-        let path = folder.path().join("AGENTS.md");
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("AGENTS.md");
         fs::write(&path, "good").unwrap();
-        let first_load = load_one(&folder);
+        let first_load = load_one(&dir);
         fs::write(&path, b"\xff").unwrap();
-        let broken = load(&[user_path(folder.path())], &first_load.instructions);
+        let broken = load(&[user_path(dir.path())], &first_load.instructions);
         assert_eq!(broken.instructions, first_load.instructions);
         assert!(
             messages(&broken)[0].ends_with("not UTF-8 text; its previous version stays in use"),
             "{broken:?}"
         );
         fs::remove_file(path).unwrap();
-        assert_eq!(
-            load(&[user_path(folder.path())], &first_load.instructions),
-            LoadedInstructions::default()
-        );
+        assert_eq!(load(&[user_path(dir.path())], &first_load.instructions), LoadedInstructions::default());
     }
 
     #[test]
     fn load_long_file_is_cut_between_characters_with_a_notice() {
-        let folder = TempDir::new().unwrap();
-        fs::write(folder.path().join("AGENTS.md"), format!("x{}", "é".repeat(MAX_BYTES))).unwrap();
-        let loaded = load_one(&folder);
+        let dir = TempDir::new().unwrap();
+        fs::write(dir.path().join("AGENTS.md"), format!("x{}", "é".repeat(MAX_BYTES))).unwrap();
+        let loaded = load_one(&dir);
         let text = &loaded.instructions[0].text;
         assert!(
             text.starts_with("xéé") && text.ends_with("é\n[truncated: only the first 64 KiB are shown]\n")
@@ -254,16 +251,16 @@ mod tests {
 
     #[test]
     fn load_total_limit_keeps_the_nearest_files() {
-        let folder = TempDir::new().unwrap();
-        let folders: Vec<SearchPath> = (0..5)
+        let dir = TempDir::new().unwrap();
+        let dirs: Vec<SearchPath> = (0..5)
             .map(|at| {
-                let inner = folder.path().join(at.to_string());
+                let inner = dir.path().join(at.to_string());
                 fs::create_dir(&inner).unwrap();
                 fs::write(inner.join("AGENTS.md"), at.to_string().repeat(50 * 1024)).unwrap();
                 user_path(&inner)
             })
             .collect();
-        let loaded = load(&folders, &[]);
+        let loaded = load(&dirs, &[]);
         let begins: Vec<&str> = loaded.instructions.iter().map(|loaded| &loaded.text[..1]).collect();
         assert_eq!(begins, ["1", "2", "3", "4"]);
         let total: usize = loaded.instructions.iter().map(|loaded| loaded.text.len()).sum();

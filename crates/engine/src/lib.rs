@@ -71,7 +71,7 @@ pub use system_prompt::SystemPrompt;
 pub use tiller_core::setting::{ApprovalMode, SteeringPoint, Switch, SyncPolicy};
 pub use tiller_provider::CycleDirection;
 pub use tiller_tools::policy::{
-    ConfiguredRule, ConfiguredRules, FolderAccess, PermissionRule as Permission, RuleSource,
+    ConfiguredRule, ConfiguredRules, DirAccess, PermissionRule as Permission, RuleSource,
 };
 pub use tiller_tools::tool::{ServedResource, ToolServerStatus, built_in_tools};
 pub use turn::{AnnouncedRetry, TurnOptions};

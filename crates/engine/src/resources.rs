@@ -125,8 +125,8 @@ impl Resources {
     pub fn reloaded(&self) -> Self {
         let sources = &self.sources;
         let mut skills = skill::load(&sort_by_precedence(&sources.skills), &self.skills);
-        if let Some(folder) = &sources.built_in_skills {
-            skills.add_built_in(skill::built_in(folder));
+        if let Some(dir) = &sources.built_in_skills {
+            skills.add_built_in(skill::built_in(dir));
         }
         let templates = sort_by_precedence(&sources.templates);
         let reserved = ReservedNames { names: &sources.reserved_names };
@@ -141,7 +141,7 @@ impl Resources {
         let files = files.chain(agents.definitions.iter().map(|agent| &agent.path));
         let mut watched: BTreeSet<PathBuf> =
             paths.chain(files.cloned()).filter(|path| path.is_absolute()).collect();
-        watched.extend(skills.folders.into_iter().chain(templates.folders).chain(agents.folders));
+        watched.extend(skills.dirs.into_iter().chain(templates.dirs).chain(agents.dirs));
         watched.extend(sources.instructions.iter().flat_map(context_files));
         let problems = skills.problems.into_iter().chain(templates.problems).chain(agents.problems);
         let problems = problems.chain(instructions.problems);
@@ -247,14 +247,14 @@ fn sort_by_precedence(paths: &[SearchPath]) -> Vec<SearchPath> {
 }
 
 /// Returns the possible context files of a directory.
-fn context_files(folder: &SearchPath) -> impl Iterator<Item = PathBuf> {
-    instructions::NAMES.map(|name| folder.path.join(name)).into_iter()
+fn context_files(dir: &SearchPath) -> impl Iterator<Item = PathBuf> {
+    instructions::NAMES.map(|name| dir.path.join(name)).into_iter()
 }
 
 /// Returns whether a path lies in a directory after resolving symbolic links; false if either doesn't exist.
-fn is_inside(path: &Path, folder: &Path) -> bool {
-    match (path.canonicalize(), folder.canonicalize()) {
-        (Ok(path), Ok(folder)) => path.starts_with(folder),
+fn is_inside(path: &Path, dir: &Path) -> bool {
+    match (path.canonicalize(), dir.canonicalize()) {
+        (Ok(path), Ok(dir)) => path.starts_with(dir),
         _ => false,
     }
 }

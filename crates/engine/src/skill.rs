@@ -47,7 +47,7 @@ impl SkillLoader<'_> {
     fn load_path(&mut self, search_path: &SearchPath) {
         let walked = walk::walk(search_path);
         self.loaded.problems.extend(walked.problems);
-        self.loaded.folders.extend(walked.folders);
+        self.loaded.dirs.extend(walked.dirs);
         for file in walked.files {
             let real = file.path.canonicalize().unwrap_or_else(|_| file.path.clone());
             if self.seen.insert(real) {

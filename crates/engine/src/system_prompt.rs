@@ -30,7 +30,7 @@ pub struct SystemPrompt {
     /// Date of the session: `2026-11-21`.
     pub date: String,
     /// Directories outside the working directory that tools reach.
-    pub folders: Vec<String>,
+    pub dirs: Vec<String>,
 }
 
 impl SystemPrompt {
@@ -41,7 +41,7 @@ impl SystemPrompt {
         text.push_str(&format!(
             "\n\n## Environment\n- Working directory: {}\n{}- Operating system: {}\n- Date: {}\n",
             cwd.display(),
-            self.folders.iter().map(|folder| format!("- Tools also reach: {folder}\n")).collect::<String>(),
+            self.dirs.iter().map(|dir| format!("- Tools also reach: {dir}\n")).collect::<String>(),
             std::env::consts::OS,
             self.date
         ));
@@ -130,8 +130,8 @@ mod tests {
     }
 
     #[test]
-    fn system_prompt_added_folders_follow_the_working_directory() {
-        let prompt = SystemPrompt { folders: vec!["/docs (to read only)".into()], ..SystemPrompt::default() };
+    fn system_prompt_added_dirs_follow_the_working_directory() {
+        let prompt = SystemPrompt { dirs: vec!["/docs (to read only)".into()], ..SystemPrompt::default() };
         let text = prompt.text(Path::new("/p"), &[], &[]);
         assert!(
             text.contains("- Working directory: /p\n- Tools also reach: /docs (to read only)\n"),

@@ -28,7 +28,7 @@ pub struct LoadedTemplates {
     /// Problems of files.
     pub problems: Vec<ResourceProblem>,
     /// The directories that were read.
-    pub folders: Vec<PathBuf>,
+    pub dirs: Vec<PathBuf>,
 }
 
 /// Use of the built-in templates.
@@ -59,7 +59,7 @@ pub fn load(
 ) -> LoadedTemplates {
     let built_in = (built_in == BuiltIn::Included).then(built_in::templates).into_iter().flatten();
     let loaded = definition_files::load(search_paths, built_in, reserved.names, earlier);
-    LoadedTemplates { templates: loaded.definitions, problems: loaded.problems, folders: loaded.folders }
+    LoadedTemplates { templates: loaded.definitions, problems: loaded.problems, dirs: loaded.dirs }
 }
 
 impl FileDefinition for Template {

@@ -34,7 +34,7 @@ struct Follower {
     changed: Arc<dyn Fn() + Send + Sync>,
     paths: BTreeSet<PathBuf>,
     /// The watched directories.
-    folders: BTreeSet<PathBuf>,
+    dirs: BTreeSet<PathBuf>,
 }
 
 impl Follower {
@@ -56,8 +56,8 @@ impl FileWatcher {
         }
         let mut followers = lock(&FOLLOWERS);
         let number = followers.last_key_value().map_or(0, |(last, _)| last + 1);
-        let (paths, folders) = (BTreeSet::new(), BTreeSet::new());
-        followers.insert(number, Follower { changed: Arc::new(changed), paths, folders });
+        let (paths, dirs) = (BTreeSet::new(), BTreeSet::new());
+        followers.insert(number, Follower { changed: Arc::new(changed), paths, dirs });
         Ok(Self { number })
     }
 
@@ -69,29 +69,28 @@ impl FileWatcher {
             followed.extend(path.canonicalize().ok());
             followed.insert(path.clone());
         }
-        let folders: BTreeSet<PathBuf> = followed.iter().flat_map(|path| watch_folders(path)).collect();
+        let dirs: BTreeSet<PathBuf> = followed.iter().flat_map(|path| watch_dirs(path)).collect();
         let mut system = lock(&SYSTEM_WATCHER);
         let Some(system) = system.as_mut() else { return Vec::new() };
-        unwatch(system, self.replace(followed, folders.clone()));
+        unwatch(system, self.replace(followed, dirs.clone()));
         let mut problems = Vec::new();
         // A directory that was replaced with another of the same name needs a new watch, so known ones are requested
         // again, too.
-        for folder in &folders {
-            if let Err(error) = system.watch(folder, RecursiveMode::NonRecursive) {
-                problems
-                    .push(ResourceProblem::new(folder, format!("changes in it can't be watched: {error}")));
+        for dir in &dirs {
+            if let Err(error) = system.watch(dir, RecursiveMode::NonRecursive) {
+                problems.push(ResourceProblem::new(dir, format!("changes in it can't be watched: {error}")));
             }
         }
         problems
     }
 
     /// Replaces the followed paths and watched directories; returns the directories that no one needs any more.
-    fn replace(&self, paths: BTreeSet<PathBuf>, folders: BTreeSet<PathBuf>) -> Vec<PathBuf> {
+    fn replace(&self, paths: BTreeSet<PathBuf>, dirs: BTreeSet<PathBuf>) -> Vec<PathBuf> {
         let mut followers = lock(&FOLLOWERS);
         let Some(follower) = followers.get_mut(&self.number) else { return Vec::new() };
         follower.paths = paths;
-        let mut unused = std::mem::replace(&mut follower.folders, folders);
-        unused.retain(|folder| !followers.values().any(|follower| follower.folders.contains(folder)));
+        let mut unused = std::mem::replace(&mut follower.dirs, dirs);
+        unused.retain(|dir| !followers.values().any(|follower| follower.dirs.contains(dir)));
         unused.into_iter().collect()
     }
 }
@@ -116,10 +115,10 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn unwatch(system: &mut RecommendedWatcher, folders: Vec<PathBuf>) {
-    for folder in folders {
+fn unwatch(system: &mut RecommendedWatcher, dirs: Vec<PathBuf>) {
+    for dir in dirs {
         // The watch of a deleted directory is gone already.
-        let _ = system.unwatch(&folder);
+        let _ = system.unwatch(&dir);
     }
 }
 
@@ -147,9 +146,9 @@ fn is_change(event: &Event, follower: &Follower) -> bool {
 
 /// Returns the directories in which changes of a path appear: the path itself if it is a directory, and its nearest
 /// existing ancestor, where it is created and deleted.
-fn watch_folders(path: &Path) -> impl Iterator<Item = PathBuf> {
+fn watch_dirs(path: &Path) -> impl Iterator<Item = PathBuf> {
     let itself = path.is_dir().then(|| path.to_owned());
-    let above = path.ancestors().skip(1).find(|folder| folder.is_dir()).map(Path::to_owned);
+    let above = path.ancestors().skip(1).find(|dir| dir.is_dir()).map(Path::to_owned);
     itself.into_iter().chain(above)
 }
 
@@ -176,25 +175,25 @@ mod tests {
     }
 
     #[test]
-    fn watcher_change_in_a_folder_is_reported() {
-        let folder = TempDir::new().unwrap();
-        let (_watch, changes) = watch(&[folder.path()]);
-        fs::write(folder.path().join("file"), "x").unwrap();
+    fn watcher_change_in_a_dir_is_reported() {
+        let dir = TempDir::new().unwrap();
+        let (_watch, changes) = watch(&[dir.path()]);
+        fs::write(dir.path().join("file"), "x").unwrap();
         changes.recv_timeout(PATIENCE).unwrap();
     }
 
     #[test]
-    fn watcher_missing_folder_is_reported_when_created() {
-        let folder = TempDir::new().unwrap();
-        let (_watch, changes) = watch(&[&folder.path().join(".tiller/skills")]);
-        fs::create_dir(folder.path().join(".tiller")).unwrap();
+    fn watcher_missing_dir_is_reported_when_created() {
+        let dir = TempDir::new().unwrap();
+        let (_watch, changes) = watch(&[&dir.path().join(".tiller/skills")]);
+        fs::create_dir(dir.path().join(".tiller")).unwrap();
         changes.recv_timeout(PATIENCE).unwrap();
     }
 
     #[test]
     fn watcher_change_of_a_links_target_is_reported() {
-        let (folder, target_folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-        let (link, real) = (folder.path().join("AGENTS.md"), target_folder.path().join("real.md"));
+        let (dir, target_dir) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let (link, real) = (dir.path().join("AGENTS.md"), target_dir.path().join("real.md"));
         fs::write(&real, "x").unwrap();
         symlink(&real, &link).unwrap();
         let (_watch, changes) = watch(&[&link]);
@@ -204,26 +203,23 @@ mod tests {
 
     #[test]
     fn watcher_reads_and_neighbors_are_no_change() {
-        let folder = TempDir::new().unwrap();
-        let path = folder.path().join("AGENTS.md");
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("AGENTS.md");
         fs::write(&path, "x").unwrap();
         let (_watch, changes) = watch(&[&path]);
         fs::read(&path).unwrap();
-        fs::write(folder.path().join("other.md"), "x").unwrap();
-        fs::create_dir(folder.path().join("target")).unwrap();
+        fs::write(dir.path().join("other.md"), "x").unwrap();
+        fs::create_dir(dir.path().join("target")).unwrap();
         // Changes are reported in order: once the last one arrives, the others would have arrived.
         fs::write(&path, "y").unwrap();
         changes.recv_timeout(PATIENCE).unwrap();
         let follower =
-            Follower { changed: Arc::new(|| {}), paths: [path.clone()].into(), folders: BTreeSet::new() };
+            Follower { changed: Arc::new(|| {}), paths: [path.clone()].into(), dirs: BTreeSet::new() };
         let event = |kind, path: &Path| Event::new(kind).add_path(path.to_owned());
-        let other = folder.path().join("other.md");
+        let other = dir.path().join("other.md");
         assert!(!is_change(&event(EventKind::Modify(notify::event::ModifyKind::Any), &other), &follower));
         assert!(!is_change(&event(EventKind::Access(notify::event::AccessKind::Any), &path), &follower));
-        assert!(is_change(
-            &event(EventKind::Create(notify::event::CreateKind::Any), folder.path()),
-            &follower
-        ));
+        assert!(is_change(&event(EventKind::Create(notify::event::CreateKind::Any), dir.path()), &follower));
     }
 
     #[test]
@@ -234,17 +230,17 @@ mod tests {
         fs::write(old.path().join("file"), "x").unwrap();
         fs::write(new.path().join("file"), "x").unwrap();
         changes.recv_timeout(PATIENCE).unwrap();
-        let folders = lock(&FOLLOWERS)[&watch.number].folders.clone();
-        assert!(!folders.contains(old.path()) && folders.contains(new.path()));
+        let dirs = lock(&FOLLOWERS)[&watch.number].dirs.clone();
+        assert!(!dirs.contains(old.path()) && dirs.contains(new.path()));
     }
 
     #[test]
     fn watcher_keeps_a_directory_that_another_one_follows() {
-        let folder = TempDir::new().unwrap();
-        let (first, _) = watch(&[folder.path()]);
-        let (_second, changes) = watch(&[folder.path()]);
+        let dir = TempDir::new().unwrap();
+        let (first, _) = watch(&[dir.path()]);
+        let (_second, changes) = watch(&[dir.path()]);
         drop(first);
-        fs::write(folder.path().join("file"), "x").unwrap();
+        fs::write(dir.path().join("file"), "x").unwrap();
         changes.recv_timeout(PATIENCE).unwrap();
     }
 
@@ -258,8 +254,8 @@ mod tests {
         if !cfg!(target_os = "linux") {
             return;
         }
-        let folders: Vec<TempDir> = (0..200).map(|_| TempDir::new().unwrap()).collect();
-        let _watchers: Vec<_> = folders.iter().map(|folder| watch(&[folder.path()])).collect();
+        let dirs: Vec<TempDir> = (0..200).map(|_| TempDir::new().unwrap()).collect();
+        let _watchers: Vec<_> = dirs.iter().map(|dir| watch(&[dir.path()])).collect();
         assert_eq!(instances(), 1);
     }
 }

@@ -9,7 +9,7 @@ use super::{CONFIG_LIMIT, open_beneath, read_limited, read_text};
 
 /// Returns the root of the repository that contains `cwd`: the nearest directory with a `.git`.
 pub(crate) fn root(cwd: &Path) -> Option<&Path> {
-    cwd.ancestors().find(|folder| folder.join(".git").exists())
+    cwd.ancestors().find(|dir| dir.join(".git").exists())
 }
 
 /// Finds the `.git` of the repository that contains `cwd`: a directory, or in a worktree or submodule a file that names
@@ -22,7 +22,7 @@ pub fn find(cwd: &Path) -> Option<PathBuf> {
 /// Returns the current branch of the repository that contains `cwd`, or the start of the commit's hash without one.
 #[must_use]
 pub fn branch(cwd: &Path) -> Option<String> {
-    let head = read_file(&folder(&find(cwd)?)?, "HEAD")?;
+    let head = read_file(&dir(&find(cwd)?)?, "HEAD")?;
     let head = head.trim();
     match head.strip_prefix("ref: ") {
         Some(name) => Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()),
@@ -33,7 +33,7 @@ pub fn branch(cwd: &Path) -> Option<String> {
 /// Returns the directory with this working tree's own state (`HEAD`), given its `.git`. `None` if `.git` is a symbolic
 /// link or has other content.
 #[must_use]
-pub fn folder(git: &Path) -> Option<PathBuf> {
+pub fn dir(git: &Path) -> Option<PathBuf> {
     let kind = git.symlink_metadata().ok()?.file_type();
     if kind.is_dir() {
         return Some(git.to_owned());
@@ -44,19 +44,19 @@ pub fn folder(git: &Path) -> Option<PathBuf> {
 
 /// Returns the directory that all working trees share (`config`, `info/exclude`), given a `.git`.
 #[must_use]
-pub fn common_folder(git: &Path) -> Option<PathBuf> {
-    let folder = folder(git)?;
-    match read_file(&folder, "commondir") {
-        Some(common) => Some(folder.join(common.trim())),
-        None => Some(folder),
+pub fn common_dir(git: &Path) -> Option<PathBuf> {
+    let dir = dir(git)?;
+    match read_file(&dir, "commondir") {
+        Some(common) => Some(dir.join(common.trim())),
+        None => Some(dir),
     }
 }
 
-/// Reads a text file by its path in a directory from [`folder`] or [`common_folder`].
+/// Reads a text file by its path in a directory from [`dir`] or [`common_dir`].
 #[must_use]
-pub fn read_file(folder: &Path, name: &str) -> Option<String> {
-    let folder = open_beneath::open_root(folder).ok()?;
-    let file = open_beneath::open_at(&folder, Path::new(name), OFlag::O_RDONLY).ok()?;
+pub fn read_file(dir: &Path, name: &str) -> Option<String> {
+    let dir = open_beneath::open_root(dir).ok()?;
+    let file = open_beneath::open_at(&dir, Path::new(name), OFlag::O_RDONLY).ok()?;
     let is_regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
     let bytes = is_regular.then(|| read_limited(file, CONFIG_LIMIT).ok()).flatten()?;
     String::from_utf8(bytes).ok()
@@ -74,7 +74,7 @@ fn up_to_repository_of(cwd: &Path, user: u32) -> Vec<&Path> {
     let is_owned =
         |root: &&Path| root.join(".git").symlink_metadata().is_ok_and(|metadata| metadata.uid() == user);
     let top = root(cwd).filter(is_owned).unwrap_or(cwd);
-    cwd.ancestors().take_while(|folder| folder.starts_with(top)).collect()
+    cwd.ancestors().take_while(|dir| dir.starts_with(top)).collect()
 }
 
 #[cfg(test)]
@@ -85,8 +85,8 @@ mod tests {
 
     #[test]
     fn branch_is_read_from_files_also_in_worktree() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
         fs::create_dir_all(root.join("repo/.git/worktrees/w")).unwrap();
         fs::create_dir_all(root.join("repo/src")).unwrap();
         fs::create_dir_all(root.join("w")).unwrap();
@@ -99,12 +99,12 @@ mod tests {
 
     #[test]
     fn up_to_repository_of_another_user_is_none() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let inner = folder.path().join("a");
+        let dir = tempfile::TempDir::new().unwrap();
+        let inner = dir.path().join("a");
         std::fs::create_dir_all(&inner).unwrap();
-        std::fs::create_dir(folder.path().join(".git")).unwrap();
-        let user = folder.path().metadata().unwrap().uid();
-        assert_eq!(up_to_repository_of(&inner, user), [&*inner, folder.path()]);
+        std::fs::create_dir(dir.path().join(".git")).unwrap();
+        let user = dir.path().metadata().unwrap().uid();
+        assert_eq!(up_to_repository_of(&inner, user), [&*inner, dir.path()]);
         assert_eq!(up_to_repository_of(&inner, user + 1), [&*inner]);
     }
 }

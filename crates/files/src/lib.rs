@@ -7,7 +7,7 @@
 //! - [`open`] and [`read`] for paths that the user chose: links are followed, the target must be a regular file.
 //! - `read_within` for files of a project: links may not lead out of its root.
 //! - [`read_stream`] for arguments such as `@FILE`, where a shell's `<(command)` gives a pipe.
-//! - [`open_folder`] for directories that the user named.
+//! - [`open_dir`] for directories that the user named.
 //! - [`create_private`] for output files that the user named.
 //! - [`walk`] lists a directory as git sees it, [`git`] finds the files of a repository, [`find_special_file`] finds
 //!   pipes that git would wait for, [`open_beneath`] opens inside a directory without following links.
@@ -82,7 +82,7 @@ pub fn open_with(path: &Path, options: &OpenOptions) -> io::Result<File> {
 ///
 /// # Errors
 /// If it can't be opened, or isn't a directory.
-pub fn open_folder(path: &Path) -> io::Result<File> {
+pub fn open_dir(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(OFlag::O_DIRECTORY.bits()).open(path)
 }
 
@@ -171,9 +171,9 @@ pub(crate) fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Lists the entries of tiller's own directories and of `extensions` in them; unreadable directories count as empty.
-pub fn list_own_entries(folders: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
-    let folders = folders.iter().flat_map(|folder| [folder.clone(), folder.join("extensions")]);
-    folders.flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten()).map(|entry| entry.path())
+pub fn list_own_entries(dirs: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
+    let dirs = dirs.iter().flat_map(|dir| [dir.clone(), dir.join("extensions")]);
+    dirs.flat_map(|dir| fs::read_dir(dir).into_iter().flatten().flatten()).map(|entry| entry.path())
 }
 
 /// Returns the real path of a link's target; `None` for any other file.
@@ -186,8 +186,8 @@ pub fn link_target(path: &Path) -> Option<PathBuf> {
 ///
 /// # Errors
 /// If it can't be created.
-pub fn make_private_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+pub fn make_private_dir(dir: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
 /// Creates or truncates a file that the user named, accessible by the user only, whatever the umask. Links are

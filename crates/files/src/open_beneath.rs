@@ -14,7 +14,7 @@ use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::{Mode, mkdirat};
 
 /// Flags for intermediate directories.
-const FOLDER: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY);
+const DIR: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY);
 
 /// Opens a directory by its path; links are followed, and other files are refused without blocking.
 ///
@@ -30,7 +30,7 @@ pub(crate) fn open_root(root: &Path) -> io::Result<File> {
 /// # Errors
 /// If it can't be opened, isn't a directory, or its path has a link now.
 fn open_resolved_root(root: &Path) -> io::Result<File> {
-    let flags = FOLDER | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+    let flags = DIR | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
     open_without_links(root, flags)
 }
 
@@ -74,65 +74,65 @@ pub fn open(root: &Path, below: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// If it can't be opened, isn't a directory, or one of the paths has a link.
-pub fn open_folder(root: &Path, below: &Path) -> io::Result<File> {
-    open_at(&open_resolved_root(root)?, below, FOLDER)
+pub fn open_dir(root: &Path, below: &Path) -> io::Result<File> {
+    open_at(&open_resolved_root(root)?, below, DIR)
 }
 
 /// Opens a directory, and creates the missing part of the path from `root`, whose links are resolved.
 ///
 /// # Errors
 /// If it can't be created or opened, or one of the paths has a link.
-pub fn make_folder(root: &Path, below: &Path) -> io::Result<File> {
-    let mut folder = open_resolved_root(root)?;
+pub fn make_dir(root: &Path, below: &Path) -> io::Result<File> {
+    let mut dir = open_resolved_root(root)?;
     for component in below.components() {
         let name = name_of(component)?;
-        let next = open_at(&folder, name, FOLDER);
-        folder = match next {
+        let next = open_at(&dir, name, DIR);
+        dir = match next {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                match mkdirat(&folder, name, Mode::from_bits_truncate(0o777)) {
-                    Ok(()) | Err(Errno::EEXIST) => open_at(&folder, name, FOLDER)?,
+                match mkdirat(&dir, name, Mode::from_bits_truncate(0o777)) {
+                    Ok(()) | Err(Errno::EEXIST) => open_at(&dir, name, DIR)?,
                     Err(errno) => return Err(errno.into()),
                 }
             }
             next => next?,
         };
     }
-    Ok(folder)
+    Ok(dir)
 }
 
 /// Opens a path inside an open directory.
 ///
 /// # Errors
 /// If it can't be opened, or the path has a link.
-pub(crate) fn open_at(folder: &File, below: &Path, flags: OFlag) -> io::Result<File> {
+pub(crate) fn open_at(dir: &File, below: &Path, flags: OFlag) -> io::Result<File> {
     let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
     let flags = flags | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
-    open_in_one_call(folder, below, flags)
+    open_in_one_call(dir, below, flags)
 }
 
 #[cfg(target_os = "linux")]
-fn open_in_one_call(folder: &File, below: &Path, flags: OFlag) -> io::Result<File> {
+fn open_in_one_call(dir: &File, below: &Path, flags: OFlag) -> io::Result<File> {
     use nix::fcntl::{OpenHow, ResolveFlag, openat2};
 
     let open_how =
         OpenHow::new().flags(flags).resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_SYMLINKS);
-    match openat2(folder, below, open_how) {
+    match openat2(dir, below, open_how) {
         Ok(descriptor) => Ok(File::from(descriptor)),
-        Err(Errno::ENOSYS | Errno::EPERM) => open_step_by_step(folder, below, flags),
+        Err(Errno::ENOSYS | Errno::EPERM) => open_step_by_step(dir, below, flags),
         Err(errno) => Err(errno.into()),
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn open_in_one_call(folder: &File, below: &Path, flags: OFlag) -> io::Result<File> {
-    open_step_by_step(folder, below, flags)
+fn open_in_one_call(dir: &File, below: &Path, flags: OFlag) -> io::Result<File> {
+    open_step_by_step(dir, below, flags)
 }
 
-fn open_step_by_step(folder: &File, below: &Path, flags: OFlag) -> io::Result<File> {
-    let mut at = folder.try_clone()?;
+fn open_step_by_step(dir: &File, below: &Path, flags: OFlag) -> io::Result<File> {
+    let mut at = dir.try_clone()?;
     let mut components = below.components().peekable();
     while let Some(component) = components.next() {
-        let flags = if components.peek().is_some() { FOLDER | OFlag::O_CLOEXEC } else { flags };
+        let flags = if components.peek().is_some() { DIR | OFlag::O_CLOEXEC } else { flags };
         let name = match component {
             Component::CurDir => Path::new("."),
             component => name_of(component)?,
@@ -154,27 +154,27 @@ fn name_of(component: Component<'_>) -> io::Result<&Path> {
 /// Returns a path to an open directory that stays valid when the directory is renamed; `otherwise` on systems without
 /// such paths.
 #[must_use]
-pub fn stable_path(folder: &File, otherwise: PathBuf) -> PathBuf {
-    descriptor_path(folder).unwrap_or(otherwise)
+pub fn stable_path(dir: &File, otherwise: PathBuf) -> PathBuf {
+    descriptor_path(dir).unwrap_or(otherwise)
 }
 
 #[cfg(target_os = "linux")]
-fn descriptor_path(folder: &File) -> Option<PathBuf> {
+fn descriptor_path(dir: &File) -> Option<PathBuf> {
     use std::os::fd::AsRawFd as _;
 
-    let path = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+    let path = PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd()));
     path.is_dir().then_some(path)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn descriptor_path(_folder: &File) -> Option<PathBuf> {
+fn descriptor_path(_dir: &File) -> Option<PathBuf> {
     None
 }
 
 /// Opens the directory as a stream of its entries.
-pub(super) fn entries_of(folder: &File) -> io::Result<Dir> {
+pub(super) fn entries_of(dir: &File) -> io::Result<Dir> {
     // A separate descriptor: reading moves the position, which duplicates share.
-    Ok(Dir::openat(folder, ".", FOLDER | OFlag::O_CLOEXEC, Mode::empty())?)
+    Ok(Dir::openat(dir, ".", DIR | OFlag::O_CLOEXEC, Mode::empty())?)
 }
 
 #[cfg(test)]
@@ -185,57 +185,57 @@ mod tests {
     use super::*;
 
     /// Creates a root with `real/file`, a link `link` to `real`, and a link `out` to a directory next to the root.
-    fn folders() -> (tempfile::TempDir, PathBuf) {
-        let folder = tempfile::TempDir::new().unwrap();
-        let root = folder.path().canonicalize().unwrap().join("root");
+    fn dirs() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::TempDir::new().unwrap();
+        let root = dir.path().canonicalize().unwrap().join("root");
         fs::create_dir_all(root.join("real")).unwrap();
-        fs::create_dir(folder.path().join("outside")).unwrap();
+        fs::create_dir(dir.path().join("outside")).unwrap();
         fs::write(root.join("real/file"), "x").unwrap();
         symlink("real", root.join("link")).unwrap();
         symlink("../outside", root.join("out")).unwrap();
-        (folder, root)
+        (dir, root)
     }
 
     #[test]
     fn open_link_in_path_is_refused_by_both_methods() {
-        let (_folder, root) = folders();
+        let (_dir, root) = dirs();
         let opened = File::open(&root).unwrap();
         for open in [open_at, open_step_by_step] {
             assert!(open(&opened, Path::new("real/file"), OFlag::O_RDONLY).is_ok());
             assert!(open(&opened, Path::new("real/missing"), OFlag::O_RDONLY).is_err());
             assert!(open(&opened, Path::new("link/file"), OFlag::O_RDONLY).is_err());
             assert!(open(&opened, Path::new("link"), OFlag::O_RDONLY).is_err());
-            assert!(open(&opened, Path::new("real/../../outside"), FOLDER).is_err());
-            assert!(open(&opened, Path::new("."), FOLDER).is_ok());
+            assert!(open(&opened, Path::new("real/../../outside"), DIR).is_err());
+            assert!(open(&opened, Path::new("."), DIR).is_ok());
         }
     }
 
     #[test]
     fn open_root_that_became_a_link_is_refused() {
-        let (folder, root) = folders();
-        let flags = FOLDER | OFlag::O_CLOEXEC;
+        let (dir, root) = dirs();
+        let flags = DIR | OFlag::O_CLOEXEC;
         for path in [root.clone(), root.join("real")] {
             assert!(open_without_links(&path, flags).is_ok());
             assert!(open_if_resolved(&path, flags).is_ok());
         }
-        fs::rename(&root, folder.path().join("moved")).unwrap();
+        fs::rename(&root, dir.path().join("moved")).unwrap();
         symlink("moved", &root).unwrap();
         for path in [root.clone(), root.join("real")] {
             assert!(open_without_links(&path, flags).is_err());
             assert!(open_if_resolved(&path, flags).is_err());
         }
         assert!(open(&root, Path::new("real/file")).is_err());
-        assert!(open_folder(&root, Path::new("real")).is_err());
-        assert!(make_folder(&root, Path::new("real/new")).is_err());
+        assert!(open_dir(&root, Path::new("real")).is_err());
+        assert!(make_dir(&root, Path::new("real/new")).is_err());
     }
 
     #[test]
-    fn make_folder_creates_nothing_behind_a_link() {
-        let (folder, root) = folders();
-        make_folder(&root, Path::new("real/a/b")).unwrap();
+    fn make_dir_creates_nothing_behind_a_link() {
+        let (dir, root) = dirs();
+        make_dir(&root, Path::new("real/a/b")).unwrap();
         assert!(root.join("real/a/b").is_dir());
-        assert!(make_folder(&root, Path::new("out/a/b")).is_err());
-        assert!(make_folder(&root, Path::new("real/file/a")).is_err());
-        assert_eq!(fs::read_dir(folder.path().join("outside")).unwrap().count(), 0);
+        assert!(make_dir(&root, Path::new("out/a/b")).is_err());
+        assert!(make_dir(&root, Path::new("real/file/a")).is_err());
+        assert_eq!(fs::read_dir(dir.path().join("outside")).unwrap().count(), 0);
     }
 }

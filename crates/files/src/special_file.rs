@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::walk::{WalkEntryKind, WalkOptions, walk};
-use super::{git, open_folder};
+use super::{git, open_dir};
 
 /// Files that git opens in the top directory of a working tree.
 const TOP_FILES: [&str; 3] = [".gitattributes", ".gitignore", ".mailmap"];
 
 /// Files that git opens in every directory of a working tree that it doesn't ignore.
-const FOLDER_FILES: [&str; 2] = [".gitattributes", ".gitignore"];
+const DIR_FILES: [&str; 2] = [".gitattributes", ".gitignore"];
 
 /// Files that git opens in the directory that all working trees share.
 const COMMON_FILES: [&str; 4] = ["HEAD", "config", "info/attributes", "info/exclude"];
@@ -19,19 +19,16 @@ const COMMON_FILES: [&str; 4] = ["HEAD", "config", "info/attributes", "info/excl
 /// that git ignores. Links aren't followed.
 #[must_use]
 pub fn find_special_file(dot_git: &Path, deadline: Instant) -> Option<PathBuf> {
-    let files = |folder: &Path, names: &[&str]| -> Vec<PathBuf> {
-        names.iter().map(|name| folder.join(name)).collect()
-    };
+    let files =
+        |dir: &Path, names: &[&str]| -> Vec<PathBuf> { names.iter().map(|name| dir.join(name)).collect() };
     let top = dot_git.parent()?;
-    let common = git::common_folder(dot_git).map(|folder| files(&folder, &COMMON_FILES));
+    let common = git::common_dir(dot_git).map(|dir| files(&dir, &COMMON_FILES));
     let always = files(top, &TOP_FILES).into_iter().chain(common.into_iter().flatten());
     let lower = || {
-        let entries = walk(open_folder(top).ok()?, top, WalkOptions::default());
+        let entries = walk(open_dir(top).ok()?, top, WalkOptions::default());
         let entries = entries.take_while(|_| Instant::now() < deadline);
-        let folders = entries.filter(|entry| entry.kind == WalkEntryKind::Folder);
-        folders
-            .flat_map(|folder| files(&top.join(folder.relative_path), &FOLDER_FILES))
-            .find(|path| is_special(path))
+        let dirs = entries.filter(|entry| entry.kind == WalkEntryKind::Directory);
+        dirs.flat_map(|dir| files(&top.join(dir.relative_path), &DIR_FILES)).find(|path| is_special(path))
     };
     always.into_iter().find(|path| is_special(path)).or_else(lower)
 }

@@ -29,15 +29,15 @@ const TRAPS: [(&str, Trap); 9] = [
         mkfifo(&pipe, Mode::S_IRWXU).unwrap();
         symlink(pipe, path).unwrap();
     }),
-    ("a folder", |path| fs::create_dir(path).unwrap()),
+    ("a directory", |path| fs::create_dir(path).unwrap()),
     ("three gigabytes of nothing", |path| File::create(path).unwrap().set_len(3 << 30).unwrap()),
 ];
 
 #[test]
 fn read_within_trap_is_an_error_at_once() {
     for (name, trap) in TRAPS {
-        let folder = TempDir::new().unwrap();
-        let root = folder.path().join("root");
+        let dir = TempDir::new().unwrap();
+        let root = dir.path().join("root");
         fs::create_dir(&root).unwrap();
         let path = root.join("settings.json");
         trap(&path);
@@ -49,20 +49,20 @@ fn read_within_trap_is_an_error_at_once() {
 
 #[test]
 fn read_within_link_that_stays_inside_is_followed() {
-    let folder = TempDir::new().unwrap();
-    fs::create_dir(folder.path().join("sub")).unwrap();
-    fs::write(folder.path().join("sub/real"), "x").unwrap();
-    symlink("sub", folder.path().join("link")).unwrap();
-    symlink(folder.path().join("link/real"), folder.path().join("absolute")).unwrap();
+    let dir = TempDir::new().unwrap();
+    fs::create_dir(dir.path().join("sub")).unwrap();
+    fs::write(dir.path().join("sub/real"), "x").unwrap();
+    symlink("sub", dir.path().join("link")).unwrap();
+    symlink(dir.path().join("link/real"), dir.path().join("absolute")).unwrap();
     for name in ["link/real", "absolute"] {
-        assert_eq!(read_text_within(folder.path(), &folder.path().join(name), 1).unwrap(), "x", "{name}");
+        assert_eq!(read_text_within(dir.path(), &dir.path().join(name), 1).unwrap(), "x", "{name}");
     }
 }
 
 #[test]
 fn read_error_names_the_cause() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("file");
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("file");
     fs::write(&path, [b'x'; 2049]).unwrap();
     let error_text = |path: &Path, limit| read_text(path, limit).unwrap_err().to_string();
     assert_eq!(error_text(&path, 2048), "larger than the limit of 2 KiB");
@@ -73,8 +73,8 @@ fn read_error_names_the_cause() {
 
 #[test]
 fn read_stream_pipe_is_read_up_to_the_limit() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("pipe");
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("pipe");
     mkfifo(&path, Mode::S_IRWXU).unwrap();
     let send = |text: &'static str| {
         let path = path.clone();
@@ -90,13 +90,13 @@ fn read_stream_pipe_is_read_up_to_the_limit() {
 }
 
 #[test]
-fn git_folder_that_is_a_trap_is_none() {
+fn git_dir_that_is_a_trap_is_none() {
     for (name, trap) in TRAPS {
-        let folder = tree(&[("root/x", "")]);
-        let root = folder.path().join("root");
+        let dir = tree(&[("root/x", "")]);
+        let root = dir.path().join("root");
         trap(&root.join("there"));
         fs::write(root.join(".git"), "gitdir: there\n").unwrap();
-        let found = git::folder(&root.join(".git")).and_then(|folder| git::read_file(&folder, "HEAD"));
+        let found = git::dir(&root.join(".git")).and_then(|dir| git::read_file(&dir, "HEAD"));
         assert_eq!(found, None, "{name}");
         let mut names =
             walk_paths(&root, WalkOptions { hidden: HiddenFiles::Skipped, ..WalkOptions::default() });
@@ -112,17 +112,17 @@ fn read_null_device_is_empty() {
 }
 
 fn tree(files: &[(&str, &str)]) -> TempDir {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     for (name, text) in files {
-        let path = folder.path().join(name);
+        let path = dir.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    folder
+    dir
 }
 
-fn walk_paths(folder: &Path, options: WalkOptions) -> Vec<String> {
-    let entries = walk(File::open(folder).unwrap(), folder, options);
+fn walk_paths(dir: &Path, options: WalkOptions) -> Vec<String> {
+    let entries = walk(File::open(dir).unwrap(), dir, options);
     entries.map(|entry| entry.relative_path.display().to_string()).collect()
 }
 
@@ -130,8 +130,8 @@ fn walk_paths(folder: &Path, options: WalkOptions) -> Vec<String> {
 fn walk_ignore_file_that_is_a_trap_is_skipped() {
     for file in [".gitignore", ".ignore", ".git/info/exclude", "sub/.gitignore"] {
         for (name, trap) in TRAPS {
-            let folder = tree(&[("root/a", ""), ("root/sub/b", ""), ("root/.git/info/x", "")]);
-            let root = folder.path().join("root");
+            let dir = tree(&[("root/a", ""), ("root/sub/b", ""), ("root/.git/info/x", "")]);
+            let root = dir.path().join("root");
             trap(&root.join(file));
             let options = WalkOptions { hidden: HiddenFiles::Skipped, ..WalkOptions::default() };
             let mut found = walk_paths(&root, options);
@@ -143,7 +143,7 @@ fn walk_ignore_file_that_is_a_trap_is_skipped() {
 
 #[test]
 fn walk_skips_files_that_git_ignores() {
-    let folder = tree(&[
+    let dir = tree(&[
         (".git/info/exclude", "excluded\n"),
         (".gitignore", "*.log\n!keep.log\n/target/\n"),
         (".ignore", "!seen.log\nsecret\n"),
@@ -162,7 +162,7 @@ fn walk_skips_files_that_git_ignores() {
         ("inner/secret", ""),
     ]);
     assert_eq!(
-        walk_paths(folder.path(), WalkOptions::default()),
+        walk_paths(dir.path(), WalkOptions::default()),
         [
             ".gitignore",
             ".ignore",
@@ -177,46 +177,46 @@ fn walk_skips_files_that_git_ignores() {
             "src/target/x",
         ]
     );
-    let below = walk_paths(&folder.path().join("src"), WalkOptions::default());
+    let below = walk_paths(&dir.path().join("src"), WalkOptions::default());
     assert_eq!(below, [".gitignore", "deep.log", "target", "target/x"]);
     let shallow = WalkOptions { max_depth: Some(1), hidden: HiddenFiles::Skipped, ..WalkOptions::default() };
-    assert_eq!(walk_paths(folder.path(), shallow), ["inner", "keep.log", "seen.log", "src"]);
+    assert_eq!(walk_paths(dir.path(), shallow), ["inner", "keep.log", "seen.log", "src"]);
 }
 
 #[test]
 fn walk_lists_links_without_following() {
-    let folder = tree(&[("real/x", "")]);
-    symlink("real", folder.path().join("link")).unwrap();
-    symlink("/", folder.path().join("out")).unwrap();
-    assert_eq!(walk_paths(folder.path(), WalkOptions::default()), ["link", "out", "real", "real/x"]);
+    let dir = tree(&[("real/x", "")]);
+    symlink("real", dir.path().join("link")).unwrap();
+    symlink("/", dir.path().join("out")).unwrap();
+    assert_eq!(walk_paths(dir.path(), WalkOptions::default()), ["link", "out", "real", "real/x"]);
 }
 
 #[test]
-fn walk_folder_swapped_for_link_lists_nothing() {
-    let (folder, outside) = (tree(&[("a", ""), ("sub/x", "")]), tree(&[("secret", "")]));
-    let mut entries = walk(File::open(folder.path()).unwrap(), folder.path(), WalkOptions::default());
+fn walk_dir_swapped_for_link_lists_nothing() {
+    let (dir, outside) = (tree(&[("a", ""), ("sub/x", "")]), tree(&[("secret", "")]));
+    let mut entries = walk(File::open(dir.path()).unwrap(), dir.path(), WalkOptions::default());
     assert_eq!(entries.next().unwrap().relative_path, PathBuf::from("a"));
-    fs::rename(folder.path().join("sub"), folder.path().join("moved")).unwrap();
-    symlink(outside.path(), folder.path().join("sub")).unwrap();
+    fs::rename(dir.path().join("sub"), dir.path().join("moved")).unwrap();
+    symlink(outside.path(), dir.path().join("sub")).unwrap();
     let rest: Vec<PathBuf> = entries.map(|entry| entry.relative_path).collect();
     assert_eq!(rest, [PathBuf::from("sub")], "the link itself, without its target's entries");
 }
 
 #[test]
 fn walk_cancelled_ends() {
-    let folder = tree(&[("a", ""), ("b", "")]);
+    let dir = tree(&[("a", ""), ("b", "")]);
     let cancel = CancelFlag::default();
     let options = WalkOptions { cancel: cancel.clone(), ..WalkOptions::default() };
-    let mut entries = walk(File::open(folder.path()).unwrap(), folder.path(), options);
+    let mut entries = walk(File::open(dir.path()).unwrap(), dir.path(), options);
     assert!(entries.next().is_some());
     cancel.set();
     assert!(entries.next().is_none());
 }
 
 #[test]
-fn walk_excluded_folder_is_skipped_by_any_name() {
-    let folder = tree(&[("a/x", ""), ("b/x", "")]);
-    let excluded = vec![FileId::from(&folder.path().join("a").metadata().unwrap())];
+fn walk_excluded_dir_is_skipped_by_any_name() {
+    let dir = tree(&[("a/x", ""), ("b/x", "")]);
+    let excluded = vec![FileId::from(&dir.path().join("a").metadata().unwrap())];
     let options = WalkOptions { excluded, ..WalkOptions::default() };
-    assert_eq!(walk_paths(folder.path(), options), ["b", "b/x"]);
+    assert_eq!(walk_paths(dir.path(), options), ["b", "b/x"]);
 }

@@ -67,7 +67,7 @@ pub struct WalkOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WalkEntryKind {
     /// A directory.
-    Folder,
+    Directory,
     /// A regular file.
     File,
     /// A link, pipe, device or socket.
@@ -88,10 +88,10 @@ pub struct WalkEntry {
 /// Walks an open directory that was found at `path`, depth first, in the order of names. Unreadable entries are
 /// skipped, as by `ls`.
 #[must_use]
-pub fn walk(folder: File, path: &Path, options: WalkOptions) -> FileWalk {
+pub fn walk(dir: File, path: &Path, options: WalkOptions) -> FileWalk {
     let rules = Rules::for_ancestors_of(path);
     let mut walk = FileWalk { path: path.to_owned(), rules, levels: Vec::new(), options };
-    walk.enter(folder, PathBuf::new());
+    walk.enter(dir, PathBuf::new());
     walk
 }
 
@@ -107,7 +107,7 @@ pub struct FileWalk {
 /// A directory that the walk has entered.
 #[derive(Debug)]
 struct Level {
-    folder: File,
+    dir: File,
     below: PathBuf,
     /// The remaining entries, the next one last.
     names: Vec<OsString>,
@@ -125,16 +125,15 @@ impl Iterator for FileWalk {
                 continue;
             };
             let below = level.below.join(&name);
-            let Some((kind, modified, id)) = stat_entry(&level.folder, &name) else { continue };
+            let Some((kind, modified, id)) = stat_entry(&level.dir, &name) else { continue };
             if self.options.excluded.contains(&id) || self.rules.ignore(&self.path.join(&below), kind) {
                 continue;
             }
-            if kind == WalkEntryKind::Folder && self.levels.len() < self.depth() {
+            if kind == WalkEntryKind::Directory && self.levels.len() < self.depth() {
                 let level = self.levels.last()?;
                 // A directory that can't be opened, or was swapped for a link, is listed but not entered.
-                if let Ok(folder) = open_beneath::open_at(&level.folder, Path::new(&name), OFlag::O_DIRECTORY)
-                {
-                    self.enter(folder, below.clone());
+                if let Ok(dir) = open_beneath::open_at(&level.dir, Path::new(&name), OFlag::O_DIRECTORY) {
+                    self.enter(dir, below.clone());
                 }
             }
             return Some(WalkEntry { relative_path: below, kind, modified });
@@ -148,21 +147,21 @@ impl FileWalk {
         self.options.max_depth.unwrap_or(MAX_DEPTH).min(MAX_DEPTH)
     }
 
-    fn enter(&mut self, folder: File, below: PathBuf) {
-        let Ok(mut names) = names_in(&folder) else { return };
-        self.rules.levels.push(LevelRules::read(&folder, &self.path.join(&below), &names));
+    fn enter(&mut self, dir: File, below: PathBuf) {
+        let Ok(mut names) = names_in(&dir) else { return };
+        self.rules.levels.push(LevelRules::read(&dir, &self.path.join(&below), &names));
         names.retain(|name| {
             name != ".git"
                 && (self.options.hidden == HiddenFiles::Included || !name.as_bytes().starts_with(b"."))
         });
         names.sort_by(|a, b| b.cmp(a));
-        self.levels.push(Level { folder, below, names });
+        self.levels.push(Level { dir, below, names });
     }
 }
 
-fn names_in(folder: &File) -> io::Result<Vec<OsString>> {
+fn names_in(dir: &File) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
-    for entry in open_beneath::entries_of(folder)?.iter() {
+    for entry in open_beneath::entries_of(dir)?.iter() {
         let entry = entry?;
         let name = OsStr::from_bytes(entry.file_name().to_bytes());
         if name != "." && name != ".." {
@@ -172,10 +171,10 @@ fn names_in(folder: &File) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-fn stat_entry(folder: &File, name: &OsStr) -> Option<(WalkEntryKind, SystemTime, FileId)> {
-    let stat = fstatat(folder, name, AtFlags::AT_SYMLINK_NOFOLLOW).ok()?;
+fn stat_entry(dir: &File, name: &OsStr) -> Option<(WalkEntryKind, SystemTime, FileId)> {
+    let stat = fstatat(dir, name, AtFlags::AT_SYMLINK_NOFOLLOW).ok()?;
     let kind = match SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT {
-        SFlag::S_IFDIR => WalkEntryKind::Folder,
+        SFlag::S_IFDIR => WalkEntryKind::Directory,
         SFlag::S_IFREG => WalkEntryKind::File,
         _ => WalkEntryKind::Other,
     };
@@ -206,12 +205,12 @@ impl Rules {
     /// Reads the rules of a directory's ancestors up to its repository's root; without a repository, of all ancestors.
     fn for_ancestors_of(path: &Path) -> Self {
         let top = git::root(path);
-        let is_inside = |folder: &&Path| top.is_none_or(|top| folder.starts_with(top));
+        let is_inside = |dir: &&Path| top.is_none_or(|top| dir.starts_with(top));
         let ancestors: Vec<&Path> = path.ancestors().skip(1).take_while(is_inside).collect();
-        let levels = ancestors.into_iter().rev().filter_map(|folder| {
-            let opened = open_beneath::open_root(folder).ok()?;
+        let levels = ancestors.into_iter().rev().filter_map(|dir| {
+            let opened = open_beneath::open_root(dir).ok()?;
             let names = [".git", ".gitignore", ".ignore"].map(OsString::from);
-            Some(LevelRules::read(&opened, folder, &names))
+            Some(LevelRules::read(&opened, dir, &names))
         });
         let global_excludes = ignore::gitignore::gitconfig_excludes_path();
         let global_excludes =
@@ -222,37 +221,37 @@ impl Rules {
     /// Checks whether an entry of the current directory is ignored: `.ignore` precedes git's files, inner directories
     /// precede outer ones.
     fn ignore(&self, path: &Path, kind: WalkEntryKind) -> bool {
-        let is_folder = kind == WalkEntryKind::Folder;
+        let is_dir = kind == WalkEntryKind::Directory;
         let mut git = Match::None;
         let mut exclude = Match::None;
         let mut in_repository = true;
         for level in self.levels.iter().rev() {
-            match level.ignore.matched(path, is_folder) {
+            match level.ignore.matched(path, is_dir) {
                 Match::None => {}
                 found => return found.is_ignore(),
             }
             if in_repository {
-                git = git.or(level.git.matched(path, is_folder));
+                git = git.or(level.git.matched(path, is_dir));
                 if let Some(rules) = &level.exclude {
-                    exclude = rules.matched(path, is_folder);
+                    exclude = rules.matched(path, is_dir);
                     in_repository = false;
                 }
             }
         }
-        git.or(exclude).or(self.global.matched(path, is_folder)).is_ignore()
+        git.or(exclude).or(self.global.matched(path, is_dir)).is_ignore()
     }
 }
 
 impl LevelRules {
     /// Reads the ignore files of a directory that contains these names.
-    fn read(folder: &File, path: &Path, names: &[OsString]) -> Self {
+    fn read(dir: &File, path: &Path, names: &[OsString]) -> Self {
         let has = |name: &str| names.iter().any(|other| other == name);
         let rules = |name: &str| {
-            let bytes = if has(name) { read_ignore_file(folder, name) } else { None };
+            let bytes = if has(name) { read_ignore_file(dir, name) } else { None };
             parse_rules(path, &bytes.unwrap_or_default())
         };
         let exclude = has(".git").then(|| {
-            let text = git::common_folder(&path.join(".git"))
+            let text = git::common_dir(&path.join(".git"))
                 .and_then(|common| git::read_file(&common, "info/exclude"));
             parse_rules(path, text.unwrap_or_default().as_bytes())
         });
@@ -261,16 +260,16 @@ impl LevelRules {
 }
 
 /// Reads an ignore file. A link is skipped, as git does with `.gitignore`.
-fn read_ignore_file(folder: &File, name: &str) -> Option<Vec<u8>> {
-    let file = open_beneath::open_at(folder, Path::new(name), OFlag::O_RDONLY).ok()?;
+fn read_ignore_file(dir: &File, name: &str) -> Option<Vec<u8>> {
+    let file = open_beneath::open_at(dir, Path::new(name), OFlag::O_RDONLY).ok()?;
     file.metadata().ok()?.is_file().then(|| read_limited(file, CONFIG_LIMIT).ok()).flatten()
 }
 
-fn parse_rules(folder: &Path, rules: &[u8]) -> Gitignore {
+fn parse_rules(dir: &Path, rules: &[u8]) -> Gitignore {
     if rules.is_empty() {
         return Gitignore::empty();
     }
-    let mut builder = GitignoreBuilder::new(folder);
+    let mut builder = GitignoreBuilder::new(dir);
     for line in String::from_utf8_lossy(rules).trim_start_matches('\u{feff}').lines() {
         // An invalid line is skipped, as by git.
         let _ = builder.add_line(None, line);

@@ -40,9 +40,9 @@ pub fn import_pi(data: &[u8]) {
 /// - Calls and results in the request messages of every branch pair up.
 /// - A second import finds nothing new.
 fn import(data: &[u8], origin: SourceFormat) {
-    let folder = TempDir::new().unwrap();
-    let sessions = folder.path().join("sessions");
-    let source = write(&folder, "source.jsonl", data);
+    let dir = TempDir::new().unwrap();
+    let sessions = dir.path().join("sessions");
+    let source = write(&dir, "source.jsonl", data);
     let manager = SessionManager::new(Placement::ByDirectory(sessions.clone()), "/home/me/work".into());
     let importer =
         Importer { manager: &manager, only: Some(origin), mode: ImportMode::Write, now: UnixMs(0) };

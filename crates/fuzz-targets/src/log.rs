@@ -28,14 +28,14 @@ const MAX_BYTES: u64 = 1 << 30;
 /// # Panics
 /// If a property doesn't hold.
 pub fn session_log(data: &[u8]) {
-    let folder = TempDir::new().unwrap();
-    let path = write(&folder, "log.jsonl", data);
+    let dir = TempDir::new().unwrap();
+    let path = write(&dir, "log.jsonl", data);
     let checked = verify(&path).expect("the file can be read");
     match Reader::open(&path) {
         Ok(reader) => {
             read_all(&reader, checked.findings.is_empty());
             assert_eq!(read(&path), data, "reading changed the file");
-            let parsed = Reader::open(&write(&folder, "parsed.jsonl", &unscannable(data))).unwrap();
+            let parsed = Reader::open(&write(&dir, "parsed.jsonl", &unscannable(data))).unwrap();
             assert_eq!(nodes(&parsed), nodes(&reader), "the quick scan differs from parsing");
             assert_eq!(parsed.usage(), reader.usage(), "the quick scan counts other tokens");
             append(&path, &reader);
@@ -134,8 +134,8 @@ pub(super) fn assert_paired(messages: &[Arc<Message>]) {
     assert!(open.is_empty(), "{open:?} have no result");
 }
 
-pub(super) fn write(folder: &TempDir, name: &str, data: &[u8]) -> PathBuf {
-    let path = folder.path().join(name);
+pub(super) fn write(dir: &TempDir, name: &str, data: &[u8]) -> PathBuf {
+    let path = dir.path().join(name);
     std::fs::write(&path, data).unwrap();
     path
 }

@@ -139,8 +139,8 @@ fn words(bytes: &[u8]) -> Vec<Range<usize>> {
 }
 
 /// The files of a directory whose names have an extension. Inputs found by libFuzzer have none.
-fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display()));
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.is_file() && path.extension().is_some());
     paths.sort();
@@ -148,20 +148,20 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 /// The names of a directory's entries, without extensions.
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+fn names(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let mut names: Vec<_> = entries.map(|path| path.file_stem().unwrap().display().to_string()).collect();
     names.sort();
     names
 }
 
 /// Runs a target with its seeds, those of other directories, and `cases` mutations of them.
-fn run(name: &str, other_folders: &[&str], cases: u32, target: fn(&[u8])) {
+fn run(name: &str, other_dirs: &[&str], cases: u32, target: fn(&[u8])) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let seed_files = files(&root.join("fuzz/corpus").join(name));
     assert!(!seed_files.is_empty(), "{name} has no seeds");
-    let other_folders = other_folders.iter().flat_map(|folder| files(&root.join(folder)));
-    let (names, seeds): (Vec<_>, Vec<_>) = seed_files.into_iter().chain(other_folders).unzip();
+    let other_dirs = other_dirs.iter().flat_map(|dir| files(&root.join(dir)));
+    let (names, seeds): (Vec<_>, Vec<_>) = seed_files.into_iter().chain(other_dirs).unzip();
     target(b"");
     for (name, seed) in names.iter().zip(&seeds) {
         catch_unwind(|| target(seed)).unwrap_or_else(|_| panic!("the seed {name} fails"));
@@ -250,7 +250,7 @@ fn import_pi_holds_for_mutated_seeds() {
 }
 
 #[test]
-fn fuzz_folder_has_one_binary_and_one_corpus_per_target() {
+fn fuzz_dir_has_one_binary_and_one_corpus_per_target() {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
     let binaries = names(&fuzz.join("fuzz_targets"));
     assert_eq!(names(&fuzz.join("corpus")), binaries);

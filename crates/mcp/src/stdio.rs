@@ -21,7 +21,7 @@ pub(crate) fn start(
     runner.start_piped(&Program {
         path: endpoint.command.as_str().into(),
         arguments: endpoint.args.clone(),
-        cwd: endpoint.cwd.as_deref().map_or_else(|| cwd.to_owned(), |folder| cwd.join(folder)),
+        cwd: endpoint.cwd.as_deref().map_or_else(|| cwd.to_owned(), |dir| cwd.join(dir)),
         withheld: secrets.iter().filter(|name| !is_set(name)).cloned().collect(),
         variables: endpoint.env.clone(),
     })

@@ -152,7 +152,7 @@ impl From<AgentError> for Problem {
             AgentError::Extension(_) => UNPROCESSABLE.detail("an extension's command failed"),
             AgentError::Session(error) => error.into(),
             AgentError::Store(_)
-            | AgentError::Folder { .. }
+            | AgentError::Directory { .. }
             | AgentError::Rules { .. }
             | AgentError::Remote { .. }
             | AgentError::OpenElsewhere

@@ -12,8 +12,8 @@ impl WorkspaceRoots {
     ///
     /// # Errors
     /// If one of them can't be resolved.
-    pub fn new(folders: &[PathBuf]) -> io::Result<Self> {
-        folders.iter().map(|folder| folder.canonicalize()).collect::<io::Result<_>>().map(Self)
+    pub fn new(dirs: &[PathBuf]) -> io::Result<Self> {
+        dirs.iter().map(|dir| dir.canonicalize()).collect::<io::Result<_>>().map(Self)
     }
 
     /// The real paths of the directories, for people.
@@ -23,8 +23,8 @@ impl WorkspaceRoots {
 
     /// Returns the real path of a directory below a root. A relative path, and a directory that doesn't exist or lies
     /// elsewhere, have none: a client can't tell them apart.
-    pub(crate) fn resolve(&self, folder: &Path) -> Option<PathBuf> {
-        let real = folder.is_absolute().then(|| folder.canonicalize().ok()).flatten()?;
+    pub(crate) fn resolve(&self, dir: &Path) -> Option<PathBuf> {
+        let real = dir.is_absolute().then(|| dir.canonicalize().ok()).flatten()?;
         (self.0.iter().any(|root| real.starts_with(root)) && real.is_dir()).then_some(real)
     }
 }
@@ -35,8 +35,8 @@ mod tests {
 
     #[test]
     fn roots_links_and_dots_lead_to_the_real_path() {
-        let folder = tempfile::tempdir().unwrap();
-        let base = folder.path().canonicalize().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
         let (inside, outside) = (base.join("root/inside"), base.join("outside"));
         std::fs::create_dir_all(&inside).unwrap();
         std::fs::create_dir_all(&outside).unwrap();

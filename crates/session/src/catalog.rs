@@ -22,7 +22,7 @@ use tiller_core::unit::UnixMs;
 
 use self::database::{Database, KnownLog, SearchFilter, SearchUnit, is_busy, is_damage};
 use self::log_record::LogRecord;
-use self::scan::{FileStamp, LogFile, ScannedFolders};
+use self::scan::{FileStamp, LogFile, ScannedDirs};
 use super::error::{SessionError, io_error};
 use super::manager::{SessionManager, SessionScope};
 
@@ -183,8 +183,8 @@ impl Catalog {
             }
         }
         // The unlisted directory may contain this directory's sessions.
-        let project_folder = self.manager.folder();
-        let unlisted = scan.unlisted.into_iter().find(|(folder, _)| project_folder.as_ref() == Some(folder));
+        let project_dir = self.manager.dir();
+        let unlisted = scan.unlisted.into_iter().find(|(dir, _)| project_dir.as_ref() == Some(dir));
         unlisted.map_or(Ok(None), |(_, error)| Err(error))
     }
 
@@ -277,7 +277,7 @@ impl Catalog {
 
     /// Returns true if a log without a record may belong to this directory, judging by its directory.
     fn may_belong_here(&self, file: &LogFile) -> bool {
-        self.manager.folder().as_deref() == file.path.parent()
+        self.manager.dir().as_deref() == file.path.parent()
     }
 
     /// Returns true if a log was last used in this directory.
@@ -304,13 +304,13 @@ impl Catalog {
         let Some(root) = self.manager.root().map(Path::to_owned) else {
             return Ok(Scan { files: Vec::new(), known: HashMap::new(), unlisted: Vec::new() });
         };
-        let ScannedFolders { files, unlisted } = scan::scan_folders(&self.manager.folders()?);
+        let ScannedDirs { files, unlisted } = scan::scan_dirs(&self.manager.dirs()?);
         let mut known: HashMap<PathBuf, KnownLog> =
             self.with_database(|database| database.known(&root))?.into_iter().collect();
         let existing: HashSet<&Path> = files.iter().map(|file| file.path.as_path()).collect();
         // Files in an unlisted directory may still exist.
         let is_in_unlisted =
-            |path: &Path| unlisted.iter().any(|(folder, _)| path.parent() == Some(folder.as_path()));
+            |path: &Path| unlisted.iter().any(|(dir, _)| path.parent() == Some(dir.as_path()));
         let is_missing = |path: &Path| !existing.contains(path) && !is_in_unlisted(path);
         let missing: Vec<PathBuf> = known.keys().filter(|path| is_missing(path)).cloned().collect();
         // A directory that is suddenly empty is more likely not mounted.

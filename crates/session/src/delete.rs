@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::agents_folder::agents_folder;
+use super::agents_dir::agents_dir;
 use super::error::{SessionError, io_error};
 use super::fs::OsFs;
 use super::log::Log;
@@ -47,7 +47,7 @@ impl PendingDelete {
     /// [`SessionError::NoTrash`] if it can't be moved to the trash; the file then stays. [`SessionError::Io`] when
     /// it can't be deleted.
     pub fn remove(self, mode: DeleteMode) -> Result<PathBuf, SessionError> {
-        let agents = Some(agents_folder(&self.path)).filter(|folder| folder.is_dir());
+        let agents = Some(agents_dir(&self.path)).filter(|dir| dir.is_dir());
         match mode {
             DeleteMode::ToTrash => {
                 let no_trash = |error: trash::Error| SessionError::NoTrash {
@@ -58,8 +58,8 @@ impl PendingDelete {
             }
             DeleteMode::Permanently => {
                 fs::remove_file(&self.path).map_err(io_error(&self.path, "be deleted"))?;
-                if let Some(folder) = &agents {
-                    fs::remove_dir_all(folder).map_err(io_error(folder, "be deleted"))?;
+                if let Some(dir) = &agents {
+                    fs::remove_dir_all(dir).map_err(io_error(dir, "be deleted"))?;
                 }
             }
         }
@@ -79,7 +79,7 @@ pub fn restore_from_trash(path: &Path) -> Result<(), SessionError> {
     }
     restore_newest(path).map_err(not_restored)?;
     // Most sessions have no agents.
-    let _ = restore_newest(&agents_folder(path));
+    let _ = restore_newest(&agents_dir(path));
     Ok(())
 }
 
@@ -95,9 +95,9 @@ fn restore_newest(path: &Path) -> Result<(), String> {
 /// The path under which the trash lists a deleted file: with its directory's real path.
 #[cfg(not(target_os = "macos"))]
 fn original_location(path: &Path) -> PathBuf {
-    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
-    match (folder, path.file_name()) {
-        (Some(folder), Some(name)) => folder.join(name),
+    let dir = path.parent().and_then(|dir| dir.canonicalize().ok());
+    match (dir, path.file_name()) {
+        (Some(dir), Some(name)) => dir.join(name),
         _ => path.to_owned(),
     }
 }
@@ -122,15 +122,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn original_location_resolves_folder_links() {
-        let folder = tempfile::tempdir().unwrap();
-        let real = folder.path().canonicalize().unwrap().join("real");
+    fn original_location_resolves_dir_links() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = dir.path().canonicalize().unwrap().join("real");
         fs::create_dir(&real).unwrap();
-        std::os::unix::fs::symlink(&real, folder.path().join("link")).unwrap();
-        assert_eq!(original_location(&folder.path().join("link/a.jsonl")), real.join("a.jsonl"));
-        assert_eq!(
-            original_location(&folder.path().join("gone/a.jsonl")),
-            folder.path().join("gone/a.jsonl")
-        );
+        std::os::unix::fs::symlink(&real, dir.path().join("link")).unwrap();
+        assert_eq!(original_location(&dir.path().join("link/a.jsonl")), real.join("a.jsonl"));
+        assert_eq!(original_location(&dir.path().join("gone/a.jsonl")), dir.path().join("gone/a.jsonl"));
     }
 }

@@ -22,7 +22,7 @@ pub enum SessionError {
     },
     /// The directory of a log can't be created.
     #[error("can't create the directory {path}")]
-    CreateFolder {
+    CreateDir {
         /// The directory.
         path: PathBuf,
         /// Why.
@@ -166,7 +166,7 @@ impl SessionError {
             Self::InUse(_) => Some(
                 "move to another branch first: /tree, or `tiller sessions branch` with an entry of that one",
             ),
-            Self::CreateFolder { .. } => {
+            Self::CreateDir { .. } => {
                 Some("check that you may write to the directory above it, and that the disk works")
             }
             Self::Catalog(_) => Some("check the free space in the directory for temporary files"),
@@ -201,9 +201,9 @@ pub(super) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(io::Err
 }
 
 /// The error of creating a log's directory.
-pub(super) fn folder_error(folder: &Path) -> impl FnOnce(io::Error) -> SessionError + use<> {
-    let path = folder.to_owned();
-    move |source| SessionError::CreateFolder { path, source }
+pub(super) fn dir_error(dir: &Path) -> impl FnOnce(io::Error) -> SessionError + use<> {
+    let path = dir.to_owned();
+    move |source| SessionError::CreateDir { path, source }
 }
 
 /// An error and its causes, on one line.

@@ -19,7 +19,7 @@ pub trait Fs: Debug + Send + Sync {
     ///
     /// # Errors
     /// If it can't be created.
-    fn create_dir(&self, folder: &Path) -> io::Result<()>;
+    fn create_dir(&self, dir: &Path) -> io::Result<()>;
 
     /// Creates a file (mode 0600) for reading and appending.
     ///
@@ -61,7 +61,7 @@ pub trait Fs: Debug + Send + Sync {
     ///
     /// # Errors
     /// If the disk fails; `InvalidInput` or `Unsupported` where directories can't be synced.
-    fn sync_dir(&self, folder: &Path) -> io::Result<()>;
+    fn sync_dir(&self, dir: &Path) -> io::Result<()>;
 }
 
 /// An open file. Its operations keep working after the name is removed.
@@ -133,8 +133,8 @@ impl From<fs::Metadata> for FileMetadata {
 pub struct OsFs;
 
 impl Fs for OsFs {
-    fn create_dir(&self, folder: &Path) -> io::Result<()> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    fn create_dir(&self, dir: &Path) -> io::Result<()> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
     }
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn FsFile>> {
@@ -162,8 +162,8 @@ impl Fs for OsFs {
         fs::remove_file(path)
     }
 
-    fn sync_dir(&self, folder: &Path) -> io::Result<()> {
-        File::open(folder)?.sync_all()
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        File::open(dir)?.sync_all()
     }
 }
 

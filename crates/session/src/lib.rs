@@ -4,7 +4,7 @@
 //! it by position without blocking the writer. The pure parts are in [`entry`], [`tree`] and [`context`]. The format
 //! and its guarantees: docs/session-format.md.
 
-mod agents_folder;
+mod agents_dir;
 pub mod annotations;
 mod branch_points;
 mod catalog;

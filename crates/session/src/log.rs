@@ -10,7 +10,7 @@ use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::error::{SessionError, folder_error, io_error};
+use super::error::{SessionError, dir_error, io_error};
 use super::fs::{FileIdentity, Fs, FsFile, OsFs};
 use super::lines::{self, LogLine};
 use super::lock::Lock;
@@ -190,13 +190,13 @@ impl Log {
 
     /// Creates the file with its first lines, completely or not at all, so that a retry is possible.
     fn create_file(&self, path: &Path, lines: &[u8]) -> Result<OpenFile, SessionError> {
-        let folder = folder_of(path);
-        self.fs.create_dir(folder).map_err(folder_error(folder))?;
+        let dir = dir_of(path);
+        self.fs.create_dir(dir).map_err(dir_error(dir))?;
         let file = self.fs.create(path).map_err(io_error(path, "be created"))?;
         let created = Lock::acquire(&self.fs, path, &file).and_then(|lock| {
             write_once(&*file, lines)
                 .map_err(|source| SessionError::Append { path: path.to_owned(), source })?;
-            self.sync_folder(folder)?;
+            self.sync_dir(dir)?;
             OpenFile::new(path, file, lock)
         });
         if created.is_err() {
@@ -207,16 +207,16 @@ impl Log {
     }
 
     /// Syncs the directory: the name must survive a power cut, not only the content.
-    fn sync_folder(&self, folder: &Path) -> Result<(), SessionError> {
-        match self.fs.sync_dir(folder) {
+    fn sync_dir(&self, dir: &Path) -> Result<(), SessionError> {
+        match self.fs.sync_dir(dir) {
             Ok(()) => Ok(()),
             Err(error)
                 if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) =>
             {
-                tracing::warn!(folder = %folder.display(), "this file system can't sync directories");
+                tracing::warn!(dir = %dir.display(), "this file system can't sync directories");
                 Ok(())
             }
-            Err(source) => Err(SessionError::Sync { path: folder.to_owned(), source }),
+            Err(source) => Err(SessionError::Sync { path: dir.to_owned(), source }),
         }
     }
 
@@ -277,6 +277,6 @@ fn write_once(file: &dyn FsFile, lines: &[u8]) -> io::Result<()> {
     ))
 }
 
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+fn dir_of(path: &Path) -> &Path {
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tiller_core::id::EntryId;
 use tiller_core::unit::UnixMs;
 
-use super::catalog::scan::{log_files, subfolders};
+use super::catalog::scan::{log_files, subdirs};
 use super::entry::{Header, VERSION, absolute_path};
 use super::error::SessionError;
 use super::fnv::fnv1a;
@@ -19,7 +19,7 @@ use super::reader::Reader;
 use super::writer::Writer;
 
 /// Maximum length of a directory name, in bytes; file systems allow 255.
-const MAX_FOLDER_NAME: usize = 200;
+const MAX_DIR_NAME: usize = 200;
 
 /// Location of logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,8 +43,8 @@ pub enum Placement {
 /// use tiller_session::{EntryBody, Placement, SessionManager};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let folder = tempfile::tempdir()?;
-/// # let logs = folder.path().to_owned();
+/// # let dir = tempfile::tempdir()?;
+/// # let logs = dir.path().to_owned();
 /// let manager = SessionManager::new(Placement::Flat(logs), "/my/project".into());
 /// let now = SystemTime::now().into();
 /// let mut writer = manager.create(now);
@@ -114,7 +114,7 @@ impl SessionManager {
     /// next to the session's, so that lists and searches don't show them; look-ups by id find them.
     #[must_use]
     pub fn for_agents_of(&self, session: &Reader) -> Self {
-        let placement = session.agents_folder().map_or(Placement::Memory, Placement::Flat);
+        let placement = session.agents_dir().map_or(Placement::Memory, Placement::Flat);
         Self { placement, catalog_file: None, ..self.clone() }
     }
 
@@ -191,11 +191,11 @@ impl SessionManager {
     /// # Errors
     /// If the directory is there and can't be read.
     pub fn logs(&self, scope: SessionScope) -> Result<Vec<PathBuf>, SessionError> {
-        let folders = match scope {
-            SessionScope::ThisDirectory => self.folder().into_iter().collect(),
-            SessionScope::Everywhere => self.folders()?,
+        let dirs = match scope {
+            SessionScope::ThisDirectory => self.dir().into_iter().collect(),
+            SessionScope::Everywhere => self.dirs()?,
         };
-        let mut logs: Vec<PathBuf> = log_files(&folders)?;
+        let mut logs: Vec<PathBuf> = log_files(&dirs)?;
         logs.sort();
         Ok(logs)
     }
@@ -225,7 +225,7 @@ impl SessionManager {
 
     /// The path for a new log of `cwd`; `None` when sessions are in memory.
     pub(super) fn log_path(&self, cwd: &Path, header: &Header) -> Option<PathBuf> {
-        Some(self.folder_of(cwd)?.join(header.file_name()))
+        Some(self.dir_of(cwd)?.join(header.file_name()))
     }
 
     /// Returns true if a file is in the session directory.
@@ -255,14 +255,14 @@ impl SessionManager {
     }
 
     /// The directory for logs of this working directory.
-    pub(super) fn folder(&self) -> Option<PathBuf> {
-        self.folder_of(&self.cwd)
+    pub(super) fn dir(&self) -> Option<PathBuf> {
+        self.dir_of(&self.cwd)
     }
 
-    fn folder_of(&self, cwd: &Path) -> Option<PathBuf> {
+    fn dir_of(&self, cwd: &Path) -> Option<PathBuf> {
         match &self.placement {
-            Placement::ByDirectory(root) => Some(root.join(folder_name(cwd))),
-            Placement::Flat(folder) => Some(folder.clone()),
+            Placement::ByDirectory(root) => Some(root.join(dir_name(cwd))),
+            Placement::Flat(dir) => Some(dir.clone()),
             Placement::Memory => None,
         }
     }
@@ -276,11 +276,11 @@ impl SessionManager {
     }
 
     /// All directories with logs.
-    pub(super) fn folders(&self) -> Result<Vec<PathBuf>, SessionError> {
+    pub(super) fn dirs(&self) -> Result<Vec<PathBuf>, SessionError> {
         match &self.placement {
             Placement::Memory => Ok(Vec::new()),
-            Placement::Flat(folder) => Ok(vec![folder.clone()]),
-            Placement::ByDirectory(root) => subfolders(root),
+            Placement::Flat(dir) => Ok(vec![dir.clone()]),
+            Placement::ByDirectory(root) => subdirs(root),
         }
     }
 
@@ -299,12 +299,12 @@ pub enum SessionScope {
 }
 
 /// The directory name for a working directory: `--home-me-code--`. It is lossy, so look-ups go by the header.
-fn folder_name(cwd: &Path) -> String {
+fn dir_name(cwd: &Path) -> String {
     let flat = cwd.display().to_string().trim_start_matches('/').replace(['/', '\\', ':'], "-");
-    if flat.len() <= MAX_FOLDER_NAME {
+    if flat.len() <= MAX_DIR_NAME {
         return format!("--{flat}--");
     }
-    let cut = (0..=MAX_FOLDER_NAME - 17).rev().find(|&at| flat.is_char_boundary(at)).unwrap_or(0);
+    let cut = (0..=MAX_DIR_NAME - 17).rev().find(|&at| flat.is_char_boundary(at)).unwrap_or(0);
     format!("--{}-{:016x}--", &flat[..cut], fnv1a(flat.as_bytes()))
 }
 
@@ -313,14 +313,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folder_name_encodes_directory() {
-        assert_eq!(folder_name(Path::new("/home/dev/project")), "--home-dev-project--");
+    fn dir_name_encodes_directory() {
+        assert_eq!(dir_name(Path::new("/home/dev/project")), "--home-dev-project--");
     }
 
     #[test]
-    fn folder_name_long_directory_is_cut_and_hashed() {
+    fn dir_name_long_directory_is_cut_and_hashed() {
         let (a, b) = (format!("/{}a", "ö".repeat(150)), format!("/{}b", "ö".repeat(150)));
-        let (a, b) = (folder_name(Path::new(&a)), folder_name(Path::new(&b)));
-        assert!(a.len() <= MAX_FOLDER_NAME + 4 && a != b, "{a}");
+        let (a, b) = (dir_name(Path::new(&a)), dir_name(Path::new(&b)));
+        assert!(a.len() <= MAX_DIR_NAME + 4 && a != b, "{a}");
     }
 }

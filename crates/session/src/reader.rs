@@ -13,7 +13,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use tiller_core::id::{EntryId, SessionId};
 use tiller_core::message::Message;
 
-use super::agents_folder::agents_folder;
+use super::agents_dir::agents_dir;
 use super::entry::{self, Entry, EntryBody, Header};
 use super::error::{SessionError, chain};
 use super::index::{Finding, Index, IndexEntry};
@@ -167,8 +167,8 @@ impl Reader {
     /// The directory of the sessions of agents that this session delegates to; it exists once there is one. `None` if
     /// the session is in memory.
     #[must_use]
-    pub fn agents_folder(&self) -> Option<PathBuf> {
-        self.path().map(agents_folder)
+    pub fn agents_dir(&self) -> Option<PathBuf> {
+        self.path().map(agents_dir)
     }
 
     /// Returns true if `path` leads to this log's file, also through links or from another directory.

@@ -35,10 +35,10 @@ pub struct FaultyDisk {
 struct DiskState {
     writes: AtomicUsize,
     syncs: AtomicUsize,
-    folder_syncs: AtomicUsize,
+    dir_syncs: AtomicUsize,
     fault: Mutex<Option<(usize, Fault)>>,
     fails_syncs: AtomicBool,
-    fails_folder_syncs: AtomicBool,
+    fails_dir_syncs: AtomicBool,
     lacks_locks: AtomicBool,
     slow_sync_ms: AtomicUsize,
 }
@@ -57,8 +57,8 @@ impl FaultyDisk {
         self.state.slow_sync_ms.store(ms, Ordering::Relaxed);
     }
 
-    pub fn fail_folder_syncs(&self, fails: bool) {
-        self.state.fails_folder_syncs.store(fails, Ordering::Relaxed);
+    pub fn fail_dir_syncs(&self, fails: bool) {
+        self.state.fails_dir_syncs.store(fails, Ordering::Relaxed);
     }
 
     pub fn without_locks(self) -> Self {
@@ -75,8 +75,8 @@ impl FaultyDisk {
         self.state.syncs.load(Ordering::Relaxed)
     }
 
-    pub fn folder_syncs(&self) -> usize {
-        self.state.folder_syncs.load(Ordering::Relaxed)
+    pub fn dir_syncs(&self) -> usize {
+        self.state.dir_syncs.load(Ordering::Relaxed)
     }
 
     fn file(&self, path: &Path, file: io::Result<Arc<dyn FsFile>>) -> io::Result<Arc<dyn FsFile>> {
@@ -87,8 +87,8 @@ impl FaultyDisk {
 }
 
 impl Fs for FaultyDisk {
-    fn create_dir(&self, folder: &Path) -> io::Result<()> {
-        OsFs.create_dir(folder)
+    fn create_dir(&self, dir: &Path) -> io::Result<()> {
+        OsFs.create_dir(dir)
     }
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn FsFile>> {
@@ -115,9 +115,9 @@ impl Fs for FaultyDisk {
         OsFs.remove(path)
     }
 
-    fn sync_dir(&self, _folder: &Path) -> io::Result<()> {
-        self.state.folder_syncs.fetch_add(1, Ordering::Relaxed);
-        fail_if(&self.state.fails_folder_syncs)
+    fn sync_dir(&self, _dir: &Path) -> io::Result<()> {
+        self.state.dir_syncs.fetch_add(1, Ordering::Relaxed);
+        fail_if(&self.state.fails_dir_syncs)
     }
 }
 

@@ -29,12 +29,12 @@ pub struct LogLength {
     pub compacted_every: usize,
 }
 
-/// Writes a log into `folder` and returns its path.
+/// Writes a log into `dir` and returns its path.
 ///
 /// # Panics
 /// If it can't be written.
-pub fn write(folder: &Path, length: LogLength) -> PathBuf {
-    let manager = SessionManager::new(Placement::Flat(folder.into()), "/home/dev/project".into());
+pub fn write(dir: &Path, length: LogLength) -> PathBuf {
+    let manager = SessionManager::new(Placement::Flat(dir.into()), "/home/dev/project".into());
     let mut writer = manager.create(NOW);
     // The results, a quarter of the entries, make up nearly all of the size.
     let output = (length.bytes / length.entries.max(1)).saturating_sub(300) * 4;

@@ -30,12 +30,12 @@ pub use explanation::ExplainedCommand;
 pub use git_config::is_harmless as is_harmless_git_config;
 pub use network::{is_private, is_private_address};
 pub use pattern::{CommandPattern, CoveredCommand};
-pub use rule::{FolderAccess, PermissionRule, SessionRules};
+pub use rule::{DirAccess, PermissionRule, SessionRules};
 pub use tiller_core::setting::ApprovalMode;
 
 use command_rules::CommandRules;
 pub use reading::{ReadPath, RepositoryState};
-use risk::{CommandFolders, Risk, RiskKind};
+use risk::{CommandDirs, Risk, RiskKind};
 
 use crate::process::NetworkAccess;
 
@@ -191,7 +191,7 @@ impl Policy {
         }
         let default = Some(".").filter(|_| spec.traits.paths == TouchedPaths::Tree);
         match (text("path").or(default), text("url")) {
-            (Some(path), _) => self.find_path_rule(tool, &self.folders().resolve_path(path)),
+            (Some(path), _) => self.find_path_rule(tool, &self.dirs().resolve_path(path)),
             (None, Some(address)) => self.rules.find(tool, |rule| rule.covers_address(address)),
             (None, None) => self.rules.find(tool, ConfiguredRule::is_general),
         }
@@ -252,8 +252,7 @@ impl Policy {
         let granted = || PolicyVerdict::Granted(Grant::Setting(Box::new(rule.clone())));
         let access = spec.traits.access_with(arguments);
         let is_command = access == Access::Executes && arguments.get("command").is_some();
-        let path =
-            arguments.get("path").and_then(Value::as_str).map(|path| self.folders().resolve_path(path));
+        let path = arguments.get("path").and_then(Value::as_str).map(|path| self.dirs().resolve_path(path));
         let is_outside = path.as_ref().is_some_and(|path| !path.starts_with(&self.root));
         match verdict {
             PolicyVerdict::Ask { .. } if is_command => verdict,
@@ -325,7 +324,7 @@ impl Policy {
         if let Some(grant) = self.find_grant(rules.iter().find(|known| **known == rule)) {
             return PolicyVerdict::Granted(grant);
         }
-        let risk = risk::find_risk(line, self.folders());
+        let risk = risk::find_risk(line, self.dirs());
         let risk = risk.map(|risk| format!("; {}", risk.reason)).unwrap_or_default();
         PolicyVerdict::Ask { reason: format!("runs a command without the sandbox{risk}"), rule }
     }
@@ -339,7 +338,7 @@ impl Policy {
         let Some(path) = arguments.get("path").and_then(Value::as_str).or(default) else {
             return PolicyVerdict::Allow;
         };
-        let real = self.folders().resolve_path(path);
+        let real = self.dirs().resolve_path(path);
         self.judge_reading(&spec.name, path, &real, rules)
     }
 
@@ -364,7 +363,7 @@ impl Policy {
     /// Decides on a call that writes, by its argument `path`.
     fn judge_writing(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         let path = arguments.get("path").and_then(Value::as_str);
-        let protected = path.and_then(|path| Some((path, self.folders().protection(path)?)));
+        let protected = path.and_then(|path| Some((path, self.dirs().protection(path)?)));
         // The workspace refuses tiller's own files, so there is nothing to ask.
         let Some((path, protection)) = protected.filter(|(_, it)| *it != Protection::Own) else {
             return PolicyVerdict::Allow;
@@ -413,8 +412,8 @@ impl Policy {
         let tool = &*spec.name;
         let command = arguments.get("command").and_then(Value::as_str);
         let configured = CommandRules::new(&self.rules, tool);
-        let folders = self.folders().with_rules(configured);
-        let risk = command.and_then(|line| risk::find_risk(line, folders));
+        let dirs = self.dirs().with_rules(configured);
+        let risk = command.and_then(|line| risk::find_risk(line, dirs));
         if let Some(risk) = risk.as_ref().filter(|risk| risk.kind == RiskKind::Destroys) {
             return PolicyVerdict::never_run(risk);
         }
@@ -431,7 +430,7 @@ impl Policy {
             return PolicyVerdict::Granted(Grant::Setting(Box::new(rule.clone())));
         }
         let pattern =
-            command.filter(|_| risk.is_none()).and_then(|line| CommandPattern::find(line, self.folders()));
+            command.filter(|_| risk.is_none()).and_then(|line| CommandPattern::find(line, self.dirs()));
         if let Some(grant) = self.find_grant(rules.find(tool, command, pattern.as_ref())) {
             return PolicyVerdict::Granted(grant);
         }
@@ -446,12 +445,12 @@ impl Policy {
 
     /// Checks whether commands in the sandbox can change only what file tools may change without a question.
     fn contains_commands(&self) -> bool {
-        let ProtectedPaths { homes, tiller_folders, startup, .. } = &self.protected;
-        let folders = || [&self.root].into_iter().chain(&self.writable).chain(&self.sandbox_writable);
-        let is_writable = |path: &PathBuf| folders().any(|folder| path.starts_with(folder));
+        let ProtectedPaths { homes, tiller_dirs, startup, .. } = &self.protected;
+        let dirs = || [&self.root].into_iter().chain(&self.writable).chain(&self.sandbox_writable);
+        let is_writable = |path: &PathBuf| dirs().any(|dir| path.starts_with(dir));
         // Caches lie in the home directory, but are none of its protected directories.
-        let is_inside = || folders().any(|folder| self.protected.find(folder) == Some(Protection::Home));
-        let mut protected = homes.iter().chain(tiller_folders).chain(startup);
+        let is_inside = || dirs().any(|dir| self.protected.find(dir) == Some(Protection::Home));
+        let mut protected = homes.iter().chain(tiller_dirs).chain(startup);
         self.sandbox == SandboxStrength::WritesAndTcp && !protected.any(is_writable) && !is_inside()
     }
 
@@ -466,8 +465,8 @@ impl Policy {
     ) -> Option<Vec<ReadPath>> {
         // Every file there may be a secret.
         let is_secret = self.protected.is_secret(&self.root) || self.protected.is_credential(&self.root);
-        let paths = (!is_secret).then(|| reading::list_paths(line, self.folders(), repository)).flatten();
-        paths.filter(|_| risk::find_risk(line, self.folders()).is_none())
+        let paths = (!is_secret).then(|| reading::list_paths(line, self.dirs(), repository)).flatten();
+        paths.filter(|_| risk::find_risk(line, self.dirs()).is_none())
     }
 
     fn find_grant(&self, rule: Option<&PermissionRule>) -> Option<Grant> {
@@ -475,9 +474,9 @@ impl Policy {
         rule.map(|rule| Grant::Rule(rule.clone())).or(yes)
     }
 
-    fn folders(&self) -> CommandFolders<'_> {
+    fn dirs(&self) -> CommandDirs<'_> {
         let is_contained = self.mode == ApprovalMode::Ask && self.contains_commands();
-        CommandFolders::new(&self.root, &self.protected)
+        CommandDirs::new(&self.root, &self.protected)
             .with_writable(&self.writable)
             .with_containment(is_contained)
     }
@@ -614,7 +613,7 @@ mod tests {
             judge(policy, "bash", Access::Executes, &arguments, rules)
         };
         let mut rules = SessionRules::default();
-        let pattern = CommandPattern::find("cargo test", Policy::default().folders());
+        let pattern = CommandPattern::find("cargo test", Policy::default().dirs());
         rules.add(PermissionRule::for_call("bash", Some("cargo test"), pattern));
         rules.add(PermissionRule::for_call("bash", Some("cargo test"), None));
         let asks = "ask exactly `cargo test`, without the sandbox: runs a command without the sandbox";
@@ -670,7 +669,7 @@ mod tests {
     }
 
     #[test]
-    fn judge_write_in_git_folder_asks_for_each_file() {
+    fn judge_write_in_git_dir_asks_for_each_file() {
         let verdict_for = |path: &str, mode, ask_behavior, root: &str, rules: &SessionRules| {
             let policy = Policy { mode, ask_behavior, root: root.into(), ..Policy::default() };
             let arguments = json!({ "path": path });
@@ -829,7 +828,7 @@ mod tests {
                     rules.add(PermissionRule::for_call(
                         "bash",
                         Some(other),
-                        CommandPattern::find(other, policy.folders()),
+                        CommandPattern::find(other, policy.dirs()),
                     ));
                 }
                 assert_eq!(judge(&policy, "bash", Access::Executes, &arguments, &rules), expected);

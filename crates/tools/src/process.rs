@@ -52,7 +52,7 @@ pub enum ProcessError {
     NoSupervisor,
     /// The working directory doesn't exist or isn't a directory.
     #[error("working directory {path}: not a directory")]
-    NoFolder {
+    NoDir {
         /// The directory.
         path: PathBuf,
     },
@@ -206,7 +206,7 @@ impl Runner {
             return Err(ProcessError::NoSupervisor);
         }
         if !cwd.is_dir() {
-            return Err(ProcessError::NoFolder { path: cwd.to_owned() });
+            return Err(ProcessError::NoDir { path: cwd.to_owned() });
         }
         let mut words = self.sandbox_words();
         words.push(program.to_owned());
@@ -247,7 +247,7 @@ fn find_shell() -> PathBuf {
 #[must_use]
 pub fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut candidates = std::env::split_paths(&path).map(|folder| folder.join(program));
+    let mut candidates = std::env::split_paths(&path).map(|dir| dir.join(program));
     candidates.find(|path| path.is_absolute() && path.is_file())
 }
 

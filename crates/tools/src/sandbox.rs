@@ -67,7 +67,7 @@ impl Sandbox {
             SandboxMode::Off => Vec::new(),
             SandboxMode::ReadOnly => temporary.collect(),
             SandboxMode::Workspace => {
-                temporary.chain(caches).chain(listed.iter().cloned()).chain(repository_folders(cwd)).collect()
+                temporary.chain(caches).chain(listed.iter().cloned()).chain(repository_dirs(cwd)).collect()
             }
         };
         Self { mode: *mode, network: *network, support, writable, listed }
@@ -147,22 +147,22 @@ fn expand(path: &str, home: Option<&Path>) -> Option<PathBuf> {
 
 /// Returns the directories that git writes to if they lie outside the working directory: the repository of an upper
 /// directory, or that of a worktree.
-fn repository_folders(cwd: &Path) -> Vec<PathBuf> {
+fn repository_dirs(cwd: &Path) -> Vec<PathBuf> {
     let Some(dot_git) = git::find(cwd) else { return Vec::new() };
-    match git::folder(&dot_git) {
-        Some(folder) if folder == dot_git && folder.parent() != Some(cwd) => vec![folder],
-        Some(folder) if folder != dot_git => worktree_repository(&dot_git, &folder).into_iter().collect(),
+    match git::dir(&dot_git) {
+        Some(dir) if dir == dot_git && dir.parent() != Some(cwd) => vec![dir],
+        Some(dir) if dir != dot_git => worktree_repository(&dot_git, &dir).into_iter().collect(),
         Some(_) | None => Vec::new(),
     }
 }
 
 /// Returns the repository of a worktree, if it knows the worktree. A command in the sandbox can change the file `.git`,
 /// but it can't create a repository elsewhere.
-fn worktree_repository(dot_git: &Path, folder: &Path) -> Option<PathBuf> {
-    let folder = folder.canonicalize().ok()?;
-    let back = git::read_file(&folder, "gitdir")?;
+fn worktree_repository(dot_git: &Path, dir: &Path) -> Option<PathBuf> {
+    let dir = dir.canonicalize().ok()?;
+    let back = git::read_file(&dir, "gitdir")?;
     let worktrees =
-        folder.parent().filter(|parent| parent.file_name().is_some_and(|name| name == "worktrees"))?;
+        dir.parent().filter(|parent| parent.file_name().is_some_and(|name| name == "worktrees"))?;
     let repository = worktrees.parent()?;
     let is_repository = repository.join("HEAD").is_file() && repository.join("objects").is_dir();
     let knows = Path::new(back.trim()).canonicalize().ok()? == dot_git.canonicalize().ok()?;
@@ -190,8 +190,8 @@ mod tests {
 
     #[test]
     fn sandbox_profile_follows_the_mode() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
         let listed = ["~/out".to_owned(), "/srv".to_owned(), "relative".to_owned()];
         let of_mode = |mode| writable(&Sandbox::new(&options(mode, &listed), &root, LANDLOCK), &root);
         let temporary = ["/scratch", "/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
@@ -235,9 +235,9 @@ mod tests {
     }
 
     #[test]
-    fn repository_folders_outside_are_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+    fn repository_dirs_outside_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
         let (main, tree) = (root.join("main"), root.join("tree"));
         let own = main.join(".git/worktrees/tree");
         for path in [&own, &main.join(".git/objects"), &main.join("src"), &tree] {
@@ -246,14 +246,14 @@ mod tests {
         fs::write(main.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
         fs::write(tree.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
         fs::write(own.join("gitdir"), format!("{}\n", tree.join(".git").display())).unwrap();
-        assert_eq!(repository_folders(&main), Vec::<PathBuf>::new());
-        assert_eq!(repository_folders(&main.join("src")), [main.join(".git")]);
-        assert_eq!(repository_folders(&tree), [main.join(".git")]);
+        assert_eq!(repository_dirs(&main), Vec::<PathBuf>::new());
+        assert_eq!(repository_dirs(&main.join("src")), [main.join(".git")]);
+        assert_eq!(repository_dirs(&tree), [main.join(".git")]);
         // Directories that merely look like a worktree's.
         fs::write(own.join("gitdir"), "/elsewhere/.git\n").unwrap();
-        assert_eq!(repository_folders(&tree), Vec::<PathBuf>::new());
+        assert_eq!(repository_dirs(&tree), Vec::<PathBuf>::new());
         fs::write(own.join("gitdir"), format!("{}\n", tree.join(".git").display())).unwrap();
         fs::remove_file(main.join(".git/HEAD")).unwrap();
-        assert_eq!(repository_folders(&tree), Vec::<PathBuf>::new());
+        assert_eq!(repository_dirs(&tree), Vec::<PathBuf>::new());
     }
 }

@@ -19,7 +19,7 @@ use tiller_files::walk::{FileWalk, WalkEntry, WalkOptions, walk};
 
 pub use self::error::WorkspaceError;
 use self::links::resolve_links;
-use self::protected::ProtectedFolders;
+use self::protected::ProtectedDirs;
 
 mod error;
 mod links;
@@ -42,14 +42,14 @@ const READ_ONLY: &str = ":ro";
 ///
 /// # Errors
 /// If there is no such directory; the kind is [`io::ErrorKind::NotADirectory`] if the path is something else.
-pub fn parse_folder(text: &str, cwd: &Path, home: Option<&Path>) -> io::Result<(PathBuf, FileAccess)> {
+pub fn parse_dir(text: &str, cwd: &Path, home: Option<&Path>) -> io::Result<(PathBuf, FileAccess)> {
     // The suffix also applies to a directory whose name ends with it, because the argument asks for protection. Such a
     // directory is added with a trailing slash.
     let (path, access) =
         text.strip_suffix(READ_ONLY).map_or((text, FileAccess::Write), |path| (path, FileAccess::Read));
-    let folder = cwd.join(expand_home(path, home).unwrap_or_else(|| path.into())).canonicalize()?;
-    if folder.is_dir() {
-        Ok((folder, access))
+    let dir = cwd.join(expand_home(path, home).unwrap_or_else(|| path.into())).canonicalize()?;
+    if dir.is_dir() {
+        Ok((dir, access))
     } else {
         Err(io::Error::new(io::ErrorKind::NotADirectory, "not a directory"))
     }
@@ -57,7 +57,7 @@ pub fn parse_folder(text: &str, cwd: &Path, home: Option<&Path>) -> io::Result<(
 
 /// Describes an added directory for the model.
 #[must_use]
-pub fn describe_folder(path: &Path, access: FileAccess) -> String {
+pub fn describe_dir(path: &Path, access: FileAccess) -> String {
     match access {
         FileAccess::Read => format!("{} (to read only)", path.display()),
         FileAccess::Write => path.display().to_string(),
@@ -83,18 +83,18 @@ pub struct Workspace {
     added: Vec<(PathBuf, FileAccess)>,
     /// Directories that are always readable; they don't restrict the access that other directories allow.
     readable: Vec<PathBuf>,
-    protected: ProtectedFolders,
+    protected: ProtectedDirs,
     /// Paths that need approval for writing; a link that hides one is refused.
     approved: ProtectedPaths,
     /// Directories and paths that the user adds while tools run; clones share them. A mutex, because tools read it on
     /// other threads; it is held only briefly.
-    session: Arc<Mutex<(SessionFolders, AllowedOnce)>>,
+    session: Arc<Mutex<(SessionDirs, AllowedOnce)>>,
 }
 
 /// The directories that the user adds for one session, all with links resolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SessionFolders {
-    /// Directories as [`Workspace::with_folder`] adds them.
+pub struct SessionDirs {
+    /// Directories as [`Workspace::with_dir`] adds them.
     pub added: Vec<(PathBuf, FileAccess)>,
     /// Readable directories; writing is allowed by other directories or by approval.
     pub readable: Vec<PathBuf>,
@@ -142,7 +142,7 @@ impl Workspace {
             root,
             added: Vec::new(),
             readable: Vec::new(),
-            protected: ProtectedFolders::default(),
+            protected: ProtectedDirs::default(),
             approved: ProtectedPaths::default(),
             session: Arc::default(),
         })
@@ -153,25 +153,25 @@ impl Workspace {
     /// twice, the read-only entry does. Links in its path are followed now; if it becomes a link later, it can't be
     /// reached.
     #[must_use]
-    pub fn with_folder(mut self, folder: impl Into<PathBuf>, access: FileAccess) -> Self {
-        let folder = folder.into();
-        self.added.push((resolve_links(Path::new("/"), &folder).unwrap_or(folder), access));
+    pub fn with_dir(mut self, dir: impl Into<PathBuf>, access: FileAccess) -> Self {
+        let dir = dir.into();
+        self.added.push((resolve_links(Path::new("/"), &dir).unwrap_or(dir), access));
         self
     }
 
     /// Makes an absolute directory, which need not exist yet, or a single file readable; writing stays allowed where it
     /// was.
     #[must_use]
-    pub fn with_readable(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.readable.push(folder.into());
+    pub fn with_readable(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.readable.push(dir.into());
         self
     }
 
     /// Protects absolute directories, which need not exist yet: nothing in them is written, and only paths strictly
     /// inside them that [`Workspace::with_readable`] names are read.
     #[must_use]
-    pub fn with_protected(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
-        self.protected.extend(folders);
+    pub fn with_protected(mut self, dirs: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.protected.extend(dirs);
         self
     }
 
@@ -192,8 +192,8 @@ impl Workspace {
     /// Returns the same workspace for another session: directories that are added to one don't open for the other.
     #[must_use]
     pub fn for_another_session(&self) -> Self {
-        let folders = self.session().0.clone();
-        Self { session: Arc::new(Mutex::new((folders, None))), ..self.clone() }
+        let dirs = self.session().0.clone();
+        Self { session: Arc::new(Mutex::new((dirs, None))), ..self.clone() }
     }
 
     /// Returns the working directory, with links resolved.
@@ -221,14 +221,14 @@ impl Workspace {
             return Err(WorkspaceError::HiddenTarget { path: path.to_owned(), real });
         }
         if self.is_allowed_once(&real, access) {
-            return Ok(self.resolved(deepest_folder(&real), &real));
+            return Ok(self.resolved(deepest_dir(&real), &real));
         }
         match (self.grant(&real, access), access) {
             (None, _) => Err(outside()),
             (Some((_, FileAccess::Read)), FileAccess::Write) => {
                 Err(WorkspaceError::ReadOnly { path: path.to_owned() })
             }
-            (Some((folder, _)), _) => Ok(self.resolved(folder, &real)),
+            (Some((dir, _)), _) => Ok(self.resolved(dir, &real)),
         }
     }
 
@@ -247,8 +247,8 @@ impl Workspace {
     }
 
     /// Sets the directories that the user added to this session.
-    pub fn set_session_folders(&self, folders: SessionFolders) {
-        self.session().0 = folders;
+    pub fn set_session_dirs(&self, dirs: SessionDirs) {
+        self.session().0 = dirs;
     }
 
     /// Lists the directories outside the working directory that may be written to, with links resolved.
@@ -256,10 +256,10 @@ impl Workspace {
     pub fn list_writable(&self) -> Vec<PathBuf> {
         let added = self.session().0.added.clone();
         let writable = self.added.iter().chain(&added).filter(|(_, access)| *access == FileAccess::Write);
-        writable.map(|(folder, _)| folder).filter(|folder| is_resolved(folder)).cloned().collect()
+        writable.map(|(dir, _)| dir).filter(|dir| is_resolved(dir)).cloned().collect()
     }
 
-    fn session(&self) -> MutexGuard<'_, (SessionFolders, AllowedOnce)> {
+    fn session(&self) -> MutexGuard<'_, (SessionDirs, AllowedOnce)> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -286,8 +286,8 @@ impl Workspace {
     }
 
     fn is_readable_though_protected(&self, real: &Path) -> bool {
-        let readable = self.readable.iter().filter_map(|folder| folder.canonicalize().ok());
-        readable.filter(|folder| real.starts_with(folder)).any(|folder| self.protected.allow_reading(&folder))
+        let readable = self.readable.iter().filter_map(|dir| dir.canonicalize().ok());
+        readable.filter(|dir| real.starts_with(dir)).any(|dir| self.protected.allow_reading(&dir))
     }
 
     /// Returns the directory that decides on a path, with links resolved, and the access that it allows.
@@ -298,35 +298,33 @@ impl Workspace {
             .added
             .iter()
             .chain(&session.added)
-            .filter(|(folder, _)| real.starts_with(folder) && is_resolved(folder))
+            .filter(|(dir, _)| real.starts_with(dir) && is_resolved(dir))
             .cloned();
-        let depth = |(folder, access): &(PathBuf, FileAccess)| {
-            (folder.components().count(), *access == FileAccess::Read)
-        };
+        let depth =
+            |(dir, access): &(PathBuf, FileAccess)| (dir.components().count(), *access == FileAccess::Read);
         let decisive = root.into_iter().chain(added).max_by_key(depth);
         let read = if access == FileAccess::Read { session.readable.as_slice() } else { &[] };
         decisive.or_else(|| {
-            let mut readable =
-                self.readable.iter().chain(read).filter_map(|folder| folder.canonicalize().ok());
-            readable.find(|folder| real.starts_with(folder)).map(|folder| (folder, FileAccess::Read))
+            let mut readable = self.readable.iter().chain(read).filter_map(|dir| dir.canonicalize().ok());
+            readable.find(|dir| real.starts_with(dir)).map(|dir| (dir, FileAccess::Read))
         })
     }
 
     /// Returns a path in this directory, or this file.
-    fn resolved(&self, folder: PathBuf, real: &Path) -> ResolvedPath {
+    fn resolved(&self, dir: PathBuf, real: &Path) -> ResolvedPath {
         if let Ok(below) = real.strip_prefix(&self.root) {
             let display_path =
                 if below.as_os_str().is_empty() { ".".into() } else { below.display().to_string() };
             return ResolvedPath { root: self.root.clone(), below: below.to_owned(), display_path };
         }
         let display_path = real.display().to_string();
-        let below = real.strip_prefix(&folder).unwrap_or(real);
+        let below = real.strip_prefix(&dir).unwrap_or(real);
         match (real.parent(), real.file_name()) {
             // A file that was added by itself.
-            (Some(parent), Some(name)) if below.as_os_str().is_empty() && folder.is_file() => {
+            (Some(parent), Some(name)) if below.as_os_str().is_empty() && dir.is_file() => {
                 ResolvedPath { root: parent.to_owned(), below: name.into(), display_path }
             }
-            _ => ResolvedPath { below: below.to_owned(), display_path, root: folder },
+            _ => ResolvedPath { below: below.to_owned(), display_path, root: dir },
         }
     }
 
@@ -334,18 +332,18 @@ impl Workspace {
     ///
     /// # Errors
     /// If it can't be opened, or the path to it became a link since it was resolved.
-    pub fn walk(&self, folder: &ResolvedPath, options: WalkOptions) -> io::Result<FileWalk> {
-        let opened = open_beneath::open_folder(&folder.root, &folder.below)?;
-        Ok(walk(opened, &folder.path(), WalkOptions { excluded: self.protected.ids(), ..options }))
+    pub fn walk(&self, dir: &ResolvedPath, options: WalkOptions) -> io::Result<FileWalk> {
+        let opened = open_beneath::open_dir(&dir.root, &dir.below)?;
+        Ok(walk(opened, &dir.path(), WalkOptions { excluded: self.protected.ids(), ..options }))
     }
 
     /// Returns the path of an entry that [`Workspace::walk`] found.
     #[must_use]
-    pub fn resolve_entry(&self, folder: &ResolvedPath, entry: &WalkEntry) -> ResolvedPath {
-        let below = folder.below.join(&entry.relative_path);
-        let path = folder.root.join(&below);
+    pub fn resolve_entry(&self, dir: &ResolvedPath, entry: &WalkEntry) -> ResolvedPath {
+        let below = dir.below.join(&entry.relative_path);
+        let path = dir.root.join(&below);
         let display_path = path.strip_prefix(&self.root).unwrap_or(&path).display().to_string();
-        ResolvedPath { root: folder.root.clone(), below, display_path }
+        ResolvedPath { root: dir.root.clone(), below, display_path }
     }
 
     /// Opens a file for reading. A pipe or device is opened without waiting for its other end.
@@ -357,16 +355,16 @@ impl Workspace {
     }
 
     /// Opens the directory in which a file is to be written, and creates it if necessary. Paths made from
-    /// [`Folder::path`] stay in it even if it is renamed meanwhile (on Linux).
+    /// [`ParentDir::path`] stay in it even if it is renamed meanwhile (on Linux).
     ///
     /// # Errors
     /// If it can't be created or opened, or the path to it became a link since it was resolved.
-    pub fn open_parent_folder(&self, resolved: &ResolvedPath) -> io::Result<Folder> {
+    pub fn open_parent_dir(&self, resolved: &ResolvedPath) -> io::Result<ParentDir> {
         let below = resolved.below.parent().ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
         let name = resolved.below.file_name().unwrap_or_default().to_owned();
-        let handle = open_beneath::make_folder(&resolved.root, below)?;
+        let handle = open_beneath::make_dir(&resolved.root, below)?;
         let path = stable_path(&handle, resolved.root.join(below));
-        Ok(Folder { handle, path, name })
+        Ok(ParentDir { handle, path, name })
     }
 }
 
@@ -378,13 +376,13 @@ const LOCK_RETRY: Duration = Duration::from_millis(5);
 
 /// An open directory to write in, and the name of the target file.
 #[derive(Debug)]
-pub struct Folder {
+pub struct ParentDir {
     handle: File,
     path: PathBuf,
     name: OsString,
 }
 
-impl Folder {
+impl ParentDir {
     /// Waits until no other writer, in this process or another, holds the directory; released with this value. A
     /// directory that a program holds for longer than any write takes is written to without the lock, as on network
     /// file systems that can't lock a directory.
@@ -423,7 +421,7 @@ fn is_resolved(path: &Path) -> bool {
 }
 
 /// Returns the deepest existing directory in a path.
-fn deepest_folder(real: &Path) -> PathBuf {
+fn deepest_dir(real: &Path) -> PathBuf {
     real.ancestors().find(|path| path.is_dir()).unwrap_or_else(|| Path::new("/")).to_owned()
 }
 
@@ -437,9 +435,9 @@ mod tests {
 
     /// A directory `inside` with `sub/file`, beside it a directory `outside` with `secret`, and links from the one to
     /// the other.
-    fn folders() -> (TempDir, Workspace) {
-        let folder = TempDir::new().unwrap();
-        let (inside, outside) = (folder.path().join("inside"), folder.path().join("outside"));
+    fn dirs() -> (TempDir, Workspace) {
+        let dir = TempDir::new().unwrap();
+        let (inside, outside) = (dir.path().join("inside"), dir.path().join("outside"));
         fs::create_dir_all(inside.join("sub")).unwrap();
         fs::create_dir_all(&outside).unwrap();
         fs::write(inside.join("sub/file"), "f").unwrap();
@@ -448,7 +446,7 @@ mod tests {
         symlink("../outside/new", inside.join("broken")).unwrap();
         symlink("sub", inside.join("way-in")).unwrap();
         let workspace = Workspace::new(&inside).unwrap();
-        (folder, workspace)
+        (dir, workspace)
     }
 
     fn display_path(workspace: &Workspace, path: &str) -> Result<String, String> {
@@ -458,9 +456,9 @@ mod tests {
 
     #[test]
     fn lock_of_another_program_is_not_waited_for_forever() {
-        let (_folder, workspace) = folders();
+        let (_dir, workspace) = dirs();
         let resolved = workspace.resolve("sub/file", FileAccess::Write).unwrap();
-        let target = workspace.open_parent_folder(&resolved).unwrap();
+        let target = workspace.open_parent_dir(&resolved).unwrap();
         let other = File::open(target.path()).unwrap();
         other.lock().unwrap();
         assert!(!target.lock_within(Duration::ZERO));
@@ -470,7 +468,7 @@ mod tests {
 
     #[test]
     fn resolve_path_inside_root_is_ok() {
-        let (_folder, workspace) = folders();
+        let (_dir, workspace) = dirs();
         let absolute = workspace.root().join("sub/file").display().to_string();
         for (path, expected) in [
             ("sub/file", "sub/file"),
@@ -489,7 +487,7 @@ mod tests {
 
     #[test]
     fn resolve_path_outside_root_is_refused() {
-        let (_folder, workspace) = folders();
+        let (_dir, workspace) = dirs();
         let root = workspace.root().display().to_string();
         for path in [
             "..",
@@ -514,7 +512,7 @@ mod tests {
 
     #[test]
     fn resolve_write_to_git_through_link_is_refused() {
-        let (_folder, workspace) = folders();
+        let (_dir, workspace) = dirs();
         let root = workspace.root();
         fs::create_dir_all(root.join(".git/hooks")).unwrap();
         symlink(".git/hooks", root.join("hooks")).unwrap();
@@ -529,22 +527,22 @@ mod tests {
 
     #[test]
     fn resolve_link_to_startup_file_is_refused() {
-        let (folder, workspace) = folders();
-        let home = folder.path().canonicalize().unwrap();
+        let (dir, workspace) = dirs();
+        let home = dir.path().canonicalize().unwrap();
         fs::write(home.join(".bashrc"), "").unwrap();
         symlink("../.bashrc", home.join("inside/notes")).unwrap();
         let paths = ProtectedPaths { homes: vec![home.clone()], ..ProtectedPaths::default() };
-        let workspace = workspace.with_folder(&home, FileAccess::Write).with_approved_paths(paths);
+        let workspace = workspace.with_dir(&home, FileAccess::Write).with_approved_paths(paths);
         assert!(display_path(&workspace, "notes").unwrap_err().contains("needs approval for writing"));
         assert!(display_path(&workspace, "../.bashrc").is_ok(), "the question has been asked");
         assert!(workspace.resolve("notes", FileAccess::Read).is_ok());
     }
 
     #[test]
-    fn resolve_added_folder_allows_its_access() {
-        let (folder, workspace) = folders();
-        let outside = folder.path().join("outside");
-        let workspace = workspace.with_folder(&outside, FileAccess::Read);
+    fn resolve_added_dir_allows_its_access() {
+        let (dir, workspace) = dirs();
+        let outside = dir.path().join("outside");
+        let workspace = workspace.with_dir(&outside, FileAccess::Read);
         let secret = outside.join("secret").display().to_string();
         let resolved = workspace.resolve("way-out/secret", FileAccess::Read).unwrap();
         assert_eq!(resolved.path(), fs::canonicalize(outside.join("secret")).unwrap());
@@ -552,17 +550,17 @@ mod tests {
     }
 
     #[test]
-    fn resolve_nested_folders_deepest_decides() {
-        let (folder, workspace) = folders();
-        let (inside, outside) = (folder.path().join("inside"), folder.path().join("outside"));
+    fn resolve_nested_dirs_deepest_decides() {
+        let (dir, workspace) = dirs();
+        let (inside, outside) = (dir.path().join("inside"), dir.path().join("outside"));
         fs::create_dir_all(outside.join("open/closed")).unwrap();
         fs::create_dir_all(inside.join("skills")).unwrap();
         let workspace = workspace
-            .with_folder(inside.join("sub"), FileAccess::Read)
-            .with_folder(outside.join("open"), FileAccess::Write)
-            .with_folder(&outside, FileAccess::Read)
-            .with_folder(outside.join("open/closed"), FileAccess::Read)
-            .with_folder(outside.join("open/closed"), FileAccess::Write)
+            .with_dir(inside.join("sub"), FileAccess::Read)
+            .with_dir(outside.join("open"), FileAccess::Write)
+            .with_dir(&outside, FileAccess::Read)
+            .with_dir(outside.join("open/closed"), FileAccess::Read)
+            .with_dir(outside.join("open/closed"), FileAccess::Write)
             .with_readable(outside.join("open/skills"))
             .with_readable(inside.join("skills"));
         fs::create_dir_all(outside.join("open/skills")).unwrap();
@@ -587,21 +585,21 @@ mod tests {
     }
 
     #[test]
-    fn resolve_read_only_folder_refuses_write() {
-        let (folder, workspace) = folders();
-        let secret = folder.path().join("outside/secret").display().to_string();
-        let workspace = workspace.with_readable(folder.path().join("outside"));
+    fn resolve_read_only_dir_refuses_write() {
+        let (dir, workspace) = dirs();
+        let secret = dir.path().join("outside/secret").display().to_string();
+        let workspace = workspace.with_readable(dir.path().join("outside"));
         assert!(workspace.resolve(&secret, FileAccess::Read).is_ok());
         assert_eq!(display_path(&workspace, &secret), Err(format!("{secret} may be read but not written")));
     }
 
     #[test]
     fn resolve_added_file_excludes_its_neighbors() {
-        let (folder, workspace) = folders();
-        let outside = folder.path().canonicalize().unwrap().join("outside");
+        let (dir, workspace) = dirs();
+        let outside = dir.path().canonicalize().unwrap().join("outside");
         fs::write(outside.join("one"), "1").unwrap();
         fs::write(outside.join("two"), "2").unwrap();
-        let workspace = workspace.with_folder(outside.join("one"), FileAccess::Read);
+        let workspace = workspace.with_dir(outside.join("one"), FileAccess::Read);
         let one = workspace.resolve(outside.join("one").to_str().unwrap(), FileAccess::Read).unwrap();
         let mut text = String::new();
         io::Read::read_to_string(&mut workspace.open(&one).unwrap(), &mut text).unwrap();
@@ -612,8 +610,8 @@ mod tests {
 
     #[test]
     fn allow_once_path_is_reached_until_revoked() {
-        let (folder, workspace) = folders();
-        let outside = folder.path().canonicalize().unwrap().join("outside");
+        let (dir, workspace) = dirs();
+        let outside = dir.path().canonicalize().unwrap().join("outside");
         let text = |name: &str| outside.join(name).display().to_string();
         let clone = workspace.clone();
         let resolved_path = |path: &str, access| clone.resolve(path, access).map(|it| it.path()).ok();
@@ -632,45 +630,45 @@ mod tests {
     }
 
     #[test]
-    fn session_folders_are_shared_and_replaced() {
-        let (folder, workspace) = folders();
-        let outside = folder.path().canonicalize().unwrap().join("outside");
+    fn session_dirs_are_shared_and_replaced() {
+        let (dir, workspace) = dirs();
+        let outside = dir.path().canonicalize().unwrap().join("outside");
         let secret = outside.join("secret").display().to_string();
         let clone = workspace.clone();
         let can = |access| clone.resolve(&secret, access).is_ok();
         let readable = vec![outside.clone()];
-        workspace.set_session_folders(SessionFolders { readable, ..SessionFolders::default() });
+        workspace.set_session_dirs(SessionDirs { readable, ..SessionDirs::default() });
         assert_eq!((can(FileAccess::Read), can(FileAccess::Write)), (true, false));
         assert!(clone.find_outside(&secret, FileAccess::Write).is_some(), "it can be asked for");
         let added = vec![(outside.clone(), FileAccess::Write)];
-        workspace.set_session_folders(SessionFolders { added, ..SessionFolders::default() });
+        workspace.set_session_dirs(SessionDirs { added, ..SessionDirs::default() });
         assert_eq!((can(FileAccess::Read), can(FileAccess::Write)), (true, true));
         assert_eq!(workspace.list_writable(), [outside]);
-        workspace.set_session_folders(SessionFolders::default());
+        workspace.set_session_dirs(SessionDirs::default());
         assert_eq!((can(FileAccess::Read), can(FileAccess::Write)), (false, false));
     }
 
     #[test]
-    fn open_folder_swapped_for_link_is_not_followed() {
-        let (folder, workspace) = folders();
+    fn open_dir_swapped_for_link_is_not_followed() {
+        let (dir, workspace) = dirs();
         let resolved = workspace.resolve("sub/file", FileAccess::Write).unwrap();
         let fresh = workspace.resolve("sub/secret", FileAccess::Write).unwrap();
-        let sub = folder.path().join("inside/sub");
-        fs::rename(&sub, folder.path().join("inside/moved")).unwrap();
+        let sub = dir.path().join("inside/sub");
+        fs::rename(&sub, dir.path().join("inside/moved")).unwrap();
         symlink("../outside", &sub).unwrap();
         assert!(workspace.open(&resolved).is_err());
         assert!(workspace.open(&fresh).is_err());
-        assert!(workspace.open_parent_folder(&fresh).is_err());
+        assert!(workspace.open_parent_dir(&fresh).is_err());
     }
 
     #[test]
     fn root_swapped_for_link_is_not_followed() {
-        let (folder, workspace) = folders();
-        let parent = folder.path().canonicalize().unwrap();
+        let (dir, workspace) = dirs();
+        let parent = dir.path().canonicalize().unwrap();
         let (inside, outside, added) = (parent.join("inside"), parent.join("outside"), parent.join("added"));
         fs::create_dir(&added).unwrap();
         fs::write(added.join("secret"), "mine").unwrap();
-        let workspace = workspace.with_folder(&added, FileAccess::Write);
+        let workspace = workspace.with_dir(&added, FileAccess::Write);
         let path = added.join("secret").display().to_string();
         let resolved = workspace.resolve(&path, FileAccess::Write).unwrap();
         assert!(workspace.open(&resolved).is_ok());
@@ -679,10 +677,10 @@ mod tests {
             symlink(&outside, swapped).unwrap();
         }
         assert!(workspace.open(&resolved).is_err());
-        assert!(workspace.open_parent_folder(&resolved).is_err());
+        assert!(workspace.open_parent_dir(&resolved).is_err());
         assert!(
             workspace.resolve(&path, FileAccess::Read).is_err(),
-            "an added folder isn't followed elsewhere"
+            "an added directory isn't followed elsewhere"
         );
         assert!(workspace.list_writable().is_empty());
         let below = workspace.resolve("secret", FileAccess::Read).unwrap();
@@ -691,17 +689,17 @@ mod tests {
     }
 
     #[test]
-    fn folder_held_open_stays_itself() {
-        let (folder, workspace) = folders();
+    fn dir_held_open_stays_itself() {
+        let (dir, workspace) = dirs();
         let resolved = workspace.resolve("sub/made", FileAccess::Write).unwrap();
-        let folder_file = workspace.open_parent_folder(&resolved).unwrap();
-        let inside = folder.path().join("inside");
+        let dir_file = workspace.open_parent_dir(&resolved).unwrap();
+        let inside = dir.path().join("inside");
         fs::rename(inside.join("sub"), inside.join("moved")).unwrap();
         symlink("../outside", inside.join("sub")).unwrap();
         if cfg!(target_os = "linux") {
-            fs::write(folder_file.file(), "x").unwrap();
+            fs::write(dir_file.file(), "x").unwrap();
             assert!(inside.join("moved/made").exists());
         }
-        assert!(!folder.path().join("outside/made").exists());
+        assert!(!dir.path().join("outside/made").exists());
     }
 }

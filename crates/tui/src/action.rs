@@ -134,7 +134,7 @@ pub(crate) enum ListAction {
     /// Stops a background job of the agent.
     StopJob(JobId),
     /// Gives tools access to this directory, as typed.
-    AddFolder(String),
+    AddDir(String),
     /// Enables or disables a tool for the model.
     ToggleTool(String),
     /// Writes a setting as typed; empty removes it from the file.

@@ -111,8 +111,8 @@ mod tests {
 
     #[test]
     fn file_image_is_recognized_by_its_bytes() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("shot.png");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("shot.png");
         std::fs::write(&path, b"not a picture").unwrap();
         let error = file(&path).unwrap_err();
         assert!(
@@ -129,8 +129,8 @@ mod tests {
 
     #[test]
     fn file_device_is_not_read_despite_its_name() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("endless.png");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("endless.png");
         std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
         assert!(
             file(&path)

@@ -153,8 +153,8 @@ mod tests {
 
     #[test]
     fn feed_is_true_only_if_the_program_accepted() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("copied");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("copied");
         // More than a pipe holds.
         let text = "é".repeat(100_000);
         let script = format!("cat > '{}'", path.display());

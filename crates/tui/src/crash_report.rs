@@ -23,8 +23,8 @@ const MAX_REPORTS: usize = 20;
 static NEWEST: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 /// Installs the panic hook: it restores the terminal if the panic ends the program, and writes a report to
-/// `folder`, or prints it without one.
-pub(super) fn install_panic_hook(folder: Option<PathBuf>) {
+/// `dir`, or prints it without one.
+pub(super) fn install_panic_hook(dir: Option<PathBuf>) {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         // A panic of the thread that draws ends the program.
@@ -35,7 +35,7 @@ pub(super) fn install_panic_hook(folder: Option<PathBuf>) {
                 restore();
             }
             let report = report(info);
-            let path = folder.as_deref().and_then(|folder| write_report(folder, &report));
+            let path = dir.as_deref().and_then(|dir| write_report(dir, &report));
             tracing::error!("{}", report.lines().next().unwrap_or_default());
             if ends {
                 let _ = writeln!(
@@ -80,16 +80,16 @@ fn report(info: &PanicHookInfo<'_>) -> String {
 }
 
 /// Writes a report; `None` on failure, which can't be reported.
-fn write_report(folder: &Path, report: &str) -> Option<PathBuf> {
-    files::make_private_folder(folder).ok()?;
-    remove_oldest(folder);
+fn write_report(dir: &Path, report: &str) -> Option<PathBuf> {
+    files::make_private_dir(dir).ok()?;
+    remove_oldest(dir);
     let name = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
-    let path = folder.join(format!("{name}-{}.txt", std::process::id()));
+    let path = dir.join(format!("{name}-{}.txt", std::process::id()));
     fs::write(&path, report).ok().map(|()| path)
 }
 
-fn remove_oldest(folder: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
+fn remove_oldest(dir: &Path) {
+    let Ok(entries) = fs::read_dir(dir) else { return };
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "txt"));
     paths.sort();
@@ -105,16 +105,16 @@ mod tests {
 
     #[test]
     fn store_keeps_only_the_newest_reports() {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         for day in 1..=25 {
-            fs::write(folder.path().join(format!("2026-01-{day:02}T00-00-00-1.txt")), "old").unwrap();
+            fs::write(dir.path().join(format!("2026-01-{day:02}T00-00-00-1.txt")), "old").unwrap();
         }
-        fs::write(folder.path().join("notes.md"), "the user's own").unwrap();
-        let path = write_report(folder.path(), "what happened").unwrap();
+        fs::write(dir.path().join("notes.md"), "the user's own").unwrap();
+        let path = write_report(dir.path(), "what happened").unwrap();
         assert_eq!(fs::read_to_string(path).unwrap(), "what happened");
-        let count = fs::read_dir(folder.path()).unwrap().count();
+        let count = fs::read_dir(dir.path()).unwrap().count();
         assert_eq!(count, MAX_REPORTS + 1, "the reports and the note");
-        assert!(!folder.path().join("2026-01-06T00-00-00-1.txt").exists());
-        assert!(folder.path().join("2026-01-07T00-00-00-1.txt").exists());
+        assert!(!dir.path().join("2026-01-06T00-00-00-1.txt").exists());
+        assert!(dir.path().join("2026-01-07T00-00-00-1.txt").exists());
     }
 }

@@ -20,7 +20,7 @@ const MAX_UNSAVED: Duration = Duration::from_secs(5);
 #[derive(Debug, Default)]
 pub(super) struct DraftSaver {
     /// The drafts' directory; `None` disables saving.
-    folder: Option<PathBuf>,
+    dir: Option<PathBuf>,
     /// The text saved last.
     saved: String,
     /// Start and last moment of typing that isn't saved yet.
@@ -31,13 +31,13 @@ pub(super) struct DraftSaver {
 }
 
 impl DraftSaver {
-    pub(super) fn new(folder: Option<PathBuf>) -> Self {
-        Self { folder, ..Self::default() }
+    pub(super) fn new(dir: Option<PathBuf>) -> Self {
+        Self { dir, ..Self::default() }
     }
 
     /// Loads a draft left in this working directory, unless another process uses it.
     pub(super) fn load(&mut self, cwd: &Path) -> Option<String> {
-        let (text, lock) = store::load(self.folder.as_deref()?, cwd)?;
+        let (text, lock) = store::load(self.dir.as_deref()?, cwd)?;
         self.saved.clone_from(&text);
         self.lock = Some(lock);
         Some(text)
@@ -46,7 +46,7 @@ impl DraftSaver {
     /// Records that the user typed.
     pub(super) fn note_typing(&mut self, now: Instant) {
         let started = self.typing.map_or(now, |(started, _)| started);
-        self.typing = self.folder.is_some().then_some((started, now));
+        self.typing = self.dir.is_some().then_some((started, now));
     }
 
     /// The time of the next save, if there is unsaved text.
@@ -57,14 +57,14 @@ impl DraftSaver {
     /// Saves the text on a blocking thread; saves run one after the other.
     pub(super) fn save(&mut self, cwd: &Path, text: String) {
         self.typing = None;
-        let Some(folder) = self.folder.clone().filter(|_| text != self.saved) else { return };
+        let Some(dir) = self.dir.clone().filter(|_| text != self.saved) else { return };
         self.saved.clone_from(&text);
         let (cwd, before, mut lock) = (cwd.to_owned(), self.writing.take(), self.lock.take());
         self.writing = Some(tokio::spawn(async move {
             if let Some(before) = before {
                 lock = before.await.ok().flatten();
             }
-            let write = move || store::save(&folder, &cwd, &text, lock);
+            let write = move || store::save(&dir, &cwd, &text, lock);
             spawn_blocking(write).await.ok().flatten()
         }));
     }
@@ -83,8 +83,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn draft_is_saved_after_a_pause_or_long_typing() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut draft = DraftSaver::new(Some(folder.path().into()));
+        let dir = tempfile::tempdir().unwrap();
+        let mut draft = DraftSaver::new(Some(dir.path().into()));
         assert_eq!(draft.due(), None);
         let started = Instant::now();
         draft.note_typing(started);
@@ -94,24 +94,24 @@ mod tests {
         draft.note_typing(started + MAX_UNSAVED);
         assert_eq!(draft.due(), Some(started + MAX_UNSAVED));
 
-        draft.save(folder.path(), "half".into());
-        draft.save(folder.path(), "half a thought".into());
+        draft.save(dir.path(), "half".into());
+        draft.save(dir.path(), "half a thought".into());
         assert_eq!(draft.due(), None);
         draft.flush().await;
-        let left = || store::load(folder.path(), folder.path());
+        let left = || store::load(dir.path(), dir.path());
         assert!(left().is_none(), "locked by this process");
         drop(draft.lock.take());
         let (text, lock) = left().unwrap();
         assert_eq!(text, "half a thought");
-        assert!(store::save(folder.path(), folder.path(), "", Some(lock)).is_none());
-        draft.save(folder.path(), "half a thought".into());
+        assert!(store::save(dir.path(), dir.path(), "", Some(lock)).is_none());
+        draft.save(dir.path(), "half a thought".into());
         draft.flush().await;
         assert!(left().is_none(), "a saved draft isn't written again");
         assert!(draft.lock.is_none());
     }
 
     #[test]
-    fn draft_without_folder_is_never_due() {
+    fn draft_without_dir_is_never_due() {
         let mut draft = DraftSaver::new(None);
         draft.note_typing(Instant::now());
         assert_eq!(draft.due(), None);

@@ -265,8 +265,8 @@ impl ExecutorWorker {
 
     async fn show_session_info(&self, width: usize) -> Result<Vec<TaskResult>, AgentError> {
         let files = self.agent.context_breakdown().await?.files().cloned().collect();
-        let (home, folders) = (self.options.home.clone(), self.options.folders.clone());
-        let about = ListContext { home, folders, files, width };
+        let (home, dirs) = (self.options.home.clone(), self.options.dirs.clone());
+        let about = ListContext { home, dirs, files, width };
         let lines = list_data::facts(&self.agent.state().await?.state, &self.agent.reader(), &about);
         Ok(vec![TaskResult::Page { title: "session".to_owned(), lines }])
     }

@@ -21,15 +21,15 @@ struct FooterItem {
 
 /// Space for the items: columns of directory, branch and session name, and the highest rank shown on the right.
 struct FooterSpace {
-    folder: usize,
+    dir: usize,
     branch: usize,
     name: usize,
     rank: u8,
 }
 
 impl FooterSpace {
-    const fn new(folder: usize, branch: usize, name: usize, rank: u8) -> Self {
-        Self { folder, branch, name, rank }
+    const fn new(dir: usize, branch: usize, name: usize, rank: u8) -> Self {
+        Self { dir, branch, name, rank }
     }
 }
 
@@ -104,12 +104,12 @@ const AGENT_NAME: usize = 20;
 fn left(view: &ViewContext<'_>, space: &FooterSpace) -> Vec<FooterItem> {
     let mut facts = Vec::new();
     let mut add = |text: String, role| facts.push(FooterItem { text, role, rank: MODEL });
-    if space.folder > 0 {
-        let folder = shortened(&view.ui.cwd, view.ui.home.as_deref(), space.folder);
+    if space.dir > 0 {
+        let dir = shortened(&view.ui.cwd, view.ui.home.as_deref(), space.dir);
         let branch = view.model.info.branch.as_ref().filter(|_| space.branch > 0);
         let branch =
             branch.map(|branch| format!(" ({})", truncate_to(branch, space.branch))).unwrap_or_default();
-        add(format!("{folder}{branch}"), Role::Muted);
+        add(format!("{dir}{branch}"), Role::Muted);
     }
     if let Some(agent) = view.ui.agents.last() {
         let key = view.key_of(KeyCommand::Agents);

@@ -70,8 +70,8 @@ impl History {
 
     fn try_add(&self, prompt: &str) -> io::Result<()> {
         let line = format!("{}\n", serde_json::Value::from(prompt));
-        if let Some(folder) = self.path.parent() {
-            files::make_private_folder(folder)?;
+        if let Some(dir) = self.path.parent() {
+            files::make_private_dir(dir)?;
         }
         let mut file = self.open_locked()?;
         // A torn line is ended, so that only it is lost.
@@ -110,8 +110,8 @@ impl History {
         let text = read_end(file)?;
         let newest: Vec<&str> = lines(&text).collect();
         let newest = &newest[newest.len().saturating_sub(MAX_PROMPTS)..];
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        let mut new = tempfile::NamedTempFile::new_in(folder)?;
+        let dir = self.path.parent().unwrap_or(Path::new("."));
+        let mut new = tempfile::NamedTempFile::new_in(dir)?;
         new.write_all(newest.iter().map(|line| format!("{line}\n")).collect::<String>().as_bytes())?;
         new.persist(&self.path).map_err(|error| error.error)?;
         Ok(())
@@ -161,14 +161,14 @@ mod tests {
     use super::*;
 
     fn history() -> (tempfile::TempDir, History) {
-        let folder = tempfile::tempdir().unwrap();
-        let history = History::at(&folder.path().join("state/history.jsonl"));
-        (folder, history)
+        let dir = tempfile::tempdir().unwrap();
+        let history = History::at(&dir.path().join("state/history.jsonl"));
+        (dir, history)
     }
 
     #[test]
     fn history_multiline_prompts_load_in_order() {
-        let (_folder, history) = history();
+        let (_dir, history) = history();
         assert_eq!(history.load(), [""; 0]);
         history.add("one\ntwo");
         history.add("three");
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn history_torn_line_loses_only_itself() {
-        let (_folder, history) = history();
+        let (_dir, history) = history();
         history.add("one");
         let mut file = history.open().unwrap();
         file.write_all(b"\"half a li").unwrap();
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn history_is_truncated_beyond_twice_the_maximum() {
-        let (_folder, history) = history();
+        let (_dir, history) = history();
         let prompt = |n: usize| format!("a prompt of some length, number {n}");
         history.add(&prompt(0));
         let many: String = (1..2 * MAX_PROMPTS).map(|n| format!("\"{}\"\n", prompt(n))).collect();
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn history_of_huge_file_reads_only_the_end() {
-        let (_folder, history) = history();
+        let (_dir, history) = history();
         let long = "x".repeat(400_000);
         (0..5).for_each(|n| history.add(&format!("{n}{long}")));
         let begins = |prompts: Vec<String>| {
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn history_concurrent_writers_lose_nothing() {
         const WRITERS: usize = 8;
-        let (_folder, history) = history();
+        let (_dir, history) = history();
         // Long enough to be truncated in between.
         let filler: String = (0..2 * MAX_PROMPTS - 20).map(|n| format!("\"an older one {n}\"\n")).collect();
         fs::create_dir_all(history.path.parent().unwrap()).unwrap();

@@ -89,7 +89,7 @@ pub(super) fn prompts(history: &[String]) -> Vec<PickerItem> {
 pub(super) struct ListContext {
     pub(super) home: Option<PathBuf>,
     /// Additional directories with their access.
-    pub(super) folders: Vec<String>,
+    pub(super) dirs: Vec<String>,
     /// The context files in the model's prompt.
     pub(super) files: Vec<PathBuf>,
     /// Columns of a row.
@@ -119,7 +119,7 @@ pub(super) fn facts(state: &SessionState, reader: &Reader, about: &ListContext) 
         ("name", state.name.clone().unwrap_or_default()),
         ("file", state.path.as_ref().map_or("in memory only".to_owned(), path)),
         ("directory", path(&state.cwd)),
-        ("added dirs", about.folders.join(" · ")),
+        ("added dirs", about.dirs.join(" · ")),
         ("model", state.model.display_name()),
         ("thinking", state.thinking.name().to_owned()),
         ("context", context),

@@ -28,9 +28,9 @@ pub(super) fn page(log: Option<&Path>, reports: Option<&Path>) -> TaskResult {
             }
         }
     }
-    if let Some(folder) = reports.filter(|folder| folder.exists()) {
+    if let Some(dir) = reports.filter(|dir| dir.exists()) {
         lines.push(Line::default());
-        lines.push(Line::new(format!("crash reports: {}", folder.display()), Role::Muted));
+        lines.push(Line::new(format!("crash reports: {}", dir.display()), Role::Muted));
     }
     TaskResult::Page { title: "log".to_owned(), lines }
 }
@@ -72,8 +72,8 @@ mod tests {
 
     #[test]
     fn logs_page_newest_lines_first_with_level_roles() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("tiller.log");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tiller.log");
         let texts = |report| {
             let TaskResult::Page { lines, .. } = report else { panic!("a page") };
             lines.iter().map(|line| (line.text(), line.spans[0].style.role)).skip(1).collect::<Vec<_>>()

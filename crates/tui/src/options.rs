@@ -21,7 +21,7 @@ pub struct TuiOptions {
     /// The user's home directory, shown as `~`.
     pub home: Option<PathBuf>,
     /// Display names of directories outside `cwd` that tools may access.
-    pub folders: Vec<String>,
+    pub dirs: Vec<String>,
     /// The external editor as a shell command line: the value of `VISUAL` or `EDITOR`. Default `vi`.
     pub editor: Option<String>,
     /// The themes.
@@ -59,7 +59,7 @@ pub struct TuiFiles {
     /// The directory of crash reports; `None` prints them.
     pub crash_reports: Option<PathBuf>,
     /// Directories whose files are never completed after `@`: tiller's own.
-    pub hidden_folders: Vec<PathBuf>,
+    pub hidden_dirs: Vec<PathBuf>,
 }
 
 /// Services implemented by the caller; a command whose service is missing reports that.

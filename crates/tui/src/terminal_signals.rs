@@ -315,8 +315,8 @@ fn pending(app: &App) -> Option<(String, String)> {
 
 /// The session's name, or else the directory's.
 fn name(app: &App) -> String {
-    let folder = || app.ui.cwd.file_name().map(|name| name.to_string_lossy().into_owned());
-    let name = app.model.info.name.clone().or_else(folder).unwrap_or_else(|| "/".to_owned());
+    let dir = || app.ui.cwd.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = app.model.info.name.clone().or_else(dir).unwrap_or_else(|| "/".to_owned());
     tiller_render::truncate_to(&one_line(&name), MAX_TITLE)
 }
 

@@ -265,10 +265,10 @@ mod tests {
 
     #[test]
     fn theme_problem_is_reported_once() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("x.json"), "{").unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("x.json"), "{").unwrap();
         let place = tiller_files::search_path::SearchPath {
-            path: folder.path().to_owned(),
+            path: dir.path().to_owned(),
             origin: tiller_files::search_path::ResourceOrigin::User,
             bounds: None,
         };

@@ -68,9 +68,9 @@ pub(in crate::cli) fn share_sessions(input: &RunInput, find: FindSession) -> Opt
     if input.arguments.session.no_session {
         return None;
     }
-    let folder = sockets(input);
-    let path = path_of(&folder, &LockHolder::this_process());
-    match listen(&folder, &path) {
+    let dir = sockets(input);
+    let path = path_of(&dir, &LockHolder::this_process());
+    match listen(&dir, &path) {
         Ok(listener) => {
             let mut tasks = JoinSet::new();
             tasks.spawn(accept(listener, find));
@@ -85,11 +85,11 @@ pub(in crate::cli) fn share_sessions(input: &RunInput, find: FindSession) -> Opt
 
 /// The directory of the sockets of this user's processes.
 fn sockets(input: &RunInput) -> PathBuf {
-    input.config.folders.state.join("attach")
+    input.config.dirs.state.join("attach")
 }
 
-fn path_of(folder: &Path, LockHolder { host, pid, .. }: &LockHolder) -> PathBuf {
-    folder.join(format!("{}-{pid}.sock", host_part(host)))
+fn path_of(dir: &Path, LockHolder { host, pid, .. }: &LockHolder) -> PathBuf {
+    dir.join(format!("{}-{pid}.sock", host_part(host)))
 }
 
 /// The part of a machine's name in the name of a socket, whose path is limited to some 100 bytes.
@@ -97,9 +97,9 @@ fn host_part(host: &str) -> String {
     host.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-')).take(LONGEST_HOST).collect()
 }
 
-fn listen(folder: &Path, path: &Path) -> io::Result<UnixListener> {
-    files::make_private_folder(folder)?;
-    remove_abandoned(folder)?;
+fn listen(dir: &Path, path: &Path) -> io::Result<UnixListener> {
+    files::make_private_dir(dir)?;
+    remove_abandoned(dir)?;
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -108,9 +108,9 @@ fn listen(folder: &Path, path: &Path) -> io::Result<UnixListener> {
 }
 
 /// Removes the sockets of this machine's processes that were killed.
-fn remove_abandoned(folder: &Path) -> io::Result<()> {
+fn remove_abandoned(dir: &Path) -> io::Result<()> {
     let prefix = format!("{}-", host_part(&LockHolder::this_process().host));
-    for file in std::fs::read_dir(folder)? {
+    for file in std::fs::read_dir(dir)? {
         let path = file?.path();
         let process = path.file_stem().and_then(|name| name.to_str()?.strip_prefix(&prefix)?.parse().ok());
         if process.is_some_and(|process| kill(Pid::from_raw(process), None) == Err(Errno::ESRCH)) {
@@ -193,16 +193,15 @@ mod tests {
 
     #[test]
     fn socket_of_another_machine_is_not_abandoned() {
-        let folder = TempDir::new().unwrap();
+        let dir = TempDir::new().unwrap();
         let here = LockHolder::this_process().host;
         // No process has this id.
-        let [gone, other] =
-            [&*here, "elsewhere/x"].map(|host| path_of(folder.path(), &holder(host, i32::MAX)));
-        assert_eq!(other, folder.path().join("elsewherex-2147483647.sock"));
+        let [gone, other] = [&*here, "elsewhere/x"].map(|host| path_of(dir.path(), &holder(host, i32::MAX)));
+        assert_eq!(other, dir.path().join("elsewherex-2147483647.sock"));
         for path in [&gone, &other] {
             std::fs::write(path, "").unwrap();
         }
-        remove_abandoned(folder.path()).unwrap();
+        remove_abandoned(dir.path()).unwrap();
         assert_eq!([gone, other].map(|path| path.exists()), [false, true]);
     }
 }

@@ -7,7 +7,7 @@ use crate::cli::args::{CliArgs, McpAddArgs};
 use crate::cli::console::stderr_line;
 use crate::cli::failure::{CliFailure, DONE};
 use crate::cli::startup;
-use crate::config::{Environment, Folders, ServerFile};
+use crate::config::{AppDirs, Environment, ServerFile};
 use crate::mcp::config::{ConfigOrigin, check_name, parse_servers};
 
 pub(super) fn add(arguments: &CliArgs, server: &McpAddArgs) -> Result<u8, CliFailure> {
@@ -45,7 +45,7 @@ fn file(arguments: &CliArgs, project: bool) -> Result<ServerFile, CliFailure> {
     if project {
         return Ok(ServerFile::of_project(&startup::cwd(arguments)?));
     }
-    Ok(ServerFile::User(Folders::find(&Environment::of_process())?.config.join("settings.json")))
+    Ok(ServerFile::User(AppDirs::find(&Environment::of_process())?.config.join("settings.json")))
 }
 
 /// Rejects a server that could not be read again. Variables may be unset now and set later.

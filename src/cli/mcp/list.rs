@@ -19,7 +19,7 @@ pub(super) fn run(arguments: &CliArgs, json: bool) -> Result<u8, CliFailure> {
     for warning in config.notices() {
         stderr_line!("warning: {warning}");
     }
-    let logins = McpLogins::new(config.folders.mcp_auth());
+    let logins = McpLogins::new(config.dirs.mcp_auth());
     let has_login = |server: &ServerConfig| match &server.endpoint {
         Endpoint::Http(endpoint) => logins.load(&endpoint.url).is_ok_and(|login| login.is_some()),
         Endpoint::Stdio(_) => false,

@@ -54,7 +54,7 @@ fn server(arguments: &CliArgs, name: &str) -> Result<(String, McpLogins), CliFai
         stderr_line!("warning: {warning}");
     }
     match &find(&config, name)?.endpoint {
-        Endpoint::Http(endpoint) => Ok((endpoint.url.clone(), McpLogins::new(config.folders.mcp_auth()))),
+        Endpoint::Http(endpoint) => Ok((endpoint.url.clone(), McpLogins::new(config.dirs.mcp_auth()))),
         Endpoint::Stdio(_) => {
             let error = anyhow!("{name} is a program; only a server with a URL has a login");
             Err(CliFailure::usage(error).hint("pass it a key with `env` in its configuration"))

@@ -40,7 +40,7 @@ pub(in crate::cli) fn run(arguments: &CliArgs, provider: Option<&str>) -> Result
             }
         }
     }
-    store_listed_models(&config.folders.listed_models(), lists).map_err(CliFailure::run)?;
+    store_listed_models(&config.dirs.listed_models(), lists).map_err(CliFailure::run)?;
     Ok(code)
 }
 

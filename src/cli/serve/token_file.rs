@@ -27,7 +27,7 @@ pub(super) fn load_or_create(path: &Path) -> Result<SecretString, CliFailure> {
 }
 
 fn store(path: &Path, token: &SecretString) -> std::io::Result<()> {
-    files::make_private_folder(path.parent().unwrap_or(Path::new(".")))?;
+    files::make_private_dir(path.parent().unwrap_or(Path::new(".")))?;
     let mut file = files::create_private(path)?;
     file.write_all(token.expose_secret().as_bytes())
 }
@@ -45,8 +45,8 @@ mod tests {
 
     #[test]
     fn token_file_is_private_and_reused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("state/server-token");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("state/server-token");
         let first = load_or_create(&path).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();

@@ -81,7 +81,7 @@ pub(in crate::cli) fn export_session(
         output => {
             let path = match output {
                 Some(path) if !path.is_dir() => path.to_owned(),
-                folder => folder.unwrap_or(cwd).join(file_name(reader, format)),
+                dir => dir.unwrap_or(cwd).join(file_name(reader, format)),
             };
             // Checked before the work; decided when the file is renamed into place.
             if !request.force && path.exists() {
@@ -189,16 +189,16 @@ fn file_name(reader: &Reader, format: ExportFormat) -> String {
 /// Writes a file atomically, readable by its owner only, like the log.
 fn store(path: &Path, bytes: &[u8], force: bool) -> Result<(), CliFailure> {
     let failed = || format!("can't write {}", path.display());
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if !folder.is_dir() {
-        let error = anyhow!("{}: the directory {} doesn't exist", failed(), folder.display());
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !dir.is_dir() {
+        let error = anyhow!("{}: the directory {} doesn't exist", failed(), dir.display());
         return Err(CliFailure::usage(error).hint("create it first, or choose another"));
     }
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         let error = anyhow!("{}: it exists and is not a regular file", failed());
         return Err(CliFailure::usage(error).hint("choose another file; `-o -` writes to stdout"));
     }
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed).map_err(CliFailure::usage)?;
+    let mut file = tempfile::NamedTempFile::new_in(dir).with_context(failed).map_err(CliFailure::usage)?;
     file.write_all(bytes).with_context(failed).map_err(CliFailure::run)?;
     let persisted = if force { file.persist(path) } else { file.persist_noclobber(path) };
     match persisted {

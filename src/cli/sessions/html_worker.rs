@@ -94,16 +94,16 @@ mod tests {
         "\n",
     );
 
-    fn log(folder: &TempDir) -> Reader {
-        let path = folder.path().join("log.jsonl");
+    fn log(dir: &TempDir) -> Reader {
+        let path = dir.path().join("log.jsonl");
         fs::write(&path, LOG).expect("written");
         Reader::open(&path).expect("a log")
     }
 
     /// Written by another process: if this one had it open for writing, a child of another test could inherit
     /// it, and running it would fail.
-    fn program(folder: &TempDir, script: &str) -> PathBuf {
-        let (text, path) = (folder.path().join("script"), folder.path().join("page"));
+    fn program(dir: &TempDir, script: &str) -> PathBuf {
+        let (text, path) = (dir.path().join("script"), dir.path().join("page"));
         fs::write(&text, format!("#!/bin/sh\n{script}\n")).expect("written");
         let _ = fs::remove_file(&path);
         let copied = Command::new("cp").args([&text, &path]).status().expect("cp runs");
@@ -122,23 +122,23 @@ mod tests {
 
     #[test]
     fn render_page_worker_gets_log_and_entry_and_reports_error() {
-        let folder = TempDir::new().expect("a folder");
-        let reader = log(&folder);
-        let path = folder.path().join("log.jsonl");
-        let output = render(&reader, &program(&folder, "echo \"$*\"; cat \"$2\""));
+        let dir = TempDir::new().expect("a directory");
+        let reader = log(&dir);
+        let path = dir.path().join("log.jsonl");
+        let output = render(&reader, &program(&dir, "echo \"$*\"; cat \"$2\""));
         assert_eq!(output, format!("__page {} e1\n{LOG}", path.display()));
-        let output = render(&reader, &program(&folder, "echo 'it is damaged' >&2; exit 1"));
+        let output = render(&reader, &program(&dir, "echo 'it is damaged' >&2; exit 1"));
         assert_eq!(output, "can't render the page: it is damaged");
-        let output = render(&reader, &program(&folder, "kill -9 $$"));
+        let output = render(&reader, &program(&dir, "kill -9 $$"));
         assert_eq!(output, "can't render the page: the worker was killed");
     }
 
     #[test]
     fn render_page_unsaved_log_is_passed_in_temporary_file() {
-        let folder = TempDir::new().expect("a folder");
-        let reader = log(&folder);
-        fs::remove_file(folder.path().join("log.jsonl")).expect("gone");
-        let output = render(&reader, &program(&folder, "echo \"$2\"; cat \"$2\""));
+        let dir = TempDir::new().expect("a directory");
+        let reader = log(&dir);
+        fs::remove_file(dir.path().join("log.jsonl")).expect("gone");
+        let output = render(&reader, &program(&dir, "echo \"$2\"; cat \"$2\""));
         let (copy, text) = output.split_once('\n').expect("a path and a log");
         assert_eq!(text, LOG);
         assert!(!Path::new(copy).exists(), "{copy}");
@@ -146,12 +146,12 @@ mod tests {
 
     #[test]
     fn render_page_without_usable_program_renders_in_process() {
-        let folder = TempDir::new().expect("a folder");
-        let output = render(&log(&folder), Path::new("/nowhere/tiller"));
+        let dir = TempDir::new().expect("a directory");
+        let output = render(&log(&dir), Path::new("/nowhere/tiller"));
         assert!(output.starts_with("<!doctype html>") && output.contains("hello"), "{output}");
-        let data = folder.path().join("data");
+        let data = dir.path().join("data");
         fs::write(&data, "no program").expect("written");
-        let output = render(&log(&folder), &data);
+        let output = render(&log(&dir), &data);
         assert!(
             output.starts_with("<!doctype html>"),
             "a file without execute permission is not run: {output}"
@@ -160,11 +160,10 @@ mod tests {
 
     #[test]
     fn render_page_other_start_failure_is_an_error() {
-        let folder = TempDir::new().expect("a folder");
+        let dir = TempDir::new().expect("a directory");
         // Longer than the arguments of a process may be.
         let leaf = EntryId::new("x".repeat(8 << 20));
-        let failure =
-            render_page(&log(&folder), Some(&leaf), Some(Path::new("/bin/sh"))).expect_err("no room");
+        let failure = render_page(&log(&dir), Some(&leaf), Some(Path::new("/bin/sh"))).expect_err("no room");
         let output = format!("{:#}", failure.error);
         assert!(output.starts_with("can't render the page: can't run /bin/sh: "), "{output}");
         assert!(failure.hint.is_some_and(|hint| hint.contains("try again")));

@@ -78,10 +78,8 @@ const fn format(program: ForeignProgram) -> SourceFormat {
 pub(in crate::cli) fn find_all(config: &Config, only: Option<SourceFormat>) -> Result<FoundLogs, CliFailure> {
     let mut found = FoundLogs::default();
     let selection = |(format, _): &(SourceFormat, PathBuf)| only.is_none_or(|only| only == *format);
-    for (format, folder) in
-        default_folders(config)?.into_iter().filter(selection).filter(|(_, folder)| folder.is_dir())
-    {
-        let below = importing::find_logs(&folder);
+    for (format, dir) in default_dirs(config)?.into_iter().filter(selection).filter(|(_, dir)| dir.is_dir()) {
+        let below = importing::find_logs(&dir);
         let logs = below.logs.into_iter();
         found.logs.extend(logs.filter(|log| format != SourceFormat::Codex || is_rollout(log)));
         found.unlisted.extend(below.unlisted);
@@ -90,9 +88,9 @@ pub(in crate::cli) fn find_all(config: &Config, only: Option<SourceFormat>) -> R
 }
 
 /// The directories where the programs keep their logs; they may not exist.
-pub(in crate::cli) fn default_folders(config: &Config) -> Result<Vec<(SourceFormat, PathBuf)>, CliFailure> {
+pub(in crate::cli) fn default_dirs(config: &Config) -> Result<Vec<(SourceFormat, PathBuf)>, CliFailure> {
     let foreign = config.foreign_logs()?;
-    let with_format = |format, folders: Vec<PathBuf>| folders.into_iter().map(move |folder| (format, folder));
+    let with_format = |format, dirs: Vec<PathBuf>| dirs.into_iter().map(move |dir| (format, dir));
     let claude = with_format(SourceFormat::Claude, foreign.claude);
     Ok(claude
         .chain(with_format(SourceFormat::Codex, foreign.codex))

@@ -58,8 +58,8 @@ fn resolve(manager: &SessionManager, query: &str) -> Result<PathBuf, CliFailure>
             .hint("`sessions rm` removes only session files; this file was not changed"));
     }
     // Of a symbolic link, the link is removed, not its target.
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let real = folder.canonicalize().map(|folder| folder.join(path.file_name().unwrap_or_default()));
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let real = dir.canonicalize().map(|dir| dir.join(path.file_name().unwrap_or_default()));
     real.with_context(|| format!("can't find {}", path.display())).map_err(CliFailure::usage)
 }
 

@@ -24,9 +24,9 @@ pub(super) fn repository(remote: Option<&str>, config: &Config) -> Option<Github
 
 /// Reports whether the user has logged in with `gh auth login`.
 fn has_login(config: &Config) -> bool {
-    let folder = config.variable("GH_CONFIG_DIR").map(PathBuf::from).or_else(|| {
+    let dir = config.variable("GH_CONFIG_DIR").map(PathBuf::from).or_else(|| {
         let home = config.variable("HOME").map(Path::new)?;
         Some(home.join(".config/gh"))
     });
-    folder.is_some_and(|folder| folder.join("hosts.yml").is_file())
+    dir.is_some_and(|dir| dir.join("hosts.yml").is_file())
 }

@@ -56,7 +56,7 @@ pub(in crate::cli) fn sandbox(config: &Config, cwd: &Path) -> Sandbox {
         Switch::On => NetworkAccess::Allowed,
         Switch::Off => NetworkAccess::Denied,
     };
-    let homes = config.home_folders();
+    let homes = config.home_dirs();
     let options = SandboxOptions {
         mode: settings.sandbox_mode(),
         network,
@@ -71,7 +71,7 @@ pub(in crate::cli) fn sandbox(config: &Config, cwd: &Path) -> Sandbox {
 pub(super) fn sandbox_with_caches(config: &Config, cwd: &Path) -> Sandbox {
     let sandbox = sandbox(config, cwd);
     if sandbox.mode() == SandboxMode::Workspace
-        && let (Some(home), Some(path)) = (config.home_folders().first(), config.variable("PATH"))
+        && let (Some(home), Some(path)) = (config.home_dirs().first(), config.variable("PATH"))
     {
         create_caches(home, path.as_ref());
     }

@@ -16,14 +16,14 @@ use crate::session::{Placement, Reader, SessionError, SessionManager, Writer};
 pub(in crate::cli) fn manager(arguments: &CliArgs, config: &Config, cwd: PathBuf) -> SessionManager {
     let placement = if arguments.session.no_session {
         Placement::Memory
-    } else if let Some(folder) = config.settings.session_dir() {
-        Placement::Flat(cwd.join(folder))
+    } else if let Some(dir) = config.settings.session_dir() {
+        Placement::Flat(cwd.join(dir))
     } else {
-        Placement::ByDirectory(config.folders.sessions())
+        Placement::ByDirectory(config.dirs.sessions())
     };
     let is_stored = placement != Placement::Memory;
     let manager = SessionManager::new(placement, cwd);
-    if is_stored { manager.with_catalog(config.folders.state.join("sessions.db")) } else { manager }
+    if is_stored { manager.with_catalog(config.dirs.state.join("sessions.db")) } else { manager }
 }
 
 /// A session open for writing, its manager, and the notice about its origin.

@@ -34,8 +34,8 @@ const ULID: usize = 26;
 
 #[test]
 fn rpc_recorded_conversations_replay() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conversations");
-    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conversations");
+    let mut paths: Vec<PathBuf> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     assert!(paths.len() >= 8, "{paths:?}");
     for path in paths {
@@ -90,7 +90,7 @@ impl Placeholders {
         let names = vec![
             (model.to_owned(), "$SCRIPT".to_owned()),
             (real_path(sandbox.project()), "$PROJECT".to_owned()),
-            (folder_name(&real_path(sandbox.project())), "$FOLDER".to_owned()),
+            (dir_name(&real_path(sandbox.project())), "$FOLDER".to_owned()),
             (real_path(sandbox.home()), "$HOME".to_owned()),
             (format!("\"version\":\"{version}\""), "\"version\":\"$VERSION\"".to_owned()),
         ];
@@ -129,7 +129,7 @@ impl Placeholders {
 }
 
 /// The name of a directory's session directory.
-fn folder_name(path: &str) -> String {
+fn dir_name(path: &str) -> String {
     format!("--{}--", path.trim_start_matches('/').replace('/', "-"))
 }
 

@@ -31,8 +31,8 @@ fn attach_mentioned_file_is_sent() {
     let (text, stored_text) = newest(&sandbox);
     assert_eq!(stored_text, "see @src/lexer.rs:2 and @src/ please");
     let file = "<file path=\"src/lexer.rs\" lines=\"2\">\nfn lex() {}\nfn more() {}\n</file>";
-    let folder = "<folder path=\"src/\" entries=\"1\">\nlexer.rs\n</folder>";
-    assert_eq!(text, format!("{stored_text}\n\n{file}\n\n{folder}"));
+    let dir = "<folder path=\"src/\" entries=\"1\">\nlexer.rs\n</folder>";
+    assert_eq!(text, format!("{stored_text}\n\n{file}\n\n{dir}"));
 }
 
 #[test]

@@ -36,14 +36,14 @@ fn panicking_child() {
 
 #[test]
 fn panic_restores_terminal_and_writes_report() {
-    let folder = tempfile::tempdir().unwrap();
-    let (reports, gate) = (folder.path().join("reports"), folder.path().join("gate"));
+    let dir = tempfile::tempdir().unwrap();
+    let (reports, gate) = (dir.path().join("reports"), dir.path().join("gate"));
     let arguments = ["--ignored", "--exact", "--nocapture", "--test-threads=1"];
     let name = "screen::faults::panicking_child";
     let mut terminal = Terminal::start(&TerminalStart {
         program: std::env::current_exe().unwrap(),
         arguments: arguments.into_iter().chain([name]).map(str::to_owned).collect(),
-        cwd: folder.path().to_owned(),
+        cwd: dir.path().to_owned(),
         variables: [(REPORTS, &reports), (GATE, &gate)]
             .map(|(name, path)| (name.to_owned(), path.display().to_string()))
             .to_vec(),

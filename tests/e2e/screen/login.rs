@@ -9,8 +9,8 @@ use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
 use tiller_test_support::terminal::TerminalKey;
 
 /// Files below a directory that contain a text.
-fn holding(folder: &Path, text: &str) -> Vec<String> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+fn holding(dir: &Path, text: &str) -> Vec<String> {
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let found = entries.flat_map(|path| match path.is_dir() {
         true => holding(&path, text),
         false => {
@@ -68,13 +68,13 @@ fn login_in_tui_stores_and_removes_key() {
 }
 
 #[test]
-fn import_in_tui_lists_searched_folders() {
+fn import_in_tui_lists_searched_dirs() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.open(&[]);
     terminal.wait_for("demo");
     enter(&mut terminal, "/import");
-    for folder in ["~/.claude/projects", "~/.codex/sessions", "~/.pi/agent/sessions"] {
-        terminal.wait_for(folder);
+    for dir in ["~/.claude/projects", "~/.codex/sessions", "~/.pi/agent/sessions"] {
+        terminal.wait_for(dir);
     }
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("no logs found; /import PATH imports a log or directory");

@@ -123,11 +123,11 @@ fn theme_picker_previews_and_stores() {
 #[test]
 fn theme_file_changes_are_applied() {
     let sandbox = painted();
-    let folder = sandbox.home().join("tiller/themes");
-    fs::create_dir_all(&folder).unwrap();
+    let dir = sandbox.home().join("tiller/themes");
+    fs::create_dir_all(&dir).unwrap();
     let save = |accent: &str| {
         let text = format!(r#"{{"name": "mine", "kind": "dark", "roles": {{"accent": "{accent}"}}}}"#);
-        fs::write(folder.join("mine.json"), text).unwrap();
+        fs::write(dir.join("mine.json"), text).unwrap();
     };
     save("#010203");
     let terminal = open(&sandbox, &["--theme", "mine"]);

@@ -74,7 +74,7 @@ impl ParentSession {
         let cwd = self.manager.cwd();
         for leftover in find_leftover_worktrees(cwd, &self.runner).await {
             if let Err(error) = remove_leftover_worktree(&leftover, cwd, &self.runner).await {
-                tracing::warn!(folder = %leftover.folder.display(), %error, "a leftover worktree stays");
+                tracing::warn!(dir = %leftover.dir.display(), %error, "a leftover worktree stays");
             }
         }
         let worktree = Worktree::create(cwd, stem, &self.runner).await;

@@ -37,14 +37,14 @@ impl AgentRegistry {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let folder = tempfile::tempdir()?;
+    /// # let dir = tempfile::tempdir()?;
     /// let mut providers = ProviderRegistry::default();
     /// providers.add(Arc::new(Demo), vec![Demo::facts()]);
     /// let registry = AgentRegistry::default();
     /// registry.register("poet", "writes short poems", || AgentSpec::new("poet", "", "You write poems."));
     ///
     /// let options = SpawnOptions { depth: 1, ..SpawnOptions::default() };
-    /// let poet = registry.spawn("poet", options, SessionBuilder::new(providers), folder.path())?;
+    /// let poet = registry.spawn("poet", options, SessionBuilder::new(providers), dir.path())?;
     /// assert_eq!(poet.name(), "poet");
     /// # Ok(())
     /// # }

@@ -31,14 +31,14 @@ pub struct TaskRecord {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TaskRecords {
     /// The directory of the agents' logs.
-    folder: Option<PathBuf>,
+    dir: Option<PathBuf>,
     tasks: Vec<TaskRecord>,
 }
 
 impl TaskRecords {
     /// Returns the tasks in the entries of a log that are tiller's own.
     pub(crate) fn new(reader: &Reader, entries: &[Entry]) -> Self {
-        let mut records = Self { folder: reader.agents_folder(), tasks: Vec::new() };
+        let mut records = Self { dir: reader.agents_dir(), tasks: Vec::new() };
         entries.iter().for_each(|entry| records.apply(&entry.body, entry.timestamp));
         records
     }
@@ -63,11 +63,8 @@ impl TaskRecords {
     /// Returns the path of an agent's log after a move of the session's. A fork keeps the paths of the other session's
     /// agents.
     fn moved(&self, path: PathBuf) -> PathBuf {
-        let folder = self
-            .folder
-            .as_ref()
-            .filter(|folder| path.parent().and_then(Path::file_name) == folder.file_name());
-        folder.zip(path.file_name()).map_or(path.clone(), |(folder, name)| folder.join(name))
+        let dir = self.dir.as_ref().filter(|dir| path.parent().and_then(Path::file_name) == dir.file_name());
+        dir.zip(path.file_name()).map_or(path.clone(), |(dir, name)| dir.join(name))
     }
 
     /// The tasks.
@@ -82,7 +79,7 @@ impl TaskRecords {
         let mut entries = Vec::new();
         for TaskRecord { start, since, end } in &self.tasks {
             let (None, Some(path)) = (end, &start.path) else { continue };
-            if path.parent() != self.folder.as_deref() {
+            if path.parent() != self.dir.as_deref() {
                 continue;
             }
             match path.exists().then(|| used_since(path, *since)).transpose() {

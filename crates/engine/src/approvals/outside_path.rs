@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tiller_tools::policy::{FolderAccess, PermissionRule, Policy};
+use tiller_tools::policy::{DirAccess, PermissionRule, Policy};
 use tiller_tools::workspace::FileAccess;
 
 /// A path outside the workspace, symbolic links resolved, that a call of a built-in tool names.
@@ -30,19 +30,19 @@ impl OutsidePath {
 
     /// Returns the rule offered for the session: the directory, unless it holds secrets or is the file system's root.
     fn find_rule(path: &Path, purpose: FileAccess, policy: &Policy) -> Option<PermissionRule> {
-        let folder = if path.is_dir() { Some(path) } else { path.parent() };
+        let dir = if path.is_dir() { Some(path) } else { path.parent() };
         let protected = &policy.protected;
-        let is_secret = |folder: &Path| {
-            protected.is_secret(folder)
-                || protected.holds_credentials(folder)
-                || protected.find(folder).is_some()
+        let is_secret = |dir: &Path| {
+            protected.is_secret(dir)
+                || protected.holds_credentials(dir)
+                || protected.find(dir).is_some()
                 || protected.find(path).is_some()
         };
-        let folder = folder.filter(|folder| folder.parent().is_some() && !is_secret(folder))?;
+        let dir = dir.filter(|dir| dir.parent().is_some() && !is_secret(dir))?;
         let access = match purpose {
-            FileAccess::Read => FolderAccess::ReadWhenAsked,
-            FileAccess::Write => FolderAccess::Write,
+            FileAccess::Read => DirAccess::ReadWhenAsked,
+            FileAccess::Write => DirAccess::Write,
         };
-        Some(PermissionRule::Folder { folder: folder.to_owned(), access })
+        Some(PermissionRule::Directory { dir: dir.to_owned(), access })
     }
 }

@@ -21,11 +21,11 @@ pub(super) fn inspect(root: &Path) -> RepositoryState {
 fn find_harmless(root: &Path) -> Option<()> {
     let exists = |path: &Path| path.symlink_metadata().is_ok();
     let dot_git = root.join(".git");
-    let (git_dir, common) = (git::folder(&dot_git)?, git::common_folder(&dot_git)?);
+    let (git_dir, common) = (git::dir(&dot_git)?, git::common_dir(&dot_git)?);
     // Without these files Git doesn't recognize the repository and searches the parent directories.
     let is_head = is_head(&git::read_file(&git_dir, "HEAD")?);
-    let has_folder = |name: &str| common.join(name).symlink_metadata().is_ok_and(|facts| facts.is_dir());
-    let is_repository = is_head && ["objects", "refs"].into_iter().all(has_folder);
+    let has_dir = |name: &str| common.join(name).symlink_metadata().is_ok_and(|facts| facts.is_dir());
+    let is_repository = is_head && ["objects", "refs"].into_iter().all(has_dir);
     let mut configs = vec![git::read_file(&common, "config")?];
     if exists(&git_dir.join("config.worktree")) {
         configs.push(git::read_file(&git_dir, "config.worktree")?);

@@ -31,8 +31,8 @@ pub(super) fn expand(root: &Path, pattern: &str) -> Option<Vec<String>> {
     paths.filter(|paths| !paths.iter().any(|path| path.starts_with('-')))
 }
 
-fn list_matches(folder: &Path, pattern: &str) -> Option<Vec<String>> {
-    let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+fn list_matches(dir: &Path, pattern: &str) -> Option<Vec<String>> {
+    let names = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.file_name());
     let matching = names.filter(|name| name_may_match(pattern.as_bytes(), name.as_encoded_bytes()));
     matching.map(|name| name.into_string().ok()).take(MOST_PATHS + 1).collect()
 }
@@ -45,8 +45,8 @@ mod tests {
 
     #[test]
     fn expand_lists_what_a_shell_inserts() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
         fs::create_dir_all(root.join("a/b")).unwrap();
         for name in ["x.rs", "y.rs", ".z.rs", "a/x.rs", "a/b/x.rs"] {
             fs::write(root.join(name), "").unwrap();

@@ -65,8 +65,8 @@ impl RunningChild {
         request.reason = format!("agent {}: {}", self.status.start.name, request.reason);
         // A rule is saved for the session that asks.
         request.proposed = None;
-        let folder = || PathBuf::from(&self.session.reader().header().cwd);
-        request.cwd = request.cwd.or_else(|| Some(folder()).filter(|folder| folder != root));
+        let dir = || PathBuf::from(&self.session.reader().header().cwd);
+        request.cwd = request.cwd.or_else(|| Some(dir()).filter(|dir| dir != root));
         self.approvals.push(request.clone());
         Some(EventKind::ApprovalRequested(request))
     }
@@ -189,8 +189,8 @@ mod tests {
 
     #[tokio::test]
     async fn catch_up_asks_and_resolves_what_was_missed() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
         let mut providers = ProviderRegistry::default();
         providers.add(Arc::new(Demo), vec![Demo::facts()]);
         let session = SessionBuilder::new(providers).start(&root).unwrap();

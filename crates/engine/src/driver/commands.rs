@@ -13,8 +13,8 @@ use tiller_session::{
     BranchSummaryText, DeleteMode, EntryBody, NavigationTarget, PendingDelete, Reader, SessionError,
     SessionManager, Visibility, Writer, restore_from_trash,
 };
-use tiller_tools::policy::{ApprovalMode, ConfiguredRules, FolderAccess, PermissionRule};
-use tiller_tools::workspace::{FileAccess, parse_folder};
+use tiller_tools::policy::{ApprovalMode, ConfiguredRules, DirAccess, PermissionRule};
+use tiller_tools::workspace::{FileAccess, parse_dir};
 use tokio::sync::oneshot;
 
 use super::clock::now;
@@ -411,7 +411,7 @@ impl Driver {
                 all.replace(scope, rules);
                 send_reply(reply, Ok(self.configure_rules(all)));
             }
-            PermissionCommand::AddFolder { typed, reply } => send_reply(reply, self.add_folder(&typed)),
+            PermissionCommand::AddDir { typed, reply } => send_reply(reply, self.add_dir(&typed)),
         }
     }
 
@@ -433,11 +433,11 @@ impl Driver {
     }
 
     /// Lets tools reach another directory for the session.
-    fn add_folder(&mut self, typed: &str) -> Result<PermissionRule, AgentError> {
+    fn add_dir(&mut self, typed: &str) -> Result<PermissionRule, AgentError> {
         let homes = &self.services.options.policy.protected.homes;
-        let rule = folder_rule(typed, self.services.manager.cwd(), homes.last().map(PathBuf::as_path));
+        let rule = dir_rule(typed, self.services.manager.cwd(), homes.last().map(PathBuf::as_path));
         let failed =
-            |error: io::Error| AgentError::Folder { path: typed.to_owned(), reason: error.to_string() };
+            |error: io::Error| AgentError::Directory { path: typed.to_owned(), reason: error.to_string() };
         let rule = rule.map_err(failed)?;
         self.approvals.add_rule(rule.clone());
         self.permissions_changed();
@@ -473,8 +473,8 @@ impl Driver {
 
     /// Updates the directories and the mode in the system prompt, from the next request on.
     pub(super) fn permissions_changed(&mut self) {
-        let folders = self.approvals.session_folders();
-        self.resources.set_permissions(folders, self.approvals.is_planning());
+        let dirs = self.approvals.session_dirs();
+        self.resources.set_permissions(dirs, self.approvals.is_planning());
     }
 
     fn rename(&mut self, name: String) -> Result<(), AgentError> {
@@ -681,13 +681,13 @@ impl Driver {
 }
 
 /// Parses a directory as typed into a rule.
-fn folder_rule(typed: &str, cwd: &Path, home: Option<&Path>) -> io::Result<PermissionRule> {
-    let (folder, purpose) = parse_folder(typed, cwd, home)?;
+fn dir_rule(typed: &str, cwd: &Path, home: Option<&Path>) -> io::Result<PermissionRule> {
+    let (dir, purpose) = parse_dir(typed, cwd, home)?;
     let access = match purpose {
-        FileAccess::Read => FolderAccess::ReadOnly,
-        FileAccess::Write => FolderAccess::Write,
+        FileAccess::Read => DirAccess::ReadOnly,
+        FileAccess::Write => DirAccess::Write,
     };
-    Ok(PermissionRule::Folder { folder, access })
+    Ok(PermissionRule::Directory { dir, access })
 }
 
 /// Sends a reply; it is fine if the caller is gone.

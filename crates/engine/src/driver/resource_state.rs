@@ -24,7 +24,7 @@ pub(super) struct ResourceState {
     system: String,
     prompt: SystemPrompt,
     /// Directories that tools reach in this session only.
-    session_folders: Vec<String>,
+    session_dirs: Vec<String>,
     /// True in plan mode.
     is_planning: bool,
     cwd: PathBuf,
@@ -53,8 +53,8 @@ impl SkillListing {
 impl ResourceState {
     /// Returns the settings of the system prompt, with the directories added in this session.
     pub(super) fn prompt_settings(&self) -> SystemPrompt {
-        let folders = self.prompt.folders.iter().chain(&self.session_folders).cloned().collect();
-        SystemPrompt { folders, ..self.prompt.clone() }
+        let dirs = self.prompt.dirs.iter().chain(&self.session_dirs).cloned().collect();
+        SystemPrompt { dirs, ..self.prompt.clone() }
     }
 
     /// Creates the state and the task that reloads it.
@@ -68,9 +68,9 @@ impl ResourceState {
         let (reloader, requests) = ResourceReloader::new(Arc::clone(&resources));
         let skills = SkillListing::with(tools);
         let waiting = VecDeque::new();
-        let (system, session_folders, is_planning) = (String::new(), Vec::new(), false);
+        let (system, session_dirs, is_planning) = (String::new(), Vec::new(), false);
         let mut state =
-            Self { resources, system, prompt, session_folders, is_planning, cwd, skills, requests, waiting };
+            Self { resources, system, prompt, session_dirs, is_planning, cwd, skills, requests, waiting };
         state.write_system();
         (state, reloader)
     }
@@ -95,7 +95,7 @@ impl ResourceState {
 
     pub(super) fn write_system(&mut self) {
         let mut prompt = self.prompt.clone();
-        prompt.folders.extend_from_slice(&self.session_folders);
+        prompt.dirs.extend_from_slice(&self.session_dirs);
         self.system = prompt.text(&self.cwd, self.resources.instructions(), self.listed_skills());
         if self.is_planning {
             self.system.push_str(&format!("\n{}", PLAN));
@@ -103,9 +103,9 @@ impl ResourceState {
     }
 
     /// Sets the directories that tools reach in this session only, and whether the model is to plan.
-    pub(super) fn set_permissions(&mut self, folders: Vec<String>, is_planning: bool) {
-        if (&folders, is_planning) != (&self.session_folders, self.is_planning) {
-            self.session_folders = folders;
+    pub(super) fn set_permissions(&mut self, dirs: Vec<String>, is_planning: bool) {
+        if (&dirs, is_planning) != (&self.session_dirs, self.is_planning) {
+            self.session_dirs = dirs;
             self.is_planning = is_planning;
             self.write_system();
         }

@@ -233,7 +233,7 @@ impl SharedProcess {
 
     /// Resolves declared paths relative to the executable's directory.
     pub(super) fn resolved(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
-        let folder = self.launch.path.parent().unwrap_or(&self.options.cwd);
-        paths.iter().map(|path| folder.join(path)).collect()
+        let dir = self.launch.path.parent().unwrap_or(&self.options.cwd);
+        paths.iter().map(|path| dir.join(path)).collect()
     }
 }

@@ -215,7 +215,7 @@ pub(crate) enum PermissionCommand {
     Configured { reply: Reply<ConfiguredRules> },
     Configure { rules: ConfiguredRules, reply: Reply<Vec<CallId>> },
     ConfigureFile { scope: SettingScope, rules: ConfiguredRules, reply: Reply<Vec<CallId>> },
-    AddFolder { typed: String, reply: Reply<PermissionRule> },
+    AddDir { typed: String, reply: Reply<PermissionRule> },
 }
 
 /// Commands about agents that work for the session.

@@ -68,7 +68,7 @@ pub enum AgentError {
     InvalidAnswer(String),
     /// A directory can't be added.
     #[error("{path}: {reason}")]
-    Folder {
+    Directory {
         /// The directory, as typed.
         path: String,
         /// The reason.
@@ -132,7 +132,7 @@ impl AgentError {
             | Self::Empty
             | Self::Store(_)
             | Self::Extension(_)
-            | Self::Folder { .. }
+            | Self::Directory { .. }
             | Self::Rules { .. }
             | Self::NotFound(_)
             | Self::InvalidAnswer(_)

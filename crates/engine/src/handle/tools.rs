@@ -125,10 +125,10 @@ impl AgentSession {
     /// directory.
     ///
     /// # Errors
-    /// [`AgentError::Folder`] if there is no such directory.
-    pub async fn add_folder(&self, typed: impl Into<String>) -> Result<PermissionRule, AgentError> {
+    /// [`AgentError::Directory`] if there is no such directory.
+    pub async fn add_dir(&self, typed: impl Into<String>) -> Result<PermissionRule, AgentError> {
         let typed = typed.into();
-        self.send(|reply| DriverCommand::Permission(PermissionCommand::AddFolder { typed, reply })).await
+        self.send(|reply| DriverCommand::Permission(PermissionCommand::AddDir { typed, reply })).await
     }
 
     /// Sets the approval mode from the next call on until another session is opened, created or forked; ends the

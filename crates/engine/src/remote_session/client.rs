@@ -410,7 +410,7 @@ impl RemoteDriver {
             C::Permission(PermissionCommand::Configured { reply }) => refuse(reply),
             C::Permission(PermissionCommand::Configure { reply, .. }) => refuse(reply),
             C::Permission(PermissionCommand::ConfigureFile { reply, .. }) => refuse(reply),
-            C::Permission(PermissionCommand::AddFolder { reply, .. }) => refuse(reply),
+            C::Permission(PermissionCommand::AddDir { reply, .. }) => refuse(reply),
             C::Delegation(DelegationCommand::Parent { reply }) => refuse(reply),
             C::Delegation(DelegationCommand::Started { reply, .. }) => refuse(reply),
             C::Delegation(DelegationCommand::Ended { reply, .. }) => refuse(reply),

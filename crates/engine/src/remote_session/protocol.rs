@@ -191,7 +191,7 @@ impl From<AgentError> for SentError {
             | AgentError::Session(_)
             | AgentError::SessionOpen
             | AgentError::InvalidAnswer(_)
-            | AgentError::Folder { .. }
+            | AgentError::Directory { .. }
             | AgentError::Rules { .. }
             | AgentError::Extension(_)
             | AgentError::PromptRejected(_)

@@ -21,10 +21,10 @@ const TEXTS: [(&str, &str); 4] = [
 /// Returns the built-in skills after writing them to a directory where they are missing. They are usable even if that
 /// fails.
 #[must_use]
-pub fn built_in(folder: &Path) -> LoadedSkills {
+pub fn built_in(dir: &Path) -> LoadedSkills {
     let mut loaded = LoadedSkills::default();
     for (name, text) in TEXTS {
-        let path = folder.join(name).join("SKILL.md");
+        let path = dir.join(name).join("SKILL.md");
         if let Err(error) = write_if_changed(&path, text) {
             loaded.problems.push(ResourceProblem::new(&path, format!("can't be written: {error}")));
         }
@@ -40,9 +40,9 @@ fn write_if_changed(path: &Path, text: &str) -> io::Result<()> {
     if files::read(path, text.len() as u64).is_ok_and(|existing| existing == text.as_bytes()) {
         return Ok(());
     }
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    files::make_private_folder(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let dir = path.parent().unwrap_or(Path::new("/"));
+    files::make_private_dir(dir)?;
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
     file.write_all(text.as_bytes())?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
@@ -55,8 +55,8 @@ mod tests {
 
     #[test]
     fn built_in_skills_are_valid_and_written_to_their_paths() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let loaded = built_in(folder.path());
+        let dir = tempfile::TempDir::new().unwrap();
+        let loaded = built_in(dir.path());
         assert_eq!((loaded.problems, loaded.skills.len()), (vec![], TEXTS.len()));
         for (skill, (name, text)) in loaded.skills.iter().zip(TEXTS) {
             let file = SkillFile { path: skill.path.clone(), name: name.to_owned() };
@@ -68,21 +68,21 @@ mod tests {
 
     #[test]
     fn built_in_existing_file_is_rewritten_only_if_it_differs() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let first = built_in(folder.path()).skills.remove(0).path;
+        let dir = tempfile::TempDir::new().unwrap();
+        let first = built_in(dir.path()).skills.remove(0).path;
         let before = fs::metadata(&first).unwrap().modified().unwrap();
-        assert_eq!(built_in(folder.path()).problems, []);
+        assert_eq!(built_in(dir.path()).problems, []);
         assert_eq!(fs::metadata(&first).unwrap().modified().unwrap(), before);
         fs::write(&first, "of another version").unwrap();
-        assert_eq!(built_in(folder.path()).problems, []);
+        assert_eq!(built_in(dir.path()).problems, []);
         assert_eq!(fs::read_to_string(&first).unwrap(), TEXTS[0].1);
         assert_eq!(fs::read_dir(first.parent().unwrap()).unwrap().count(), 1, "nothing is left over");
     }
 
     #[test]
-    fn built_in_unwritable_folder_leaves_skills_usable() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let file = folder.path().join("file");
+    fn built_in_unwritable_dir_leaves_skills_usable() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let file = dir.path().join("file");
         fs::write(&file, "").unwrap();
         let loaded = built_in(&file);
         assert_eq!((loaded.skills.len(), loaded.problems.len()), (TEXTS.len(), TEXTS.len()));

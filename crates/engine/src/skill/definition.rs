@@ -43,13 +43,13 @@ pub struct LoadedSkills {
     /// Problems of files.
     pub problems: Vec<ResourceProblem>,
     /// The directories that were read: a change in one of them requires a reload.
-    pub folders: Vec<PathBuf>,
+    pub dirs: Vec<PathBuf>,
 }
 
 impl Skill {
     /// Returns the directory that paths in its body are relative to.
     #[must_use]
-    pub fn folder(&self) -> &Path {
+    pub fn dir(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("/"))
     }
 }

@@ -10,8 +10,8 @@ use tiller_files::search_path::ResourceOrigin;
 use super::*;
 
 /// Writes a file in a directory, and creates the directories it needs.
-fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
-    let path = folder.join(name);
+fn write(dir: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+    let path = dir.join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, text).unwrap();
     path
@@ -34,17 +34,17 @@ fn messages(found: &LoadedSkills) -> Vec<String> {
 }
 
 #[test]
-fn load_finds_skill_folders_groups_and_single_files() {
-    let folder = TempDir::new().unwrap();
-    let path = write(folder.path(), "one/SKILL.md", head("one"));
-    write(folder.path(), "one/scripts/other.md", "no skill");
-    write(folder.path(), "group/two/SKILL.md", head("two"));
-    write(folder.path(), "three.md", head("three"));
-    write(folder.path(), "README.md", "of people");
-    write(folder.path(), "group/note.md", "no skill");
-    write(folder.path(), ".hidden/SKILL.md", head("hidden"));
-    write(folder.path(), "node_modules/x/SKILL.md", head("x"));
-    let found = load(&[user_path(folder.path())], &[]);
+fn load_finds_skill_dirs_groups_and_single_files() {
+    let dir = TempDir::new().unwrap();
+    let path = write(dir.path(), "one/SKILL.md", head("one"));
+    write(dir.path(), "one/scripts/other.md", "no skill");
+    write(dir.path(), "group/two/SKILL.md", head("two"));
+    write(dir.path(), "three.md", head("three"));
+    write(dir.path(), "README.md", "of people");
+    write(dir.path(), "group/note.md", "no skill");
+    write(dir.path(), ".hidden/SKILL.md", head("hidden"));
+    write(dir.path(), "node_modules/x/SKILL.md", head("x"));
+    let found = load(&[user_path(dir.path())], &[]);
     assert_eq!((names(&found), messages(&found)), (vec!["two", "one", "three"], vec![]));
     let one = Skill {
         name: "one".into(),
@@ -55,17 +55,17 @@ fn load_finds_skill_folders_groups_and_single_files() {
         invocation: SkillInvocation::Anyone,
     };
     assert_eq!(found.skills[1], one);
-    assert_eq!(one.folder(), path.parent().unwrap());
+    assert_eq!(one.dir(), path.parent().unwrap());
 }
 
 #[test]
 fn load_path_may_be_one_skill_or_its_file() {
-    let folder = TempDir::new().unwrap();
-    let path = write(folder.path(), "one/SKILL.md", head("one"));
-    let other = write(folder.path(), "other/two.md", head("two"));
+    let dir = TempDir::new().unwrap();
+    let path = write(dir.path(), "one/SKILL.md", head("one"));
+    let other = write(dir.path(), "other/two.md", head("two"));
     let given =
         |path: &Path| SearchPath { path: path.to_owned(), origin: ResourceOrigin::Given, bounds: None };
-    let missing = given(&folder.path().join("missing"));
+    let missing = given(&dir.path().join("missing"));
     let paths = [
         given(path.parent().unwrap()),
         given(&path),
@@ -101,19 +101,15 @@ fn load_first_of_one_name_counts_and_both_paths_are_reported() {
 
 #[test]
 fn load_format_violations_are_reported_and_mostly_harmless() {
-    let folder = TempDir::new().unwrap();
-    write(folder.path(), "a/SKILL.md", "---\nname: a\n---\nBody");
-    write(folder.path(), "b/SKILL.md", head("other"));
-    write(folder.path(), "c/SKILL.md", "---\nname: Pdf Tools\ndescription: x\n---\n");
-    write(folder.path(), "d/SKILL.md", "---\ndescription: |\n  two\n  lines\n---\n");
-    write(folder.path(), "e/SKILL.md", format!("---\nname: e\ndescription: {}\n---\n", "y".repeat(1_025)));
-    write(folder.path(), "f--g/SKILL.md", head("f--g"));
-    write(
-        folder.path(),
-        "h/SKILL.md",
-        format!("{}\n", head("h")).replace("name", "allowed-tools: Read\nname"),
-    );
-    let found = load(&[user_path(folder.path())], &[]);
+    let dir = TempDir::new().unwrap();
+    write(dir.path(), "a/SKILL.md", "---\nname: a\n---\nBody");
+    write(dir.path(), "b/SKILL.md", head("other"));
+    write(dir.path(), "c/SKILL.md", "---\nname: Pdf Tools\ndescription: x\n---\n");
+    write(dir.path(), "d/SKILL.md", "---\ndescription: |\n  two\n  lines\n---\n");
+    write(dir.path(), "e/SKILL.md", format!("---\nname: e\ndescription: {}\n---\n", "y".repeat(1_025)));
+    write(dir.path(), "f--g/SKILL.md", head("f--g"));
+    write(dir.path(), "h/SKILL.md", format!("{}\n", head("h")).replace("name", "allowed-tools: Read\nname"));
+    let found = load(&[user_path(dir.path())], &[]);
     assert_eq!(names(&found), ["other", "Pdf-Tools", "d", "e", "f--g", "h"]);
     assert_eq!(
         messages(&found),
@@ -132,21 +128,21 @@ fn load_format_violations_are_reported_and_mostly_harmless() {
 
 #[test]
 fn load_skill_may_be_for_users_only() {
-    let folder = TempDir::new().unwrap();
-    write(folder.path(), "a.md", "---\nname: a\ndescription: b\ndisable-model-invocation: true\n---\n");
-    assert_eq!(load(&[user_path(folder.path())], &[]).skills[0].invocation, SkillInvocation::UserOnly);
+    let dir = TempDir::new().unwrap();
+    write(dir.path(), "a.md", "---\nname: a\ndescription: b\ndisable-model-invocation: true\n---\n");
+    assert_eq!(load(&[user_path(dir.path())], &[]).skills[0].invocation, SkillInvocation::UserOnly);
 }
 
 #[test]
 fn load_unusable_files_affect_only_themselves() {
-    let folder = TempDir::new().unwrap();
-    write(folder.path(), "a/SKILL.md", b"---\nname: \xff\n---\n");
-    write(folder.path(), "b.md", "x".repeat(MAX_BYTES + 1));
-    write(folder.path(), "c.md", "---\nname: [\n  x\n---\n");
-    write(folder.path(), "d.md", head("d"));
-    symlink(folder.path(), folder.path().join("loop")).unwrap();
-    symlink("nowhere", folder.path().join("gone.md")).unwrap();
-    let found = load(&[user_path(folder.path())], &[]);
+    let dir = TempDir::new().unwrap();
+    write(dir.path(), "a/SKILL.md", b"---\nname: \xff\n---\n");
+    write(dir.path(), "b.md", "x".repeat(MAX_BYTES + 1));
+    write(dir.path(), "c.md", "---\nname: [\n  x\n---\n");
+    write(dir.path(), "d.md", head("d"));
+    symlink(dir.path(), dir.path().join("loop")).unwrap();
+    symlink("nowhere", dir.path().join("gone.md")).unwrap();
+    let found = load(&[user_path(dir.path())], &[]);
     assert_eq!(names(&found), ["d"]);
     let messages = messages(&found);
     assert_eq!(messages.len(), 3, "{messages:?}");
@@ -156,19 +152,19 @@ fn load_unusable_files_affect_only_themselves() {
 
 #[test]
 fn load_broken_file_keeps_its_version_and_deleted_one_is_gone() {
-    let folder = TempDir::new().unwrap();
-    let broken = write(folder.path(), "a/SKILL.md", head("a"));
-    let deleted = write(folder.path(), "b/SKILL.md", head("b"));
-    let first_load = load(&[user_path(folder.path())], &[]);
+    let dir = TempDir::new().unwrap();
+    let broken = write(dir.path(), "a/SKILL.md", head("a"));
+    let deleted = write(dir.path(), "b/SKILL.md", head("b"));
+    let first_load = load(&[user_path(dir.path())], &[]);
     fs::write(&broken, "---\nname: [\n---\n").unwrap();
     fs::remove_file(deleted).unwrap();
-    let found = load(&[user_path(folder.path())], &first_load.skills);
+    let found = load(&[user_path(dir.path())], &first_load.skills);
     assert_eq!(found.skills, first_load.skills[..1]);
     assert!(messages(&found)[0].ends_with("; its previous version stays in use"), "{:?}", messages(&found));
     let first = found.problems[0].clone();
-    assert_eq!(load(&[user_path(folder.path())], &first_load.skills).problems[0], first);
+    assert_eq!(load(&[user_path(dir.path())], &first_load.skills).problems[0], first);
     fs::write(&broken, "---\nname: [\n---\nmore").unwrap();
-    let repeated = load(&[user_path(folder.path())], &first_load.skills).problems.remove(0);
+    let repeated = load(&[user_path(dir.path())], &first_load.skills).problems.remove(0);
     assert!(
         repeated != first && repeated.message == first.message,
         "another state of the file is another problem"

@@ -15,7 +15,7 @@ const FILE: &str = "SKILL.md";
 const MAX_DEPTH: usize = 4;
 
 /// Maximum number of directories that are searched for one path.
-const MAX_FOLDERS: usize = 1_000;
+const MAX_DIRS: usize = 1_000;
 
 /// A candidate for a skill file.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(super) struct SkillFile {
 #[derive(Debug, Default)]
 pub(super) struct WalkResult {
     pub(super) files: Vec<SkillFile>,
-    pub(super) folders: Vec<PathBuf>,
+    pub(super) dirs: Vec<PathBuf>,
     pub(super) problems: Vec<ResourceProblem>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct WalkResult {
 pub(super) fn walk(search_path: &SearchPath) -> WalkResult {
     let mut walk = SkillWalk { search_path, result: WalkResult::default(), seen: HashSet::new() };
     match fs::metadata(&search_path.path) {
-        Ok(found) if found.is_dir() => walk.folder(&search_path.path, 0),
+        Ok(found) if found.is_dir() => walk.dir(&search_path.path, 0),
         Ok(_) => walk.file(&search_path.path),
         Err(error)
             if error.kind() == io::ErrorKind::NotFound && search_path.origin != ResourceOrigin::Given => {}
@@ -59,15 +59,15 @@ impl SkillWalk<'_> {
     }
 
     fn file(&mut self, path: &Path) {
-        let folder = path.parent().unwrap_or(Path::new("/"));
+        let dir = path.parent().unwrap_or(Path::new("/"));
         let is_skill_file = path.file_name().is_some_and(|name| name == FILE);
-        let name = if is_skill_file { folder.file_name() } else { path.file_stem() };
+        let name = if is_skill_file { dir.file_name() } else { path.file_stem() };
         let name = name.unwrap_or_default().to_string_lossy().into_owned();
         self.result.files.push(SkillFile { path: path.to_owned(), name });
-        self.result.folders.push(folder.to_owned());
+        self.result.dirs.push(dir.to_owned());
     }
 
-    fn folder(&mut self, path: &Path, depth: usize) {
+    fn dir(&mut self, path: &Path, depth: usize) {
         let Ok(real) = path.canonicalize() else { return };
         if !self.search_path.contains(path) {
             return self.problem(path, format!("can't load skills: {OUTSIDE}"));
@@ -75,16 +75,16 @@ impl SkillWalk<'_> {
         if !self.seen.insert(real) {
             return;
         }
-        if self.seen.len() > MAX_FOLDERS {
-            if self.seen.len() == MAX_FOLDERS + 1 {
+        if self.seen.len() > MAX_DIRS {
+            if self.seen.len() == MAX_DIRS + 1 {
                 self.problem(
                     path,
-                    format!("not searched for skills: the limit of {MAX_FOLDERS} directories is reached"),
+                    format!("not searched for skills: the limit of {MAX_DIRS} directories is reached"),
                 );
             }
             return;
         }
-        self.result.folders.push(path.to_owned());
+        self.result.dirs.push(path.to_owned());
         let skill_file = path.join(FILE);
         if skill_file.exists() {
             self.file(&skill_file);
@@ -97,7 +97,7 @@ impl SkillWalk<'_> {
         for (path, name) in entries {
             if path.is_dir() {
                 if depth < MAX_DEPTH && name != "node_modules" {
-                    self.folder(&path, depth + 1);
+                    self.dir(&path, depth + 1);
                 }
             } else if depth == 0 && is_skill(&name) {
                 self.file(&path);
@@ -112,9 +112,9 @@ fn is_skill(name: &str) -> bool {
 }
 
 /// Returns the entries of a directory that aren't hidden, sorted by name.
-fn entries(folder: &Path) -> io::Result<Vec<(PathBuf, String)>> {
+fn entries(dir: &Path) -> io::Result<Vec<(PathBuf, String)>> {
     let mut entries = Vec::new();
-    for entry in fs::read_dir(folder)? {
+    for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         if !name.starts_with('.') {

@@ -6,10 +6,10 @@ use std::fs;
 
 use super::*;
 
-fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
-    fs::create_dir_all(folder).unwrap();
-    fs::write(folder.join(name), text).unwrap();
-    folder.join(name)
+fn write(dir: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+    fs::create_dir_all(dir).unwrap();
+    fs::write(dir.join(name), text).unwrap();
+    dir.join(name)
 }
 
 fn search_path(path: &Path, origin: ResourceOrigin) -> SearchPath {
@@ -26,13 +26,13 @@ fn messages(found: &LoadedTemplates) -> Vec<String> {
 
 #[test]
 fn load_description_and_hint_default_to_the_first_line() {
-    let folder = TempDir::new().unwrap();
-    write(folder.path(), "a.md", "---\ndescription: Does a\nargument-hint: <file> [line]\n---\nDo $1.");
-    write(folder.path(), "b.md", "\n\nFirst  line.\nSecond.");
-    write(folder.path(), "c.md", "---\nargument-hint: [file]\n---\nBody");
-    write(folder.path(), "README.md", "of people");
+    let dir = TempDir::new().unwrap();
+    write(dir.path(), "a.md", "---\ndescription: Does a\nargument-hint: <file> [line]\n---\nDo $1.");
+    write(dir.path(), "b.md", "\n\nFirst  line.\nSecond.");
+    write(dir.path(), "c.md", "---\nargument-hint: [file]\n---\nBody");
+    write(dir.path(), "README.md", "of people");
     let found = load(
-        &[search_path(folder.path(), ResourceOrigin::User)],
+        &[search_path(dir.path(), ResourceOrigin::User)],
         BuiltIn::LeftOut,
         ReservedNames::default(),
         &[],
@@ -71,15 +71,15 @@ fn load_first_of_one_name_counts_and_reserved_names_are_refused() {
 
 #[test]
 fn load_unusable_files_are_reported_and_affect_only_themselves() {
-    let folder = TempDir::new().unwrap();
-    write(folder.path(), "a b.md", "x");
-    write(folder.path(), "b.md", b"\xff");
-    write(folder.path(), "c.md", "---\nx: y\n---\n");
-    write(folder.path(), "d.md", "x".repeat(MAX_BYTES + 1));
-    write(folder.path(), "e.md", "---\nopen");
-    write(folder.path(), "f.md", "good");
-    let missing = search_path(&folder.path().join("missing"), ResourceOrigin::Given);
-    let search_paths = [search_path(folder.path(), ResourceOrigin::User), missing];
+    let dir = TempDir::new().unwrap();
+    write(dir.path(), "a b.md", "x");
+    write(dir.path(), "b.md", b"\xff");
+    write(dir.path(), "c.md", "---\nx: y\n---\n");
+    write(dir.path(), "d.md", "x".repeat(MAX_BYTES + 1));
+    write(dir.path(), "e.md", "---\nopen");
+    write(dir.path(), "f.md", "good");
+    let missing = search_path(&dir.path().join("missing"), ResourceOrigin::Given);
+    let search_paths = [search_path(dir.path(), ResourceOrigin::User), missing];
     let found = load(&search_paths, BuiltIn::LeftOut, ReservedNames::default(), &[]);
     assert_eq!(names(&found), ["f"]);
     let messages = messages(&found);
@@ -101,10 +101,10 @@ fn load_unusable_files_are_reported_and_affect_only_themselves() {
 
 #[test]
 fn load_broken_file_keeps_its_version_and_deleted_one_is_gone() {
-    let folder = TempDir::new().unwrap();
-    let broken = write(folder.path(), "a.md", "one");
-    let deleted = write(folder.path(), "b.md", "two");
-    let search_paths = [search_path(folder.path(), ResourceOrigin::User)];
+    let dir = TempDir::new().unwrap();
+    let broken = write(dir.path(), "a.md", "one");
+    let deleted = write(dir.path(), "b.md", "two");
+    let search_paths = [search_path(dir.path(), ResourceOrigin::User)];
     let first_load = load(&search_paths, BuiltIn::LeftOut, ReservedNames::default(), &[]);
     fs::write(&broken, "---\nopen").unwrap();
     fs::remove_file(deleted).unwrap();

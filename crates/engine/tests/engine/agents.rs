@@ -42,7 +42,7 @@ struct Fixture {
     events: EventStream,
     models: Arc<ScriptedModels>,
     registry: AgentRegistry,
-    folder: TempDir,
+    dir: TempDir,
 }
 
 fn call(tool: &str, arguments: Value) -> ScriptedAnswer {
@@ -76,13 +76,8 @@ fn stage(scripts: Vec<Script>, limits: DelegationLimits) -> Fixture {
     stage_in(TempDir::new().unwrap(), scripts, limits, None)
 }
 
-fn stage_in(
-    folder: TempDir,
-    scripts: Vec<Script>,
-    limits: DelegationLimits,
-    open: Option<PathBuf>,
-) -> Fixture {
-    build(folder, scripts, limits, open, |_| ())
+fn stage_in(dir: TempDir, scripts: Vec<Script>, limits: DelegationLimits, open: Option<PathBuf>) -> Fixture {
+    build(dir, scripts, limits, open, |_| ())
 }
 
 /// A session with other options.
@@ -91,7 +86,7 @@ fn configured(scripts: Vec<Script>, configure: impl FnOnce(&mut AgentOptions) + 
 }
 
 fn build(
-    folder: TempDir,
+    dir: TempDir,
     scripts: Vec<Script>,
     limits: DelegationLimits,
     open: Option<PathBuf>,
@@ -121,17 +116,17 @@ fn build(
     });
     let delegation = Delegation::new(registry.clone(), limits);
     let prompt = SystemPrompt { replacement: Some("[main]".into()), ..SystemPrompt::default() };
-    let root = folder.path().canonicalize().unwrap();
+    let root = dir.path().canonicalize().unwrap();
     let builder = SessionBuilder::new(providers)
         .tools(Tools::default())
         .system_prompt(prompt)
         .request_approvals()
-        .log_folder(root.join("logs"));
+        .log_dir(root.join("logs"));
     let builder = open.into_iter().fold(builder, SessionBuilder::resume);
     let builder = builder.configure(configure);
     let agent = delegation.equip(builder).start(&root).unwrap();
     let events = agent.subscribe();
-    Fixture { agent, events, models, registry, folder }
+    Fixture { agent, events, models, registry, dir }
 }
 
 struct Danger(ToolSpec);
@@ -378,7 +373,7 @@ async fn agents_stop_with_the_run_and_can_be_resumed() {
         ("main", vec![text_answer("unused"), resume, text_answer("ok")]),
         ("helper", vec![whole(), whole()]),
     ];
-    let mut again = stage_in(stage.folder, scripts, DelegationLimits::default(), Some(path));
+    let mut again = stage_in(stage.dir, scripts, DelegationLimits::default(), Some(path));
     assert_eq!(again.run("once more").await, RunOutcome::Completed);
     let child = PathBuf::from(again.starts()[0]["path"].as_str().unwrap());
     let lines = message_lines(&Reader::open(&child).unwrap());
@@ -436,11 +431,11 @@ impl Middleware for Note {
 }
 
 fn start(spec: AgentSpec, answers: Vec<ScriptedAnswer>) -> (Agent, TempDir) {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let (_, providers) = models(vec![("solo", answers)]);
     let spec = AgentSpec { instructions: "[solo]".into(), ..spec };
-    let agent = Agent::start(spec, SessionBuilder::new(providers), folder.path()).unwrap();
-    (agent, folder)
+    let agent = Agent::start(spec, SessionBuilder::new(providers), dir.path()).unwrap();
+    (agent, dir)
 }
 
 fn solo() -> AgentSpec {
@@ -452,7 +447,7 @@ async fn middleware_runs_in_order_and_the_conversation_continues() {
     let notes = Arc::new(Mutex::new(Vec::new()));
     let spec =
         solo().with(Logger).with(Note("outer", Arc::clone(&notes))).with(Note("inner", Arc::clone(&notes)));
-    let (agent, _folder) = start(spec, vec![text_answer("one"), text_answer("two")]);
+    let (agent, _dir) = start(spec, vec![text_answer("one"), text_answer("two")]);
     let answer = agent.chat("a").await.unwrap();
     assert_eq!((answer.text.as_str(), answer.turns), ("one", 1));
     assert_eq!(agent.chat("b").await.unwrap().text, "two");
@@ -471,7 +466,7 @@ impl Middleware for Panicking {
 
 #[tokio::test]
 async fn middleware_recovery_turns_a_panic_into_a_failure() {
-    let (agent, _folder) = start(solo().with(Recovery).with(Panicking), vec![]);
+    let (agent, _dir) = start(solo().with(Recovery).with(Panicking), vec![]);
     let failure = agent.chat("a").await.unwrap_err();
     assert!(matches!(&failure, AgentFailure::Panicked(text) if text == "out of order"), "{failure}");
 }
@@ -479,7 +474,7 @@ async fn middleware_recovery_turns_a_panic_into_a_failure() {
 #[tokio::test]
 async fn middleware_timeout_stops_the_run() {
     let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
-    let (agent, _folder) = start(solo().with(Timeout(Duration::from_millis(50))), vec![hanging]);
+    let (agent, _dir) = start(solo().with(Timeout(Duration::from_millis(50))), vec![hanging]);
     let failure = agent.chat("a").await.unwrap_err();
     assert!(matches!(failure, AgentFailure::TimedOut(_)), "{failure}");
     assert_eq!(agent.session().settled().await.unwrap().outcome, RunOutcome::Aborted);
@@ -489,10 +484,10 @@ async fn middleware_timeout_stops_the_run() {
 async fn middleware_guardrail_asks_for_another_answer() {
     let check = |text: &str| if text.contains("please") { Ok(()) } else { Err("it is rude".to_owned()) };
     let answers = || vec![text_answer("no"), text_answer("no, please")];
-    let (agent, _folder) = start(solo().with(OutputGuardrail::new(2, check)), answers());
+    let (agent, _dir) = start(solo().with(OutputGuardrail::new(2, check)), answers());
     let AgentAnswer { text, turns, .. } = agent.chat("a").await.unwrap();
     assert_eq!((text.as_str(), turns), ("no, please", 2));
-    let (agent, _folder) = start(solo().with(OutputGuardrail::new(1, check)), answers());
+    let (agent, _dir) = start(solo().with(OutputGuardrail::new(1, check)), answers());
     let failure = agent.chat("a").await.unwrap_err();
     assert!(matches!(&failure, AgentFailure::Rejected(reason) if reason == "it is rude"), "{failure}");
 }
@@ -627,12 +622,12 @@ async fn approval_mode_that_gets_stricter_reaches_agents_at_work() {
     stage.agent.abort().await.unwrap();
 }
 
-fn copy_folder(from: &std::path::Path, to: &std::path::Path) {
+fn copy_dir(from: &std::path::Path, to: &std::path::Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
         let to = to.join(entry.file_name());
         if entry.path().is_dir() {
-            copy_folder(&entry.path(), &to);
+            copy_dir(&entry.path(), &to);
         } else {
             std::fs::copy(entry.path(), to).unwrap();
         }
@@ -641,11 +636,11 @@ fn copy_folder(from: &std::path::Path, to: &std::path::Path) {
 
 /// The logs as a crash at this moment would leave them, in another directory, and the session's among them.
 fn crashed(stage: &Fixture) -> (TempDir, PathBuf) {
-    let folder = TempDir::new().unwrap();
-    let logs = folder.path().canonicalize().unwrap().join("logs");
-    copy_folder(&stage.folder.path().join("logs"), &logs);
+    let dir = TempDir::new().unwrap();
+    let logs = dir.path().canonicalize().unwrap().join("logs");
+    copy_dir(&stage.dir.path().join("logs"), &logs);
     let name = stage.agent.reader().path().unwrap().file_name().unwrap().to_owned();
-    (folder, logs.join(name))
+    (dir, logs.join(name))
 }
 
 /// A dear answer with this call.
@@ -678,7 +673,7 @@ async fn interrupted_agents_cost_is_counted_once() {
         tokio::task::yield_now().await;
     }
     let id = stage.starts()[0]["agentId"].as_str().unwrap().to_owned();
-    let (folder, log) = crashed(&stage);
+    let (dir, log) = crashed(&stage);
 
     let resume = call("delegate_to_agent", json!({ "agent": "helper", "task": "Go on.", "resume": id }));
     let listing = call("list_agents", json!({}));
@@ -687,7 +682,7 @@ async fn interrupted_agents_cost_is_counted_once() {
         ("main", vec![unused(), listing, resume, text_answer("ok")]),
         ("helper", vec![unused(), dear("whole")]),
     ];
-    let mut again = stage_in(folder, scripts, DelegationLimits::default(), Some(log));
+    let mut again = stage_in(dir, scripts, DelegationLimits::default(), Some(log));
     assert_eq!(again.agent.stats().await.unwrap().session.usage.cost.total, Usd(0.0), "opening only reads");
     assert_eq!(again.run("once more").await, RunOutcome::Completed);
     let ends = again.entries("tiller.agent_end");
@@ -890,17 +885,16 @@ async fn agent_spawned_at_a_depth_counts_from_there() {
     for name in ["helper", "other"] {
         registry.register(name, "", move || AgentSpec::new(name, "", format!("[{name}]")));
     }
-    let (folder, limits) =
+    let (dir, limits) =
         (TempDir::new().unwrap(), DelegationLimits { depth: 2, ..DelegationLimits::default() });
     for (depth, expected) in [(1, "result deep"), (2, "maximum depth of delegation (2) reached")] {
         let builder = SessionBuilder::new(providers.clone());
-        let helper =
-            registry.spawn("helper", SpawnOptions { depth, limits }, builder, folder.path()).unwrap();
+        let helper = registry.spawn("helper", SpawnOptions { depth, limits }, builder, dir.path()).unwrap();
         assert_eq!(helper.chat("go").await.unwrap().text, "helped");
         let lines = message_lines(&helper.session().reader());
         assert!(lines.iter().any(|line| line.contains(expected)), "{lines:?}");
     }
     let unknown =
-        registry.spawn("nobody", SpawnOptions::default(), SessionBuilder::new(providers), folder.path());
+        registry.spawn("nobody", SpawnOptions::default(), SessionBuilder::new(providers), dir.path());
     assert_eq!(unknown.err().unwrap().to_string(), "no agent named nobody");
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tiller_core::event::ApprovalRequest;
 use tiller_core::proposed_rules::ProposedRules;
-use tiller_engine::FolderAccess;
+use tiller_engine::DirAccess;
 use tiller_engine::Permission;
 use tiller_tools::policy::{ApprovalMode, AskBehavior, ConfiguredRules, RuleSource};
 use tiller_tools::tool::ToolEnvironment;
@@ -28,8 +28,8 @@ fn bash(command: &str) -> ScriptedAnswer {
 /// A harness with the built-in tools in a directory `work`, next to a directory `outside` with the files `one` and
 /// `two`.
 fn harness(answers: Vec<ScriptedAnswer>, configure: impl FnOnce(&mut SessionParts)) -> (Harness, PathBuf) {
-    let folder = TempDir::new().unwrap();
-    let real = folder.path().canonicalize().unwrap();
+    let dir = TempDir::new().unwrap();
+    let real = dir.path().canonicalize().unwrap();
     let (work, outside) = (real.join("work"), real.join("outside"));
     for name in ["work/.git", "outside"] {
         std::fs::create_dir_all(real.join(name)).unwrap();
@@ -39,7 +39,7 @@ fn harness(answers: Vec<ScriptedAnswer>, configure: impl FnOnce(&mut SessionPart
     }
     std::os::unix::fs::symlink(outside.join("one"), work.join("link")).unwrap();
     let manager = SessionManager::new(Placement::Flat(real.join("logs")), work.clone());
-    let harness = Harness::configured(folder, (manager, None), Access::Reads, answers, |parts| {
+    let harness = Harness::configured(dir, (manager, None), Access::Reads, answers, |parts| {
         let workspace = Workspace::new(&work).unwrap();
         parts.tools =
             Tools::built_in(ToolEnvironment::new(workspace, parts.runner.clone(), real.join("outputs")));
@@ -86,36 +86,36 @@ impl Harness {
 }
 
 #[tokio::test]
-async fn read_outside_asks_and_is_allowed_once_or_by_folder() {
+async fn read_outside_asks_and_is_allowed_once_or_by_dir() {
     for mode in [ApprovalMode::Ask, ApprovalMode::Auto] {
         let outside = |name: &str| PathBuf::from("../outside").join(name);
         let answers =
             vec![read(&outside("one")), read(&outside("one")), read(&outside("two")), text_answer("done")];
-        let (mut harness, folder) = harness(answers, |parts| parts.options.policy.mode = mode);
+        let (mut harness, dir) = harness(answers, |parts| parts.options.policy.mode = mode);
         harness.prompt("go").await;
         let first = harness.approval_requested().await;
-        let first_file = folder.join("one").display().to_string();
+        let first_file = dir.join("one").display().to_string();
         assert_eq!(first.reason, format!("reads outside the working directory: {first_file}"));
-        assert_eq!(first.rule, format!("reading in {}", folder.display()));
+        assert_eq!(first.rule, format!("reading in {}", dir.display()));
         harness.answer(&first, Decision::Once).await;
         let second = harness.approval_requested().await;
         harness.answer(&second, Decision::Session).await;
         harness.settled().await;
         assert_eq!(harness.results(), ["text one", "text one", "text two"]);
-        let folder_decision = format!("session user reading in {}", folder.display());
-        assert_eq!(harness.decisions(), ["once user".to_owned(), folder_decision, "once mode".to_owned()]);
+        let dir_decision = format!("session user reading in {}", dir.display());
+        assert_eq!(harness.decisions(), ["once user".to_owned(), dir_decision, "once mode".to_owned()]);
         let system = harness.requests().pop().unwrap().system;
-        let folder_line = format!("- Tools also reach: {} (to read only)\n", folder.display());
-        assert!(system.contains(&folder_line), "{system}");
+        let dir_line = format!("- Tools also reach: {} (to read only)\n", dir.display());
+        assert!(system.contains(&dir_line), "{system}");
     }
 }
 
 #[tokio::test]
 async fn read_through_link_asks_for_its_target() {
-    let (mut harness, folder) = harness(vec![read(Path::new("link")), text_answer("done")], |_| {});
+    let (mut harness, dir) = harness(vec![read(Path::new("link")), text_answer("done")], |_| {});
     harness.prompt("go").await;
     let request = harness.approval_requested().await;
-    assert!(request.reason.ends_with(&folder.join("one").display().to_string()), "{}", request.reason);
+    assert!(request.reason.ends_with(&dir.join("one").display().to_string()), "{}", request.reason);
     harness.answer(&request, Decision::Deny { reason: "no".into() }).await;
     harness.settled().await;
     assert_eq!(harness.results(), ["denied: no"]);
@@ -123,12 +123,12 @@ async fn read_through_link_asks_for_its_target() {
 
 #[tokio::test]
 async fn read_allowed_once_reaches_only_what_was_shown() {
-    let (mut harness, folder) = harness(vec![read(Path::new("link")), text_answer("done")], |_| {});
+    let (mut harness, dir) = harness(vec![read(Path::new("link")), text_answer("done")], |_| {});
     harness.prompt("go").await;
     let request = harness.approval_requested().await;
-    let link = folder.parent().unwrap().join("work/link");
+    let link = dir.parent().unwrap().join("work/link");
     std::fs::remove_file(&link).unwrap();
-    std::os::unix::fs::symlink(folder.join("two"), &link).unwrap();
+    std::os::unix::fs::symlink(dir.join("two"), &link).unwrap();
     harness.answer(&request, Decision::Once).await;
     harness.settled().await;
     assert!(harness.results()[0].contains("outside the working directory"), "{:?}", harness.results());
@@ -137,10 +137,10 @@ async fn read_allowed_once_reaches_only_what_was_shown() {
 #[tokio::test]
 async fn write_outside_asks_and_creates_the_file() {
     let write = call("write_file", json!({"path": "../outside/new/x", "content": "hi"}));
-    let (mut harness, folder) = harness(vec![write, text_answer("done")], |_| {});
+    let (mut harness, dir) = harness(vec![write, text_answer("done")], |_| {});
     harness.prompt("go").await;
     let request = harness.approval_requested().await;
-    let path = folder.join("new/x");
+    let path = dir.join("new/x");
     assert_eq!(request.reason, format!("writes outside the working directory: {}", path.display()));
     assert!(matches!(request.preview, Some(tiller_core::event::Preview::Change(_))), "{:?}", request.preview);
     harness.answer(&request, Decision::Once).await;
@@ -329,13 +329,13 @@ async fn mode_change_resolves_the_pending_request() {
 #[tokio::test]
 async fn mode_change_leaves_the_request_about_a_path_outside() {
     let write = call("write_file", json!({"path": "../outside/new/x", "content": "hi"}));
-    let (mut harness, folder) = harness(vec![write, text_answer("done")], |_| {});
+    let (mut harness, dir) = harness(vec![write, text_answer("done")], |_| {});
     harness.prompt("go").await;
     let request = harness.approval_requested().await;
     harness.agent.set_approval(ApprovalMode::Auto).await.unwrap();
     harness.answer(&request, Decision::Deny { reason: "no".into() }).await;
     harness.settled().await;
-    assert!(!folder.join("new").exists());
+    assert!(!dir.join("new").exists());
 }
 
 #[tokio::test]
@@ -348,20 +348,20 @@ async fn mode_change_that_denies_resolves_the_pending_request() {
     assert!(matches!(late, Err(AgentError::NotFound("pending approval request for that call"))), "{late:?}");
     harness.settled().await;
     assert!(harness.results().iter().all(|result| result.starts_with("denied: ")), "{:?}", harness.results());
-    assert!(!harness.folder.path().join("work/a").exists());
+    assert!(!harness.dir.path().join("work/a").exists());
 }
 
 #[tokio::test]
-async fn rule_of_folder_outside_is_the_one_that_was_offered() {
-    let folder = TempDir::new().unwrap();
-    let sub_folder = folder.path().canonicalize().unwrap().join("sub");
-    std::fs::write(&sub_folder, "text").unwrap();
-    let (mut harness, _) = harness(vec![read(&sub_folder), text_answer("done")], |_| {});
+async fn rule_of_dir_outside_is_the_one_that_was_offered() {
+    let dir = TempDir::new().unwrap();
+    let sub_dir = dir.path().canonicalize().unwrap().join("sub");
+    std::fs::write(&sub_dir, "text").unwrap();
+    let (mut harness, _) = harness(vec![read(&sub_dir), text_answer("done")], |_| {});
     harness.prompt("go").await;
     let request = harness.approval_requested().await;
     // As a directory it would be the rule itself.
-    std::fs::remove_file(&sub_folder).unwrap();
-    std::fs::create_dir(&sub_folder).unwrap();
+    std::fs::remove_file(&sub_dir).unwrap();
+    std::fs::create_dir(&sub_dir).unwrap();
     harness.answer(&request, Decision::Session).await;
     harness.settled().await;
     let rules = harness.agent.permissions().await.unwrap();
@@ -369,7 +369,7 @@ async fn rule_of_folder_outside_is_the_one_that_was_offered() {
 }
 
 #[tokio::test]
-async fn reading_credentials_in_an_added_folder_asks() {
+async fn reading_credentials_in_an_added_dir_asks() {
     const KEYS: &str = "reads keys or passwords";
     let file = || read(Path::new("keys"));
     let search = || call("grep", json!({"pattern": "x", "path": "home"}));
@@ -385,7 +385,7 @@ async fn reading_credentials_in_an_added_folder_asks() {
             std::fs::write(home.join(".netrc"), "secret").unwrap();
             std::os::unix::fs::symlink(home.join(".netrc"), work.join("keys")).unwrap();
             std::os::unix::fs::symlink(&home, work.join("home")).unwrap();
-            let workspace = Workspace::new(&work).unwrap().with_folder(&home, FileAccess::Read);
+            let workspace = Workspace::new(&work).unwrap().with_dir(&home, FileAccess::Read);
             let outputs = work.with_file_name("outputs");
             parts.tools = Tools::built_in(ToolEnvironment::new(workspace, runner, outputs));
             parts.options.policy.mode = mode;
@@ -421,26 +421,26 @@ async fn permission_revoked_asks_again() {
 }
 
 #[tokio::test]
-async fn added_folder_is_reached_until_it_is_revoked() {
+async fn added_dir_is_reached_until_it_is_revoked() {
     let first_file = || read(Path::new("../outside/one"));
     let answers = vec![first_file(), text_answer("a"), first_file(), text_answer("b")];
-    let (mut harness, folder) = harness(answers, |_| {});
-    let permission = harness.agent.add_folder("../outside:ro").await.unwrap();
-    assert_eq!(permission, Permission::Folder { folder: folder.clone(), access: FolderAccess::ReadOnly });
+    let (mut harness, dir) = harness(answers, |_| {});
+    let permission = harness.agent.add_dir("../outside:ro").await.unwrap();
+    assert_eq!(permission, Permission::Directory { dir: dir.clone(), access: DirAccess::ReadOnly });
     harness.prompt("go").await;
     harness.settled().await;
     assert_eq!(harness.results(), ["text one"]);
-    let folder_line = format!("- Tools also reach: {} (to read only)\n", folder.display());
-    assert!(harness.requests()[0].system.contains(&folder_line));
+    let dir_line = format!("- Tools also reach: {} (to read only)\n", dir.display());
+    assert!(harness.requests()[0].system.contains(&dir_line));
     harness.agent.revoke_permission(permission).await.unwrap();
     harness.prompt("again").await;
     let request = harness.approval_requested().await;
     harness.answer(&request, Decision::Deny { reason: "no".into() }).await;
     harness.settled().await;
-    assert!(!harness.requests().pop().unwrap().system.contains(&folder_line));
-    for folder_argument in ["../none", "../outside/one"] {
-        let error = harness.agent.add_folder(folder_argument).await;
-        assert!(matches!(error, Err(AgentError::Folder { .. })), "{error:?}");
+    assert!(!harness.requests().pop().unwrap().system.contains(&dir_line));
+    for dir_argument in ["../none", "../outside/one"] {
+        let error = harness.agent.add_dir(dir_argument).await;
+        assert!(matches!(error, Err(AgentError::Directory { .. })), "{error:?}");
     }
 }
 
@@ -578,11 +578,11 @@ fn harness_with_rules(rules: &Value, answers: Vec<ScriptedAnswer>) -> Harness {
 
 #[tokio::test]
 async fn settings_rule_for_a_path_counts_for_the_target_of_a_link() {
-    let folder = |name: &str| format!("../outside/{name}");
+    let dir = |name: &str| format!("../outside/{name}");
     let reads = json!({"calls": [
-        {"name": "read_file", "arguments": {"path": folder("one")}},
-        {"name": "read_file", "arguments": {"path": folder("key")}},
-        {"name": "write_file", "arguments": {"path": folder("key"), "content": "x"}},
+        {"name": "read_file", "arguments": {"path": dir("one")}},
+        {"name": "read_file", "arguments": {"path": dir("key")}},
+        {"name": "write_file", "arguments": {"path": dir("key"), "content": "x"}},
         {"name": "read_file", "arguments": {"path": "plain"}},
         {"name": "list_files", "arguments": {"path": "secrets"}},
     ]});
@@ -671,13 +671,13 @@ async fn saved_rule_that_misses_the_call_leaves_it_pending() {
 }
 
 #[tokio::test]
-async fn saved_rule_opens_the_folder_outside() {
+async fn saved_rule_opens_the_dir_outside() {
     let answers =
         vec![read(Path::new("../outside/one")), read(Path::new("../outside/two")), text_answer("done")];
-    let (mut harness, folder) = harness(answers, |_| {});
+    let (mut harness, dir) = harness(answers, |_| {});
     harness.prompt("go").await;
     let request = harness.approval_requested().await;
-    assert_eq!(request.proposed.as_ref().unwrap().line(), format!("{}/**", folder.display()));
+    assert_eq!(request.proposed.as_ref().unwrap().line(), format!("{}/**", dir.display()));
     harness.agent.configure_rules(saved(&request)).await.unwrap();
     harness.settled().await;
     assert_eq!(harness.results(), ["text one", "text two"]);

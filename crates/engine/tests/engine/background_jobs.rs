@@ -11,16 +11,16 @@ use super::*;
 
 /// Creates a session with the built-in tools, the tool `gate`, and a named pipe `pipe` in the working directory.
 fn harness(answers: Vec<ScriptedAnswer>) -> Harness {
-    let folder = TempDir::new().unwrap();
-    nix::unistd::mkfifo(&folder.path().join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-    opened(folder, None, answers)
+    let dir = TempDir::new().unwrap();
+    nix::unistd::mkfifo(&dir.path().join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    opened(dir, None, answers)
 }
 
 /// Opens a session as [`harness`] creates one.
-fn opened(folder: TempDir, path: Option<PathBuf>, answers: Vec<ScriptedAnswer>) -> Harness {
-    let root = folder.path().canonicalize().unwrap();
-    let manager = SessionManager::new(Placement::Flat(folder.path().join("logs")), root.clone());
-    Harness::configured(folder, (manager, path), Access::Reads, answers, |parts| {
+fn opened(dir: TempDir, path: Option<PathBuf>, answers: Vec<ScriptedAnswer>) -> Harness {
+    let root = dir.path().canonicalize().unwrap();
+    let manager = SessionManager::new(Placement::Flat(dir.path().join("logs")), root.clone());
+    Harness::configured(dir, (manager, path), Access::Reads, answers, |parts| {
         let (workspace, runner) = (Workspace::new(&root).unwrap(), parts.runner.clone());
         let gate = parts.tools.find("gate").unwrap();
         parts.tools =
@@ -50,7 +50,7 @@ fn job_ended(event: &EventKind) -> Option<CommandJob> {
 
 /// Lets the job go on that reads from the pipe.
 async fn open_pipe(harness: &Harness) {
-    let pipe = harness.folder.path().join("pipe");
+    let pipe = harness.dir.path().join("pipe");
     tokio::task::spawn_blocking(move || std::fs::write(pipe, "go\n").unwrap()).await.unwrap();
 }
 
@@ -162,7 +162,7 @@ async fn jobs_end_with_their_session() {
         harness.prompt("go").await;
         harness.settled().await;
         open_pipe(&harness).await;
-        let pid = std::fs::read_to_string(harness.folder.path().join("pid")).unwrap();
+        let pid = std::fs::read_to_string(harness.dir.path().join("pid")).unwrap();
         if is_closed {
             harness.agent.close().await.unwrap();
         } else {
@@ -191,13 +191,13 @@ async fn job_after_a_resume_has_a_new_id() {
     harness.settled().await;
     let path = harness.agent.reader().path().unwrap().to_owned();
     harness.agent.close().await.unwrap();
-    let mut harness = opened(harness.folder, Some(path.clone()), start());
+    let mut harness = opened(harness.dir, Some(path.clone()), start());
     harness.prompt("go").await;
     harness.settled().await;
     let ids = |jobs: Vec<CommandJob>| jobs.into_iter().map(|job| job.job_id.to_string()).collect::<Vec<_>>();
     assert_eq!(ids(harness.agent.background_jobs().await.unwrap()), ["job_3", "job_4"]);
     harness.agent.close().await.unwrap();
-    let mut harness = opened(harness.folder, None, start());
+    let mut harness = opened(harness.dir, None, start());
     harness.agent.open_session(path).await.unwrap();
     harness.prompt("go").await;
     harness.settled().await;

@@ -8,7 +8,7 @@ use super::*;
 async fn bash_record_is_returned_and_a_second_command_refused() {
     let mut harness = Harness::new(Access::Reads, vec![]);
     let (line, agent) = ("echo begun; read -r x < gate; echo $x; exit 3", harness.agent.clone());
-    nix::unistd::mkfifo(&harness.folder.path().join("gate"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    nix::unistd::mkfifo(&harness.dir.path().join("gate"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     let record = tokio::spawn(async move { agent.execute_bash(line, BashContext::Include).await });
     harness
         .wait_for_event(|event| matches!(event, EventKind::BashExecutionUpdate { .. }).then_some(()))
@@ -17,7 +17,7 @@ async fn bash_record_is_returned_and_a_second_command_refused() {
     assert_eq!(error.to_string(), "a command is already running; wait for it, or abort it");
     let error = harness.agent.execute_bash("true", BashContext::Exclude).await.unwrap_err();
     assert!(matches!(error, AgentError::BashRunning), "{error}");
-    std::fs::write(harness.folder.path().join("gate"), "through\n").unwrap();
+    std::fs::write(harness.dir.path().join("gate"), "through\n").unwrap();
     let BashExecutionMessage { output, exit_code, cancelled, truncated, .. } = record.await.unwrap().unwrap();
     assert_eq!(
         (output.as_str(), exit_code, cancelled, truncated),
@@ -55,7 +55,7 @@ async fn bash_abort_leaves_the_run_alone() {
 async fn bash_output_in_many_pieces_is_batched_and_complete() {
     let mut harness = Harness::new(Access::Reads, vec![]);
     let line = "for n in $(seq 300); do echo $n; sleep 0.002; done; read -r x < gate; printf '\\033[31m99%%'";
-    nix::unistd::mkfifo(&harness.folder.path().join("gate"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    nix::unistd::mkfifo(&harness.dir.path().join("gate"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     let started = std::time::Instant::now();
     harness.agent.bash(line, BashContext::Include).await.unwrap();
     let (mut output, mut count) = (String::new(), 0);
@@ -68,7 +68,7 @@ async fn bash_output_in_many_pieces_is_batched_and_complete() {
     let live = harness.agent.snapshot().await.unwrap().in_progress.bash.unwrap();
     assert_eq!(live.output.styled_text().text, output, "events and output agree");
     assert!(live.last_lines().text.starts_with("261\n"), "{}", live.last_lines().text);
-    std::fs::write(harness.folder.path().join("gate"), "\n").unwrap();
+    std::fs::write(harness.dir.path().join("gate"), "\n").unwrap();
     assert_eq!(harness.wait_for_event(of_output).await, "\u{1b}[31m99%", "the last of it too");
     let complete: String = (1..=300).map(|number| format!("{number}\n")).collect();
     assert_eq!(output, complete);
@@ -83,10 +83,10 @@ fn of_output(event: &EventKind) -> Option<String> {
 
 #[tokio::test]
 async fn bash_command_that_fails_to_start_has_a_record() {
-    let folder = TempDir::new().unwrap();
-    let missing_folder = folder.path().join("gone");
-    let manager = SessionManager::new(Placement::Memory, missing_folder);
-    let harness = Harness::configured(folder, (manager, None), Access::Reads, vec![], |_| {});
+    let dir = TempDir::new().unwrap();
+    let missing_dir = dir.path().join("gone");
+    let manager = SessionManager::new(Placement::Memory, missing_dir);
+    let harness = Harness::configured(dir, (manager, None), Access::Reads, vec![], |_| {});
     let record = harness.agent.execute_bash("true", BashContext::Exclude).await.unwrap();
     assert!(record.cancelled && record.output.contains("not a directory"), "{record:?}");
     assert!(record.exclude_from_context);
@@ -95,15 +95,15 @@ async fn bash_command_that_fails_to_start_has_a_record() {
 #[tokio::test]
 async fn bash_output_over_the_limit_is_in_a_file_of_the_record() {
     let limits = OutputLimits { max_lines: 3, max_chars: 1_000 };
-    let folder = TempDir::new().unwrap();
-    let manager = SessionManager::new(Placement::Flat(folder.path().join("logs")), folder.path().into());
-    let harness = Harness::configured(folder, (manager, None), Access::Reads, vec![], |parts| {
+    let dir = TempDir::new().unwrap();
+    let manager = SessionManager::new(Placement::Flat(dir.path().join("logs")), dir.path().into());
+    let harness = Harness::configured(dir, (manager, None), Access::Reads, vec![], |parts| {
         parts.options.output.limits = limits
     });
     let record = harness.agent.execute_bash("seq 1 5000", BashContext::Include).await.unwrap();
     assert!(record.truncated && record.output.starts_with("4998\n4999\n5000\n"), "{}", record.output);
     let path = record.full_output_path.clone().unwrap();
-    assert!(path.starts_with(harness.folder.path().join("outputs").to_str().unwrap()), "{path}");
+    assert!(path.starts_with(harness.dir.path().join("outputs").to_str().unwrap()), "{path}");
     let complete: String = (1..=5000).map(|number| format!("{number}\n")).collect();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), complete);
     let log = std::fs::read_to_string(harness.agent.reader().path().unwrap()).unwrap();
@@ -135,11 +135,11 @@ async fn bash_command_cut_off_by_close_keeps_output_and_file() {
 #[tokio::test]
 async fn bash_truncated_output_is_marked_without_its_file() {
     let limits = OutputLimits { max_lines: 1, max_chars: 1_000 };
-    let folder = TempDir::new().unwrap();
-    let in_the_way = folder.path().join("file");
+    let dir = TempDir::new().unwrap();
+    let in_the_way = dir.path().join("file");
     std::fs::write(&in_the_way, "").unwrap();
-    let manager = SessionManager::new(Placement::Memory, folder.path().into());
-    let harness = Harness::configured(folder, (manager, None), Access::Reads, vec![], |parts| {
+    let manager = SessionManager::new(Placement::Memory, dir.path().into());
+    let harness = Harness::configured(dir, (manager, None), Access::Reads, vec![], |parts| {
         parts.options.output.limits = limits;
         parts.options.output.scratch = in_the_way;
     });
@@ -171,10 +171,8 @@ async fn bash_close_stops_the_command_and_replies_with_its_output() {
     assert_eq!(lines[..2], ["user go", "answer  ToolUse"]);
     assert!(lines[2].starts_with("result aborted"), "{lines:?}");
     assert_eq!(lines[3], "bash echo $$ > pid; echo seen; sleep 600 None seen");
-    SessionManager::new(Placement::Memory, harness.folder.path().into())
-        .open(&path)
-        .expect("the lock is free");
-    let pid = std::fs::read_to_string(harness.folder.path().join("pid")).unwrap();
+    SessionManager::new(Placement::Memory, harness.dir.path().into()).open(&path).expect("the lock is free");
+    let pid = std::fs::read_to_string(harness.dir.path().join("pid")).unwrap();
     let process = nix::unistd::Pid::from_raw(pid.trim().parse().unwrap());
     let exit = async {
         while nix::sys::signal::kill(process, None).is_ok() {

@@ -14,10 +14,10 @@ fn dear(text: &str) -> ScriptedAnswer {
 }
 
 /// A session whose model takes a dollar per million tokens.
-fn harness(folder: TempDir, answers: Vec<ScriptedAnswer>, budget: BudgetOptions) -> Harness {
-    let root = folder.path().canonicalize().unwrap();
+fn harness(dir: TempDir, answers: Vec<ScriptedAnswer>, budget: BudgetOptions) -> Harness {
+    let root = dir.path().canonicalize().unwrap();
     let manager = SessionManager::new(Placement::Flat(root.join("logs")), root);
-    Harness::configured(folder, (manager, None), Access::Reads, answers, |parts| {
+    Harness::configured(dir, (manager, None), Access::Reads, answers, |parts| {
         let dollar = Usd(1.0);
         let price = Price { input: dollar, output: dollar, cache_read: dollar, cache_write: dollar };
         let mut facts = (*parts.first.model.facts).clone();
@@ -92,16 +92,16 @@ async fn budget_question_ends_with_the_run() {
 
 #[tokio::test]
 async fn budget_of_a_day_counts_other_sessions() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().to_owned();
-    let mut first = harness(folder, vec![dear("1")], BudgetOptions::default());
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().to_owned();
+    let mut first = harness(dir, vec![dear("1")], BudgetOptions::default());
     run(&mut first, "a").await;
 
     let root = path.canonicalize().unwrap();
-    let second_folder = TempDir::new().unwrap();
+    let second_dir = TempDir::new().unwrap();
     let manager = SessionManager::new(Placement::Flat(root.join("logs")), root);
     let mut second =
-        Harness::configured(second_folder, (manager, None), Access::Reads, vec![dear("2")], |parts| {
+        Harness::configured(second_dir, (manager, None), Access::Reads, vec![dear("2")], |parts| {
             parts.options.approver = Approver::Absent;
             parts.options.budget = BudgetOptions { session: None, day: Some(Usd(0.5)) };
         });
@@ -118,11 +118,11 @@ async fn budget_of_a_day_counts_other_sessions() {
 
 #[tokio::test]
 async fn budget_model_without_price_is_warned_about_once() {
-    let folder = TempDir::new().unwrap();
-    let root = folder.path().canonicalize().unwrap();
+    let dir = TempDir::new().unwrap();
+    let root = dir.path().canonicalize().unwrap();
     let manager = SessionManager::new(Placement::Flat(root.join("logs")), root);
     let answers = vec![text_answer("one"), text_answer("two")];
-    let harness = Harness::configured(folder, (manager, None), Access::Reads, answers, |parts| {
+    let harness = Harness::configured(dir, (manager, None), Access::Reads, answers, |parts| {
         parts.options.budget = BudgetOptions { session: Some(Usd(1.0)), day: None };
         parts.first.model.facts = Arc::new(catalog::assumed("openrouter", "some/model"));
     });

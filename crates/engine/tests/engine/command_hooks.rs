@@ -8,8 +8,8 @@ use tiller_tools::policy::AskBehavior;
 use super::*;
 
 /// A harness with these hooks in a directory.
-fn harness_in(folder: TempDir, hooks: &Value, answers: Vec<ScriptedAnswer>) -> Harness {
-    harness_with(folder, hooks, answers, |_| {})
+fn harness_in(dir: TempDir, hooks: &Value, answers: Vec<ScriptedAnswer>) -> Harness {
+    harness_with(dir, hooks, answers, |_| {})
 }
 
 fn harness(hooks: &Value, answers: Vec<ScriptedAnswer>) -> Harness {
@@ -17,16 +17,16 @@ fn harness(hooks: &Value, answers: Vec<ScriptedAnswer>) -> Harness {
 }
 
 fn harness_with(
-    folder: TempDir,
+    dir: TempDir,
     hooks: &Value,
     answers: Vec<ScriptedAnswer>,
     change: impl FnOnce(&mut SessionParts),
 ) -> Harness {
-    let cwd = folder.path().canonicalize().unwrap();
-    let manager = SessionManager::new(Placement::Flat(folder.path().join("logs")), cwd.clone());
+    let cwd = dir.path().canonicalize().unwrap();
+    let manager = SessionManager::new(Placement::Flat(dir.path().join("logs")), cwd.clone());
     let mut settings = HookSettings::default();
     assert_eq!(settings.add(hooks, "settings.json"), HookProblems::default());
-    let harness = Harness::configured(folder, (manager, None), Access::Writes, answers, |parts| {
+    let harness = Harness::configured(dir, (manager, None), Access::Writes, answers, |parts| {
         let environment = HookEnvironment {
             runner: parts.runner.clone(),
             withheld_variables: vec!["CARGO_MANIFEST_DIR".into()],
@@ -79,14 +79,14 @@ fn everything_allowed(parts: &mut SessionParts) {
 
 #[tokio::test]
 async fn pre_tool_use_gets_the_call_on_stdin() {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let line = "cat > input.json; echo \"$CLAUDE_PROJECT_DIR ${CARGO_MANIFEST_DIR-none}\" > variables";
     let answers = vec![calls(&[json!({"n": 1})]), text_answer("done")];
-    let mut harness = harness_in(folder, &hooks("PreToolUse", &[line]), answers);
+    let mut harness = harness_in(dir, &hooks("PreToolUse", &[line]), answers);
     harness.prompt("go").await;
     assert_eq!(harness.settled().await, RunOutcome::Completed);
     assert_eq!(harness.message_lines()[2], "result through");
-    let cwd = harness.folder.path().canonicalize().unwrap();
+    let cwd = harness.dir.path().canonicalize().unwrap();
     let mut input = read_json(&cwd.join("input.json"));
     assert!(input["tool_use_id"].take().is_string());
     let reader = harness.agent.reader();
@@ -143,7 +143,7 @@ async fn pre_tool_use_changes_arguments_and_adds_to_the_result() {
     harness.prompt("go").await;
     assert_eq!(harness.settled().await, RunOutcome::Completed);
     assert_eq!(harness.message_lines()[2], "result through\n[hook] be brief");
-    let input = read_json(&harness.folder.path().join("input.json"));
+    let input = read_json(&harness.dir.path().join("input.json"));
     assert_eq!(input["tool_input"], json!({"n": 2}));
     let asked = run_call(&hooks("PreToolUse", &[&answer("ask", json!({"n": 2}))]), nobody).await;
     assert!(asked.starts_with("result denied: look (hook), and no one can approve it"), "{asked}");
@@ -184,14 +184,14 @@ async fn pre_tool_use_timeout_kills_everything_that_it_started() {
     let line = "sleep 1000 & echo $! > child; wait";
     let command = json!({"type": "command", "command": line, "timeout": 1});
     let answers = vec![calls(&[json!({})]), text_answer("done")];
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let hooks = json!({"PreToolUse": [{"hooks": [command]}]});
-    let mut harness = harness_with(folder, &hooks, answers, nobody);
+    let mut harness = harness_with(dir, &hooks, answers, nobody);
     harness.prompt("go").await;
     assert_eq!(harness.settled().await, RunOutcome::Completed);
     let result = harness.message_lines()[2].clone();
     assert!(result.contains(": took longer than 1 s and was killed"), "{result}");
-    let child = std::fs::read_to_string(harness.folder.path().join("child")).unwrap();
+    let child = std::fs::read_to_string(harness.dir.path().join("child")).unwrap();
     let child = nix::unistd::Pid::from_raw(child.trim().parse().unwrap());
     while nix::sys::signal::kill(child, None).is_ok() {
         tokio::task::yield_now().await;
@@ -203,13 +203,13 @@ async fn post_tool_use_text_follows_the_result() {
     let context = json!({"hookSpecificOutput": {"additionalContext": "formatted"}});
     let lines =
         ["echo ignored", &format!("echo '{context}'"), "cat > input.json; echo 'fix the types' >&2; exit 2"];
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let answers = vec![calls(&[json!({"n": 1})]), text_answer("done")];
-    let mut harness = harness_in(folder, &hooks("PostToolUse", &lines), answers);
+    let mut harness = harness_in(dir, &hooks("PostToolUse", &lines), answers);
     harness.prompt("go").await;
     assert_eq!(harness.settled().await, RunOutcome::Completed);
     assert_eq!(harness.message_lines()[2], "result through\n[hook] fix the types\n[hook] formatted");
-    let input = read_json(&harness.folder.path().join("input.json"));
+    let input = read_json(&harness.dir.path().join("input.json"));
     assert_eq!(input["tool_response"], json!({"content": "through", "details": null, "is_error": false}));
 }
 
@@ -243,9 +243,9 @@ async fn prompt_context_and_session_context_follow_the_first_prompt() {
             "answer two Stop"
         ]
     );
-    let folder = harness.folder.path();
-    assert_eq!(read_json(&folder.join("prompt.json"))["prompt"], "on");
-    let start = read_json(&folder.join("start.json"));
+    let dir = harness.dir.path();
+    assert_eq!(read_json(&dir.join("prompt.json"))["prompt"], "on");
+    let start = read_json(&dir.join("start.json"));
     assert_eq!(
         (&start["source"], &start["session_id"]),
         (&json!("startup"), &json!(harness.agent.reader().id()))
@@ -281,7 +281,7 @@ async fn prompts_in_review_stay_in_order() {
             async move { agent.prompt("second", prompt_options(StreamingBehavior::FollowUp)).await },
         );
     tokio::task::yield_now().await;
-    std::fs::write(harness.folder.path().join("second"), "").unwrap();
+    std::fs::write(harness.dir.path().join("second"), "").unwrap();
     first.await.unwrap().unwrap();
     second.await.unwrap().unwrap();
     assert_eq!(harness.settled().await, RunOutcome::Completed);
@@ -295,7 +295,7 @@ async fn prompt_in_review_is_returned_when_stopped() {
     let harness = harness(&hooks("UserPromptSubmit", &["echo > begun; sleep 1000"]), vec![text_answer("no")]);
     let agent = harness.agent.clone();
     let prompt = tokio::spawn(async move { agent.prompt("go", PromptOptions::default()).await });
-    while !harness.folder.path().join("begun").exists() {
+    while !harness.dir.path().join("begun").exists() {
         tokio::task::yield_now().await;
     }
     harness.agent.abort().await.unwrap();
@@ -316,7 +316,7 @@ async fn stop_lets_the_run_go_on_once() {
     let request = harness.requests().remove(1);
     let Message::User(last) = &**request.messages.last().unwrap() else { panic!("{request:?}") };
     assert_eq!(last.content.joined_text(), "run the tests");
-    let stops = std::fs::read_to_string(harness.folder.path().join("stops")).unwrap();
+    let stops = std::fs::read_to_string(harness.dir.path().join("stops")).unwrap();
     let active: Vec<bool> = serde_json::Deserializer::from_str(&stops)
         .into_iter::<Value>()
         .map(|input| input.unwrap()["stop_hook_active"].as_bool().unwrap())
@@ -328,7 +328,7 @@ async fn stop_lets_the_run_go_on_once() {
 async fn stop_hook_can_be_aborted() {
     let mut harness = harness(&hooks("Stop", &["echo > begun; sleep 1000"]), vec![text_answer("done")]);
     harness.prompt("go").await;
-    while !harness.folder.path().join("begun").exists() {
+    while !harness.dir.path().join("begun").exists() {
         tokio::task::yield_now().await;
     }
     harness.agent.abort().await.unwrap();
@@ -372,7 +372,7 @@ async fn pre_compact_is_told_the_trigger_and_cannot_prevent_it() {
     harness.agent.compact(None).await.unwrap();
     let expected = "PreCompact hook: keep it (a hook can't prevent a compaction)";
     assert_eq!(harness.wait_for_event(warning).await, expected);
-    let folder = harness.folder.path();
-    assert_eq!(read_json(&folder.join("input.json"))["trigger"], "manual");
-    assert!(!folder.join("auto").exists());
+    let dir = harness.dir.path();
+    assert_eq!(read_json(&dir.join("input.json"))["trigger"], "manual");
+    assert!(!dir.join("auto").exists());
 }

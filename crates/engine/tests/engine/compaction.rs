@@ -35,10 +35,10 @@ fn failing_summary(failure: &str, times: u32) -> ScriptedAnswer {
 
 /// A harness that keeps so little that a second prompt pushes the first one out.
 fn configured(answers: Vec<ScriptedAnswer>, configure: impl FnOnce(&mut AgentOptions)) -> Harness {
-    let folder = TempDir::new().unwrap();
-    let logs = folder.path().join("logs");
-    let manager = SessionManager::new(Placement::Flat(logs), folder.path().canonicalize().unwrap());
-    Harness::configured(folder, (manager, None), Access::Reads, answers, |parts| {
+    let dir = TempDir::new().unwrap();
+    let logs = dir.path().join("logs");
+    let manager = SessionManager::new(Placement::Flat(logs), dir.path().canonicalize().unwrap());
+    Harness::configured(dir, (manager, None), Access::Reads, answers, |parts| {
         parts.options.compaction.keep = Some(Tokens(1_500));
         configure(&mut parts.options);
     })
@@ -651,11 +651,9 @@ async fn branch_summary_is_not_made_of_an_empty_branch() {
 }
 
 /// A session of some three million tokens, 1.5 times the most that is loaded, whose answers report hardly any usage.
-fn far_too_long_log(folder: &TempDir) -> PathBuf {
-    let manager = SessionManager::new(
-        Placement::Flat(folder.path().join("logs")),
-        folder.path().canonicalize().unwrap(),
-    );
+fn far_too_long_log(dir: &TempDir) -> PathBuf {
+    let manager =
+        SessionManager::new(Placement::Flat(dir.path().join("logs")), dir.path().canonicalize().unwrap());
     let mut writer = manager.create(UnixMs(1_700_000_000_000));
     for at in 0..420 {
         let prompt = UserMessage::text(format!("prompt {at} {}", "lorem ipsum ".repeat(2_500)), UnixMs(1));
@@ -670,11 +668,11 @@ fn far_too_long_log(folder: &TempDir) -> PathBuf {
 }
 
 fn far_too_long_harness(answers: Vec<ScriptedAnswer>, configure: impl FnOnce(&mut AgentOptions)) -> Harness {
-    let folder = TempDir::new().unwrap();
-    let open = far_too_long_log(&folder);
-    let logs = folder.path().join("logs");
-    let manager = SessionManager::new(Placement::Flat(logs), folder.path().canonicalize().unwrap());
-    Harness::configured(folder, (manager, Some(open)), Access::Reads, answers, |parts| {
+    let dir = TempDir::new().unwrap();
+    let open = far_too_long_log(&dir);
+    let logs = dir.path().join("logs");
+    let manager = SessionManager::new(Placement::Flat(logs), dir.path().canonicalize().unwrap());
+    Harness::configured(dir, (manager, Some(open)), Access::Reads, answers, |parts| {
         configure(&mut parts.options)
     })
 }

@@ -24,11 +24,11 @@ fn filling_answer(text: &str) -> ScriptedAnswer {
 }
 
 fn harness(disk: &FaultyDisk, answers: Vec<ScriptedAnswer>, approver: Approver) -> Harness {
-    let folder = TempDir::new().unwrap();
-    let logs = folder.path().join("logs");
-    let manager = SessionManager::new(Placement::Flat(logs), folder.path().canonicalize().unwrap());
+    let dir = TempDir::new().unwrap();
+    let logs = dir.path().join("logs");
+    let manager = SessionManager::new(Placement::Flat(logs), dir.path().canonicalize().unwrap());
     let manager = manager.with_fs(Arc::new(disk.clone()));
-    Harness::configured(folder, (manager, None), Access::Reads, answers, |parts| {
+    Harness::configured(dir, (manager, None), Access::Reads, answers, |parts| {
         parts.options.compaction.keep = Some(Tokens(1_500));
         parts.options.approver = approver;
     })
@@ -144,7 +144,7 @@ async fn branch_summary_ends_the_compaction_of_the_context() {
 
 #[tokio::test]
 async fn settled_after_a_retry_has_all_messages_of_the_run() {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let error = json!({"failure": "transient", "message": "busy", "times": 1});
     let script = Scripted::new(vec![answer(json!({"text": "Fine.", "error": error}))]);
     let facts = vec![script.facts()];
@@ -152,7 +152,7 @@ async fn settled_after_a_retry_has_all_messages_of_the_run() {
     providers.add(Arc::new(script) as Arc<dyn Provider>, facts);
     let setup =
         SessionBuilder::new(providers).configure(|options| options.retry.base = Duration::from_millis(1));
-    let result = run(RunRequest::new("hi", setup), folder.path()).await.unwrap();
+    let result = run(RunRequest::new("hi", setup), dir.path()).await.unwrap();
     assert!(matches!(&*result.messages[0], Message::User(_)), "{:?}", result.messages);
     assert_eq!((result.messages.len(), result.text.as_str()), (3, "Fine."));
 }

@@ -43,20 +43,20 @@ fn answer(text: &str) -> Message {
 
 #[tokio::test]
 async fn run_sends_a_prompt_and_returns_the_result() {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let final_answer = json!({"text": "Fine.", "usage": {"input": 7, "output": 3}});
     let tool_answer = json!({"calls": [{"name": "list_files"}], "usage": {"input": 5, "output": 1}});
     let script = [tool_answer, final_answer].map(|line| serde_json::from_value(line).unwrap()).to_vec();
     let (providers, model) = scripted(script);
     let picture = Image { data: "AA==".into(), mime_type: "image/png".into() };
-    let builder = SessionBuilder::new(providers).log_folder(folder.path().join("logs"));
+    let builder = SessionBuilder::new(providers).log_dir(dir.path().join("logs"));
     let request = RunRequest { images: vec![picture], ..RunRequest::new("how are you?", builder) };
-    let result = run(request, folder.path()).await.unwrap();
+    let result = run(request, dir.path()).await.unwrap();
     assert_eq!((result.text.as_str(), result.outcome, result.error), ("Fine.", RunOutcome::Completed, None));
     assert_eq!((result.usage.total(), result.messages.len()), (Tokens(16), 4));
     let path = result.path.unwrap();
     assert_eq!(*Reader::open(&path).unwrap().id(), result.session);
-    SessionManager::new(Placement::Memory, folder.path().into()).open(&path).expect("the lock is free");
+    SessionManager::new(Placement::Memory, dir.path().into()).open(&path).expect("the lock is free");
     let requests = model.recorded.lock().unwrap();
     assert!(format!("{:?}", requests[0].0.messages).contains("image/png"));
     let offered: Vec<String> = requests[0].0.tools.iter().map(|tool| tool.name.clone()).collect();
@@ -78,7 +78,7 @@ async fn run_sends_a_prompt_and_returns_the_result() {
 
 #[tokio::test]
 async fn builder_resumed_session_keeps_its_thinking_level() {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let builder = || {
         let script = Scripted::new(vec![text_answer("one")]);
         let facts = vec![tiller_provider::ModelFacts {
@@ -87,16 +87,16 @@ async fn builder_resumed_session_keeps_its_thinking_level() {
         }];
         let mut providers = ProviderRegistry::default();
         providers.add(Arc::new(script) as Arc<dyn Provider>, facts);
-        SessionBuilder::new(providers).model("scripted").log_folder(folder.path().join("logs"))
+        SessionBuilder::new(providers).model("scripted").log_dir(dir.path().join("logs"))
     };
     let request = RunRequest::new("go", builder().thinking(ThinkingLevel::High));
-    let path = run(request, folder.path()).await.unwrap().path.unwrap();
+    let path = run(request, dir.path()).await.unwrap().path.unwrap();
     for (builder, expected) in [
         (builder(), ThinkingLevel::High),
         (builder().model("scripted:low"), ThinkingLevel::Low),
         (builder().thinking(ThinkingLevel::Off), ThinkingLevel::Off),
     ] {
-        let agent = builder.resume(&path).start(folder.path()).unwrap();
+        let agent = builder.resume(&path).start(dir.path()).unwrap();
         assert_eq!(agent.state().await.unwrap().state.thinking, expected);
         agent.close().await.unwrap();
     }
@@ -104,17 +104,17 @@ async fn builder_resumed_session_keeps_its_thinking_level() {
 
 #[tokio::test]
 async fn run_keeps_to_the_environment_and_rules_of_its_program() {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let bash = |command: &str| json!({"calls": [{"name": "bash", "arguments": {"command": command}}]});
     let lines = [bash("exec sleep 600"), bash("git push"), bash("echo $MARK."), json!({"text": "done"})];
     let script = lines.map(|line| serde_json::from_value(line).unwrap()).to_vec();
     let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_engine-supervisor"))
         .with_prefix("MARK=1")
         .without_variables(["PATH_TO_KEYS".to_owned()]);
-    let workspace = Workspace::new(folder.path()).unwrap();
+    let workspace = Workspace::new(dir.path()).unwrap();
     let environment = ToolEnvironment {
         bash: BashTimes { timeout_s: 1, max_timeout_s: 1 },
-        ..ToolEnvironment::new(workspace, runner.clone(), folder.path().join("outputs"))
+        ..ToolEnvironment::new(workspace, runner.clone(), dir.path().join("outputs"))
     };
     let tools = Tools::built_in(environment).restrict(&["bash".to_owned()]).unwrap();
     let builder = builder(script).tools(tools).commands(runner).configure(|options| {
@@ -127,7 +127,7 @@ async fn run_keeps_to_the_environment_and_rules_of_its_program() {
             [] as [String; 0]
         );
     });
-    let result = run(RunRequest::new("go", builder), folder.path()).await.unwrap();
+    let result = run(RunRequest::new("go", builder), dir.path()).await.unwrap();
     let results: Vec<String> = result
         .messages
         .iter()
@@ -153,12 +153,12 @@ async fn run_that_fails_is_a_result_with_the_error() {
 
 #[tokio::test]
 async fn builder_session_with_messages_continues_from_them() {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let (providers, model) = scripted(vec![text_answer("first"), text_answer("And you are Ada.")]);
     let builder = SessionBuilder::new(providers)
-        .log_folder(folder.path().join("logs"))
+        .log_dir(dir.path().join("logs"))
         .messages(vec![user("I am Ada."), answer("Hello, Ada.")]);
-    let agent = builder.start(folder.path()).unwrap();
+    let agent = builder.start(dir.path()).unwrap();
     let path = agent.reader().path().unwrap().to_owned();
     assert_eq!(
         message_lines(&Reader::open(&path).unwrap()),
@@ -172,11 +172,8 @@ async fn builder_session_with_messages_continues_from_them() {
     assert_eq!((request.len(), &*request[0]), (3, &user("I am Ada.")));
     agent.close().await.unwrap();
 
-    let agent = self::builder(vec![])
-        .log_folder(folder.path().join("logs"))
-        .resume(&path)
-        .start(folder.path())
-        .unwrap();
+    let agent =
+        self::builder(vec![]).log_dir(dir.path().join("logs")).resume(&path).start(dir.path()).unwrap();
     assert_eq!(agent.messages().await.unwrap().len(), 4);
 }
 
@@ -222,14 +219,14 @@ async fn settled_ends_with_the_run_and_fails_without_one() {
 
 #[tokio::test]
 async fn builder_invalid_setup_is_an_error() {
-    let folder = TempDir::new().unwrap();
-    let no_model = SessionBuilder::new(ProviderRegistry::default()).start(folder.path()).err().unwrap();
+    let dir = TempDir::new().unwrap();
+    let no_model = SessionBuilder::new(ProviderRegistry::default()).start(dir.path()).err().unwrap();
     assert!(matches!(no_model, EmbedError::Model(ModelError::Unknown { .. })), "{no_model}");
-    let no_folder = builder(vec![]).start(&folder.path().join("gone")).err().unwrap();
-    assert!(matches!(no_folder, EmbedError::Workspace(_)), "{no_folder}");
-    let no_log = builder(vec![]).resume(folder.path().join("none.jsonl")).start(folder.path()).err().unwrap();
+    let no_dir = builder(vec![]).start(&dir.path().join("gone")).err().unwrap();
+    assert!(matches!(no_dir, EmbedError::Workspace(_)), "{no_dir}");
+    let no_log = builder(vec![]).resume(dir.path().join("none.jsonl")).start(dir.path()).err().unwrap();
     assert!(matches!(no_log, EmbedError::Session(_)), "{no_log}");
-    let agent = builder(vec![]).start(folder.path()).unwrap();
+    let agent = builder(vec![]).start(dir.path()).unwrap();
     let record = agent.execute_bash("true", BashContext::Include).await.unwrap();
     assert_eq!(record.output, "commands can't be run: no supervisor program is configured");
 }

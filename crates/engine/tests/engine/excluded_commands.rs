@@ -50,19 +50,19 @@ fn provider(server: &MockServer, format: usize) -> Arc<dyn Provider> {
 
 /// Runs commands at every point of a session, each followed by a prompt.
 async fn run_session(server: &MockServer, format: usize) {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let setup = || {
         let mut providers = ProviderRegistry::default();
         let provider = provider(server, format);
         let facts = tiller_provider::catalog::assumed(provider.name(), "m");
         providers.add(provider, vec![facts]);
         SessionBuilder::new(providers)
-            .log_folder(folder.path().join("logs"))
+            .log_dir(dir.path().join("logs"))
             .commands(Runner::with_supervisor(env!("CARGO_BIN_EXE_engine-supervisor")))
             .approve_all()
             .configure(|options| options.compaction.keep = Some(Tokens(10)))
     };
-    let agent = setup().start(folder.path()).unwrap();
+    let agent = setup().start(dir.path()).unwrap();
     commands(&agent).await;
     prompt(&agent, &format!("first {}", "words ".repeat(300))).await;
     let first_leaf = agent.reader().leaf().unwrap();
@@ -74,7 +74,7 @@ async fn run_session(server: &MockServer, format: usize) {
     }
     commands(&agent).await;
     agent.steer("steered").await.unwrap();
-    std::fs::write(folder.path().join("go"), "").unwrap();
+    std::fs::write(dir.path().join("go"), "").unwrap();
     agent.settled().await.unwrap();
     commands(&agent).await;
 
@@ -92,7 +92,7 @@ async fn run_session(server: &MockServer, format: usize) {
     let path = agent.reader().path().unwrap().to_owned();
     agent.close().await.unwrap();
 
-    let agent = setup().resume(&path).start(folder.path()).unwrap();
+    let agent = setup().resume(&path).start(dir.path()).unwrap();
     prompt(&agent, "resumed").await;
     agent.close().await.unwrap();
     let log = std::fs::read_to_string(&path).unwrap();

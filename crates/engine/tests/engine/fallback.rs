@@ -42,12 +42,10 @@ fn harness_of(
     (first, other): (Vec<ScriptedAnswer>, Vec<ScriptedAnswer>),
     fallback: &[&str],
 ) -> Harness {
-    let folder = TempDir::new().unwrap();
-    let manager = SessionManager::new(
-        Placement::Flat(folder.path().join("logs")),
-        folder.path().canonicalize().unwrap(),
-    );
-    Harness::configured(folder, (manager, log), Access::Reads, first, |parts| {
+    let dir = TempDir::new().unwrap();
+    let manager =
+        SessionManager::new(Placement::Flat(dir.path().join("logs")), dir.path().canonicalize().unwrap());
+    Harness::configured(dir, (manager, log), Access::Reads, first, |parts| {
         parts.options.retry.max = 1;
         parts.options.fallback = fallback.iter().map(|name| (*name).to_owned()).collect();
         for name in ["other", "third"] {
@@ -143,7 +141,7 @@ async fn fallback_cut_off_by_a_crash_leaves_the_users_model() {
     harness.prompt("go").await;
     harness.started.notified().await;
     let log = harness.agent.state().await.unwrap().state.path.unwrap();
-    let copy = harness.folder.path().join("copy.jsonl");
+    let copy = harness.dir.path().join("copy.jsonl");
     std::fs::copy(log, &copy).unwrap();
     let mut resumed = harness_of(Some(copy), (vec![text_answer(""), text_answer("back")], Vec::new()), &[]);
     let state = resumed.agent.state().await.unwrap().state;

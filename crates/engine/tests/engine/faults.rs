@@ -14,11 +14,11 @@ fn answers() -> Vec<ScriptedAnswer> {
 }
 
 fn harness(disk: &FaultyDisk, sync: SyncPolicy) -> Harness {
-    let folder = TempDir::new().unwrap();
-    let placement = Placement::Flat(folder.path().join("logs"));
-    let manager = SessionManager::new(placement, folder.path().canonicalize().unwrap());
+    let dir = TempDir::new().unwrap();
+    let placement = Placement::Flat(dir.path().join("logs"));
+    let manager = SessionManager::new(placement, dir.path().canonicalize().unwrap());
     let manager = manager.with_fs(Arc::new(disk.clone()));
-    let harness = Harness::with_manager(folder, (manager, None), Access::Writes, answers(), sync);
+    let harness = Harness::with_manager(dir, (manager, None), Access::Writes, answers(), sync);
     // Permits for any number of calls.
     harness.permits.add_permits(100);
     harness
@@ -297,11 +297,11 @@ async fn file_system_without_locks_is_reported_at_first_write() {
     assert!(warning.contains("has no locks"), "{warning}");
     harness.settled().await;
     let path = harness.agent.reader().path().unwrap().to_owned();
-    let Harness { folder, agent, .. } = harness;
+    let Harness { dir, agent, .. } = harness;
     agent.close().await.unwrap();
-    let manager = SessionManager::new(Placement::Memory, folder.path().to_owned()).with_fs(Arc::new(disk));
+    let manager = SessionManager::new(Placement::Memory, dir.path().to_owned()).with_fs(Arc::new(disk));
     let resumed =
-        Harness::with_manager(folder, (manager, Some(path)), Access::Writes, Vec::new(), SyncPolicy::Turn);
+        Harness::with_manager(dir, (manager, Some(path)), Access::Writes, Vec::new(), SyncPolicy::Turn);
     let notices = resumed.agent.notices();
     assert!(notices.iter().any(|notice| notice.contains("has no locks")), "{notices:?}");
 }

@@ -147,13 +147,13 @@ fn harness(
     answers: Vec<ScriptedAnswer>,
     change: impl FnOnce(&mut SessionParts),
 ) -> Harness {
-    let folder = TempDir::new().unwrap();
-    let placement = Placement::Flat(folder.path().join("logs"));
-    let manager = SessionManager::new(placement, folder.path().canonicalize().unwrap());
+    let dir = TempDir::new().unwrap();
+    let placement = Placement::Flat(dir.path().join("logs"));
+    let manager = SessionManager::new(placement, dir.path().canonicalize().unwrap());
     let hangs = extensions.iter().any(|extension| {
         matches!(extension.call, Behavior::Hang) || matches!(extension.events, Behavior::Hang)
     });
-    let harness = Harness::configured(folder, (manager, None), Access::Writes, answers, |parts| {
+    let harness = Harness::configured(dir, (manager, None), Access::Writes, answers, |parts| {
         parts.extensions = Extensions::with_timeout(if hangs { SHORT_TIMEOUT } else { LONG_TIMEOUT });
         for extension in extensions {
             parts.extensions.add(Arc::new(extension));

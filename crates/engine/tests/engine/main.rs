@@ -128,45 +128,40 @@ struct Harness {
     model: Arc<RecordingModel>,
     started: Arc<Notify>,
     permits: Arc<Semaphore>,
-    folder: TempDir,
+    dir: TempDir,
 }
 
 impl Harness {
     fn new(access: Access, answers: Vec<ScriptedAnswer>) -> Self {
-        Self::in_folder(TempDir::new().unwrap(), access, answers, None)
+        Self::in_dir(TempDir::new().unwrap(), access, answers, None)
     }
 
-    fn in_folder(
-        folder: TempDir,
-        access: Access,
-        answers: Vec<ScriptedAnswer>,
-        open: Option<PathBuf>,
-    ) -> Self {
-        let logs = folder.path().join("logs");
-        let manager = SessionManager::new(Placement::Flat(logs), folder.path().canonicalize().unwrap());
-        Self::with_manager(folder, (manager, open), access, answers, SyncPolicy::Turn)
+    fn in_dir(dir: TempDir, access: Access, answers: Vec<ScriptedAnswer>, open: Option<PathBuf>) -> Self {
+        let logs = dir.path().join("logs");
+        let manager = SessionManager::new(Placement::Flat(logs), dir.path().canonicalize().unwrap());
+        Self::with_manager(dir, (manager, open), access, answers, SyncPolicy::Turn)
     }
 
     /// Creates a harness in the directory, on a new session of the manager or the one at `path`.
     fn with_manager(
-        folder: TempDir,
+        dir: TempDir,
         (manager, open): (SessionManager, Option<PathBuf>),
         access: Access,
         answers: Vec<ScriptedAnswer>,
         sync: SyncPolicy,
     ) -> Self {
-        Self::configured(folder, (manager, open), access, answers, |parts| parts.options.sync = sync)
+        Self::configured(dir, (manager, open), access, answers, |parts| parts.options.sync = sync)
     }
 
     /// Creates a harness like [`Harness::with_manager`], with modified parts.
     fn configured(
-        folder: TempDir,
+        dir: TempDir,
         (manager, open): (SessionManager, Option<PathBuf>),
         access: Access,
         answers: Vec<ScriptedAnswer>,
         configure: impl FnOnce(&mut SessionParts),
     ) -> Self {
-        let logs = folder.path().join("logs");
+        let logs = dir.path().join("logs");
         let writer = match open {
             Some(path) => manager.open(&path).unwrap(),
             None => manager.create(UnixMs(1_700_000_000_000)),
@@ -203,12 +198,12 @@ impl Harness {
             runner: Runner::with_supervisor(env!("CARGO_BIN_EXE_engine-supervisor")),
             system_prompt: SystemPrompt::default(),
             resources: Resources::default(),
-            options: options(folder.path().join("outputs")),
+            options: options(dir.path().join("outputs")),
         };
         configure(&mut parts);
         let agent = AgentSession::start(parts).unwrap();
         let events = agent.subscribe();
-        Self { agent, events, model, started, permits, folder }
+        Self { agent, events, model, started, permits, dir }
     }
 
     async fn prompt(&self, text: &str) {
@@ -306,12 +301,12 @@ async fn prompt_is_in_the_log_before_the_request() {
 
 #[tokio::test]
 async fn result_over_the_limit_is_cut_and_stored() {
-    let folder = TempDir::new().unwrap();
-    let outputs = folder.path().join("outputs");
-    let manager = SessionManager::new(Placement::Memory, folder.path().canonicalize().unwrap());
+    let dir = TempDir::new().unwrap();
+    let outputs = dir.path().join("outputs");
+    let manager = SessionManager::new(Placement::Memory, dir.path().canonicalize().unwrap());
     let answers = vec![calls(&[json!({})]), text_answer("done")];
     let limits = OutputLimits { max_lines: 3, max_chars: 4 };
-    let mut harness = Harness::configured(folder, (manager, None), Access::Reads, answers, |parts| {
+    let mut harness = Harness::configured(dir, (manager, None), Access::Reads, answers, |parts| {
         parts.options.output.limits = limits;
     });
     harness.permits.add_permits(1);
@@ -492,16 +487,12 @@ async fn queue_of_a_crashed_process_is_restored_held() {
     harness.started.notified().await;
     harness.agent.steer("remember me").await.unwrap();
     let log = harness.agent.reader().path().unwrap().to_owned();
-    let copy = harness.folder.path().join("logs/copy.jsonl");
+    let copy = harness.dir.path().join("logs/copy.jsonl");
     std::fs::copy(&log, &copy).unwrap();
 
-    let folder = TempDir::new().unwrap();
-    let mut resumed = Harness::in_folder(
-        folder,
-        Access::Writes,
-        vec![text_answer("first"), text_answer("second")],
-        Some(copy),
-    );
+    let dir = TempDir::new().unwrap();
+    let mut resumed =
+        Harness::in_dir(dir, Access::Writes, vec![text_answer("first"), text_answer("second")], Some(copy));
     let queue = resumed.agent.snapshot().await.unwrap().in_progress.queue;
     assert_eq!(
         queue.iter().map(|item| (item.text.as_str(), item.held)).collect::<Vec<_>>(),
@@ -629,8 +620,8 @@ async fn queue_held_messages_stay_when_a_session_is_forked() {
     let item = QueueItem { id: "q".into(), kind, text: "later".into(), typed: None, images, held: true };
     writer.append(queue::added(&item), UnixMs(1)).unwrap();
     drop(writer);
-    let Harness { folder, .. } = harness;
-    let harness = Harness::in_folder(folder, Access::Reads, vec![], Some(path));
+    let Harness { dir, .. } = harness;
+    let harness = Harness::in_dir(dir, Access::Reads, vec![], Some(path));
     let waiting = async || harness.agent.snapshot().await.unwrap().in_progress.queue.len();
     assert_eq!(waiting().await, 1);
     let leaf = harness.agent.reader().leaf().unwrap();
@@ -675,7 +666,7 @@ async fn close_releases_the_log() {
     harness.prompt("go").await;
     harness.settled().await;
     let path = harness.agent.reader().path().unwrap().to_owned();
-    let manager = SessionManager::new(Placement::Memory, harness.folder.path().to_owned());
+    let manager = SessionManager::new(Placement::Memory, harness.dir.path().to_owned());
     assert!(manager.open(&path).is_err(), "it is held");
     let second_handle = harness.agent.clone();
     harness.agent.close().await.unwrap();
@@ -698,9 +689,9 @@ async fn damaged_message_on_the_path_is_reported_on_resume() {
     harness.settled().await;
     let log = harness.agent.reader().path().unwrap().to_owned();
     let text = std::fs::read_to_string(&log).unwrap().replace(r#""role":"user""#, r#""role":7"#);
-    let copy = harness.folder.path().join("logs/damaged.jsonl");
+    let copy = harness.dir.path().join("logs/damaged.jsonl");
     std::fs::write(&copy, text).unwrap();
-    let resumed = Harness::in_folder(TempDir::new().unwrap(), Access::Reads, vec![], Some(copy));
+    let resumed = Harness::in_dir(TempDir::new().unwrap(), Access::Reads, vec![], Some(copy));
     let notices = resumed.agent.notices();
     assert_eq!(notices.len(), 1, "{notices:?}");
     assert!(notices[0].contains("is damaged"), "{notices:?}");
@@ -708,7 +699,7 @@ async fn damaged_message_on_the_path_is_reported_on_resume() {
 
 #[tokio::test]
 async fn bash_commands_cut_off_by_a_crash_get_records() {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let harness = Harness::new(Access::Writes, vec![calls(&[json!({})])]);
     harness.prompt("go").await;
     harness.started.notified().await;
@@ -717,11 +708,11 @@ async fn bash_commands_cut_off_by_a_crash_get_records() {
         tokio::task::yield_now().await;
     }
     harness.agent.bash("sleep 60", BashContext::Exclude).await.unwrap();
-    let copy = folder.path().join("copy.jsonl");
+    let copy = dir.path().join("copy.jsonl");
     std::fs::copy(harness.agent.reader().path().unwrap(), &copy).unwrap();
 
     let mut resumed =
-        Harness::in_folder(folder, Access::Writes, vec![text_answer("one"), text_answer("two")], Some(copy));
+        Harness::in_dir(dir, Access::Writes, vec![text_answer("one"), text_answer("two")], Some(copy));
     resumed.prompt("on").await;
     resumed.settled().await;
     let lines = resumed.message_lines();
@@ -737,7 +728,7 @@ async fn session_resumed_elsewhere_stays_in_its_existing_directory() {
     let path = harness.agent.reader().path().unwrap().to_owned();
     harness.agent.close().await.unwrap();
     // Resumed in another directory.
-    let mut later = Harness::in_folder(
+    let mut later = Harness::in_dir(
         TempDir::new().unwrap(),
         Access::Reads,
         vec![text_answer("three")],

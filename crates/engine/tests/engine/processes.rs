@@ -27,13 +27,13 @@ done
 "#;
 
 struct Scripts {
-    folder: TempDir,
+    dir: TempDir,
     launches: Vec<Launch>,
 }
 
 impl Scripts {
     fn new() -> Self {
-        Self { folder: TempDir::new().unwrap(), launches: Vec::new() }
+        Self { dir: TempDir::new().unwrap(), launches: Vec::new() }
     }
 
     /// Adds an extension with its declaration and its `on_request` code.
@@ -44,7 +44,7 @@ impl Scripts {
     }
 
     fn add(&mut self, name: &str, text: &str) {
-        let path = self.folder.path().join(name);
+        let path = self.dir.path().join(name);
         std::fs::write(&path, text).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
         self.launches.push(Launch { path, permit: Arc::new(|| true) });
@@ -54,7 +54,7 @@ impl Scripts {
         ProcessOptions {
             runner: Runner::with_supervisor(env!("CARGO_BIN_EXE_engine-supervisor")),
             session: "s1".into(),
-            cwd: self.folder.path().canonicalize().unwrap(),
+            cwd: self.dir.path().canonicalize().unwrap(),
             withheld_variables: vec!["CARGO_MANIFEST_DIR".into()],
         }
     }
@@ -68,9 +68,9 @@ impl Scripts {
     ) -> Harness {
         let mut extensions = Extensions::with_timeout(timeout);
         extensions.start(self.launches.clone(), &self.options()).await;
-        let placement = Placement::Flat(self.folder.path().join("logs"));
-        let manager = SessionManager::new(placement, self.folder.path().canonicalize().unwrap());
-        let harness = Harness::configured(self.folder, (manager, None), Access::Writes, answers, |parts| {
+        let placement = Placement::Flat(self.dir.path().join("logs"));
+        let manager = SessionManager::new(placement, self.dir.path().canonicalize().unwrap());
+        let harness = Harness::configured(self.dir, (manager, None), Access::Writes, answers, |parts| {
             parts.extensions = extensions;
             change(parts);
         });
@@ -113,7 +113,7 @@ async fn process_gets_the_hooks_it_declared() {
     assert_eq!(request.system, "Changed.");
     harness.agent.close().await.unwrap();
 
-    let lines = std::fs::read_to_string(harness.folder.path().join("lines")).unwrap();
+    let lines = std::fs::read_to_string(harness.dir.path().join("lines")).unwrap();
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.last().unwrap(), &json!({"type": "close"}));
     let start = &lines.iter().find(|line| line["hook"] == "turn_start").unwrap()["params"];
@@ -138,7 +138,7 @@ async fn process_gets_hello_and_no_secrets() {
     scripts.add("a", &text);
     let cwd = scripts.options().cwd;
     let harness = scripts.harness(vec![], TIMEOUT, no_change).await;
-    let read = |name| std::fs::read_to_string(harness.folder.path().join(name)).unwrap();
+    let read = |name| std::fs::read_to_string(harness.dir.path().join(name)).unwrap();
     let hello: Value = serde_json::from_str(&read("hello")).unwrap();
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!(
@@ -190,7 +190,7 @@ async fn process_tools_and_commands_are_offered_validated_and_run() {
         _ => None,
     };
     assert_eq!(harness.wait_for_event(notice).await, "noted");
-    let lines = std::fs::read_to_string(harness.folder.path().join("lines")).unwrap();
+    let lines = std::fs::read_to_string(harness.dir.path().join("lines")).unwrap();
     assert!(
         lines.contains(r#""hook":"command","params":{"name":"todo","arguments":"buy milk"}}"#),
         "{lines}"
@@ -206,7 +206,7 @@ async fn process_aborted_call_is_cancelled() {
         .harness(vec![answer], TIMEOUT, no_change)
         .await;
     harness.prompt("go").await;
-    let lines = harness.folder.path().join("lines");
+    let lines = harness.dir.path().join("lines");
     let wait = async |words: &str| {
         while !std::fs::read_to_string(&lines).unwrap_or_default().contains(words) {
             tokio::task::yield_now().await;
@@ -266,7 +266,7 @@ async fn process_that_changed_is_restarted_and_new_ones_announced() {
     };
     let mut scripts = Scripts::new();
     scripts.add("mine", &script("Old.", json!([])));
-    let (own_script, new) = (scripts.folder.path().join("mine"), scripts.folder.path().join("new.sh"));
+    let (own_script, new) = (scripts.dir.path().join("mine"), scripts.dir.path().join("new.sh"));
     let found = vec![own_script.clone(), new.clone()];
     let mut harness = scripts
         .harness(vec![text_answer("one"), text_answer("two"), text_answer("three")], TIMEOUT, |parts| {
@@ -311,14 +311,14 @@ async fn process_skills_and_templates_are_listed() {
     );
     let duplicate = json!({"commands": [{"name": "todo", "description": "mine"}]});
     scripts = scripts.with_extension("twin", &ready_line(duplicate), "");
-    let folder = scripts.folder.path().to_owned();
+    let dir = scripts.dir.path().to_owned();
     for (name, text) in [
         ("skills/knit/SKILL.md", "---\nname: knit\ndescription: Knits.\n---\nKnit."),
         ("prompts/purl.md", "Purl $1."),
         ("prompts/todo.md", "Never reached."),
     ] {
-        std::fs::create_dir_all(folder.join(name).parent().unwrap()).unwrap();
-        std::fs::write(folder.join(name), text).unwrap();
+        std::fs::create_dir_all(dir.join(name).parent().unwrap()).unwrap();
+        std::fs::write(dir.join(name), text).unwrap();
     }
     let mut extensions = Extensions::with_timeout(TIMEOUT);
     extensions.start(scripts.launches.clone(), &scripts.options()).await;
@@ -431,8 +431,7 @@ async fn process_late_reply_is_ignored() {
     harness.settled().await;
     assert_ne!(harness.requests()[0].system, "Changed.");
     // The reply to the first request arrives before the one to the second, and must be dropped.
-    let cancelled =
-        || std::fs::read_to_string(harness.folder.path().join("lines")).unwrap().contains("cancel");
+    let cancelled = || std::fs::read_to_string(harness.dir.path().join("lines")).unwrap().contains("cancel");
     while !cancelled() {
         tokio::task::yield_now().await;
     }
@@ -532,7 +531,7 @@ async fn process_takes_part_in_prompts_and_the_end_of_runs() {
     assert_eq!(harness.settled().await, RunOutcome::Completed);
     let expected = ["user go\n\n<hook>\nbe brief\n</hook>", "answer done Stop", "answer tested Stop"];
     assert_eq!(harness.message_lines(), expected);
-    let lines = std::fs::read_to_string(harness.folder.path().join("lines")).unwrap();
+    let lines = std::fs::read_to_string(harness.dir.path().join("lines")).unwrap();
     let ends: Vec<bool> = lines
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap())

@@ -45,7 +45,7 @@ async fn queue_edits_apply_to_delivery_and_after_restart() {
         Err(AgentError::NotFound("queued message with that id"))
     ));
 
-    let mut resumed = Harness::in_folder(harness.folder, Access::Writes, vec![], Some(copy));
+    let mut resumed = Harness::in_dir(harness.dir, Access::Writes, vec![], Some(copy));
     let back = queue(&resumed).await;
     assert_eq!(texts(&back), [("two", true), ("three", true), ("uno", true)]);
     assert_eq!((back[0].images.to_vec(), back[1].kind), (vec![picture()], QueueKind::Steer));

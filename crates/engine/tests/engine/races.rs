@@ -15,7 +15,7 @@ use tiller_provider::ModelFacts;
 /// A repository with a session whose models answer by scripts of their names.
 struct Fixture {
     agent: AgentSession,
-    folder: TempDir,
+    dir: TempDir,
 }
 
 /// Answers with the script of the requested model.
@@ -49,8 +49,8 @@ fn git(cwd: &Path, arguments: &[&str]) -> String {
 
 impl Fixture {
     fn new(models: Vec<(&'static str, Vec<ScriptedAnswer>)>) -> Self {
-        let folder = TempDir::new().unwrap();
-        let root = folder.path().canonicalize().unwrap().join("work");
+        let dir = TempDir::new().unwrap();
+        let root = dir.path().canonicalize().unwrap().join("work");
         fs::create_dir(&root).unwrap();
         git(&root, &["init", "--quiet", "--initial-branch=main"]);
         fs::write(root.join("a.txt"), "one\n").unwrap();
@@ -74,14 +74,14 @@ impl Fixture {
         let builder = SessionBuilder::new(providers)
             .commands(Runner::with_supervisor(env!("CARGO_BIN_EXE_engine-supervisor")))
             .model("main")
-            .log_folder(folder.path().join("logs"));
+            .log_dir(dir.path().join("logs"));
         let delegation = Delegation::new(registry, DelegationLimits::default());
         let agent = delegation.equip(builder).start(&root).unwrap();
-        Self { agent, folder }
+        Self { agent, dir }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().canonicalize().unwrap().join("work").join(name)
+        self.dir.path().canonicalize().unwrap().join("work").join(name)
     }
 
     async fn run(&self, prompt: &str) {

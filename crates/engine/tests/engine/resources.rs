@@ -13,8 +13,8 @@ use tiller_files::search_path::{ResourceOrigin, SearchPath};
 
 use super::{Harness, calls, text_answer};
 
-fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
-    let path = folder.join(name);
+fn write(dir: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+    let path = dir.join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, text).unwrap();
     path
@@ -22,7 +22,7 @@ fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
 
 /// Sets the search paths to the harness's directory.
 async fn set_search_paths(harness: &Harness, watch_mode: WatchMode) -> Inventory {
-    let cwd = harness.folder.path().canonicalize().unwrap();
+    let cwd = harness.dir.path().canonicalize().unwrap();
     let default_paths = ResourcePaths::usual(&cwd, &cwd.join("config"), None);
     harness
         .agent
@@ -57,8 +57,8 @@ async fn expansion_is_the_same_for_prompts_steering_and_follow_ups() {
         Access::Writes,
         vec![calls(&[serde_json::json!({})]), text_answer("steered"), text_answer("done")],
     );
-    let path = write(harness.folder.path(), ".tiller/skills/tidy/SKILL.md", skill("Tidy."));
-    write(harness.folder.path(), ".tiller/prompts/ask.md", "Ask about $1.");
+    let path = write(harness.dir.path(), ".tiller/skills/tidy/SKILL.md", skill("Tidy."));
+    write(harness.dir.path(), ".tiller/prompts/ask.md", "Ask about $1.");
     set_search_paths(&harness, WatchMode::Off).await;
     harness.prompt("/ask 'the parser' now").await;
     harness.started.notified().await;
@@ -83,7 +83,7 @@ async fn expansion_is_the_same_for_prompts_steering_and_follow_ups() {
 #[tokio::test]
 async fn expansion_verbatim_is_kept_and_unknown_skill_is_rejected() {
     let mut harness = Harness::new(Access::Writes, vec![text_answer("fine")]);
-    write(harness.folder.path(), ".tiller/skills/tidy.md", skill("Tidy."));
+    write(harness.dir.path(), ".tiller/skills/tidy.md", skill("Tidy."));
     set_search_paths(&harness, WatchMode::Off).await;
     for behavior in [None, Some(StreamingBehavior::Steer), Some(StreamingBehavior::FollowUp)] {
         let options = PromptOptions { streaming_behavior: behavior, ..PromptOptions::default() };
@@ -102,9 +102,9 @@ async fn expansion_verbatim_is_kept_and_unknown_skill_is_rejected() {
 #[tokio::test]
 async fn slash_commands_have_source_and_location() {
     let harness = Harness::new(Access::Writes, vec![]);
-    let path = write(harness.folder.path(), ".tiller/skills/tidy.md", skill("Tidy."));
+    let path = write(harness.dir.path(), ".tiller/skills/tidy.md", skill("Tidy."));
     let prompt = write(
-        harness.folder.path(),
+        harness.dir.path(),
         ".tiller/prompts/ask.md",
         "---\ndescription: Asks\nargument-hint: <what>\n---\nAsk about $1.",
     );
@@ -131,19 +131,19 @@ async fn slash_commands_have_source_and_location() {
 async fn system_prompt_changes_only_with_the_files() {
     let mut harness =
         Harness::new(Access::Writes, vec![text_answer("one"), text_answer("two"), text_answer("three")]);
-    let path = write(harness.folder.path(), "AGENTS.md", "Use tabs.");
+    let path = write(harness.dir.path(), "AGENTS.md", "Use tabs.");
     let found = set_search_paths(&harness, WatchMode::Off).await;
     assert_eq!(found, Inventory { context_files: 1, ..Inventory::default() });
     assert_eq!(harness.wait_for_event(changed).await, (0, 0, 1));
     harness.prompt("one").await;
     harness.settled().await;
-    write(harness.folder.path(), "unrelated.md", "x");
+    write(harness.dir.path(), "unrelated.md", "x");
     harness.agent.reload().await.unwrap();
     harness.prompt("two").await;
     harness.settled().await;
     harness.agent.reload().await.unwrap();
     fs::write(&path, "Use spaces.").unwrap();
-    write(harness.folder.path(), ".tiller/skills/tidy.md", skill("Tidy."));
+    write(harness.dir.path(), ".tiller/skills/tidy.md", skill("Tidy."));
     harness.agent.reload().await.unwrap();
     // The reload that changed nothing emitted no event, so this is the event of the second.
     assert_eq!(harness.wait_for_event(changed).await, (1, 0, 1));
@@ -157,7 +157,7 @@ async fn system_prompt_changes_only_with_the_files() {
 #[tokio::test]
 async fn watcher_reloads_changed_files_and_broken_ones_keep_theirs() {
     let mut harness = Harness::new(Access::Writes, vec![]);
-    let path = write(harness.folder.path(), ".tiller/skills/tidy/SKILL.md", skill("Tidy."));
+    let path = write(harness.dir.path(), ".tiller/skills/tidy/SKILL.md", skill("Tidy."));
     set_search_paths(&harness, WatchMode::On).await;
     assert_eq!(harness.wait_for_event(changed).await, (1, 0, 0));
 
@@ -169,7 +169,7 @@ async fn watcher_reloads_changed_files_and_broken_ones_keep_theirs() {
     );
     assert_eq!(harness.agent.slash_commands().await.unwrap().len(), 1);
 
-    write(harness.folder.path(), ".tiller/prompts/new.md", "In a folder that is new.");
+    write(harness.dir.path(), ".tiller/prompts/new.md", "In a directory that is new.");
     let change_or_warning = |event: &EventKind| changed(event).map(Ok).or_else(|| warning(event).map(Err));
     assert_eq!(
         harness.wait_for_event(change_or_warning).await,
@@ -178,21 +178,18 @@ async fn watcher_reloads_changed_files_and_broken_ones_keep_theirs() {
     );
     fs::remove_file(&path).unwrap();
     assert_eq!(harness.wait_for_event(changed).await, (0, 1, 0));
-    fs::remove_dir_all(harness.folder.path().join(".tiller")).unwrap();
+    fs::remove_dir_all(harness.dir.path().join(".tiller")).unwrap();
     assert_eq!(harness.wait_for_event(changed).await, (0, 0, 0));
-    write(harness.folder.path(), ".tiller/prompts/again.md", "In a folder that came back.");
+    write(harness.dir.path(), ".tiller/prompts/again.md", "In a directory that came back.");
     assert_eq!(harness.wait_for_event(changed).await, (0, 1, 0));
 }
 
 #[tokio::test]
 async fn reload_reports_all_problems_and_watching_only_new_ones() {
     let mut harness = Harness::new(Access::Writes, vec![]);
-    write(harness.folder.path(), ".tiller/skills/tidy.md", b"\xff");
-    let search_path = SearchPath {
-        path: harness.folder.path().join("missing"),
-        origin: ResourceOrigin::Given,
-        bounds: None,
-    };
+    write(harness.dir.path(), ".tiller/skills/tidy.md", b"\xff");
+    let search_path =
+        SearchPath { path: harness.dir.path().join("missing"), origin: ResourceOrigin::Given, bounds: None };
     assert_eq!(set_search_paths(&harness, WatchMode::Off).await.problems, 1);
     let first = harness.wait_for_event(warning).await;
     let message =

@@ -5,10 +5,10 @@ use tiller_core::setting::SyncPolicy;
 
 /// A session that syncs after every entry, so that effects wait often.
 fn slow_harness(access: Access, answers: Vec<ScriptedAnswer>) -> Harness {
-    let folder = TempDir::new().unwrap();
-    let logs = folder.path().join("logs");
-    let manager = SessionManager::new(Placement::Flat(logs), folder.path().canonicalize().unwrap());
-    Harness::with_manager(folder, (manager, None), access, answers, SyncPolicy::Always)
+    let dir = TempDir::new().unwrap();
+    let logs = dir.path().join("logs");
+    let manager = SessionManager::new(Placement::Flat(logs), dir.path().canonicalize().unwrap());
+    Harness::with_manager(dir, (manager, None), access, answers, SyncPolicy::Always)
 }
 
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn queue_at_close_or_interrupt_is_in_the_log() {
         }
         let path = harness.agent.reader().path().unwrap().to_owned();
         harness.agent.close().await.unwrap();
-        let resumed = Harness::in_folder(harness.folder, Access::Writes, vec![], Some(path));
+        let resumed = Harness::in_dir(harness.dir, Access::Writes, vec![], Some(path));
         let queue = resumed.agent.snapshot().await.unwrap().in_progress.queue;
         assert_eq!(
             queue.iter().map(|item| (item.text.as_str(), item.held)).collect::<Vec<_>>(),

@@ -41,24 +41,24 @@ fn with_thinker(parts: &mut SessionParts) {
     parts.providers.add_without_key("openai", "OPENAI_API_KEY", catalog::list_models("openai"));
 }
 
-fn manager(folder: &TempDir) -> SessionManager {
-    SessionManager::new(Placement::Flat(folder.path().join("logs")), folder.path().canonicalize().unwrap())
+fn manager(dir: &TempDir) -> SessionManager {
+    SessionManager::new(Placement::Flat(dir.path().join("logs")), dir.path().canonicalize().unwrap())
 }
 
 fn harness(answers: Vec<ScriptedAnswer>) -> Harness {
-    let folder = TempDir::new().unwrap();
-    let manager = manager(&folder);
-    Harness::configured(folder, (manager, None), Access::Writes, answers, with_thinker)
+    let dir = TempDir::new().unwrap();
+    let manager = manager(&dir);
+    Harness::configured(dir, (manager, None), Access::Writes, answers, with_thinker)
 }
 
 /// Closes a harness's session and opens it again with parts modified by `configure`.
 async fn reopened(harness: Harness, configure: impl FnOnce(&mut SessionParts)) -> Harness {
     let path = harness.agent.reader().path().unwrap().to_owned();
     harness.agent.close().await.unwrap();
-    let Harness { folder, .. } = harness;
-    let manager = manager(&folder);
+    let Harness { dir, .. } = harness;
+    let manager = manager(&dir);
     let answers = vec![text_answer("one"), text_answer("two"), text_answer("three")];
-    Harness::configured(folder, (manager, Some(path)), Access::Writes, answers, configure)
+    Harness::configured(dir, (manager, Some(path)), Access::Writes, answers, configure)
 }
 
 async fn model_and_level(harness: &Harness) -> (String, ThinkingLevel) {
@@ -251,14 +251,14 @@ async fn model_unavailable_gives_a_notice_and_another_one_answers() {
 
 #[tokio::test]
 async fn cycle_model_uses_the_list_with_its_levels() {
-    let folder = TempDir::new().unwrap();
-    let manager = manager(&folder);
+    let dir = TempDir::new().unwrap();
+    let manager = manager(&dir);
     let configure = |parts: &mut SessionParts| {
         with_thinker(parts);
         let list = ["scripted".to_owned(), "thinker:medium".to_owned(), "gpt-4.1".to_owned()];
         assert_eq!(parts.providers.limit_scope(&list), ["gpt-4.1"], "it has no key");
     };
-    let harness = Harness::configured(folder, (manager, None), Access::Reads, vec![], configure);
+    let harness = Harness::configured(dir, (manager, None), Access::Reads, vec![], configure);
     assert_eq!(harness.agent.scoped_models().await.unwrap().len(), 2);
     let next = harness.agent.cycle_model(CycleDirection::Forward).await.unwrap().unwrap();
     assert_eq!((next.model.to_string(), next.thinking), (THINKER.to_owned(), ThinkingLevel::Medium));
@@ -291,14 +291,14 @@ async fn thinking_level_is_clamped_and_the_request_remembered() {
 async fn cost_is_priced_by_the_answering_model() {
     let dear = |facts: ModelFacts| ModelFacts { price: catalog::list_models("anthropic")[0].price, ..facts };
     let spends = json!({"text": "x", "repeat": 20, "delay_ms": 10, "usage": {"input": 1000}});
-    let folder = TempDir::new().unwrap();
-    let manager = manager(&folder);
+    let dir = TempDir::new().unwrap();
+    let manager = manager(&dir);
     let configure = |parts: &mut SessionParts| {
         with_thinker(parts);
         parts.first.model.facts = Arc::new(dear((*parts.first.model.facts).clone()));
     };
     let answers = vec![serde_json::from_value(spends).unwrap()];
-    let mut harness = Harness::configured(folder, (manager, None), Access::Writes, answers, configure);
+    let mut harness = Harness::configured(dir, (manager, None), Access::Writes, answers, configure);
     harness.prompt("go").await;
     harness.wait_for_event(|event| matches!(event, EventKind::MessageUpdate { .. }).then_some(())).await;
     harness.agent.set_model(THINKER).await.unwrap();
@@ -316,15 +316,10 @@ async fn images_for_text_only_model_are_replaced_but_logged() {
         let facts = ModelFacts { image_input: ImageInput::Unsupported, ..(*parts.first.model.facts).clone() };
         parts.first.model.facts = Arc::new(facts);
     };
-    let folder = TempDir::new().unwrap();
-    let manager = manager(&folder);
-    let mut harness = Harness::configured(
-        folder,
-        (manager, None),
-        Access::Reads,
-        vec![text_answer("I see nothing")],
-        blind,
-    );
+    let dir = TempDir::new().unwrap();
+    let manager = manager(&dir);
+    let mut harness =
+        Harness::configured(dir, (manager, None), Access::Reads, vec![text_answer("I see nothing")], blind);
     let images = vec![Image { data: "AA==".into(), mime_type: "image/png".into() }];
     harness
         .agent
@@ -554,15 +549,15 @@ async fn change_provider_takes_the_facts_of_the_active_model() {
 
 #[tokio::test]
 async fn small_window_of_a_local_server_is_warned_about() {
-    let folder = TempDir::new().unwrap();
-    let manager = manager(&folder);
+    let dir = TempDir::new().unwrap();
+    let manager = manager(&dir);
     let configure = |parts: &mut SessionParts| {
         let facts = |id| catalog::assumed("llamacpp", id).with_window(Tokens(4_096));
         let provider = Arc::new(Named("llamacpp", Scripted::new(vec![])));
         parts.providers.add(provider, vec![facts("first"), facts("second")]);
         parts.first.model = parts.providers.find("llamacpp/first").unwrap().model;
     };
-    let mut harness = Harness::configured(folder, (manager, None), Access::Reads, vec![], configure);
+    let mut harness = Harness::configured(dir, (manager, None), Access::Reads, vec![], configure);
     let warning = |id| {
         format!(
             "llamacpp/{id} has a context window of only 4.0k tokens, too small for most tasks; for a larger one: \

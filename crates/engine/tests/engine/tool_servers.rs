@@ -106,9 +106,9 @@ fn harness(
     answers: Vec<ScriptedAnswer>,
     offer: ToolOffer,
 ) -> (Harness, Arc<FakeServers>, mpsc::Sender<ToolServersEvent>) {
-    let folder = TempDir::new().unwrap();
-    let cwd = folder.path().canonicalize().unwrap();
-    let manager = SessionManager::new(Placement::Flat(folder.path().join("logs")), cwd);
+    let dir = TempDir::new().unwrap();
+    let cwd = dir.path().canonicalize().unwrap();
+    let manager = SessionManager::new(Placement::Flat(dir.path().join("logs")), cwd);
     let (events, received) = mpsc::channel(8);
     let servers = Arc::new(FakeServers::default());
     let (questions, asked) = mpsc::channel(8);
@@ -118,7 +118,7 @@ fn harness(
         events: received,
         questions: asked,
     };
-    let harness = Harness::configured(folder, (manager, None), Access::Reads, answers, |parts| {
+    let harness = Harness::configured(dir, (manager, None), Access::Reads, answers, |parts| {
         parts.tool_servers = Some(connected);
         parts.options.offer = offer;
     });

@@ -49,7 +49,7 @@ impl LoginStorage for MemoryLogins {
 /// The servers of a test.
 pub(crate) struct TestServers {
     pub(crate) connected: ConnectedServers,
-    folder: TempDir,
+    dir: TempDir,
 }
 
 /// The configuration of the stdio server in a mode.
@@ -68,11 +68,11 @@ pub(crate) fn server(name: &str, endpoint: Endpoint) -> ServerConfig {
     ServerConfig { name: name.into(), origin, endpoint, summary: "test".into(), call_timeout: None }
 }
 
-pub(crate) fn options(folder: &Path) -> McpOptions {
+pub(crate) fn options(dir: &Path) -> McpOptions {
     McpOptions {
         sandbox: None,
         runner: Runner::with_supervisor(env!("CARGO_BIN_EXE_mcp-supervisor")),
-        cwd: folder.into(),
+        cwd: dir.into(),
         secrets: vec!["TEST_VARIABLE".into()],
         start_timeout: TIMEOUT,
         list_timeout: TIMEOUT,
@@ -89,10 +89,10 @@ impl TestServers {
     }
 
     pub(crate) fn start_with(configs: Vec<ServerConfig>, change: impl FnOnce(&mut McpOptions)) -> Self {
-        let folder = TempDir::new().unwrap();
-        let mut options = options(folder.path());
+        let dir = TempDir::new().unwrap();
+        let mut options = options(dir.path());
         change(&mut options);
-        Self { connected: McpServers::start(configs, options), folder }
+        Self { connected: McpServers::start(configs, options), dir }
     }
 
     /// Waits for an event; returns the warnings before it.
@@ -161,8 +161,8 @@ impl TestServers {
         }
     }
 
-    pub(crate) fn folder(&self) -> &Path {
-        self.folder.path()
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
     }
 }
 

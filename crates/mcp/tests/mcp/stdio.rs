@@ -185,21 +185,21 @@ async fn stdio_server_ends_with_the_session() {
     let mut servers = TestServers::start(vec![stdio("s", "modern")]);
     servers.wait_for(&ToolServersEvent::Ready).await;
     let echo = servers.tool("mcp__s__echo");
-    let folder = servers.folder().to_owned();
+    let dir = servers.dir().to_owned();
     drop(servers);
     let (progress, _) = recording_progress();
     let output = echo.run(ToolInvocation { arguments: json!({"text": "x"}), progress }).await;
     assert_eq!(output, ToolOutput::error("MCP server s: it is not running: the session is closed"));
     // Its working directory was that directory.
-    until(|| !processes_in(&folder)).await;
+    until(|| !processes_in(&dir)).await;
 }
 
 /// Returns whether a process works in a directory, which is deleted by now.
-fn processes_in(folder: &std::path::Path) -> bool {
+fn processes_in(dir: &std::path::Path) -> bool {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     processes
         .filter_map(|process| std::fs::read_link(process.path().join("cwd")).ok())
-        .any(|cwd| cwd.to_string_lossy().starts_with(&*folder.to_string_lossy()))
+        .any(|cwd| cwd.to_string_lossy().starts_with(&*dir.to_string_lossy()))
 }
 
 #[tokio::test]

@@ -265,10 +265,10 @@ mod tests {
 
     #[test]
     fn registry_broken_file_keeps_previous_theme() {
-        let folder = TempDir::new().unwrap();
-        let path = folder.path().join("mine.json");
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("mine.json");
         fs::write(&path, theme("mine", "red")).unwrap();
-        let search_paths = [search_path(folder.path(), ResourceOrigin::User)];
+        let search_paths = [search_path(dir.path(), ResourceOrigin::User)];
         let before = ThemeRegistry::load(&search_paths, &ThemeRegistry::built_in());
         fs::write(&path, theme("mine", "#ff00zz")).unwrap();
         let after = ThemeRegistry::load(&search_paths, &before);
@@ -280,8 +280,8 @@ mod tests {
 
     #[test]
     fn registry_missing_named_file_is_a_problem() {
-        let folder = TempDir::new().unwrap();
-        let (named, default) = (folder.path().join("x.json"), folder.path().join("themes"));
+        let dir = TempDir::new().unwrap();
+        let (named, default) = (dir.path().join("x.json"), dir.path().join("themes"));
         let search_paths =
             [search_path(&named, ResourceOrigin::Given), search_path(&default, ResourceOrigin::User)];
         let registry = ThemeRegistry::load(&search_paths, &ThemeRegistry::built_in());
@@ -324,8 +324,8 @@ mod tests {
 
     #[test]
     fn registry_finds_by_file_and_suggests_names() {
-        let folder = TempDir::new().unwrap();
-        let path = folder.path().join("x.json");
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("x.json");
         fs::write(&path, theme("mine", "red")).unwrap();
         let registry =
             ThemeRegistry::load(&[search_path(&path, ResourceOrigin::Given)], &ThemeRegistry::built_in());

@@ -29,8 +29,8 @@ pub(crate) async fn skills(
     State(state): State<Arc<AppState>>,
     QueryParams(SkillsQuery { workspace_path }): QueryParams<SkillsQuery>,
 ) -> Handled {
-    let folder = workspace(&state, &workspace_path).await?;
-    json(&value!({"skills": state.host.skills(folder).await?}))
+    let dir = workspace(&state, &workspace_path).await?;
+    json(&value!({"skills": state.host.skills(dir).await?}))
 }
 
 pub(crate) async fn health() -> Handled {

@@ -47,9 +47,9 @@ pub(crate) async fn create(
 }
 
 /// Returns the real path of a working directory that a client names.
-pub(super) async fn workspace(state: &Arc<AppState>, folder: &Path) -> Result<std::path::PathBuf, Problem> {
-    let (state, folder) = (Arc::clone(state), folder.to_owned());
-    let resolved = spawn_blocking(move || state.roots.resolve(&folder)).await;
+pub(super) async fn workspace(state: &Arc<AppState>, dir: &Path) -> Result<std::path::PathBuf, Problem> {
+    let (state, dir) = (Arc::clone(state), dir.to_owned());
+    let resolved = spawn_blocking(move || state.roots.resolve(&dir)).await;
     let resolved = resolved.map_err(|error| internal(&error))?;
     resolved.ok_or_else(|| FORBIDDEN.detail("`workspacePath` must be a directory below a root of the server"))
 }
@@ -104,10 +104,10 @@ pub(crate) async fn resume(
         AnySession::Open(session) => session,
         AnySession::Closed(summary) => {
             let ResumeBody { workspace_path, provider, model } = body;
-            let folder = workspace_path.unwrap_or_else(|| summary.cwd.clone().into());
+            let dir = workspace_path.unwrap_or_else(|| summary.cwd.clone().into());
             let request = ResumeRequest {
                 log: summary.path.clone(),
-                workspace: workspace(&state, &folder).await?,
+                workspace: workspace(&state, &dir).await?,
                 settings: SessionSettings { provider, model },
             };
             state.table.resume(summary.id.clone(), request).await?

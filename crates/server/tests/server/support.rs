@@ -57,7 +57,7 @@ impl ScriptedHost {
         settings: SessionSettings,
         change: impl FnOnce(SessionBuilder) -> SessionBuilder,
     ) -> Result<HostedSession, HostError> {
-        let builder = SessionBuilder::new(self.providers()).log_folder(&self.logs).request_approvals();
+        let builder = SessionBuilder::new(self.providers()).log_dir(&self.logs).request_approvals();
         let builder = match settings.model {
             Some(model) => builder.model(model),
             None => builder,
@@ -147,7 +147,7 @@ impl SessionHost for ScriptedHost {
 /// A server, and the directories of its sessions.
 pub(crate) struct TestServer {
     server: HttpServer,
-    folder: TempDir,
+    dir: TempDir,
     answers: Vec<Value>,
 }
 
@@ -180,24 +180,24 @@ impl Answered {
 impl TestServer {
     /// Starts a server whose model gives these answers.
     pub(crate) fn start(answers: &[Value]) -> Self {
-        let folder = TempDir::new().unwrap();
-        std::fs::create_dir(folder.path().join("work")).unwrap();
-        std::fs::create_dir(folder.path().join("logs")).unwrap();
-        Self { server: server(folder.path(), answers), folder, answers: answers.to_vec() }
+        let dir = TempDir::new().unwrap();
+        std::fs::create_dir(dir.path().join("work")).unwrap();
+        std::fs::create_dir(dir.path().join("logs")).unwrap();
+        Self { server: server(dir.path(), answers), dir, answers: answers.to_vec() }
     }
 
     /// Stops the server, and starts another one on the same directories.
     pub(crate) async fn restart(self) -> Self {
         self.server.close().await;
-        Self { server: server(self.folder.path(), &self.answers), ..self }
+        Self { server: server(self.dir.path(), &self.answers), ..self }
     }
 
     pub(crate) fn workspace(&self) -> PathBuf {
-        self.folder.path().join("work")
+        self.dir.path().join("work")
     }
 
     pub(crate) fn logs(&self) -> usize {
-        let files = std::fs::read_dir(self.folder.path().join("logs")).unwrap();
+        let files = std::fs::read_dir(self.dir.path().join("logs")).unwrap();
         files
             .filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|end| end == "jsonl"))
             .count()
@@ -281,15 +281,15 @@ impl TestServer {
     }
 }
 
-fn server(folder: &Path, answers: &[Value]) -> HttpServer {
-    let host = ScriptedHost { logs: folder.join("logs"), answers: answers.to_vec() };
+fn server(dir: &Path, answers: &[Value]) -> HttpServer {
+    let host = ScriptedHost { logs: dir.join("logs"), answers: answers.to_vec() };
     let access = AccessRules {
         token: TOKEN.into(),
         hosts: vec!["tiller.example".into()],
         cookie: CookieScope::Any,
         base_path: BasePath::default(),
     };
-    HttpServer::new(Arc::new(host), access, WorkspaceRoots::new(&[folder.join("work")]).unwrap())
+    HttpServer::new(Arc::new(host), access, WorkspaceRoots::new(&[dir.join("work")]).unwrap())
 }
 
 /// A request with the token.

@@ -360,8 +360,8 @@ fn remove_words(transaction: &Transaction<'_>, session: i64) -> rusqlite::Result
 
 /// Creates the file and its directory, readable by the owner only.
 fn make_file(path: &Path) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    if let Some(dir) = path.parent() {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     }
     fs::OpenOptions::new().append(true).create(true).mode(0o600).open(path).map(drop)
 }

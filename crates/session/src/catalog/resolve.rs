@@ -56,14 +56,14 @@ impl Catalog {
 
     /// The logs of all directories whose ids match a fragment.
     fn logs_by_id(&self, fragment: &str) -> Result<LogsById, SessionError> {
-        let folders = self.manager.folders()?;
-        let matches = |folders: &[PathBuf]| {
-            let files = scan::scan_folders(folders).files.into_iter();
+        let dirs = self.manager.dirs()?;
+        let matches = |dirs: &[PathBuf]| {
+            let files = scan::scan_dirs(dirs).files.into_iter();
             let with_id = files.filter_map(|file| Some((log_id(&file.path)?, file)));
             with_id.filter(|(id, _)| id.matches(fragment)).collect::<Vec<_>>()
         };
-        let listed = matches(&folders);
-        let agents = if listed.is_empty() { matches(&scan::agents_folders(folders)) } else { Vec::new() };
+        let listed = matches(&dirs);
+        let agents = if listed.is_empty() { matches(&scan::agents_dirs(dirs)) } else { Vec::new() };
         Ok(LogsById { listed, agents })
     }
 

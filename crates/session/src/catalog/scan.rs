@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use tiller_core::unit::UnixMs;
 
 use crate::SessionError;
-use crate::agents_folder::is_agents_folder;
+use crate::agents_dir::is_agents_dir;
 use crate::error::io_error;
 
 /// Length, modification time and inode of a file: while they are unchanged, its record is valid.
@@ -47,7 +47,7 @@ impl FileStamp {
 
 /// Log files of some directories.
 #[derive(Debug, Default)]
-pub(super) struct ScannedFolders {
+pub(super) struct ScannedDirs {
     /// The logs, most recently written first; for equal times by descending name.
     pub(super) files: Vec<LogFile>,
     /// Directories that can't be listed, with the error.
@@ -55,12 +55,12 @@ pub(super) struct ScannedFolders {
 }
 
 /// Lists the logs in these directories. A directory that can't be listed doesn't affect the others.
-pub(super) fn scan_folders(folders: &[PathBuf]) -> ScannedFolders {
-    let mut scanned = ScannedFolders::default();
-    for folder in folders {
-        match list_folder(folder) {
+pub(super) fn scan_dirs(dirs: &[PathBuf]) -> ScannedDirs {
+    let mut scanned = ScannedDirs::default();
+    for dir in dirs {
+        match list_dir(dir) {
             Ok(entries) => scanned.files.extend(entries.iter().filter_map(log_file)),
-            Err(error) => scanned.unlisted.push((folder.clone(), error)),
+            Err(error) => scanned.unlisted.push((dir.clone(), error)),
         }
     }
     scanned.files.sort_by(|a, b| {
@@ -84,13 +84,13 @@ fn log_file(entry: &DirEntry) -> Option<LogFile> {
 }
 
 /// The entries of a directory; none if it doesn't exist.
-pub(super) fn list_folder(folder: &Path) -> Result<Vec<DirEntry>, SessionError> {
-    match fs::read_dir(folder) {
+pub(super) fn list_dir(dir: &Path) -> Result<Vec<DirEntry>, SessionError> {
+    match fs::read_dir(dir) {
         Ok(entries) => Ok(entries.filter_map(Result::ok).collect()),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Ok(Vec::new())
         }
-        Err(error) => Err(io_error(folder, "be listed")(error)),
+        Err(error) => Err(io_error(dir, "be listed")(error)),
     }
 }
 
@@ -103,8 +103,8 @@ pub(super) fn id_from_name(path: &Path) -> Option<&str> {
 }
 
 /// All logs in these directories.
-pub(crate) fn log_files(folders: &[PathBuf]) -> Result<Vec<PathBuf>, SessionError> {
-    let scanned = scan_folders(folders);
+pub(crate) fn log_files(dirs: &[PathBuf]) -> Result<Vec<PathBuf>, SessionError> {
+    let scanned = scan_dirs(dirs);
     match scanned.unlisted.into_iter().next() {
         Some((_, error)) => Err(error),
         None => Ok(scanned.files.into_iter().map(|file| file.path).collect()),
@@ -112,19 +112,18 @@ pub(crate) fn log_files(folders: &[PathBuf]) -> Result<Vec<PathBuf>, SessionErro
 }
 
 /// The subdirectories of a directory.
-pub(crate) fn subfolders(folder: &Path) -> Result<Vec<PathBuf>, SessionError> {
-    let entries = list_folder(folder)?.into_iter();
+pub(crate) fn subdirs(dir: &Path) -> Result<Vec<PathBuf>, SessionError> {
+    let entries = list_dir(dir)?.into_iter();
     Ok(entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect())
 }
 
 /// The directories of the agents of sessions in these directories, and those of their agents. One that can't be listed
 /// is left out.
-pub(super) fn agents_folders(mut folders: Vec<PathBuf>) -> Vec<PathBuf> {
+pub(super) fn agents_dirs(mut dirs: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut agents = Vec::new();
-    while let Some(folder) = folders.pop() {
-        let nested =
-            subfolders(&folder).unwrap_or_default().into_iter().filter(|path| is_agents_folder(path));
-        folders.extend(nested.inspect(|path| agents.push(path.clone())));
+    while let Some(dir) = dirs.pop() {
+        let nested = subdirs(&dir).unwrap_or_default().into_iter().filter(|path| is_agents_dir(path));
+        dirs.extend(nested.inspect(|path| agents.push(path.clone())));
     }
     agents
 }
@@ -134,16 +133,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scan_folders_unreadable_folder_is_reported() {
+    fn scan_dirs_unreadable_dir_is_reported() {
         let readable = tempfile::tempdir().unwrap();
         fs::write(readable.path().join("a.jsonl"), "").unwrap();
         // A zero byte in a path fails even for root, unlike permissions.
-        let scanned = scan_folders(&["/s/\0".into(), readable.path().to_owned()]);
+        let scanned = scan_dirs(&["/s/\0".into(), readable.path().to_owned()]);
         assert_eq!(scanned.files.len(), 1);
-        assert_eq!(
-            scanned.unlisted.iter().map(|(folder, _)| folder).collect::<Vec<_>>(),
-            [Path::new("/s/\0")]
-        );
+        assert_eq!(scanned.unlisted.iter().map(|(dir, _)| dir).collect::<Vec<_>>(), [Path::new("/s/\0")]);
     }
 
     #[test]

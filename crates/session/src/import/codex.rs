@@ -81,7 +81,7 @@ impl CodexPlan {
 
 /// The name of a session in Codex's list; the last one counts.
 fn listed_name(source: &SourceLog, session: &str) -> Option<String> {
-    let list = source.path.ancestors().skip(1).take(NAME_LIST_DEPTH).map(|folder| folder.join(NAME_LIST));
+    let list = source.path.ancestors().skip(1).take(NAME_LIST_DEPTH).map(|dir| dir.join(NAME_LIST));
     let bytes = list.into_iter().find_map(|path| files::read(&path, NAME_LIST_LIMIT).ok())?;
     let lines = bytes.split(|&byte| byte == b'\n').rev();
     let named = |line: &[u8]| {

@@ -90,23 +90,23 @@ pub struct FoundLogs {
 /// Finds `.jsonl` files below a directory. Links to directories are not followed; a directory that can't be listed
 /// doesn't affect the others.
 #[must_use]
-pub fn find_logs(folder: &Path) -> FoundLogs {
-    let (mut folders, mut beneath) = (vec![folder.to_owned()], FoundLogs::default());
-    while let Some(folder) = folders.pop() {
-        if let Err(error) = list(&folder, &mut folders, &mut beneath.logs) {
-            beneath.unlisted.push(io_error(&folder, "be listed")(error));
+pub fn find_logs(dir: &Path) -> FoundLogs {
+    let (mut dirs, mut beneath) = (vec![dir.to_owned()], FoundLogs::default());
+    while let Some(dir) = dirs.pop() {
+        if let Err(error) = list(&dir, &mut dirs, &mut beneath.logs) {
+            beneath.unlisted.push(io_error(&dir, "be listed")(error));
         }
     }
     beneath.logs.sort();
     beneath
 }
 
-fn list(folder: &Path, folders: &mut Vec<PathBuf>, logs: &mut Vec<PathBuf>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
+fn list(dir: &Path, dirs: &mut Vec<PathBuf>, logs: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let (kind, path) = (entry.file_type()?, entry.path());
         if kind.is_dir() {
-            folders.push(path);
+            dirs.push(path);
         } else if path.extension().is_some_and(|extension| extension == "jsonl") && path.is_file() {
             logs.push(path);
         }

@@ -14,7 +14,7 @@ use super::warning::ImportWarnings;
 use super::{Conversion, ImportMode, ImportPlan, ImportStatus, Imported, Importer, skip};
 use crate::entry::{self, Entry, EntryBody, TillerEntry};
 use crate::entry_kind::EntryKind;
-use crate::error::{SessionError, folder_error, io_error};
+use crate::error::{SessionError, dir_error, io_error};
 use crate::id_gen::{IdGenerator, can_generate_after};
 use crate::reader::Reader;
 use crate::tree::TreeNode;
@@ -189,11 +189,11 @@ impl PartialSession {
     }
 
     fn create_with(target: &Path, open: impl Fn(&Path) -> io::Result<File>) -> Result<Self, SessionError> {
-        let folder = target.parent().unwrap_or(Path::new("."));
-        let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        created.map_err(folder_error(folder))?;
+        let dir = target.parent().unwrap_or(Path::new("."));
+        let created = DirBuilder::new().recursive(true).mode(0o700).create(dir);
+        created.map_err(dir_error(dir))?;
         let name = target.file_stem().unwrap_or_default().to_string_lossy();
-        let path = folder.join(format!(".{name}.importing"));
+        let path = dir.join(format!(".{name}.importing"));
         loop {
             let file = open(&path).map_err(io_error(&path, "be created"))?;
             match file.try_lock() {
@@ -217,10 +217,10 @@ impl PartialSession {
         }
         fs::rename(&self.path, target).map_err(io_error(&self.path, "be moved to its place"))?;
         self.is_finished = true;
-        let folder = target.parent().unwrap_or(Path::new("."));
+        let dir = target.parent().unwrap_or(Path::new("."));
         // Some file systems can't sync directories; the session is complete nevertheless.
-        if let Err(error) = File::open(folder).and_then(|folder| folder.sync_all()) {
-            tracing::warn!(folder = %folder.display(), %error, "the directory could not be synced");
+        if let Err(error) = File::open(dir).and_then(|dir| dir.sync_all()) {
+            tracing::warn!(dir = %dir.display(), %error, "the directory could not be synced");
         }
         Ok(())
     }
@@ -275,8 +275,8 @@ mod tests {
 
     #[test]
     fn partial_session_finished_elsewhere_is_not_truncated() {
-        let folder = tempfile::tempdir().unwrap();
-        let target = folder.path().join("a.jsonl");
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("a.jsonl");
         let is_first = Cell::new(true);
         let partial = PartialSession::create_with(&target, |path| {
             let file = open(path)?;
@@ -290,6 +290,6 @@ mod tests {
         assert_eq!(fs::read_to_string(&target).unwrap(), "all of it\n");
         assert!(is_same_file(&partial.file, &partial.path).unwrap());
         assert!(partial.finish(&target, UnixMs(0)).is_err());
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

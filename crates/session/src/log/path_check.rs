@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use tiller_core::unit::UnixMs;
 
-use super::{Bytes, Log, OpenFile, folder_of};
-use crate::error::{SessionError, folder_error, io_error};
+use super::{Bytes, Log, OpenFile, dir_of};
+use crate::error::{SessionError, dir_error, io_error};
 use crate::fs::{FileIdentity, FsFile};
 use crate::lock::{self, Lock};
 
@@ -84,14 +84,14 @@ impl Log {
     pub(crate) fn rewrite_file(&self) -> Result<(), SessionError> {
         let mut bytes = self.bytes_mut();
         let (Bytes::Disk(open), Some(path)) = (&mut *bytes, &self.path) else { return Ok(()) };
-        let folder = folder_of(path);
-        self.fs.create_dir(folder).map_err(folder_error(folder))?;
+        let dir = dir_of(path);
+        self.fs.create_dir(dir).map_err(dir_error(dir))?;
         let file = self.fs.create(path).map_err(io_error(path, "be recreated"))?;
         let copied = Lock::acquire(&self.fs, path, &file).and_then(|lock| {
             copy(&*open.file, &*file)
                 .and_then(|()| file.sync())
                 .map_err(|source| SessionError::Append { path: path.clone(), source })?;
-            self.sync_folder(folder)?;
+            self.sync_dir(dir)?;
             OpenFile::new(path, file, lock)
         });
         match copied {

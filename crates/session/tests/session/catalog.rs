@@ -333,8 +333,8 @@ fn catalog_file_is_private() {
         let mode = fs::metadata(sandbox.catalog_file().with_extension(ending)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{ending}");
     }
-    let folder = fs::metadata(sandbox.catalog_file().parent().unwrap()).unwrap();
-    assert_eq!(folder.permissions().mode() & 0o777, 0o700);
+    let dir = fs::metadata(sandbox.catalog_file().parent().unwrap()).unwrap();
+    assert_eq!(dir.permissions().mode() & 0o777, 0o700);
 }
 
 #[test]
@@ -424,11 +424,11 @@ fn most_recent_without_catalog_uses_last_run() {
 
 #[test]
 fn list_fixtures_agree_with_reader() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sessions-fixtures");
-    let manager = SessionManager::new(Placement::Flat(folder.clone()), CWD.into());
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sessions-fixtures");
+    let manager = SessionManager::new(Placement::Flat(dir.clone()), CWD.into());
     let listing = manager.catalog().unwrap().page(SessionScope::Everywhere, PageRequest::default()).unwrap();
     let (mut listed, mut read) = (Vec::new(), Vec::new());
-    for file in fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()) {
+    for file in fs::read_dir(dir).unwrap().map(|file| file.unwrap().path()) {
         let is_log = file.extension().is_some_and(|extension| extension == "jsonl");
         let Some(reader) = is_log.then(|| Reader::open(&file).ok()).flatten() else { continue };
         let summary = listing.sessions.iter().find(|summary| summary.path == file);
@@ -445,11 +445,11 @@ fn list_fixtures_agree_with_reader() {
 #[test]
 fn best_ambiguous_id_falls_back_to_text() {
     let sandbox = Sandbox::new();
-    let folder = sandbox.sessions().join("--home-dev-project--");
-    fs::create_dir_all(&folder).unwrap();
+    let dir = sandbox.sessions().join("--home-dev-project--");
+    fs::create_dir_all(&dir).unwrap();
     for id in ["beef1111", "beef2222"] {
         let header = HEADER.replace(r#""id":"s1""#, &format!(r#""id":"{id}""#));
-        fs::write(folder.join(format!("{id}.jsonl")), format!("{header}\n")).unwrap();
+        fs::write(dir.join(format!("{id}.jsonl")), format!("{header}\n")).unwrap();
     }
     let mut catalog = sandbox.manager_with_catalog().catalog().unwrap();
     let error = catalog.best_match("beef", |_| ()).unwrap_err();

@@ -110,11 +110,11 @@ fn writer_simultaneous_append_is_noticed_next_time() {
 #[test]
 fn writer_removed_log_is_rewritten() {
     use std::os::unix::fs::PermissionsExt;
-    for whole_folder in [false, true] {
+    for whole_dir in [false, true] {
         let sandbox = Sandbox::new();
         let (mut writer, path) = open_log(&sandbox);
         let before = fs::read(&path).unwrap();
-        if whole_folder {
+        if whole_dir {
             fs::remove_dir_all(sandbox.sessions()).unwrap();
         } else {
             fs::remove_file(&path).unwrap();

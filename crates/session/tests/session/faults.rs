@@ -147,17 +147,17 @@ fn writer_repeated_failures_lose_nothing() {
 }
 
 #[test]
-fn writer_unsynced_folder_is_retried() {
+fn writer_unsynced_dir_is_retried() {
     let sandbox = Sandbox::new();
     let (disk, manager) = faulty(&sandbox);
     let mut writer = manager.create(NOW);
-    disk.fail_folder_syncs(true);
+    disk.fail_dir_syncs(true);
     let error = writer.append(user("one"), NOW).unwrap_err();
-    let folder = writer.reader().path().unwrap().parent().unwrap().display().to_string();
-    assert!(matches!(error, SessionError::Sync { .. }) && error.to_string().contains(&folder), "{error}");
+    let dir = writer.reader().path().unwrap().parent().unwrap().display().to_string();
+    assert!(matches!(error, SessionError::Sync { .. }) && error.to_string().contains(&dir), "{error}");
     assert!(error.hint().is_some());
     assert!(!writer.reader().exists() && bytes(&writer).is_empty());
-    disk.fail_folder_syncs(false);
+    disk.fail_dir_syncs(false);
     append_user(&mut writer, "one");
     assert_eq!(texts(&Reader::open(writer.reader().path().unwrap()).unwrap()), ["one"]);
 }
@@ -173,7 +173,7 @@ fn sync_failure_is_reported() {
     append_user(&mut writer, "two");
     disk.fail_syncs(false);
     tiller_session::sync(&*writer.file().unwrap()).unwrap();
-    assert_eq!((disk.syncs(), disk.folder_syncs()), (2, 1));
+    assert_eq!((disk.syncs(), disk.dir_syncs()), (2, 1));
     assert_equals_file(&writer);
 }
 

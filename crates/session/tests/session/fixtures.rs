@@ -55,16 +55,16 @@ fn foreign(name: &str, entries: usize, leaf: &str, context_messages: usize) -> L
 }
 
 /// The directory of the fixtures.
-pub(super) fn folder() -> PathBuf {
+pub(super) fn dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sessions-fixtures")
 }
 
 pub(super) fn fixture(name: &str) -> Reader {
-    Reader::open(&folder().join(format!("{name}.jsonl"))).unwrap()
+    Reader::open(&dir().join(format!("{name}.jsonl"))).unwrap()
 }
 
 fn read(name: &str) -> Result<LogProperties, String> {
-    let path = folder().join(format!("{name}.jsonl"));
+    let path = dir().join(format!("{name}.jsonl"));
     let reader = Reader::open(&path)
         .map_err(|error| error.to_string().replace(&path.display().to_string(), "PATH"))?;
     let (_, damaged) = reader.entries().unwrap();
@@ -187,7 +187,7 @@ fn reader_table_has_every_fixture() {
     let mut names: Vec<String> = expected().into_iter().map(|row| row.name).collect();
     names.extend(INVALID.map(|(name, _)| name.to_owned()));
     names.sort();
-    let files = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let files = fs::read_dir(dir()).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<String> =
         files.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
     files.sort();
@@ -198,7 +198,7 @@ fn reader_table_has_every_fixture() {
 fn writer_fixtures_are_extended_without_loss() {
     let sandbox = Sandbox::new();
     for row in expected().iter().filter(|row| row.name != "version-4") {
-        let before = fs::read(folder().join(format!("{}.jsonl", row.name))).unwrap();
+        let before = fs::read(dir().join(format!("{}.jsonl", row.name))).unwrap();
         let path = sandbox.file(&before);
         let mut writer = Writer::open(&path).unwrap();
         append_user(&mut writer, "on");
@@ -254,7 +254,7 @@ fn project_fixture_edits_and_compaction() {
 #[test]
 fn writer_version_1_continues_in_version_3_file() {
     let sandbox = Sandbox::new();
-    let path = sandbox.file(fs::read(folder().join("version-1-compacted.jsonl")).unwrap());
+    let path = sandbox.file(fs::read(dir().join("version-1-compacted.jsonl")).unwrap());
     let files = || fs::read_dir(path.parent().unwrap()).unwrap().count();
     let (older, before) = (Reader::open(&path).unwrap(), files());
     assert_eq!((older.header().version, older.id().as_str()), (1, "version-1-compacted"));
@@ -282,7 +282,7 @@ fn writer_version_1_continues_in_version_3_file() {
 #[test]
 fn writer_torn_version_1_continues_after_last_line() {
     let sandbox = Sandbox::new();
-    let log = fs::read_to_string(folder().join("version-1-compacted.jsonl")).unwrap();
+    let log = fs::read_to_string(dir().join("version-1-compacted.jsonl")).unwrap();
     let path = sandbox.file(&log[..log.len() - 9]);
     assert_eq!(positions(&Reader::open(&path).unwrap().findings()).len(), 1);
     let mut writer = Writer::open(&path).unwrap();
@@ -327,7 +327,7 @@ fn reader_usage_is_that_of_the_answer() {
 #[test]
 fn writer_older_version_operations_make_new_file() {
     let sandbox = Sandbox::new();
-    let bytes = fs::read(folder().join("version-1-compacted.jsonl")).unwrap();
+    let bytes = fs::read(dir().join("version-1-compacted.jsonl")).unwrap();
     let operations: [fn(&mut Writer, &EntryId); 3] = [
         |writer, _| drop(writer.name(Some("new"), NOW).unwrap()),
         |writer, first| drop(writer.label(first, Some("here"), NOW).unwrap()),

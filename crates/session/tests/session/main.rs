@@ -7,12 +7,12 @@ mod damage;
 mod external_changes;
 mod faults;
 mod fixtures;
-mod folder;
 mod fork;
 mod import;
 mod lock;
 mod mutated;
 mod random;
+mod session_dir;
 mod tree;
 mod verify;
 mod writing;
@@ -124,9 +124,8 @@ fn positions(findings: &[Finding]) -> Vec<(u64, u64)> {
 }
 
 /// The only file in a directory, except lock notes.
-fn only_file(folder: &Path) -> PathBuf {
-    let mut entries: Vec<PathBuf> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+fn only_file(dir: &Path) -> PathBuf {
+    let mut entries: Vec<PathBuf> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
     entries.retain(|path| path.extension().is_none_or(|extension| extension != "lock"));
     assert_eq!(entries.len(), 1, "{entries:?}");
     entries.remove(0)

@@ -7,7 +7,7 @@ use tiller_session::SessionError;
 use tiller_session::annotations::Annotations;
 use tiller_session::context::request_messages;
 
-use super::fixtures::folder;
+use super::fixtures::dir;
 use super::random::assert_paired;
 use super::*;
 
@@ -173,7 +173,7 @@ proptest! {
         which in any::<usize>(), mutations in prop::collection::vec(any_mutation(), 1..6)
     ) {
         let mut fixtures: Vec<PathBuf> =
-            fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+            fs::read_dir(dir()).unwrap().map(|entry| entry.unwrap().path()).collect();
         fixtures.sort();
         let bytes = mutated(fs::read(&fixtures[which % fixtures.len()]).unwrap(), &mutations);
         let sandbox = Sandbox::new();

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tiller_session::verify::{Severity, verify};
 
-use super::fixtures::folder;
+use super::fixtures::dir;
 use super::mutated::{any_mutation, mutated};
 use super::*;
 
@@ -240,7 +240,7 @@ fn checked(path: &Path) -> (usize, Vec<String>) {
 #[test]
 fn verify_fixtures_match_table() {
     for (name, entries, findings) in TABLE {
-        let path = folder().join(format!("{name}.jsonl"));
+        let path = dir().join(format!("{name}.jsonl"));
         let findings = findings.iter().map(|&finding| finding.to_owned()).collect();
         assert_eq!(checked(&path), (entries, findings), "{name}");
     }
@@ -248,7 +248,7 @@ fn verify_fixtures_match_table() {
 
 #[test]
 fn verify_table_has_every_fixture() {
-    let mut names: Vec<String> = fs::read_dir(folder())
+    let mut names: Vec<String> = fs::read_dir(dir())
         .unwrap()
         .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
         .collect();
@@ -339,7 +339,7 @@ proptest! {
         which in 0..TABLE.len(), mutations in prop::collection::vec(any_mutation(), 1..6)
     ) {
         let sandbox = Sandbox::new();
-        let bytes = fs::read(folder().join(format!("{}.jsonl", TABLE[which].0))).unwrap();
+        let bytes = fs::read(dir().join(format!("{}.jsonl", TABLE[which].0))).unwrap();
         let path = sandbox.file(mutated(bytes, &mutations));
         let checked = verify(&path).unwrap();
         if let Ok(reader) = Reader::open(&path) {

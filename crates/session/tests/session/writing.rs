@@ -34,13 +34,13 @@ fn writer_no_file_before_first_prompt() {
 }
 
 #[test]
-fn writer_without_folder_names_it() {
+fn writer_without_dir_names_it() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.sessions(), "a file").unwrap();
     let mut writer = sandbox.create();
-    let folder = writer.reader().path().unwrap().parent().unwrap().to_owned();
+    let dir = writer.reader().path().unwrap().parent().unwrap().to_owned();
     let error = writer.append(user("hello"), NOW).unwrap_err();
-    assert_eq!(error.to_string(), format!("can't create the directory {}", folder.display()));
+    assert_eq!(error.to_string(), format!("can't create the directory {}", dir.display()));
 }
 
 #[test]
@@ -98,13 +98,13 @@ fn writer_new_file_is_private_and_named_by_time() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
     append_user(&mut writer, "hello");
-    let folder = only_file(&sandbox.sessions());
-    let file = only_file(&folder);
+    let dir = only_file(&sandbox.sessions());
+    let file = only_file(&dir);
     let id = writer.reader().id().clone();
-    assert_eq!(folder.file_name().unwrap(), "--home-dev-project--");
+    assert_eq!(dir.file_name().unwrap(), "--home-dev-project--");
     assert_eq!(file.file_name().unwrap().to_str().unwrap(), format!("2026-11-21T03-16-58-249Z_{id}.jsonl"));
     assert_eq!(writer.reader().path(), Some(&*file));
-    assert_eq!((mode(&sandbox.sessions()), mode(&folder), mode(&file)), (0o700, 0o700, 0o600));
+    assert_eq!((mode(&sandbox.sessions()), mode(&dir), mode(&file)), (0o700, 0o700, 0o600));
 }
 
 #[test]

@@ -207,13 +207,13 @@ impl ConfiguredRule {
     /// is one in the working directory. A directory counts as part of everything under it.
     pub(super) fn covers_path(&self, real: &Path, root: &Path, homes: &[PathBuf]) -> bool {
         let Some(subject) = &self.subject else { return true };
-        let (folder, rest) = match subject.strip_prefix("~/").zip(homes.first()) {
+        let (dir, rest) = match subject.strip_prefix("~/").zip(homes.first()) {
             Some((rest, home)) => (home.as_path(), rest),
             None if subject.starts_with('/') => (Path::new(""), subject.as_str()),
             None => (root, subject.as_str()),
         };
-        let Some(folder) = folder.to_str() else { return false };
-        let pattern = normalize(&Path::new(&globset::escape(folder)).join(rest));
+        let Some(dir) = dir.to_str() else { return false };
+        let pattern = normalize(&Path::new(&globset::escape(dir)).join(rest));
         let Some(pattern) = pattern.to_str() else { return false };
         let covers = |pattern: &str| {
             let glob = GlobBuilder::new(pattern).literal_separator(true).build();

@@ -34,7 +34,7 @@ impl Policy {
     /// If the line isn't in the shell's grammar; the reason.
     pub fn explain(&self, spec: &ToolSpec, line: &str) -> Result<Vec<ExplainedCommand>, String> {
         let rules = CommandRules::new(&self.rules, &spec.name);
-        let listed = risk::list_risks(line, self.folders().with_rules(rules));
+        let listed = risk::list_risks(line, self.dirs().with_rules(rules));
         let listed = listed.map_err(|unreadable| unreadable.to_string())?;
         Ok(listed
             .into_iter()

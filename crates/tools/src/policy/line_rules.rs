@@ -2,7 +2,7 @@
 
 use super::command_rules::CommandRules;
 use super::configured_rule::{ConfiguredRule, RuleDecision};
-use super::risk::{self, CommandFolders};
+use super::risk::{self, CommandDirs};
 use super::run_command::RunCommand;
 use super::shell::{self, Segment};
 
@@ -52,7 +52,7 @@ pub(super) fn is_harmless_filter(segment: &Segment) -> bool {
     let Some((name, arguments)) = segment.words.split_first() else { return segment.inputs.is_empty() };
     let leads_out = |path: &str| path.starts_with(['/', '~']) || path.split('/').any(|part| part == "..");
     let is_inside = |word: &String| {
-        !word.contains(['$', '`']) && !CommandFolders::list_paths(word).into_iter().any(leads_out)
+        !word.contains(['$', '`']) && !CommandDirs::list_paths(word).into_iter().any(leads_out)
     };
     let is_single = name != "cd" || (arguments.len() == 1 && !arguments[0].starts_with('-'));
     HARMLESS_FILTERS.contains(&name.as_str())

@@ -114,15 +114,15 @@ impl Policy {
     /// Proposes a pattern for each command of a line that needs a rule.
     fn propose_for_line(&self, tool: &str, line: &str, width: PatternWidth) -> Option<Vec<String>> {
         let rules = CommandRules::new(&self.rules, tool);
-        let folders = self.folders().with_rules(rules);
+        let dirs = self.dirs().with_rules(rules);
         let mut patterns = Vec::new();
-        for JudgedCommand { written: segment, risks, .. } in risk::list_risks(line, folders).ok()? {
+        for JudgedCommand { written: segment, risks, .. } in risk::list_risks(line, dirs).ok()? {
             if line_rules::is_harmless_filter(&segment) {
                 continue;
             }
             let runs = risk::list_runs(&segment.words).into_iter().filter(|run| run.needs_allow);
             let runs: Vec<Vec<String>> = runs.map(|run| run.words).collect();
-            let of_runs = runs.iter().flat_map(|words| risk::list_command_risks(words, folders));
+            let of_runs = runs.iter().flat_map(|words| risk::list_command_risks(words, dirs));
             let runs_danger = runs.len() > 1 && !risks.is_empty();
             let runs_input =
                 runs.iter().any(|words| risk::runs_any_input(words) && !is_project_command(words));
@@ -147,18 +147,18 @@ impl Policy {
 
     /// Proposes the directory of a path that is read, or the path.
     fn propose_for_path(&self, spec: &ToolSpec, arguments: &Value, path: &str) -> Vec<Vec<String>> {
-        let real = self.folders().resolve_path(path);
+        let real = self.dirs().resolve_path(path);
         let is_guarded = |path: &Path| self.is_guarded(path) || self.protected.is_secret(path);
         if is_guarded(&real) {
             return Vec::new();
         }
         let is_tree = spec.traits.paths == TouchedPaths::Tree;
         let reads = spec.traits.access_with(arguments) == Access::Reads;
-        let folder = if is_tree { Some(&*real) } else { real.parent().filter(|_| reads) };
-        let folder = folder.filter(|folder| folder.parent().is_some() && !is_guarded(folder));
+        let dir = if is_tree { Some(&*real) } else { real.parent().filter(|_| reads) };
+        let dir = dir.filter(|dir| dir.parent().is_some() && !is_guarded(dir));
         let is_inside = real.starts_with(&self.root);
-        let folder = folder.filter(|_| !is_inside).map(|folder| format!("{}/**", self.path_pattern(folder)));
-        folder.into_iter().chain([self.path_pattern(&real)]).map(|pattern| vec![pattern]).collect()
+        let dir = dir.filter(|_| !is_inside).map(|dir| format!("{}/**", self.path_pattern(dir)));
+        dir.into_iter().chain([self.path_pattern(&real)]).map(|pattern| vec![pattern]).collect()
     }
 
     /// Writes a path as a pattern: relative to the working directory, or to the home directory.

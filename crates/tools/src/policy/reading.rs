@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tiller_core::protected_path::normalize;
 
 use super::pattern::CommandPattern;
-use super::risk::CommandFolders;
+use super::risk::CommandDirs;
 use super::shell::{self, Joint, PlainCommand};
 
 /// State of the repository whose `.git` lies in the working directory.
@@ -83,7 +83,7 @@ const MOST_DIRECTORIES: usize = 16;
 /// one, and so does every option value. Commands after a `cd` that may have failed may run in several directories.
 pub(super) fn list_paths(
     line: &str,
-    folders: CommandFolders<'_>,
+    dirs: CommandDirs<'_>,
     repository: impl FnOnce() -> RepositoryState,
 ) -> Option<Vec<ReadPath>> {
     let commands = shell::plain_commands(line)?;
@@ -92,7 +92,7 @@ pub(super) fn list_paths(
     if has_cd && commands.iter().any(|command| command.joint == Joint::Or) {
         return None;
     }
-    let root = folders.resolve_path(".");
+    let root = dirs.resolve_path(".");
     let (mut current, mut visited) = (vec![PathBuf::new()], vec![PathBuf::new()]);
     let (mut paths, mut uses_git) = (Vec::new(), false);
     for (at, command) in commands.iter().enumerate() {
@@ -105,15 +105,15 @@ pub(super) fn list_paths(
                 return None;
             }
             let target = cd_target(command)?;
-            current.iter_mut().for_each(|folder| folder.push(target));
+            current.iter_mut().for_each(|dir| dir.push(target));
             visited.extend(current.iter().cloned());
-            paths.extend(current.iter().map(|folder| ReadPath::Named(folder.display().to_string())));
+            paths.extend(current.iter().map(|dir| ReadPath::Named(dir.display().to_string())));
         } else {
-            let read = list_command_paths(command, folders)?;
-            paths.extend(current.iter().flat_map(|folder| read.iter().map(|path| path.within(folder))));
+            let read = list_command_paths(command, dirs)?;
+            paths.extend(current.iter().flat_map(|dir| read.iter().map(|path| path.within(dir))));
         }
         // Another directory may have a repository of its own.
-        let is_root = || current.iter().all(|folder| normalize(&root.join(folder)) == root);
+        let is_root = || current.iter().all(|dir| normalize(&root.join(dir)) == root);
         let is_git = command.words[0].text == "git";
         if visited.len() > MOST_DIRECTORIES || (is_git && !is_root()) {
             return None;
@@ -124,10 +124,10 @@ pub(super) fn list_paths(
 }
 
 impl ReadPath {
-    fn within(&self, folder: &Path) -> Self {
-        let join = |path: &String| match folder.as_os_str().is_empty() {
+    fn within(&self, dir: &Path) -> Self {
+        let join = |path: &String| match dir.as_os_str().is_empty() {
             true => path.clone(),
-            false => folder.join(path).display().to_string(),
+            false => dir.join(path).display().to_string(),
         };
         match self {
             Self::Named(path) => Self::Named(join(path)),
@@ -145,9 +145,9 @@ fn cd_target(command: &PlainCommand) -> Option<&str> {
 }
 
 /// Lists the paths that a command reads, from the directory that it runs in.
-fn list_command_paths(command: &PlainCommand, folders: CommandFolders<'_>) -> Option<Vec<ReadPath>> {
+fn list_command_paths(command: &PlainCommand, dirs: CommandDirs<'_>) -> Option<Vec<ReadPath>> {
     let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-    let named = list_filter_paths(&words, folders).or_else(|| list_reading_paths(&words, folders))?;
+    let named = list_filter_paths(&words, dirs).or_else(|| list_reading_paths(&words, dirs))?;
     let patterns = command.words.iter().filter(|word| word.is_pattern);
     // After the letters of an option, a wildcard is part of its value.
     let patterns = patterns.filter(|word| !(word.text.starts_with('-') && word.text.contains('=')));
@@ -184,16 +184,16 @@ const FILTERS: &[(&str, &[&str])] = &[
 const READING_JQ: &[&str] = &["env", "ENV", "import", "include"];
 
 /// Lists the paths that a filter names.
-fn list_filter_paths(words: &[&str], folders: CommandFolders<'_>) -> Option<Vec<String>> {
+fn list_filter_paths(words: &[&str], dirs: CommandDirs<'_>) -> Option<Vec<String>> {
     let (name, arguments) = words.split_first()?;
     let (_, refused_options) = FILTERS.iter().find(|(filter, _)| filter == name)?;
     let is_refused = |word: &&str| refused_options.iter().any(|option| may_be(word, option)) || *word == "--";
-    let is_secret = |word: &&str| word.starts_with('~') || folders.names_secret(word);
+    let is_secret = |word: &&str| word.starts_with('~') || dirs.names_secret(word);
     if arguments.iter().any(|word| is_refused(word) || is_secret(word)) {
         return None;
     }
     let options = arguments.iter().filter(|word| word.starts_with('-'));
-    let values = options.flat_map(|word| CommandFolders::list_paths(word));
+    let values = options.flat_map(|word| CommandDirs::list_paths(word));
     let values = values.filter(|value| !value.starts_with(['-', '=']));
     let mut operands = arguments.iter().filter(|word| !word.starts_with('-')).copied();
     match *name {
@@ -230,8 +230,8 @@ fn prints_lines(script: &str) -> bool {
 }
 
 /// Lists the paths that one of the [`READING`] commands names.
-fn list_reading_paths(words: &[&str], folders: CommandFolders<'_>) -> Option<Vec<String>> {
-    let covered = CommandPattern::find(&shell::quote_words(words.iter().copied())?, folders)?;
+fn list_reading_paths(words: &[&str], dirs: CommandDirs<'_>) -> Option<Vec<String>> {
+    let covered = CommandPattern::find(&shell::quote_words(words.iter().copied())?, dirs)?;
     let (command, refused_options) = READING.iter().find(|(command, _)| *command == covered.command())?;
     let words = &words[1..];
     let is_refused = |word: &&str| refused_options.iter().any(|option| may_be(word, option));
@@ -245,7 +245,7 @@ fn list_reading_paths(words: &[&str], folders: CommandFolders<'_>) -> Option<Vec
     let options = words.iter().filter(|word| word.starts_with('-'));
     let has_pattern = |word: &&str| PATTERN_OPTIONS.iter().any(|it| word == it || may_be(word, it));
     let is_pattern_first = SEARCHING.contains(command) && !options.clone().any(has_pattern);
-    let values = options.flat_map(|word| CommandFolders::list_paths(word));
+    let values = options.flat_map(|word| CommandDirs::list_paths(word));
     let values = values.filter(|value| !value.starts_with(['-', '=']));
     let operands = words.iter().filter(|word| !word.starts_with('-')).copied();
     Some(operands.skip(usize::from(is_pattern_first)).chain(values).map(str::to_owned).collect())

@@ -8,7 +8,7 @@ use super::shell::{self, Segment, UnreadableLine};
 
 mod arguments;
 mod code;
-mod command_folders;
+mod command_dirs;
 mod credential_programs;
 mod download;
 mod embedded;
@@ -25,7 +25,7 @@ mod writes;
 
 use arguments::{HARMLESS_DEVICES, has_flag, is_recursive, line_of_shell, programs, targets, wrapped_lines};
 pub(super) use arguments::{SHELLS, base_name};
-pub(super) use command_folders::CommandFolders;
+pub(super) use command_dirs::CommandDirs;
 pub(super) use download::{runs_any_input, takes_script};
 pub(super) use kind::{Risk, RiskKind};
 pub(super) use outside::READS_CREDENTIALS;
@@ -38,9 +38,9 @@ const DEPTH: usize = 4;
 const MOST_VISITED: usize = 64;
 
 /// Finds the worst danger of a command line; `None` if none is known.
-pub(super) fn find_risk(line: &str, folders: CommandFolders<'_>) -> Option<Risk> {
+pub(super) fn find_risk(line: &str, dirs: CommandDirs<'_>) -> Option<Risk> {
     let fork_bomb = || Risk::new(RiskKind::Destroys, "looks like a fork bomb");
-    is_fork_bomb(line).then(fork_bomb).or_else(|| judge_line(line, folders, DEPTH))
+    is_fork_bomb(line).then(fork_bomb).or_else(|| judge_line(line, dirs, DEPTH))
 }
 
 /// Returns the first of the worst risks.
@@ -48,48 +48,44 @@ pub(super) fn find_worst(risks: impl IntoIterator<Item = Risk>) -> Option<Risk> 
     risks.into_iter().min_by_key(|risk| risk.kind)
 }
 
-fn judge_line(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option<Risk> {
+fn judge_line(line: &str, dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
     let segments = match shell::parse(line) {
         Ok(segments) => segments,
         Err(unreadable) => {
-            return folders.is_certain.then(|| Risk::dangerous(unreadable.to_string()));
+            return dirs.is_certain.then(|| Risk::dangerous(unreadable.to_string()));
         }
     };
     let variables = variables::list_variables(&segments);
-    let folders = CommandFolders { variables: &variables, ..folders };
+    let dirs = CommandDirs { variables: &variables, ..dirs };
     let variants = variables::list_variants(&segments, &variables);
-    find_worst(variants.iter().flat_map(|segments| judge_variant(line, segments, folders, depth)))
+    find_worst(variants.iter().flat_map(|segments| judge_variant(line, segments, dirs, depth)))
 }
 
 /// Finds the risks of a line whose variables have certain values.
-fn judge_variant(line: &str, segments: &[Segment], folders: CommandFolders<'_>, depth: usize) -> Vec<Risk> {
+fn judge_variant(line: &str, segments: &[Segment], dirs: CommandDirs<'_>, depth: usize) -> Vec<Risk> {
     let mut risks = Vec::new();
-    if download::runs_download(line, segments) || download::runs_saved(segments, folders.variables) {
+    if download::runs_download(line, segments) || download::runs_saved(segments, dirs.variables) {
         risks.push(Risk::dangerous("runs what it downloads"));
     }
-    let (of_commands, last) = judge_segments(segments, folders, depth);
+    let (of_commands, last) = judge_segments(segments, dirs, depth);
     risks.extend(of_commands.into_iter().flatten());
-    risks.extend(find::judge_xargs(segments, CommandFolders { current: &last, ..folders }));
+    risks.extend(find::judge_xargs(segments, CommandDirs { current: &last, ..dirs }));
     risks
 }
 
 /// Finds the risks of each command of a line; also returns the directory that the last one runs in.
-fn judge_segments(
-    segments: &[Segment],
-    folders: CommandFolders<'_>,
-    depth: usize,
-) -> (Vec<Vec<Risk>>, PathBuf) {
-    let (mut current, mut previous) = (folders.current.to_owned(), folders.current.to_owned());
-    let mut visited = folders.visited.to_vec();
+fn judge_segments(segments: &[Segment], dirs: CommandDirs<'_>, depth: usize) -> (Vec<Vec<Risk>>, PathBuf) {
+    let (mut current, mut previous) = (dirs.current.to_owned(), dirs.current.to_owned());
+    let mut visited = dirs.visited.to_vec();
     let mut risks = Vec::with_capacity(segments.len());
     for (at, segment) in segments.iter().enumerate() {
         let known = visited.clone();
-        let folders = CommandFolders { current: &current, visited: &known, ..folders };
-        let passes_on = find::passes_on_credentials(segment, &segments[at + 1..], folders)
+        let dirs = CommandDirs { current: &current, visited: &known, ..dirs };
+        let passes_on = find::passes_on_credentials(segment, &segments[at + 1..], dirs)
             .then(|| Risk::new(RiskKind::ReadsCredentials, outside::READS_CREDENTIALS));
-        risks.push(list_segment_risks(segment, folders, depth).into_iter().chain(passes_on).collect());
-        if let Some(next) = folders.find_cd_target(segment, &previous) {
-            visited.extend(folders.list_cd_targets(segment, &previous));
+        risks.push(list_segment_risks(segment, dirs, depth).into_iter().chain(passes_on).collect());
+        if let Some(next) = dirs.find_cd_target(segment, &previous) {
+            visited.extend(dirs.list_cd_targets(segment, &previous));
             visited.dedup();
             visited.truncate(MOST_VISITED);
             previous = std::mem::replace(&mut current, next);
@@ -108,20 +104,17 @@ pub(super) struct JudgedCommand {
 }
 
 /// Lists the commands of a line, each with its risks.
-pub(super) fn list_risks(
-    line: &str,
-    folders: CommandFolders<'_>,
-) -> Result<Vec<JudgedCommand>, UnreadableLine> {
+pub(super) fn list_risks(line: &str, dirs: CommandDirs<'_>) -> Result<Vec<JudgedCommand>, UnreadableLine> {
     let segments = shell::parse(line)?;
     let variables = variables::list_variables(&segments);
-    let folders = CommandFolders { variables: &variables, ..folders };
+    let dirs = CommandDirs { variables: &variables, ..dirs };
     let variants = variables::list_variants(&segments, &variables);
     let mut commands: Vec<JudgedCommand> = segments
         .into_iter()
         .map(|written| JudgedCommand { written, expanded: None, risks: Vec::new() })
         .collect();
     for segments in &variants {
-        let (risks, _) = judge_segments(segments, folders, DEPTH);
+        let (risks, _) = judge_segments(segments, dirs, DEPTH);
         for ((command, segment), risks) in commands.iter_mut().zip(segments).zip(risks) {
             command.expanded = Some(segment).filter(|it| **it != command.written).cloned();
             command.risks.extend(risks);
@@ -155,19 +148,19 @@ const SERVICE_CLIENTS: &[&str] = &[
     "xdg-open",
 ];
 
-fn list_segment_risks(segment: &Segment, folders: CommandFolders<'_>, depth: usize) -> Vec<Risk> {
+fn list_segment_risks(segment: &Segment, dirs: CommandDirs<'_>, depth: usize) -> Vec<Risk> {
     let devices = segment.outputs.iter().filter(|path| is_device(path)).map(|path| write_to_device(path));
     let mut named = segment.words.iter().chain(&segment.outputs).chain(&segment.inputs);
-    let private = named.any(|word| folders.names_private(word)).then(|| Risk::protected(Protection::Own));
-    let protection = segment.outputs.iter().find_map(|path| folders.protection(path)).map(Risk::protected);
-    let outside = segment.outputs.iter().find_map(|path| folders.judge_output(path)).map(writes_outside);
+    let private = named.any(|word| dirs.names_private(word)).then(|| Risk::protected(Protection::Own));
+    let protection = segment.outputs.iter().find_map(|path| dirs.protection(path)).map(Risk::protected);
+    let outside = segment.outputs.iter().find_map(|path| dirs.judge_output(path)).map(writes_outside);
     let read = [segment.words.as_slice(), &segment.inputs].concat();
-    let credentials = outside::reads_credentials(&read, folders)
+    let credentials = outside::reads_credentials(&read, dirs)
         .then(|| Risk::new(RiskKind::ReadsCredentials, outside::READS_CREDENTIALS));
-    let unknown = unknown::find_unknown(segment, folders.variables).map(Risk::dangerous);
-    let mut of_words = list_word_risks(&segment.words, folders, depth);
-    of_words.extend(unknown.filter(|_| folders.is_certain));
-    of_words.retain(|risk| !folders.rules.cover_risk(&segment.words, risk.kind));
+    let unknown = unknown::find_unknown(segment, dirs.variables).map(Risk::dangerous);
+    let mut of_words = list_word_risks(&segment.words, dirs, depth);
+    of_words.extend(unknown.filter(|_| dirs.is_certain));
+    of_words.retain(|risk| !dirs.rules.cover_risk(&segment.words, risk.kind));
     let of_files = [private, protection, outside, credentials].into_iter().flatten();
     devices.chain(of_words).chain(of_files).collect()
 }
@@ -187,40 +180,40 @@ fn write_to_device(path: &str) -> Risk {
     Risk::new(kind, format!("writes to the device {path}"))
 }
 
-fn judge_words(words: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<Risk> {
-    find_worst(list_word_risks(words, folders, depth))
+fn judge_words(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
+    find_worst(list_word_risks(words, dirs, depth))
 }
 
 /// Lists the risks of a command's words, apart from its redirections.
-pub(super) fn list_command_risks(words: &[String], folders: CommandFolders<'_>) -> Vec<Risk> {
-    list_word_risks(words, folders, DEPTH)
+pub(super) fn list_command_risks(words: &[String], dirs: CommandDirs<'_>) -> Vec<Risk> {
+    list_word_risks(words, dirs, DEPTH)
 }
 
 /// Lists all risks of a command's words.
-fn list_word_risks(words: &[String], folders: CommandFolders<'_>, depth: usize) -> Vec<Risk> {
+fn list_word_risks(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Vec<Risk> {
     let risks = |(name, arguments)| {
         [
-            judge_program((name, arguments), folders, depth),
+            judge_program((name, arguments), dirs, depth),
             embedded::find_command(name, arguments).map(Risk::dangerous),
-            (code::names_credential(name, arguments, folders)
+            (code::names_credential(name, arguments, dirs)
                 || credential_programs::prints_credentials(name, arguments))
             .then(|| Risk::new(RiskKind::ReadsCredentials, READS_CREDENTIALS)),
             writes::list_overwritten(name, arguments)
                 .iter()
                 .find(|path| is_device(path))
                 .map(|path| write_to_device(path)),
-            writes::protection(name, arguments, folders).map(Risk::protected),
-            writes::judge_links(name, arguments, folders).map(writes_link),
-            outside::find_written_outside(name, arguments, folders).map(writes_outside),
+            writes::protection(name, arguments, dirs).map(Risk::protected),
+            writes::judge_links(name, arguments, dirs).map(writes_link),
+            outside::find_written_outside(name, arguments, dirs).map(writes_outside),
         ]
     };
     let nested = wrapped_lines(words);
-    let nested = nested.iter().filter_map(|line| judge_nested(line, folders, depth));
+    let nested = nested.iter().filter_map(|line| judge_nested(line, dirs, depth));
     let possible = programs(words).into_iter().flat_map(|(name, arguments)| {
         let runs = if runners::is_container(name) { Vec::new() } else { runners::list_runs(name, arguments) };
         let of_code = code::list_runs(name, arguments).into_iter();
-        let of_code = of_code.filter_map(|words| judge_literals(&words, folders, depth));
-        runs.into_iter().filter_map(|words| judge_possible(&words, folders, depth)).chain(of_code)
+        let of_code = of_code.filter_map(|words| judge_literals(&words, dirs, depth));
+        runs.into_iter().filter_map(|words| judge_possible(&words, dirs, depth)).chain(of_code)
     });
     let own = programs(words).into_iter().flat_map(risks).flatten();
     let variable = embedded::find_variable(words).map(Risk::dangerous);
@@ -228,42 +221,38 @@ fn list_word_risks(words: &[String], folders: CommandFolders<'_>, depth: usize) 
 }
 
 /// Finds the danger of words that another program may run, or only take for text: what can't be read or known is none.
-fn judge_possible(words: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<Risk> {
+fn judge_possible(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
     let depth = depth.checked_sub(1)?;
-    let folders = folders.with_uncertainty();
+    let dirs = dirs.with_uncertainty();
     match words {
-        [line] if line.contains(char::is_whitespace) => judge_line(line, folders, depth),
-        words => judge_words(words, folders, depth),
+        [line] if line.contains(char::is_whitespace) => judge_line(line, dirs, depth),
+        words => judge_words(words, dirs, depth),
     }
 }
 
 /// Finds the danger of string literals that code may run as a command. It may as well print them, so a person decides
 /// even about the worst ones.
-fn judge_literals(words: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<Risk> {
-    let risk = judge_possible(words, folders, depth)?;
+fn judge_literals(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
+    let risk = judge_possible(words, dirs, depth)?;
     Some(match risk.kind {
         RiskKind::Destroys => Risk::dangerous(format!("may run as code: {}", risk.reason)),
         _ => risk,
     })
 }
 
-fn judge_program(
-    (name, arguments): (&str, &[String]),
-    folders: CommandFolders<'_>,
-    depth: usize,
-) -> Option<Risk> {
+fn judge_program((name, arguments): (&str, &[String]), dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
     let destroys = |reason: String| Some(Risk::new(RiskKind::Destroys, reason));
     match name {
         "doas" | "pkexec" | "run0" | "runuser" | "su" | "sudo" => {
             let starts = (0..arguments.len()).take(STARTS).map(|at| &arguments[at..]);
-            let mut runs = starts.filter_map(|words| judge_run(words, folders, depth));
+            let mut runs = starts.filter_map(|words| judge_run(words, dirs, depth));
             runs.find(|risk| risk.kind == RiskKind::Destroys)
                 .or_else(|| Some(Risk::dangerous(format!("runs as another user ({name})"))))
         }
-        "rm" => judge_rm(arguments, folders),
-        "chmod" | "chown" | "chgrp" if changes_recursively(arguments) => judge_chmod(arguments, folders),
+        "rm" => judge_rm(arguments, dirs),
+        "chmod" | "chown" | "chgrp" if changes_recursively(arguments) => judge_chmod(arguments, dirs),
         _ if schedules(name, arguments) => Some(Risk::dangerous(format!("schedules a command ({name})"))),
-        name if folders.is_contained && SERVICE_CLIENTS.contains(&name) => {
+        name if dirs.is_contained && SERVICE_CLIENTS.contains(&name) => {
             Some(Risk::dangerous(format!("lets another program act outside the sandbox ({name})")))
         }
         "killall" | "pkill" => Some(Risk::dangerous(format!("kills processes by name ({name})"))),
@@ -276,16 +265,16 @@ fn judge_program(
         }
         "find" => {
             let runs = find::list_runs(arguments).into_iter();
-            let runs = runs.filter_map(|words| judge_run(words, folders, depth));
-            find_worst(find::judge_find(arguments, folders).into_iter().chain(runs))
+            let runs = runs.filter_map(|words| judge_run(words, dirs, depth));
+            find_worst(find::judge_find(arguments, dirs).into_iter().chain(runs))
         }
-        "git" => judge_git(arguments, folders, depth),
-        "eval" => judge_nested(&arguments.join(" "), folders, depth),
-        "trap" => arguments.first().and_then(|line| judge_nested(line, folders, depth)),
-        "ssh" => find_worst(ends(arguments).filter_map(|words| judge_run(words, folders, depth))),
+        "git" => judge_git(arguments, dirs, depth),
+        "eval" => judge_nested(&arguments.join(" "), dirs, depth),
+        "trap" => arguments.first().and_then(|line| judge_nested(line, dirs, depth)),
+        "ssh" => find_worst(ends(arguments).filter_map(|words| judge_run(words, dirs, depth))),
         _ if name.starts_with("mkfs") => destroys(format!("changes a disk ({name})")),
         _ if SHELLS.contains(&name) => {
-            line_of_shell(arguments).and_then(|line| judge_nested(line, folders, depth))
+            line_of_shell(arguments).and_then(|line| judge_nested(line, dirs, depth))
         }
         _ => None,
     }
@@ -311,7 +300,7 @@ fn ends(arguments: &[String]) -> impl Iterator<Item = &[String]> {
     (1..arguments.len()).take(STARTS).map(|at| &arguments[at..])
 }
 
-fn judge_git(arguments: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<Risk> {
+fn judge_git(arguments: &[String], dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
     let runs = git_data_loss::list_runs(arguments);
     let pushes = || git_data_loss::split_command(arguments).is_some_and(|(command, _)| command == "push");
     let own = git_data_loss::judge_git(arguments)
@@ -321,19 +310,19 @@ fn judge_git(arguments: &[String], folders: CommandFolders<'_>, depth: usize) ->
                 .then(|| "changes git's configuration for all users".into())
         })
         .or_else(|| pushes().then(|| "pushes to a remote (git push)".into()));
-    find_worst(runs.iter().filter_map(|words| judge_run(words, folders, depth)))
+    find_worst(runs.iter().filter_map(|words| judge_run(words, dirs, depth)))
         .or_else(|| own.map(Risk::dangerous))
 }
 
-fn judge_nested(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option<Risk> {
-    judge_deeper(depth, |depth| judge_line(line, folders, depth))
+fn judge_nested(line: &str, dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
+    judge_deeper(depth, |depth| judge_line(line, dirs, depth))
 }
 
 /// Finds the danger of a command that another program runs. A single word is a line for a shell.
-fn judge_run(words: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<Risk> {
+fn judge_run(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
     match words {
-        [line] => judge_nested(line, folders, depth),
-        words => judge_deeper(depth, |depth| judge_words(words, folders, depth)),
+        [line] => judge_nested(line, dirs, depth),
+        words => judge_deeper(depth, |depth| judge_words(words, dirs, depth)),
     }
 }
 
@@ -344,15 +333,15 @@ fn judge_deeper(depth: usize, judge: impl FnOnce(usize) -> Option<Risk>) -> Opti
     }
 }
 
-fn judge_rm(arguments: &[String], folders: CommandFolders<'_>) -> Option<Risk> {
+fn judge_rm(arguments: &[String], dirs: CommandDirs<'_>) -> Option<Risk> {
     let paths = || targets(arguments).filter(|_| is_recursive(arguments));
-    let essential = paths().find(|path| folders.is_essential(path)).map(|path| (RiskKind::Destroys, path));
+    let essential = paths().find(|path| dirs.is_essential(path)).map(|path| (RiskKind::Destroys, path));
     let (kind, target) =
-        essential.or_else(|| Some((RiskKind::Dangerous, paths().find(|path| folders.leads_out(path))?)))?;
+        essential.or_else(|| Some((RiskKind::Dangerous, paths().find(|path| dirs.leads_out(path))?)))?;
     Some(Risk::new(kind, format!("deletes everything under {target}")))
 }
 
-fn judge_chmod(arguments: &[String], folders: CommandFolders<'_>) -> Option<Risk> {
+fn judge_chmod(arguments: &[String], dirs: CommandDirs<'_>) -> Option<Risk> {
     // The first operand may be a mode or an owner, or the only path.
     let is_path = |at: usize, word: &str| at > 0 || word.starts_with(['/', '~', '.']);
     let paths: Vec<&String> = targets(arguments)
@@ -360,9 +349,9 @@ fn judge_chmod(arguments: &[String], folders: CommandFolders<'_>) -> Option<Risk
         .filter(|(at, word)| is_path(*at, word))
         .map(|(_, path)| path)
         .collect();
-    let essential = paths.iter().find(|path| folders.is_essential(path));
+    let essential = paths.iter().find(|path| dirs.is_essential(path));
     let kind = if essential.is_some() { RiskKind::Destroys } else { RiskKind::Dangerous };
-    let target = essential.or_else(|| paths.iter().find(|path| folders.leads_out(path)))?;
+    let target = essential.or_else(|| paths.iter().find(|path| dirs.leads_out(path)))?;
     Some(Risk::new(kind, format!("changes everything under {target}")))
 }
 
@@ -373,8 +362,8 @@ fn changes_recursively(arguments: &[String]) -> bool {
 }
 
 fn is_device(path: &str) -> bool {
-    let is_folder = ["/dev/fd/", "/dev/shm/"].iter().any(|folder| path.starts_with(folder));
-    path.starts_with("/dev/") && !is_folder && !HARMLESS_DEVICES.contains(&path)
+    let is_dir = ["/dev/fd/", "/dev/shm/"].iter().any(|dir| path.starts_with(dir));
+    path.starts_with("/dev/") && !is_dir && !HARMLESS_DEVICES.contains(&path)
 }
 
 /// `:(){ :|:& };:` under any name: a function that pipes itself into itself.
@@ -397,10 +386,10 @@ fn risk_and_kind(line: &str) -> Option<Risk> {
     let protected = tiller_core::protected_path::ProtectedPaths {
         startup: Vec::new(),
         homes: vec!["/home/me".into()],
-        tiller_folders: vec!["/home/me/.config/tiller".into(), "/data/tiller".into()],
+        tiller_dirs: vec!["/home/me/.config/tiller".into(), "/data/tiller".into()],
         readable: vec!["/home/me/.config/tiller/skills".into()],
     };
-    find_risk(line, CommandFolders::new(std::path::Path::new("/home/me/work"), &protected))
+    find_risk(line, CommandDirs::new(std::path::Path::new("/home/me/work"), &protected))
 }
 
 #[cfg(test)]
@@ -410,7 +399,7 @@ mod tests {
     const UNCOMMITTED: &str = "discards uncommitted changes";
 
     #[test]
-    fn risk_command_that_names_own_folders_asks() {
+    fn risk_command_that_names_own_dirs_asks() {
         for line in [
             "cat ~/.config/tiller/auth.json",
             "cat ../.config/tiller/.env",

@@ -42,17 +42,17 @@ pub enum PermissionRule {
         host: String,
     },
     /// Files in a directory outside the working directory.
-    Folder {
+    Directory {
         /// The directory, with links resolved.
-        folder: PathBuf,
+        dir: PathBuf,
         /// The access that is granted.
-        access: FolderAccess,
+        access: DirAccess,
     },
 }
 
 /// Access of tools to a directory outside the working directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FolderAccess {
+pub enum DirAccess {
     /// Reading, granted after a question; writing asks.
     ReadWhenAsked,
     /// Reading, for a directory that was added read-only; writing is refused.
@@ -69,11 +69,11 @@ impl fmt::Display for PermissionRule {
             Self::Unsandboxed { line, .. } => write!(f, "exactly `{line}`, without the sandbox"),
             Self::Tool { tool } => write!(f, "every call of {tool}"),
             Self::Host { host, .. } => write!(f, "reading from {host}"),
-            Self::Folder { folder, access: FolderAccess::Write } => {
-                write!(f, "reading and writing in {}", folder.display())
+            Self::Directory { dir, access: DirAccess::Write } => {
+                write!(f, "reading and writing in {}", dir.display())
             }
-            Self::Folder { folder, access: FolderAccess::ReadOnly | FolderAccess::ReadWhenAsked } => {
-                write!(f, "reading in {}", folder.display())
+            Self::Directory { dir, access: DirAccess::ReadOnly | DirAccess::ReadWhenAsked } => {
+                write!(f, "reading in {}", dir.display())
             }
         }
     }
@@ -89,7 +89,7 @@ impl PermissionRule {
             | Self::Unsandboxed { tool, .. }
             | Self::Tool { tool }
             | Self::Host { tool, .. } => tool,
-            Self::Folder { .. } => "file tools",
+            Self::Directory { .. } => "file tools",
         }
     }
 
@@ -153,7 +153,7 @@ mod tests {
 
     use super::*;
     use crate::policy::CommandPattern;
-    use crate::policy::risk::CommandFolders;
+    use crate::policy::risk::CommandDirs;
 
     #[test]
     fn rule_for_call_displays_its_coverage() {
@@ -182,10 +182,8 @@ mod tests {
             ("cargo test | tail", "exactly `cargo test | tail`"),
             ("make", "exactly `make`"),
         ] {
-            let pattern = CommandPattern::find(
-                line,
-                CommandFolders::new(Path::new("/work"), &ProtectedPaths::default()),
-            );
+            let pattern =
+                CommandPattern::find(line, CommandDirs::new(Path::new("/work"), &ProtectedPaths::default()));
             assert_eq!(PermissionRule::for_call("bash", Some(line), pattern).to_string(), shown);
         }
     }

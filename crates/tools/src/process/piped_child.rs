@@ -46,7 +46,7 @@ impl Runner {
     /// its end.
     pub fn start_piped(&self, program: &Program) -> Result<PipedChild, ProcessError> {
         if !program.cwd.is_dir() {
-            return Err(ProcessError::NoFolder { path: program.cwd.clone() });
+            return Err(ProcessError::NoDir { path: program.cwd.clone() });
         }
         let mut command = tokio::process::Command::new(&self.launcher.program);
         command.arg(supervisor::NAME).arg(supervisor::CONVERSE).args(self.sandbox_words());

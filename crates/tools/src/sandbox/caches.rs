@@ -147,18 +147,18 @@ pub(super) fn paths(home: &Path) -> impl Iterator<Item = PathBuf> {
 /// Creates the missing caches of the programs on `PATH`, for the user only: a command in the sandbox can't create them.
 /// Errors are ignored; the program reports them.
 pub fn create_caches(home: &Path, path: &OsStr) {
-    for folder in missing(CacheLayout::CURRENT, home, path) {
-        let _ = tiller_files::make_private_folder(&folder);
+    for dir in missing(CacheLayout::CURRENT, home, path) {
+        let _ = tiller_files::make_private_dir(&dir);
     }
 }
 
 fn missing(layout: CacheLayout, home: &Path, path: &OsStr) -> Vec<PathBuf> {
-    let programs: Vec<PathBuf> = std::env::split_paths(path).filter(|folder| folder.is_absolute()).collect();
-    let is_installed = |program: &str| programs.iter().any(|folder| folder.join(program).is_file());
+    let programs: Vec<PathBuf> = std::env::split_paths(path).filter(|dir| dir.is_absolute()).collect();
+    let is_installed = |program: &str| programs.iter().any(|dir| dir.join(program).is_file());
     let used = CACHES.iter().filter(|cache| layout.has(cache));
     used.map(|cache| (home.join(cache.path), cache.program))
-        .filter(|(folder, program)| !folder.exists() && program.is_some_and(is_installed))
-        .map(|(folder, _)| folder)
+        .filter(|(dir, program)| !dir.exists() && program.is_some_and(is_installed))
+        .map(|(dir, _)| dir)
         .collect()
 }
 
@@ -171,8 +171,8 @@ mod tests {
 
     #[test]
     fn caches_of_installed_programs_are_created() {
-        let folder = tempfile::tempdir().unwrap();
-        let (home, programs) = (folder.path().join("home"), folder.path().join("programs"));
+        let dir = tempfile::tempdir().unwrap();
+        let (home, programs) = (dir.path().join("home"), dir.path().join("programs"));
         fs::create_dir_all(home.join(".npm")).unwrap();
         fs::create_dir(&programs).unwrap();
         for program in ["go", "npm", "uv", "ccache"] {

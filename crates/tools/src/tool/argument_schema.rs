@@ -197,8 +197,8 @@ mod tests {
 
     #[test]
     fn compile_loads_no_other_document() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("schema.json");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("schema.json");
         std::fs::write(&path, "{}").unwrap();
         let file = format!("file://{}", path.display());
         for url in [file.as_str(), "http://127.0.0.1:1/schema.json", "other.json"] {

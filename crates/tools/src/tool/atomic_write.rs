@@ -4,7 +4,7 @@ use std::fs::{self, Metadata, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
 
-use crate::workspace::{Folder, ResolvedPath, Workspace};
+use crate::workspace::{ParentDir, ResolvedPath, Workspace};
 
 /// Maximum size of a file that is read as a whole, in bytes. Larger files are for grep and the shell.
 const MAX_READ: u64 = 64 * 1024 * 1024;
@@ -68,7 +68,7 @@ pub(super) fn describe(display_path: &str, error: &io::Error) -> String {
 /// A file to write, in a directory that no other writer changes meanwhile.
 pub(super) struct WriteTarget<'a> {
     resolved: &'a ResolvedPath,
-    folder: Folder,
+    dir: ParentDir,
 }
 
 impl<'a> WriteTarget<'a> {
@@ -77,10 +77,10 @@ impl<'a> WriteTarget<'a> {
     /// # Errors
     /// A sentence for the model.
     pub(super) fn open(workspace: &Workspace, resolved: &'a ResolvedPath) -> Result<Self, String> {
-        let folder = workspace.open_parent_folder(resolved);
-        let folder = folder.map_err(|error| describe(resolved.display_path(), &error))?;
-        folder.lock();
-        Ok(Self { resolved, folder })
+        let dir = workspace.open_parent_dir(resolved);
+        let dir = dir.map_err(|error| describe(resolved.display_path(), &error))?;
+        dir.lock();
+        Ok(Self { resolved, dir })
     }
 
     /// Writes the file atomically: into a temporary file in the same directory, which is then renamed, so that
@@ -102,7 +102,7 @@ impl<'a> WriteTarget<'a> {
             .prefix(".tiller-")
             // The mode of any new file, less the umask.
             .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(self.folder.path())?;
+            .tempfile_in(self.dir.path())?;
         file.write_all(bytes)?;
         if let Some(metadata) = old {
             let current = file.as_file().metadata()?;
@@ -113,7 +113,7 @@ impl<'a> WriteTarget<'a> {
             // Without set-user-ID and set-group-ID, which writing to the old file would clear as well.
             file.as_file().set_permissions(Permissions::from_mode(metadata.mode() & 0o1777))?;
         }
-        let target = self.folder.file();
+        let target = self.dir.file();
         if fs::symlink_metadata(&target).is_ok_and(|metadata| !metadata.is_file()) {
             return Err(io::Error::other("not a file"));
         }

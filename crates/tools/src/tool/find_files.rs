@@ -9,7 +9,7 @@ use tiller_files::walk::{CancelFlag, WalkEntry, WalkEntryKind, WalkOptions};
 
 use super::atomic_write::describe;
 use super::blocking;
-use super::listing::{resolve_folder, show};
+use super::listing::{resolve_dir, show};
 use super::pattern::Pattern;
 use super::truncation::OutputLimits;
 use super::{ToolEnvironment, ToolOutput, ToolProgress, TypedTool};
@@ -84,13 +84,13 @@ fn find(
     arguments: &Arguments,
     cancel: &CancelFlag,
 ) -> Result<ToolOutput, String> {
-    let resolved = resolve_folder(workspace, arguments.path.as_deref())?;
+    let resolved = resolve_dir(workspace, arguments.path.as_deref())?;
     let display_path = resolved.display_path();
     let pattern = Pattern::parse("pattern", &arguments.pattern)?;
     let options = WalkOptions { cancel: cancel.clone(), ..WalkOptions::default() };
     let entries = workspace.walk(&resolved, options).map_err(|error| describe(display_path, &error))?;
     let is_match =
-        |entry: &WalkEntry| entry.kind != WalkEntryKind::Folder && pattern.matches(&entry.relative_path);
+        |entry: &WalkEntry| entry.kind != WalkEntryKind::Directory && pattern.matches(&entry.relative_path);
     let mut found: Vec<WalkEntry> = entries.filter(is_match).collect();
     found.sort_by_key(|entry| Reverse(entry.modified));
     let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);

@@ -150,7 +150,7 @@ impl Git {
         };
         let named = self.workspace.root().join(path);
         let real = match (named.is_symlink(), Path::new(path).parent(), named.file_name()) {
-            (true, Some(folder), Some(name)) => resolve(&folder.to_string_lossy())?.join(name),
+            (true, Some(dir), Some(name)) => resolve(&dir.to_string_lossy())?.join(name),
             _ => resolve(path)?,
         };
         Ok(with_value(":(literal)", real))

@@ -49,14 +49,14 @@ mod tests {
 
     use super::*;
 
-    fn options(folder: &TempDir) -> OutputOptions {
+    fn options(dir: &TempDir) -> OutputOptions {
         let limits = OutputLimits { max_lines: 2, max_chars: 100 };
-        OutputOptions { limits, scratch: folder.path().into() }
+        OutputOptions { limits, scratch: dir.path().into() }
     }
 
     #[test]
     fn limit_output_long_result_is_stored() {
-        let folder = TempDir::new().unwrap();
+        let dir = TempDir::new().unwrap();
         let image = UserBlock::Image { data: "AA==".into(), mime_type: "image/png".into() };
         let text = |text: &str| UserBlock::Text { text: text.into() };
         let content = vec![text("one\ntwo"), image.clone(), text("drei€\n")];
@@ -64,9 +64,9 @@ mod tests {
         let whole =
             ToolOutput { content, details: details.clone(), is_error: true, warning: Some("slow".into()) };
 
-        let cut = limit_output(whole, "mcp__a__b", &options(&folder));
+        let cut = limit_output(whole, "mcp__a__b", &options(&dir));
 
-        let stored = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+        let stored = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
         assert_eq!(std::fs::read_to_string(&stored).unwrap(), "one\ntwo\ndrei€\n");
         let notice = format!(
             "OUTPUT TRUNCATED: showing 8 of 14 characters from mcp__a__b; all of it is in {}",
@@ -83,12 +83,12 @@ mod tests {
 
     #[test]
     fn limit_output_short_result_stays() {
-        let folder = TempDir::new().unwrap();
+        let dir = TempDir::new().unwrap();
         let short = ToolOutput::text("one\ntwo\n");
-        assert_eq!(limit_output(short.clone(), "a", &options(&folder)), short);
+        assert_eq!(limit_output(short.clone(), "a", &options(&dir)), short);
         let details = Some(json!({ "a": "b".repeat(100) }));
         let long_details = ToolOutput { details, ..short.clone() };
-        assert_eq!(limit_output(long_details, "a", &options(&folder)), short, "its text says the same");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is stored");
+        assert_eq!(limit_output(long_details, "a", &options(&dir)), short, "its text says the same");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is stored");
     }
 }

@@ -7,7 +7,7 @@ use tiller_files::walk::{CancelFlag, WalkEntryKind, WalkOptions};
 
 use super::atomic_write::describe;
 use super::blocking;
-use super::listing::{resolve_folder, show};
+use super::listing::{resolve_dir, show};
 use super::truncation::OutputLimits;
 use super::{ToolEnvironment, ToolOutput, ToolProgress, TypedTool};
 use crate::workspace::Workspace;
@@ -81,14 +81,14 @@ fn list(
     arguments: &Arguments,
     cancel: &CancelFlag,
 ) -> Result<ToolOutput, String> {
-    let resolved = resolve_folder(workspace, arguments.path.as_deref())?;
+    let resolved = resolve_dir(workspace, arguments.path.as_deref())?;
     let display_path = resolved.display_path();
     let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
     let max_depth = Some(arguments.depth.unwrap_or(1));
     let options = WalkOptions { max_depth, cancel: cancel.clone(), ..WalkOptions::default() };
     let entries = workspace.walk(&resolved, options).map_err(|error| describe(display_path, &error))?;
     let mut names = entries.map(|entry| {
-        let mark = if entry.kind == WalkEntryKind::Folder { "/" } else { "" };
+        let mark = if entry.kind == WalkEntryKind::Directory { "/" } else { "" };
         format!("{}{mark}\n", entry.relative_path.display())
     });
     let listed: Vec<String> = names.by_ref().take(limit).collect();

@@ -12,7 +12,7 @@ use crate::workspace::{FileAccess, ResolvedPath, Workspace};
 ///
 /// # Errors
 /// A sentence for the model.
-pub(super) fn resolve_folder(workspace: &Workspace, path: Option<&str>) -> Result<ResolvedPath, String> {
+pub(super) fn resolve_dir(workspace: &Workspace, path: Option<&str>) -> Result<ResolvedPath, String> {
     let resolved = workspace.resolve(path.unwrap_or("."), FileAccess::Read);
     let resolved = resolved.map_err(|error| error.to_string())?;
     let display_path = resolved.display_path();

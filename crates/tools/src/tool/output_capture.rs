@@ -413,22 +413,22 @@ mod tests {
 
     #[tokio::test]
     async fn capture_short_output_stays_in_memory() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let mut capture = OutputCapture::new("bash", LIMITS, folder.path().join("scratch"));
+        let dir = tempfile::TempDir::new().unwrap();
+        let mut capture = OutputCapture::new("bash", LIMITS, dir.path().join("scratch"));
         capture.push(b"\x1b[1ma\x1b[0m\n").await;
         capture.push(b"b").await;
         let bold = SgrState { emphasis: Emphasis::BOLD, ..SgrState::default() };
         let strokes = vec![StyleRun { start: 0, length: 1, style: bold }];
         let expected = CapturedOutput { text: "a\nb".into(), strokes, ..CapturedOutput::default() };
         assert_eq!(capture.finish().await, expected);
-        assert!(!folder.path().join("scratch").exists());
+        assert!(!dir.path().join("scratch").exists());
     }
 
     #[tokio::test]
     async fn capture_output_is_available_before_its_end() {
         for (count, expected) in [(2, "1\n2\n"), (3, "2\n3\n"), (500, "499\n500\n")] {
-            let folder = tempfile::TempDir::new().unwrap();
-            let mut capture = OutputCapture::new("bash", LIMITS, folder.path());
+            let dir = tempfile::TempDir::new().unwrap();
+            let mut capture = OutputCapture::new("bash", LIMITS, dir.path());
             let snapshot = capture.snapshot_fn();
             let whole: String = (1..=count).map(|n| format!("{n}\n")).collect();
             capture.push(whole.as_bytes()).await;
@@ -446,8 +446,8 @@ mod tests {
     #[tokio::test]
     async fn capture_long_output_shows_end_and_keeps_whole() {
         for count in [3, 500] {
-            let folder = tempfile::TempDir::new().unwrap();
-            let mut capture = OutputCapture::new("bash", LIMITS, folder.path().join("scratch"));
+            let dir = tempfile::TempDir::new().unwrap();
+            let mut capture = OutputCapture::new("bash", LIMITS, dir.path().join("scratch"));
             let whole: String = (1..=count).map(|n| format!("{n}\n")).collect();
             for line in whole.split_inclusive('\n') {
                 capture.push(line.as_bytes()).await;
@@ -467,8 +467,8 @@ mod tests {
     async fn capture_long_output_shows_both_ends_with_styles() {
         let limits = OutputLimits { max_lines: 8, max_chars: 400 };
         for count in [9, 20_000] {
-            let folder = tempfile::TempDir::new().unwrap();
-            let mut capture = OutputCapture::new("bash", limits, folder.path());
+            let dir = tempfile::TempDir::new().unwrap();
+            let mut capture = OutputCapture::new("bash", limits, dir.path());
             for n in 1..=count {
                 capture.push(format!("\x1b[31m{n}\x1b[m\n").as_bytes()).await;
             }
@@ -486,8 +486,8 @@ mod tests {
 
     #[tokio::test]
     async fn capture_progress_bar_is_only_its_last_state() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let mut capture = OutputCapture::new("bash", LIMITS, folder.path());
+        let dir = tempfile::TempDir::new().unwrap();
+        let mut capture = OutputCapture::new("bash", LIMITS, dir.path());
         capture.push(b"begin\n").await;
         for percent in 0..=100 {
             capture.push(format!("\x1b[32m{percent}%\x1b[0m\r").as_bytes()).await;
@@ -499,28 +499,28 @@ mod tests {
             output.strokes.iter().map(|style_run| (style_run.start, style_run.length)).collect::<Vec<_>>(),
             [(6, 4)]
         );
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "no file is left");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "no file is left");
     }
 
     #[tokio::test]
     async fn capture_stopped_command_keeps_reported_file() {
         let bar: String = (0..=100).map(|percent| format!("\r{percent}%")).collect();
         for (printed, is_named) in [(bar.as_str(), false), (&*"line\n".repeat(40), true)] {
-            let folder = tempfile::TempDir::new().unwrap();
-            let mut capture = OutputCapture::new("bash", LIMITS, folder.path());
+            let dir = tempfile::TempDir::new().unwrap();
+            let mut capture = OutputCapture::new("bash", LIMITS, dir.path());
             let snapshot = capture.snapshot_fn();
             capture.push(printed.as_bytes()).await;
-            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
             assert_eq!(snapshot().full_output.is_some(), is_named);
             drop(capture);
-            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), usize::from(is_named));
+            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), usize::from(is_named));
         }
     }
 
     #[tokio::test]
     async fn capture_cut_output_has_styles_of_shown_part() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let mut capture = OutputCapture::new("bash", LIMITS, folder.path());
+        let dir = tempfile::TempDir::new().unwrap();
+        let mut capture = OutputCapture::new("bash", LIMITS, dir.path());
         capture.push(b"\x1b[31m1\n2\n3\x1b[m\n").await;
         let output = capture.finish().await;
         assert_eq!(output.text, "2\n3\n");
@@ -538,14 +538,14 @@ mod tests {
 
     #[test]
     fn clear_expired_files_are_deleted_and_others_kept() {
-        let folder = tempfile::TempDir::new().unwrap();
+        let dir = tempfile::TempDir::new().unwrap();
         let old = SystemTime::now() - LIFETIME - Duration::from_secs(1);
         for name in ["output-a.txt", "other"] {
-            let file = fs::File::create(folder.path().join(name)).unwrap();
+            let file = fs::File::create(dir.path().join(name)).unwrap();
             file.set_modified(old).unwrap();
         }
-        let (_, path) = create(folder.path()).unwrap();
-        assert!(path.exists() && folder.path().join("other").exists());
-        assert!(!folder.path().join("output-a.txt").exists());
+        let (_, path) = create(dir.path()).unwrap();
+        assert!(path.exists() && dir.path().join("other").exists());
+        assert!(!dir.path().join("output-a.txt").exists());
     }
 }

@@ -114,8 +114,8 @@ mod tests {
 
     const LIMITS: OutputLimits = OutputLimits { max_lines: 8, max_chars: 400 };
 
-    async fn capture(folder: &tempfile::TempDir) -> (OutputCapture, OutputReader) {
-        let mut capture = OutputCapture::new("bash", LIMITS, folder.path());
+    async fn capture(dir: &tempfile::TempDir) -> (OutputCapture, OutputReader) {
+        let mut capture = OutputCapture::new("bash", LIMITS, dir.path());
         capture.keep_file().await;
         let reader = OutputReader::new(&capture);
         (capture, reader)
@@ -123,8 +123,8 @@ mod tests {
 
     #[tokio::test]
     async fn read_new_returns_each_part_once() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let (mut capture, mut reader) = capture(&folder).await;
+        let dir = tempfile::TempDir::new().unwrap();
+        let (mut capture, mut reader) = capture(&dir).await;
         for (printed, expected) in [
             ("a\nb", "a\nb"),
             ("", ""),
@@ -143,8 +143,8 @@ mod tests {
 
     #[tokio::test]
     async fn read_new_long_output_is_cut_and_names_the_file() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let (mut capture, mut reader) = capture(&folder).await;
+        let dir = tempfile::TempDir::new().unwrap();
+        let (mut capture, mut reader) = capture(&dir).await;
         capture.push(b"read\n").await;
         reader.read_new();
         for (count, shown) in [(9, "1\n2\n[… 1 line left out …]\n4\n5\n6\n7\n8\n9\n"), (90_000, "")] {
@@ -165,8 +165,8 @@ mod tests {
 
     #[tokio::test]
     async fn kept_file_is_complete_while_the_command_prints_and_stays() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let mut capture = OutputCapture::new("bash", LIMITS, folder.path());
+        let dir = tempfile::TempDir::new().unwrap();
+        let mut capture = OutputCapture::new("bash", LIMITS, dir.path());
         capture.push(b"before\n").await;
         capture.keep_file().await;
         capture.push(b"after\n").await;

@@ -152,13 +152,13 @@ const SUBMODULE_DEPTH: usize = 8;
 fn list_submodules(modules: &Path, depth: usize) -> Vec<PathBuf> {
     let Some(depth) = depth.checked_sub(1) else { return Vec::new() };
     let entries = std::fs::read_dir(modules).into_iter().flatten().flatten();
-    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    let submodules = folders.flat_map(|entry| {
-        let folder = entry.path();
-        match folder.join("HEAD").exists() {
-            true => [list_submodules(&folder.join("modules"), depth), vec![folder]].concat(),
+    let dirs = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let submodules = dirs.flat_map(|entry| {
+        let dir = entry.path();
+        match dir.join("HEAD").exists() {
+            true => [list_submodules(&dir.join("modules"), depth), vec![dir]].concat(),
             // `libs/x` lies in `modules/libs/x`.
-            false => list_submodules(&folder, depth),
+            false => list_submodules(&dir, depth),
         }
     });
     submodules.collect()
@@ -216,33 +216,32 @@ impl From<Metadata> for FileState {
 /// Reads the state of the configurations and hooks of a working directory's repository and its submodules.
 fn read_git_programs(cwd: &Path) -> FileStates {
     let Some(dot_git) = git::find(cwd) else { return FileStates::default() };
-    let folders = [git::folder(&dot_git), git::common_folder(&dot_git)];
-    let modules =
-        folders[1].iter().flat_map(|folder| list_submodules(&folder.join("modules"), SUBMODULE_DEPTH));
+    let dirs = [git::dir(&dot_git), git::common_dir(&dot_git)];
+    let modules = dirs[1].iter().flat_map(|dir| list_submodules(&dir.join("modules"), SUBMODULE_DEPTH));
     let modules: Vec<PathBuf> = modules.collect();
-    let named = folders.into_iter().flatten().chain(modules).flat_map(|folder| {
-        let hooks = list_entries(&folder.join("hooks"));
-        ["config", "config.worktree"].map(|name| folder.join(name)).into_iter().chain(hooks)
+    let named = dirs.into_iter().flatten().chain(modules).flat_map(|dir| {
+        let hooks = list_entries(&dir.join("hooks"));
+        ["config", "config.worktree"].map(|name| dir.join(name)).into_iter().chain(hooks)
     });
     read_states([dot_git.clone()].into_iter().filter(|path| path.is_file()).chain(named))
 }
 
 /// Directories of a project's `.tiller` with programs, or with texts that say what may run.
-const PROGRAM_FOLDERS: [&str; 3] = ["agents", "extensions", "hooks"];
+const PROGRAM_DIRS: [&str; 3] = ["agents", "extensions", "hooks"];
 
 /// Reads the state of the files that make tiller run programs in a working directory, and in those above it in its
 /// repository. Files in lower directories aren't checked, except for the time at which a directory has changed.
 fn read_project_programs(cwd: &Path) -> FileStates {
-    read_states(git::up_to_repository(cwd).into_iter().flat_map(|folder| {
-        let own = folder.join(".tiller");
-        let programs = PROGRAM_FOLDERS.iter().flat_map(|name| list_entries(&own.join(name)));
+    read_states(git::up_to_repository(cwd).into_iter().flat_map(|dir| {
+        let own = dir.join(".tiller");
+        let programs = PROGRAM_DIRS.iter().flat_map(|name| list_entries(&own.join(name)));
         let programs: Vec<PathBuf> = programs.collect();
-        [folder.join(".mcp.json"), own.join("settings.json")].into_iter().chain(programs)
+        [dir.join(".mcp.json"), own.join("settings.json")].into_iter().chain(programs)
     }))
 }
 
-fn list_entries(folder: &Path) -> Vec<PathBuf> {
-    std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+fn list_entries(dir: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
 #[cfg(test)]
@@ -253,8 +252,8 @@ mod tests {
 
     #[test]
     fn git_programs_notice_changes_of_config_and_hooks() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
         assert_eq!(Programs::read(root), Programs::default());
         fs::create_dir_all(root.join(".git/hooks")).unwrap();
         fs::write(root.join(".git/config"), "").unwrap();
@@ -284,8 +283,8 @@ mod tests {
 
     #[test]
     fn project_programs_notice_changes_up_to_the_repository() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
         let cwd = root.join("sub");
         fs::create_dir_all(cwd.join(".tiller/skills")).unwrap();
         fs::create_dir_all(root.join(".tiller/hooks")).unwrap();
@@ -323,13 +322,13 @@ mod tests {
 
     #[test]
     fn review_changed_git_keeps_an_earlier_warning() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().to_owned();
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().to_owned();
         let strength = SandboxStrength::Writes;
         let review =
             SandboxReview { restrictions: String::new(), strength, before: Programs::default(), root };
-        fs::create_dir(folder.path().join(".git")).unwrap();
-        fs::write(folder.path().join(".git/config"), "").unwrap();
+        fs::create_dir(dir.path().join(".git")).unwrap();
+        fs::write(dir.path().join(".git/config"), "").unwrap();
         let mut output = ToolOutput { warning: Some("cut".into()), ..ToolOutput::text("ok") };
         review.complete(&mut output);
         let notice = "the command changed .git/config or .git/hooks, whose programs git runs";

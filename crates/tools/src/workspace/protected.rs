@@ -11,35 +11,35 @@ use super::links::resolve_links;
 
 /// Absolute directories; they need not exist.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ProtectedFolders(Vec<PathBuf>);
+pub(super) struct ProtectedDirs(Vec<PathBuf>);
 
-impl ProtectedFolders {
-    pub(super) fn extend(&mut self, folders: impl IntoIterator<Item = PathBuf>) {
-        self.0.extend(folders);
+impl ProtectedDirs {
+    pub(super) fn extend(&mut self, dirs: impl IntoIterator<Item = PathBuf>) {
+        self.0.extend(dirs);
     }
 
     /// Checks whether a path with links resolved is one of the directories or lies in one, or in the target of a link
     /// in one. It need not exist.
     pub(super) fn contains(&self, real: &Path) -> bool {
         let ids = self.ids();
-        self.real_paths().chain(self.link_targets()).any(|folder| real.starts_with(folder))
+        self.real_paths().chain(self.link_targets()).any(|dir| real.starts_with(dir))
             || real.ancestors().any(|path| id_of(path).is_some_and(|id| ids.contains(&id)))
     }
 
     /// Checks that a directory with links resolved contains none of the protected directories, so that reading it may
     /// be allowed.
     pub(super) fn allow_reading(&self, real: &Path) -> bool {
-        !self.real_paths().any(|folder| folder.starts_with(real))
+        !self.real_paths().any(|dir| dir.starts_with(real))
     }
 
     /// Lists the identities of the directories, of the files directly in them and in `extensions`, and of the targets
     /// of links in them.
     pub(super) fn ids(&self) -> Vec<FileId> {
-        self.0.iter().filter_map(|folder| id_of(folder)).chain(self.entry_ids()).collect()
+        self.0.iter().filter_map(|dir| id_of(dir)).chain(self.entry_ids()).collect()
     }
 
     fn real_paths(&self) -> impl Iterator<Item = PathBuf> {
-        self.0.iter().map(|folder| resolve_links(Path::new("/"), folder).unwrap_or_else(|_| folder.clone()))
+        self.0.iter().map(|dir| resolve_links(Path::new("/"), dir).unwrap_or_else(|_| dir.clone()))
     }
 
     /// Iterates over the real paths that links in the directories lead to.
@@ -71,11 +71,11 @@ mod tests {
 
     /// A home with tiller's directories in it, and a workspace whose working directory is the home.
     fn home() -> (TempDir, PathBuf, Workspace) {
-        let folder = TempDir::new().unwrap();
-        let home = folder.path().canonicalize().unwrap();
+        let dir = TempDir::new().unwrap();
+        let home = dir.path().canonicalize().unwrap();
         let (config, data) = (home.join(".config/tiller"), home.join(".local/share/tiller"));
-        for folder in ["extensions", "skills/mine"] {
-            fs::create_dir_all(config.join(folder)).unwrap();
+        for dir in ["extensions", "skills/mine"] {
+            fs::create_dir_all(config.join(dir)).unwrap();
         }
         fs::create_dir_all(data.join("sessions/--x--")).unwrap();
         for file in ["auth.json", ".env", "extensions/guard", "skills/mine/SKILL.md"] {
@@ -88,7 +88,7 @@ mod tests {
             data,
             home.join(".local/state/tiller"),
         ]);
-        (folder, home, workspace)
+        (dir, home, workspace)
     }
 
     fn is_refused(workspace: &Workspace, path: &str, access: FileAccess) -> bool {
@@ -96,8 +96,8 @@ mod tests {
     }
 
     #[test]
-    fn protected_folder_is_refused_by_every_name() {
-        let (_folder, home, workspace) = home();
+    fn protected_dir_is_refused_by_every_name() {
+        let (_dir, home, workspace) = home();
         symlink(home.join(".config"), home.join("config-link")).unwrap();
         symlink(".config/tiller", home.join("tiller-link")).unwrap();
         symlink(home.join(".config/tiller/auth.json"), home.join("file-link")).unwrap();
@@ -114,7 +114,7 @@ mod tests {
             ".config/tiller/extensions/new",
             ".config/tiller/themes/new.json",
             ".config/tiller/prompts/new.md",
-            ".config/tiller/a/new/folder/x",
+            ".config/tiller/a/new/directory/x",
             "./.config/./tiller/auth.json",
             ".config//tiller//auth.json",
             ".config/tiller/../tiller/auth.json",
@@ -153,10 +153,10 @@ mod tests {
     }
 
     #[test]
-    fn protected_folder_added_or_readable_stays_closed() {
-        let (_folder, home, workspace) = home();
+    fn protected_dir_added_or_readable_stays_closed() {
+        let (_dir, home, workspace) = home();
         let workspace = workspace
-            .with_folder(home.join(".config/tiller"), FileAccess::Write)
+            .with_dir(home.join(".config/tiller"), FileAccess::Write)
             .with_readable(home.join(".config/tiller"))
             .with_readable(home.join(".config"))
             .with_readable(home.join(".local/share/tiller"));
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn protected_file_under_other_name_is_refused() {
-        let (_folder, home, workspace) = home();
+        let (_dir, home, workspace) = home();
         for (at, file) in ["auth.json", ".env", "extensions/guard"].into_iter().enumerate() {
             let name = format!("hard-link-{at}");
             fs::hard_link(home.join(".config/tiller").join(file), home.join(&name)).unwrap();
@@ -178,8 +178,8 @@ mod tests {
     }
 
     #[test]
-    fn protected_folder_is_skipped_by_walk() {
-        let (_folder, _home, workspace) = home();
+    fn protected_dir_is_skipped_by_walk() {
+        let (_dir, _home, workspace) = home();
         let root = workspace.resolve(".", FileAccess::Read).unwrap();
         let found: Vec<PathBuf> = workspace
             .walk(&root, tiller_files::walk::WalkOptions::default())
@@ -190,12 +190,12 @@ mod tests {
         assert_eq!(found, expected);
         let skills = workspace.resolve(".config/tiller/skills", FileAccess::Read).unwrap();
         let found = workspace.walk(&skills, tiller_files::walk::WalkOptions::default()).unwrap().count();
-        assert_eq!(found, 2, "the skill's folder and its file");
+        assert_eq!(found, 2, "the skill's directory and its file");
     }
 
     #[test]
     fn protected_file_that_is_link_protects_its_target() {
-        let (_folder, home, workspace) = home();
+        let (_dir, home, workspace) = home();
         let dotfiles = home.join("dotfiles");
         fs::create_dir_all(dotfiles.join("skills/x")).unwrap();
         for (link, target) in [

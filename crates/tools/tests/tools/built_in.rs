@@ -26,7 +26,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A working directory `work`, a directory `outside` next to it with a file `secret`, and the tools.
 struct Bench {
-    folder: TempDir,
+    dir: TempDir,
     tools: Tools,
 }
 
@@ -36,21 +36,19 @@ impl Bench {
     }
 
     fn with_limits(limits: OutputLimits) -> Self {
-        let folder = TempDir::new().unwrap();
-        fs::create_dir(folder.path().join("work")).unwrap();
-        fs::create_dir(folder.path().join("outside")).unwrap();
-        fs::write(folder.path().join("outside/secret"), "secret text\n").unwrap();
-        let workspace = Workspace::new(folder.path().join("work")).unwrap();
+        let dir = TempDir::new().unwrap();
+        fs::create_dir(dir.path().join("work")).unwrap();
+        fs::create_dir(dir.path().join("outside")).unwrap();
+        fs::write(dir.path().join("outside/secret"), "secret text\n").unwrap();
+        let workspace = Workspace::new(dir.path().join("work")).unwrap();
         let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_tools-supervisor"));
-        let environment = ToolEnvironment {
-            limits,
-            ..ToolEnvironment::new(workspace, runner, folder.path().join("scratch"))
-        };
-        Self { tools: Tools::built_in(environment), folder }
+        let environment =
+            ToolEnvironment { limits, ..ToolEnvironment::new(workspace, runner, dir.path().join("scratch")) };
+        Self { tools: Tools::built_in(environment), dir }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join("work").join(name)
+        self.dir.path().join("work").join(name)
     }
 
     fn write(&self, name: &str, content: impl AsRef<[u8]>) {
@@ -294,7 +292,7 @@ async fn tools_outside_the_working_directory_are_refused() {
     let bench = Bench::new();
     symlink("../outside", bench.path("link")).unwrap();
     symlink("../outside/secret", bench.path("file-link")).unwrap();
-    let secret = bench.folder.path().join("outside/secret").display().to_string();
+    let secret = bench.dir.path().join("outside/secret").display().to_string();
     for path in ["../outside/secret", &secret, "link/secret", "link/new/deep", "file-link"] {
         for (tool, arguments) in [
             ("read_file", json!({ "path": path })),
@@ -420,7 +418,7 @@ mod write_file {
     use super::*;
 
     #[tokio::test]
-    async fn write_file_new_file_is_created_with_its_folders() {
+    async fn write_file_new_file_is_created_with_its_dirs() {
         let bench = Bench::new();
         let output = bench.call("write_file", json!({"path": "new/deep/a.txt", "content": "a\nb\n"})).await;
         let diff = "--- new/deep/a.txt\n+++ new/deep/a.txt\n@@ -0,0 +1,2 @@\n+a\n+b\n";
@@ -654,7 +652,7 @@ mod list_files {
     }
 
     #[tokio::test]
-    async fn list_files_depth_and_folder_are_chosen() {
+    async fn list_files_depth_and_dir_are_chosen() {
         let bench = bench();
         let list = async |arguments: Value| bench.ok("list_files", arguments).await;
         assert_eq!(list(json!({"path": "src", "depth": 2})).await, "a.rs\ndeep/\ndeep/c.rs\n");
@@ -694,7 +692,7 @@ mod list_files {
     }
 
     #[tokio::test]
-    async fn list_files_file_and_missing_folder_are_errors() {
+    async fn list_files_file_and_missing_dir_are_errors() {
         let bench = bench();
         let error_text = async |path: &str| bench.error_text("list_files", json!({ "path": path })).await;
         assert_eq!(error_text("b.rs").await, "b.rs is not a directory; read_file shows files");

@@ -17,14 +17,14 @@ use tiller_tools::workspace::Workspace;
 
 /// A repository with one commit, and the tools in it.
 struct Repository {
-    folder: TempDir,
+    dir: TempDir,
     tools: Tools,
 }
 
 impl Repository {
     fn new() -> Self {
-        let folder = TempDir::new().unwrap();
-        let work = folder.path().join("work");
+        let dir = TempDir::new().unwrap();
+        let work = dir.path().join("work");
         fs::create_dir(&work).unwrap();
         git(&work, &["init", "--quiet", "--initial-branch=main"]);
         for (key, value) in
@@ -35,12 +35,12 @@ impl Repository {
         fs::write(work.join("a.txt"), "one\n").unwrap();
         git(&work, &["add", "."]);
         git(&work, &["commit", "--quiet", "--message=first commit"]);
-        let tools = tools(&folder);
-        Self { folder, tools }
+        let tools = tools(&dir);
+        Self { dir, tools }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join("work").join(name)
+        self.dir.path().join("work").join(name)
     }
 
     fn write(&self, name: &str, content: &str) {
@@ -66,23 +66,23 @@ impl Repository {
     }
 }
 
-fn tools(folder: &TempDir) -> Tools {
-    let workspace = Workspace::new(folder.path().join("work")).unwrap();
+fn tools(dir: &TempDir) -> Tools {
+    let workspace = Workspace::new(dir.path().join("work")).unwrap();
     let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_tools-supervisor"));
-    Tools::built_in(ToolEnvironment::new(workspace, runner, folder.path().join("scratch")))
+    Tools::built_in(ToolEnvironment::new(workspace, runner, dir.path().join("scratch")))
 }
 
-fn git(folder: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git").current_dir(folder).args(arguments).output().unwrap();
+fn git(dir: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git").current_dir(dir).args(arguments).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 #[test]
 fn git_tools_are_offered_in_a_repository() {
-    let folder = TempDir::new().unwrap();
-    fs::create_dir(folder.path().join("work")).unwrap();
-    let tools = tools(&folder);
+    let dir = TempDir::new().unwrap();
+    fs::create_dir(dir.path().join("work")).unwrap();
+    let tools = tools(&dir);
     assert!(tools.names().all(|name| !name.starts_with("git_")));
     assert_eq!(tools.expand_sets(&["git".into()]), Vec::<String>::new());
     let names = Repository::new().tools.expand_sets(&["grep".into(), "git".into()]);
@@ -184,7 +184,7 @@ fn hostile() -> Repository {
     repository.write("c.txt", "c\n");
     repository.git(&["add", "."]);
     repository.git(&["commit", "--quiet", "--message=second commit"]);
-    let traps = repository.folder.path().join("traps");
+    let traps = repository.dir.path().join("traps");
     fs::create_dir(&traps).unwrap();
     let trap = |name: &str| {
         let script = traps.join(format!("{name}.sh"));
@@ -217,7 +217,7 @@ fn hostile() -> Repository {
 }
 
 fn sprung(repository: &Repository) -> Vec<String> {
-    let entries = fs::read_dir(repository.folder.path().join("traps")).unwrap();
+    let entries = fs::read_dir(repository.dir.path().join("traps")).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.filter(|name| !name.ends_with(".sh")).collect();
     names.sort();

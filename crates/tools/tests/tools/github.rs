@@ -12,15 +12,13 @@ use tiller_tools::workspace::Workspace;
 
 /// Calls a tool of the repository ada/conf on a server; returns its text and whether it failed.
 async fn call(server: &MockServer, tool: &str, arguments: Value) -> (String, bool) {
-    let folder = TempDir::new().unwrap();
-    let workspace = Workspace::new(folder.path()).unwrap();
+    let dir = TempDir::new().unwrap();
+    let workspace = Workspace::new(dir.path()).unwrap();
     let token = GithubToken::Known("t0ken".to_owned().into());
     let github = GithubRepository::find("git@127.0.0.1:ada/conf.git", &server.url, token);
     assert!(github.is_some());
-    let environment = ToolEnvironment {
-        github,
-        ..ToolEnvironment::new(workspace, Runner::none(), folder.path().join("s"))
-    };
+    let environment =
+        ToolEnvironment { github, ..ToolEnvironment::new(workspace, Runner::none(), dir.path().join("s")) };
     let tool = Tools::built_in(environment).find(tool).unwrap();
     tool.check(&arguments).unwrap();
     let output = tool.run(ToolInvocation { arguments, progress: ToolProgress::new(|_| {}) }).await;
@@ -40,9 +38,9 @@ fn issue(number: u64, title: &str) -> Value {
 
 #[test]
 fn github_tools_are_offered_with_a_repository_only() {
-    let folder = TempDir::new().unwrap();
-    let workspace = Workspace::new(folder.path()).unwrap();
-    let tools = Tools::built_in(ToolEnvironment::new(workspace, Runner::none(), folder.path().join("s")));
+    let dir = TempDir::new().unwrap();
+    let workspace = Workspace::new(dir.path()).unwrap();
+    let tools = Tools::built_in(ToolEnvironment::new(workspace, Runner::none(), dir.path().join("s")));
     assert_eq!(tools.expand_sets(&["github".into()]), Vec::<String>::new());
 }
 

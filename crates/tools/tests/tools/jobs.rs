@@ -23,22 +23,20 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A working directory with a named pipe `gate`, and the tools.
 struct Bench {
-    folder: TempDir,
+    dir: TempDir,
     tools: Tools,
 }
 
 impl Bench {
     fn new() -> Self {
-        let folder = TempDir::new().unwrap();
-        nix::unistd::mkfifo(&folder.path().join("gate"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-        let workspace = Workspace::new(folder.path()).unwrap();
+        let dir = TempDir::new().unwrap();
+        nix::unistd::mkfifo(&dir.path().join("gate"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let workspace = Workspace::new(dir.path()).unwrap();
         let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_tools-supervisor"));
         let limits = OutputLimits { max_lines: 8, max_chars: 400 };
-        let environment = ToolEnvironment {
-            limits,
-            ..ToolEnvironment::new(workspace, runner, folder.path().join("scratch"))
-        };
-        Self { tools: Tools::built_in(environment), folder }
+        let environment =
+            ToolEnvironment { limits, ..ToolEnvironment::new(workspace, runner, dir.path().join("scratch")) };
+        Self { tools: Tools::built_in(environment), dir }
     }
 
     async fn call_with(&self, tool: &str, arguments: Value, progress: ToolProgress) -> ToolOutput {
@@ -64,7 +62,7 @@ impl Bench {
 
     /// Lets the command go on that reads from the pipe.
     async fn open_gate(&self) {
-        let gate = self.folder.path().join("gate");
+        let gate = self.dir.path().join("gate");
         tokio::task::spawn_blocking(move || fs::write(gate, "go\n").unwrap()).await.unwrap();
     }
 
@@ -141,7 +139,7 @@ async fn job_stopped_by_the_model_dies_whole_and_is_not_noted() {
     bench.open_gate().await;
     let text = bench.jobs("stop", "job_1").await;
     assert_eq!(text, "[no new output]\n[job_1: stopped]");
-    until_dead(&bench.folder.path().join("pid")).await;
+    until_dead(&bench.dir.path().join("pid")).await;
     assert_eq!(bench.notes(), [] as [String; 0]);
     assert_eq!(bench.jobs("stop", "job_1").await, text, "a second time");
 }
@@ -159,7 +157,7 @@ async fn job_stopped_by_the_user_is_noted() {
 #[tokio::test]
 async fn jobs_die_with_their_table_and_when_it_is_cleared() {
     for is_cleared in [true, false] {
-        let Bench { folder, tools } = {
+        let Bench { dir, tools } = {
             let bench = Bench::new();
             bench.start("echo $$ > pid; cat gate > /dev/null; exec sleep 600").await;
             bench.open_gate().await;
@@ -174,7 +172,7 @@ async fn jobs_die_with_their_table_and_when_it_is_cleared() {
         } else {
             drop(table);
         }
-        until_dead(&folder.path().join("pid")).await;
+        until_dead(&dir.path().join("pid")).await;
     }
 }
 

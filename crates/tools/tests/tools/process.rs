@@ -16,15 +16,15 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 /// Timeout for real processes to start or die on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-fn start(folder: &Path, line: &str) -> Running {
+fn start(dir: &Path, line: &str) -> Running {
     let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_tools-supervisor"));
-    runner.start(&ShellCommand { line: line.into(), cwd: folder.into() }).unwrap()
+    runner.start(&ShellCommand { line: line.into(), cwd: dir.into() }).unwrap()
 }
 
 async fn run(line: &str) -> (String, Exit) {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_tools-supervisor"));
-    let (output, exit) = run_with(&runner, folder.path(), line).await;
+    let (output, exit) = run_with(&runner, dir.path(), line).await;
     (output, exit.unwrap())
 }
 
@@ -117,27 +117,27 @@ async fn command_late_output_of_substitution_is_not_lost() {
 
 #[tokio::test]
 async fn command_end_kills_its_daemon() {
-    let folder = TempDir::new().unwrap();
-    let exit = start(folder.path(), DAEMON).wait().await.unwrap();
+    let dir = TempDir::new().unwrap();
+    let exit = start(dir.path(), DAEMON).wait().await.unwrap();
     assert_eq!(exit, Exit { status: ExitStatus::Code(0), leftovers: 1 });
-    assert_dies(pid_in(&folder.path().join("daemon")));
+    assert_dies(pid_in(&dir.path().join("daemon")));
 }
 
 #[tokio::test]
 async fn command_stopped_is_reported_and_leaves_no_process() {
-    let folder = TempDir::new().unwrap();
-    let mut running = start(folder.path(), &format!("trap '' TERM; {DAEMON}; echo up; sleep 1000"));
+    let dir = TempDir::new().unwrap();
+    let mut running = start(dir.path(), &format!("trap '' TERM; {DAEMON}; echo up; sleep 1000"));
     assert_eq!(running.chunk().await.as_deref(), Some(b"up\n".as_slice()));
     running.stop();
     assert_eq!(running.wait().await.unwrap().status, ExitStatus::Signal(9));
-    assert_dies(pid_in(&folder.path().join("daemon")));
+    assert_dies(pid_in(&dir.path().join("daemon")));
 }
 
 #[tokio::test]
 async fn command_dropped_dies_with_its_daemon() {
-    let folder = TempDir::new().unwrap();
-    let running = start(folder.path(), &format!("echo $$ > shell; {DAEMON}; sleep 1000"));
-    let (shell, daemon) = (pid_in(&folder.path().join("shell")), pid_in(&folder.path().join("daemon")));
+    let dir = TempDir::new().unwrap();
+    let running = start(dir.path(), &format!("echo $$ > shell; {DAEMON}; sleep 1000"));
+    let (shell, daemon) = (pid_in(&dir.path().join("shell")), pid_in(&dir.path().join("daemon")));
     drop(running);
     assert_dies(shell);
     assert_dies(daemon);
@@ -145,8 +145,8 @@ async fn command_dropped_dies_with_its_daemon() {
 
 #[tokio::test]
 async fn supervisor_terminated_kills_its_command() {
-    let folder = TempDir::new().unwrap();
-    let mut running = start(folder.path(), "echo $PPID; sleep 1000");
+    let dir = TempDir::new().unwrap();
+    let mut running = start(dir.path(), "echo $PPID; sleep 1000");
     let supervisor = running.chunk().await.unwrap();
     let supervisor = Pid::from_raw(std::str::from_utf8(&supervisor).unwrap().trim().parse().unwrap());
     kill(supervisor, Signal::SIGTERM).unwrap();
@@ -155,19 +155,19 @@ async fn supervisor_terminated_kills_its_command() {
 
 #[tokio::test]
 async fn supervisor_killed_is_an_error() {
-    let folder = TempDir::new().unwrap();
-    let running = start(folder.path(), "sleep 3 & kill -9 $PPID");
+    let dir = TempDir::new().unwrap();
+    let running = start(dir.path(), "sleep 3 & kill -9 $PPID");
     assert!(matches!(running.wait().await, Err(ProcessError::Lost)));
 }
 
 /// Waits until no process has the directory as its working directory.
 #[cfg(target_os = "linux")]
-fn assert_abandoned(folder: &Path) {
+fn assert_abandoned(dir: &Path) {
     let start = Instant::now();
     loop {
         let processes = std::fs::read_dir("/proc").unwrap().flatten();
         let running: Vec<_> = processes
-            .filter(|process| std::fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == folder))
+            .filter(|process| std::fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == dir))
             .map(|process| std::fs::read_to_string(process.path().join("cmdline")).unwrap_or_default())
             .collect();
         if running.is_empty() {
@@ -191,47 +191,45 @@ async fn command_that_kills_its_supervisor_leaves_no_process() {
         format!("{watchdog}; {DAEMON}; kill -9 $watchdog; sleep 1000"),
         format!("{watchdog}; {DAEMON}; kill -TERM $watchdog; sleep 1000"),
     ] {
-        let folder = TempDir::new().unwrap();
-        let running = start(folder.path(), &attack);
+        let dir = TempDir::new().unwrap();
+        let running = start(dir.path(), &attack);
         // Lost, or stopped by a signal where the supervisor could still report.
         drop(running.wait().await);
-        assert_abandoned(folder.path());
+        assert_abandoned(dir.path());
     }
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn command_that_suspends_its_supervisor_can_be_stopped() {
-    let folder = TempDir::new().unwrap();
-    let mut running = start(folder.path(), "kill -STOP $PPID; echo up; sleep 1000");
+    let dir = TempDir::new().unwrap();
+    let mut running = start(dir.path(), "kill -STOP $PPID; echo up; sleep 1000");
     assert_eq!(running.chunk().await.as_deref(), Some(b"up\n".as_slice()));
     running.stop();
     assert!(matches!(running.wait().await, Err(ProcessError::Lost)));
-    assert_abandoned(folder.path());
+    assert_abandoned(dir.path());
 }
 
 #[tokio::test]
-async fn start_missing_folder_is_named() {
+async fn start_missing_dir_is_named() {
     let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_tools-supervisor"));
-    let command = ShellCommand { line: "true".into(), cwd: "/no/such/folder".into() };
+    let command = ShellCommand { line: "true".into(), cwd: "/no/such/directory".into() };
     let error = runner.start(&command).unwrap_err();
-    assert_eq!(error.to_string(), "working directory /no/such/folder: not a directory");
+    assert_eq!(error.to_string(), "working directory /no/such/directory: not a directory");
 }
 
 /// Writes an executable script with this text, and returns its program.
-fn script(folder: &Path, text: &str) -> Program {
+fn script(dir: &Path, text: &str) -> Program {
     use std::os::unix::fs::PermissionsExt;
 
-    let path = folder.join("program");
+    let path = dir.join("program");
     std::fs::write(&path, format!("#!/bin/bash\n{text}\n")).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    Program { path, arguments: vec![], cwd: folder.into(), withheld: vec!["HOME".into()], variables: vec![] }
+    Program { path, arguments: vec![], cwd: dir.into(), withheld: vec!["HOME".into()], variables: vec![] }
 }
 
-fn converse(folder: &Path, text: &str) -> PipedChild {
-    Runner::with_supervisor(env!("CARGO_BIN_EXE_tools-supervisor"))
-        .start_piped(&script(folder, text))
-        .unwrap()
+fn converse(dir: &Path, text: &str) -> PipedChild {
+    Runner::with_supervisor(env!("CARGO_BIN_EXE_tools-supervisor")).start_piped(&script(dir, text)).unwrap()
 }
 
 /// Closes the program's stdin and returns the rest of both outputs.
@@ -245,9 +243,9 @@ async fn rest(child: PipedChild) -> (String, String) {
 
 #[tokio::test]
 async fn piped_child_answers_and_ends_with_its_stdin() {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let text = "while read -r line; do echo \"got $line\"; echo \"seen $HOME\" >&2; done; echo bye; printf odd >&2; exit 3";
-    let mut child = converse(folder.path(), text);
+    let mut child = converse(dir.path(), text);
     child.stdin.write_all(b"one\ntwo\n").await.unwrap();
     let mut first = [0; 16];
     child.stdout.read_exact(&mut first).await.unwrap();
@@ -259,8 +257,8 @@ async fn piped_child_answers_and_ends_with_its_stdin() {
 
 #[tokio::test]
 async fn piped_child_slow_program_gets_large_input_whole() {
-    let folder = TempDir::new().unwrap();
-    let mut child = converse(folder.path(), "sleep 0.2; wc -c");
+    let dir = TempDir::new().unwrap();
+    let mut child = converse(dir.path(), "sleep 0.2; wc -c");
     let flood = vec![b'x'; 3_000_000];
     let (mut stdin, mut output) = (child.stdin, String::new());
     let _ = tokio::join!(
@@ -276,9 +274,9 @@ async fn piped_child_slow_program_gets_large_input_whole() {
 
 #[tokio::test]
 async fn piped_child_slow_program_reads_input_before_the_end() {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     // Three pipes' worth: in the program's pipe, in the supervisor, and in the supervisor's pipe.
-    let mut child = converse(folder.path(), "sleep 0.1; head -c 65536 | wc -c; sleep 0.05; wc -c");
+    let mut child = converse(dir.path(), "sleep 0.1; head -c 65536 | wc -c; sleep 0.05; wc -c");
     child.stdin.write_all(&[b'x'; 160_000]).await.unwrap();
     let (output, _) = rest(child).await;
     assert_eq!(output, "65536\n94464\n");
@@ -286,10 +284,10 @@ async fn piped_child_slow_program_reads_input_before_the_end() {
 
 #[tokio::test]
 async fn piped_child_that_neither_reads_nor_ends_is_killed() {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let mut child =
-        converse(folder.path(), &format!("trap '' TERM; {DAEMON}; echo $$ > shell; exec sleep 1000"));
-    let (shell, daemon) = (pid_in(&folder.path().join("shell")), pid_in(&folder.path().join("daemon")));
+        converse(dir.path(), &format!("trap '' TERM; {DAEMON}; echo $$ > shell; exec sleep 1000"));
+    let (shell, daemon) = (pid_in(&dir.path().join("shell")), pid_in(&dir.path().join("daemon")));
     // More than the capacity of every pipe and buffer in between.
     let flood = vec![b'x'; 1_000_000];
     let stuck = tokio::time::timeout(Duration::from_millis(300), child.stdin.write_all(&flood)).await;
@@ -302,8 +300,8 @@ async fn piped_child_that_neither_reads_nor_ends_is_killed() {
 
 #[tokio::test]
 async fn piped_child_that_cannot_be_started_is_named_at_its_end() {
-    let folder = TempDir::new().unwrap();
-    let program = Program { path: "/no/such/program".into(), ..script(folder.path(), "") };
+    let dir = TempDir::new().unwrap();
+    let program = Program { path: "/no/such/program".into(), ..script(dir.path(), "") };
     let child =
         Runner::with_supervisor(env!("CARGO_BIN_EXE_tools-supervisor")).start_piped(&program).unwrap();
     let (_, errors) = rest(child).await;
@@ -312,16 +310,16 @@ async fn piped_child_that_cannot_be_started_is_named_at_its_end() {
 }
 
 /// The directory in which [`holder_for_kill_tests`] runs its command.
-const HOLDER_FOLDER: &str = "TILLER_TEST_HOLDER_FOLDER";
+const HOLDER_DIR: &str = "TILLER_TEST_HOLDER_DIR";
 
 /// Not a test of its own: the process that the tests `runner_killed_outright_…` kill.
 #[tokio::test]
 #[ignore = "is started, and killed, by another test"]
 async fn holder_for_kill_tests() {
-    let folder = PathBuf::from(std::env::var_os(HOLDER_FOLDER).expect("the other test names a folder"));
+    let dir = PathBuf::from(std::env::var_os(HOLDER_DIR).expect("the other test names a directory"));
     let line = format!("echo $$ > shell; {DAEMON}; sleep 1000");
-    let _child = std::env::var_os(HOLDER_PIPED).map(|_| converse(&folder, &line));
-    let running = start(&folder, if _child.is_some() { "sleep 1000" } else { &line });
+    let _child = std::env::var_os(HOLDER_PIPED).map(|_| converse(&dir, &line));
+    let running = start(&dir, if _child.is_some() { "sleep 1000" } else { &line });
     let _ = running.wait().await;
 }
 
@@ -339,15 +337,15 @@ fn runner_killed_outright_leaves_no_piped_child() {
 }
 
 fn assert_holder_leaves_no_process(variables: &[(&str, &str)]) {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let mut holder = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "process::holder_for_kill_tests", "--ignored", "--nocapture"])
-        .env(HOLDER_FOLDER, folder.path())
+        .env(HOLDER_DIR, dir.path())
         .envs(variables.iter().copied())
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    let (shell, daemon) = (pid_in(&folder.path().join("shell")), pid_in(&folder.path().join("daemon")));
+    let (shell, daemon) = (pid_in(&dir.path().join("shell")), pid_in(&dir.path().join("daemon")));
     holder.kill().unwrap();
     holder.wait().unwrap();
     assert_dies(shell);
@@ -356,14 +354,14 @@ fn assert_holder_leaves_no_process(variables: &[(&str, &str)]) {
 
 #[tokio::test]
 async fn runner_prefix_shell_and_withheld_variables_apply() {
-    let folder = TempDir::new().unwrap();
+    let dir = TempDir::new().unwrap();
     let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_tools-supervisor")).with_shell("sh").unwrap();
     // PATH, because every process has it.
     let runner = runner.with_prefix("false\ngreet=hello").without_variables(["PATH".to_owned()]);
     assert!(runner.shell().ends_with("sh") && !runner.shell().ends_with("bash"));
     let line =
         "echo $greet $(/usr/bin/env | while read -r line; do case $line in PATH=*) echo leak;; esac; done)";
-    let (output, exit) = run_with(&runner, folder.path(), line).await;
+    let (output, exit) = run_with(&runner, dir.path(), line).await;
     assert_eq!((output.as_str(), exit.unwrap()), ("hello\n", code(0)));
     let error = Runner::with_supervisor("unused").with_shell("no-such-shell-anywhere").unwrap_err();
     assert!(matches!(error, ProcessError::NoShell { .. }), "{error}");
@@ -371,8 +369,8 @@ async fn runner_prefix_shell_and_withheld_variables_apply() {
 
 /// Returns a runner whose supervisor has a path of its own, by which its processes are found.
 #[cfg(target_os = "linux")]
-fn runner_with_link(folder: &Path) -> (Runner, PathBuf) {
-    let supervisor = folder.join("helper");
+fn runner_with_link(dir: &Path) -> (Runner, PathBuf) {
+    let supervisor = dir.join("helper");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tools-supervisor"), &supervisor).unwrap();
     (Runner::with_supervisor(&supervisor), supervisor)
 }
@@ -419,8 +417,8 @@ async fn child_of(parent: Pid) -> Pid {
     }
 }
 
-async fn run_with(runner: &Runner, folder: &Path, line: &str) -> (String, Result<Exit, ProcessError>) {
-    let mut running = runner.start(&ShellCommand { line: line.into(), cwd: folder.into() }).unwrap();
+async fn run_with(runner: &Runner, dir: &Path, line: &str) -> (String, Result<Exit, ProcessError>) {
+    let mut running = runner.start(&ShellCommand { line: line.into(), cwd: dir.into() }).unwrap();
     let mut output = Vec::new();
     while let Some(chunk) = running.chunk().await {
         output.extend_from_slice(&chunk);
@@ -435,10 +433,10 @@ async fn standby_command_runs_in_the_sandbox() {
         eprintln!("SKIPPED: this kernel has no Landlock");
         return;
     }
-    let folder = TempDir::new().unwrap();
-    let inside = folder.path().join("inside");
+    let dir = TempDir::new().unwrap();
+    let inside = dir.path().join("inside");
     std::fs::create_dir(&inside).unwrap();
-    let (runner, supervisor) = runner_with_link(folder.path());
+    let (runner, supervisor) = runner_with_link(dir.path());
     let profile = SandboxProfile { writable: vec![inside.clone()], network: NetworkAccess::Denied };
     let runner = runner.with_sandbox(profile);
     runner.start_standby();
@@ -447,22 +445,22 @@ async fn standby_command_runs_in_the_sandbox() {
     let (output, exit) = run_with(&runner, &inside, line).await;
     assert_eq!(output.lines().next(), Some(standby_pids[0].to_string().as_str()), "{output}");
     assert_eq!((exit.unwrap(), inside.join("f").exists()), (code(1), true));
-    assert!(!folder.path().join("outside").exists());
+    assert!(!dir.path().join("outside").exists());
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn standby_runs_the_command_as_a_new_supervisor_would() {
-    let folder = TempDir::new().unwrap();
-    let (runner, supervisor) = runner_with_link(folder.path());
+    let dir = TempDir::new().unwrap();
+    let (runner, supervisor) = runner_with_link(dir.path());
     let runner = runner.without_variables(["PATH".to_owned()]).with_prefix("greet='hello you'");
     runner.start_standby();
     let standby_pids = wait_for_standbys(&supervisor, 1).await;
     // Its watchdog is the parent of the supervisor.
     let line =
         "echo $greet; pwd; /bin/cut -d' ' -f4 /proc/$PPID/stat; /usr/bin/env | /bin/grep -c ^PATH=; exit 3";
-    let (output, exit) = run_with(&runner, folder.path(), line).await;
-    let expected = format!("hello you\n{}\n{}\n0\n", folder.path().display(), standby_pids[0]);
+    let (output, exit) = run_with(&runner, dir.path(), line).await;
+    let expected = format!("hello you\n{}\n{}\n0\n", dir.path().display(), standby_pids[0]);
     assert_eq!((output, exit.unwrap()), (expected, code(3)));
     runner.start_standby();
     wait_for_standbys(&supervisor, 1).await;
@@ -473,8 +471,8 @@ async fn standby_runs_the_command_as_a_new_supervisor_would() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn standby_killed_is_replaced() {
-    let folder = TempDir::new().unwrap();
-    let (runner, supervisor) = runner_with_link(folder.path());
+    let dir = TempDir::new().unwrap();
+    let (runner, supervisor) = runner_with_link(dir.path());
     runner.start_standby();
     let watchdog = wait_for_standbys(&supervisor, 1).await[0];
     let supervisor = child_of(watchdog).await;
@@ -487,7 +485,7 @@ async fn standby_killed_is_replaced() {
         assert!(started.elapsed() < TIMEOUT, "the standby is still alive");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let (output, exit) = run_with(&runner, folder.path(), "echo here").await;
+    let (output, exit) = run_with(&runner, dir.path(), "echo here").await;
     assert_eq!((output.as_str(), exit.unwrap()), ("here\n", code(0)));
     runner.end_standby();
 }
@@ -495,11 +493,11 @@ async fn standby_killed_is_replaced() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn standby_too_small_for_a_long_line_is_left_waiting() {
-    let folder = TempDir::new().unwrap();
-    let (runner, supervisor) = runner_with_link(folder.path());
+    let dir = TempDir::new().unwrap();
+    let (runner, supervisor) = runner_with_link(dir.path());
     runner.start_standby();
     let standby_pids = wait_for_standbys(&supervisor, 1).await;
-    let (output, _) = run_with(&runner, folder.path(), &format!("printf %s {}", "x".repeat(100_000))).await;
+    let (output, _) = run_with(&runner, dir.path(), &format!("printf %s {}", "x".repeat(100_000))).await;
     assert_eq!((output.len(), standbys(&supervisor)), (100_000, standby_pids));
     runner.end_standby();
 }
@@ -507,8 +505,8 @@ async fn standby_too_small_for_a_long_line_is_left_waiting() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn standby_ends_with_the_last_runner() {
-    let folder = TempDir::new().unwrap();
-    let (runner, supervisor) = runner_with_link(folder.path());
+    let dir = TempDir::new().unwrap();
+    let (runner, supervisor) = runner_with_link(dir.path());
     runner.start_standby();
     wait_for_standbys(&supervisor, 1).await;
     drop(runner);

@@ -12,20 +12,20 @@ use tiller_tools::process::{
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 /// A directory that commands may write to, and one that they may not.
-struct Folders {
-    _folder: TempDir,
+struct Dirs {
+    _dir: TempDir,
     inside: PathBuf,
     outside: PathBuf,
 }
 
-impl Folders {
+impl Dirs {
     fn new() -> Self {
-        let folder = TempDir::new().unwrap();
-        let (inside, outside) = (folder.path().join("inside"), folder.path().join("outside"));
+        let dir = TempDir::new().unwrap();
+        let (inside, outside) = (dir.path().join("inside"), dir.path().join("outside"));
         fs::create_dir(&inside).unwrap();
         fs::create_dir(&outside).unwrap();
         fs::write(outside.join("old"), "old").unwrap();
-        Self { _folder: folder, inside, outside }
+        Self { _dir: dir, inside, outside }
     }
 
     fn runner(&self, network: NetworkAccess) -> Runner {
@@ -57,11 +57,11 @@ async fn sandbox_writes_inside_work_and_outside_fail() {
     if is_missing() {
         return;
     }
-    let folders = Folders::new();
-    let runner = folders.runner(NetworkAccess::Denied);
+    let dirs = Dirs::new();
+    let runner = dirs.runner(NetworkAccess::Denied);
     let inside = "mkdir -p a b && echo x > a/f && mv a/f b/f && ln -s f b/l && rm -r b && \
         echo seen > /dev/null && echo piped | tee /dev/stderr > /dev/stdout";
-    let (output, status) = run(&runner, &folders.inside, inside).await;
+    let (output, status) = run(&runner, &dirs.inside, inside).await;
     assert_eq!((output.as_str(), status), ("piped\npiped\n", ExitStatus::Code(0)));
     for line in [
         "echo x > ../outside/new",
@@ -74,14 +74,13 @@ async fn sandbox_writes_inside_work_and_outside_fail() {
         // What the command starts is restricted, too, also after it has ended its session.
         "setsid -w sh -c 'echo x > ../outside/new'",
     ] {
-        let (output, status) = run(&runner, &folders.inside, line).await;
+        let (output, status) = run(&runner, &dirs.inside, line).await;
         assert_ne!(status, ExitStatus::Code(0), "{line}: {output}");
     }
-    let left: Vec<_> =
-        fs::read_dir(&folders.outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> = fs::read_dir(&dirs.outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["old"]);
-    assert_eq!(fs::read_to_string(folders.outside.join("old")).unwrap(), "old");
-    assert_eq!(run(&runner, &folders.inside, "cat ../outside/old").await.0, "old");
+    assert_eq!(fs::read_to_string(dirs.outside.join("old")).unwrap(), "old");
+    assert_eq!(run(&runner, &dirs.inside, "cat ../outside/old").await.0, "old");
 }
 
 #[tokio::test]
@@ -90,13 +89,13 @@ async fn sandbox_refuses_tcp_unless_allowed() {
         eprintln!("SKIPPED: this kernel can't refuse TCP");
         return;
     }
-    let folders = Folders::new();
+    let dirs = Dirs::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let line = format!("exec 3<>/dev/tcp/127.0.0.1/{}", listener.local_addr().unwrap().port());
-    let (output, status) = run(&folders.runner(NetworkAccess::Denied), &folders.inside, &line).await;
+    let (output, status) = run(&dirs.runner(NetworkAccess::Denied), &dirs.inside, &line).await;
     assert_ne!(status, ExitStatus::Code(0));
     assert!(output.contains("Permission denied"), "{output}");
-    let (output, status) = run(&folders.runner(NetworkAccess::Allowed), &folders.inside, &line).await;
+    let (output, status) = run(&dirs.runner(NetworkAccess::Allowed), &dirs.inside, &line).await;
     assert_eq!((output.as_str(), status), ("", ExitStatus::Code(0)));
 }
 
@@ -105,15 +104,15 @@ async fn sandbox_piped_program_is_restricted() {
     if is_missing() {
         return;
     }
-    let folders = Folders::new();
+    let dirs = Dirs::new();
     let program = Program {
         path: "/bin/sh".into(),
-        cwd: folders.inside.clone(),
+        cwd: dirs.inside.clone(),
         arguments: Vec::new(),
         withheld: Vec::new(),
         variables: Vec::new(),
     };
-    let mut child = folders.runner(NetworkAccess::Denied).start_piped(&program).unwrap();
+    let mut child = dirs.runner(NetworkAccess::Denied).start_piped(&program).unwrap();
     child.stdin.write_all(b"echo x > ../outside/new || echo refused\nexit\n").await.unwrap();
     let mut output = String::new();
     child.stdout.read_to_string(&mut output).await.unwrap();
@@ -125,10 +124,10 @@ async fn sandbox_command_is_stopped_with_its_children() {
     if is_missing() {
         return;
     }
-    let folders = Folders::new();
+    let dirs = Dirs::new();
     let line = "setsid sleep 1000 & echo started; sleep 1000";
-    let command = ShellCommand { line: line.into(), cwd: folders.inside.clone() };
-    let mut running = folders.runner(NetworkAccess::Denied).start(&command).unwrap();
+    let command = ShellCommand { line: line.into(), cwd: dirs.inside.clone() };
+    let mut running = dirs.runner(NetworkAccess::Denied).start(&command).unwrap();
     assert_eq!(running.chunk().await.unwrap(), "started\n");
     running.stop();
     let exit = tokio::time::timeout(Duration::from_secs(10), running.wait()).await.unwrap().unwrap();

@@ -13,9 +13,9 @@ fn page(kind: &str, body: &str) -> Reply {
 }
 
 async fn fetch(address: &str, limits: OutputLimits) -> ToolOutput {
-    let folder = TempDir::new().unwrap();
-    let workspace = Workspace::new(folder.path()).unwrap();
-    let scratch = folder.path().join("scratch");
+    let dir = TempDir::new().unwrap();
+    let workspace = Workspace::new(dir.path()).unwrap();
+    let scratch = dir.path().join("scratch");
     let environment = ToolEnvironment { limits, ..ToolEnvironment::new(workspace, Runner::none(), scratch) };
     let tool = Tools::built_in(environment).find("web_fetch").unwrap();
     let arguments = json!({ "url": address });

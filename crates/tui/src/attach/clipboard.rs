@@ -158,8 +158,8 @@ mod tests {
 
     #[test]
     fn from_programs_image_precedes_text_and_is_checked() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("dot.png");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("dot.png");
         let bytes = super::super::tests::png(2, 1);
         std::fs::write(&path, &bytes).unwrap();
         let picture = from_bytes(&bytes, NAME).unwrap();
@@ -181,8 +181,8 @@ mod tests {
 
     #[test]
     fn from_programs_oversized_output_is_rejected_early() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("dot.png");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("dot.png");
         std::fs::write(&path, super::super::tests::png(2, 1)).unwrap();
         let endless: &[&str] = &["cat", &path.display().to_string(), "/dev/zero"];
         let ClipboardContent::Nothing(why) = from_programs(&[endless], &[], LONG) else { panic!("endless") };

@@ -167,37 +167,37 @@ mod tests {
 
     #[test]
     fn gathered_image_is_attached_and_bad_or_missing_one_reported() {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let image = from_bytes(&png(3, 2), "good.png").unwrap().image;
-        std::fs::write(folder.path().join("good.png"), png(3, 2)).unwrap();
-        std::fs::write(folder.path().join("bad.png"), "no").unwrap();
+        std::fs::write(dir.path().join("good.png"), png(3, 2)).unwrap();
+        std::fs::write(dir.path().join("bad.png"), "no").unwrap();
         let Mentions { images, problems, .. } =
-            resolve_mentions("@missing.png @bad.png @good.png", folder.path(), None);
+            resolve_mentions("@missing.png @bad.png @good.png", dir.path(), None);
         assert_eq!(images, [image]);
-        let bad = file(&folder.path().join("bad.png")).unwrap_err();
+        let bad = file(&dir.path().join("bad.png")).unwrap_err();
         assert_eq!(problems, [bad, "no such file: missing.png; sent as text".into()]);
     }
 
     #[test]
     fn gathered_files_are_found_once() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("src")).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("src")).unwrap();
         for name in ["src/a b.rs", "lexer.rs", "Makefile", "a.png"] {
-            std::fs::write(folder.path().join(name), "").unwrap();
+            std::fs::write(dir.path().join(name), "").unwrap();
         }
         let text = "see @lexer.rs:12, (@lexer.rs) @src/ @\"src/a b.rs\" @Makefile. @a.png @someone ada@lexer.rs @. @";
-        let files = resolve_mentions(text, folder.path(), None).files;
+        let files = resolve_mentions(text, dir.path(), None).files;
         let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
         assert_eq!(names, ["lexer.rs", "src/", "src/a b.rs", "Makefile", "."]);
     }
 
     #[test]
     fn gathered_missing_paths_are_reported_but_not_other_mentions() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(folder.path().join("src/(app)")).unwrap();
-        std::fs::write(folder.path().join("src/my lexer.rs"), "").unwrap();
-        std::fs::write(folder.path().join("lexer.rs"), "").unwrap();
-        let problems = |text: &str| resolve_mentions(text, folder.path(), Some(folder.path())).problems;
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("src/(app)")).unwrap();
+        std::fs::write(dir.path().join("src/my lexer.rs"), "").unwrap();
+        std::fs::write(dir.path().join("lexer.rs"), "").unwrap();
+        let problems = |text: &str| resolve_mentions(text, dir.path(), Some(dir.path())).problems;
         for present in [
             "@lexer.rs, (@./lexer.rs) @src @src/ @src/(app) @\"src/my lexer.rs\" @~/lexer.rs",
             "@lexer.rs:12 and @lexer.rs:3-5: and @lexer.rs:12:5.",
@@ -217,10 +217,10 @@ mod tests {
 
     #[test]
     fn resolve_mentions_reads_pdf_files() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("paper.PDF"), b"%PDF-1.7 text").unwrap();
-        std::fs::write(folder.path().join("fake.pdf"), b"text").unwrap();
-        let mentions = resolve_mentions("sum up @paper.PDF, not @fake.pdf", folder.path(), None);
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("paper.PDF"), b"%PDF-1.7 text").unwrap();
+        std::fs::write(dir.path().join("fake.pdf"), b"text").unwrap();
+        let mentions = resolve_mentions("sum up @paper.PDF, not @fake.pdf", dir.path(), None);
         assert_eq!(mentions.images.len(), 1);
         assert_eq!(mentions.images[0].mime_type, "application/pdf");
         assert!(mentions.problems[0].ends_with("fake.pdf is not a PDF file"), "{:?}", mentions.problems);

@@ -37,15 +37,15 @@ impl From<&[&str]> for FileList {
 /// Lists the files under a directory without ignored files, hidden files and `excluded` directories. Slow; for
 /// background jobs.
 pub(crate) fn list_files(cwd: &Path, excluded: &[PathBuf]) -> FileList {
-    let excluded = excluded.iter().filter_map(|folder| folder.metadata().ok());
+    let excluded = excluded.iter().filter_map(|dir| dir.metadata().ok());
     let excluded = excluded.map(|metadata| FileId::from(&metadata)).collect();
     let options = WalkOptions { hidden: HiddenFiles::Skipped, excluded, ..WalkOptions::default() };
-    let Ok(folder) = File::open(cwd) else { return FileList::default() };
-    let mut files: Vec<(SystemTime, String)> = walk(folder, cwd, options)
+    let Ok(dir) = File::open(cwd) else { return FileList::default() };
+    let mut files: Vec<(SystemTime, String)> = walk(dir, cwd, options)
         .take(MAX_FILES)
         .filter_map(|entry| {
             let name = entry.relative_path.to_str()?.to_owned();
-            Some((entry.modified, if entry.kind == WalkEntryKind::Folder { name + "/" } else { name }))
+            Some((entry.modified, if entry.kind == WalkEntryKind::Directory { name + "/" } else { name }))
         })
         .collect();
     files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
@@ -106,9 +106,9 @@ impl Ranking {
 }
 
 /// Indexes of the paths in a directory, its direct children first.
-fn contents(names: &[String], folder: &str) -> Vec<usize> {
+fn contents(names: &[String], dir: &str) -> Vec<usize> {
     let depth = |at: usize| {
-        let rest = names[at].strip_prefix(folder).filter(|rest| !rest.is_empty())?;
+        let rest = names[at].strip_prefix(dir).filter(|rest| !rest.is_empty())?;
         Some(rest.trim_end_matches('/').matches('/').count())
     };
     let mut contents: Vec<(usize, usize)> =
@@ -139,14 +139,14 @@ mod tests {
 
     #[test]
     fn list_files_respects_gitignore_and_ranks() {
-        let folder = tempfile::TempDir::new().unwrap();
+        let dir = tempfile::TempDir::new().unwrap();
         for name in ["src/main.rs", "src/my notes.md", "target/main.o", ".hidden"] {
-            let path = folder.path().join(name);
+            let path = dir.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
-        fs::write(folder.path().join(".gitignore"), "target\n").unwrap();
-        let mut found = list_files(folder.path(), &[]);
+        fs::write(dir.path().join(".gitignore"), "target\n").unwrap();
+        let mut found = list_files(dir.path(), &[]);
         found.0.sort();
         assert_eq!(found.0, ["src/", "src/main.rs", "src/my notes.md"]);
         let ranked = |words: &str| {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn ranking_folder_lists_direct_children_first() {
+    fn ranking_dir_lists_direct_children_first() {
         let names = ["my src/deep/in.rs", "my src/", "my src/deep/", "other/my src/a.rs", "my src/main.rs"];
         let files = Arc::new(FileList::from(&names[..]));
         let ranked = |words: &str| {
@@ -211,6 +211,6 @@ mod tests {
         };
         assert_eq!(ranked("my src/"), ["my src/deep/", "my src/main.rs", "my src/deep/in.rs"]);
         assert_eq!(ranked("my src/deep/"), ["my src/deep/in.rs"]);
-        assert_eq!(ranked("src/").len(), 5, "it is no folder of that name");
+        assert_eq!(ranked("src/").len(), 5, "it is no directory of that name");
     }
 }

@@ -47,16 +47,16 @@ pub(crate) struct PathListing {
 /// Lists the directory of a path. Hidden names need a typed dot.
 pub(crate) fn list_paths_for(query: PathQuery) -> PathListing {
     let PathQuery { purpose, before, typed, cwd, home } = query;
-    let (folder, start) = match typed.rsplit_once('/') {
-        Some((folder, start)) => (format!("{folder}/"), start.to_owned()),
+    let (dir, start) = match typed.rsplit_once('/') {
+        Some((dir, start)) => (format!("{dir}/"), start.to_owned()),
         None if typed == "~" || typed == "." || typed == ".." => (format!("{typed}/"), String::new()),
         None => (String::new(), typed.clone()),
     };
-    let directory = match (folder.strip_prefix("~/"), home) {
+    let directory = match (dir.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
-        _ => cwd.join(&folder),
+        _ => cwd.join(&dir),
     };
-    let mut candidates = entries(&directory, &folder, &start);
+    let mut candidates = entries(&directory, &dir, &start);
     match purpose {
         PathKind::Word => candidates.retain(|candidate| candidate.name.starts_with(&start)),
         PathKind::Mention => {
@@ -66,7 +66,7 @@ pub(crate) fn list_paths_for(query: PathQuery) -> PathListing {
         PathKind::Import => candidates = fitting(candidates, &start),
         PathKind::Export => {
             candidates.retain(|candidate| candidate.name.ends_with('/'));
-            candidates = formats(&folder, &start).into_iter().chain(fitting(candidates, &start)).collect();
+            candidates = formats(&dir, &start).into_iter().chain(fitting(candidates, &start)).collect();
         }
     }
     candidates.truncate(MAX_CANDIDATES);
@@ -74,11 +74,11 @@ pub(crate) fn list_paths_for(query: PathQuery) -> PathListing {
 }
 
 /// The entries of a directory, sorted by name.
-fn entries(directory: &Path, folder: &str, start: &str) -> Vec<Candidate> {
+fn entries(directory: &Path, dir: &str, start: &str) -> Vec<Candidate> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let shown = names.filter(|name| start.starts_with('.') || !name.starts_with('.'));
-    let mut candidates: Vec<Candidate> = shown.map(|name| candidate(folder, &name, directory)).collect();
+    let mut candidates: Vec<Candidate> = shown.map(|name| candidate(dir, &name, directory)).collect();
     candidates.sort_by(|a, b| a.name.cmp(&b.name));
     candidates
 }
@@ -90,7 +90,7 @@ fn fitting(candidates: Vec<Candidate>, start: &str) -> Vec<Candidate> {
 }
 
 /// File names for an export with each format's extension.
-fn formats(folder: &str, start: &str) -> Vec<Candidate> {
+fn formats(dir: &str, start: &str) -> Vec<Candidate> {
     const FORMATS: [(&str, &str); 3] =
         [("html", "HTML page"), ("md", "Markdown"), ("jsonl", "session log; tiller can open it")];
     let (stem, ending) = match start.rsplit_once('.') {
@@ -102,18 +102,18 @@ fn formats(folder: &str, start: &str) -> Vec<Candidate> {
     let build = |(format, about): &(&str, &str)| Candidate {
         name: one_line(&format!("{stem}.{format}")),
         about: (*about).to_owned(),
-        insert: format!("{folder}{stem}.{format}"),
+        insert: format!("{dir}{stem}.{format}"),
         then: OnAccept::Send,
         ..Candidate::default()
     };
     matching.map(build).collect()
 }
 
-fn candidate(folder: &str, name: &str, directory: &Path) -> Candidate {
+fn candidate(dir: &str, name: &str, directory: &Path) -> Candidate {
     let end = if directory.join(name).is_dir() { "/" } else { "" };
     Candidate {
         name: one_line(&format!("{name}{end}")),
-        insert: format!("{folder}{name}{end}"),
+        insert: format!("{dir}{name}{end}"),
         then: OnAccept::GoOn,
         ..Candidate::default()
     }
@@ -138,13 +138,13 @@ mod tests {
 
     #[test]
     fn list_word_completes_directory_entries() {
-        let folder = tempfile::TempDir::new().unwrap();
-        fs::create_dir_all(folder.path().join("src/map")).unwrap();
+        let dir = tempfile::TempDir::new().unwrap();
+        fs::create_dir_all(dir.path().join("src/map")).unwrap();
         for name in ["src/main.rs", "src/map.rs", "src/.hidden"] {
-            fs::write(folder.path().join(name), "").unwrap();
+            fs::write(dir.path().join(name), "").unwrap();
         }
         let listed = |typed: &str, cwd: &Path| {
-            let (before, home) = (String::new(), Some(folder.path().to_owned()));
+            let (before, home) = (String::new(), Some(dir.path().to_owned()));
             let purpose = PathKind::Word;
             list_paths_for(PathQuery { purpose, before, typed: typed.into(), cwd: cwd.into(), home })
                 .candidates
@@ -152,25 +152,25 @@ mod tests {
         let inserts = |offers: &[Candidate]| {
             offers.iter().map(|candidate| candidate.insert.clone()).collect::<Vec<_>>()
         };
-        let offers = listed("./src/ma", folder.path());
+        let offers = listed("./src/ma", dir.path());
         assert_eq!(inserts(&offers), ["./src/main.rs", "./src/map.rs", "./src/map/"]);
         assert_eq!(common(&offers), "./src/ma");
         assert_eq!(inserts(&listed("~/src/map.", Path::new("/"))), ["~/src/map.rs"]);
-        assert_eq!(inserts(&listed("src/.", folder.path())), ["src/.hidden"]);
+        assert_eq!(inserts(&listed("src/.", dir.path())), ["src/.hidden"]);
         assert_eq!(inserts(&listed("~", Path::new("/"))), ["~/src/"]);
-        assert!(listed("nowhere/x", folder.path()).is_empty());
+        assert!(listed("nowhere/x", dir.path()).is_empty());
     }
 
     #[test]
-    fn list_export_offers_folders_and_formats() {
-        let folder = tempfile::TempDir::new().unwrap();
-        fs::create_dir_all(folder.path().join("pages/old")).unwrap();
-        fs::write(folder.path().join("notes.md"), "").unwrap();
+    fn list_export_offers_dirs_and_formats() {
+        let dir = tempfile::TempDir::new().unwrap();
+        fs::create_dir_all(dir.path().join("pages/old")).unwrap();
+        fs::write(dir.path().join("notes.md"), "").unwrap();
         let inserts = |typed: &str| {
             let wanted = PathQuery {
                 purpose: PathKind::Export,
                 typed: typed.into(),
-                cwd: folder.path().into(),
+                cwd: dir.path().into(),
                 ..PathQuery::default()
             };
             list_paths_for(wanted)
@@ -182,16 +182,16 @@ mod tests {
         assert_eq!(inserts(""), ["session.html", "session.md", "session.jsonl", "pages/"]);
         assert_eq!(inserts("pages/talk"), ["pages/talk.html", "pages/talk.md", "pages/talk.jsonl"]);
         assert_eq!(inserts("talk.j"), ["talk.jsonl"]);
-        assert_eq!(inserts("pgs")[3..], ["pages/"], "letters in order find a folder");
+        assert_eq!(inserts("pgs")[3..], ["pages/"], "letters in order find a directory");
     }
 
     #[test]
     fn list_mention_matches_fuzzily_and_quotes() {
-        let folder = tempfile::TempDir::new().unwrap();
-        fs::create_dir_all(folder.path().join("my notes")).unwrap();
-        fs::write(folder.path().join("lexer.rs"), "").unwrap();
+        let dir = tempfile::TempDir::new().unwrap();
+        fs::create_dir_all(dir.path().join("my notes")).unwrap();
+        fs::write(dir.path().join("lexer.rs"), "").unwrap();
         let inserts = |typed: &str| {
-            let (purpose, home) = (PathKind::Mention, Some(folder.path().to_owned()));
+            let (purpose, home) = (PathKind::Mention, Some(dir.path().to_owned()));
             let wanted = PathQuery { purpose, typed: typed.into(), home, ..PathQuery::default() };
             list_paths_for(wanted)
                 .candidates
@@ -206,12 +206,12 @@ mod tests {
 
     #[test]
     fn list_import_matches_fuzzily() {
-        let folder = tempfile::TempDir::new().unwrap();
-        fs::write(folder.path().join("session-1.jsonl"), "").unwrap();
+        let dir = tempfile::TempDir::new().unwrap();
+        fs::write(dir.path().join("session-1.jsonl"), "").unwrap();
         let wanted = |typed: &str| PathQuery {
             purpose: PathKind::Import,
             typed: typed.into(),
-            cwd: folder.path().into(),
+            cwd: dir.path().into(),
             ..PathQuery::default()
         };
         assert_eq!(list_paths_for(wanted("ss1")).candidates.len(), 1);

@@ -121,7 +121,7 @@ impl Composer {
             BuiltInCommand::AddDir if argument.is_empty() => {
                 self.ask_for("/add-dir ", "type the path of a directory after /add-dir", cx)
             }
-            BuiltInCommand::AddDir => cx.push(Action::List(ListAction::AddFolder(argument.to_owned()))),
+            BuiltInCommand::AddDir => cx.push(Action::List(ListAction::AddDir(argument.to_owned()))),
             BuiltInCommand::Tools if argument.is_empty() => {
                 cx.push(Effect::Open(Opening::list(ListKind::Tools)))
             }

@@ -50,8 +50,8 @@ fn try_lock(file: &File) -> bool {
 }
 
 /// Takes a draft left in `cwd` that no running process holds.
-pub(super) fn load(folder: &Path, cwd: &Path) -> Option<(String, DraftLock)> {
-    draft_paths(folder, cwd).find_map(|path| read(path, cwd))
+pub(super) fn load(dir: &Path, cwd: &Path) -> Option<(String, DraftLock)> {
+    draft_paths(dir, cwd).find_map(|path| read(path, cwd))
 }
 
 fn read(path: PathBuf, cwd: &Path) -> Option<(String, DraftLock)> {
@@ -61,41 +61,41 @@ fn read(path: PathBuf, cwd: &Path) -> Option<(String, DraftLock)> {
 }
 
 /// Saves a draft, replacing the one of `before`; an empty text deletes the file.
-pub(super) fn save(folder: &Path, cwd: &Path, text: &str, before: Option<DraftLock>) -> Option<DraftLock> {
+pub(super) fn save(dir: &Path, cwd: &Path, text: &str, before: Option<DraftLock>) -> Option<DraftLock> {
     if text.trim().is_empty() {
         before.into_iter().for_each(|lock| _ = fs::remove_file(&lock.path));
         return None;
     }
-    let Some(lock) = write(folder, cwd, text, before.as_ref()) else { return before };
+    let Some(lock) = write(dir, cwd, text, before.as_ref()) else { return before };
     // After a change of directory, the file moves along.
     let gone = before.filter(|before| before.path != lock.path);
     gone.into_iter().for_each(|gone| _ = fs::remove_file(&gone.path));
     Some(lock)
 }
 
-fn write(folder: &Path, cwd: &Path, text: &str, before: Option<&DraftLock>) -> Option<DraftLock> {
+fn write(dir: &Path, cwd: &Path, text: &str, before: Option<&DraftLock>) -> Option<DraftLock> {
     let bytes = serde_json::to_vec(&StoredDraft { cwd: path_text(cwd), text: text.to_owned() }).ok()?;
     let own_path = before.map(|lock| lock.path.clone());
-    match own_path.filter(|own_path| draft_paths(folder, cwd).any(|place| place == *own_path)) {
-        Some(path) => persist(write_temporary(folder, &bytes).ok()?, path),
+    match own_path.filter(|own_path| draft_paths(dir, cwd).any(|place| place == *own_path)) {
+        Some(path) => persist(write_temporary(dir, &bytes).ok()?, path),
         None => {
-            let _ = files::make_private_folder(folder);
-            remove_oldest(folder);
-            write_first(folder, cwd, write_temporary(folder, &bytes).ok()?)
+            let _ = files::make_private_dir(dir);
+            remove_oldest(dir);
+            write_first(dir, cwd, write_temporary(dir, &bytes).ok()?)
         }
     }
 }
 
 /// Persists a file at the first free path; if all are taken, replaces a draft whose process is gone.
-fn write_first(folder: &Path, cwd: &Path, mut file: NamedTempFile) -> Option<DraftLock> {
-    for path in draft_paths(folder, cwd) {
+fn write_first(dir: &Path, cwd: &Path, mut file: NamedTempFile) -> Option<DraftLock> {
+    for path in draft_paths(dir, cwd) {
         match file.persist_noclobber(&path) {
             Ok(file) => return Some(DraftLock { path, file }),
             Err(error) => file = error.file,
         }
     }
     let is_left = |path: &PathBuf| files::open(path).is_ok_and(|file| try_lock(&file));
-    persist(file, draft_paths(folder, cwd).find(is_left)?)
+    persist(file, draft_paths(dir, cwd).find(is_left)?)
 }
 
 fn persist(file: NamedTempFile, path: PathBuf) -> Option<DraftLock> {
@@ -104,8 +104,8 @@ fn persist(file: NamedTempFile, path: PathBuf) -> Option<DraftLock> {
 }
 
 /// Writes a temporary file. Readers of the final path see the old or the new file, complete and locked.
-fn write_temporary(folder: &Path, bytes: &[u8]) -> std::io::Result<NamedTempFile> {
-    let mut file = NamedTempFile::new_in(folder)?;
+fn write_temporary(dir: &Path, bytes: &[u8]) -> std::io::Result<NamedTempFile> {
+    let mut file = NamedTempFile::new_in(dir)?;
     file.write_all(bytes)?;
     // No other process knows the file yet, so the lock is free.
     let _ = file.as_file().try_lock();
@@ -113,14 +113,14 @@ fn write_temporary(folder: &Path, bytes: &[u8]) -> std::io::Result<NamedTempFile
 }
 
 /// Paths of a directory's drafts: its name for people, a hash that makes it unique, and a number.
-fn draft_paths(folder: &Path, cwd: &Path) -> impl Iterator<Item = PathBuf> {
+fn draft_paths(dir: &Path, cwd: &Path) -> impl Iterator<Item = PathBuf> {
     let name = cwd.file_name().unwrap_or_default().to_string_lossy();
     let plain = |c: char| if c.is_alphanumeric() { c } else { '-' };
     let name: String = name.chars().take(MAX_NAME).map(plain).collect();
     let digest = Sha256::digest(cwd.as_os_str().as_encoded_bytes());
     let hash: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    let folder = folder.to_owned();
-    (1..=MAX_PER_DIRECTORY).map(move |number| folder.join(format!("{name}-{hash}-{number}.json")))
+    let dir = dir.to_owned();
+    (1..=MAX_PER_DIRECTORY).map(move |number| dir.join(format!("{name}-{hash}-{number}.json")))
 }
 
 fn path_text(cwd: &Path) -> String {
@@ -128,8 +128,8 @@ fn path_text(cwd: &Path) -> String {
 }
 
 /// Deletes the oldest drafts if there are too many, from directories that are no longer used.
-fn remove_oldest(folder: &Path) {
-    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+fn remove_oldest(dir: &Path) {
+    let entries = fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
     let age = |path: &Path| path.metadata().and_then(|facts| facts.modified()).ok();
     let mut files: Vec<(Option<SystemTime>, PathBuf)> =
         entries.map(|entry| (age(&entry.path()), entry.path())).collect();
@@ -152,79 +152,76 @@ mod tests {
     use super::*;
 
     /// The draft that a new process in a directory takes.
-    fn load_text(folder: &TempDir, cwd: &str) -> Option<String> {
-        load(folder.path(), Path::new(cwd)).map(|(text, _)| text)
+    fn load_text(dir: &TempDir, cwd: &str) -> Option<String> {
+        load(dir.path(), Path::new(cwd)).map(|(text, _)| text)
     }
 
-    fn save_text(folder: &TempDir, cwd: &str, text: &str, before: Option<DraftLock>) -> Option<DraftLock> {
-        save(folder.path(), Path::new(cwd), text, before)
+    fn save_text(dir: &TempDir, cwd: &str, text: &str, before: Option<DraftLock>) -> Option<DraftLock> {
+        save(dir.path(), Path::new(cwd), text, before)
     }
 
-    fn count(folder: &TempDir) -> usize {
-        fs::read_dir(folder.path()).unwrap().count()
+    fn count(dir: &TempDir) -> usize {
+        fs::read_dir(dir.path()).unwrap().count()
     }
 
     #[test]
     fn drafts_are_separate_by_directory_and_deleted_when_sent() {
-        let folder = TempDir::new().unwrap();
-        let first = save_text(&folder, "/a/b", "half a thought", None);
-        let second = save_text(&folder, "/c/b", "another one", None);
+        let dir = TempDir::new().unwrap();
+        let first = save_text(&dir, "/a/b", "half a thought", None);
+        let second = save_text(&dir, "/c/b", "another one", None);
         drop(first);
-        assert_eq!(load_text(&folder, "/a/b").as_deref(), Some("half a thought"));
-        assert_eq!(load_text(&folder, "/d/b"), None);
-        assert_eq!(load_text(&folder, "/c/b"), None, "locked by a process");
-        assert!(save_text(&folder, "/c/b", " ", second).is_none());
-        assert_eq!((load_text(&folder, "/c/b"), count(&folder)), (None, 1));
+        assert_eq!(load_text(&dir, "/a/b").as_deref(), Some("half a thought"));
+        assert_eq!(load_text(&dir, "/d/b"), None);
+        assert_eq!(load_text(&dir, "/c/b"), None, "locked by a process");
+        assert!(save_text(&dir, "/c/b", " ", second).is_none());
+        assert_eq!((load_text(&dir, "/c/b"), count(&dir)), (None, 1));
     }
 
     #[test]
     fn drafts_of_two_processes_in_one_directory_are_separate() {
-        let folder = TempDir::new().unwrap();
-        let first = save_text(&folder, "/a", "mine", None);
-        let second = save_text(&folder, "/a", "his", None);
-        assert!(first.is_some() && second.is_some() && load_text(&folder, "/a").is_none());
-        let first = save_text(&folder, "/a", "mine, longer", first);
+        let dir = TempDir::new().unwrap();
+        let first = save_text(&dir, "/a", "mine", None);
+        let second = save_text(&dir, "/a", "his", None);
+        assert!(first.is_some() && second.is_some() && load_text(&dir, "/a").is_none());
+        let first = save_text(&dir, "/a", "mine, longer", first);
         drop((first, second));
-        let (text, first) = load(folder.path(), Path::new("/a")).unwrap();
+        let (text, first) = load(dir.path(), Path::new("/a")).unwrap();
         assert_eq!(text, "mine, longer");
-        assert_eq!(load_text(&folder, "/a").as_deref(), Some("his"), "the first is taken");
-        drop(save_text(&folder, "/a", "", Some(first)));
-        assert_eq!((load_text(&folder, "/a").as_deref(), count(&folder)), (Some("his"), 1));
+        assert_eq!(load_text(&dir, "/a").as_deref(), Some("his"), "the first is taken");
+        drop(save_text(&dir, "/a", "", Some(first)));
+        assert_eq!((load_text(&dir, "/a").as_deref(), count(&dir)), (Some("his"), 1));
     }
 
     #[test]
     fn draft_moves_along_to_another_directory() {
-        let folder = TempDir::new().unwrap();
-        let lock = save_text(&folder, "/a", "half a thought", None);
-        drop(save_text(&folder, "/b", "half a thought", lock));
-        assert_eq!(
-            (load_text(&folder, "/a"), load_text(&folder, "/b").is_some(), count(&folder)),
-            (None, true, 1)
-        );
+        let dir = TempDir::new().unwrap();
+        let lock = save_text(&dir, "/a", "half a thought", None);
+        drop(save_text(&dir, "/b", "half a thought", lock));
+        assert_eq!((load_text(&dir, "/a"), load_text(&dir, "/b").is_some(), count(&dir)), (None, true, 1));
     }
 
     #[test]
     fn draft_failed_write_leaves_the_previous_one() {
-        let folder = TempDir::new().unwrap();
-        let before = save_text(&folder, "/a", "half a thought", None);
-        let unwritable = folder.path().join("no/where");
-        fs::write(folder.path().join("no"), "").unwrap();
+        let dir = TempDir::new().unwrap();
+        let before = save_text(&dir, "/a", "half a thought", None);
+        let unwritable = dir.path().join("no/where");
+        fs::write(dir.path().join("no"), "").unwrap();
         let lock = save(&unwritable, Path::new("/a"), "more of it", before);
-        assert!(load_text(&folder, "/a").is_none(), "still locked by this process");
+        assert!(load_text(&dir, "/a").is_none(), "still locked by this process");
         drop(lock);
-        assert_eq!(load_text(&folder, "/a").as_deref(), Some("half a thought"));
+        assert_eq!(load_text(&dir, "/a").as_deref(), Some("half a thought"));
     }
 
     #[test]
     fn drafts_of_unused_directories_are_deleted_beyond_the_limit() {
-        let folder = TempDir::new().unwrap();
-        let lock = save_text(&folder, "/held", "mine", None);
+        let dir = TempDir::new().unwrap();
+        let lock = save_text(&dir, "/held", "mine", None);
         for number in 0..=MAX_FILES {
-            drop(save_text(&folder, &format!("/{number}"), "left", None));
+            drop(save_text(&dir, &format!("/{number}"), "left", None));
         }
-        assert!(count(&folder) <= MAX_FILES + 1, "{}", count(&folder));
+        assert!(count(&dir) <= MAX_FILES + 1, "{}", count(&dir));
         assert!(lock.is_some_and(|lock| lock.path.exists()), "a locked draft stays");
-        assert!(load_text(&folder, &format!("/{MAX_FILES}")).is_some());
+        assert!(load_text(&dir, &format!("/{MAX_FILES}")).is_some());
         // The number of drafts of one directory is limited, too.
         let alone = TempDir::new().unwrap();
         (0..=MAX_PER_DIRECTORY).for_each(|number| drop(save_text(&alone, "/a", &number.to_string(), None)));
@@ -238,11 +235,11 @@ mod tests {
 
     #[test]
     fn draft_broken_file_or_other_directory_is_ignored() {
-        let folder = TempDir::new().unwrap();
-        let path = draft_paths(folder.path(), Path::new("/a")).next().unwrap();
+        let dir = TempDir::new().unwrap();
+        let path = draft_paths(dir.path(), Path::new("/a")).next().unwrap();
         for text in ["", "{", r#"{"cwd":"/b","text":"x"}"#, r#"{"cwd":"/a","text":" "}"#] {
             fs::write(&path, text).unwrap();
-            assert_eq!(load_text(&folder, "/a"), None, "{text}");
+            assert_eq!(load_text(&dir, "/a"), None, "{text}");
         }
     }
 }

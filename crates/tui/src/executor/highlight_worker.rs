@@ -199,8 +199,8 @@ mod tests {
     }
 
     /// A program that runs `script` for each request.
-    fn program(folder: &TempDir, script: &str) -> PathBuf {
-        let path = folder.path().join("words");
+    fn program(dir: &TempDir, script: &str) -> PathBuf {
+        let path = dir.path().join("words");
         fs::write(&path, format!("#!/bin/sh\nwhile read piece; do {script}; done\n")).expect("written");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("may be run");
         path
@@ -226,8 +226,8 @@ mod tests {
 
     #[test]
     fn worker_killed_process_is_restarted_and_crash_fails_request() {
-        let folder = TempDir::new().expect("a folder");
-        let mut highlighter = ProcessHighlighter::new(Some(program(&folder, REPLY)));
+        let dir = TempDir::new().expect("a directory");
+        let mut highlighter = ProcessHighlighter::new(Some(program(&dir, REPLY)));
         assert_eq!(highlighter.highlight(&piece()), reply());
         let helper = highlighter.process.as_mut().expect("at work");
         let first = helper.child.id();
@@ -235,15 +235,15 @@ mod tests {
         assert_eq!(highlighter.highlight(&piece()), reply());
         assert_ne!(highlighter.process.as_ref().expect("at work").child.id(), first);
 
-        let mut highlighter = ProcessHighlighter::new(Some(program(&folder, "echo; exit")));
+        let mut highlighter = ProcessHighlighter::new(Some(program(&dir, "echo; exit")));
         assert_eq!(highlighter.highlight(&piece()), HighlightResponse::Failed);
         assert!(highlighter.is_idle());
     }
 
     #[test]
     fn worker_idle_process_is_ended() {
-        let folder = TempDir::new().expect("a folder");
-        let mut highlighter = ProcessHighlighter::new(Some(program(&folder, REPLY)));
+        let dir = TempDir::new().expect("a directory");
+        let mut highlighter = ProcessHighlighter::new(Some(program(&dir, REPLY)));
         let (wake_tx, wake_rx) = sync_channel(1);
         wake_tx.try_send(()).expect("rung");
         assert_eq!(await_work(&wake_rx, &highlighter, Duration::ZERO), Some(WorkerWakeup::Work));

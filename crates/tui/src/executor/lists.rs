@@ -138,7 +138,7 @@ impl ExecutorWorker {
                 Ok(Vec::new())
             }
             ListAction::WalkFiles(cwd) => {
-                let protected = self.options.files.hidden_folders.clone();
+                let protected = self.options.files.hidden_dirs.clone();
                 let list = move || CompletionResult::Files(Arc::new(list_files(&cwd, &protected)));
                 self.read_in_background(background, move || TaskResult::Completion(list()));
                 Ok(Vec::new())
@@ -170,7 +170,7 @@ impl ExecutorWorker {
             ListAction::PickLane(number) => self.pick_lane(number).await,
             ListAction::EndRace => Ok(self.end_race()),
             ListAction::StopJob(id) => self.stop_job(id).await,
-            ListAction::AddFolder(typed) => self.add_folder(typed).await,
+            ListAction::AddDir(typed) => self.add_dir(typed).await,
             ListAction::ToggleTool(name) => self.toggle_tool(name).await,
             ListAction::Set(setting, text) => Ok(self.write_setting(setting, text).await),
             ListAction::NameSession(path, name) => {
@@ -335,8 +335,8 @@ impl ExecutorWorker {
         ])
     }
 
-    async fn add_folder(&self, typed: String) -> Result<Vec<TaskResult>, AgentError> {
-        Ok(vec![match self.agent.add_folder(typed.clone()).await {
+    async fn add_dir(&self, typed: String) -> Result<Vec<TaskResult>, AgentError> {
+        Ok(vec![match self.agent.add_dir(typed.clone()).await {
             Ok(permission) => {
                 let what = one_line(&permission.to_string());
                 TaskResult::Note(format!("Allowed for this session: {what}. /permissions revokes it."))

@@ -108,8 +108,8 @@ mod tests {
         let script = Scripted::new(Vec::new());
         let (facts, mut providers) = (vec![script.facts()], ProviderRegistry::default());
         providers.add(Arc::new(script) as Arc<dyn Provider>, facts);
-        let folder = tempfile::tempdir().unwrap();
-        let agent = SessionBuilder::new(providers).start(folder.path()).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let agent = SessionBuilder::new(providers).start(dir.path()).unwrap();
         agent.close().await.unwrap();
         let removed = ["one", "two"].map(|text| RemovedMessage {
             item: QueueItem {

@@ -42,9 +42,9 @@ pub(crate) fn foreign_logs(logs: &[ForeignLog], now: UnixMs) -> Vec<PickerItem> 
         let program = log.peek.from.map_or("?", |from| from.name());
         let words = log.peek.first_prompt.as_deref().map(one_line);
         let name = || one_line(&log.path.file_name().unwrap_or_default().to_string_lossy());
-        let folder = log.peek.cwd.as_deref().map(|cwd| Path::new(cwd).file_name().unwrap_or_default());
-        let folder = folder.map(|folder| format!("{} · ", one_line(&folder.to_string_lossy())));
-        let note = format!("{}{}", folder.unwrap_or_default(), age(log.modified, now));
+        let dir = log.peek.cwd.as_deref().map(|cwd| Path::new(cwd).file_name().unwrap_or_default());
+        let dir = dir.map(|dir| format!("{} · ", one_line(&dir.to_string_lossy())));
+        let note = format!("{}{}", dir.unwrap_or_default(), age(log.modified, now));
         PickerItem::new(words.unwrap_or_else(name), PickerChoice::Import(log.path.clone()))
             .with_lead(format!("{program:<7}"))
             .with_note(note)

@@ -221,7 +221,7 @@ fn approval_whole_call_is_on_the_screen() {
 }
 
 #[test]
-fn approval_of_an_agent_names_its_folder() {
+fn approval_of_an_agent_names_its_dir() {
     let mut harness = running_command(60, 20);
     harness.show_request(ApprovalRequest { cwd: Some("/srv/code.tiller-a-1".into()), ..command("ls") });
     let screen = harness.screen();

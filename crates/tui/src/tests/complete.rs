@@ -168,7 +168,7 @@ fn completion_complete_file_is_sent() {
 }
 
 #[test]
-fn completion_tab_enters_folders() {
+fn completion_tab_enters_dirs() {
     let cases = [
         (&["docs/", "src/", "src/main.rs"][..], "@sr", ["@src/", "@src/main.rs "]),
         (&["my notes/", "my notes/map.md"][..], "@my", ["@\"my notes/", "@\"my notes/map.md\" "]),
@@ -204,18 +204,18 @@ fn completion_stale_ranking_is_dropped() {
 
 #[test]
 fn completion_tab_completes_common_prefix() {
-    let folder = tempfile::TempDir::new().unwrap();
+    let dir = tempfile::TempDir::new().unwrap();
     for name in ["main.rs", "map.rs"] {
-        std::fs::write(folder.path().join(name), "").unwrap();
+        std::fs::write(dir.path().join(name), "").unwrap();
     }
     let mut harness = Harness::new(80, 24);
-    harness.app.ui.cwd = folder.path().to_owned();
+    harness.app.ui.cwd = dir.path().to_owned();
     harness.type_text("see ./m");
     let query = PathQuery {
         purpose: PathKind::Word,
         before: "see ./m".into(),
         typed: "./m".into(),
-        cwd: folder.path().into(),
+        cwd: dir.path().into(),
         home: harness.app.ui.home.clone(),
     };
     assert_eq!(harness.key(KeyCode::Tab), [Action::List(ListAction::ListPaths(query.clone()))]);
@@ -229,12 +229,12 @@ fn completion_tab_completes_common_prefix() {
 
 #[test]
 fn completion_explicit_path_after_at_sign() {
-    let folder = tempfile::TempDir::new().unwrap();
-    std::fs::create_dir_all(folder.path().join("notes/old")).unwrap();
-    std::fs::write(folder.path().join("notes/map.md"), "").unwrap();
-    std::fs::write(folder.path().join("notes/shot.png"), "").unwrap();
+    let dir = tempfile::TempDir::new().unwrap();
+    std::fs::create_dir_all(dir.path().join("notes/old")).unwrap();
+    std::fs::write(dir.path().join("notes/map.md"), "").unwrap();
+    std::fs::write(dir.path().join("notes/shot.png"), "").unwrap();
     let mut harness = Harness::new(80, 24);
-    harness.app.ui.home = Some(folder.path().to_owned());
+    harness.app.ui.home = Some(dir.path().to_owned());
     let press = |harness: &mut Harness, code| {
         let mut actions = harness.key(code);
         while let Some(at) =
@@ -259,7 +259,7 @@ fn completion_explicit_path_after_at_sign() {
     press(&mut harness, KeyCode::Tab);
     assert_eq!(harness.app.composer.editor.text(), "see @~/notes/map.md ");
     types(&mut harness, "@~/notes/sh");
-    let attach = Action::Attach(folder.path().join("notes/shot.png"), "@~/notes/shot.png ".into());
+    let attach = Action::Attach(dir.path().join("notes/shot.png"), "@~/notes/shot.png ".into());
     assert_eq!(press(&mut harness, KeyCode::Tab), [attach], "pictures are attached");
     // A name that is whole is sent, and so is a directory.
     for whole in ["@~/notes/map.md", "@~/notes/", "@~/notes"] {
@@ -273,10 +273,10 @@ fn completion_explicit_path_after_at_sign() {
 
 #[test]
 fn completion_tab_on_explicit_path_waits() {
-    let folder = tempfile::TempDir::new().unwrap();
-    std::fs::write(folder.path().join("map.md"), "").unwrap();
+    let dir = tempfile::TempDir::new().unwrap();
+    std::fs::write(dir.path().join("map.md"), "").unwrap();
     let mut harness = Harness::new(80, 24);
-    harness.app.ui.home = Some(folder.path().to_owned());
+    harness.app.ui.home = Some(dir.path().to_owned());
     harness.type_text("@~/");
     let [Action::List(ListAction::ListPaths(query))] = &harness.key(KeyCode::Char('m'))[..] else {
         panic!("it is looked for")
@@ -467,10 +467,10 @@ fn completion_resume_opens_or_searches() {
 
 #[test]
 fn completion_path_argument() {
-    let folder = tempfile::TempDir::new().unwrap();
-    std::fs::create_dir(folder.path().join("pages")).unwrap();
+    let dir = tempfile::TempDir::new().unwrap();
+    std::fs::create_dir(dir.path().join("pages")).unwrap();
     let mut harness = Harness::new(80, 24);
-    harness.app.ui.cwd = folder.path().to_owned();
+    harness.app.ui.cwd = dir.path().to_owned();
     let typed = |harness: &mut Harness, text: &str| {
         for c in text.chars() {
             for action in harness.key(KeyCode::Char(c)) {

@@ -10,7 +10,7 @@ use tiller_core::tool_spec::{Access, ToolSpec, ToolTraits};
 use tiller_core::unit::UnixMs;
 use tiller_engine::agents::{AgentActivity, RunningAgent, TaskRecord};
 use tiller_engine::{
-    ApprovalMode, ConfiguredRules, FolderAccess, LockedModel, OfferState, OfferedTool, Permission, RuleSource,
+    ApprovalMode, ConfiguredRules, DirAccess, LockedModel, OfferState, OfferedTool, Permission, RuleSource,
 };
 use tiller_provider::catalog;
 use tiller_render::{Line, Role};
@@ -159,7 +159,7 @@ fn thinking_and_approval_lists() {
 
 #[test]
 fn permissions_list_revokes() {
-    let folder = Permission::Folder { folder: "/docs".into(), access: FolderAccess::ReadOnly };
+    let dir = Permission::Directory { dir: "/docs".into(), access: DirAccess::ReadOnly };
     for code in [KeyCode::Enter, KeyCode::Delete] {
         let mut harness = Harness::new(80, 24);
         assert_eq!(
@@ -168,13 +168,7 @@ fn permissions_list_revokes() {
         );
         harness.items(
             ListKind::Permissions,
-            (
-                picker::agent_options::permissions(
-                    std::slice::from_ref(&folder),
-                    &ConfiguredRules::default(),
-                ),
-                0,
-            ),
+            (picker::agent_options::permissions(std::slice::from_ref(&dir), &ConfiguredRules::default()), 0),
         );
         let screen = harness.screen();
         assert!(
@@ -182,12 +176,12 @@ fn permissions_list_revokes() {
             "{screen}"
         );
         assert!(screen.contains("enter remove · esc back"), "the key hints name it once: {screen}");
-        assert_eq!(harness.key(code), [Action::List(ListAction::Revoke(folder.clone()))], "{code:?}");
+        assert_eq!(harness.key(code), [Action::List(ListAction::Revoke(dir.clone()))], "{code:?}");
     }
     let mut harness = Harness::new(80, 24);
     assert_eq!(
         harness.submit_typed("/add-dir ../x:ro"),
-        [Action::List(ListAction::AddFolder("../x:ro".into()))]
+        [Action::List(ListAction::AddDir("../x:ro".into()))]
     );
 }
 

@@ -147,9 +147,9 @@ fn theme_background_only_decides_auto() {
 
 #[test]
 fn theme_broken_file_is_reported_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("mine.json");
-    let place = SearchPath { path: folder.path().to_owned(), origin: ResourceOrigin::User, bounds: None };
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("mine.json");
+    let place = SearchPath { path: dir.path().to_owned(), origin: ResourceOrigin::User, bounds: None };
     let mut library = Arc::new(ThemeRegistry::built_in());
     let mut harness = with_colors(120, 40);
     let mut save = |harness: &mut Harness, accent: &str| {
@@ -182,9 +182,9 @@ fn theme_broken_file_is_reported_once() {
 
 #[test]
 fn theme_new_file_joins_open_list() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("mine.json"), r#"{"name": "mine", "roles": {}}"#).unwrap();
-    let place = SearchPath { path: folder.path().to_owned(), origin: ResourceOrigin::User, bounds: None };
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("mine.json"), r#"{"name": "mine", "roles": {}}"#).unwrap();
+    let place = SearchPath { path: dir.path().to_owned(), origin: ResourceOrigin::User, bounds: None };
     let mut harness = with_colors(120, 40);
     command(&mut harness, "/theme");
     assert!(!harness.screen().contains("mine"));

@@ -42,9 +42,9 @@ fn reimport_unchanged_source_changes_nothing() {
         assert_eq!(bytes_and_time(&path), session, "{name}");
         assert_eq!(bytes_and_time(&source), before, "{name}");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        let folder = path.parent().unwrap();
-        assert_eq!(fs::metadata(folder).unwrap().permissions().mode() & 0o777, 0o700);
-        assert_eq!(fs::read_dir(folder).unwrap().count(), 1, "nothing else is left in the folder");
+        let dir = path.parent().unwrap();
+        assert_eq!(fs::metadata(dir).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(fs::read_dir(dir).unwrap().count(), 1, "nothing else is left in the directory");
     }
 }
 
@@ -206,10 +206,10 @@ fn import_partial_file_is_overwritten() {
     let sandbox = Sandbox::new();
     let source = foreign("claude/bees.jsonl");
     let path = sandbox.importer(ImportMode::DryRun).file(&source).path.unwrap();
-    let folder = path.parent().unwrap();
-    fs::create_dir_all(folder).unwrap();
+    let dir = path.parent().unwrap();
+    fs::create_dir_all(dir).unwrap();
     let stem = path.file_stem().unwrap().to_str().unwrap();
-    let partial_file = folder.join(format!(".{stem}.importing"));
+    let partial_file = dir.join(format!(".{stem}.importing"));
     fs::write(&partial_file, "{\"type\":\"session\",\"version\":3".repeat(1_000)).unwrap();
     let listing = sandbox.manager.list(tiller_session::SessionScope::Everywhere).unwrap();
     assert_eq!((listing.sessions.len(), listing.unreadable.len()), (0, 0));
@@ -219,7 +219,7 @@ fn import_partial_file_is_overwritten() {
 }
 
 #[test]
-fn import_flat_folder_takes_all_directories() {
+fn import_flat_dir_takes_all_directories() {
     let root = TempDir::new().unwrap();
     let manager = SessionManager::new(Placement::Flat(root.path().into()), CWD.into());
     let importer =

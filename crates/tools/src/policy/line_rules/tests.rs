@@ -330,7 +330,7 @@ const DESTROYING: &[&str] = &[
 fn policy(mode: ApprovalMode, sandbox: SandboxStrength) -> Policy {
     let protected = ProtectedPaths {
         homes: vec!["/home/me".into()],
-        tiller_folders: vec!["/home/me/.config/tiller".into()],
+        tiller_dirs: vec!["/home/me/.config/tiller".into()],
         ..ProtectedPaths::default()
     };
     Policy { mode, sandbox, protected, root: PathBuf::from("/home/me/work"), ..Policy::default() }

@@ -452,7 +452,7 @@ fn covers(allowed: &str, requested: &str) -> bool {
         protected: ProtectedPaths {
             startup: Vec::new(),
             homes: vec!["/home/me".into()],
-            tiller_folders: vec!["/home/me/.config/tiller".into(), "/home/me/.local/state/tiller".into()],
+            tiller_dirs: vec!["/home/me/.config/tiller".into(), "/home/me/.local/state/tiller".into()],
             readable: vec![
                 "/home/me/.config/tiller/skills".into(),
                 "/home/me/.local/state/tiller/outputs".into(),

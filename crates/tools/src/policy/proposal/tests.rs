@@ -159,7 +159,7 @@ fn proposal_for_command_outside_the_sandbox_is_none() {
 }
 
 #[test]
-fn proposal_for_path_is_its_folder_or_the_path() {
+fn proposal_for_path_is_its_dir_or_the_path() {
     for (tool, path, expected) in [
         ("read_file", "/usr/include/x.h", "/usr/include/**"),
         ("read_file", "../shared/src/lib.rs", "~/shared/src/**"),

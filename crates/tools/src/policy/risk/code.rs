@@ -1,15 +1,15 @@
 //! Judges the code that an interpreter is given in its arguments, by its string literals: paths and command lines.
 
-use super::command_folders::CommandFolders;
+use super::command_dirs::CommandDirs;
 use super::download::is_code_flag;
 
 /// Maximum number of literals that are judged.
 const MOST_LITERALS: usize = 64;
 
 /// Checks whether the code in the arguments of an interpreter names a credential file.
-pub(super) fn names_credential(name: &str, arguments: &[String], folders: CommandFolders<'_>) -> bool {
+pub(super) fn names_credential(name: &str, arguments: &[String], dirs: CommandDirs<'_>) -> bool {
     let mut literals = list_code(name, arguments).flat_map(list_literals);
-    literals.any(|literal| folders.names_credential(literal.text))
+    literals.any(|literal| dirs.names_credential(literal.text))
 }
 
 /// Lists the commands that the code in the arguments of an interpreter may run.

@@ -2,7 +2,7 @@
 
 use super::super::shell::{self, Segment};
 use super::arguments::{SHELLS, base_name, is_command_flag, is_recursive, line_of_shell, program};
-use super::command_folders::CommandFolders;
+use super::command_dirs::CommandDirs;
 use super::kind::{Risk, RiskKind};
 
 /// Actions that are followed by a command, up to `;` or `+`.
@@ -13,20 +13,20 @@ const UNSELECTIVE: &[&str] = &["-delete", "-depth", "-mount", "-print", "-print0
 const UNSELECTIVE_WITH_VALUE: &[&str] = &["-maxdepth", "-mindepth", "-type"];
 
 /// Finds the danger of `find` with these arguments: deleting outside the working directory or the directory itself.
-pub(super) fn judge_find(arguments: &[String], folders: CommandFolders<'_>) -> Option<Risk> {
+pub(super) fn judge_find(arguments: &[String], dirs: CommandDirs<'_>) -> Option<Risk> {
     let runs_rm = arguments.split(|word| is_runner(word)).skip(1).any(|words| deletes(words, |_| true));
     let is_deleted = runs_rm || arguments.iter().any(|word| word == "-delete");
-    if is_deleted { find_deleted(arguments, folders) } else { None }
+    if is_deleted { find_deleted(arguments, dirs) } else { None }
 }
 
 /// Finds the risk of deleting what a `find` finds: it destroys a system or a home directory if it takes all files
 /// there.
-fn find_deleted(arguments: &[String], folders: CommandFolders<'_>) -> Option<Risk> {
+fn find_deleted(arguments: &[String], dirs: CommandDirs<'_>) -> Option<Risk> {
     let searched = list_searched(arguments);
-    let mut essential = searched.iter().filter(|path| takes_all(arguments) && folders.is_essential(path));
+    let mut essential = searched.iter().filter(|path| takes_all(arguments) && dirs.is_essential(path));
     let (kind, path) = match essential.next() {
         Some(path) => (RiskKind::Destroys, path),
-        None => (RiskKind::Dangerous, searched.iter().find(|path| folders.leads_out(path))?),
+        None => (RiskKind::Dangerous, searched.iter().find(|path| dirs.leads_out(path))?),
     };
     Some(Risk::new(kind, format!("deletes files found under {path}")))
 }
@@ -64,16 +64,12 @@ fn is_runner(word: &str) -> bool {
 
 /// Checks whether a `find` searches directories with credential files and passes the files to a command: by an action,
 /// or to an `xargs` in the same statement.
-pub(super) fn passes_on_credentials(
-    segment: &Segment,
-    rest: &[Segment],
-    folders: CommandFolders<'_>,
-) -> bool {
+pub(super) fn passes_on_credentials(segment: &Segment, rest: &[Segment], dirs: CommandDirs<'_>) -> bool {
     let ("find", arguments) = program(&segment.words) else { return false };
     let mut same_statement = rest.iter().filter(|other| other.statement == segment.statement);
     let is_xargs = |other: &Segment| other.words.iter().any(|word| base_name(word) == "xargs");
     let passes_on = arguments.iter().any(|word| is_runner(word)) || same_statement.any(is_xargs);
-    passes_on && list_searched(arguments).into_iter().any(|path| folders.holds_credentials(path))
+    passes_on && list_searched(arguments).into_iter().any(|path| dirs.holds_credentials(path))
 }
 
 /// Lists the directories that `find` searches.
@@ -106,10 +102,10 @@ const WITH_VALUES: &[&str] = &["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"];
 
 /// Finds the risk of an `xargs` after a `find` that deletes the working directory or something outside it. An `rm`
 /// without `-r` is allowed, as it is with named files, unless it gets all files of a system or a home directory.
-pub(super) fn judge_xargs(segments: &[Segment], folders: CommandFolders<'_>) -> Option<Risk> {
+pub(super) fn judge_xargs(segments: &[Segment], dirs: CommandDirs<'_>) -> Option<Risk> {
     let searched = segments.iter().enumerate().find_map(|(at, segment)| {
         let ("find", arguments) = program(&segment.words) else { return None };
-        Some((at, find_deleted(arguments, folders)?))
+        Some((at, find_deleted(arguments, dirs)?))
     });
     let (at, risk) = searched?;
     let rest = &segments[at + 1..];

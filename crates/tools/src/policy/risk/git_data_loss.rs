@@ -92,7 +92,7 @@ fn forces(words: &[String], named: [char; 2]) -> bool {
 }
 
 fn discards_by_checkout(rest: &[String]) -> bool {
-    let is_folder = |word: &String| {
+    let is_dir = |word: &String| {
         [".", ".."].contains(&word.as_str())
             || word.starts_with("./")
             || word.starts_with("../")
@@ -102,7 +102,7 @@ fn discards_by_checkout(rest: &[String]) -> bool {
     // A comment neither names paths nor creates a branch.
     let end = rest.iter().position(|word| word.starts_with('#')).unwrap_or(rest.len());
     let operands = &rest[..end];
-    let has_paths = || operands.iter().any(is_folder) || names_paths(operands);
+    let has_paths = || operands.iter().any(is_dir) || names_paths(operands);
     forces(rest, ['b', 'B'])
         || rest.iter().any(|word| word == "--")
         || (!takes_no_paths(operands) && has_paths())

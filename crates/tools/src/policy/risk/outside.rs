@@ -6,7 +6,7 @@ use std::path::Path;
 use tiller_core::protected_path::{is_environment_file, normalize};
 
 use super::arguments::{HARMLESS_DEVICES, has_flag, program, targets};
-use super::command_folders::{CommandFolders, list_paths, strip_current};
+use super::command_dirs::{CommandDirs, list_paths, strip_current};
 use super::git_data_loss;
 use super::variables::{EXPANSIONS, TEMPORARY, expand};
 use super::writes;
@@ -27,12 +27,12 @@ const NAMING: &[&str] = &["[", "cd", "du", "ls", "pushd", "stat", "test"];
 const RECURSIVE: &[&str] = &["7z", "ag", "rg", "rsync", "tar", "zip"];
 
 /// Checks whether a command names credential files, or recursively reads a directory that contains some.
-pub(super) fn reads_credentials(words: &[String], folders: CommandFolders<'_>) -> bool {
+pub(super) fn reads_credentials(words: &[String], dirs: CommandDirs<'_>) -> bool {
     let (name, arguments) = program(words);
     if NAMING.contains(&name) {
         return false;
     }
-    let reads_folders = RECURSIVE.contains(&name)
+    let reads_dirs = RECURSIVE.contains(&name)
         || (["cp", "egrep", "fgrep", "grep", "scp"].contains(&name)
             && (has_flag(arguments, 'r', "recursive")
                 || has_flag(arguments, 'R', "dereference-recursive")
@@ -52,8 +52,8 @@ pub(super) fn reads_credentials(words: &[String], folders: CommandFolders<'_>) -
             is_environment_file(Path::new(word)) && only_named.iter().any(|named| std::ptr::eq(*named, word))
         }
     };
-    words.iter().any(|word| !is_named(word) && folders.names_credential(word))
-        || (reads_folders && !extracts && operands[..read].iter().any(|path| folders.holds_credentials(path)))
+    words.iter().any(|word| !is_named(word) && dirs.names_credential(word))
+        || (reads_dirs && !extracts && operands[..read].iter().any(|path| dirs.holds_credentials(path)))
 }
 
 /// Programs that don't read the files that their operands name.
@@ -83,16 +83,16 @@ fn list_named<'a>(name: &str, arguments: &'a [String]) -> Vec<&'a String> {
 pub(super) fn find_written_outside(
     name: &str,
     arguments: &[String],
-    folders: CommandFolders<'_>,
+    dirs: CommandDirs<'_>,
 ) -> Option<String> {
     let changes_mode = ["chgrp", "chmod", "chown"].contains(&name);
     let owner = arguments.iter().find(|word| !word.starts_with('-')).filter(|_| changes_mode);
     let paths = writes::list_written(name, arguments).into_iter();
     let paths = paths.filter(|path| path != "-" && !(path.contains('$') && Some(path) == owner));
-    paths.into_iter().find_map(|path| folders.judge_output(&path))
+    paths.into_iter().find_map(|path| dirs.judge_output(&path))
 }
 
-impl CommandFolders<'_> {
+impl CommandDirs<'_> {
     pub(super) fn names_credential(self, word: &str) -> bool {
         let paths = list_paths(word);
         let paths =
@@ -146,7 +146,7 @@ impl CommandFolders<'_> {
         let temporary = TEMPORARY.iter().map(Path::new);
         let mut allowed =
             [self.root].into_iter().chain(self.writable.iter().map(|it| it.as_path())).chain(temporary);
-        is_unknown || !allowed.any(|folder| real.starts_with(folder))
+        is_unknown || !allowed.any(|dir| real.starts_with(dir))
     }
 }
 

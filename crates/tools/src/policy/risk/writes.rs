@@ -5,29 +5,25 @@ use std::path::Path;
 use tiller_core::protected_path::Protection;
 
 use super::arguments::{base_name, has_flag, targets, values};
-use super::command_folders::CommandFolders;
+use super::command_dirs::CommandDirs;
 use super::git_data_loss;
 
 /// Actions of find with a file to write in the next word (GNU findutils 4.10).
 const FIND_OUTPUTS: &[&str] = &["-fls", "-fprint", "-fprint0", "-fprintf"];
 
 /// Returns the reason why writing to a program's outputs needs a question.
-pub(super) fn protection(
-    name: &str,
-    arguments: &[String],
-    folders: CommandFolders<'_>,
-) -> Option<Protection> {
-    list_written(name, arguments).iter().filter(|path| *path != "-").find_map(|path| folders.protection(path))
+pub(super) fn protection(name: &str, arguments: &[String], dirs: CommandDirs<'_>) -> Option<Protection> {
+    list_written(name, arguments).iter().filter(|path| *path != "-").find_map(|path| dirs.protection(path))
 }
 
 const LINKS_OUT: &str = "creates a link that leads out of the working directory";
 
 /// Returns the reason why the target of a link needs a question: a command may write or read through the link.
-pub(super) fn judge_links(name: &str, arguments: &[String], folders: CommandFolders<'_>) -> Option<String> {
+pub(super) fn judge_links(name: &str, arguments: &[String], dirs: CommandDirs<'_>) -> Option<String> {
     let sources = list_link_sources(name, arguments);
-    let protection = sources.iter().find_map(|path| folders.protection(path));
+    let protection = sources.iter().find_map(|path| dirs.protection(path));
     protection.map(|it| it.reason().to_owned()).or_else(|| {
-        let leads_out = sources.iter().any(|path| folders.leads_out(path));
+        let leads_out = sources.iter().any(|path| dirs.leads_out(path));
         leads_out.then(|| LINKS_OUT.to_owned())
     })
 }
@@ -41,13 +37,13 @@ fn list_link_sources(name: &str, arguments: &[String]) -> Vec<String> {
         _ => return Vec::new(),
     };
     let operands: Vec<&String> = targets(arguments).collect();
-    let folders = list_target_folders(arguments);
+    let dirs = list_target_dirs(arguments);
     let (sources, last) = match operands.as_slice() {
-        [sources @ .., last] if !sources.is_empty() && folders.is_empty() => (sources, last.as_str()),
+        [sources @ .., last] if !sources.is_empty() && dirs.is_empty() => (sources, last.as_str()),
         all => (all, ""),
     };
     let parent = last.rsplit_once('/').map_or("", |(parent, _)| parent);
-    let bases: Vec<&str> = [last, parent].into_iter().chain(folders).collect();
+    let bases: Vec<&str> = [last, parent].into_iter().chain(dirs).collect();
     let resolved = |source: &str| match is_symbolic && !source.starts_with(['/', '~', '$']) {
         true => bases.iter().map(|base| Path::new(base).join(source).display().to_string()).collect(),
         false => vec![source.to_owned()],
@@ -61,10 +57,10 @@ pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
     let operands = || targets(arguments).cloned();
     let current = || std::iter::once(String::new());
     match name {
-        "cp" | "install" | "ln" => list_copies(&collect_sources(arguments), &list_target_folders(arguments)),
-        "mv" => operands()
-            .chain(list_copies(&collect_sources(arguments), &list_target_folders(arguments)))
-            .collect(),
+        "cp" | "install" | "ln" => list_copies(&collect_sources(arguments), &list_target_dirs(arguments)),
+        "mv" => {
+            operands().chain(list_copies(&collect_sources(arguments), &list_target_dirs(arguments))).collect()
+        }
         "rsync" | "scp" => list_copies(&targets(arguments).map(String::as_str).collect::<Vec<_>>(), &[]),
         "chgrp" | "chmod" | "chown" | "mkdir" | "patch" | "rm" | "rmdir" | "shred" | "tee" | "touch"
         | "truncate" | "unlink" => operands().collect(),
@@ -93,8 +89,8 @@ pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
         "wget" => {
             let outputs: Vec<String> = option_values('O', "output-document").collect();
             let writes_current = outputs.is_empty();
-            let folders = option_values('P', "directory-prefix");
-            outputs.into_iter().chain(folders).chain(current().filter(|_| writes_current)).collect()
+            let dirs = option_values('P', "directory-prefix");
+            outputs.into_iter().chain(dirs).chain(current().filter(|_| writes_current)).collect()
         }
         _ => Vec::new(),
     }
@@ -115,21 +111,20 @@ fn collect_sources(arguments: &[String]) -> Vec<&str> {
 }
 
 /// Lists the directories that options of cp, install, ln and mv name.
-fn list_target_folders(arguments: &[String]) -> Vec<&str> {
+fn list_target_dirs(arguments: &[String]) -> Vec<&str> {
     values(arguments, 't', "target-directory").collect()
 }
 
 /// Lists the files that a copying, moving or linking program creates: the last operand, or files in that directory with
 /// the names of the others. The first operand is only read; the last may be preceded by it and followed by a flag's
 /// value.
-fn list_copies(operands: &[&str], folders: &[&str]) -> Vec<String> {
-    let created = operands.iter().skip(1).copied().chain(folders.iter().copied());
+fn list_copies(operands: &[&str], dirs: &[&str]) -> Vec<String> {
+    let created = operands.iter().skip(1).copied().chain(dirs.iter().copied());
     // `ln FILE` creates a link in the current directory.
     let current = if operands.len() == 1 { "." } else { "" };
-    let last = operands.iter().skip(1).rev().take(2).chain(folders).copied();
+    let last = operands.iter().skip(1).rev().take(2).chain(dirs).copied();
     let last = last.chain(Some(current).filter(|current| !current.is_empty()));
-    let within =
-        last.flat_map(|folder| operands.iter().map(move |name| format!("{folder}/{}", copied_name(name))));
+    let within = last.flat_map(|dir| operands.iter().map(move |name| format!("{dir}/{}", copied_name(name))));
     created.map(str::to_owned).chain(within).collect()
 }
 
@@ -148,9 +143,9 @@ fn edits_in_place(arguments: &[String]) -> bool {
 /// archive and format-patch), the directory of a clone, and the configuration file that it changes. `-C` changes the
 /// directory first.
 fn list_written_by_git(arguments: &[String]) -> Vec<String> {
-    let folder = values(arguments, 'C', "").fold(String::new(), |folder, next| match next.starts_with('/') {
+    let dir = values(arguments, 'C', "").fold(String::new(), |dir, next| match next.starts_with('/') {
         true => format!("{next}/"),
-        false => format!("{folder}{next}/"),
+        false => format!("{dir}{next}/"),
     });
     let mut paths: Vec<&str> = values(arguments, 'o', "output-directory").collect();
     if let Some(at) = arguments.iter().position(|word| word == "clone") {
@@ -163,7 +158,7 @@ fn list_written_by_git(arguments: &[String]) -> Vec<String> {
         let is_global = rest.iter().any(|word| is_option(word, "--global"));
         paths.extend(is_global.then_some("~/.gitconfig"));
     }
-    let resolved = paths.iter().filter(|path| !path.starts_with('/')).map(|path| format!("{folder}{path}"));
+    let resolved = paths.iter().filter(|path| !path.starts_with('/')).map(|path| format!("{dir}{path}"));
     paths.iter().map(|path| (*path).to_owned()).chain(resolved).collect()
 }
 
@@ -465,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_current_folder_or_link_source_asks() {
+    fn writes_current_dir_or_link_source_asks() {
         for line in [
             "echo x >> $PWD/../.bashrc",
             "echo x >> \"${PWD}/../.bashrc\"",

@@ -49,8 +49,8 @@ mod tests {
 
     #[test]
     fn seatbelt_text_quotes_paths_and_denies_tcp() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
         let odd = root.join("a \"b\\");
         std::fs::create_dir(&odd).unwrap();
         let mut profile =

@@ -26,7 +26,7 @@ use crate::process::{ExitStatus, Runner};
 const BRANCH_PREFIX: &str = "tiller/";
 
 /// Separates the repository's name from that of the worktree in the name of the directory.
-const FOLDER_INFIX: &str = ".tiller-";
+const DIR_INFIX: &str = ".tiller-";
 
 /// The locked file, in git's own directory for the worktree.
 const LOCK_FILE: &str = "tiller.lock";
@@ -51,7 +51,7 @@ pub struct Worktree {
     /// Git's own directory for it, in the repository.
     admin: PathBuf,
     /// Its directory.
-    folder: PathBuf,
+    dir: PathBuf,
     /// The directory in it that corresponds to the working directory.
     root: PathBuf,
     branch: String,
@@ -117,7 +117,7 @@ pub enum WorktreeError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftoverWorktree {
     /// Its directory.
-    pub folder: PathBuf,
+    pub dir: PathBuf,
     /// Its branch.
     pub branch: String,
     /// Git's own directory for it.
@@ -134,12 +134,12 @@ impl Worktree {
         let git = RepositoryGit::find(cwd, runner).await?;
         let base = git.snapshot().await?;
         let stem: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-        let (branch, folder) = git.add_worktree(&stem, &base).await?;
-        let admin = git.admin_folder(&folder)?;
+        let (branch, dir) = git.add_worktree(&stem, &base).await?;
+        let admin = git.admin_dir(&dir)?;
         let lock = create_locked(&admin).map_err(|error| WorktreeError::Start(error.to_string()))?;
         let below = cwd.strip_prefix(&git.root).unwrap_or(Path::new(""));
-        let root = folder.join(below);
-        Ok(Self { git, admin, folder, root, branch, base, _lock: Arc::new(lock) })
+        let root = dir.join(below);
+        Ok(Self { git, admin, dir, root, branch, base, _lock: Arc::new(lock) })
     }
 
     /// Returns the directory that corresponds to the working directory.
@@ -153,7 +153,7 @@ impl Worktree {
     /// # Errors
     /// If git fails.
     pub async fn commit(&self, message: &str) -> Result<WorktreeChanges, WorktreeError> {
-        let git = RepositoryGit::in_worktree(&self.admin, &self.folder, &self.git.runner).await?;
+        let git = RepositoryGit::in_worktree(&self.admin, &self.dir, &self.git.runner).await?;
         git.commit_all(message).await?;
         let head = git.revision("HEAD").await?;
         if head == self.base {
@@ -173,7 +173,7 @@ impl Worktree {
     /// # Errors
     /// If git fails.
     pub async fn remove(self) -> Result<(), WorktreeError> {
-        self.git.remove(&self.admin, &self.folder).await?;
+        self.git.remove(&self.admin, &self.dir).await?;
         if self.git.revision(&branch_ref(&self.branch)).await.is_ok_and(|tip| tip == self.base) {
             self.git.delete_branch(&self.branch).await?;
         }
@@ -230,7 +230,7 @@ fn branch_ref(branch: &str) -> String {
 /// Lists the worktrees that were left by a crash in the repository of a working directory; empty without a repository.
 pub async fn find_leftover_worktrees(cwd: &Path, runner: &Runner) -> Vec<LeftoverWorktree> {
     let Ok(git) = RepositoryGit::find(cwd, runner).await else { return Vec::new() };
-    git.worktrees().into_iter().filter_map(|(admin, folder)| find_leftover(admin, folder)).collect()
+    git.worktrees().into_iter().filter_map(|(admin, dir)| find_leftover(admin, dir)).collect()
 }
 
 /// Commits the changes in a leftover worktree to its branch, and removes it.
@@ -243,18 +243,18 @@ pub async fn remove_leftover_worktree(
     runner: &Runner,
 ) -> Result<(), WorktreeError> {
     let git = RepositoryGit::find(cwd, runner).await?;
-    if leftover.folder.is_dir() {
-        let own = RepositoryGit::in_worktree(&leftover.admin, &leftover.folder, runner).await?;
+    if leftover.dir.is_dir() {
+        let own = RepositoryGit::in_worktree(&leftover.admin, &leftover.dir, runner).await?;
         own.commit_all("Changes of an interrupted agent").await?;
     }
-    git.remove(&leftover.admin, &leftover.folder).await
+    git.remove(&leftover.admin, &leftover.dir).await
 }
 
 /// Returns an agent's worktree if no process uses it.
-fn find_leftover(admin: PathBuf, folder: PathBuf) -> Option<LeftoverWorktree> {
+fn find_leftover(admin: PathBuf, dir: PathBuf) -> Option<LeftoverWorktree> {
     let head = git::read_file(&admin, "HEAD")?;
     let branch = head.trim().strip_prefix("ref: refs/heads/")?.to_owned();
-    if !branch.starts_with(BRANCH_PREFIX) || !folder.file_name()?.to_string_lossy().contains(FOLDER_INFIX) {
+    if !branch.starts_with(BRANCH_PREFIX) || !dir.file_name()?.to_string_lossy().contains(DIR_INFIX) {
         return None;
     }
     let lock = admin.join(LOCK_FILE);
@@ -262,7 +262,7 @@ fn find_leftover(admin: PathBuf, folder: PathBuf) -> Option<LeftoverWorktree> {
         true => tiller_files::open_lock(&lock).is_ok_and(|lock| lock.try_lock().is_ok()),
         false => admin.metadata().ok()?.modified().ok()?.elapsed().is_ok_and(|age| age > CREATION_TIME),
     };
-    is_unused.then_some(LeftoverWorktree { folder, branch, admin })
+    is_unused.then_some(LeftoverWorktree { dir, branch, admin })
 }
 
 /// Git for the repository of a working directory, without prompts, hooks and programs that the repository names.
@@ -289,10 +289,10 @@ impl RepositoryGit {
     }
 
     /// Git for a worktree whose `.git` isn't trusted.
-    async fn in_worktree(admin: &Path, folder: &Path, runner: &Runner) -> Result<Self, WorktreeError> {
-        let location = [("GIT_DIR", admin), ("GIT_WORK_TREE", folder)];
+    async fn in_worktree(admin: &Path, dir: &Path, runner: &Runner) -> Result<Self, WorktreeError> {
+        let location = [("GIT_DIR", admin), ("GIT_WORK_TREE", dir)];
         let location = location.map(|(name, path)| assignment((name.to_owned(), path.into()))).into();
-        let (runner, root) = (runner.clone(), folder.to_owned());
+        let (runner, root) = (runner.clone(), dir.to_owned());
         Self::read_config(Self { runner, root, location, variables: Vec::new() }).await
     }
 
@@ -310,21 +310,21 @@ impl RepositoryGit {
     /// Returns the worktrees of the repository: git's own directory, and that of the files.
     fn worktrees(&self) -> Vec<(PathBuf, PathBuf)> {
         let dot_git = self.root.join(".git");
-        let Some(common) = git::folder(&dot_git).and_then(|_| git::common_folder(&dot_git)) else {
+        let Some(common) = git::dir(&dot_git).and_then(|_| git::common_dir(&dot_git)) else {
             return Vec::new();
         };
         let admins = std::fs::read_dir(common.join("worktrees")).into_iter().flatten();
-        let folder = |admin: &Path| {
+        let dir = |admin: &Path| {
             let dot_git = git::read_file(admin, "gitdir")?;
             Some(Path::new(dot_git.trim_end()).parent()?.to_owned())
         };
         let admins = admins.filter_map(|admin| Some(admin.ok()?.path()));
-        admins.filter_map(|admin| folder(&admin).map(|folder| (admin, folder))).collect()
+        admins.filter_map(|admin| dir(&admin).map(|dir| (admin, dir))).collect()
     }
 
-    fn admin_folder(&self, folder: &Path) -> Result<PathBuf, WorktreeError> {
-        let found = self.worktrees().into_iter().find(|(_, found)| found == folder);
-        let missing = || WorktreeError::Start(format!("git has no worktree {}", folder.display()));
+    fn admin_dir(&self, dir: &Path) -> Result<PathBuf, WorktreeError> {
+        let found = self.worktrees().into_iter().find(|(_, found)| found == dir);
+        let missing = || WorktreeError::Start(format!("git has no worktree {}", dir.display()));
         found.map(|(admin, _)| admin).ok_or_else(missing)
     }
 
@@ -333,38 +333,38 @@ impl RepositoryGit {
         Self { variables: variables.collect(), ..self.clone() }
     }
 
-    fn worktree_folder(&self, name: &str) -> PathBuf {
+    fn worktree_dir(&self, name: &str) -> PathBuf {
         let repository = self.root.file_name().unwrap_or_default().to_string_lossy();
         let beside = self.root.parent().unwrap_or(&self.root);
-        beside.join(format!("{repository}{FOLDER_INFIX}{name}"))
+        beside.join(format!("{repository}{DIR_INFIX}{name}"))
     }
 
     /// Adds a worktree under a free name; returns its branch and its directory.
     async fn add_worktree(&self, stem: &str, base: &str) -> Result<(String, PathBuf), WorktreeError> {
         let mut number = 0;
-        let (branch, folder) = loop {
+        let (branch, dir) = loop {
             number += 1;
             let name = format!("{stem}-{number}");
-            let (branch, folder) = (format!("{BRANCH_PREFIX}{name}"), self.worktree_folder(&name));
-            if folder.exists() || self.has_branch(&branch).await {
+            let (branch, dir) = (format!("{BRANCH_PREFIX}{name}"), self.worktree_dir(&name));
+            if dir.exists() || self.has_branch(&branch).await {
                 continue;
             }
             // The empty value makes it fail for a branch that exists.
             match self.run(&words(["update-ref", &branch_ref(&branch), base, ""])).await {
-                Ok(_) => break (branch, folder),
+                Ok(_) => break (branch, dir),
                 // Another agent has taken the name meanwhile.
                 Err(_) if self.has_branch(&branch).await => {}
                 Err(error) => return Err(error),
             }
         };
         let mut add = words(["worktree", "add", "--quiet"]);
-        add.extend([folder.clone().into(), branch.clone().into()]);
+        add.extend([dir.clone().into(), branch.clone().into()]);
         let _turn = ADMINISTRATION.lock().await;
         if let Err(error) = self.run(&add).await {
             let _ = self.delete_branch(&branch).await;
             return Err(error);
         }
-        Ok((branch, folder))
+        Ok((branch, dir))
     }
 
     /// Deletes a branch. Unlike `git branch -D` this leaves the configuration alone, whose changes agents report.
@@ -382,8 +382,8 @@ impl RepositoryGit {
         let head = self.revision("HEAD").await.map_err(|_| WorktreeError::NoCommit)?;
         let index = self.root.join(last_line(&self.run(&words(["rev-parse", "--git-path", "index"])).await?));
         let start = |error: std::io::Error| WorktreeError::Start(error.to_string());
-        let folder = tempfile::tempdir_in(index.parent().unwrap_or(&self.root)).map_err(start)?;
-        let own = folder.path().join("index");
+        let dir = tempfile::tempdir_in(index.parent().unwrap_or(&self.root)).map_err(start)?;
+        let own = dir.path().join("index");
         // A copy, because it knows which files are unchanged. Without an index, git begins a new one.
         let _ = tiller_files::open(&index)
             .and_then(|mut index| std::io::copy(&mut index, &mut tiller_files::create_private(&own)?));
@@ -412,10 +412,10 @@ impl RepositoryGit {
         self.run_for_bytes(&words(command)).await
     }
 
-    async fn remove(&self, admin: &Path, folder: &Path) -> Result<(), WorktreeError> {
-        restore_dot_git(admin, folder).map_err(|error| WorktreeError::Start(error.to_string()))?;
+    async fn remove(&self, admin: &Path, dir: &Path) -> Result<(), WorktreeError> {
+        restore_dot_git(admin, dir).map_err(|error| WorktreeError::Start(error.to_string()))?;
         let mut remove = words(["worktree", "remove", "--force", "--force"]);
-        remove.push(folder.into());
+        remove.push(dir.into());
         let _turn = ADMINISTRATION.lock().await;
         self.run(&remove).await.map(drop)
     }
@@ -467,9 +467,9 @@ impl RepositoryGit {
 }
 
 /// Writes the `.git` of a worktree again if the agent has replaced it: git removes only what points back to it.
-fn restore_dot_git(admin: &Path, folder: &Path) -> std::io::Result<()> {
-    let (dot_git, expected) = (folder.join(".git"), format!("gitdir: {}\n", admin.display()));
-    if !folder.is_dir() || git::read_file(folder, ".git").as_deref() == Some(expected.as_str()) {
+fn restore_dot_git(admin: &Path, dir: &Path) -> std::io::Result<()> {
+    let (dot_git, expected) = (dir.join(".git"), format!("gitdir: {}\n", admin.display()));
+    if !dir.is_dir() || git::read_file(dir, ".git").as_deref() == Some(expected.as_str()) {
         return Ok(());
     }
     match dot_git.symlink_metadata() {

@@ -15,7 +15,7 @@ async fn worktree_begins_with_the_files_as_they_are() {
     repository.write("new.txt", "new\n");
     let status = repository.git(&["status", "--porcelain"]);
     let worktree = Worktree::create(&repository.path(""), "x", &runner()).await.unwrap();
-    assert_eq!(worktree.root(), repository.folder.path().join("work.tiller-x-1"));
+    assert_eq!(worktree.root(), repository.dir.path().join("work.tiller-x-1"));
     let read = |name: &str| fs::read_to_string(worktree.root().join(name)).unwrap();
     assert_eq!((read("a.txt").as_str(), read("new.txt").as_str()), ("changed\n", "new\n"));
     assert_eq!(repository.git(&["status", "--porcelain"]), status, "nothing is staged");
@@ -52,7 +52,7 @@ async fn worktree_changes_stay_on_a_branch_and_can_be_applied() {
 }
 
 #[tokio::test]
-async fn worktree_of_a_subfolder_has_its_root_there() {
+async fn worktree_of_a_subdir_has_its_root_there() {
     let repository = Repository::new();
     fs::create_dir(repository.path("sub")).unwrap();
     repository.write("sub/b.txt", "b\n");
@@ -85,7 +85,7 @@ async fn worktree_of_a_dead_process_is_found_and_keeps_its_changes() {
     let (cwd, runner) = (repository.path(""), runner());
     let worktree = Worktree::create(&cwd, "x", &runner).await.unwrap();
     let second = Worktree::create(&cwd, "x", &runner).await.unwrap();
-    assert_eq!(second.root(), repository.folder.path().join("work.tiller-x-2"));
+    assert_eq!(second.root(), repository.dir.path().join("work.tiller-x-2"));
     fs::write(worktree.root().join("a.txt"), "half\n").unwrap();
     assert_eq!(find_leftover_worktrees(&cwd, &runner).await, [], "it is in use");
     let root = worktree.root().to_owned();
@@ -99,18 +99,18 @@ async fn worktree_of_a_dead_process_is_found_and_keeps_its_changes() {
 
 #[tokio::test]
 async fn worktree_needs_a_repository_with_a_commit() {
-    let folder = TempDir::new().unwrap();
-    let error = Worktree::create(folder.path(), "x", &runner()).await.unwrap_err().to_string();
+    let dir = TempDir::new().unwrap();
+    let error = Worktree::create(dir.path(), "x", &runner()).await.unwrap_err().to_string();
     assert!(error.ends_with("is not in a Git repository"), "{error}");
-    git(folder.path(), &["init", "--quiet"]);
-    let error = Worktree::create(folder.path(), "x", &runner()).await.unwrap_err().to_string();
+    git(dir.path(), &["init", "--quiet"]);
+    let error = Worktree::create(dir.path(), "x", &runner()).await.unwrap_err().to_string();
     assert_eq!(error, "the repository has no commit yet: make one first");
 }
 
 #[tokio::test]
 async fn worktree_that_cannot_be_added_leaves_no_branch() {
     let repository = Repository::new();
-    std::os::unix::fs::symlink("nowhere", repository.folder.path().join("work.tiller-x-1")).unwrap();
+    std::os::unix::fs::symlink("nowhere", repository.dir.path().join("work.tiller-x-1")).unwrap();
     let error = Worktree::create(&repository.path(""), "x", &runner()).await.unwrap_err().to_string();
     assert!(error.starts_with("git worktree failed: "), "{error}");
     assert_eq!(repository.git(&["branch", "--list", "tiller/*"]), "");
@@ -131,7 +131,7 @@ async fn worktree_changes_are_on_its_branch_if_the_agent_left_it() {
 async fn worktree_with_a_false_repository_starts_no_program() {
     let repository = Repository::new();
     let worktree = Worktree::create(&repository.path(""), "x", &runner()).await.unwrap();
-    let (root, marker) = (worktree.root().to_owned(), repository.folder.path().join("started"));
+    let (root, marker) = (worktree.root().to_owned(), repository.dir.path().join("started"));
     // As an agent in a sandbox could do it.
     git(&root, &["init", "--quiet", "--bare", "evil"]);
     fs::remove_file(root.join(".git")).unwrap();
@@ -155,6 +155,6 @@ async fn worktree_with_a_false_repository_starts_no_program() {
 async fn worktree_name_is_made_of_letters_and_digits() {
     let repository = Repository::new();
     let worktree = Worktree::create(&repository.path(""), "db:../m", &runner()).await.unwrap();
-    assert_eq!(worktree.root(), repository.folder.path().join("work.tiller-db----m-1"));
+    assert_eq!(worktree.root(), repository.dir.path().join("work.tiller-db----m-1"));
     worktree.remove().await.unwrap();
 }

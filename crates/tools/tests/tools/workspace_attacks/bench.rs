@@ -39,7 +39,7 @@ pub(super) enum Outcome {
 
 /// The working directory `top/work`, with `top/outside` and `home`, which nothing may read or change.
 pub(super) struct Bench {
-    folder: TempDir,
+    dir: TempDir,
     tools: Tools,
     policy: Policy,
     /// The content of `outside` and `home` at the start.
@@ -49,19 +49,19 @@ pub(super) struct Bench {
 impl Bench {
     /// Removes the pipe for which the git tools refuse to run.
     pub(super) fn remove_ignore_pipe(&self) {
-        let _ = fs::remove_file(self.folder.path().join("top/work/sub/.gitignore"));
+        let _ = fs::remove_file(self.dir.path().join("top/work/sub/.gitignore"));
     }
 
     pub(super) fn new() -> Self {
-        let folder = TempDir::new().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let dir = TempDir::new().unwrap();
+        let root = dir.path().canonicalize().unwrap();
         let own = root.join("home/.config/tiller");
         write_files(&root);
         make_links(&root);
         make_special_files(&root);
         let protected = ProtectedPaths {
             homes: vec![root.join("home")],
-            tiller_folders: vec![own.clone()],
+            tiller_dirs: vec![own.clone()],
             ..ProtectedPaths::default()
         };
         let workspace = Workspace::new(root.join("top/work"))
@@ -77,11 +77,11 @@ impl Bench {
         };
         let tools = Tools::built_in(ToolEnvironment::new(workspace, runner, root.join("scratch")));
         let untouched = contents(&root, &["top/outside", "home"]);
-        Self { folder, tools, policy, untouched }
+        Self { dir, tools, policy, untouched }
     }
 
     fn root(&self) -> PathBuf {
-        self.folder.path().canonicalize().unwrap()
+        self.dir.path().canonicalize().unwrap()
     }
 
     /// Returns the directory that contains `work` and `outside`, with links resolved.
@@ -207,9 +207,9 @@ fn make_special_files(root: &Path) {
 }
 
 /// Reads all files of these directories: mode, and text or target of each.
-fn contents(root: &Path, folders: &[&str]) -> BTreeMap<PathBuf, String> {
+fn contents(root: &Path, dirs: &[&str]) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
-    let mut waiting: Vec<PathBuf> = folders.iter().map(|folder| root.join(folder)).collect();
+    let mut waiting: Vec<PathBuf> = dirs.iter().map(|dir| root.join(dir)).collect();
     while let Some(path) = waiting.pop() {
         let metadata = path.symlink_metadata().unwrap();
         let content = if metadata.is_dir() {

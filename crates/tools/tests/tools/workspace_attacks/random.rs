@@ -33,7 +33,7 @@ const OUT: &[&str] = &["outside", "outside/folder", "outside/secret", "outside/m
 /// A file, directory or link of the forest; the number selects the directory that contains it.
 #[derive(Clone, Debug)]
 enum Node {
-    Folder(Index, &'static str),
+    ParentDir(Index, &'static str),
     File(Index, &'static str),
     LinkInside(Index, &'static str, Index),
     LinkOut(Index, &'static str, &'static str),
@@ -44,12 +44,12 @@ enum Node {
 fn any_node() -> impl Strategy<Value = Node> {
     let place = || (any::<Index>(), select(NAMES));
     prop_oneof![
-        4 => place().prop_map(|(folder, name)| Node::Folder(folder, name)),
-        4 => place().prop_map(|(folder, name)| Node::File(folder, name)),
-        2 => (place(), any::<Index>()).prop_map(|((folder, name), to)| Node::LinkInside(folder, name, to)),
-        1 => (place(), select(OUT)).prop_map(|((folder, name), to)| Node::LinkOut(folder, name, to)),
+        4 => place().prop_map(|(dir, name)| Node::ParentDir(dir, name)),
+        4 => place().prop_map(|(dir, name)| Node::File(dir, name)),
+        2 => (place(), any::<Index>()).prop_map(|((dir, name), to)| Node::LinkInside(dir, name, to)),
+        1 => (place(), select(OUT)).prop_map(|((dir, name), to)| Node::LinkOut(dir, name, to)),
         1 => (place(), select(&[".", "..", "../..", "secret", "a/../folder", "/proc/self/cwd"][..]))
-            .prop_map(|((folder, name), to)| Node::Link(folder, name, to)),
+            .prop_map(|((dir, name), to)| Node::Link(dir, name, to)),
     ]
 }
 
@@ -72,37 +72,37 @@ fn any_call() -> impl Strategy<Value = Call> {
 
 /// Makes the forest and returns its paths, the root first.
 fn plant(root: &Path, top: &Path, nodes: &[Node]) -> Vec<PathBuf> {
-    let (mut folders, mut paths) = (vec![root.to_owned()], vec![root.to_owned()]);
+    let (mut dirs, mut paths) = (vec![root.to_owned()], vec![root.to_owned()]);
     for node in nodes {
-        let place = |folder: &Index, name: &str| folder.get(&folders).join(name);
+        let place = |dir: &Index, name: &str| dir.get(&dirs).join(name);
         // A name that is taken keeps its first owner.
         let (path, made) = match node {
-            Node::Folder(folder, name) => {
-                let path = place(folder, name);
+            Node::ParentDir(dir, name) => {
+                let path = place(dir, name);
                 (path.clone(), fs::create_dir(path))
             }
-            Node::File(folder, name) => {
-                let path = place(folder, name);
+            Node::File(dir, name) => {
+                let path = place(dir, name);
                 let made =
                     if path.symlink_metadata().is_ok() { continue } else { fs::write(&path, "mine\n") };
                 (path, made)
             }
-            Node::LinkInside(folder, name, to) => {
-                let path = place(folder, name);
+            Node::LinkInside(dir, name, to) => {
+                let path = place(dir, name);
                 (path.clone(), symlink(to.get(&paths), path))
             }
-            Node::LinkOut(folder, name, to) => {
-                let path = place(folder, name);
+            Node::LinkOut(dir, name, to) => {
+                let path = place(dir, name);
                 (path.clone(), symlink(top.join(to), path))
             }
-            Node::Link(folder, name, to) => {
-                let path = place(folder, name);
+            Node::Link(dir, name, to) => {
+                let path = place(dir, name);
                 (path.clone(), symlink(to, path))
             }
         };
         if made.is_ok() {
-            if matches!(node, Node::Folder(..)) {
-                folders.push(path.clone());
+            if matches!(node, Node::ParentDir(..)) {
+                dirs.push(path.clone());
             }
             paths.push(path);
         }

@@ -40,7 +40,7 @@ struct Harness {
     reviewer: Arc<Reviewer>,
     executor: Executor,
     results: mpsc::Receiver<TaskResult>,
-    _folder: TempDir,
+    _dir: TempDir,
 }
 
 impl Harness {
@@ -48,13 +48,13 @@ impl Harness {
         let script = Scripted::new(Vec::new());
         let (facts, mut providers) = (vec![script.facts()], ProviderRegistry::default());
         providers.add(Arc::new(script) as Arc<dyn Provider>, facts);
-        let (folder, reviewer) = (tempfile::tempdir().unwrap(), Arc::new(Reviewer::default()));
+        let (dir, reviewer) = (tempfile::tempdir().unwrap(), Arc::new(Reviewer::default()));
         let mut extensions = Extensions::with_timeout(Duration::from_secs(600));
         extensions.add(Arc::clone(&reviewer) as Arc<dyn Extension>);
-        let agent = SessionBuilder::new(providers).extensions(extensions).start(folder.path()).unwrap();
+        let agent = SessionBuilder::new(providers).extensions(extensions).start(dir.path()).unwrap();
         let (executor, results) =
             Executor::start(agent.clone(), TuiOptions::default(), HighlightCache::default());
-        Self { agent, reviewer, executor, results, _folder: folder }
+        Self { agent, reviewer, executor, results, _dir: dir }
     }
 
     fn queue(&self, actions: impl IntoIterator<Item = Action>) {

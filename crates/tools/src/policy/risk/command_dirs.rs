@@ -19,7 +19,7 @@ const CURRENT_NAMES: &[&str] = &["~+", "$PWD", "${PWD}"];
 const UNKNOWN: &str = "$";
 
 /// The root of the file system, and directories without which the system doesn't work.
-const SYSTEM_FOLDERS: &[&str] = &[
+const SYSTEM_DIRS: &[&str] = &[
     "/",
     "/Applications",
     "/Library",
@@ -48,11 +48,11 @@ const SYSTEM_FOLDERS: &[&str] = &[
 ];
 
 /// Directories of links to anything that is open or running.
-const LINK_FOLDERS: &[&str] = &["/proc", "/dev/fd"];
+const LINK_DIRS: &[&str] = &["/proc", "/dev/fd"];
 
 /// The directories that the paths of a command are relative to.
 #[derive(Clone, Copy)]
-pub(in crate::policy) struct CommandFolders<'a> {
+pub(in crate::policy) struct CommandDirs<'a> {
     /// The working directory.
     pub(super) root: &'a Path,
     /// The directory that the last `cd` leads to.
@@ -72,7 +72,7 @@ pub(in crate::policy) struct CommandFolders<'a> {
     pub(super) rules: CommandRules<'a>,
 }
 
-impl<'a> CommandFolders<'a> {
+impl<'a> CommandDirs<'a> {
     /// Creates the directories of a line before any `cd`.
     pub(in crate::policy) fn new(root: &'a Path, protected: &'a ProtectedPaths) -> Self {
         Self {
@@ -146,7 +146,7 @@ impl<'a> CommandFolders<'a> {
             let is_other_home =
                 path.strip_prefix('~').is_some_and(|name| name.starts_with(char::is_alphabetic))
                     && self.strip_home(path).is_none();
-            is_other_home || leaves_folder(path) || self.resolve(path).iter().any(|path| self.is_secret(path))
+            is_other_home || leaves_dir(path) || self.resolve(path).iter().any(|path| self.is_secret(path))
         })
     }
 
@@ -154,7 +154,7 @@ impl<'a> CommandFolders<'a> {
     /// other path in it is free.
     fn is_secret(self, path: &Path) -> bool {
         let path = normalize(path);
-        let is_hidden = LINK_FOLDERS.iter().any(|folder| path.starts_with(folder));
+        let is_hidden = LINK_DIRS.iter().any(|dir| path.starts_with(dir));
         let is_protected =
             || self.protected.find(&path) == Some(Protection::Home) || self.protected.is_private(&path);
         is_hidden
@@ -168,8 +168,8 @@ impl<'a> CommandFolders<'a> {
         if path.starts_with('~') || path.contains('$') {
             return true;
         }
-        [self.root, self.current].into_iter().any(|folder| {
-            let real = normalize(&folder.join(path.trim_end_matches('*')));
+        [self.root, self.current].into_iter().any(|dir| {
+            let real = normalize(&dir.join(path.trim_end_matches('*')));
             real == self.root || !real.starts_with(self.root)
         })
     }
@@ -179,7 +179,7 @@ impl<'a> CommandFolders<'a> {
     pub(super) fn is_essential(self, path: &str) -> bool {
         let real = normalize(&self.resolve_from(self.current, path.trim_end_matches('*')));
         let is_home = self.protected.homes.iter().any(|home| home.starts_with(&real));
-        (is_home && real.is_absolute()) || SYSTEM_FOLDERS.iter().any(|folder| real == Path::new(folder))
+        (is_home && real.is_absolute()) || SYSTEM_DIRS.iter().any(|dir| real == Path::new(dir))
     }
 
     /// Returns the directory that a `cd` leads to; `None` for other commands. `previous` is the directory before this
@@ -196,9 +196,8 @@ impl<'a> CommandFolders<'a> {
 
     /// Lists the directories that the command may be in after a `cd`, whether it succeeds or fails.
     pub(super) fn list_cd_targets(self, segment: &Segment, previous: &Path) -> Vec<PathBuf> {
-        let folders = [self.current, self.root].into_iter().chain(self.visited.iter().map(PathBuf::as_path));
-        let targets =
-            folders.filter_map(|current| Self { current, ..self }.find_cd_target(segment, previous));
+        let dirs = [self.current, self.root].into_iter().chain(self.visited.iter().map(PathBuf::as_path));
+        let targets = dirs.filter_map(|current| Self { current, ..self }.find_cd_target(segment, previous));
         targets.chain([self.current.to_owned()]).collect()
     }
 
@@ -213,16 +212,12 @@ impl<'a> CommandFolders<'a> {
     /// Resolves a path from every directory that the command may run in.
     pub(super) fn resolve(self, path: &str) -> Vec<PathBuf> {
         let visited = self.visited.iter().map(PathBuf::as_path);
-        [self.current, self.root]
-            .into_iter()
-            .chain(visited)
-            .map(|folder| self.resolve_from(folder, path))
-            .collect()
+        [self.current, self.root].into_iter().chain(visited).map(|dir| self.resolve_from(dir, path)).collect()
     }
 
-    pub(super) fn resolve_from(self, folder: &Path, path: &str) -> PathBuf {
+    pub(super) fn resolve_from(self, dir: &Path, path: &str) -> PathBuf {
         let home = self.strip_home(path).and_then(|rest| Some(self.protected.homes.first()?.join(rest)));
-        home.unwrap_or_else(|| folder.join(strip_current(path)))
+        home.unwrap_or_else(|| dir.join(strip_current(path)))
     }
 
     /// Strips the home directory from the beginning of a path: `~/x`, `$HOME/x`, `${HOME}/x`, `~NAME/x`.
@@ -264,7 +259,7 @@ pub(super) fn list_paths(word: &str) -> Vec<&str> {
 }
 
 /// Checks whether a path has a `..` after a directory.
-fn leaves_folder(path: &str) -> bool {
+fn leaves_dir(path: &str) -> bool {
     let mut names = path.split('/').skip_while(|name| ["", ".", ".."].contains(name));
     names.any(|name| name == "..")
 }

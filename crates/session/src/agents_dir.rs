@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 const EXTENSION: &str = "agents";
 
 /// The directory of the sessions of agents that the session with this log delegates to.
-pub(super) fn agents_folder(log: &Path) -> PathBuf {
+pub(super) fn agents_dir(log: &Path) -> PathBuf {
     log.with_extension(EXTENSION)
 }
 
-/// Reports whether a path has the form of [`agents_folder`].
-pub(super) fn is_agents_folder(path: &Path) -> bool {
+/// Reports whether a path has the form of [`agents_dir`].
+pub(super) fn is_agents_dir(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == EXTENSION)
 }

@@ -45,7 +45,7 @@ fn list_is_sorted_by_modification_time() {
 }
 
 #[test]
-fn list_empty_or_missing_folder_is_empty() {
+fn list_empty_or_missing_dir_is_empty() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.manager.list(SessionScope::Everywhere).unwrap().sessions, []);
     assert_eq!(sandbox.manager.most_recent().unwrap(), None);
@@ -68,7 +68,7 @@ fn list_goes_by_header_directory() {
 }
 
 #[test]
-fn list_flat_folder_holds_all_directories() {
+fn list_flat_dir_holds_all_directories() {
     let root = TempDir::new().unwrap();
     let flat = |cwd: &str| SessionManager::new(Placement::Flat(root.path().into()), cwd.into());
     let path = session(&flat("/a"), "in a", 100);
@@ -91,16 +91,19 @@ fn list_non_unicode_directory_is_found() {
 fn list_unreadable_headers_are_reported() {
     let sandbox = Sandbox::new();
     let readable = session(&sandbox.manager, "good", 100);
-    let folder = readable.parent().unwrap();
-    fs::write(folder.join("torn.jsonl"), r#"{"type":"sess"#).unwrap();
-    fs::write(folder.join("notes.txt"), "no log at all").unwrap();
-    fs::create_dir(folder.join("folder.jsonl")).unwrap();
+    let dir = readable.parent().unwrap();
+    fs::write(dir.join("torn.jsonl"), r#"{"type":"sess"#).unwrap();
+    fs::write(dir.join("notes.txt"), "no log at all").unwrap();
+    fs::create_dir(dir.join("directory.jsonl")).unwrap();
     let listing = sandbox.manager.list(SessionScope::ThisDirectory).unwrap();
     assert_eq!(prompts(&listing), ["good"]);
     let mut errors: Vec<String> = listing.unreadable.iter().map(ToString::to_string).collect();
     errors.sort();
     assert_eq!(errors.len(), 2, "{errors:?}");
-    assert!(errors[0].contains("folder.jsonl") && errors[1].contains("torn.jsonl, line 1: "), "{errors:?}");
+    assert!(
+        errors[0].contains("directory.jsonl") && errors[1].contains("torn.jsonl, line 1: "),
+        "{errors:?}"
+    );
 }
 
 #[test]
@@ -118,11 +121,11 @@ fn find_accepts_path_id_prefix_and_suffix() {
 #[test]
 fn find_no_match_or_several_is_error() {
     let sandbox = Sandbox::new();
-    let folder = sandbox.sessions().join("--x--");
-    fs::create_dir_all(&folder).unwrap();
+    let dir = sandbox.sessions().join("--x--");
+    fs::create_dir_all(&dir).unwrap();
     for id in ["abcd1", "abcd12", "abcd3"] {
         let header = HEADER.replace(r#""id":"s1""#, &format!(r#""id":"{id}""#));
-        fs::write(folder.join(format!("{id}.jsonl")), format!("{header}\n")).unwrap();
+        fs::write(dir.join(format!("{id}.jsonl")), format!("{header}\n")).unwrap();
     }
     let find_error = |query: &str| sandbox.manager.find(query).unwrap_err().to_string();
     assert_eq!(find_error("abcd"), "`abcd` matches 3 sessions; give more of the id");
@@ -130,11 +133,11 @@ fn find_no_match_or_several_is_error() {
     assert_eq!(find_error("abc"), "`abc` is too short; give at least 4 characters of the id");
     assert_eq!(find_error("gone.jsonl"), "there is no session file gone.jsonl");
     // One session's id is a prefix of another's.
-    assert_eq!(sandbox.manager.find("abcd1").unwrap(), folder.join("abcd1.jsonl"));
+    assert_eq!(sandbox.manager.find("abcd1").unwrap(), dir.join("abcd1.jsonl"));
 }
 
 #[test]
-fn list_unreadable_folder_is_reported() {
+fn list_unreadable_dir_is_reported() {
     let sandbox = Sandbox::new();
     let path = session(&sandbox.manager, "good", 100);
     let id = Reader::open(&path).unwrap().id().to_string();
