@@ -23,7 +23,7 @@ use tiller::message::{
 };
 use tiller::print::{self, PrintOutput};
 use tiller::provider::catalog::assumed;
-use tiller::provider::scripted::{Scripted, ScriptedAnswer};
+use tiller::provider::scripted::{ScriptedAnswer, ScriptedProvider};
 use tiller::provider::{Provider, ProviderRegistry, ProviderStream, Request, StreamEvent};
 use tiller::tool::{RunFuture, Tool, ToolInvocation, ToolOutput, Tools};
 use tiller::tool_spec::{Access, ToolSpec, ToolTraits};
@@ -174,7 +174,7 @@ fn cost_of_a_turn(length: usize) -> Duration {
 }
 
 fn streaming_agent(dir: &TempDir) -> AgentSession {
-    let script = Scripted::new(vec![ScriptedAnswer {
+    let script = ScriptedProvider::new(vec![ScriptedAnswer {
         text: "delta ".into(),
         repeat: DELTAS,
         ..ScriptedAnswer::default()

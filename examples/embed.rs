@@ -13,7 +13,7 @@ use tiller::event::{AssistantDelta, EventKind};
 use tiller::message::Message;
 use tiller::process::{Runner, supervisor};
 use tiller::provider::ProviderRegistry;
-use tiller::provider::scripted::{Scripted, ScriptedAnswer};
+use tiller::provider::scripted::{ScriptedAnswer, ScriptedProvider};
 use tiller::unit::Tokens;
 
 fn main() -> ExitCode {
@@ -55,7 +55,7 @@ fn providers() -> ProviderRegistry {
     ];
     let answers: Vec<ScriptedAnswer> =
         script.iter().map(|line| serde_json::from_str(line).expect("the script is well formed")).collect();
-    let scripted = Scripted::new(answers);
+    let scripted = ScriptedProvider::new(answers);
     let facts = vec![scripted.facts()];
     let mut providers = ProviderRegistry::default();
     providers.add(Arc::new(scripted), facts);

@@ -11,7 +11,7 @@ use tiller::agent::agents::{
 use tiller::agent::{EmbedError, PromptOptions, SessionBuilder};
 use tiller::event::EventKind;
 use tiller::provider::ProviderRegistry;
-use tiller::provider::scripted::{Scripted, ScriptedAnswer};
+use tiller::provider::scripted::{ScriptedAnswer, ScriptedProvider};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -32,7 +32,7 @@ fn providers() -> ProviderRegistry {
     ];
     let answers: Vec<ScriptedAnswer> =
         script.iter().map(|line| serde_json::from_str(line).expect("the script is well formed")).collect();
-    let scripted = Scripted::new(answers);
+    let scripted = ScriptedProvider::new(answers);
     let facts = vec![scripted.facts()];
     let mut providers = ProviderRegistry::default();
     providers.add(Arc::new(scripted), facts);

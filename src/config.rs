@@ -42,7 +42,7 @@ use crate::suggest;
 
 pub use auth::{KeyRemoval, remove_key, store_key};
 pub use dirs::AppDirs;
-pub use edit::{FileChange, store_setting};
+pub use edit::{SettingsFileChange, store_setting};
 pub use environment::Environment;
 pub use error::ConfigError;
 use error::{read, unreadable};

@@ -5,7 +5,7 @@ mod denials;
 use std::io::{self, Write};
 
 use self::denials::Denials;
-use crate::agent::{AgentError, AgentSession, PromptOptions, Received, Subscription};
+use crate::agent::{AgentError, AgentSession, PromptOptions, Subscription, SubscriptionItem};
 use crate::background_job::CommandJob;
 use crate::event::{CompactionReason, EventKind, RunOutcome};
 use crate::message::{AssistantMessage, Message};
@@ -61,7 +61,8 @@ pub async fn run(
             }
         };
         run.handle(&received)?;
-        if matches!(&received, Received::Event(event) if matches!(event.kind, EventKind::AgentSettled)) {
+        if matches!(&received, SubscriptionItem::Event(event) if matches!(event.kind, EventKind::AgentSettled))
+        {
             run.name_stopped_jobs(&agent.background_jobs().await?)?;
             for agent in agent.running_agents().await? {
                 writeln!(run.err, "stopped agent {} {}", agent.start.name, agent.start.agent_id.short())?;
@@ -103,10 +104,10 @@ impl<'a, Out: Write, Err: Write> PrintRun<'a, Out, Err> {
         Ok(())
     }
 
-    fn handle(&mut self, received: &Received) -> io::Result<()> {
+    fn handle(&mut self, received: &SubscriptionItem) -> io::Result<()> {
         match received {
-            Received::Event(event) => self.handle_event(&event.kind)?,
-            Received::Missed { events, messages } => {
+            SubscriptionItem::Event(event) => self.handle_event(&event.kind)?,
+            SubscriptionItem::Missed { events, messages } => {
                 self.lost_events += events;
                 messages.iter().for_each(|message| self.keep_answer(message));
             }

@@ -12,7 +12,7 @@ use super::run_input::RunInput;
 use super::sessions::import::{default_dirs, find_all, find_in};
 use super::wiring;
 use crate::config::Config;
-use crate::session::import::{ImportMode, Imported, Importer, peek};
+use crate::session::import::{ImportMode, ImportResult, Importer, peek};
 use crate::tui::{ForeignLog, ForeignLogs, ImportService};
 use crate::unit::UnixMs;
 
@@ -50,7 +50,12 @@ fn is_sub_agent_log(log: &Path) -> bool {
     log.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"))
 }
 
-fn import(arguments: &CliArgs, config: &Config, cwd: &Path, path: &str) -> Result<Vec<Imported>, CliFailure> {
+fn import(
+    arguments: &CliArgs,
+    config: &Config,
+    cwd: &Path,
+    path: &str,
+) -> Result<Vec<ImportResult>, CliFailure> {
     if arguments.session.no_session {
         let error = anyhow!("nothing can be imported: this session stores nothing on disk");
         return Err(CliFailure::usage(error).hint("start tiller without --no-session"));

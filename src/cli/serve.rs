@@ -11,7 +11,7 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use secrecy::ExposeSecret as _;
-use tiller_server::{AccessRules, CookieScope, HttpServer, Listening, WorkspaceRoots, tls_config};
+use tiller_server::{AccessRules, BoundSocket, CookieScope, HttpServer, WorkspaceRoots, tls_config};
 use tokio::net::{TcpListener, lookup_host};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
@@ -66,7 +66,7 @@ pub(super) async fn run(input: &RunInput, options: &ServeArgs) -> Result<u8, Cli
     let access = AccessRules { token, hosts: options.host.clone(), cookie, base_path };
     let server = HttpServer::new(Arc::new(SessionStarter::new(input)), access, roots);
     let _shared = attach::share_sessions(input, Arc::new(server.finder()));
-    server.run(Listening { listener, tls }, shutdown(signals)).await;
+    server.run(BoundSocket { listener, tls }, shutdown(signals)).await;
     Ok(DONE)
 }
 

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::console::stderr_line;
 use super::failure::CliFailure;
-use crate::agent::{AgentSession, Received, Subscription};
+use crate::agent::{AgentSession, Subscription, SubscriptionItem};
 use crate::config::Config;
 use crate::provider::{base_url_fault, http_client};
 use crate::setting::Switch;
@@ -56,7 +56,7 @@ impl TelemetryExport {
         while recorders.try_join_next().is_some() {}
         recorders.spawn(async move {
             while let Some(received) = events.next().await {
-                if let Received::Event(event) = received {
+                if let SubscriptionItem::Event(event) = received {
                     recorder.observe(&event);
                 }
             }

@@ -28,14 +28,14 @@ pub fn store_setting(path: &Path, setting: &Setting, value: &str) -> Result<(), 
 
 /// A change of a settings file. The file is locked for other tillers until the value is dropped.
 #[derive(Debug)]
-pub struct FileChange {
+pub struct SettingsFileChange {
     path: PathBuf,
     before: Option<String>,
     text: String,
     _lock: Option<FileLock>,
 }
 
-impl FileChange {
+impl SettingsFileChange {
     /// The text of the file.
     #[must_use]
     pub fn text(&self) -> &str {
@@ -62,7 +62,7 @@ pub(super) fn change_object(
     path: &Path,
     check: impl FnOnce(Option<&str>) -> Result<(), ConfigError>,
     change: impl FnOnce(&mut Map<String, Value>) -> Result<(), ConfigError>,
-) -> Result<FileChange, ConfigError> {
+) -> Result<SettingsFileChange, ConfigError> {
     let io_error = |source| ConfigError::Io { path: path.to_owned(), source };
     // A dangling link exists too: it must not be replaced with a file.
     let exists = || path.symlink_metadata().is_ok();
@@ -85,7 +85,7 @@ pub(super) fn change_object(
         replace(path, &text, FilePermissions::Keep).map_err(io_error)?;
         text
     };
-    Ok(FileChange { path: path.to_owned(), before, text, _lock: lock })
+    Ok(SettingsFileChange { path: path.to_owned(), before, text, _lock: lock })
 }
 
 /// Sets a value where the file already has it, under the dotted name or nested; otherwise nested.

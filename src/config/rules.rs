@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::edit::{FileChange, change_object};
+use super::edit::{SettingsFileChange, change_object};
 use super::error::ConfigError;
 use super::trust::Project;
 use crate::policy::{ConfiguredRule, ConfiguredRules, RuleSource, write_proposed};
@@ -26,7 +26,7 @@ pub(super) fn take_setting(object: &mut Map<String, Value>) -> Option<Value> {
 #[derive(Debug)]
 pub struct RulesChange {
     /// The change.
-    pub file: FileChange,
+    pub file: SettingsFileChange,
     /// The rules of the file.
     pub rules: ConfiguredRules,
 }

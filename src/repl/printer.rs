@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use super::options::{InputMode, Outputs};
-use crate::agent::Received;
+use crate::agent::SubscriptionItem;
 use crate::event::{AssistantDelta, CompactionReason, EventKind, QueueKind, RunOutcome, ToolOutcome};
 use crate::id::CallId;
 use crate::message::{BashExecutionMessage, Message, joined_text};
@@ -106,10 +106,10 @@ impl<Out: Write, Err: Write> EventPrinter<Out, Err> {
         if std::mem::take(&mut self.has_prompt) { writeln!(self.outputs.err) } else { Ok(()) }
     }
 
-    pub(super) fn handle(&mut self, received: &Received) -> io::Result<()> {
+    pub(super) fn handle(&mut self, received: &SubscriptionItem) -> io::Result<()> {
         match received {
-            Received::Event(event) => self.event(&event.kind),
-            Received::Missed { messages, .. } => {
+            SubscriptionItem::Event(event) => self.event(&event.kind),
+            SubscriptionItem::Missed { messages, .. } => {
                 self.note("some events were skipped because the output is slow")?;
                 self.has_streamed = false;
                 self.calls.clear();

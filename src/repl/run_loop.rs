@@ -17,8 +17,8 @@ use super::options::{InputMode, Interrupt, Outputs, ReplError, ReplExit, ReplOpt
 use super::printer::EventPrinter;
 use super::question::{self, ApprovalAnswer, ReplQuestion};
 use crate::agent::{
-    AgentError, AgentSession, BufferedSubscription, PromptOptions, Received, RuleStore, Snapshot,
-    StreamingBehavior, Subscription,
+    AgentError, AgentSession, BufferedSubscription, PromptOptions, RuleStore, Snapshot, StreamingBehavior,
+    Subscription, SubscriptionItem,
 };
 use crate::elicitation::{ElicitationAnswer, ElicitationKind, ElicitationRequest};
 use crate::event::{EventKind, RunOutcome};
@@ -347,11 +347,11 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
         Ok(None)
     }
 
-    async fn handle(&mut self, received: &Received) -> io::Result<Option<ReplEnd>> {
+    async fn handle(&mut self, received: &SubscriptionItem) -> io::Result<Option<ReplEnd>> {
         self.printer.handle(received)?;
         match received {
-            Received::Event(event) => self.follow(&event.kind)?,
-            Received::Missed { .. } => {
+            SubscriptionItem::Event(event) => self.follow(&event.kind)?,
+            SubscriptionItem::Missed { .. } => {
                 if let Ok(snapshot) = self.agent.snapshot().await {
                     self.restore(*snapshot)?;
                 }

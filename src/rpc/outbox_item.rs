@@ -2,7 +2,7 @@
 
 use super::id::Id;
 use super::response::ResponseBody;
-use crate::agent::Received;
+use crate::agent::SubscriptionItem;
 
 /// A change of how events are written.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) enum SendMode {
 /// An item for the writer.
 #[derive(Debug)]
 pub(super) enum OutboxItem {
-    Event(Received),
+    Event(SubscriptionItem),
     Response(ResponseBody),
     SetMode(SendMode),
 }

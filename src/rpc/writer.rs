@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::id::Id;
 use super::outbox_item::{OutboxItem, SendMode};
-use crate::agent::Received;
+use crate::agent::SubscriptionItem;
 use crate::event::{Event, EventKind};
 use crate::id::EntryId;
 
@@ -73,7 +73,7 @@ impl<Out: Write> LineWriter<Out> {
     fn item(&mut self, item: OutboxItem) -> io::Result<()> {
         match item {
             OutboxItem::Response(response) => response.write_line(&mut self.out),
-            OutboxItem::Event(Received::Event(event)) => self.event(&event),
+            OutboxItem::Event(SubscriptionItem::Event(event)) => self.event(&event),
             OutboxItem::Event(missed) => missed.write_lines(&mut self.out),
             OutboxItem::SetMode(SendMode::Deltas(switch)) => {
                 self.deltas = switch;
@@ -97,7 +97,7 @@ impl<Out: Write> LineWriter<Out> {
             return Ok(());
         }
         match self.find_named_command(&event.kind) {
-            None => Received::Event(std::sync::Arc::clone(event)).write_lines(&mut self.out),
+            None => SubscriptionItem::Event(std::sync::Arc::clone(event)).write_lines(&mut self.out),
             Some((entry, id)) => {
                 let Value::Object(event) = serde_json::to_value(event)? else { return Ok(()) };
                 serde_json::to_writer(&mut self.out, &NamedEvent { event, id, entry })?;
@@ -132,7 +132,7 @@ mod tests {
     use crate::unit::UnixMs;
 
     fn event_item(kind: EventKind) -> OutboxItem {
-        OutboxItem::Event(Received::Event(Arc::new(Event { kind, seq: 1, time: UnixMs(2) })))
+        OutboxItem::Event(SubscriptionItem::Event(Arc::new(Event { kind, seq: 1, time: UnixMs(2) })))
     }
 
     fn write_items(items: Vec<OutboxItem>) -> Vec<Value> {

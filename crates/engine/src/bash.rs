@@ -4,7 +4,7 @@ use tiller_core::ansi::Utf8Decoder;
 use tiller_core::id::EntryId;
 use tiller_core::message::BashExecutionMessage;
 use tiller_core::unit::UnixMs;
-use tiller_tools::process::{ExitStatus, Running};
+use tiller_tools::process::{ExitStatus, RunningCommand};
 use tiller_tools::tool::{CapturedOutput, OutputCapture, PREVIEW_INTERVAL};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval};
@@ -30,7 +30,7 @@ impl BashJob {
     /// Wraps a command that was just started. The returned future runs it to its end.
     pub(super) fn start(
         shown: RunningBash,
-        process: Running,
+        process: RunningCommand,
         capture: OutputCapture,
         report: mpsc::Sender<JobEvent>,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
@@ -106,7 +106,7 @@ impl OutputReporter {
 }
 
 async fn run(
-    mut process: Running,
+    mut process: RunningCommand,
     mut capture: OutputCapture,
     mut reporter: OutputReporter,
     mut stopped: oneshot::Receiver<()>,

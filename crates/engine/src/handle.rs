@@ -17,7 +17,7 @@ mod session;
 mod session_status;
 pub(super) mod snapshot;
 mod status;
-mod summarizing;
+mod summary_in_progress;
 mod tools;
 
 use tiller_core::event::{Decision, QueueItem, QueueKind};
@@ -36,14 +36,14 @@ pub(super) use command::{
     PermissionCommand, Reply, SwitchTarget, WeakSession,
 };
 pub use error::AgentError;
-pub use events::{EventStream, Lagged};
+pub use events::{EventStream, Lag};
 pub use model_change::{ChosenModel, CycleScope, LockedModel, ProviderChange};
 pub use offered_tool::{OfferState, OfferedTool};
 pub use prompt::{BashContext, Expansion, LengthCheck, PromptOptions, StreamingBehavior};
-pub use session_status::{Activity, QueueStatus, SessionStats, Settled, Status};
+pub use session_status::{Activity, QueueStatus, RunEnd, SessionStats, Status};
 pub use snapshot::{ContextUse, InFlight, RunningBash, RunningCall, SessionState, Snapshot};
 pub(super) use status::answer_text;
-pub use summarizing::{BranchSummary, Summarizing, SummaryOf};
+pub use summary_in_progress::{BranchSummary, SummaryInProgress, SummaryOf};
 
 /// Capacity of the command channel; a person can't type faster than the driver empties it.
 pub(super) const COMMANDS: usize = 64;

@@ -57,16 +57,16 @@ pub use driver::{FirstModel, ModelChoice, SessionParts};
 pub use embed::{EmbedError, RunRequest, RunResult, SessionBuilder, run};
 pub use handle::{
     Activity, AgentError, AgentSession, BashContext, BranchSummary, ChosenModel, ContextUse, CycleScope,
-    EventStream, Expansion, ForkedSession, InFlight, Lagged, LengthCheck, LockedModel, OfferState,
-    OfferedTool, PromptOptions, ProviderChange, QueueStatus, RunningBash, RunningCall, SessionState,
-    SessionStats, SessionSwitched, Settled, Snapshot, Status, StreamingBehavior, Summarizing, SummaryOf,
+    EventStream, Expansion, ForkedSession, InFlight, Lag, LengthCheck, LockedModel, OfferState, OfferedTool,
+    PromptOptions, ProviderChange, QueueStatus, RunEnd, RunningBash, RunningCall, SessionState, SessionStats,
+    SessionSwitched, Snapshot, Status, StreamingBehavior, SummaryInProgress, SummaryOf,
 };
 pub use interactive::{Unrunnable, unrunnable};
 pub use options::{AgentOptions, AnswerOptions, ToolOffer};
 pub use resources::{AgentCommand, CommandSource, Inventory, ResourcePaths, Resources, WatchMode};
 pub use retry::RetryOptions;
 pub use rule_store::{RuleFile, RuleFiles, RuleStore};
-pub use subscription::{BufferedSubscription, Received, Subscription};
+pub use subscription::{BufferedSubscription, Subscription, SubscriptionItem};
 pub use system_prompt::SystemPrompt;
 pub use tiller_core::setting::{ApprovalMode, SteeringPoint, Switch, SyncPolicy};
 pub use tiller_provider::CycleDirection;

@@ -17,7 +17,7 @@ use tiller_session::{Entry, Reader};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use super::handle::{AgentSession, EventStream, Lagged};
+use super::handle::{AgentSession, EventStream, Lag};
 
 /// Capacity of the buffer for a slow subscriber (some 20 MB). Beyond it events are dropped, the subscriber gets a
 /// notice, and the log is read instead.
@@ -32,13 +32,13 @@ pub struct Subscription {
 
 /// A subscription that reads events in its own task, so that a burst doesn't overrun a slow consumer.
 pub struct BufferedSubscription {
-    received: mpsc::Receiver<Received>,
+    received: mpsc::Receiver<SubscriptionItem>,
     _forwarder: JoinSet<()>,
 }
 
 /// An item of a subscription.
 #[derive(Clone, Debug)]
-pub enum Received {
+pub enum SubscriptionItem {
     /// An event.
     Event(Arc<Event>),
     /// Events were dropped because the subscriber was too slow.
@@ -51,7 +51,7 @@ pub enum Received {
     },
 }
 
-impl Received {
+impl SubscriptionItem {
     /// Writes the item as JSON lines: an event is one line; a gap is a `trace` named `lagged`, and a `message_end`
     /// for each message.
     ///
@@ -86,7 +86,7 @@ impl Subscription {
     }
 
     /// Returns the next item; `None` after the session's end. Cancel-safe.
-    pub async fn next(&mut self) -> Option<Received> {
+    pub async fn next(&mut self) -> Option<SubscriptionItem> {
         loop {
             let received = self.events.next().await?;
             if let Some(received) = self.receive(received) {
@@ -96,7 +96,7 @@ impl Subscription {
     }
 
     /// Returns the next item if there is one already.
-    pub fn try_next(&mut self) -> Option<Received> {
+    pub fn try_next(&mut self) -> Option<SubscriptionItem> {
         loop {
             let received = self.events.try_next()?;
             if let Some(received) = self.receive(received) {
@@ -120,29 +120,33 @@ impl Subscription {
         BufferedSubscription { received, _forwarder: forwarder }
     }
 
-    fn receive(&mut self, received: Result<Arc<Event>, Lagged>) -> Option<Received> {
+    fn receive(&mut self, received: Result<Arc<Event>, Lag>) -> Option<SubscriptionItem> {
         let reader = self.reader.borrow();
         match received {
-            Ok(event) => self.ledger.should_deliver(&event.kind, &reader).then_some(Received::Event(event)),
-            Err(Lagged(events)) => Some(Received::Missed { events, messages: self.ledger.recover(&reader) }),
+            Ok(event) => {
+                self.ledger.should_deliver(&event.kind, &reader).then_some(SubscriptionItem::Event(event))
+            }
+            Err(Lag(events)) => {
+                Some(SubscriptionItem::Missed { events, messages: self.ledger.recover(&reader) })
+            }
         }
     }
 }
 
 impl BufferedSubscription {
     /// Returns the next item; `None` after the session's end. Cancel-safe.
-    pub async fn next(&mut self) -> Option<Received> {
+    pub async fn next(&mut self) -> Option<SubscriptionItem> {
         self.received.recv().await
     }
 
     /// Returns the next item if there is one already.
-    pub fn try_next(&mut self) -> Option<Received> {
+    pub fn try_next(&mut self) -> Option<SubscriptionItem> {
         self.received.try_recv().ok()
     }
 }
 
 /// The entry of the message whose end comes next; its `EntryAppended` precedes it.
-enum Announced {
+enum NextEntry {
     Nothing,
     Entry(EntryId),
     /// Events were lost since. A message that ends now was in the log before its event was sent, and was recovered
@@ -154,20 +158,20 @@ enum Announced {
 struct DeliveryLog {
     /// The newest delivered entry, from which to recover.
     last_delivered: Option<EntryId>,
-    announced: Announced,
+    announced: NextEntry,
     /// Messages that were recovered from the log and whose own events may still come.
     recovered: HashSet<EntryId>,
 }
 
 impl DeliveryLog {
     fn after(last_told: Option<EntryId>) -> Self {
-        Self { last_delivered: last_told, announced: Announced::Nothing, recovered: HashSet::new() }
+        Self { last_delivered: last_told, announced: NextEntry::Nothing, recovered: HashSet::new() }
     }
 
     /// Returns whether to deliver an event: all except the end of a message that was recovered from the log.
     fn should_deliver(&mut self, event: &EventKind, reader: &Reader) -> bool {
         match event {
-            EventKind::EntryAppended { entry_id, .. } => self.announced = Announced::Entry(entry_id.clone()),
+            EventKind::EntryAppended { entry_id, .. } => self.announced = NextEntry::Entry(entry_id.clone()),
             EventKind::MessageEnd { .. } => return !self.was_recovered(),
             EventKind::SessionChanged { .. } => *self = Self::after(reader.leaf()),
             _ => {}
@@ -177,20 +181,20 @@ impl DeliveryLog {
 
     /// Returns whether the message that ends was recovered from the log.
     fn was_recovered(&mut self) -> bool {
-        match mem::replace(&mut self.announced, Announced::Nothing) {
-            Announced::Lost => true,
-            Announced::Entry(entry) if self.recovered.remove(&entry) => true,
-            Announced::Entry(entry) => {
+        match mem::replace(&mut self.announced, NextEntry::Nothing) {
+            NextEntry::Lost => true,
+            NextEntry::Entry(entry) if self.recovered.remove(&entry) => true,
+            NextEntry::Entry(entry) => {
                 self.last_delivered = Some(entry);
                 false
             }
-            Announced::Nothing => false,
+            NextEntry::Nothing => false,
         }
     }
 
     /// Returns the messages of the lost events from the log.
     fn recover(&mut self, reader: &Reader) -> Vec<Arc<Message>> {
-        self.announced = Announced::Lost;
+        self.announced = NextEntry::Lost;
         let Some(leaf) = reader.leaf() else { return Vec::new() };
         let missed = entries_after(reader, &leaf, self.last_delivered.replace(leaf.clone()).as_ref());
         let messages = missed.iter().filter_map(|entry| {

@@ -20,7 +20,7 @@ use crate::agents::RunningAgent;
 use crate::budget::BudgetStatus;
 use crate::handle::{
     BashContext, ContextUse, InFlight, RunningBash, RunningCall, SessionState, SessionStats, Snapshot,
-    Status, Summarizing, SummaryOf,
+    Status, SummaryInProgress, SummaryOf,
 };
 use crate::turn::AnnouncedRetry;
 
@@ -208,8 +208,8 @@ struct SummarizingView<'a> {
     failed: Option<&'a str>,
 }
 
-impl<'a> From<&'a Summarizing> for SummarizingView<'a> {
-    fn from(summary: &'a Summarizing) -> Self {
+impl<'a> From<&'a SummaryInProgress> for SummarizingView<'a> {
+    fn from(summary: &'a SummaryInProgress) -> Self {
         let (of, reason) = match summary.of {
             SummaryOf::Context(reason) => ("context", Some(reason)),
             SummaryOf::Branch => ("branch", None),

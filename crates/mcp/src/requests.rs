@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use crate::call_timeout::within;
 use crate::link::LivePeer;
 use crate::login::needs_login;
-use crate::running_requests::{CallQuestions, Running, RunningRequests};
+use crate::running_requests::{CallQuestions, RequestState, RunningRequests};
 
 /// Wait before a request is repeated for which the server required no input.
 const REPEAT_DELAY: Duration = Duration::from_millis(250);
@@ -33,7 +33,7 @@ pub(crate) struct Exchange<'a> {
 }
 
 /// The answer to a request.
-pub(crate) struct Answered {
+pub(crate) struct RequestAnswer {
     pub(crate) result: ServerResult,
     /// Remarks about events during the request.
     pub(crate) notes: Vec<String>,
@@ -48,14 +48,14 @@ impl Exchange<'_> {
     pub(crate) async fn perform(
         &self,
         make: impl Fn(Option<InputResponses>, Option<String>) -> ClientRequest,
-    ) -> Result<Answered, String> {
+    ) -> Result<RequestAnswer, String> {
         let (mut input, mut state, questions) = (None, None, CallQuestions::default());
         for _ in 0..DEFAULT_MRTR_MAX_ROUNDS {
             match self.send(make(input.take(), state.take()), &questions).await? {
                 ServerResult::InputRequiredResult(required) => {
                     (input, state) = self.provide_input(required, &questions).await?;
                 }
-                result => return Ok(Answered { result, notes: questions.take_notes() }),
+                result => return Ok(RequestAnswer { result, notes: questions.take_notes() }),
             }
         }
         Err("too many requests for input".to_owned())
@@ -66,7 +66,7 @@ impl Exchange<'_> {
         let count = RequestCount::new(Arc::clone(self.live));
         let sent = self.live.peer.send_cancellable_request(request, PeerRequestOptions::default()).await;
         let handle = sent.map_err(|error| self.describe(&error))?;
-        let running = Running::new(self.progress.clone(), questions.clone());
+        let running = RequestState::new(self.progress.clone(), questions.clone());
         let activity = running.activity.subscribe();
         let mut running = RunningRequest::new(count, &handle, running);
         let state = self.live.requests.state.subscribe();
@@ -112,7 +112,7 @@ impl Exchange<'_> {
         // No request is running at the server, and the question is known to be one of this call.
         let this_call = RunningRequests::default();
         let token = ProgressToken(NumberOrString::Number(0));
-        this_call.lock().insert(token, Running::new(self.progress.clone(), questions.clone()));
+        this_call.lock().insert(token, RequestState::new(self.progress.clone(), questions.clone()));
         self.live.asker.ask(params, &this_call).await
     }
 
@@ -167,7 +167,7 @@ struct RunningRequest {
 }
 
 impl RunningRequest {
-    fn new(count: RequestCount, handle: &RequestHandle<RoleClient>, running: Running) -> Self {
+    fn new(count: RequestCount, handle: &RequestHandle<RoleClient>, running: RequestState) -> Self {
         let (id, token) = (handle.id.clone(), handle.progress_token.clone());
         count.0.requests.lock().insert(token.clone(), running);
         Self { count, id, token, is_over: false }

@@ -9,7 +9,7 @@ use tiller_core::message::{UserBlock, joined_text};
 use tiller_tools::tool::{ServedResource, ToolProgress};
 
 use crate::link::LivePeer;
-use crate::requests::{Answered, Exchange};
+use crate::requests::{Exchange, RequestAnswer};
 use crate::result;
 
 /// Lists the resources of a server.
@@ -62,7 +62,7 @@ pub(crate) async fn read(live: &Arc<LivePeer>, uri: String, limit: Duration) -> 
         (params.input_responses, params.request_state) = (input, state);
         ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params))
     });
-    let Answered { result: ServerResult::ReadResourceResult(read), .. } = answered.await? else {
+    let RequestAnswer { result: ServerResult::ReadResourceResult(read), .. } = answered.await? else {
         return Err("its answer is not a resource".to_owned());
     };
     let blocks: Vec<UserBlock> = read.contents.into_iter().map(result::resource).map(without_image).collect();

@@ -11,12 +11,12 @@ use tokio::sync::watch;
 #[derive(Clone, Default)]
 pub(crate) struct RunningRequests {
     /// Locked only for a look, never across an await.
-    running: Arc<Mutex<HashMap<ProgressToken, Running>>>,
+    running: Arc<Mutex<HashMap<ProgressToken, RequestState>>>,
     pub(crate) state: watch::Sender<RequestsState>,
 }
 
 /// A running request.
-pub(crate) struct Running {
+pub(crate) struct RequestState {
     progress: ToolProgress,
     /// Number of signs of life.
     pub(crate) activity: watch::Sender<u64>,
@@ -99,7 +99,7 @@ impl RunningRequests {
         WaitingForUser(self.clone())
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, HashMap<ProgressToken, Running>> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, HashMap<ProgressToken, RequestState>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -113,7 +113,7 @@ impl Drop for WaitingForUser {
     }
 }
 
-impl Running {
+impl RequestState {
     pub(crate) fn new(progress: ToolProgress, questions: CallQuestions) -> Self {
         Self { progress, activity: watch::Sender::default(), questions }
     }

@@ -10,7 +10,7 @@ use tiller_core::tool_spec::{Access, ToolSet, ToolSpec, ToolTraits};
 use tiller_tools::tool::{ArgumentSchema, RunFuture, Tool, ToolInvocation, ToolOutput};
 
 use crate::link::Link;
-use crate::requests::{Answered, Exchange};
+use crate::requests::{Exchange, RequestAnswer};
 use crate::result;
 use crate::tool_name::tool_name;
 
@@ -88,7 +88,7 @@ impl McpTool {
             (params.input_responses, params.request_state) = (input, state);
             ClientRequest::CallToolRequest(CallToolRequest::new(params))
         });
-        let Answered { result, notes } = answered.await?;
+        let RequestAnswer { result, notes } = answered.await?;
         let ServerResult::CallToolResult(result) = result else {
             return Err("its answer is not the result of a call".to_owned());
         };

@@ -29,8 +29,8 @@ use super::error::{
 use super::{FailureKind, ProviderError, ProviderStream};
 pub use api_key::ApiKey;
 pub(super) use decode::{Damage, Decode, filtered, incomplete, trace};
-use endpoint::{Access, is_loopback};
 pub use endpoint::{Endpoint, KeyHeader, Timeouts};
+use endpoint::{EndpointAccess, is_loopback};
 pub(super) use fault::explain;
 use fault::{ResponseTimeout, causes, connection_fault, host};
 use response::ResponseStream;
@@ -142,7 +142,12 @@ impl Wire {
         }
     }
 
-    async fn send(&self, post: &Post, access: &Access, deadline: Instant) -> Result<Response, ProviderFault> {
+    async fn send(
+        &self,
+        post: &Post,
+        access: &EndpointAccess,
+        deadline: Instant,
+    ) -> Result<Response, ProviderFault> {
         let url = format!("{}{}", self.endpoint.base_url.trim_end_matches('/'), post.path);
         let access = self.endpoint.access_headers(access)?;
         let request = self.client.post(url).headers(post.headers.clone()).headers(access);

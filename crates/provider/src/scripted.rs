@@ -140,7 +140,7 @@ pub enum ScriptError {
 }
 
 /// A provider that plays a script.
-pub struct Scripted {
+pub struct ScriptedProvider {
     path: PathBuf,
     answers: Vec<ScriptedAnswer>,
     /// The answers with `when`.
@@ -149,7 +149,7 @@ pub struct Scripted {
     failed: Mutex<HashMap<String, u32>>,
 }
 
-impl Scripted {
+impl ScriptedProvider {
     /// Loads a script.
     ///
     /// # Errors
@@ -211,7 +211,7 @@ pub(super) fn facts(provider: &str, id: &str) -> ModelFacts {
     }
 }
 
-impl Provider for Scripted {
+impl Provider for ScriptedProvider {
     fn name(&self) -> &str {
         NAME
     }
@@ -375,7 +375,10 @@ mod tests {
         }
     }
 
-    async fn parts(script: &Scripted, messages: Vec<Message>) -> Vec<Result<StreamEvent, ProviderError>> {
+    async fn parts(
+        script: &ScriptedProvider,
+        messages: Vec<Message>,
+    ) -> Vec<Result<StreamEvent, ProviderError>> {
         script.stream(request(messages)).collect().await
     }
 
@@ -387,7 +390,7 @@ mod tests {
     async fn scripted_answer_follows_the_answer_count() {
         let answer =
             |text: &str| ScriptedAnswer { text: text.into(), chunk: Some(99), ..ScriptedAnswer::default() };
-        let script = Scripted::new(vec![answer("one"), answer("two")]);
+        let script = ScriptedProvider::new(vec![answer("one"), answer("two")]);
         let said_before = Message::Assistant(AssistantMessage::default());
         let second = parts(&script, vec![user("a"), said_before, user("b")]).await;
         assert_eq!(second[0], Ok(StreamEvent::Text { block: 0, text: "two".into() }));
@@ -400,7 +403,7 @@ mod tests {
             r#"{"text": "through", "chunk": 99, "error": {"failure": "transient", "message": "busy", "times": 2}}"#,
             r#"{"when": "sum", "text": "aside", "chunk": 99}"#,
         ];
-        let script = Scripted::new(lines.map(|line| serde_json::from_str(line).unwrap()).to_vec());
+        let script = ScriptedProvider::new(lines.map(|line| serde_json::from_str(line).unwrap()).to_vec());
         for fails in [true, true, false] {
             let parts = parts(&script, vec![user("a")]).await;
             assert_eq!(parts.last().unwrap().is_err(), fails);
@@ -411,14 +414,16 @@ mod tests {
 
     #[tokio::test]
     async fn scripted_after_the_last_answer_is_an_error() {
-        let error = parts(&Scripted::new(Vec::new()), vec![user("a")]).await.remove(0).unwrap_err();
+        let error = parts(&ScriptedProvider::new(Vec::new()), vec![user("a")]).await.remove(0).unwrap_err();
         assert_eq!(error.to_string(), "scripted: script (in memory) has no answer number 1");
     }
 
     #[tokio::test]
     async fn scripted_unmet_expectation_fails_the_request() {
-        let script =
-            Scripted::new(vec![ScriptedAnswer { expect: Some("x".into()), ..ScriptedAnswer::default() }]);
+        let script = ScriptedProvider::new(vec![ScriptedAnswer {
+            expect: Some("x".into()),
+            ..ScriptedAnswer::default()
+        }]);
         let error = parts(&script, vec![user("a")]).await.remove(0).unwrap_err();
         assert!(error.message.contains("expects `x`"), "{error}");
     }
@@ -427,7 +432,7 @@ mod tests {
     fn load_invalid_line_is_named() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "# a comment\n\n{\"text\": \"a\"}\n{\"txt\": 1}\n").unwrap();
-        let error = Scripted::load(file.path()).err().unwrap();
+        let error = ScriptedProvider::load(file.path()).err().unwrap();
         assert!(error.to_string().ends_with("line 4: not a valid answer"), "{error}");
     }
 }

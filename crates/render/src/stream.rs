@@ -174,10 +174,12 @@ impl MarkdownStream {
         let near = line_start(complete, complete.floor_char_boundary(NEAR_BYTES));
         let near_block = last_block(&complete[..near]).filter(TopBlock::ends_others);
         match near_block.or_else(|| last_block(complete)) {
-            Some(TopBlock { start: 0, kind: BlockKind::Fence(language), .. }) => self.enter_code(&language),
+            Some(TopBlock { start: 0, kind: MarkdownBlockKind::Fence(language), .. }) => {
+                self.enter_code(&language)
+            }
             Some(block) if block.start > 0 => {
                 self.finish(&part[..block.start]);
-                if let BlockKind::Fence(language) = block.kind {
+                if let MarkdownBlockKind::Fence(language) = block.kind {
                     self.enter_code(&language);
                 }
             }
@@ -195,7 +197,7 @@ impl MarkdownStream {
         let split = last('\n').or_else(|| last(' ')).unwrap_or(part.len());
         let next = part.len().min(split + 1);
         let is_hard_break = part[..next].ends_with("  \n") || part[..next].ends_with("\\\n");
-        if matches!(block, Some(TopBlock { kind: BlockKind::Paragraph, .. })) && !is_hard_break {
+        if matches!(block, Some(TopBlock { kind: MarkdownBlockKind::Paragraph, .. })) && !is_hard_break {
             self.finish(&part[..split]);
             self.reopen_row();
         } else {
@@ -253,12 +255,12 @@ impl MarkdownStream {
 /// A top-level block.
 struct TopBlock {
     start: usize,
-    kind: BlockKind,
+    kind: MarkdownBlockKind,
     /// The start of the last item of a list, if it has several.
     last_item: Option<usize>,
 }
 
-enum BlockKind {
+enum MarkdownBlockKind {
     Paragraph,
     /// Fenced code, with its language.
     Fence(String),
@@ -273,9 +275,9 @@ fn last_block(text: &str) -> Option<TopBlock> {
         let start = || line_start(text, range.start);
         match (&event, &mut last) {
             (Event::Start(_) | Event::Rule, _) if depth == 0 => {
-                let kind = BlockKind::of(&event);
+                let kind = MarkdownBlockKind::of(&event);
                 let block = last.insert(TopBlock { start: start(), kind, last_item: None });
-                if matches!(block.kind, BlockKind::Fence(_)) {
+                if matches!(block.kind, MarkdownBlockKind::Fence(_)) {
                     break;
                 }
             }
@@ -296,11 +298,11 @@ fn last_block(text: &str) -> Option<TopBlock> {
 impl TopBlock {
     /// Returns true if the blocks before it can be finished, or if it is code, which is entered.
     fn ends_others(&self) -> bool {
-        self.start > 0 || matches!(self.kind, BlockKind::Fence(_))
+        self.start > 0 || matches!(self.kind, MarkdownBlockKind::Fence(_))
     }
 }
 
-impl BlockKind {
+impl MarkdownBlockKind {
     fn of(event: &Event<'_>) -> Self {
         match event {
             Event::Start(Tag::Paragraph) => Self::Paragraph,

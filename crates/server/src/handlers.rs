@@ -17,15 +17,15 @@ use serde::Serialize;
 use crate::problem::Problem;
 
 /// The result of a handler.
-type Handled = Result<Response, Problem>;
+type HandlerResult = Result<Response, Problem>;
 
 /// Returns JSON about a new session, with its address.
-fn created(id: &str, value: &impl Serialize) -> Handled {
+fn created(id: &str, value: &impl Serialize) -> HandlerResult {
     let location = [(header::LOCATION, format!("/api/sessions/{id}"))];
     Ok((StatusCode::CREATED, location, Json(value)).into_response())
 }
 
 /// Returns JSON.
-fn json(value: &impl Serialize) -> Handled {
+fn json(value: &impl Serialize) -> HandlerResult {
     Ok(Json(value).into_response())
 }

@@ -37,5 +37,5 @@ pub use host::{
     SessionHost, SessionSettings, SkillSummary,
 };
 pub use roots::WorkspaceRoots;
-pub use serve::{FoundSession, HttpServer, Listening};
+pub use serve::{BoundSocket, FoundSession, HttpServer};
 pub use token::{NoRandomNumbers, is_token, random_token};

@@ -40,7 +40,7 @@ pub struct HttpServer {
 }
 
 /// A socket that is listened on.
-pub struct Listening {
+pub struct BoundSocket {
     /// The socket.
     pub listener: TcpListener,
     /// The certificate and its key; without them, connections are plain.
@@ -63,8 +63,8 @@ impl HttpServer {
 
     /// Serves connections until `shutdown` resolves. Then no more are accepted, and the sessions are closed: running
     /// work is stopped and recorded, which also ends the event streams.
-    pub async fn run(self, listening: Listening, shutdown: impl Future<Output = ()>) {
-        let Listening { listener, tls } = listening;
+    pub async fn run(self, listening: BoundSocket, shutdown: impl Future<Output = ()>) {
+        let BoundSocket { listener, tls } = listening;
         let tls = tls.map(TlsAcceptor::from);
         let (begin_shutdown, is_shutting_down) = watch::channel(false);
         let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));

@@ -30,13 +30,13 @@ pub(crate) struct SessionTable {
     commands: mpsc::Sender<TableCommand>,
 }
 
-type Started = Result<Arc<OpenSession>, Problem>;
+type StartResult = Result<Arc<OpenSession>, Problem>;
 
 enum TableCommand {
     Find { id: SessionId, reply: oneshot::Sender<Option<Arc<OpenSession>>> },
     List { reply: oneshot::Sender<Vec<Arc<OpenSession>>> },
-    Create { request: NewSession, reply: oneshot::Sender<Started> },
-    Resume { id: SessionId, request: ResumeRequest, reply: oneshot::Sender<Started> },
+    Create { request: NewSession, reply: oneshot::Sender<StartResult> },
+    Resume { id: SessionId, request: ResumeRequest, reply: oneshot::Sender<StartResult> },
     Close { id: SessionId, reply: oneshot::Sender<()> },
     Shutdown { reply: oneshot::Sender<()> },
 }
@@ -67,12 +67,12 @@ impl SessionTable {
         self.ask(|reply| TableCommand::List { reply }).await
     }
 
-    pub(crate) async fn create(&self, request: NewSession) -> Started {
+    pub(crate) async fn create(&self, request: NewSession) -> StartResult {
         self.ask(|reply| TableCommand::Create { request, reply }).await?
     }
 
     /// Opens a session; one that is open, or being opened, isn't opened twice.
-    pub(crate) async fn resume(&self, id: SessionId, request: ResumeRequest) -> Started {
+    pub(crate) async fn resume(&self, id: SessionId, request: ResumeRequest) -> StartResult {
         self.ask(|reply| TableCommand::Resume { id, request, reply }).await?
     }
 
@@ -103,7 +103,7 @@ impl SessionTable {
 /// The end of a job.
 enum JobEnd {
     /// A session was started; the id is that of the request.
-    Started(Option<SessionId>, Started, Vec<oneshot::Sender<Started>>),
+    Started(Option<SessionId>, StartResult, Vec<oneshot::Sender<StartResult>>),
     Closed(oneshot::Sender<()>),
 }
 
@@ -112,7 +112,7 @@ struct TableTask {
     metrics: Arc<Metrics>,
     sessions: HashMap<SessionId, Arc<OpenSession>>,
     /// Further requests for sessions that are being opened.
-    waiting: HashMap<SessionId, Vec<oneshot::Sender<Started>>>,
+    waiting: HashMap<SessionId, Vec<oneshot::Sender<StartResult>>>,
     /// Number of sessions that are being started.
     starting: usize,
     jobs: JoinSet<JobEnd>,
@@ -183,7 +183,7 @@ impl TableTask {
         self.sessions.values().filter(|session| !session.feed.is_closed())
     }
 
-    fn resume(&mut self, id: SessionId, request: ResumeRequest, reply: oneshot::Sender<Started>) {
+    fn resume(&mut self, id: SessionId, request: ResumeRequest, reply: oneshot::Sender<StartResult>) {
         if let Some(session) = self.open(&id) {
             let _ = reply.send(Ok(Arc::clone(session)));
         } else if let Some(waiting) = self.waiting.get_mut(&id) {
@@ -198,7 +198,7 @@ impl TableTask {
     fn start(
         &mut self,
         id: Option<SessionId>,
-        reply: oneshot::Sender<Started>,
+        reply: oneshot::Sender<StartResult>,
         open: impl FnOnce(&dyn SessionHost) -> HostFuture<'_, HostedSession> + Send + 'static,
     ) {
         let is_full = self.sessions.len() + self.starting >= MAX_SESSIONS;

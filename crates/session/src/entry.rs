@@ -477,14 +477,14 @@ pub(super) fn parse_body(
 
 fn parse_strictly(kind: EntryKind, role: Option<LineRole>, line: &[u8]) -> serde_json::Result<EntryBody> {
     #[derive(Deserialize)]
-    struct Wrapped {
+    struct Wrapper {
         message: CustomMessage,
     }
     match (kind, role) {
         // Some programs write custom messages as a role instead of a type.
         (EntryKind::Message, Some(LineRole::Custom)) => {
             let CustomMessage { custom_type, content, display } =
-                serde_json::from_slice::<Wrapped>(line)?.message;
+                serde_json::from_slice::<Wrapper>(line)?.message;
             Ok(EntryBody::CustomMessage { custom_type, content, display })
         }
         // Nearly all lines are messages, and serde parses a tagged enum twice.

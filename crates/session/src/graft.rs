@@ -9,7 +9,7 @@ use tiller_core::unit::UnixMs;
 
 use super::error::SessionError;
 use super::reader::Reader;
-use super::writer::{Appended, Writer};
+use super::writer::{AppendedEntry, Writer};
 
 /// Types of the entries that make up a conversation.
 const CONVERSATION: &[&str] = &[
@@ -73,7 +73,7 @@ impl Writer {
     ///
     /// # Errors
     /// If it could not be written.
-    pub fn graft(&mut self, graft: &Graft, now: UnixMs) -> Result<Vec<Appended>, SessionError> {
+    pub fn graft(&mut self, graft: &Graft, now: UnixMs) -> Result<Vec<AppendedEntry>, SessionError> {
         if graft.lines.is_empty() {
             return Ok(Vec::new());
         }

@@ -63,7 +63,7 @@ pub enum ImportMode {
 
 /// The result of importing one log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Imported {
+pub struct ImportResult {
     /// The program that wrote it, if detected.
     pub from: Option<SourceFormat>,
     /// The foreign log.
@@ -110,8 +110,8 @@ enum ImportPlan {
 impl Importer<'_> {
     /// Imports one foreign log. Errors are in the result.
     #[must_use]
-    pub fn file(&self, path: &Path) -> Imported {
-        let mut imported = Imported {
+    pub fn file(&self, path: &Path) -> ImportResult {
+        let mut imported = ImportResult {
             from: None,
             source: path.to_owned(),
             status: ImportStatus::Failed,
@@ -128,7 +128,7 @@ impl Importer<'_> {
         imported
     }
 
-    fn import(&self, path: &Path, imported: &mut Imported) -> Result<(), SessionError> {
+    fn import(&self, path: &Path, imported: &mut ImportResult) -> Result<(), SessionError> {
         let source = SourceLog::open(path)?;
         imported.source.clone_from(&source.path);
         let mut notes = ImportWarnings::default();
@@ -165,7 +165,7 @@ impl Importer<'_> {
     }
 }
 
-fn skip(imported: &mut Imported, reason: &str) -> Result<(), SessionError> {
+fn skip(imported: &mut ImportResult, reason: &str) -> Result<(), SessionError> {
     imported.status = ImportStatus::Skipped;
     imported.reason = Some(reason.to_owned());
     Ok(())

@@ -64,4 +64,4 @@ pub use navigation::NavigationTarget;
 pub use operations::{BranchSummaryText, Visibility};
 pub use reader::{Reader, Section};
 pub use totals::{ModelUsage, Totals};
-pub use writer::{Appended, ExternalChange, Writer, sync};
+pub use writer::{AppendedEntry, ExternalChange, Writer, sync};

@@ -10,7 +10,7 @@ use tiller_core::unit::UnixMs;
 
 use super::entry::{EntryBody, SummaryModel, TillerEntry};
 use super::error::SessionError;
-use super::writer::{Appended, Writer};
+use super::writer::{AppendedEntry, Writer};
 
 /// Visibility of a branch in the tree view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ impl Writer {
     ///
     /// # Errors
     /// If it could not be written.
-    pub fn name(&mut self, name: Option<&str>, now: UnixMs) -> Result<Vec<Appended>, SessionError> {
+    pub fn name(&mut self, name: Option<&str>, now: UnixMs) -> Result<Vec<AppendedEntry>, SessionError> {
         self.append(EntryBody::SessionInfo { name: non_blank(name) }, now)
     }
 
@@ -58,7 +58,7 @@ impl Writer {
         target: &EntryId,
         label: Option<&str>,
         now: UnixMs,
-    ) -> Result<Vec<Appended>, SessionError> {
+    ) -> Result<Vec<AppendedEntry>, SessionError> {
         self.reader().path_to(target)?;
         self.append(EntryBody::Label { target_id: target.clone(), label: non_blank(label) }, now)
     }
@@ -72,7 +72,7 @@ impl Writer {
         target: &EntryId,
         visibility: Visibility,
         now: UnixMs,
-    ) -> Result<Vec<Appended>, SessionError> {
+    ) -> Result<Vec<AppendedEntry>, SessionError> {
         let reader = self.reader();
         reader.path_to(target)?;
         let path = reader.leaf().map(|leaf| reader.path_to(&leaf)).transpose()?.unwrap_or_default();
@@ -93,7 +93,7 @@ impl Writer {
         to: Option<&EntryId>,
         summary: impl Into<BranchSummaryText>,
         now: UnixMs,
-    ) -> Result<Vec<Appended>, SessionError> {
+    ) -> Result<Vec<AppendedEntry>, SessionError> {
         let BranchSummaryText { summary, details, usage, made_by } = summary.into();
         let from_id = self.reader().leaf().map_or_else(|| "root".to_owned(), |leaf| leaf.to_string());
         let body = EntryBody::BranchSummary { from_id, summary, details, usage, made_by };

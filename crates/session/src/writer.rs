@@ -41,7 +41,7 @@ pub struct Writer {
 
 /// An entry that was just written to the log.
 #[derive(Clone, Debug)]
-pub struct Appended {
+pub struct AppendedEntry {
     /// The entry's id.
     pub id: EntryId,
     /// The line as written.
@@ -132,7 +132,7 @@ impl Writer {
     /// # Errors
     /// If the line could not be written completely, or another program truncated the file. The entry is then not in
     /// the tree.
-    pub fn append(&mut self, body: EntryBody, now: UnixMs) -> Result<Vec<Appended>, SessionError> {
+    pub fn append(&mut self, body: EntryBody, now: UnixMs) -> Result<Vec<AppendedEntry>, SessionError> {
         self.append_all(vec![body], now)
     }
 
@@ -141,7 +141,11 @@ impl Writer {
     ///
     /// # Errors
     /// Returns the same errors as [`Writer::append`].
-    pub fn append_all(&mut self, bodies: Vec<EntryBody>, now: UnixMs) -> Result<Vec<Appended>, SessionError> {
+    pub fn append_all(
+        &mut self,
+        bodies: Vec<EntryBody>,
+        now: UnixMs,
+    ) -> Result<Vec<AppendedEntry>, SessionError> {
         self.check_file(now)?;
         let is_empty = self.shared.index().lines() == 0;
         if is_empty && !bodies.iter().any(EntryBody::creates_file) {
@@ -156,7 +160,7 @@ impl Writer {
     ///
     /// # Errors
     /// If there is no such entry, or the move could not be written.
-    pub fn branch(&mut self, to: Option<&EntryId>, now: UnixMs) -> Result<Vec<Appended>, SessionError> {
+    pub fn branch(&mut self, to: Option<&EntryId>, now: UnixMs) -> Result<Vec<AppendedEntry>, SessionError> {
         if self.shared.index().lines() == 0 && to.is_none() {
             // The log is empty, so the leaf is before the first entry already.
             return Ok(Vec::new());
@@ -170,7 +174,7 @@ impl Writer {
         parent: Option<&EntryId>,
         body: EntryBody,
         now: UnixMs,
-    ) -> Result<Vec<Appended>, SessionError> {
+    ) -> Result<Vec<AppendedEntry>, SessionError> {
         self.check_file(now)?;
         if let Some(missing) = parent.filter(|id| self.shared.index().position(id.as_str()).is_none()) {
             return Err(SessionError::NoEntry(missing.clone()));
@@ -217,7 +221,7 @@ impl Writer {
         bodies: Vec<EntryBody>,
         mut leaf: Option<EntryId>,
         now: UnixMs,
-    ) -> Result<Vec<Appended>, SessionError> {
+    ) -> Result<Vec<AppendedEntry>, SessionError> {
         let mut lines = Vec::with_capacity(bodies.len());
         for body in self.unwritten.iter().cloned().chain(bodies) {
             let entry = Entry { id: self.id_gen.entry(now), parent: leaf, timestamp: now, body };
@@ -229,7 +233,10 @@ impl Writer {
             self.append_lines(&bytes, last)?;
         }
         self.unwritten.clear();
-        Ok(lines.into_iter().map(|(id, line)| Appended { id, line: entry::to_raw_value(&line) }).collect())
+        Ok(lines
+            .into_iter()
+            .map(|(id, line)| AppendedEntry { id, line: entry::to_raw_value(&line) })
+            .collect())
     }
 
     /// Appends lines in one write, after the header if that is missing, and indexes them. `last` is the id of the last

@@ -187,7 +187,7 @@ impl Runner {
     ///
     /// # Errors
     /// If the directory is missing or the supervisor can't be started.
-    pub fn start(&self, command: &ShellCommand) -> Result<Running, ProcessError> {
+    pub fn start(&self, command: &ShellCommand) -> Result<RunningCommand, ProcessError> {
         let arguments: [OsString; 2] = ["-c".into(), self.line(command).into()];
         self.start_program(&command.cwd, self.shell.as_os_str(), &arguments)
     }
@@ -201,7 +201,7 @@ impl Runner {
         cwd: &Path,
         program: &OsStr,
         arguments: &[OsString],
-    ) -> Result<Running, ProcessError> {
+    ) -> Result<RunningCommand, ProcessError> {
         if self.launcher.program.as_os_str().is_empty() {
             return Err(ProcessError::NoSupervisor);
         }
@@ -216,7 +216,13 @@ impl Runner {
             None => self.start_supervisor(cwd, &words)?,
         };
         let Supervisor { lifeline, output, reports, process } = supervisor;
-        Ok(Running { lifeline: Some(lifeline), output, reports, supervisor: process, drain_until: None })
+        Ok(RunningCommand {
+            lifeline: Some(lifeline),
+            output,
+            reports,
+            supervisor: process,
+            drain_until: None,
+        })
     }
 
     fn start_supervisor(&self, cwd: &Path, words: &[OsString]) -> Result<Supervisor, ProcessError> {
@@ -253,7 +259,7 @@ pub fn on_path(program: &str) -> Option<PathBuf> {
 
 /// A running command. Dropping it kills the command and all processes that it started, within moments.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningCommand {
     lifeline: Option<OwnedFd>,
     output: ChildStdout,
     reports: ChildStderr,
@@ -261,7 +267,7 @@ pub struct Running {
     drain_until: Option<Instant>,
 }
 
-impl Running {
+impl RunningCommand {
     /// Returns the next output, of stdout and stderr in the order in which it was written; `None` when no process is
     /// left that could print. Cancel-safe.
     pub async fn chunk(&mut self) -> Option<Bytes> {

@@ -83,7 +83,7 @@ pub use servers::{
     ConnectedServers, PromptFuture, ServedPrompt, ServedResource, ServedTool, ServedToolSummary,
     ServerQuestion, ToolServerState, ToolServerStatus, ToolServers, ToolServersEvent,
 };
-pub use truncation::{OutputLimits, Truncated, TruncationExtent};
+pub use truncation::{OutputLimits, TruncatedText, TruncationExtent};
 pub use typed_tool::{TypedTool, TypedToolAdapter};
 
 /// A function that the model may call. Built-in tools, tools of extensions and an embedder's own tools implement it.

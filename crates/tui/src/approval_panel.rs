@@ -21,7 +21,7 @@ use crate::approval_panel::call_lines::LayoutContext;
 use crate::approval_panel::decision::decide;
 use crate::component::{Component, Context, Outcome, ViewContext};
 use crate::denial::denial_reason;
-use crate::effect::{Effect, FlashText, Opening};
+use crate::effect::{Effect, FlashText, OverlayRequest};
 use crate::keymap::chord::Chord;
 use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::shown_since::ShownSince;
@@ -192,7 +192,7 @@ impl ApprovalPanel {
             ApprovalAnswer::Session => decide(request, Decision::Session, cx),
             ApprovalAnswer::Always => {
                 let call = request.tool_call_id.clone();
-                let opening = request.proposed.clone().map(|rules| Opening::RuleForm { call, rules });
+                let opening = request.proposed.clone().map(|rules| OverlayRequest::RuleForm { call, rules });
                 opening.into_iter().for_each(|form| cx.push(Effect::Open(form)));
             }
             ApprovalAnswer::Deny => decide(request, Decision::Deny { reason: denial_reason("") }, cx),
@@ -220,7 +220,7 @@ impl ApprovalPanel {
         self.is_opened = true;
         let title = format!("{} needs approval", one_line(&request.tool_name));
         let (call, lines) = (request.tool_call_id.clone(), self.lines.for_page());
-        cx.push(Effect::Open(Opening::CallPage { call, title, lines }));
+        cx.push(Effect::Open(OverlayRequest::CallPage { call, title, lines }));
     }
 
     /// Scrolls by pages within the panel; one line overlaps, for orientation.

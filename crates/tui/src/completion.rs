@@ -22,7 +22,7 @@ use tiller_engine::slash_command::certain_name;
 
 use crate::action::{Action, ListAction};
 use crate::completion::candidate::{Candidate, Range};
-use crate::completion::files::{FileList, Ranked, Ranking};
+use crate::completion::files::{FileList, RankedFiles, Ranking};
 use crate::completion::paths::{PathKind, PathQuery};
 use crate::completion::values::ArgumentSources;
 use crate::completion::word::{CompletionKind, completion_kind};
@@ -240,7 +240,7 @@ impl Completion {
     }
 
     /// Shows ranked files, if the query is still the same; returns whether it did.
-    pub(crate) fn show_ranked_files(&mut self, ranked: Ranked) -> bool {
+    pub(crate) fn show_ranked_files(&mut self, ranked: RankedFiles) -> bool {
         let is_current = matches!(&self.kind, CompletionKind::File(words) if *words == ranked.query);
         if is_current {
             self.show(ranked.candidates);

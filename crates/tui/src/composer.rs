@@ -26,7 +26,7 @@ use crate::composer::compose_purpose::ComposePurpose;
 use crate::delivery::DeliveryTime;
 use crate::editor::edit_command::EditCommand;
 use crate::editor::{Editor, EditorDraft};
-use crate::effect::{Effect, Opening, QueueEdit};
+use crate::effect::{Effect, OverlayRequest, QueueEditRequest};
 use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::list_data;
 use crate::queue::in_order;
@@ -145,7 +145,7 @@ impl Composer {
 
     fn search_history(&self, cx: &mut Context<'_>) {
         let items = list_data::prompts(self.editor.history());
-        cx.push(Effect::Open(Opening::Prompts(items)));
+        cx.push(Effect::Open(OverlayRequest::Prompts(items)));
     }
 
     /// Reports whether the text is a message or command, without a special purpose.
@@ -233,7 +233,7 @@ impl Composer {
     }
 
     /// Takes the text of a queued message; the editor's content comes back after the edit.
-    pub(crate) fn edit_queued(&mut self, edit: QueueEdit) {
+    pub(crate) fn edit_queued(&mut self, edit: QueueEditRequest) {
         self.stashed = Some(Box::new(self.editor.stash()));
         self.editor.set_text(&edit.shown);
         self.purpose = ComposePurpose::QueuedMessage(edit);

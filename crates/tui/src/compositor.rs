@@ -22,7 +22,7 @@ use crate::action::{Action, ListAction, SessionEdit};
 use crate::component::{Component, Context, Outcome};
 use crate::compositor::consumed_key::ConsumedKey;
 use crate::compositor::deferred_overlay::DeferredOverlay;
-use crate::effect::{Effect, LeaveScope, Opening};
+use crate::effect::{Effect, LeaveScope, OverlayRequest};
 use crate::elicitation_form::ElicitationForm;
 use crate::list_kind::ListKind;
 use crate::navigate::Navigate;
@@ -156,35 +156,35 @@ impl Compositor {
     }
 
     /// Opens an overlay.
-    pub(crate) fn open(&mut self, opening: Opening, cx: &mut Context<'_>) {
+    pub(crate) fn open(&mut self, opening: OverlayRequest, cx: &mut Context<'_>) {
         let overlay = match opening {
-            Opening::List { kind: ListKind::Themes, .. } => {
+            OverlayRequest::List { kind: ListKind::Themes, .. } => {
                 let (items, selected) = theme_items(&cx.ui.theme);
                 let source = list_source(ListKind::Themes);
                 Overlay::picker(Picker::with_items(source, source.facts().title.to_owned(), items, selected))
             }
-            Opening::List { kind, filter } => {
+            OverlayRequest::List { kind, filter } => {
                 self.refreshed = cx.now;
                 cx.push(Action::List(ListAction::LoadItems(kind)));
                 Overlay::picker(Picker::waiting(list_source(kind)).with_filter(&filter))
             }
-            Opening::Login(provider) => {
+            OverlayRequest::Login(provider) => {
                 cx.push(Action::List(ListAction::LoadItems(ListKind::Logins)));
                 Overlay::picker(Picker::asking_for_key(provider))
             }
-            Opening::SettingValues { title, items, selected } => {
+            OverlayRequest::SettingValues { title, items, selected } => {
                 Overlay::picker(Picker::with_items(&SettingValueList, title, items, selected))
             }
-            Opening::Prompts(items) => Overlay::picker(Picker::with_items(
+            OverlayRequest::Prompts(items) => Overlay::picker(Picker::with_items(
                 &PromptList,
                 PromptList.facts().title.to_owned(),
                 items,
                 0,
             )),
-            Opening::Question { title, items } => {
+            OverlayRequest::Question { title, items } => {
                 Overlay::picker(Picker::with_items(&Question, title, items, 0))
             }
-            Opening::Sessions { filter } => {
+            OverlayRequest::Sessions { filter } => {
                 let picker = Picker::browser(&filter, self.sessions.begin());
                 picker
                     .search_request()
@@ -192,15 +192,15 @@ impl Compositor {
                     .for_each(|request| cx.push(Action::SearchSessions(request)));
                 Overlay::picker(picker)
             }
-            Opening::Help { title, lines } => Overlay::Pager(Pager::new(&title, lines).with_columns()),
-            Opening::CallPage { call, title, lines } => {
+            OverlayRequest::Help { title, lines } => Overlay::Pager(Pager::new(&title, lines).with_columns()),
+            OverlayRequest::CallPage { call, title, lines } => {
                 Overlay::Pager(Pager::new(&title, lines).for_call(call))
             }
-            Opening::RuleForm { call, rules } => {
+            OverlayRequest::RuleForm { call, rules } => {
                 cx.push(Action::List(ListAction::LoadItems(ListKind::RuleFiles)));
                 Overlay::picker(Picker::editing_rules(call, &rules))
             }
-            Opening::Tree(purpose) => Overlay::Tree(Box::new(TreeView::new(purpose))),
+            OverlayRequest::Tree(purpose) => Overlay::Tree(Box::new(TreeView::new(purpose))),
         };
         self.overlays.push(overlay);
     }

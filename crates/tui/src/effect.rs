@@ -31,7 +31,7 @@ pub(crate) enum Effect {
     /// Marks notices with this text as outdated.
     MarkOutdated(String),
     /// Opens an overlay.
-    Open(Opening),
+    Open(OverlayRequest),
     /// Closes the overlay on top, after a choice.
     CloseTop,
     /// Closes all overlays, after a choice.
@@ -53,7 +53,7 @@ pub(crate) enum Effect {
     /// Closes the page of a pending call.
     CloseCallPage(CallId),
     /// The editor takes the text of a queued message.
-    EditQueued(QueueEdit),
+    EditQueued(QueueEditRequest),
     /// The edit of a queued message ended; the queue panel gets the keys back.
     QueueEditEnded,
     /// A queued message was delivered before this edit of it was applied.
@@ -109,7 +109,7 @@ pub(crate) enum LeaveScope {
 
 /// An overlay to open.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Opening {
+pub(crate) enum OverlayRequest {
     /// A list whose items are loaded in the background.
     List {
         kind: ListKind,
@@ -152,7 +152,7 @@ pub(crate) enum Opening {
     Tree(TreePurpose),
 }
 
-impl Opening {
+impl OverlayRequest {
     /// A list without a filter.
     pub(crate) fn list(kind: ListKind) -> Self {
         Self::List { kind, filter: String::new() }
@@ -166,7 +166,7 @@ impl Opening {
 
 /// The edit of a queued message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct QueueEdit {
+pub(crate) struct QueueEditRequest {
     pub(crate) id: QueueId,
     /// Its text before.
     pub(crate) shown: String,

@@ -18,7 +18,7 @@ use std::time::Duration;
 use crossterm::event::Event as TerminalEvent;
 use jiff::tz::TimeZone;
 use tiller_engine::remote_session::ConnectionState;
-use tiller_engine::{EventStream, Lagged};
+use tiller_engine::{EventStream, Lag};
 use tiller_files::{CONFIG_LIMIT, read_text};
 use tiller_render::HighlightCache;
 use tokio::sync::{mpsc, watch};
@@ -30,7 +30,7 @@ use crate::block::notice_level::NoticeLevel;
 use crate::clipboard::{BySystem, ByTerminal, CopyFallback, MAX_BY_TERMINAL, SystemClipboard};
 use crate::clock::now;
 use crate::draft::DraftSaver;
-use crate::effect::{Effect, Opening};
+use crate::effect::{Effect, OverlayRequest};
 use crate::event_loop::event::{
     LoopEvent, Signals, next_connection, next_event, next_result, next_terminal_event, next_themes,
 };
@@ -184,11 +184,11 @@ impl EventLoop {
             // The prompt is for the session that is picked.
             Some(prompt) if pick => {
                 self.app.composer.editor.put_before(&[prompt.text]);
-                self.app.apply(Effect::Open(Opening::sessions()))
+                self.app.apply(Effect::Open(OverlayRequest::sessions()))
             }
             Some(prompt) => self.app.with_composer(|composer, cx| composer.send_first_prompt(prompt, cx)),
             // With text in the editor, the picker opens only on request.
-            None if pick && has_paste => self.app.apply(Effect::Open(Opening::sessions())),
+            None if pick && has_paste => self.app.apply(Effect::Open(OverlayRequest::sessions())),
             None if pick => self.app.offer_sessions(now()),
             None => Vec::new(),
         };
@@ -233,7 +233,7 @@ impl EventLoop {
             LoopEvent::History(prompts) => return self.apply_result(TaskResult::History(prompts)),
             LoopEvent::Agent(Some(Ok(event))) => return self.apply(Msg::Agent(event)),
             LoopEvent::Connection(state) => return self.apply(Msg::Connection(state)),
-            LoopEvent::Agent(Some(Err(Lagged(_)))) => return self.apply(Msg::Lagged),
+            LoopEvent::Agent(Some(Err(Lag(_)))) => return self.apply(Msg::Lagged),
             LoopEvent::MainSession(Some(event)) => self.notice_of_main_session(&event),
             LoopEvent::MainSession(None) => return Some(ExitReason::Closed),
             LoopEvent::TaskResult(None) | LoopEvent::Agent(None) => {
@@ -351,7 +351,7 @@ impl EventLoop {
         for _ in 0..BATCH {
             let input = match self.connection.as_mut()?.events.try_next()? {
                 Ok(event) => Msg::Agent(event),
-                Err(Lagged(_)) => Msg::Lagged,
+                Err(Lag(_)) => Msg::Lagged,
             };
             if let Some(reason) = self.apply(input) {
                 return Some(reason);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tiller_core::unit::UnixMs;
 use tiller_render::Role;
-use tiller_session::import::{ImportStatus, Imported, LogPeek};
+use tiller_session::import::{ImportResult, ImportStatus, LogPeek};
 
 use crate::dialog::Dialog;
 use crate::list_kind::ListKind;
@@ -18,8 +18,8 @@ use crate::text::one_line;
 /// An error with a hint.
 type ImportError = (String, Option<String>);
 
-type Find = dyn Fn() -> Result<ForeignLogs, ImportError> + Send + Sync;
-type Take = dyn Fn(&Path, &str) -> Result<Vec<Imported>, ImportError> + Send + Sync;
+type FindForeignLogs = dyn Fn() -> Result<ForeignLogs, ImportError> + Send + Sync;
+type Take = dyn Fn(&Path, &str) -> Result<Vec<ImportResult>, ImportError> + Send + Sync;
 
 /// A log of another program.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ pub struct ForeignLogs {
 /// Finds and imports sessions of other programs.
 #[derive(Clone)]
 pub struct ImportService {
-    find: Arc<Find>,
+    find: Arc<FindForeignLogs>,
     take: Arc<Take>,
 }
 
@@ -53,7 +53,7 @@ impl ImportService {
     /// imports a log or a directory of logs; it gets the working directory and the path as typed.
     pub fn new(
         find: impl Fn() -> Result<ForeignLogs, ImportError> + Send + Sync + 'static,
-        take: impl Fn(&Path, &str) -> Result<Vec<Imported>, ImportError> + Send + Sync + 'static,
+        take: impl Fn(&Path, &str) -> Result<Vec<ImportResult>, ImportError> + Send + Sync + 'static,
     ) -> Self {
         Self { find: Arc::new(find), take: Arc::new(take) }
     }
@@ -62,7 +62,7 @@ impl ImportService {
         (self.find)()
     }
 
-    pub(super) fn import(&self, cwd: &Path, typed: &str) -> Result<Vec<Imported>, ImportError> {
+    pub(super) fn import(&self, cwd: &Path, typed: &str) -> Result<Vec<ImportResult>, ImportError> {
         (self.take)(cwd, typed)
     }
 }
@@ -74,7 +74,7 @@ impl std::fmt::Debug for ImportService {
 }
 
 /// The result of importing `typed`; offers to open the imported sessions.
-pub(super) fn import_result(imported: &[Imported], typed: &str) -> TaskResult {
+pub(super) fn import_result(imported: &[ImportResult], typed: &str) -> TaskResult {
     let sessions: Vec<PickerItem> = imported.iter().filter_map(open_item).collect();
     let reason = imported.iter().find_map(|imported| imported.reason.as_deref());
     match (sessions.len(), imported) {
@@ -109,7 +109,7 @@ fn open_dialog(title: String, mut items: Vec<PickerItem>) -> TaskResult {
     TaskResult::Dialog(Dialog { title, items })
 }
 
-fn describe(imported: &Imported) -> String {
+fn describe(imported: &ImportResult) -> String {
     match imported.status {
         ImportStatus::Imported => format!("imported, {} entries", imported.entries),
         ImportStatus::Updated => format!("{} new entries imported", imported.entries),
@@ -118,7 +118,7 @@ fn describe(imported: &Imported) -> String {
     }
 }
 
-fn open_item(imported: &Imported) -> Option<PickerItem> {
+fn open_item(imported: &ImportResult) -> Option<PickerItem> {
     let (path, id) = (imported.path.clone()?, imported.id.as_ref()?);
     let source = imported.source.file_name().unwrap_or_default().to_string_lossy();
     let item =
@@ -130,10 +130,10 @@ fn open_item(imported: &Imported) -> Option<PickerItem> {
 mod tests {
     use super::*;
 
-    fn imported(status: ImportStatus, reason: Option<&str>) -> Imported {
+    fn imported(status: ImportStatus, reason: Option<&str>) -> ImportResult {
         let path = (!matches!(status, ImportStatus::Skipped | ImportStatus::Failed))
             .then(|| PathBuf::from("/s/a.jsonl"));
-        Imported {
+        ImportResult {
             from: None,
             source: "/h/.claude/a.jsonl".into(),
             status,
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn import_result_offers_sessions_and_reports_reasons() {
-        let result = |imported: &[Imported]| super::import_result(imported, "logs");
+        let result = |imported: &[ImportResult]| super::import_result(imported, "logs");
         assert_eq!(title(result(&[imported(ImportStatus::Imported, None)])), "imported, 24 entries (2)");
         let skipped = imported(ImportStatus::Skipped, Some("the file is empty"));
         assert_eq!(title(result(std::slice::from_ref(&skipped))), "nothing was imported: the file is empty");

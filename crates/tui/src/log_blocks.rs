@@ -23,7 +23,7 @@ use crate::block::branch_point::{BranchPoint, BranchSide};
 use crate::block::notice_level::NoticeLevel;
 use crate::block::shell::{Shell, ShellState, took_ms};
 use crate::block::{Block, BlockKind};
-use crate::recovery::{Recovery, find_recovery};
+use crate::recovery::{DraftRecovery, find_recovery};
 use crate::tool_call::{CallState, ToolCallBlock};
 
 /// Builds the blocks of a section of the log.
@@ -314,7 +314,7 @@ impl BlockBuilder {
 
     /// Merges the failed requests before a successful answer into one line.
     fn recover(&mut self, sent: UnixMs) {
-        let Some(Recovery { at, block, missing }) = find_recovery(&self.blocks, sent) else { return };
+        let Some(DraftRecovery { at, block, missing }) = find_recovery(&self.blocks, sent) else { return };
         self.blocks[at] = block;
         self.calls.retain(|_, call| *call != at && !missing.contains(call));
         for missing in missing {

@@ -16,7 +16,7 @@ use tiller_session::{BranchPoints, Entry, SessionScope};
 
 use crate::action::UserText;
 use crate::attach::AttachedImage;
-use crate::completion::files::{FileList, Ranked};
+use crate::completion::files::{FileList, RankedFiles};
 use crate::completion::paths::PathListing;
 use crate::completion::values::ArgumentValues;
 use crate::dialog::Dialog;
@@ -173,7 +173,7 @@ pub(crate) enum CompletionResult {
     },
     Files(Arc<FileList>),
     /// The files that match the completed word.
-    Ranked(Ranked),
+    Ranked(RankedFiles),
     Paths(PathListing),
 }
 

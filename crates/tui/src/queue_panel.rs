@@ -21,7 +21,7 @@ use crate::effect::Effect;
 use crate::keymap::table::KeyCommand;
 use crate::queue::{MESSAGE_GONE, QueueOutcome, RemovedMessage, in_order};
 use crate::queue_panel::focus::{QueueFocus, QueueSelection};
-use crate::queue_panel::view::QueueView;
+use crate::queue_panel::view::PanelView;
 use crate::shown_since::ShownSince;
 
 /// Time for which typing keys are ignored after the panel closed by itself, in milliseconds: enough to notice
@@ -72,8 +72,8 @@ impl QueuePanel {
         !self.removed.is_empty()
     }
 
-    fn shown(&self) -> QueueView<'_> {
-        QueueView { focus: &self.focus, can_restore: self.can_restore() }
+    fn shown(&self) -> PanelView<'_> {
+        PanelView { focus: &self.focus, can_restore: self.can_restore() }
     }
 
     /// The rows that the panel needs.

@@ -8,7 +8,7 @@ use super::block::{Block, BlockKind};
 
 /// The change of a block list after an answer follows failed requests.
 #[derive(Debug)]
-pub(super) struct Recovery {
+pub(super) struct DraftRecovery {
     /// The index of the first block of the failed requests, which the line replaces.
     pub(super) at: usize,
     pub(super) block: Block,
@@ -18,7 +18,7 @@ pub(super) struct Recovery {
 
 /// Finds the failed requests at the end of the blocks, for an answer whose request was sent at `sent`.
 /// Summaries and notices between them stay.
-pub(super) fn find_recovery(blocks: &[Block], sent: UnixMs) -> Option<Recovery> {
+pub(super) fn find_recovery(blocks: &[Block], sent: UnixMs) -> Option<DraftRecovery> {
     let mut indexes = Vec::new();
     let (mut tries, mut first_sent, mut reason) = (0, sent, None);
     let mut entry: Option<&EntryId> = None;
@@ -40,7 +40,7 @@ pub(super) fn find_recovery(blocks: &[Block], sent: UnixMs) -> Option<Recovery> 
     let at = indexes.pop()?;
     let kind =
         BlockKind::Recovered { reason: reason?, attempt: tries + 1, waited_ms: sent.since_ms(first_sent) };
-    Some(Recovery { at, block: Block::from_entry(blocks[at].entry.as_ref()?, kind), missing: indexes })
+    Some(DraftRecovery { at, block: Block::from_entry(blocks[at].entry.as_ref()?, kind), missing: indexes })
 }
 
 /// Shortens an error to its reason: without the provider's name, the HTTP status and the advice.

@@ -6,7 +6,7 @@ use tiller_engine::CycleDirection;
 
 use crate::action::{Action, ListAction, SessionEdit, TerminalAction};
 use crate::component::{Context, Outcome};
-use crate::effect::{Effect, Opening};
+use crate::effect::{Effect, OverlayRequest};
 use crate::help;
 use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::list_kind::ListKind;
@@ -78,7 +78,7 @@ impl ScreenKeys {
                 cx.flash(format!("Still running: {stop} stops it, then {quit} quits."));
             }
             KeyCommand::EditQueue => cx.push(Effect::EnterQueue),
-            KeyCommand::PickModel => cx.push(Effect::Open(Opening::list(ListKind::Models))),
+            KeyCommand::PickModel => cx.push(Effect::Open(OverlayRequest::list(ListKind::Models))),
             KeyCommand::NextModel => {
                 cx.push(Action::Edit(SessionEdit::CycleModel(CycleDirection::Forward)));
             }
@@ -94,14 +94,14 @@ impl ScreenKeys {
                 cx.push(Action::List(ListAction::SetApproval(cx.model.next_approval())));
             }
             KeyCommand::Agents if cx.ui.agents.is_empty() => {
-                cx.push(Effect::Open(Opening::list(ListKind::Agents)));
+                cx.push(Effect::Open(OverlayRequest::list(ListKind::Agents)));
             }
             KeyCommand::Agents => cx.push(Action::Terminal(TerminalAction::LeaveAgent)),
             KeyCommand::FoldPlan => cx.push(Effect::FoldPlan),
             KeyCommand::Suspend => cx.push(Action::Terminal(TerminalAction::Suspend)),
             KeyCommand::Help if at_rest => {
                 let lines = help::page(&cx.ui.keymap, &cx.model.info.commands);
-                cx.push(Effect::Open(Opening::Help { title: "help".to_owned(), lines }));
+                cx.push(Effect::Open(OverlayRequest::Help { title: "help".to_owned(), lines }));
             }
             _ => return Outcome::Ignored,
         }
@@ -116,7 +116,7 @@ impl ScreenKeys {
                 cx.push(Action::Abort);
             }
         } else if cx.focus.is_editor_empty && self.is_second(DoubleKey::Escape, TWICE_ESCAPE_MS, cx.now) {
-            cx.push(Effect::Open(Opening::Tree(TreePurpose::Go)));
+            cx.push(Effect::Open(OverlayRequest::Tree(TreePurpose::Go)));
         } else if cx.focus.is_editor_empty {
             self.pressed = Some((DoubleKey::Escape, cx.now));
         }

@@ -18,7 +18,7 @@ use tiller_core::task_plan::TaskPlan;
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::unit::Tokens;
 use tiller_engine::remote_session::ConnectionState;
-use tiller_engine::{AgentCommand, ApprovalMode, ContextUse, RunningCall, Summarizing};
+use tiller_engine::{AgentCommand, ApprovalMode, ContextUse, RunningCall, SummaryInProgress};
 use tiller_engine::{AnnouncedRetry, ServedResource};
 use tiller_provider::catalog::ImageInput;
 
@@ -236,7 +236,7 @@ pub(crate) struct SessionActivity {
     pub(crate) background_jobs: usize,
     /// Number of agents that work for the session.
     pub(crate) agents: usize,
-    pub(crate) summary: Option<Summarizing>,
+    pub(crate) summary: Option<SummaryInProgress>,
     /// Running jobs and their start times.
     pub(crate) jobs: Vec<(Job, UnixMs)>,
     pub(crate) queue: Vec<QueueItem>,

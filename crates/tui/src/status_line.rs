@@ -3,7 +3,7 @@
 use tiller_core::event::CompactionReason;
 use tiller_core::message::split_advice;
 use tiller_core::unit::{Tokens, UnixMs};
-use tiller_engine::{AnnouncedRetry, Summarizing, SummaryOf};
+use tiller_engine::{AnnouncedRetry, SummaryInProgress, SummaryOf};
 use tiller_render::{Breaks, Indent, Line, Role, Span, truncate_to, wrap};
 
 use crate::block::BlockKind;
@@ -180,7 +180,7 @@ fn is_noticeable(view: &ViewContext<'_>, since: UnixMs) -> bool {
 }
 
 /// A summary made in the background, which nothing waits for.
-fn background_summary<'a>(view: &ViewContext<'a>) -> Option<&'a Summarizing> {
+fn background_summary<'a>(view: &ViewContext<'a>) -> Option<&'a SummaryInProgress> {
     let is_waited_for = |of| matches!(of, SummaryOf::Branch | SummaryOf::Context(CompactionReason::Overflow));
     view.model
         .activity
@@ -198,7 +198,7 @@ fn compacting(view: &ViewContext<'_>) -> String {
 }
 
 /// The retry that a summary waits for.
-fn pending_try<'a>(view: &ViewContext<'_>, summary: &'a Summarizing) -> Option<&'a AnnouncedRetry> {
+fn pending_try<'a>(view: &ViewContext<'_>, summary: &'a SummaryInProgress) -> Option<&'a AnnouncedRetry> {
     summary.retry.as_ref().filter(|retry| retry.due.since_ms(view.now) > 0)
 }
 

@@ -33,7 +33,7 @@ use crate::block::{Block, BlockKind, Fold};
 use crate::layout::{Folds, RenderContext};
 use crate::log_blocks::{BlockBuilder, PathContext, mark_cut_off, set_call_result};
 use crate::logical_line::LogicalLine;
-use crate::recovery::{Recovery, find_recovery};
+use crate::recovery::{DraftRecovery, find_recovery};
 use crate::search_term::SearchTerm;
 use crate::tool_call::CallState;
 use crate::transcript::anchor::ScrollAnchor;
@@ -360,7 +360,7 @@ impl Transcript {
     fn recover(&mut self, sent: UnixMs) {
         let part = self.last();
         let Some(blocks) = self.parts.last_mut().and_then(Chunk::blocks_mut) else { return };
-        let Some(Recovery { at, block, missing }) = find_recovery(blocks, sent) else { return };
+        let Some(DraftRecovery { at, block, missing }) = find_recovery(blocks, sent) else { return };
         blocks[at] = block;
         missing.iter().for_each(|missing| _ = blocks.remove(*missing));
         self.calls.retain(|_, call| call.part != part || call.block != at && !missing.contains(&call.block));

@@ -7,7 +7,7 @@ use tiller_render::Role;
 
 use crate::picker::item::{PickerChoice, PickerItem};
 
-type Find = dyn Fn() -> Result<UntrustedProject, String> + Send + Sync;
+type FindUntrustedProject = dyn Fn() -> Result<UntrustedProject, String> + Send + Sync;
 type Trust = dyn Fn() -> Result<(), String> + Send + Sync;
 
 /// An untrusted project, as display texts.
@@ -22,7 +22,7 @@ pub struct UntrustedProject {
 /// Finds the untrusted project and trusts it.
 #[derive(Clone)]
 pub struct TrustService {
-    find: Arc<Find>,
+    find: Arc<FindUntrustedProject>,
     trust: Arc<Trust>,
 }
 

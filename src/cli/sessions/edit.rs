@@ -11,7 +11,7 @@ use crate::cli::console::stderr_line;
 use crate::cli::failure::CliFailure;
 use crate::cli::startup;
 use crate::cli::stdout::print_text;
-use crate::session::{Appended, SessionManager, Visibility, Writer, sync};
+use crate::session::{AppendedEntry, SessionManager, Visibility, Writer, sync};
 
 /// Queries for a session and for one of its entries.
 type EntryQuery<'a> = (&'a str, &'a str);
@@ -121,7 +121,7 @@ pub(super) fn restore_time(writer: &Writer, modified: Option<SystemTime>) {
 fn finish(
     writer: &Writer,
     modified: Option<SystemTime>,
-    (appended, message): (&[Appended], &str),
+    (appended, message): (&[AppendedEntry], &str),
     as_json: bool,
 ) -> Result<(), CliFailure> {
     if let Some(file) = writer.file() {

@@ -15,7 +15,7 @@ use crate::cli::stdout::print_text;
 use crate::config::Config;
 use crate::session::SessionManager;
 use crate::session::import::{
-    self as importing, FoundLogs, ImportMode, ImportStatus, Imported, Importer, SourceFormat,
+    self as importing, FoundLogs, ImportMode, ImportResult, ImportStatus, Importer, SourceFormat,
 };
 use crate::unit::UnixMs;
 
@@ -125,7 +125,7 @@ pub(in crate::cli) fn find_in(paths: &[PathBuf]) -> Result<FoundLogs, CliFailure
 }
 
 /// Formats the result of one log for stdout; a failure's reason goes to stderr.
-fn describe(imported: &Imported, mode: ImportMode) -> String {
+fn describe(imported: &ImportResult, mode: ImportMode) -> String {
     let source = imported.source.display();
     let id = imported.id.as_ref().map(|id| id.short()).unwrap_or_default();
     let would = if mode == ImportMode::DryRun { "would be " } else { "" };
@@ -150,7 +150,7 @@ fn describe(imported: &Imported, mode: ImportMode) -> String {
     text
 }
 
-fn print_summary(sessions: &[Imported], mode: ImportMode) {
+fn print_summary(sessions: &[ImportResult], mode: ImportMode) {
     if sessions.is_empty() {
         stderr_line!("no logs found; pass the files or directories to search");
         return;

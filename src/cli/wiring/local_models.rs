@@ -24,7 +24,7 @@ const START: Duration = Duration::from_secs(1);
 const BACKGROUND: Duration = Duration::from_secs(10);
 
 /// A local server that answered: its provider with its models, or the reason why it can't be used.
-type Answered = (String, Result<ProviderChange, String>);
+type LocalServer = (String, Result<ProviderChange, String>);
 
 /// Asks local servers for their models: all, or those of these names. Those that don't answer within `limit` are left
 /// out.
@@ -33,7 +33,7 @@ async fn find(
     config: &Config,
     names: Option<&[&str]>,
     limit: Duration,
-) -> Vec<Answered> {
+) -> Vec<LocalServer> {
     let wanted = LOCAL_SERVERS.iter().filter(|server| names.is_none_or(|names| names.contains(&server.name)));
     let found = find_all(wanted.filter_map(|server| endpoint(arguments, config, server.name)), limit).await;
     let answered = |(endpoint, found): (Endpoint, Result<Vec<ModelFacts>, String>)| {
@@ -52,7 +52,11 @@ async fn find(
 }
 
 /// As [`find`], for the start of a session, which isn't async and doesn't wait for long.
-pub(super) fn find_at_start(arguments: &CliArgs, config: &Config, names: Option<&[&str]>) -> Vec<Answered> {
+pub(super) fn find_at_start(
+    arguments: &CliArgs,
+    config: &Config,
+    names: Option<&[&str]>,
+) -> Vec<LocalServer> {
     let ask = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
         Some(runtime.block_on(find(arguments, config, names, START)))

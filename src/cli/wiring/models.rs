@@ -14,7 +14,7 @@ use crate::config::{self, Config};
 use crate::message::ThinkingLevel;
 use crate::provider::demo::{self, Demo};
 use crate::provider::descriptor::{self, LOCAL_SERVERS, PROVIDERS, ProviderDescriptor};
-use crate::provider::scripted::{self, Scripted};
+use crate::provider::scripted::{self, ScriptedProvider};
 use crate::provider::wire_format::WireFormat;
 use crate::provider::{
     Endpoint, FactSource, FailureKind, Model, ModelError, ModelFacts, ProviderError, ProviderRegistry,
@@ -80,7 +80,7 @@ pub(super) fn providers(
         let path = config.settings.model().ok_or_else(|| {
             CliFailure::usage(anyhow!("--provider scripted needs --model with the path of a script"))
         })?;
-        let script = Scripted::load(path.as_ref()).map_err(CliFailure::usage)?;
+        let script = ScriptedProvider::load(path.as_ref()).map_err(CliFailure::usage)?;
         let facts = vec![script.facts()];
         providers.add(Arc::new(script), facts);
     }

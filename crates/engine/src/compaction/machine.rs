@@ -22,7 +22,7 @@ use tiller_session::BranchSummaryText;
 
 use super::{BranchPlan, CompactionError, CompactionOptions, CompactionPlan, ContextSize, SummaryRequest};
 use crate::approvals::Approver;
-use crate::handle::{Summarizing, SummaryOf};
+use crate::handle::{SummaryInProgress, SummaryOf};
 use crate::retry::TOO_LONG_HELP;
 use crate::turn::{AnnouncedRetry, NotCompacted};
 
@@ -148,7 +148,7 @@ impl CompactionMachine {
 
     /// Returns the state for front ends.
     #[must_use]
-    pub(crate) fn status(&self, now: UnixMs) -> Option<Summarizing> {
+    pub(crate) fn status(&self, now: UnixMs) -> Option<SummaryInProgress> {
         match &self.phase {
             SummaryPhase::Idle | SummaryPhase::Ready(_) => None,
             SummaryPhase::Summarizing(running) => {
@@ -157,11 +157,11 @@ impl CompactionMachine {
                     SummaryPurpose::Branch(_) => SummaryOf::Branch,
                 };
                 let (since, retry) = (running.since, running.retry.clone());
-                Some(Summarizing { of, since, retry, failed: None })
+                Some(SummaryInProgress { of, since, retry, failed: None })
             }
             SummaryPhase::AwaitingDecision(pending, error) => {
                 let (of, failed) = (SummaryOf::Context(pending.reason), Some(error.to_string()));
-                Some(Summarizing { of, since: now, retry: None, failed })
+                Some(SummaryInProgress { of, since: now, retry: None, failed })
             }
         }
     }

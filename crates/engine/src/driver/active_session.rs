@@ -10,7 +10,7 @@ use tiller_provider::descriptor::ProviderDescriptor;
 use tiller_provider::{Model, ModelFacts, ProviderRegistry};
 use tiller_session::context::{Projection, RequestMessages};
 use tiller_session::entry::TillerEntry;
-use tiller_session::{Appended, Entry, EntryBody, Finding, Reader, SessionError, Writer};
+use tiller_session::{AppendedEntry, Entry, EntryBody, Finding, Reader, SessionError, Writer};
 
 use super::clock::now;
 use super::external_appends::ExternalAppends;
@@ -242,7 +242,7 @@ impl ActiveSession {
         &mut self,
         new_entries: Vec<EntryBody>,
         run: &RunFacts,
-    ) -> Result<Vec<Appended>, SessionError> {
+    ) -> Result<Vec<AppendedEntry>, SessionError> {
         let creates_the_file = new_entries.iter().any(EntryBody::creates_file);
         let is_kept = creates_the_file || self.writer.reader().leaf().is_some();
         let mut bodies = if is_kept { self.introduction_entries(run) } else { Vec::new() };

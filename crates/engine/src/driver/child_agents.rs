@@ -24,7 +24,7 @@ use crate::agents::{
 };
 use crate::approvals::Approver;
 use crate::budget::BudgetOptions;
-use crate::handle::{AgentError, AgentSession, DelegationCommand, DriverCommand, Lagged, Reply, Snapshot};
+use crate::handle::{AgentError, AgentSession, DelegationCommand, DriverCommand, Lag, Reply, Snapshot};
 
 impl Driver {
     pub(super) fn delegation_command(&mut self, command: DelegationCommand) {
@@ -101,7 +101,7 @@ impl Driver {
                     Ok(event) if is_piece(&event.kind) => continue,
                     Ok(event) => JobEvent::AgentEvent { agent, event },
                     // The agent's log has the other events that were missed.
-                    Err(Lagged(_)) => match watched.send(|reply| DriverCommand::Snapshot { reply }).await {
+                    Err(Lag(_)) => match watched.send(|reply| DriverCommand::Snapshot { reply }).await {
                         Ok(snapshot) => JobEvent::AgentMissed { agent, snapshot },
                         Err(_) => return,
                     },

@@ -8,7 +8,7 @@ use tiller_core::message::{AssistantMessage, BashExecutionMessage, Message, Tool
 use tiller_core::proposed_rules::ProposedRules;
 use tiller_provider::{FailureKind, ModelFacts, ProviderError, Request, ToolChoice};
 use tiller_session::context::unanswered_calls;
-use tiller_session::{Appended, EntryBody, ExternalChange, SessionError, chain};
+use tiller_session::{AppendedEntry, EntryBody, ExternalChange, SessionError, chain};
 use tiller_tools::tool::ToolSource;
 
 use super::clock::now;
@@ -119,7 +119,7 @@ impl Driver {
     /// Emits the writer's findings and the appended entries. Reprojects the context if the log's entries changed.
     pub(super) fn emit_appended(
         &mut self,
-        appended: Result<Vec<Appended>, SessionError>,
+        appended: Result<Vec<AppendedEntry>, SessionError>,
     ) -> Result<(), SessionError> {
         let disturbances = self.active.writer.take_external_changes();
         if matches!(appended, Err(SessionError::Cut { .. }))

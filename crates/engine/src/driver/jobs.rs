@@ -15,7 +15,7 @@ use tiller_core::id::CallId;
 use tiller_core::message::{BashExecutionMessage, ToolCall, ToolResultMessage, joined_text};
 use tiller_provider::{Provider, ProviderError, ProviderStream, Request};
 use tiller_session::FsFile;
-use tiller_tools::process::{NetworkAccess, Running};
+use tiller_tools::process::{NetworkAccess, RunningCommand};
 use tiller_tools::tool::{
     JobTable, OutputCapture, OutputOptions, Tool, ToolInvocation, ToolOutput, ToolProgress, limit_output,
 };
@@ -296,7 +296,7 @@ impl Jobs {
     }
 
     /// Starts the job of a command that was just started.
-    pub(super) fn bash(&mut self, snapshot: RunningBash, process: Running, capture: OutputCapture) {
+    pub(super) fn bash(&mut self, snapshot: RunningBash, process: RunningCommand, capture: OutputCapture) {
         let (bash, job) = BashJob::start(snapshot, process, capture, self.events.clone());
         self.tasks.spawn(job);
         self.bash = Some(bash);

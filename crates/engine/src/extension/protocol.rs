@@ -44,7 +44,7 @@ impl ToProcess<'_> {
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum FromProcess {
-    Ready(Declared),
+    Ready(Declaration),
     Answer {
         id: u64,
         #[serde(default)]
@@ -61,7 +61,7 @@ pub(super) enum FromProcess {
 /// A process's declaration.
 #[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
-pub(super) struct Declared {
+pub(super) struct Declaration {
     pub(super) protocol: u32,
     pub(super) hooks: Vec<String>,
     pub(super) events: Option<EventDetail>,
@@ -116,7 +116,7 @@ pub(super) const HOOKS: [&str; 9] = [
     "session_event",
 ];
 
-impl Declared {
+impl Declaration {
     pub(super) fn has(&self, hook: &str) -> bool {
         self.hooks.iter().any(|known| known == hook)
     }
@@ -279,7 +279,7 @@ mod tests {
 
     use super::*;
 
-    fn declared(json: Value) -> Declared {
+    fn declared(json: Value) -> Declaration {
         match serde_json::from_value(json).unwrap() {
             FromProcess::Ready(declared) => declared,
             other => panic!("{other:?}"),

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::HookError;
 use super::host::WarningSender;
-use super::protocol::{self, Declared, PROTOCOL, ToProcess};
+use super::protocol::{self, Declaration, PROTOCOL, ToProcess};
 use super::transport::Transport;
 
 /// Returns whether a program may still be run; called before each start.
@@ -59,7 +59,7 @@ pub(super) struct SharedProcess {
 #[derive(Clone, Default)]
 pub(super) struct ProcessState {
     /// Its latest declaration; `None` until it was ready once.
-    pub(super) declared: Option<Arc<Declared>>,
+    pub(super) declared: Option<Arc<Declaration>>,
     pub(super) transport: Option<Arc<Transport>>,
     /// State of the executable when it was started.
     file: Option<FileState>,
@@ -146,7 +146,7 @@ impl SharedProcess {
         }
         self.stop().await;
         self.start().await;
-        let tools = |declared: Option<Arc<Declared>>| -> Vec<String> {
+        let tools = |declared: Option<Arc<Declaration>>| -> Vec<String> {
             declared.iter().flat_map(|declared| &declared.tools).map(|tool| tool.name.clone()).collect()
         };
         if tools(before.declared) != tools(self.declared()) {
@@ -165,7 +165,7 @@ impl SharedProcess {
         }
     }
 
-    async fn start_process(&self) -> Result<(Transport, Declared), String> {
+    async fn start_process(&self) -> Result<(Transport, Declaration), String> {
         if !(self.launch.permit)() {
             return Err("it has changed since it was trusted; restart tiller".to_owned());
         }
@@ -227,7 +227,7 @@ impl SharedProcess {
         }
     }
 
-    pub(super) fn declared(&self) -> Option<Arc<Declared>> {
+    pub(super) fn declared(&self) -> Option<Arc<Declaration>> {
         self.state().declared
     }
 

@@ -18,7 +18,7 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::HookError;
 use super::host::WarningSender;
-use super::protocol::{Declared, FromProcess, ToProcess};
+use super::protocol::{Declaration, FromProcess, ToProcess};
 
 /// Longest line from a process, in bytes: a result with several images.
 const MAX_LINE: usize = 8 * 1024 * 1024;
@@ -43,12 +43,12 @@ pub(super) struct Transport {
     lines: mpsc::Sender<Vec<u8>>,
     messages: mpsc::Sender<TransportMessage>,
     next: AtomicU64,
-    state: Arc<ConnectionState>,
+    state: Arc<TransportState>,
     tasks: JoinSet<()>,
 }
 
 #[derive(Debug, Default)]
-struct ConnectionState {
+struct TransportState {
     /// Set before an intended end, so that the end is not reported.
     closing: AtomicBool,
     over: AtomicBool,
@@ -75,11 +75,11 @@ impl Transport {
         name: &str,
         child: PipedChild,
         warn: WarningSender,
-    ) -> (Self, oneshot::Receiver<Result<Declared, String>>) {
+    ) -> (Self, oneshot::Receiver<Result<Declaration, String>>) {
         let (lines, to_write) = mpsc::channel(CHANNEL_CAPACITY);
         let (messages, received) = mpsc::channel(CHANNEL_CAPACITY);
         let (ready, declared) = oneshot::channel();
-        let state = Arc::new(ConnectionState::default());
+        let state = Arc::new(TransportState::default());
         let PipedChild { stdin, stdout, stderr, supervisor } = child;
         let mut tasks = JoinSet::new();
         let writer = tasks.spawn(write(stdin, to_write));
@@ -244,8 +244,8 @@ async fn next_line(from: &mut (impl AsyncBufRead + Unpin), limit: usize) -> io::
 struct Dispatcher {
     name: String,
     warn: WarningSender,
-    state: Arc<ConnectionState>,
-    ready: Option<oneshot::Sender<Result<Declared, String>>>,
+    state: Arc<TransportState>,
+    ready: Option<oneshot::Sender<Result<Declaration, String>>>,
     pending: HashMap<u64, PendingRequest>,
     invalid: InvalidLines,
     /// Its end closes the process's stdin, and so ends the process.

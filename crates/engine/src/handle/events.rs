@@ -12,7 +12,7 @@ pub struct EventStream {
 
 /// The front end was too slow, and some events were dropped: take a snapshot and read the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lagged(
+pub struct Lag(
     /// Number of dropped events.
     pub u64,
 );
@@ -22,19 +22,19 @@ impl EventStream {
     ///
     /// # Errors
     /// If events were dropped because this front end lagged; the next call continues with the remaining events.
-    pub async fn next(&mut self) -> Option<Result<Arc<Event>, Lagged>> {
+    pub async fn next(&mut self) -> Option<Result<Arc<Event>, Lag>> {
         match self.events.recv().await {
             Ok(event) => Some(Ok(event)),
-            Err(broadcast::error::RecvError::Lagged(count)) => Some(Err(Lagged(count))),
+            Err(broadcast::error::RecvError::Lagged(count)) => Some(Err(Lag(count))),
             Err(broadcast::error::RecvError::Closed) => None,
         }
     }
 
     /// Returns the next event if there is one already.
-    pub fn try_next(&mut self) -> Option<Result<Arc<Event>, Lagged>> {
+    pub fn try_next(&mut self) -> Option<Result<Arc<Event>, Lag>> {
         match self.events.try_recv() {
             Ok(event) => Some(Ok(event)),
-            Err(broadcast::error::TryRecvError::Lagged(count)) => Some(Err(Lagged(count))),
+            Err(broadcast::error::TryRecvError::Lagged(count)) => Some(Err(Lag(count))),
             Err(broadcast::error::TryRecvError::Closed | broadcast::error::TryRecvError::Empty) => None,
         }
     }

@@ -6,7 +6,7 @@ use tiller_core::id::EntryId;
 use tiller_session::{Catalog, SessionList, SessionScope, Visibility};
 
 use super::command::{DriverCommand, ForkedSession, OtherSessionOp, SessionSwitched, SwitchTarget};
-use super::summarizing::BranchSummary;
+use super::summary_in_progress::BranchSummary;
 use super::{AgentError, AgentSession};
 
 impl AgentSession {

@@ -16,7 +16,7 @@ use tiller_provider::ImageInput;
 use tiller_tools::tool::glance;
 
 use super::prompt::BashContext;
-use super::summarizing::Summarizing;
+use super::summary_in_progress::SummaryInProgress;
 use crate::agents::RunningAgent;
 use crate::turn::AnnouncedRetry;
 
@@ -92,7 +92,7 @@ pub struct InFlight {
     /// The agents that work for the session.
     pub agents: Vec<RunningAgent>,
     /// The summary in progress, or the failed one.
-    pub summary: Option<Summarizing>,
+    pub summary: Option<SummaryInProgress>,
 }
 
 /// A running tool call.

@@ -16,7 +16,7 @@ use tiller_session::EntryBody;
 
 /// A model for each agent: the text of its instructions begins with the name of its script.
 struct ScriptedModels {
-    scripts: HashMap<&'static str, Scripted>,
+    scripts: HashMap<&'static str, ScriptedProvider>,
     requests: Mutex<Vec<Request>>,
 }
 
@@ -56,7 +56,7 @@ fn failing() -> ScriptedAnswer {
 type Script = (&'static str, Vec<ScriptedAnswer>);
 
 fn models(scripts: Vec<Script>) -> (Arc<ScriptedModels>, ProviderRegistry) {
-    let scripts = scripts.into_iter().map(|(name, answers)| (name, Scripted::new(answers))).collect();
+    let scripts = scripts.into_iter().map(|(name, answers)| (name, ScriptedProvider::new(answers))).collect();
     let models = Arc::new(ScriptedModels { scripts, requests: Mutex::default() });
     let dollar = Usd(1.0);
     let price = Price { input: dollar, output: dollar, cache_read: dollar, cache_write: dollar };
@@ -64,7 +64,7 @@ fn models(scripts: Vec<Script>) -> (Arc<ScriptedModels>, ProviderRegistry) {
         provider: "cast".into(),
         id: "one".into(),
         price: Some(price),
-        ..Scripted::new(Vec::new()).facts()
+        ..ScriptedProvider::new(Vec::new()).facts()
     };
     let mut providers = ProviderRegistry::default();
     providers.add(Arc::clone(&models) as Arc<dyn Provider>, vec![facts]);

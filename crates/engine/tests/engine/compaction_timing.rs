@@ -146,7 +146,7 @@ async fn branch_summary_ends_the_compaction_of_the_context() {
 async fn settled_after_a_retry_has_all_messages_of_the_run() {
     let dir = TempDir::new().unwrap();
     let error = json!({"failure": "transient", "message": "busy", "times": 1});
-    let script = Scripted::new(vec![answer(json!({"text": "Fine.", "error": error}))]);
+    let script = ScriptedProvider::new(vec![answer(json!({"text": "Fine.", "error": error}))]);
     let facts = vec![script.facts()];
     let mut providers = ProviderRegistry::default();
     providers.add(Arc::new(script) as Arc<dyn Provider>, facts);

@@ -10,7 +10,7 @@ use tiller_tools::workspace::Workspace;
 use super::*;
 
 fn scripted(answers: Vec<ScriptedAnswer>) -> (ProviderRegistry, Arc<RecordingModel>) {
-    let script = Scripted::new(answers);
+    let script = ScriptedProvider::new(answers);
     let facts = vec![script.facts()];
     let summaries = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
     let model = Arc::new(RecordingModel {
@@ -80,7 +80,7 @@ async fn run_sends_a_prompt_and_returns_the_result() {
 async fn builder_resumed_session_keeps_its_thinking_level() {
     let dir = TempDir::new().unwrap();
     let builder = || {
-        let script = Scripted::new(vec![text_answer("one")]);
+        let script = ScriptedProvider::new(vec![text_answer("one")]);
         let facts = vec![tiller_provider::ModelFacts {
             thinking: tiller_provider::ThinkingControl::LOW_TO_HIGH,
             ..script.facts()

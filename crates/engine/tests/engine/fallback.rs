@@ -10,7 +10,7 @@ use super::*;
 /// A scripted provider with a name of its own.
 struct OtherProvider {
     name: &'static str,
-    script: Scripted,
+    script: ScriptedProvider,
 }
 
 impl Provider for OtherProvider {
@@ -49,7 +49,7 @@ fn harness_of(
         parts.options.retry.max = 1;
         parts.options.fallback = fallback.iter().map(|name| (*name).to_owned()).collect();
         for name in ["other", "third"] {
-            let script = Scripted::new(other.clone());
+            let script = ScriptedProvider::new(other.clone());
             let models = models(name);
             parts.providers.add(Arc::new(OtherProvider { name, script }), models);
         }
@@ -62,7 +62,7 @@ fn models(provider: &str) -> Vec<ModelFacts> {
         provider: provider.into(),
         id: id.into(),
         thinking: ThinkingControl::LOW_TO_HIGH,
-        ..Scripted::new(Vec::new()).facts()
+        ..ScriptedProvider::new(Vec::new()).facts()
     };
     vec![facts("a"), facts("b")]
 }
@@ -159,7 +159,7 @@ async fn fallback_keeps_its_level_when_its_provider_changes() {
     let mut harness = harness(vec![failing("quota")], vec![calls, text_answer("done")], &["other/a:high"]);
     harness.prompt("go").await;
     harness.started.notified().await;
-    let script = Scripted::new(vec![text_answer(""), text_answer("done")]);
+    let script = ScriptedProvider::new(vec![text_answer(""), text_answer("done")]);
     let models = models("other").into_iter().map(|facts| facts.with_window(Tokens(50_000))).collect();
     let change = ProviderChange::Add(Arc::new(OtherProvider { name: "other", script }), models);
     harness.agent.change_provider(change).await.unwrap();

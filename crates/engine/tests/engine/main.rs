@@ -48,7 +48,7 @@ use tiller_engine::{
     BudgetOptions, EventStream, FirstModel, ModelChoice, PromptOptions, Resources, RetryOptions,
     SessionParts, StreamingBehavior, SystemPrompt, ToolOffer, TurnOptions, queue,
 };
-use tiller_provider::scripted::{Scripted, ScriptedAnswer};
+use tiller_provider::scripted::{ScriptedAnswer, ScriptedProvider};
 use tiller_provider::{Provider, ProviderRegistry, ProviderStream, Request};
 use tiller_session::annotations::Annotations;
 use tiller_session::entry::TillerEntry;
@@ -63,7 +63,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Plays scripted answers, and records each request with the log at that moment.
 struct RecordingModel {
-    script: Scripted,
+    script: ScriptedProvider,
     recorded: Mutex<Vec<(Request, String)>>,
     logs: PathBuf,
     /// Permits for requests without tools: those for summaries.
@@ -166,7 +166,7 @@ impl Harness {
             Some(path) => manager.open(&path).unwrap(),
             None => manager.create(UnixMs(1_700_000_000_000)),
         };
-        let script = Scripted::new(answers);
+        let script = ScriptedProvider::new(answers);
         let facts = script.facts();
         let summaries = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
         let model = Arc::new(RecordingModel { script, recorded: Mutex::default(), logs, summaries });

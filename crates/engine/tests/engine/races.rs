@@ -19,7 +19,7 @@ struct Fixture {
 }
 
 /// Answers with the script of the requested model.
-struct Models(Vec<(&'static str, Scripted)>);
+struct Models(Vec<(&'static str, ScriptedProvider)>);
 
 impl Provider for Models {
     fn name(&self) -> &str {
@@ -61,10 +61,11 @@ impl Fixture {
         let facts = |id: &str| ModelFacts {
             provider: "track".into(),
             id: id.into(),
-            ..Scripted::new(Vec::new()).facts()
+            ..ScriptedProvider::new(Vec::new()).facts()
         };
         let all_facts = models.iter().map(|(name, _)| facts(name)).collect();
-        let scripts = models.into_iter().map(|(name, answers)| (name, Scripted::new(answers))).collect();
+        let scripts =
+            models.into_iter().map(|(name, answers)| (name, ScriptedProvider::new(answers))).collect();
         let mut providers = ProviderRegistry::default();
         providers.add(Arc::new(Models(scripts)), all_facts);
         let registry = AgentRegistry::default();

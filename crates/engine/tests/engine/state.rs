@@ -14,7 +14,7 @@ use tiller_session::EntryBody;
 use super::*;
 
 /// A named provider that plays a script.
-struct Named(&'static str, Scripted);
+struct Named(&'static str, ScriptedProvider);
 
 impl Provider for Named {
     fn name(&self) -> &str {
@@ -35,7 +35,8 @@ const THINKER: &str = "anthropic/claude-thinker";
 /// Adds a model that thinks, and one whose key is missing.
 fn with_thinker(parts: &mut SessionParts) {
     let text_answer = |text: &str| ScriptedAnswer { text: text.into(), ..ScriptedAnswer::default() };
-    let script = Scripted::new(vec![text_answer("hm one"), text_answer("hm two"), text_answer("hm three")]);
+    let script =
+        ScriptedProvider::new(vec![text_answer("hm one"), text_answer("hm two"), text_answer("hm three")]);
     let facts = vec![catalog::assumed("anthropic", "claude-thinker")];
     parts.providers.add(Arc::new(Named("anthropic", script)), facts);
     parts.providers.add_without_key("openai", "OPENAI_API_KEY", catalog::list_models("openai"));
@@ -498,8 +499,11 @@ async fn change_provider_adds_and_removes_while_its_model_answers() {
     let mut harness = harness(vec![text_answer("one")]);
     let (provider, key_name) = ("openai".to_owned(), "OPENAI_API_KEY".to_owned());
     let open = || {
-        let script =
-            Scripted::new(vec![text_answer("from openai"), text_answer("again"), text_answer("and again")]);
+        let script = ScriptedProvider::new(vec![
+            text_answer("from openai"),
+            text_answer("again"),
+            text_answer("and again"),
+        ]);
         ProviderChange::Add(Arc::new(Named("openai", script)), catalog::list_models("openai"))
     };
     harness.agent.change_provider(open()).await.unwrap();
@@ -533,7 +537,8 @@ async fn change_provider_adds_and_removes_while_its_model_answers() {
 async fn change_provider_takes_the_facts_of_the_active_model() {
     let mut harness = harness(vec![]);
     let add = |window, is_priced: bool| {
-        let script = Scripted::new(vec![serde_json::from_value(json!({"usage": {"input": 1_000}})).unwrap()]);
+        let script =
+            ScriptedProvider::new(vec![serde_json::from_value(json!({"usage": {"input": 1_000}})).unwrap()]);
         let facts = catalog::assumed("ollama", "qwen3").with_window(Tokens(window));
         let price = is_priced.then(|| catalog::list_models("anthropic")[0].price).flatten();
         ProviderChange::Add(Arc::new(Named("ollama", script)), vec![ModelFacts { price, ..facts }])
@@ -553,7 +558,7 @@ async fn small_window_of_a_local_server_is_warned_about() {
     let manager = manager(&dir);
     let configure = |parts: &mut SessionParts| {
         let facts = |id| catalog::assumed("llamacpp", id).with_window(Tokens(4_096));
-        let provider = Arc::new(Named("llamacpp", Scripted::new(vec![])));
+        let provider = Arc::new(Named("llamacpp", ScriptedProvider::new(vec![])));
         parts.providers.add(provider, vec![facts("first"), facts("second")]);
         parts.first.model = parts.providers.find("llamacpp/first").unwrap().model;
     };
@@ -577,7 +582,7 @@ async fn small_window_of_a_local_server_is_warned_about() {
 async fn add_provider_replaces_a_model_that_has_said_nothing() {
     let mut harness = Harness::new(Access::Reads, vec![text_answer("one")]);
     let add = |name: &'static str| {
-        let provider = Arc::new(Named(name, Scripted::new(vec![])));
+        let provider = Arc::new(Named(name, ScriptedProvider::new(vec![])));
         ProviderChange::Add(provider, vec![catalog::assumed(name, "qwen3")])
     };
     let active = async |harness: &Harness| harness.agent.state().await.unwrap().state.model.to_string();
@@ -596,7 +601,7 @@ async fn add_provider_replaces_a_model_that_has_said_nothing() {
 #[tokio::test]
 async fn set_model_unlisted_id_like_a_listed_one_is_warned_about() {
     let mut harness = Harness::new(Access::Reads, vec![]);
-    let provider = Arc::new(Named("ollama", Scripted::new(vec![])));
+    let provider = Arc::new(Named("ollama", ScriptedProvider::new(vec![])));
     let change = ProviderChange::Add(provider, vec![catalog::assumed("ollama", "qwen3-coder")]);
     harness.agent.change_provider(change).await.unwrap();
     harness.agent.set_model("ollama/qwen3-codr").await.unwrap();

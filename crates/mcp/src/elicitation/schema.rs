@@ -17,7 +17,7 @@ const MAX_DESCRIPTION: usize = 1_000;
 
 /// The description of a field, before its kind is known.
 #[derive(Default)]
-struct Described {
+struct FieldDescription {
     title: Option<String>,
     description: Option<String>,
     default: Option<Value>,
@@ -53,7 +53,7 @@ fn field(
     if kind.options().len() > MAX_OPTIONS {
         return Err("its form has a field with too many options");
     }
-    let Described { title, description, default } = described;
+    let FieldDescription { title, description, default } = described;
     Ok(FormField {
         name,
         title: title.map(|title| cut(&title, MAX_LABEL)),
@@ -65,10 +65,10 @@ fn field(
     })
 }
 
-fn kind(definition: PrimitiveSchemaDefinition) -> Result<(FieldKind, Described), &'static str> {
+fn kind(definition: PrimitiveSchemaDefinition) -> Result<(FieldKind, FieldDescription), &'static str> {
     macro_rules! described {
         ($schema:expr) => {
-            Described {
+            FieldDescription {
                 title: $schema.title.map(Into::into),
                 description: $schema.description.map(Into::into),
                 default: $schema.default.map(Value::from),

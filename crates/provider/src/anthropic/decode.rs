@@ -176,7 +176,7 @@ impl ContentBlockKind {
 }
 
 /// An event of a known type, or an ignored one of an unknown type.
-enum Decoded {
+enum EventClass {
     Known,
     Unknown,
 }
@@ -184,8 +184,8 @@ enum Decoded {
 impl Decode for MessagesDecoder {
     fn decode_event(&mut self, event: &SseEvent, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault> {
         match self.decode(&event.data, parts) {
-            Ok(Ok(Decoded::Known)) => Ok(()),
-            Ok(Ok(Decoded::Unknown)) => {
+            Ok(Ok(EventClass::Known)) => Ok(()),
+            Ok(Ok(EventClass::Unknown)) => {
                 parts.push(trace("unknown_event", event));
                 Ok(())
             }
@@ -206,7 +206,7 @@ impl MessagesDecoder {
         &mut self,
         data: &str,
         parts: &mut Vec<StreamEvent>,
-    ) -> Result<Result<Decoded, ProviderFault>, Damage> {
+    ) -> Result<Result<EventClass, ProviderFault>, Damage> {
         let EventType { name } = serde_json::from_str(data)?;
         if matches!(&*name, "content_block_start" | "content_block_delta" | "content_block_stop")
             && (!self.has_started || self.stop.is_some())
@@ -225,11 +225,11 @@ impl MessagesDecoder {
             }
             "message_stop" => {
                 parts.push(StreamEvent::Finished(self.stop_message()?));
-                Decoded::Known
+                EventClass::Known
             }
-            "ping" => Decoded::Known,
+            "ping" => EventClass::Known,
             "error" => return Ok(Err(classify(&parse_error_response(0, data)))),
-            _ => Decoded::Unknown,
+            _ => EventClass::Unknown,
         };
         Ok(Ok(decoded))
     }
@@ -238,19 +238,19 @@ impl MessagesDecoder {
         &mut self,
         event: MessageStart,
         parts: &mut Vec<StreamEvent>,
-    ) -> Result<Decoded, Damage> {
+    ) -> Result<EventClass, Damage> {
         if std::mem::replace(&mut self.has_started, true) {
             return Err(Damage::Order("a message began within another"));
         }
         self.count(event.message.usage, parts);
-        Ok(Decoded::Known)
+        Ok(EventClass::Known)
     }
 
     fn start_block(
         &mut self,
         event: &BlockStart<'_>,
         parts: &mut Vec<StreamEvent>,
-    ) -> Result<Decoded, Damage> {
+    ) -> Result<EventClass, Damage> {
         if event.index != self.blocks.len() {
             return Err(Damage::Order("a content block is missing"));
         }
@@ -293,14 +293,14 @@ impl MessagesDecoder {
             _ => ContentBlockKind::Unknown,
         };
         self.blocks.push(ContentBlock { kind, is_open: true, joiner });
-        Ok(if kind.number().is_some() { Decoded::Known } else { Decoded::Unknown })
+        Ok(if kind.number().is_some() { EventClass::Known } else { EventClass::Unknown })
     }
 
     fn decode_delta(
         &mut self,
         event: BlockDelta<'_>,
         parts: &mut Vec<StreamEvent>,
-    ) -> Result<Decoded, Damage> {
+    ) -> Result<EventClass, Damage> {
         const MISFIT: Damage = Damage::Order("a delta does not fit its content block");
         let ContentBlock { kind, joiner, .. } = self.open_block(event.index)?;
         let ContentDelta { name, text, thinking, signature, partial_json } = event.delta;
@@ -323,13 +323,13 @@ impl MessagesDecoder {
             ) if is_known_delta(name) => {
                 return Err(MISFIT);
             }
-            (_, _) => return Ok(Decoded::Unknown),
+            (_, _) => return Ok(EventClass::Unknown),
         };
         parts.push(part);
-        Ok(Decoded::Known)
+        Ok(EventClass::Known)
     }
 
-    fn stop_block(&mut self, event: &BlockStop, parts: &mut Vec<StreamEvent>) -> Result<Decoded, Damage> {
+    fn stop_block(&mut self, event: &BlockStop, parts: &mut Vec<StreamEvent>) -> Result<EventClass, Damage> {
         let block = self.open_block(event.index)?;
         block.is_open = false;
         let last_half = block.joiner.finish();
@@ -344,7 +344,7 @@ impl MessagesDecoder {
             (ContentBlockKind::Unknown, Some(_)) | (_, None) => {}
         }
         parts.extend(block.kind.number().map(|block| StreamEvent::End { block }));
-        Ok(Decoded::Known)
+        Ok(EventClass::Known)
     }
 
     fn open_block(&mut self, index: usize) -> Result<&mut ContentBlock, Damage> {
@@ -375,7 +375,7 @@ impl MessagesDecoder {
 
     /// Decodes the end of the message. A refusal is an error: the conversation can't build upon its text, and the user
     /// should see the reason.
-    fn decode_end(&mut self, end: MessageEnd) -> Result<Decoded, ProviderFault> {
+    fn decode_end(&mut self, end: MessageEnd) -> Result<EventClass, ProviderFault> {
         self.stop = match end.stop_reason.as_deref() {
             None => self.stop,
             Some("max_tokens" | "model_context_window_exceeded") => Some(StopReason::Length),
@@ -391,10 +391,10 @@ impl MessagesDecoder {
             Some("end_turn" | "stop_sequence" | "pause_turn") => Some(StopReason::Stop),
             Some(_) => {
                 self.stop = Some(StopReason::Stop);
-                return Ok(Decoded::Unknown);
+                return Ok(EventClass::Unknown);
             }
         };
-        Ok(Decoded::Known)
+        Ok(EventClass::Known)
     }
 }
 

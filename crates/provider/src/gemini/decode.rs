@@ -39,7 +39,7 @@ const REFUSALS: [&str; 12] = [
 #[serde(rename_all = "camelCase")]
 struct ResponseChunk<'a> {
     #[serde(borrow)]
-    candidates: Option<Vec<Candidate<'a>>>,
+    candidates: Option<Vec<ResponseCandidate<'a>>>,
     #[serde(borrow)]
     prompt_feedback: Option<PromptFeedback<'a>>,
     /// Not content: counts that can't be parsed are ignored.
@@ -51,7 +51,7 @@ struct ResponseChunk<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Candidate<'a> {
+struct ResponseCandidate<'a> {
     #[serde(borrow)]
     content: Option<CandidateContent<'a>>,
     #[serde(borrow)]
@@ -61,12 +61,12 @@ struct Candidate<'a> {
 #[derive(Deserialize)]
 struct CandidateContent<'a> {
     #[serde(borrow)]
-    parts: Option<Vec<ContentPart<'a>>>,
+    parts: Option<Vec<ResponsePart<'a>>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ContentPart<'a> {
+struct ResponsePart<'a> {
     text: Option<Wtf8>,
     /// True if the text is a summary of thinking.
     thought: Option<bool>,
@@ -185,7 +185,7 @@ impl GeminiDecoder {
 
     fn decode_part(
         &mut self,
-        part: ContentPart<'_>,
+        part: ResponsePart<'_>,
         parts: &mut Vec<StreamEvent>,
     ) -> Result<DecodedPart, Damage> {
         let signature = part.thought_signature.filter(|signature| !signature.is_empty());

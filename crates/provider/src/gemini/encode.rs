@@ -40,7 +40,7 @@ pub(super) fn body(request: &Request, provider: &str) -> Value {
     if placeholders::is_text(&request.system) {
         body.insert("systemInstruction".into(), json!({ "parts": [text_part(&request.system)] }));
     }
-    body.insert("contents".into(), Value::Array(MessageEncoder::new(request, provider).contents()));
+    body.insert("contents".into(), Value::Array(ContentsEncoder::new(request, provider).contents()));
     if !request.tools.is_empty() {
         let declarations: Value = request.tools.iter().map(declaration).collect();
         body.insert("tools".into(), json!([{ "functionDeclarations": declarations }]));
@@ -90,7 +90,7 @@ fn declaration(spec: &ToolSpec) -> Value {
 }
 
 /// Encodes messages for one model.
-struct MessageEncoder<'a> {
+struct ContentsEncoder<'a> {
     request: &'a Request,
     provider: &'a str,
     /// True for Gemini 3 and later: calls have ids and signatures, and results may contain images.
@@ -111,7 +111,7 @@ struct OpenContent {
     parts: Vec<Value>,
 }
 
-impl<'a> MessageEncoder<'a> {
+impl<'a> ContentsEncoder<'a> {
     fn new(request: &'a Request, provider: &'a str) -> Self {
         let is_gemini_3 = !is_older_gemini(&request.model.id);
         Self { request, provider, is_gemini_3, contents: Vec::new() }

@@ -132,7 +132,7 @@ pub struct Endpoint {
 }
 
 /// The values that give access to an endpoint: its key, and the values of its headers, in their order.
-pub(crate) struct Access {
+pub(crate) struct EndpointAccess {
     key: Option<SecretString>,
     headers: Vec<SecretString>,
 }
@@ -169,7 +169,7 @@ impl Endpoint {
     }
 
     /// Returns the key and the values of the headers, loaded if necessary.
-    pub(crate) async fn resolve_access(&self) -> Result<Access, ProviderFault> {
+    pub(crate) async fn resolve_access(&self) -> Result<EndpointAccess, ProviderFault> {
         let key = match &self.key {
             Some(key) => Some(key.resolve().await?),
             None => None,
@@ -178,12 +178,15 @@ impl Endpoint {
         for (_, value) in &self.headers {
             headers.push(value.resolve().await?);
         }
-        Ok(Access { key, headers })
+        Ok(EndpointAccess { key, headers })
     }
 
     /// Returns new values if at least one differs from the refused ones, else `None`.
-    pub(super) async fn replace_access(&self, refused: Access) -> Result<Option<Access>, ProviderFault> {
-        let Access { mut key, mut headers } = refused;
+    pub(super) async fn replace_access(
+        &self,
+        refused: EndpointAccess,
+    ) -> Result<Option<EndpointAccess>, ProviderFault> {
+        let EndpointAccess { mut key, mut headers } = refused;
         let of_key = self.key.iter().zip(key.as_mut());
         let of_headers = self.headers.iter().map(|(_, value)| value).zip(&mut headers);
         let mut is_replaced = false;
@@ -193,11 +196,11 @@ impl Endpoint {
                 is_replaced = true;
             }
         }
-        Ok(is_replaced.then_some(Access { key, headers }))
+        Ok(is_replaced.then_some(EndpointAccess { key, headers }))
     }
 
     /// Returns the headers with the key, if there is one, and those that the user added.
-    pub(crate) fn access_headers(&self, access: &Access) -> Result<HeaderMap, ProviderFault> {
+    pub(crate) fn access_headers(&self, access: &EndpointAccess) -> Result<HeaderMap, ProviderFault> {
         let mut headers = HeaderMap::new();
         if let Some(key) = &access.key {
             let (name, prefix) = self.key_header.parts();

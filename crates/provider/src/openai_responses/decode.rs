@@ -16,7 +16,7 @@ use super::events::{
     whole_text,
 };
 use super::message_mark::MessageMark;
-use super::output_item::{OutputItem, OutputKind, PartKey, PartKind};
+use super::output_item::{OutputItem, OutputItemKind, PartKey, PartKind};
 use super::reasoning_item::ReasoningItem;
 use crate::StreamEvent;
 use crate::error::{ProviderFault, classify, parse_error_response};
@@ -29,7 +29,7 @@ const DONE: &str = "[DONE]";
 const NO_ITEM: Damage = Damage::Order("an event of an item has none");
 
 /// An event of a known type, or an ignored one of an unknown type.
-enum Recognized {
+enum IsKnownEvent {
     Yes,
     No,
 }
@@ -52,8 +52,8 @@ pub(super) struct ResponsesDecoder {
 impl Decode for ResponsesDecoder {
     fn decode_event(&mut self, event: &SseEvent, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault> {
         match self.decode(&event.data, parts) {
-            Ok(Ok(Recognized::Yes)) => Ok(()),
-            Ok(Ok(Recognized::No)) => {
+            Ok(Ok(IsKnownEvent::Yes)) => Ok(()),
+            Ok(Ok(IsKnownEvent::No)) => {
                 parts.push(trace("unknown_event", event));
                 Ok(())
             }
@@ -78,9 +78,9 @@ impl ResponsesDecoder {
         &mut self,
         data: &str,
         parts: &mut Vec<StreamEvent>,
-    ) -> Result<Result<Recognized, ProviderFault>, Damage> {
+    ) -> Result<Result<IsKnownEvent, ProviderFault>, Damage> {
         if data.trim() == DONE {
-            return Ok(Ok(Recognized::Yes));
+            return Ok(Ok(IsKnownEvent::Yes));
         }
         let name = match serde_json::from_str(data)? {
             TypedEvent { name: Some(name), .. } => name,
@@ -108,8 +108,8 @@ impl ResponsesDecoder {
             | "response.content_part.done"
             | "response.reasoning_summary_part.added"
             | "response.reasoning_summary_part.done"
-            | "response.output_text.annotation.added" => Recognized::Yes,
-            _ => Recognized::No,
+            | "response.output_text.annotation.added" => IsKnownEvent::Yes,
+            _ => IsKnownEvent::No,
         };
         Ok(Ok(recognized))
     }
@@ -120,7 +120,7 @@ impl ResponsesDecoder {
         extent: Extent,
         event: ItemEvent<'_>,
         parts: &mut Vec<StreamEvent>,
-    ) -> Result<Recognized, Damage> {
+    ) -> Result<IsKnownEvent, Damage> {
         let index = if kind == PartKind::Summary { event.summary_index } else { event.content_index };
         let key = (kind, index.filter(|_| kind != PartKind::Arguments).unwrap_or(0));
         let at = match self.find(event.output_index, event.item_id.as_deref()) {
@@ -143,19 +143,23 @@ impl ResponsesDecoder {
             }
             Extent::Whole => {}
         }
-        Ok(Recognized::Yes)
+        Ok(IsKnownEvent::Yes)
     }
 
-    fn add_item(&mut self, event: ItemEvent<'_>, parts: &mut Vec<StreamEvent>) -> Result<Recognized, Damage> {
+    fn add_item(
+        &mut self,
+        event: ItemEvent<'_>,
+        parts: &mut Vec<StreamEvent>,
+    ) -> Result<IsKnownEvent, Damage> {
         let head: ItemHead<'_> = serde_json::from_str(event.item.ok_or(NO_ITEM)?.get())?;
-        let Some(kind) = head.known_kind() else { return Ok(Recognized::No) };
+        let Some(kind) = head.known_kind() else { return Ok(IsKnownEvent::No) };
         if self.find(event.output_index, head.id.as_deref()).is_some_and(|at| self.items[at].is_open)
             && (event.output_index.is_some() || head.id.is_some())
         {
             return Err(Damage::Order("an item began within another"));
         }
         self.start_item(event.output_index, kind, head, parts)?;
-        Ok(Recognized::Yes)
+        Ok(IsKnownEvent::Yes)
     }
 
     /// Adds what an item lacks and ends it. An item that has ended already is ignored.
@@ -164,23 +168,23 @@ impl ResponsesDecoder {
         index: Option<u64>,
         json: &RawValue,
         parts: &mut Vec<StreamEvent>,
-    ) -> Result<Recognized, Damage> {
+    ) -> Result<IsKnownEvent, Damage> {
         let head: ItemHead<'_> = serde_json::from_str(json.get())?;
-        let Some(kind) = head.known_kind() else { return Ok(Recognized::No) };
+        let Some(kind) = head.known_kind() else { return Ok(IsKnownEvent::No) };
         let is_other = |item: &OutputItem| item.id.is_some() && head.id.is_some() && item.id != head.id;
         let at = match self.find(index, head.id.as_deref()) {
             Some(at) if self.items[at].is_open && self.items[at].kind != kind => {
                 return Err(Damage::Order("the end of an item does not fit its beginning"));
             }
             Some(at) if self.items[at].is_open => at,
-            Some(at) if !is_other(&self.items[at]) => return Ok(Recognized::Yes),
+            Some(at) if !is_other(&self.items[at]) => return Ok(IsKnownEvent::Yes),
             Some(_) | None => self.start_item(index, kind, head, parts)?,
         };
         let WholeItem { summary, content, phase, arguments } = serde_json::from_str(json.get())?;
         let item = &mut self.items[at];
         let mut signature = None;
         match kind {
-            OutputKind::Message => {
+            OutputItemKind::Message => {
                 for (index, part) in (0..).zip(content.into_iter().flatten()) {
                     let refusal = part.refusal.filter(|refusal| !refusal.is_empty());
                     let kind = if refusal.is_some() { PartKind::Refusal } else { PartKind::Text };
@@ -188,7 +192,7 @@ impl ResponsesDecoder {
                 }
                 signature = MessageMark::signature(item.id.as_deref(), phase);
             }
-            OutputKind::Reasoning => {
+            OutputItemKind::Reasoning => {
                 for (index, part) in (0..).zip(summary.into_iter().flatten()) {
                     complete(item, (PartKind::Summary, index), part.text.map(whole_text), parts)?;
                 }
@@ -197,25 +201,25 @@ impl ResponsesDecoder {
                 }
                 signature = ReasoningItem::parse(json)?.and_then(|item| serde_json::to_string(&item).ok());
             }
-            OutputKind::Call => {
+            OutputItemKind::Call => {
                 complete(item, (PartKind::Arguments, 0), arguments_text(arguments)?, parts)?;
             }
         }
         item.end(signature, parts);
-        Ok(Recognized::Yes)
+        Ok(IsKnownEvent::Yes)
     }
 
     /// Starts an item and returns its position.
     fn start_item(
         &mut self,
         index: Option<u64>,
-        kind: OutputKind,
+        kind: OutputItemKind,
         head: ItemHead<'_>,
         parts: &mut Vec<StreamEvent>,
     ) -> Result<usize, Damage> {
         let given = |text: Option<String>| text.filter(|text| !text.is_empty());
         let item_id = given(head.id);
-        if kind != OutputKind::Call {
+        if kind != OutputItemKind::Call {
             return Ok(self.start(index, item_id, kind, parts));
         }
         let name = given(head.name).ok_or(Damage::Order("a tool call has no name"))?;
@@ -232,13 +236,13 @@ impl ResponsesDecoder {
         &mut self,
         index: Option<u64>,
         id: Option<String>,
-        kind: OutputKind,
+        kind: OutputItemKind,
         parts: &mut Vec<StreamEvent>,
     ) -> usize {
         let (block, text) = (self.items.len(), String::new());
         parts.push(match kind {
-            OutputKind::Reasoning => StreamEvent::Thinking { block, text },
-            OutputKind::Message | OutputKind::Call => StreamEvent::Text { block, text },
+            OutputItemKind::Reasoning => StreamEvent::Thinking { block, text },
+            OutputItemKind::Message | OutputItemKind::Call => StreamEvent::Text { block, text },
         });
         self.items.push(OutputItem::new(index, id, kind, block));
         block
@@ -262,7 +266,7 @@ impl ResponsesDecoder {
         event_name: &str,
         json: &RawValue,
         parts: &mut Vec<StreamEvent>,
-    ) -> Result<Result<Recognized, ProviderFault>, Damage> {
+    ) -> Result<Result<IsKnownEvent, ProviderFault>, Damage> {
         let response: FinalResponse<'_> = serde_json::from_str(json.get())?;
         let counts = response.usage.and_then(|usage| serde_json::from_str::<ResponseUsage>(usage.get()).ok());
         parts.extend(counts.map(|counts| StreamEvent::Usage(counts.usage())));
@@ -276,14 +280,14 @@ impl ResponsesDecoder {
             return Ok(Err(filtered()));
         }
         self.finish_items(&response.output.unwrap_or_default(), is_complete, parts)?;
-        let has_calls = self.items.iter().any(|item| item.kind == OutputKind::Call);
+        let has_calls = self.items.iter().any(|item| item.kind == OutputItemKind::Call);
         parts.push(StreamEvent::Finished(match (is_complete, has_calls) {
             // Whatever the reason, the last call may be truncated.
             (false, _) => StopReason::Length,
             (true, true) => StopReason::ToolUse,
             (true, false) => StopReason::Stop,
         }));
-        Ok(Ok(Recognized::Yes))
+        Ok(Ok(IsKnownEvent::Yes))
     }
 
     /// Ends the open items with those of the final response, which are all items if no others came.
@@ -302,7 +306,7 @@ impl ResponsesDecoder {
             }
         }
         for item in self.items.iter_mut().filter(|item| item.is_open) {
-            if is_complete && item.kind == OutputKind::Call {
+            if is_complete && item.kind == OutputItemKind::Call {
                 return Err(Damage::Order("a tool call is not finished"));
             }
             item.end(None, parts);

@@ -8,7 +8,7 @@ use tiller_core::message::Usage;
 use tiller_core::surrogates::{Joiner, Wtf8};
 use tiller_core::unit::Tokens;
 
-use super::output_item::OutputKind;
+use super::output_item::OutputItemKind;
 
 /// An event before its type is known.
 #[derive(Deserialize)]
@@ -47,11 +47,11 @@ pub(super) struct ItemHead<'a> {
 }
 
 impl ItemHead<'_> {
-    pub(super) fn known_kind(&self) -> Option<OutputKind> {
+    pub(super) fn known_kind(&self) -> Option<OutputItemKind> {
         match &*self.kind {
-            "message" => Some(OutputKind::Message),
-            "reasoning" => Some(OutputKind::Reasoning),
-            "function_call" => Some(OutputKind::Call),
+            "message" => Some(OutputItemKind::Message),
+            "reasoning" => Some(OutputItemKind::Reasoning),
+            "function_call" => Some(OutputItemKind::Call),
             _ => None,
         }
     }

@@ -10,7 +10,7 @@ use crate::http::Damage;
 
 /// The kind of an item, and of its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OutputKind {
+pub(super) enum OutputItemKind {
     Message,
     Reasoning,
     Call,
@@ -29,11 +29,11 @@ pub(super) enum PartKind {
 }
 
 impl PartKind {
-    pub(super) const fn item(self) -> OutputKind {
+    pub(super) const fn item(self) -> OutputItemKind {
         match self {
-            Self::Text | Self::Refusal => OutputKind::Message,
-            Self::Summary | Self::ReasoningText => OutputKind::Reasoning,
-            Self::Arguments => OutputKind::Call,
+            Self::Text | Self::Refusal => OutputItemKind::Message,
+            Self::Summary | Self::ReasoningText => OutputItemKind::Reasoning,
+            Self::Arguments => OutputItemKind::Call,
         }
     }
 }
@@ -45,7 +45,7 @@ pub(super) type PartKey = (PartKind, u64);
 pub(super) struct OutputItem {
     pub(super) index: Option<u64>,
     pub(super) id: Option<String>,
-    pub(super) kind: OutputKind,
+    pub(super) kind: OutputItemKind,
     pub(super) is_open: bool,
     /// Its block in [`StreamEvent`]s.
     block: usize,
@@ -60,7 +60,7 @@ struct ItemPart {
 }
 
 impl OutputItem {
-    pub(super) fn new(index: Option<u64>, id: Option<String>, kind: OutputKind, block: usize) -> Self {
+    pub(super) fn new(index: Option<u64>, id: Option<String>, kind: OutputItemKind, block: usize) -> Self {
         Self { index, id, kind, is_open: true, block, parts: Vec::new() }
     }
 
@@ -95,7 +95,7 @@ impl OutputItem {
             part.text = whole;
             part.joiner = Joiner::default();
             self.emit(rest, events);
-        } else if self.kind == OutputKind::Call && !is_same_json(&part.text, &whole) {
+        } else if self.kind == OutputItemKind::Call && !is_same_json(&part.text, &whole) {
             return Err(Damage::Order("the arguments of a tool call differ from their deltas"));
         }
         Ok(())
@@ -117,7 +117,7 @@ impl OutputItem {
         if let Some(at) = self.parts.iter().rposition(|part| part.key == key) {
             return Some(at);
         }
-        if self.kind == OutputKind::Reasoning
+        if self.kind == OutputItemKind::Reasoning
             && let Some(first) = self.parts.first()
         {
             if first.key.0 != key.0 {
@@ -135,9 +135,9 @@ impl OutputItem {
         }
         let block = self.block;
         events.push(match self.kind {
-            OutputKind::Message => StreamEvent::Text { block, text },
-            OutputKind::Reasoning => StreamEvent::Thinking { block, text },
-            OutputKind::Call => StreamEvent::Arguments { block, json: text },
+            OutputItemKind::Message => StreamEvent::Text { block, text },
+            OutputItemKind::Reasoning => StreamEvent::Thinking { block, text },
+            OutputItemKind::Call => StreamEvent::Arguments { block, json: text },
         });
     }
 }

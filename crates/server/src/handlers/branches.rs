@@ -5,18 +5,21 @@ use axum::response::IntoResponse as _;
 use tiller_core::id::EntryId;
 use tiller_engine::BranchSummary;
 
-use super::{Handled, created, json};
+use super::{HandlerResult, created, json};
 use crate::params::{JsonBody, OpenOne};
 use crate::requests::{CompactBody, ForkBody, LabelBody, NavigateBody, SummaryBody};
 use crate::session_view::{ForkedId, NavigatedView};
 
 /// Creates a session without opening it.
-pub(crate) async fn fork(OpenOne(session): OpenOne, JsonBody(body): JsonBody<ForkBody>) -> Handled {
+pub(crate) async fn fork(OpenOne(session): OpenOne, JsonBody(body): JsonBody<ForkBody>) -> HandlerResult {
     let id = session.agent.create_fork(EntryId::new(body.entry_id)).await?.session.to_string();
     created(&id.clone(), &ForkedId { id })
 }
 
-pub(crate) async fn navigate(OpenOne(session): OpenOne, JsonBody(body): JsonBody<NavigateBody>) -> Handled {
+pub(crate) async fn navigate(
+    OpenOne(session): OpenOne,
+    JsonBody(body): JsonBody<NavigateBody>,
+) -> HandlerResult {
     let NavigateBody { entry_id, summary, instructions } = body;
     let summary = match summary {
         None | Some(SummaryBody::Generate(false)) => BranchSummary::None,
@@ -27,12 +30,15 @@ pub(crate) async fn navigate(OpenOne(session): OpenOne, JsonBody(body): JsonBody
     json(&NavigatedView { text: switched.editor.unwrap_or_default() })
 }
 
-pub(crate) async fn label(OpenOne(session): OpenOne, JsonBody(body): JsonBody<LabelBody>) -> Handled {
+pub(crate) async fn label(OpenOne(session): OpenOne, JsonBody(body): JsonBody<LabelBody>) -> HandlerResult {
     let label = body.label.filter(|label| !label.is_empty());
     session.agent.label(EntryId::new(body.entry_id), label).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-pub(crate) async fn compact(OpenOne(session): OpenOne, JsonBody(body): JsonBody<CompactBody>) -> Handled {
+pub(crate) async fn compact(
+    OpenOne(session): OpenOne,
+    JsonBody(body): JsonBody<CompactBody>,
+) -> HandlerResult {
     json(&session.agent.compact(body.instructions).await?)
 }

@@ -10,7 +10,7 @@ use tiller_core::id::EntryId;
 use tiller_engine::ContextKind;
 use tiller_engine::views::StatsView;
 
-use super::{Handled, json};
+use super::{HandlerResult, json};
 use crate::app_state::AppState;
 use crate::log_queries::query;
 use crate::params::{AnySession, OpenOne, QueryParams};
@@ -25,7 +25,7 @@ fn raw(json: Box<RawValue>) -> Response {
 pub(crate) async fn entries(
     QueryParams(EntriesQuery { since }): QueryParams<EntriesQuery>,
     session: AnySession,
-) -> Handled {
+) -> HandlerResult {
     let since = since.map(EntryId::new);
     let entries = query(session, move |reader| Ok(tiller_session::entries_json(&reader, since.as_ref())?));
     entries.await.map(raw)
@@ -35,7 +35,7 @@ pub(crate) async fn articles(
     State(state): State<Arc<AppState>>,
     QueryParams(EntriesQuery { since }): QueryParams<EntriesQuery>,
     session: AnySession,
-) -> Handled {
+) -> HandlerResult {
     let since = since.map(EntryId::new);
     let named = since.clone();
     let reader = query(session, move |reader| {
@@ -45,12 +45,12 @@ pub(crate) async fn articles(
     json(&state.host.articles(reader.await?, since).await?)
 }
 
-pub(crate) async fn tree(session: AnySession) -> Handled {
+pub(crate) async fn tree(session: AnySession) -> HandlerResult {
     query(session, |reader| Ok(tiller_session::tree_json(&reader)?)).await.map(raw)
 }
 
 /// The page's own policy allows its styles and its script; nothing of it reaches this server.
-pub(crate) async fn export_html(State(state): State<Arc<AppState>>, session: AnySession) -> Handled {
+pub(crate) async fn export_html(State(state): State<Arc<AppState>>, session: AnySession) -> HandlerResult {
     let reader = query(session, Ok).await?;
     let mut response = state.host.export_html(reader).await?.into_response();
     let headers = response.headers_mut();
@@ -59,12 +59,12 @@ pub(crate) async fn export_html(State(state): State<Arc<AppState>>, session: Any
     Ok(response)
 }
 
-pub(crate) async fn stats(OpenOne(session): OpenOne) -> Handled {
+pub(crate) async fn stats(OpenOne(session): OpenOne) -> HandlerResult {
     let (status, stats) = (session.agent.state().await?, session.agent.stats().await?);
     json(&StatsView::new(&status.state, &stats))
 }
 
-pub(crate) async fn context(OpenOne(session): OpenOne) -> Handled {
+pub(crate) async fn context(OpenOne(session): OpenOne) -> HandlerResult {
     let breakdown = session.agent.context_breakdown().await?;
     let parts = breakdown.parts.into_iter().map(|part| {
         let (kind, path) = kind_name(part.kind);

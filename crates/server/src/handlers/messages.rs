@@ -9,14 +9,14 @@ use tiller_core::id::{CallId, ElicitationId};
 use tiller_engine::views::QueueView;
 use tiller_engine::{PromptOptions, StreamingBehavior};
 
-use super::{Handled, json};
+use super::{HandlerResult, json};
 use crate::open_session::OpenSession;
 use crate::params::{ItemId, JsonBody, OpenOne};
 use crate::problem::INVALID;
 use crate::requests::{ApprovalBody, Behavior, ChatBody, CompactionBody, ElicitationBody, MessageBody};
 
 /// Sends a message; the response says that it is in the log.
-async fn send(session: &OpenSession, message: MessageBody, behavior: Option<Behavior>) -> Handled {
+async fn send(session: &OpenSession, message: MessageBody, behavior: Option<Behavior>) -> HandlerResult {
     let (text, images) = message.check()?;
     let streaming_behavior = behavior.map(|behavior| match behavior {
         Behavior::Steer => StreamingBehavior::Steer,
@@ -27,20 +27,23 @@ async fn send(session: &OpenSession, message: MessageBody, behavior: Option<Beha
     Ok(StatusCode::ACCEPTED.into_response())
 }
 
-pub(crate) async fn chat(OpenOne(session): OpenOne, JsonBody(body): JsonBody<ChatBody>) -> Handled {
+pub(crate) async fn chat(OpenOne(session): OpenOne, JsonBody(body): JsonBody<ChatBody>) -> HandlerResult {
     let ChatBody { message, images, behavior } = body;
     send(&session, MessageBody { message, images }, behavior).await
 }
 
-pub(crate) async fn steer(OpenOne(session): OpenOne, JsonBody(body): JsonBody<MessageBody>) -> Handled {
+pub(crate) async fn steer(OpenOne(session): OpenOne, JsonBody(body): JsonBody<MessageBody>) -> HandlerResult {
     send(&session, body, Some(Behavior::Steer)).await
 }
 
-pub(crate) async fn follow_up(OpenOne(session): OpenOne, JsonBody(body): JsonBody<MessageBody>) -> Handled {
+pub(crate) async fn follow_up(
+    OpenOne(session): OpenOne,
+    JsonBody(body): JsonBody<MessageBody>,
+) -> HandlerResult {
     send(&session, body, Some(Behavior::FollowUp)).await
 }
 
-pub(crate) async fn abort(OpenOne(session): OpenOne) -> Handled {
+pub(crate) async fn abort(OpenOne(session): OpenOne) -> HandlerResult {
     let queue = session.agent.abort().await?;
     json(&value!({"queue": QueueView::from(&*queue)}))
 }
@@ -49,7 +52,7 @@ pub(crate) async fn approve(
     OpenOne(session): OpenOne,
     ItemId(call): ItemId,
     JsonBody(body): JsonBody<ApprovalBody>,
-) -> Handled {
+) -> HandlerResult {
     let decision = match body {
         ApprovalBody { approved: true, reason: Some(_), .. } => {
             return Err(INVALID.detail("the field `reason`: only a denial has one"));
@@ -71,7 +74,7 @@ pub(crate) async fn answer(
     OpenOne(session): OpenOne,
     ItemId(id): ItemId,
     JsonBody(ElicitationBody { action, content }): JsonBody<ElicitationBody>,
-) -> Handled {
+) -> HandlerResult {
     let answer = match action {
         ElicitationAction::Accept => ElicitationAnswer::Accept(content),
         ElicitationAction::Decline => ElicitationAnswer::Decline,
@@ -84,7 +87,7 @@ pub(crate) async fn answer(
 pub(crate) async fn resolve_compaction(
     OpenOne(session): OpenOne,
     JsonBody(CompactionBody { choice }): JsonBody<CompactionBody>,
-) -> Handled {
+) -> HandlerResult {
     session.agent.resolve_compaction(choice).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -3,26 +3,29 @@
 use tiller_engine::BashContext;
 use tiller_engine::views::ModelView;
 
-use super::{Handled, json};
+use super::{HandlerResult, json};
 use crate::params::{JsonBody, OpenOne};
 use crate::problem::INVALID;
 use crate::requests::{BashBody, ModelBody, ThinkingBody};
 use crate::session_view::LevelView;
 
-pub(crate) async fn model(OpenOne(session): OpenOne, JsonBody(body): JsonBody<ModelBody>) -> Handled {
+pub(crate) async fn model(OpenOne(session): OpenOne, JsonBody(body): JsonBody<ModelBody>) -> HandlerResult {
     let ModelBody { provider, model } = body;
     let words = provider.map_or(model.clone(), |provider| format!("{provider}/{model}"));
     let reference = session.agent.set_model(words).await?;
     json(&ModelView::find(&reference, &session.agent.models().await?))
 }
 
-pub(crate) async fn thinking(OpenOne(session): OpenOne, JsonBody(body): JsonBody<ThinkingBody>) -> Handled {
+pub(crate) async fn thinking(
+    OpenOne(session): OpenOne,
+    JsonBody(body): JsonBody<ThinkingBody>,
+) -> HandlerResult {
     let level = session.agent.set_thinking(body.level).await?;
     json(&LevelView { level })
 }
 
 /// Runs a command, and returns its record when it has ended.
-pub(crate) async fn bash(OpenOne(session): OpenOne, JsonBody(body): JsonBody<BashBody>) -> Handled {
+pub(crate) async fn bash(OpenOne(session): OpenOne, JsonBody(body): JsonBody<BashBody>) -> HandlerResult {
     if body.command.trim().is_empty() {
         return Err(INVALID.detail("the field `command`: must not be empty"));
     }

@@ -10,7 +10,7 @@ use tiller_engine::AgentError;
 use tiller_engine::queue::QueueEdit;
 use tiller_engine::views::QueueView;
 
-use super::{Handled, json};
+use super::{HandlerResult, json};
 use crate::open_session::OpenSession;
 use crate::params::{JsonBody, OpenOne, QueryParams};
 use crate::problem::{CHANGED, CONFLICT, INVALID, NO_CONDITION, Problem, internal};
@@ -34,7 +34,7 @@ async fn current(session: &OpenSession) -> Result<Response, Problem> {
     Ok(response)
 }
 
-pub(crate) async fn show(OpenOne(session): OpenOne) -> Handled {
+pub(crate) async fn show(OpenOne(session): OpenOne) -> HandlerResult {
     current(&session).await
 }
 
@@ -44,7 +44,7 @@ pub(crate) async fn replace(
     OpenOne(session): OpenOne,
     headers: HeaderMap,
     JsonBody(QueueBody { items: wanted }): JsonBody<QueueBody>,
-) -> Handled {
+) -> HandlerResult {
     let before = items(&session).await?;
     check_version(&headers, &version(&before)?)?;
     check(&before, &wanted)?;
@@ -100,7 +100,7 @@ fn if_queued<T>(changed: Result<T, AgentError>) -> Result<(), AgentError> {
 pub(crate) async fn clear(
     OpenOne(session): OpenOne,
     QueryParams(ClearQuery { kind }): QueryParams<ClearQuery>,
-) -> Handled {
+) -> HandlerResult {
     let removed = session.agent.clear_queue(kind.map(Into::into)).await?;
     json(&QueueView::from(&*removed))
 }

@@ -9,7 +9,7 @@ use serde_json::json as value;
 use tiller_engine::views::ModelView;
 
 use super::sessions::workspace;
-use super::{Handled, json};
+use super::{HandlerResult, json};
 use crate::app_state::AppState;
 use crate::host::RenderBody;
 use crate::openapi;
@@ -18,7 +18,7 @@ use crate::problem::{METHOD, NOT_FOUND, Problem};
 use crate::requests::SkillsQuery;
 use crate::session_view::{Health, RenderedHtml, RootList};
 
-pub(crate) async fn models(State(state): State<Arc<AppState>>) -> Handled {
+pub(crate) async fn models(State(state): State<Arc<AppState>>) -> HandlerResult {
     let models = state.host.models().await?;
     let models: Vec<ModelView> =
         models.iter().map(|model| ModelView::new(&model.facts, model.provider.api())).collect();
@@ -28,36 +28,36 @@ pub(crate) async fn models(State(state): State<Arc<AppState>>) -> Handled {
 pub(crate) async fn skills(
     State(state): State<Arc<AppState>>,
     QueryParams(SkillsQuery { workspace_path }): QueryParams<SkillsQuery>,
-) -> Handled {
+) -> HandlerResult {
     let dir = workspace(&state, &workspace_path).await?;
     json(&value!({"skills": state.host.skills(dir).await?}))
 }
 
-pub(crate) async fn health() -> Handled {
+pub(crate) async fn health() -> HandlerResult {
     json(&Health { status: "ok" })
 }
 
-pub(crate) async fn metrics(State(state): State<Arc<AppState>>) -> Handled {
+pub(crate) async fn metrics(State(state): State<Arc<AppState>>) -> HandlerResult {
     let text = state.metrics.text(state.table.gauges().await?);
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
 }
 
-pub(crate) async fn description() -> Handled {
+pub(crate) async fn description() -> HandlerResult {
     json(&*openapi::DOCUMENT)
 }
 
-pub(crate) async fn page(State(state): State<Arc<AppState>>) -> Handled {
+pub(crate) async fn page(State(state): State<Arc<AppState>>) -> HandlerResult {
     Ok(Html(state.host.page()).into_response())
 }
 
-pub(crate) async fn roots(State(state): State<Arc<AppState>>) -> Handled {
+pub(crate) async fn roots(State(state): State<Arc<AppState>>) -> HandlerResult {
     json(&RootList { roots: state.roots.paths() })
 }
 
 pub(crate) async fn render(
     State(state): State<Arc<AppState>>,
     JsonBody(body): JsonBody<RenderBody>,
-) -> Handled {
+) -> HandlerResult {
     json(&RenderedHtml { html: state.host.render(body).await? })
 }
 

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse as _, Response};
 use tiller_session::DeleteMode;
 use tokio::task::spawn_blocking;
 
-use super::{Handled, created, json};
+use super::{HandlerResult, created, json};
 use crate::app_state::AppState;
 use crate::host::{NewSession, ResumeRequest, SessionSettings};
 use crate::params::{AnySession, JsonBody, OpenOne, QueryParams, only_inside};
@@ -31,7 +31,7 @@ const MAX_FOUND: usize = 1_000;
 pub(crate) async fn create(
     State(state): State<Arc<AppState>>,
     JsonBody(body): JsonBody<CreateBody>,
-) -> Handled {
+) -> HandlerResult {
     let CreateBody { workspace_path, provider, model, auto_approve, name } = body;
     if name.as_ref().is_some_and(|name| name.trim().is_empty()) {
         return Err(INVALID.detail("the field `name`: must not be empty"));
@@ -57,7 +57,7 @@ pub(super) async fn workspace(state: &Arc<AppState>, dir: &Path) -> Result<std::
 pub(crate) async fn list(
     State(state): State<Arc<AppState>>,
     QueryParams(ListQuery { limit, offset, query }): QueryParams<ListQuery>,
-) -> Handled {
+) -> HandlerResult {
     let limit = limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
     let open = state.table.list().await?;
     let mut sessions = Vec::new();
@@ -88,7 +88,7 @@ pub(crate) async fn list(
     json(&SessionPage { sessions, next_offset })
 }
 
-pub(crate) async fn details(session: AnySession) -> Handled {
+pub(crate) async fn details(session: AnySession) -> HandlerResult {
     match session {
         AnySession::Open(session) => json(&SessionDetails::of_open(&session).await?),
         AnySession::Closed(summary) => json(&SessionDetails::of_closed(*summary)),
@@ -99,7 +99,7 @@ pub(crate) async fn resume(
     State(state): State<Arc<AppState>>,
     session: AnySession,
     JsonBody(body): JsonBody<ResumeBody>,
-) -> Handled {
+) -> HandlerResult {
     let session = match session {
         AnySession::Open(session) => session,
         AnySession::Closed(summary) => {
@@ -117,7 +117,7 @@ pub(crate) async fn resume(
 }
 
 /// Stops the session's work and closes it; its log stays.
-pub(crate) async fn close(State(state): State<Arc<AppState>>, OpenOne(session): OpenOne) -> Handled {
+pub(crate) async fn close(State(state): State<Arc<AppState>>, OpenOne(session): OpenOne) -> HandlerResult {
     state.table.close(&session.id).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -127,7 +127,7 @@ pub(crate) async fn delete(
     State(state): State<Arc<AppState>>,
     QueryParams(DeleteQuery { permanently }): QueryParams<DeleteQuery>,
     session: AnySession,
-) -> Handled {
+) -> HandlerResult {
     let log = match session {
         AnySession::Open(session) => {
             state.table.close(&session.id).await?;

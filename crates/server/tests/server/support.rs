@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tiller_core::id::{EntryId, SessionId};
 use tiller_engine::SessionBuilder;
-use tiller_provider::scripted::Scripted;
+use tiller_provider::scripted::ScriptedProvider;
 use tiller_provider::{Model, ProviderRegistry};
 use tiller_server::{
     AccessRules, BasePath, CookieScope, HostError, HostFuture, HostedSession, HttpServer, NewSession,
@@ -44,7 +44,7 @@ impl ScriptedHost {
 
     fn providers(&self) -> ProviderRegistry {
         let answers = self.answers.iter().cloned().map(|answer| serde_json::from_value(answer).unwrap());
-        let script = Scripted::new(answers.collect());
+        let script = ScriptedProvider::new(answers.collect());
         let facts = vec![script.facts()];
         let mut providers = ProviderRegistry::default();
         providers.add(Arc::new(script), facts);

@@ -11,7 +11,7 @@ use tiller_core::unit::UnixMs;
 
 use super::entry_builder::{EncodedLine, EntryBuilder, ExistingSession, LineOutput, SessionEnd};
 use super::warning::ImportWarnings;
-use super::{Conversion, ImportMode, ImportPlan, ImportStatus, Imported, Importer, skip};
+use super::{Conversion, ImportMode, ImportPlan, ImportResult, ImportStatus, Importer, skip};
 use crate::entry::{self, Entry, EntryBody, TillerEntry};
 use crate::entry_kind::EntryKind;
 use crate::error::{SessionError, dir_error, io_error};
@@ -29,7 +29,7 @@ impl Importer<'_> {
         conversion: &Conversion<'_>,
         target: &Path,
         notes: ImportWarnings,
-        imported: &mut Imported,
+        imported: &mut ImportResult,
     ) -> Result<(), SessionError> {
         let existing = if target.exists() {
             existing_session(&Reader::open(target)?, conversion.plan)?
@@ -65,7 +65,7 @@ impl Importer<'_> {
         conversion: &Conversion<'_>,
         target: &Path,
         mut notes: ImportWarnings,
-        imported: &mut Imported,
+        imported: &mut ImportResult,
     ) -> Result<(), SessionError> {
         let mut writer = self.manager.open(target)?;
         let modified = modified_time(target);
@@ -149,7 +149,7 @@ fn create_session(
     conversion: &Conversion<'_>,
     target: &Path,
     mut notes: ImportWarnings,
-    imported: &mut Imported,
+    imported: &mut ImportResult,
 ) -> Result<(), SessionError> {
     let partial = PartialSession::create(target)?;
     let path = partial.path.clone();

@@ -1,6 +1,6 @@
 //! Tests of disk failures at every write of a session.
 
-use tiller_session::{Appended, SessionError};
+use tiller_session::{AppendedEntry, SessionError};
 use tiller_test_support::faulty_disk::{Fault, FaultyDisk};
 
 use super::*;
@@ -9,7 +9,7 @@ use super::*;
 const STEPS: usize = 6;
 
 /// Makes one of the writes: messages, a branch, a label.
-fn run_step(writer: &mut Writer, step: usize) -> Result<Vec<Appended>, SessionError> {
+fn run_step(writer: &mut Writer, step: usize) -> Result<Vec<AppendedEntry>, SessionError> {
     let first = writer.reader().tree().nodes().first().map(|node| node.id.clone());
     match step {
         0 => writer.append(user("one"), NOW),

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use tiller_core::message::{AssistantBlock, AssistantMessage, StopReason, Usage, UserBlock};
 use tiller_session::EntryKind;
-use tiller_session::import::{ImportMode, ImportStatus, Imported, Importer, SourceFormat, find_logs};
+use tiller_session::import::{ImportMode, ImportResult, ImportStatus, Importer, SourceFormat, find_logs};
 
 use super::*;
 
@@ -23,7 +23,7 @@ impl Sandbox {
         Importer { manager: &self.manager, only: None, mode, now: NOW }
     }
 
-    fn import(&self, source: &Path) -> Imported {
+    fn import(&self, source: &Path) -> ImportResult {
         self.importer(ImportMode::Write).file(source)
     }
 
@@ -45,7 +45,7 @@ impl Sandbox {
 }
 
 /// Imports a source, asserts that the session has no findings, and opens it.
-fn import_source(sandbox: &Sandbox, source: &Path) -> (Imported, Reader) {
+fn import_source(sandbox: &Sandbox, source: &Path) -> (ImportResult, Reader) {
     let imported = sandbox.import(source);
     let path = imported.path.as_ref().unwrap_or_else(|| panic!("{imported:?}"));
     let reader = Reader::open(path).unwrap();
@@ -55,7 +55,7 @@ fn import_source(sandbox: &Sandbox, source: &Path) -> (Imported, Reader) {
 }
 
 /// The warnings in short: line, count, kind.
-fn warnings(imported: &Imported) -> Vec<(u64, u64, &str)> {
+fn warnings(imported: &ImportResult) -> Vec<(u64, u64, &str)> {
     imported.notes.iter().map(|warning| (warning.line, warning.count, warning.what.as_str())).collect()
 }
 

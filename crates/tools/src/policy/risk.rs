@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tiller_core::protected_path::Protection;
 
-use super::shell::{self, Segment, UnreadableLine};
+use super::shell::{self, Segment, UnparsedLine};
 
 mod arguments;
 mod code;
@@ -104,7 +104,7 @@ pub(super) struct JudgedCommand {
 }
 
 /// Lists the commands of a line, each with its risks.
-pub(super) fn list_risks(line: &str, dirs: CommandDirs<'_>) -> Result<Vec<JudgedCommand>, UnreadableLine> {
+pub(super) fn list_risks(line: &str, dirs: CommandDirs<'_>) -> Result<Vec<JudgedCommand>, UnparsedLine> {
     let segments = shell::parse(line)?;
     let variables = variables::list_variables(&segments);
     let dirs = CommandDirs { variables: &variables, ..dirs };

@@ -15,7 +15,7 @@ use super::notice::push_notice;
 use super::output_capture::{CapturedOutput, OutputCapture, PREVIEW_INTERVAL};
 use super::truncation::OutputLimits;
 use super::{ToolOutput, ToolProgress};
-use crate::process::{Exit, ExitStatus, ProcessError, Running};
+use crate::process::{Exit, ExitStatus, ProcessError, RunningCommand};
 
 /// The text in place of an empty output.
 const NO_OUTPUT: &str = "[no output]";
@@ -55,7 +55,7 @@ impl CommandLimits {
 
 /// Runs a started command to its end. `details` are `{exitCode, timedOut, fullOutputPath?, strokes?}`.
 pub(super) async fn run(
-    started: Result<Running, ProcessError>,
+    started: Result<RunningCommand, ProcessError>,
     limits: &CommandLimits,
     progress: &ToolProgress,
 ) -> ToolOutput {
@@ -75,19 +75,19 @@ pub(super) enum CommandEnd<I> {
 
 /// A running command and its output so far.
 pub(super) struct ForegroundCommand {
-    pub(super) running: Running,
+    pub(super) running: RunningCommand,
     pub(super) capture: OutputCapture,
 }
 
 impl ForegroundCommand {
-    pub(super) fn new(running: Running, limits: &CommandLimits) -> Self {
+    pub(super) fn new(running: RunningCommand, limits: &CommandLimits) -> Self {
         Self { running, capture: OutputCapture::new(limits.tool, limits.output, &limits.scratch) }
     }
 }
 
 /// Runs a started command as [`run`] does, to its end or until `interruption`.
 pub(super) async fn run_until<I>(
-    started: Result<Running, ProcessError>,
+    started: Result<RunningCommand, ProcessError>,
     limits: &CommandLimits,
     progress: &ToolProgress,
     interruption: impl Future<Output = I>,
@@ -112,14 +112,14 @@ pub(super) async fn run_until<I>(
 
 /// The reason why the command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum EndReason {
+enum EndCause {
     Exited,
     Timeout,
 }
 
 /// The reason for which no more output is read.
 enum ReadEnd<I> {
-    Ended(EndReason),
+    Ended(EndCause),
     Interrupted(I),
 }
 
@@ -130,19 +130,19 @@ async fn read_output<I>(
     interruption: impl Future<Output = I>,
 ) -> ReadEnd<I> {
     tokio::pin!(interruption);
-    let mut end_reason = EndReason::Exited;
+    let mut end_reason = EndCause::Exited;
     let mut ticks = interval(PREVIEW_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut is_new = false;
     loop {
         tokio::select! {
             biased;
-            interruption = &mut interruption, if end_reason == EndReason::Exited => {
+            interruption = &mut interruption, if end_reason == EndCause::Exited => {
                 return ReadEnd::Interrupted(interruption);
             }
-            () = sleep_until(deadline), if end_reason == EndReason::Exited => {
+            () = sleep_until(deadline), if end_reason == EndCause::Exited => {
                 running.stop();
-                end_reason = EndReason::Timeout;
+                end_reason = EndCause::Timeout;
             }
             _ = ticks.tick(), if is_new => {
                 progress.show_styled(capture.preview_tail());
@@ -190,9 +190,9 @@ pub(super) fn failure(error: &ProcessError) -> ToolOutput {
     ToolOutput::error(format!("the command did not finish: {error}{cause}"))
 }
 
-fn output(capture: CapturedOutput, exit: Exit, end_reason: EndReason, limits: &CommandLimits) -> ToolOutput {
+fn output(capture: CapturedOutput, exit: Exit, end_reason: EndCause, limits: &CommandLimits) -> ToolOutput {
     let CapturedOutput { mut text, strokes, notice, full_output } = capture;
-    let is_timeout = end_reason == EndReason::Timeout;
+    let is_timeout = end_reason == EndCause::Timeout;
     if text.is_empty() {
         // A command that was stopped may have had more to say.
         text.push_str(if is_timeout { NO_OUTPUT } else { limits.empty_notice });
@@ -209,10 +209,10 @@ fn output(capture: CapturedOutput, exit: Exit, end_reason: EndReason, limits: &C
 }
 
 /// Lists the notices about the end, for the model.
-fn notices(exit: Exit, end_reason: EndReason, seconds: u64) -> Vec<String> {
+fn notices(exit: Exit, end_reason: EndCause, seconds: u64) -> Vec<String> {
     let reason = match (end_reason, exit.status) {
-        (EndReason::Timeout, _) => Some(format!("stopped after {seconds} s, with everything it had started")),
-        (EndReason::Exited, status) => status.failure(),
+        (EndCause::Timeout, _) => Some(format!("stopped after {seconds} s, with everything it had started")),
+        (EndCause::Exited, status) => status.failure(),
     };
     let leftovers = match exit.leftovers {
         0 => None,
@@ -240,8 +240,8 @@ mod tests {
             let output = output(CapturedOutput::default(), exit, end_reason, &limits);
             tiller_core::message::joined_text(&output.content)
         };
-        assert_eq!(text(EndReason::Exited, ExitStatus::Code(0)), "[nothing has changed]");
-        let stopped = text(EndReason::Timeout, ExitStatus::Signal(9));
+        assert_eq!(text(EndCause::Exited, ExitStatus::Code(0)), "[nothing has changed]");
+        let stopped = text(EndCause::Timeout, ExitStatus::Signal(9));
         assert_eq!(stopped, "[no output]\n[stopped after 5 s, with everything it had started]");
     }
 }

@@ -10,7 +10,7 @@ use tiller_files::git;
 use super::command_run::CommandLimits;
 use super::sandboxed_run::SandboxedRunner;
 use super::{ToolEnvironment, ToolOutput, ToolProgress};
-use crate::process::{ExitStatus, Runner, Running};
+use crate::process::{ExitStatus, Runner, RunningCommand};
 use crate::workspace::{FileAccess, Workspace};
 
 mod add;
@@ -188,7 +188,7 @@ async fn find_special_file(dot_git: PathBuf) -> Option<PathBuf> {
     tokio::task::spawn_blocking(find).await.ok().flatten()
 }
 
-async fn read_config(running: &mut Running) -> Result<Vec<u8>, String> {
+async fn read_config(running: &mut RunningCommand) -> Result<Vec<u8>, String> {
     let mut output = Vec::new();
     while let Some(chunk) = running.chunk().await {
         output.extend_from_slice(&chunk);

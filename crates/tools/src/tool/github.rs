@@ -9,7 +9,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 use tokio::process::Command;
 
-use super::http_client::{Reach, causes, client, read_body};
+use super::http_client::{AddressScope, causes, client, read_body};
 
 mod create_comment;
 mod get_issue;
@@ -74,7 +74,11 @@ impl GithubRepository {
 
     /// Prepares the requests of one call: gets the token, and creates a client.
     async fn connect(&self) -> Result<GithubClient<'_>, String> {
-        Ok(GithubClient { repository: self, client: client(Reach::Anywhere)?, token: self.token().await? })
+        Ok(GithubClient {
+            repository: self,
+            client: client(AddressScope::Anywhere)?,
+            token: self.token().await?,
+        })
     }
 
     fn address(&self, path: &str) -> Result<Url, String> {

@@ -19,7 +19,7 @@ pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The addresses that names may resolve to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum AddressScope {
     /// Only public ones: a name that looks public must not lead into the user's network.
     Public,
     /// Any.
@@ -30,7 +30,7 @@ pub(super) enum Reach {
 ///
 /// # Errors
 /// A sentence for the model.
-pub(super) fn client(reach: Reach) -> Result<Client, String> {
+pub(super) fn client(reach: AddressScope) -> Result<Client, String> {
     ensure_crypto();
     let builder = Client::builder()
         .user_agent(concat!("tiller/", env!("CARGO_PKG_VERSION")))
@@ -39,8 +39,8 @@ pub(super) fn client(reach: Reach) -> Result<Client, String> {
         .redirect(Policy::none());
     let builder = match reach {
         // A proxy resolves names itself, and has an address of the user's network.
-        Reach::Public if !has_proxy() => builder.dns_resolver(Arc::new(PublicResolver)),
-        Reach::Public | Reach::Anywhere => builder,
+        AddressScope::Public if !has_proxy() => builder.dns_resolver(Arc::new(PublicResolver)),
+        AddressScope::Public | AddressScope::Anywhere => builder,
     };
     builder.build().map_err(|error| format!("cannot create the HTTP client: {}", causes(&error)))
 }
@@ -130,7 +130,8 @@ mod tests {
             eprintln!("SKIPPED: there is a proxy");
             return;
         }
-        let error = client(Reach::Public).unwrap().get("http://localhost:1/").send().await.unwrap_err();
+        let error =
+            client(AddressScope::Public).unwrap().get("http://localhost:1/").send().await.unwrap_err();
         let text = causes(&error);
         assert!(text.contains("localhost leads to the private address"), "{text}");
     }

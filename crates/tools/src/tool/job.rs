@@ -27,7 +27,7 @@ pub(super) struct JobTool {
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// `list` the jobs, `read` a job's output since the last reading, `wait` until it ends and read, or `stop` it and read.
-    action: Action,
+    action: JobAction,
     /// Id of the job, such as `job_1`. Needed for all actions but `list`.
     #[serde(default)]
     id: Option<String>,
@@ -40,7 +40,7 @@ pub(super) struct Arguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-enum Action {
+enum JobAction {
     List,
     Read,
     Wait,
@@ -74,7 +74,7 @@ impl TypedTool for JobTool {
     }
 
     fn check(&self, arguments: &Arguments) -> Result<(), String> {
-        if arguments.id.is_none() && arguments.action != Action::List {
+        if arguments.id.is_none() && arguments.action != JobAction::List {
             return Err("argument `id`: needed for this action".into());
         }
         let max = self.times.max_timeout_s;
@@ -88,10 +88,10 @@ impl TypedTool for JobTool {
     async fn run(&self, arguments: Arguments, progress: ToolProgress) -> ToolOutput {
         let Some(id) = arguments.id.map(JobId::new) else { return self.list() };
         match arguments.action {
-            Action::List => return self.list(),
-            Action::Read => {}
-            Action::Wait => self.wait(&id, arguments.timeout, &progress).await,
-            Action::Stop => {
+            JobAction::List => return self.list(),
+            JobAction::Read => {}
+            JobAction::Wait => self.wait(&id, arguments.timeout, &progress).await,
+            JobAction::Stop => {
                 if self.table.stop(&id) {
                     self.table.wait(&id).await;
                 }

@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep_until};
 use super::output_capture::{CapturedOutput, OutputCapture};
 use super::output_reader::OutputReader;
 use super::truncation::OutputLimits;
-use crate::process::{Exit, ExitStatus, ProcessError, Running};
+use crate::process::{Exit, ExitStatus, ProcessError, RunningCommand};
 
 /// Limits of the last lines in a notice: enough for the error that ended a job.
 const LAST_LINES: OutputLimits = OutputLimits { max_lines: 10, max_chars: 2_000 };
@@ -100,7 +100,7 @@ struct JobRecord {
 /// A running command that becomes a job.
 pub(super) struct NewJob {
     pub(super) command: String,
-    pub(super) running: Running,
+    pub(super) running: RunningCommand,
     pub(super) capture: OutputCapture,
     /// Time after which it is stopped; `None` for no limit.
     pub(super) timeout: Option<Duration>,
@@ -308,7 +308,7 @@ fn past_tense(status: &JobStatus) -> String {
 
 /// The task of a job.
 struct JobTask {
-    running: Running,
+    running: RunningCommand,
     capture: OutputCapture,
     job: Arc<Job>,
     table: Weak<TableShared>,
@@ -316,7 +316,7 @@ struct JobTask {
 
 /// The reason for which a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum EndReason {
+enum JobEnd {
     Itself,
     Request,
     Timeout,
@@ -338,19 +338,19 @@ impl JobTask {
         }
     }
 
-    async fn read_output(&mut self, deadline: Option<Instant>) -> EndReason {
-        let mut reason = EndReason::Itself;
+    async fn read_output(&mut self, deadline: Option<Instant>) -> JobEnd {
+        let mut reason = JobEnd::Itself;
         let deadline_at = deadline.unwrap_or_else(Instant::now);
         loop {
             tokio::select! {
                 biased;
-                () = self.job.stop.notified(), if reason == EndReason::Itself => {
+                () = self.job.stop.notified(), if reason == JobEnd::Itself => {
                     self.running.stop();
-                    reason = EndReason::Request;
+                    reason = JobEnd::Request;
                 }
-                () = sleep_until(deadline_at), if deadline.is_some() && reason == EndReason::Itself => {
+                () = sleep_until(deadline_at), if deadline.is_some() && reason == JobEnd::Itself => {
                     self.running.stop();
-                    reason = EndReason::Timeout;
+                    reason = JobEnd::Timeout;
                 }
                 chunk = self.running.chunk() => match chunk {
                     Some(chunk) => self.capture.push(&chunk).await,
@@ -361,16 +361,14 @@ impl JobTask {
     }
 }
 
-fn status_of(reason: EndReason, end: Result<Exit, ProcessError>) -> JobStatus {
+fn status_of(reason: JobEnd, end: Result<Exit, ProcessError>) -> JobStatus {
     match (reason, end) {
-        (EndReason::Request, _) => JobStatus::Stopped,
-        (EndReason::Timeout, _) => JobStatus::TimedOut,
-        (EndReason::Itself, Ok(Exit { status: ExitStatus::Code(exit_code), .. })) => {
+        (JobEnd::Request, _) => JobStatus::Stopped,
+        (JobEnd::Timeout, _) => JobStatus::TimedOut,
+        (JobEnd::Itself, Ok(Exit { status: ExitStatus::Code(exit_code), .. })) => {
             JobStatus::Exited { exit_code }
         }
-        (EndReason::Itself, Ok(Exit { status: ExitStatus::Signal(signal), .. })) => {
-            JobStatus::Killed { signal }
-        }
-        (EndReason::Itself, Err(error)) => JobStatus::Failed { message: error.to_string() },
+        (JobEnd::Itself, Ok(Exit { status: ExitStatus::Signal(signal), .. })) => JobStatus::Killed { signal },
+        (JobEnd::Itself, Err(error)) => JobStatus::Failed { message: error.to_string() },
     }
 }

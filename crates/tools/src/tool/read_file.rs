@@ -11,7 +11,7 @@ use tiller_core::tool_spec::{Access, OutputKind, ToolSet, ToolTraits, TouchedPat
 use super::atomic_write::FileContent;
 use super::notice::truncation_notice;
 use super::seen_files::{SeenFiles, add_seen};
-use super::truncation::{OutputLimits, Truncated, TruncationExtent};
+use super::truncation::{OutputLimits, TruncatedText, TruncationExtent};
 use super::{ToolEnvironment, ToolOutput, ToolProgress, TypedTool, atomic_write, blocking, image};
 use crate::workspace::{FileAccess, Workspace};
 
@@ -154,7 +154,7 @@ fn lines_of(text: &str, first: usize, limit: Option<usize>) -> &str {
     limit.map_or(part, |limit| &part[..start_of(part, limit - 1)])
 }
 
-fn notice(head: &Truncated<'_>, first: usize, total: usize) -> Option<String> {
+fn notice(head: &TruncatedText<'_>, first: usize, total: usize) -> Option<String> {
     let last = first + head.lines - 1;
     if head.extent == TruncationExtent::PartOfLine {
         let chars = head.text.chars().count();

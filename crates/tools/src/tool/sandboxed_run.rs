@@ -13,7 +13,7 @@ use super::environment::ToolEnvironment;
 use super::job_table::EndNotices;
 use super::{ToolOutput, ToolProgress};
 use crate::policy::SandboxStrength;
-use crate::process::{NetworkAccess, ProcessError, Runner, Running};
+use crate::process::{NetworkAccess, ProcessError, Runner, RunningCommand};
 use crate::sandbox::Sandbox;
 use crate::workspace::Workspace;
 
@@ -78,7 +78,7 @@ impl SandboxedRunner {
     /// Runs a command to its end, as [`command_run::run`] does.
     pub(super) async fn run(
         &self,
-        start: impl FnOnce(&Runner) -> Result<Running, ProcessError>,
+        start: impl FnOnce(&Runner) -> Result<RunningCommand, ProcessError>,
         limits: &CommandLimits,
         progress: &ToolProgress,
     ) -> ToolOutput {
@@ -186,7 +186,7 @@ impl Programs {
 }
 
 /// Files with their state, by path.
-type FileStates = Vec<(PathBuf, FileState)>;
+type FileStates = Vec<(PathBuf, GitFileState)>;
 
 fn read_states(paths: impl Iterator<Item = PathBuf>) -> FileStates {
     let state = |path: PathBuf| Some((path.symlink_metadata().ok()?.into(), path));
@@ -198,7 +198,7 @@ fn read_states(paths: impl Iterator<Item = PathBuf>) -> FileStates {
 
 /// Enough of a file's metadata to notice a change.
 #[derive(Debug, PartialEq, Eq)]
-struct FileState {
+struct GitFileState {
     inode: u64,
     size: u64,
     mode: u32,
@@ -206,7 +206,7 @@ struct FileState {
     changed: (i64, i64),
 }
 
-impl From<Metadata> for FileState {
+impl From<Metadata> for GitFileState {
     fn from(metadata: Metadata) -> Self {
         let changed = (metadata.ctime(), metadata.ctime_nsec());
         Self { inode: metadata.ino(), size: metadata.len(), mode: metadata.mode(), changed }

@@ -26,7 +26,7 @@ impl From<&Settings> for OutputLimits {
 
 /// A truncated text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Truncated<'a> {
+pub struct TruncatedText<'a> {
     /// The remaining part.
     pub text: &'a str,
     /// The number of its lines.
@@ -49,25 +49,25 @@ pub enum TruncationExtent {
 impl OutputLimits {
     /// Truncates a text after its beginning.
     #[must_use]
-    pub fn head<'a>(&self, text: &'a str) -> Truncated<'a> {
+    pub fn head<'a>(&self, text: &'a str) -> TruncatedText<'a> {
         let (lines, bytes) = self.count_fitting(text.split_inclusive('\n'));
         if bytes == 0 && !text.is_empty() {
             let end = text.char_indices().nth(self.max_chars).map_or(text.len(), |(at, _)| at);
-            return Truncated { text: &text[..end], lines: 1, extent: TruncationExtent::PartOfLine };
+            return TruncatedText { text: &text[..end], lines: 1, extent: TruncationExtent::PartOfLine };
         }
-        Truncated { text: &text[..bytes], lines, extent: extent_of(bytes, text) }
+        TruncatedText { text: &text[..bytes], lines, extent: extent_of(bytes, text) }
     }
 
     /// Truncates a text before its end.
     #[must_use]
-    pub fn tail<'a>(&self, text: &'a str) -> Truncated<'a> {
+    pub fn tail<'a>(&self, text: &'a str) -> TruncatedText<'a> {
         let (lines, bytes) = self.count_fitting(text.split_inclusive('\n').rev());
         if bytes == 0 && !text.is_empty() {
             let last = self.max_chars.saturating_sub(1);
             let start = text.char_indices().rev().nth(last).map_or(0, |(at, _)| at);
-            return Truncated { text: &text[start..], lines: 1, extent: TruncationExtent::PartOfLine };
+            return TruncatedText { text: &text[start..], lines: 1, extent: TruncationExtent::PartOfLine };
         }
-        Truncated { text: &text[text.len() - bytes..], lines, extent: extent_of(bytes, text) }
+        TruncatedText { text: &text[text.len() - bytes..], lines, extent: extent_of(bytes, text) }
     }
 
     /// Divides the limits: a quarter for the beginning of a text, the rest for its end.
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn limits_whole_lines_are_kept_up_to_either_limit() {
-        let truncated = |text, lines, extent| Truncated { text, lines, extent };
+        let truncated = |text, lines, extent| TruncatedText { text, lines, extent };
         for (text, head, tail) in [
             ("", truncated("", 0, TruncationExtent::Whole), truncated("", 0, TruncationExtent::Whole)),
             (

@@ -10,7 +10,7 @@ use serde_json::json;
 use tiller_core::media::detect_media_type;
 use tiller_core::tool_spec::{Access, OutputKind, ShownArgument, ToolSet, ToolTraits};
 
-use super::http_client::{Reach, causes, client, read_body};
+use super::http_client::{AddressScope, causes, client, read_body};
 use super::{
     OutputOptions, ToolEnvironment, ToolOutput, ToolProgress, TypedTool, blocking, image, limit_output,
 };
@@ -79,7 +79,7 @@ impl TypedTool for WebFetch {
     async fn run(&self, arguments: Arguments, progress: ToolProgress) -> ToolOutput {
         // The policy has asked about an address that is private by its looks.
         let is_allowed = progress.network() == NetworkAccess::Allowed || is_private_address(&arguments.url);
-        let reach = if is_allowed { Reach::Anywhere } else { Reach::Public };
+        let reach = if is_allowed { AddressScope::Anywhere } else { AddressScope::Public };
         match self.fetch(&arguments.url, reach).await {
             Ok(output) => output,
             Err(reason) => ToolOutput::error(reason),
@@ -96,7 +96,7 @@ fn parse_address(address: &str) -> Result<Url, String> {
 }
 
 impl WebFetch {
-    async fn fetch(&self, address: &str, reach: Reach) -> Result<ToolOutput, String> {
+    async fn fetch(&self, address: &str, reach: AddressScope) -> Result<ToolOutput, String> {
         let mut url = parse_address(address)?;
         let client = client(reach)?;
         for _ in 0..=MAX_REDIRECTS {

@@ -8,15 +8,15 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 use tiller_tools::process::{
-    Exit, ExitStatus, NetworkAccess, PipedChild, ProcessError, Program, Runner, Running, SandboxProfile,
-    SandboxSupport, ShellCommand,
+    Exit, ExitStatus, NetworkAccess, PipedChild, ProcessError, Program, Runner, RunningCommand,
+    SandboxProfile, SandboxSupport, ShellCommand,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// Timeout for real processes to start or die on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-fn start(dir: &Path, line: &str) -> Running {
+fn start(dir: &Path, line: &str) -> RunningCommand {
     let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_tools-supervisor"));
     runner.start(&ShellCommand { line: line.into(), cwd: dir.into() }).unwrap()
 }

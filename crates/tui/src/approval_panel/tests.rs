@@ -112,7 +112,7 @@ fn panel_letter_and_number_answer() {
 #[test]
 fn panel_always_opens_the_proposed_rules() {
     let rules = ProposedRules::parse("bash", "ls *");
-    let opened = Effect::Open(Opening::RuleForm { call: "c1".into(), rules: rules.clone() });
+    let opened = Effect::Open(OverlayRequest::RuleForm { call: "c1".into(), rules: rules.clone() });
     for letter in ['A', '3'] {
         let mut harness = Harness::proposing("ls", "ls", Some(rules.clone()));
         assert_eq!(harness.letter(letter), (Outcome::Consumed, vec![opened.clone()]), "{letter}");
@@ -176,7 +176,7 @@ fn panel_long_call_is_allowed_once_opened() {
     ");
     assert_eq!(harness.letter('y'), flashed("The call is longer than its panel; v shows all of it."));
     let (outcome, effects) = harness.letter('v');
-    let [Effect::Open(Opening::CallPage { call, title, lines })] = effects.as_slice() else {
+    let [Effect::Open(OverlayRequest::CallPage { call, title, lines })] = effects.as_slice() else {
         panic!("{effects:?}")
     };
     assert_eq!((outcome, call, title.as_str()), (Outcome::Consumed, &"c1".into(), "bash needs approval"));

@@ -137,12 +137,12 @@ impl LineBreaks {
 pub(crate) struct Thinking {
     text: String,
     /// The layout, while unfolded.
-    unfolded: Option<Box<Unfolded>>,
+    unfolded: Option<Box<ThinkingLayout>>,
 }
 
 /// The layout of unfolded thinking. New text only lays out the end again.
 #[derive(Clone, Debug)]
-struct Unfolded {
+struct ThinkingLayout {
     stream: MarkdownStream,
     breaks: LineBreaks,
     /// Bytes of the text passed to the stream.
@@ -176,7 +176,7 @@ impl Thinking {
     pub(super) fn unfold(&mut self, ctx: &RenderContext) -> usize {
         let page = page(ctx);
         let unfolded = self.unfolded.take().filter(|unfolded| unfolded.page == page);
-        let mut unfolded = unfolded.unwrap_or_else(|| Box::new(Unfolded::new(page)));
+        let mut unfolded = unfolded.unwrap_or_else(|| Box::new(ThinkingLayout::new(page)));
         unfolded.settle(&self.text);
         let count = unfolded.lines.len();
         self.unfolded = Some(unfolded);
@@ -199,7 +199,7 @@ impl Thinking {
     }
 }
 
-impl Unfolded {
+impl ThinkingLayout {
     fn new(page: LayoutOptions) -> Self {
         let stream = MarkdownStream::new(page.clone());
         Self { stream, breaks: LineBreaks::default(), consumed: 0, page, lines: Vec::new(), finished: 0 }

@@ -63,14 +63,14 @@ pub(crate) struct Ranking {
 
 /// The best files for a query.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Ranked {
+pub(crate) struct RankedFiles {
     pub(crate) query: String,
     pub(crate) candidates: Vec<Candidate>,
 }
 
 impl Ranking {
     /// Ranks the files; slow for many files. A complete directory name yields the directory's contents.
-    pub(crate) fn run(self) -> Ranked {
+    pub(crate) fn run(self) -> RankedFiles {
         let names = &self.files.0;
         let candidates = match self.query.ends_with('/') && names.contains(&self.query) {
             true => contents(names, &self.query)
@@ -80,7 +80,7 @@ impl Ranking {
                 .collect(),
             false => self.best(),
         };
-        Ranked { query: self.query, candidates }
+        RankedFiles { query: self.query, candidates }
     }
 }
 

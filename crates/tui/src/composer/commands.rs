@@ -14,7 +14,7 @@ use crate::action::{Action, BackgroundJob, ListAction, SessionEdit, Submit, Term
 use crate::component::Context;
 use crate::composer::Composer;
 use crate::delivery::DeliveryTime;
-use crate::effect::{Effect, Opening};
+use crate::effect::{Effect, OverlayRequest};
 use crate::help;
 use crate::keymap::table::KeyCommand;
 use crate::list_kind::ListKind;
@@ -78,7 +78,7 @@ impl Composer {
                 Err(reason) => return self.reject_input(format!("/race {argument}"), reason, cx),
             }
         }
-        cx.push(Effect::Open(Opening::list(ListKind::Race)));
+        cx.push(Effect::Open(OverlayRequest::list(ListKind::Race)));
     }
 
     #[allow(clippy::too_many_lines, reason = "one arm a command")]
@@ -87,10 +87,10 @@ impl Composer {
         match command {
             BuiltInCommand::New => cx.push(Action::Navigate(Navigate::New)),
             BuiltInCommand::Resume => {
-                cx.push(Effect::Open(Opening::Sessions { filter: argument.to_owned() }))
+                cx.push(Effect::Open(OverlayRequest::Sessions { filter: argument.to_owned() }))
             }
-            BuiltInCommand::Tree => cx.push(Effect::Open(Opening::Tree(TreePurpose::Go))),
-            BuiltInCommand::Fork => cx.push(Effect::Open(Opening::Tree(TreePurpose::Fork))),
+            BuiltInCommand::Tree => cx.push(Effect::Open(OverlayRequest::Tree(TreePurpose::Go))),
+            BuiltInCommand::Fork => cx.push(Effect::Open(OverlayRequest::Tree(TreePurpose::Fork))),
             BuiltInCommand::Clone => cx.push(Action::Navigate(Navigate::Clone)),
             BuiltInCommand::Name if argument.is_empty() => self.ask_for_name(cx),
             BuiltInCommand::Name => cx.push(Action::Edit(SessionEdit::Rename(argument.to_owned()))),
@@ -98,39 +98,39 @@ impl Composer {
             BuiltInCommand::Compact => cx.push(Action::Compact(text)),
             BuiltInCommand::Truncate => cx.push(Action::Truncate),
             BuiltInCommand::Model if argument.is_empty() => {
-                cx.push(Effect::Open(Opening::list(ListKind::Models)))
+                cx.push(Effect::Open(OverlayRequest::list(ListKind::Models)))
             }
             BuiltInCommand::Model => cx.push(Action::Edit(SessionEdit::SetModel(argument.to_owned()))),
             BuiltInCommand::Thinking if argument.is_empty() => {
-                cx.push(Effect::Open(Opening::list(ListKind::Thinking)))
+                cx.push(Effect::Open(OverlayRequest::list(ListKind::Thinking)))
             }
             BuiltInCommand::Thinking => match parse_level(argument) {
                 Ok(level) => cx.push(Action::Edit(SessionEdit::SetThinking(level))),
                 Err(what) => self.reject_input(format!("/thinking {argument}"), what, cx),
             },
             BuiltInCommand::Approval if argument.is_empty() => {
-                cx.push(Effect::Open(Opening::list(ListKind::Approval)))
+                cx.push(Effect::Open(OverlayRequest::list(ListKind::Approval)))
             }
             BuiltInCommand::Approval => match parse_mode(argument) {
                 Ok(mode) => cx.push(Action::List(ListAction::SetApproval(mode))),
                 Err(what) => self.reject_input(format!("/approval {argument}"), what, cx),
             },
             BuiltInCommand::Plan => cx.push(Action::List(ListAction::TogglePlan)),
-            BuiltInCommand::Permissions => cx.push(Effect::Open(Opening::list(ListKind::Permissions))),
-            BuiltInCommand::Trust => cx.push(Effect::Open(Opening::list(ListKind::Trust))),
+            BuiltInCommand::Permissions => cx.push(Effect::Open(OverlayRequest::list(ListKind::Permissions))),
+            BuiltInCommand::Trust => cx.push(Effect::Open(OverlayRequest::list(ListKind::Trust))),
             BuiltInCommand::AddDir if argument.is_empty() => {
                 self.ask_for("/add-dir ", "type the path of a directory after /add-dir", cx)
             }
             BuiltInCommand::AddDir => cx.push(Action::List(ListAction::AddDir(argument.to_owned()))),
             BuiltInCommand::Tools if argument.is_empty() => {
-                cx.push(Effect::Open(Opening::list(ListKind::Tools)))
+                cx.push(Effect::Open(OverlayRequest::list(ListKind::Tools)))
             }
             BuiltInCommand::Tools => cx.push(Action::List(ListAction::ToggleTool(argument.to_owned()))),
             BuiltInCommand::Settings => match argument.split_once(char::is_whitespace) {
                 Some((name, value)) => self.set(name, value.trim(), cx),
                 None => {
                     let filter = argument.to_owned();
-                    cx.push(Effect::Open(Opening::List { kind: ListKind::Settings, filter }))
+                    cx.push(Effect::Open(OverlayRequest::List { kind: ListKind::Settings, filter }))
                 }
             },
             BuiltInCommand::Copy => self.copy(argument, cx),
@@ -143,28 +143,28 @@ impl Composer {
             }
             BuiltInCommand::Cost => cx.push(Action::ShowCost),
             BuiltInCommand::Context => cx.push(Action::ShowContext { width: Pager::columns(cx.ui.size.0) }),
-            BuiltInCommand::Agents => cx.push(Effect::Open(Opening::list(ListKind::Agents))),
+            BuiltInCommand::Agents => cx.push(Effect::Open(OverlayRequest::list(ListKind::Agents))),
             BuiltInCommand::Race => self.race(argument, cx),
             BuiltInCommand::Back => cx.push(Action::Terminal(TerminalAction::LeaveAgent)),
-            BuiltInCommand::Jobs => cx.push(Effect::Open(Opening::list(ListKind::Jobs))),
+            BuiltInCommand::Jobs => cx.push(Effect::Open(OverlayRequest::list(ListKind::Jobs))),
             BuiltInCommand::Mcp => cx.push(Action::ShowToolServers),
             BuiltInCommand::Export => cx.push(Action::Export(argument.to_owned())),
             BuiltInCommand::Import => import(argument, cx),
             BuiltInCommand::Login => log_in(argument, cx),
             BuiltInCommand::Logout => log_out(argument, cx),
             BuiltInCommand::Theme if argument.is_empty() => {
-                cx.push(Effect::Open(Opening::list(ListKind::Themes)))
+                cx.push(Effect::Open(OverlayRequest::list(ListKind::Themes)))
             }
             BuiltInCommand::Theme => cx.push(Effect::ApplyTheme(argument.to_owned())),
             BuiltInCommand::Reload => cx.push(Action::ReloadResources),
             BuiltInCommand::Logs => cx.push(Action::Background(BackgroundJob::ShowLogs)),
             BuiltInCommand::Help => {
                 let lines = help::page(&cx.ui.keymap, &cx.model.info.commands);
-                cx.push(Effect::Open(Opening::Help { title: "help".to_owned(), lines }))
+                cx.push(Effect::Open(OverlayRequest::Help { title: "help".to_owned(), lines }))
             }
             BuiltInCommand::Hotkeys => {
                 let lines = help::keys(&cx.ui.keymap);
-                cx.push(Effect::Open(Opening::Help { title: "keys".to_owned(), lines }))
+                cx.push(Effect::Open(OverlayRequest::Help { title: "keys".to_owned(), lines }))
             }
             BuiltInCommand::Quit => cx.push(Effect::quit()),
             // Only `--plain` has these; `parse` rejects them.
@@ -233,7 +233,7 @@ pub(super) fn is_command(line: &str, agent_commands: &[AgentCommand]) -> bool {
 /// Imports a path, or opens the list of logs.
 fn import(path: &str, cx: &mut Context<'_>) {
     if path.is_empty() {
-        return cx.push(Effect::Open(Opening::list(ListKind::ForeignLogs)));
+        return cx.push(Effect::Open(OverlayRequest::list(ListKind::ForeignLogs)));
     }
     cx.flash("Importing…");
     cx.push(Action::List(ListAction::Import(path.to_owned())));
@@ -246,13 +246,15 @@ fn log_in(argument: &str, cx: &mut Context<'_>) {
     if words.next().is_some() {
         cx.flash("Don't type the key here: tiller prompts for it and hides it.");
     }
-    cx.push(Effect::Open(provider.map_or_else(|| Opening::list(ListKind::Logins), Opening::Login)));
+    cx.push(Effect::Open(
+        provider.map_or_else(|| OverlayRequest::list(ListKind::Logins), OverlayRequest::Login),
+    ));
 }
 
 /// Removes a provider's key, or lists the providers that have one.
 fn log_out(provider: &str, cx: &mut Context<'_>) {
     if provider.is_empty() {
-        return cx.push(Effect::Open(Opening::list(ListKind::Logouts)));
+        return cx.push(Effect::Open(OverlayRequest::list(ListKind::Logouts)));
     }
     cx.push(Action::List(ListAction::Key(LoginRequest::Remove(provider.to_owned()))));
 }

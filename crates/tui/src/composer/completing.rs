@@ -3,7 +3,7 @@
 use crate::action::Action;
 use crate::attach;
 use crate::completion::candidate::OnAccept;
-use crate::completion::files::Ranked;
+use crate::completion::files::RankedFiles;
 use crate::completion::paths::{PathKind, PathListing, common};
 use crate::completion::word::path;
 use crate::completion::{CompletionKey, EditedText, EnterMeaning, list_paths_action};
@@ -95,7 +95,7 @@ impl Composer {
     }
 
     /// Shows ranked files, if the query is still the same.
-    fn show_ranked_files(&mut self, ranked: Ranked, cx: &mut Context<'_>) {
+    fn show_ranked_files(&mut self, ranked: RankedFiles, cx: &mut Context<'_>) {
         if self.completion.show_ranked_files(ranked) {
             self.accept_awaited(cx);
         }

@@ -2,7 +2,7 @@
 
 use tiller_core::id::{CallId, EntryId};
 
-use crate::effect::QueueEdit;
+use crate::effect::QueueEditRequest;
 
 /// The purpose of the text in the editor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(crate) enum ComposePurpose {
     /// The reason for denying a call.
     DenialReason(CallId),
     /// The new text of a queued message.
-    QueuedMessage(QueueEdit),
+    QueuedMessage(QueueEditRequest),
     /// An instruction for the summary of the branch that is left for this entry.
     SummaryInstruction(EntryId),
 }

@@ -9,7 +9,7 @@ use crate::component::{Context, Outcome};
 use crate::composer::Composer;
 use crate::composer::compose_purpose::ComposePurpose;
 use crate::denial::denial_reason;
-use crate::effect::{Effect, QueueEdit};
+use crate::effect::{Effect, QueueEditRequest};
 use crate::keymap::table::KeyCommand;
 use crate::queue::{AfterQueueEdit, MESSAGE_GONE, QueueAction};
 
@@ -106,7 +106,7 @@ impl Composer {
         self.purpose = ComposePurpose::Message;
     }
 
-    fn finish_queue_edit(&mut self, edit: QueueEdit, cx: &mut Context<'_>) {
+    fn finish_queue_edit(&mut self, edit: QueueEditRequest, cx: &mut Context<'_>) {
         let text = self.editor.expanded();
         if text.trim().is_empty() {
             let key = cx.key_of(KeyCommand::Stop);
@@ -126,7 +126,7 @@ impl Composer {
 
     /// Discards the edit; the text is saved in the history. If the run ended meanwhile, the message stays held like all
     /// others.
-    fn leave_queue_edit(&mut self, edit: QueueEdit, cx: &mut Context<'_>) {
+    fn leave_queue_edit(&mut self, edit: QueueEditRequest, cx: &mut Context<'_>) {
         let text = self.editor.expanded();
         if text != edit.shown && !text.trim().is_empty() {
             self.editor.remember(&text);

@@ -12,7 +12,7 @@ use crate::composer::Composer;
 use crate::composer::commands::is_command;
 use crate::composer::compose_purpose::ComposePurpose;
 use crate::delivery::{DeliveryTime, LongMessage};
-use crate::effect::{Effect, Opening};
+use crate::effect::{Effect, OverlayRequest};
 use crate::keymap::table::KeyCommand;
 use crate::login::may_hold_key;
 use crate::long_message::{apply_long_choice, without_files_of_pastes};
@@ -141,7 +141,7 @@ impl Composer {
     }
 
     /// The question about a message that takes more than half of the context window; `None` for a shorter one.
-    fn length_question(&self, when: DeliveryTime, view: &ViewContext<'_>) -> Option<Opening> {
+    fn length_question(&self, when: DeliveryTime, view: &ViewContext<'_>) -> Option<OverlayRequest> {
         let (text, window) = (self.editor.expanded(), view.model.info.context.window);
         let tokens = estimate_text(&text);
         let is_long = window.0 > 0 && tokens.0 > window.0 / PART_OF_WINDOW;
@@ -159,7 +159,7 @@ impl Composer {
         ];
         let model = view.model.model_name();
         let title = format!("about {tokens} tokens in one message; {model} reads {window}");
-        Some(Opening::Question { title, items })
+        Some(OverlayRequest::Question { title, items })
     }
 
     /// The text that replaces a message attached as a file: its placeholders, or its beginning.

@@ -160,7 +160,7 @@ fn editing() -> Harness {
     };
     harness.model.activity.queue = vec![item];
     let then = AfterQueueEdit::Release;
-    harness.composer.edit_queued(QueueEdit { id: "q1".into(), shown: "old".into(), then });
+    harness.composer.edit_queued(QueueEditRequest { id: "q1".into(), shown: "old".into(), then });
     harness
 }
 

@@ -7,7 +7,7 @@ use crate::component::Context;
 use crate::compositor::Compositor;
 use crate::compositor::deferred_overlay::DeferredOverlay;
 use crate::dialog::Dialog;
-use crate::effect::Opening;
+use crate::effect::OverlayRequest;
 use crate::overlay::Overlay;
 use crate::pager::Pager;
 use crate::picker::Picker;
@@ -56,7 +56,7 @@ impl Compositor {
             DeferredOverlay::Sessions => {
                 // Results of an earlier list don't belong to this one.
                 cx.push(Action::EndSessionSearch);
-                self.open(Opening::sessions(), cx);
+                self.open(OverlayRequest::sessions(), cx);
                 self.top_picker().into_iter().for_each(|picker| picker.set_appeared(appeared));
             }
         }

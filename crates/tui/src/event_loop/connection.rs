@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tiller_core::event::{ApprovalRequest, Event, EventKind};
-use tiller_engine::{AgentSession, Lagged};
+use tiller_engine::{AgentSession, Lag};
 
 use crate::action::Action;
 use crate::block::notice_level::NoticeLevel;
@@ -37,7 +37,7 @@ impl EventLoop {
     }
 
     /// Shows a notice if the main session asks for an approval that isn't asked in the agent's session on the screen.
-    pub(super) fn notice_of_main_session(&mut self, event: &Result<Arc<Event>, Lagged>) {
+    pub(super) fn notice_of_main_session(&mut self, event: &Result<Arc<Event>, Lag>) {
         let Ok(event) = event else { return };
         if let EventKind::ApprovalRequested(request) = &event.kind
             && let ApprovalRequest { tool_call_id, reason, .. } = request

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use nix::sys::signal::Signal;
 use tiller_core::event::Event;
 use tiller_engine::remote_session::ConnectionState;
-use tiller_engine::{EventStream, Lagged};
+use tiller_engine::{EventStream, Lag};
 use tiller_render::theme::ThemeRegistry;
 use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -31,11 +31,11 @@ pub(super) enum LoopEvent {
     /// The prompt history is loaded.
     History(Vec<String>),
     TaskResult(Option<TaskResult>),
-    Agent(Option<Result<Arc<Event>, Lagged>>),
+    Agent(Option<Result<Arc<Event>, Lag>>),
     /// The connection to the process that has the session open was lost, or made again.
     Connection(ConnectionState),
     /// An event of the main session, while that of an agent is shown.
-    MainSession(Option<Result<Arc<Event>, Lagged>>),
+    MainSession(Option<Result<Arc<Event>, Lag>>),
     Tick,
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn next_result(reports: Option<&mut mpsc::Receiver<TaskResult>>
 }
 
 /// The next event; pending without an agent.
-pub(super) async fn next_event(events: Option<&mut EventStream>) -> Option<Result<Arc<Event>, Lagged>> {
+pub(super) async fn next_event(events: Option<&mut EventStream>) -> Option<Result<Arc<Event>, Lag>> {
     match events {
         Some(events) => events.next().await,
         None => pending().await,

@@ -98,14 +98,14 @@ mod tests {
 
     use tiller_core::event::{QueueItem, QueueKind};
     use tiller_engine::SessionBuilder;
-    use tiller_provider::scripted::Scripted;
+    use tiller_provider::scripted::ScriptedProvider;
     use tiller_provider::{Provider, ProviderRegistry};
 
     use super::*;
 
     #[tokio::test]
     async fn put_back_failed_messages_become_drafts() {
-        let script = Scripted::new(Vec::new());
+        let script = ScriptedProvider::new(Vec::new());
         let (facts, mut providers) = (vec![script.facts()], ProviderRegistry::default());
         providers.add(Arc::new(script) as Arc<dyn Provider>, facts);
         let dir = tempfile::tempdir().unwrap();

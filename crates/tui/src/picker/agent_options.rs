@@ -10,7 +10,7 @@ use tiller_render::{Line, Role};
 
 use crate::action::{Action, ListAction, SessionEdit};
 use crate::component::ViewContext;
-use crate::effect::{Effect, Opening};
+use crate::effect::{Effect, OverlayRequest};
 use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::list_kind::ListKind;
 use crate::picker::approval_modes::{mode_about, mode_effects};
@@ -99,7 +99,7 @@ fn remove(choice: PickerChoice) -> ListResponse {
                 PickerItem::new("keep it", PickerChoice::Nothing),
                 PickerItem::new(from, PickerChoice::RemoveRule(rule)),
             ];
-            ListResponse::stay(Effect::Open(Opening::Question { title, items }))
+            ListResponse::stay(Effect::Open(OverlayRequest::Question { title, items }))
         }
         _ => ListResponse::none(),
     }

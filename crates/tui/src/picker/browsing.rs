@@ -9,14 +9,14 @@ use crate::picker::Picker;
 use crate::picker::browser::{PendingOpen, SessionBrowser};
 use crate::picker::item::PickerChoice;
 use crate::picker::line_prompt::{LinePrompt, StatusText};
-use crate::picker::session_lists::SessionList;
+use crate::picker::session_lists::SessionSource;
 use crate::picker::session_query::{SearchRequest, SessionQueryId};
 use crate::picker::sessions::SortOrder;
 
 impl Picker {
     /// A session list that is still loading, with a filter.
     pub(crate) fn browser(words: &str, look: SessionQueryId) -> Self {
-        let picker = Self::waiting(&SessionList).with_filter(words);
+        let picker = Self::waiting(&SessionSource).with_filter(words);
         picker.in_scope(SessionScope::ThisDirectory, look)
     }
 

@@ -8,7 +8,7 @@ use tiller_render::{Line, Role};
 
 use crate::action::{Action, SessionEdit};
 use crate::component::ViewContext;
-use crate::effect::{Effect, Opening};
+use crate::effect::{Effect, OverlayRequest};
 use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::list_kind::ListKind;
 use crate::picker::detail_lines::{fact, heading, mark};
@@ -35,7 +35,9 @@ impl ListSource for ModelList {
         match choice {
             PickerChoice::Model(name) => ListResponse::close(Action::Edit(SessionEdit::SetModel(name))),
             // The list stays beneath: once the key is stored, choosing continues there.
-            PickerChoice::LockedModel(provider) => ListResponse::stay(Effect::Open(Opening::Login(provider))),
+            PickerChoice::LockedModel(provider) => {
+                ListResponse::stay(Effect::Open(OverlayRequest::Login(provider)))
+            }
             _ => ListResponse::none(),
         }
     }
@@ -44,7 +46,7 @@ impl ListSource for ModelList {
         match (command, choice) {
             (KeyCommand::ModelAndThinking, PickerChoice::Model(name)) => ListResponse::Close(vec![
                 Action::Edit(SessionEdit::SetModel(name)).into(),
-                Effect::Open(Opening::list(ListKind::Thinking)),
+                Effect::Open(OverlayRequest::list(ListKind::Thinking)),
             ]),
             _ => ListResponse::none(),
         }

@@ -12,9 +12,9 @@ use crate::picker::source::{ListFacts, ListResponse, ListSource};
 
 /// The sessions of this directory or of all; Enter opens one.
 #[derive(Debug)]
-pub(super) struct SessionList;
+pub(super) struct SessionSource;
 
-impl ListSource for SessionList {
+impl ListSource for SessionSource {
     fn facts(&self) -> ListFacts {
         ListFacts {
             title: "sessions",

@@ -6,7 +6,7 @@ use tiller_render::{Line, Role};
 
 use crate::action::{Action, ListAction};
 use crate::component::ViewContext;
-use crate::effect::{Effect, Opening};
+use crate::effect::{Effect, OverlayRequest};
 use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::list_kind::ListKind;
 use crate::picker::approval_modes::{mode_about, mode_effects};
@@ -45,7 +45,7 @@ impl ListSource for SettingList {
             SettingChange::Among(all) => {
                 let (items, selected) = values(setting, all, &now);
                 let title = setting.name.to_owned();
-                ListResponse::stay(Effect::Open(Opening::SettingValues { title, items, selected }))
+                ListResponse::stay(Effect::Open(OverlayRequest::SettingValues { title, items, selected }))
             }
             SettingChange::Typed => {
                 let prompt = LinePrompt::new(PickerChoice::Setting(setting, now.clone()), setting.name, &now);

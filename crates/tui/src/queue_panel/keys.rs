@@ -5,7 +5,7 @@ use tiller_core::event::{QueueItem, QueueKind};
 
 use crate::action::Action;
 use crate::component::{Context, Outcome};
-use crate::effect::{Effect, QueueEdit};
+use crate::effect::{Effect, QueueEditRequest};
 use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::queue::{AfterQueueEdit, MESSAGE_GONE, QueueAction, in_order};
 use crate::queue_panel::focus::{QueueFocus, QueueSelection};
@@ -163,7 +163,7 @@ impl QueuePanel {
         cx: &mut Context<'_>,
     ) -> Option<QueueAction> {
         let then = if item.held { AfterQueueEdit::Keep } else { AfterQueueEdit::Release };
-        cx.push(Effect::EditQueued(QueueEdit { id: item.id.clone(), shown: item.as_typed(), then }));
+        cx.push(Effect::EditQueued(QueueEditRequest { id: item.id.clone(), shown: item.as_typed(), then }));
         self.focus = QueueFocus::Editing(chosen, then);
         (then == AfterQueueEdit::Release).then(|| QueueAction::Hold(item.id.clone()))
     }

@@ -4,7 +4,7 @@ use tiller_core::event::QueueKind;
 use super::*;
 use crate::action::Action;
 use crate::component::FocusState;
-use crate::effect::{Effect, FlashText, QueueEdit};
+use crate::effect::{Effect, FlashText, QueueEditRequest};
 use crate::queue::{AfterQueueEdit, QueueAction};
 use crate::session_model::SessionModel;
 use crate::ui_context::UiContext;
@@ -104,7 +104,7 @@ fn queue_panel_edit_moves_the_text_to_the_editor() {
     let mut harness = Harness::new();
     harness.press(KeyCode::Up);
     let then = AfterQueueEdit::Release;
-    let edit = QueueEdit { id: "q2".into(), shown: "text of q2".into(), then };
+    let edit = QueueEditRequest { id: "q2".into(), shown: "text of q2".into(), then };
     let hold = Action::Queue(QueueAction::Hold("q2".into()));
     assert_eq!(harness.press(KeyCode::Enter), [Effect::EditQueued(edit), hold.into()]);
     assert!(harness.panel.is_editing() && !harness.panel.has_keys());

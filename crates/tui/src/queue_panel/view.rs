@@ -16,7 +16,7 @@ const MAX_ROWS: usize = 5;
 const LEAD: usize = 12;
 
 /// The parts of the panel that are drawn.
-pub(super) struct QueueView<'a> {
+pub(super) struct PanelView<'a> {
     pub(super) focus: &'a QueueFocus,
     /// True if removed messages can be restored.
     pub(super) can_restore: bool,
@@ -65,7 +65,7 @@ impl QueueRows {
 }
 
 /// The panel in `height` rows, scrolled to the selected message.
-pub(super) fn lines(shown: &QueueView<'_>, height: usize, view: &ViewContext<'_>) -> Vec<Line> {
+pub(super) fn lines(shown: &PanelView<'_>, height: usize, view: &ViewContext<'_>) -> Vec<Line> {
     let focus = shown.focus;
     let waiting = in_order(&view.model.activity.queue);
     if height == 0 {
@@ -137,7 +137,7 @@ fn note(focus: &QueueFocus, view: &ViewContext<'_>, item: &QueueItem, names_key:
 }
 
 /// Key hints for the selected message, as many as fit.
-fn hints(&QueueView { focus, can_restore }: &QueueView<'_>, view: &ViewContext<'_>) -> Line {
+fn hints(&PanelView { focus, can_restore }: &PanelView<'_>, view: &ViewContext<'_>) -> Line {
     let keymap = &view.ui.keymap;
     let chosen = view.model.activity.queue.iter().find(|item| Some(&item.id) == focus.selected());
     let mut actions = Vec::new();

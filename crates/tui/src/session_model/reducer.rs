@@ -5,7 +5,7 @@ use tiller_core::id::CallId;
 use tiller_core::message::{Message, Usage};
 use tiller_core::task_plan::TaskPlan;
 use tiller_core::unit::UnixMs;
-use tiller_engine::{AnnouncedRetry, InFlight, SessionState, Summarizing, SummaryOf};
+use tiller_engine::{AnnouncedRetry, InFlight, SessionState, SummaryInProgress, SummaryOf};
 
 use super::{CallInProgress, PendingApproval, SessionActivity, SessionInfo, SessionModel, StreamingAnswer};
 use crate::agent_event::AgentEvent;
@@ -112,7 +112,7 @@ impl SessionModel {
     }
 
     fn begin_summary(&mut self, of: SummaryOf, since: UnixMs) {
-        self.activity.summary = Some(Summarizing { of, since, retry: None, failed: None });
+        self.activity.summary = Some(SummaryInProgress { of, since, retry: None, failed: None });
     }
 
     /// Removes a call that no longer waits for approval.

@@ -18,7 +18,7 @@ use tiller_tools::tool::ToolSource;
 
 use crate::action::{Action, BackgroundJob, ListAction, SessionEdit};
 use crate::dialog::Dialog;
-use crate::effect::{Effect, Opening};
+use crate::effect::{Effect, OverlayRequest};
 use crate::list_kind::ListKind;
 use crate::message::{ListResult, TaskResult};
 use crate::navigate::Navigate;
@@ -333,7 +333,7 @@ fn list_very_wide_keeps_notes_near() {
 fn sessions_locked_can_be_forked() {
     let mut harness = Harness::new(80, 24);
     harness.type_text("dear draft");
-    harness.app.apply(Effect::Open(Opening::sessions()));
+    harness.app.apply(Effect::Open(OverlayRequest::sessions()));
     let items = vec![
         PickerItem::new("continue in a fork", PickerChoice::ForkOf("/s/1.jsonl".into())),
         PickerItem::new("stay here", PickerChoice::Nothing),

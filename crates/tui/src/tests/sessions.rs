@@ -8,7 +8,7 @@ use tiller_render::{Line, Role};
 use tiller_session::{SearchHit, SessionScope, SessionSummary, Snippet};
 
 use crate::action::{Action, ListAction};
-use crate::effect::{Effect, Opening};
+use crate::effect::{Effect, OverlayRequest};
 use crate::message::{ListResult, Msg, SessionsResult, TaskResult};
 use crate::navigate::Navigate;
 use crate::picker::item::PickerChoice;
@@ -227,7 +227,7 @@ fn sessions_failed_rename_reopens_prompt() {
 fn sessions_rename_updates_preview() {
     let scope = SessionScope::ThisDirectory;
     let mut harness = Harness::new(120, 40);
-    harness.app.apply(Effect::Open(Opening::sessions()));
+    harness.app.apply(Effect::Open(OverlayRequest::sessions()));
     harness.load_sessions(scope);
     let lines = vec![Line::new("what was said last", Role::Text)];
     let of = PickerChoice::Open("/s/0.jsonl".into());
@@ -250,7 +250,7 @@ fn sessions_rename_updates_preview() {
 #[test]
 fn sessions_restore_after_failure() {
     let mut harness = Harness::new(80, 24);
-    harness.app.apply(Effect::Open(Opening::sessions()));
+    harness.app.apply(Effect::Open(OverlayRequest::sessions()));
     for name in ["/s/0.jsonl", "/s/1.jsonl"] {
         let word = StatusText::note("moved to the trash");
         harness.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged {
@@ -267,7 +267,7 @@ fn sessions_restore_after_failure() {
     })));
     assert!(harness.screen().contains("can't be taken back"), "{}", harness.screen());
     harness.key(KeyCode::Esc);
-    harness.app.apply(Effect::Open(Opening::sessions()));
+    harness.app.apply(Effect::Open(OverlayRequest::sessions()));
     harness.input(Msg::Tick);
     assert!(harness.screen().contains("undo"), "{}", harness.screen());
     assert_eq!(harness.control('z'), [restore("/s/0.jsonl")], "the one that failed doesn't stand in its way");
@@ -282,7 +282,7 @@ fn sessions_restore_after_failure() {
 #[test]
 fn sessions_stale_search_is_dropped() {
     let mut harness = Harness::new(80, 24);
-    harness.app.apply(Effect::Open(Opening::sessions()));
+    harness.app.apply(Effect::Open(OverlayRequest::sessions()));
     harness.load_sessions(SessionScope::ThisDirectory);
     let trashed = Some("/s/0.jsonl".into());
     harness.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged {
@@ -300,7 +300,7 @@ fn sessions_stale_search_is_dropped() {
     harness.load_sessions(SessionScope::ThisDirectory);
     assert!(!harness.screen().contains("fix-crlf · "), "{}", harness.screen());
     harness.key(KeyCode::Esc);
-    harness.app.apply(Effect::Open(Opening::sessions()));
+    harness.app.apply(Effect::Open(OverlayRequest::sessions()));
     harness.sessions_result_of(2, SessionScope::ThisDirectory, without(&harness));
     assert!(harness.screen().contains("loading…"), "that list was closed: {}", harness.screen());
 }
@@ -308,7 +308,7 @@ fn sessions_stale_search_is_dropped() {
 #[test]
 fn sessions_found_by_either_end_of_id() {
     let mut harness = Harness::new(80, 24);
-    harness.app.apply(Effect::Open(Opening::sessions()));
+    harness.app.apply(Effect::Open(OverlayRequest::sessions()));
     let mut current = summaries();
     current[1].id = "7QRSTUVWXYZABCDEFGHJK".into();
     let items = session_items(&current, SessionScope::ThisDirectory, UnixMs(harness.now));

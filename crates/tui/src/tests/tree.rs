@@ -15,7 +15,7 @@ use tiller_engine::{BranchSummary, SessionSwitched, built_in_tools};
 use tiller_session::{EntryBody, Placement, SessionManager, Visibility, Writer};
 
 use crate::action::{Action, BackgroundJob, SessionEdit};
-use crate::effect::{Effect, Opening};
+use crate::effect::{Effect, OverlayRequest};
 use crate::message::{ListResult, Msg, TaskResult};
 use crate::navigate::Navigate;
 use crate::tests::harness::{Harness, SIZES, START, call, text};
@@ -643,7 +643,7 @@ fn tree_leave_dialog_closes_tree() {
 fn tree_second_enter_does_nothing() {
     let mut tree = TreeHarness::branched(80, 24);
     tree.harness.app.composer.editor.set_text("a draft");
-    tree.harness.app.apply(Effect::Open(Opening::Tree(tree::request::TreePurpose::Go)));
+    tree.harness.app.apply(Effect::Open(OverlayRequest::Tree(tree::request::TreePurpose::Go)));
     tree.report(TaskResult::Note(String::new()));
     tree.key(KeyCode::Up);
     let fixture = tree.entry(7);

@@ -10,7 +10,7 @@ use crate::action::{Action, BackgroundJob, SessionEdit};
 use crate::component::{Component, Context, Outcome, ViewContext};
 use crate::dialog::Dialog;
 use crate::draw::put;
-use crate::effect::{Effect, LeaveScope, Opening};
+use crate::effect::{Effect, LeaveScope, OverlayRequest};
 use crate::keymap::Keymap;
 use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::navigate::Navigate;
@@ -135,7 +135,10 @@ impl TreeView {
             }
             _ if cx.model.is_working() => {
                 let items = busy_items(purpose, &entry, self.is_first(node));
-                cx.push(Effect::Open(Opening::Question { title: "the agent is working".to_owned(), items }));
+                cx.push(Effect::Open(OverlayRequest::Question {
+                    title: "the agent is working".to_owned(),
+                    items,
+                }));
             }
             TreeEffect::Before | TreeEffect::From => {
                 self.going = PendingNavigation::started();

@@ -37,7 +37,7 @@ pub(crate) enum SummaryEffect {
     /// [`StoreFailed`](super::SummaryInput::StoreFailed).
     Append(Compaction),
     /// Hands a compaction to the turn machine, which appends it at the next gap between turns. The driver reports
-    /// [`Appended`](super::SummaryInput::Appended).
+    /// [`AppendedEntry`](super::SummaryInput::Appended).
     Submit {
         /// Its cause.
         reason: CompactionReason,

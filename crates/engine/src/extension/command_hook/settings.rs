@@ -91,7 +91,8 @@ pub struct HookProblems {
 impl HookSettings {
     /// Adds the value of the key `hooks`; `origin` names its file. Invalid parts are left out.
     pub fn add(&mut self, value: &Value, origin: &str) -> HookProblems {
-        let mut reading = Reading { origin, commands: &mut self.commands, problems: HookProblems::default() };
+        let mut reading =
+            HookFileReader { origin, commands: &mut self.commands, problems: HookProblems::default() };
         match value.as_object() {
             Some(moments) => moments.iter().for_each(|(name, groups)| reading.read_moment(name, groups)),
             None => reading.guard_problem("hooks", "an object is expected"),
@@ -133,13 +134,13 @@ impl HookSettings {
 }
 
 /// The reading of one file.
-struct Reading<'a> {
+struct HookFileReader<'a> {
     origin: &'a str,
     commands: &'a mut Vec<HookCommand>,
     problems: HookProblems,
 }
 
-impl Reading<'_> {
+impl HookFileReader<'_> {
     fn read_moment(&mut self, name: &str, groups: &Value) {
         let key = format!("hooks.{name}");
         let Some(moment) = HookMoment::parse(name) else {

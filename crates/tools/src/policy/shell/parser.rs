@@ -7,7 +7,7 @@ use brush_parser::ast::{
 };
 use brush_parser::{Parser, ParserOptions, uncached_tokenize_str};
 
-use super::segment::{Segment, UnreadableLine};
+use super::segment::{Segment, UnparsedLine};
 use super::words::{PlainWord, SUBSTITUTION};
 use crate::policy::risk::{SHELLS, base_name};
 
@@ -28,7 +28,7 @@ const DEPTH: usize = 16;
 
 /// Lists the commands of a line, those in substitutions, subshells and here-documents included: each command before
 /// those in its substitutions.
-pub(in crate::policy) fn parse(line: &str) -> Result<Vec<Segment>, UnreadableLine> {
+pub(in crate::policy) fn parse(line: &str) -> Result<Vec<Segment>, UnparsedLine> {
     // `bash -c` has no extended patterns: `!(x)` runs `x`.
     let options = ParserOptions { enable_extended_globbing: false, ..ParserOptions::default() };
     let mut lister = CommandLister { segments: Vec::new(), options, statement: 0, last_statement: 0 };
@@ -54,7 +54,7 @@ struct CommandLister {
     last_statement: usize,
 }
 
-type ParseResult = Result<(), UnreadableLine>;
+type ParseResult = Result<(), UnparsedLine>;
 
 impl CommandLister {
     fn read_line(&mut self, line: &str, depth: usize) -> ParseResult {
@@ -64,14 +64,14 @@ impl CommandLister {
 
     fn read_text(&mut self, text: &str, context: ParseContext) -> ParseResult {
         if context.depth == 0 || is_too_nested(text, &self.options) {
-            return Err(UnreadableLine::TooNested);
+            return Err(UnparsedLine::TooNested);
         }
         // The grammar doesn't know this kind of substitution of newer shells.
         if ["${ ", "${\t", "${\n", "${|"].iter().any(|start| text.contains(start)) {
-            return Err(UnreadableLine::word("${ …; }"));
+            return Err(UnparsedLine::word("${ …; }"));
         }
         let program = Parser::new(text.as_bytes(), &self.options).parse_program();
-        let program = program.map_err(|error| UnreadableLine::Syntax(error.to_string()))?;
+        let program = program.map_err(|error| UnparsedLine::Syntax(error.to_string()))?;
         program.complete_commands.iter().try_for_each(|list| self.read_list(list, context))
     }
 
@@ -189,7 +189,7 @@ impl CommandLister {
     /// Reads the substitutions of an arithmetic expression.
     fn read_expression(&mut self, expression: &str, context: ParseContext) -> ParseResult {
         let lines = PlainWord::list_substitutions(expression, &self.options);
-        let lines = lines.ok_or_else(|| UnreadableLine::word(expression))?;
+        let lines = lines.ok_or_else(|| UnparsedLine::word(expression))?;
         self.read_substitutions(&lines, context)
     }
 
@@ -293,9 +293,8 @@ impl CommandBuilder {
         Self { words: vec![keyword.into()], ..Self::default() }
     }
 
-    fn read_word(&mut self, word: &Word, options: &ParserOptions) -> Result<Vec<String>, UnreadableLine> {
-        let plain =
-            PlainWord::parse(&word.value, options).ok_or_else(|| UnreadableLine::word(&word.value))?;
+    fn read_word(&mut self, word: &Word, options: &ParserOptions) -> Result<Vec<String>, UnparsedLine> {
+        let plain = PlainWord::parse(&word.value, options).ok_or_else(|| UnparsedLine::word(&word.value))?;
         self.substitutions.extend(plain.substitutions);
         Ok(plain.texts)
     }
@@ -412,7 +411,7 @@ impl CommandBuilder {
         let text = &document.doc.value;
         if document.requires_expansion {
             let lines = PlainWord::list_substitutions(text, options);
-            self.substitutions.extend(lines.ok_or_else(|| UnreadableLine::word(text))?);
+            self.substitutions.extend(lines.ok_or_else(|| UnparsedLine::word(text))?);
         }
         self.texts.push(text.clone());
         Ok(())

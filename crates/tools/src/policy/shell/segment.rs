@@ -47,7 +47,7 @@ impl fmt::Display for Segment {
 
 /// The reason why the commands of a line are unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::policy) enum UnreadableLine {
+pub(in crate::policy) enum UnparsedLine {
     /// The line isn't in the shell's grammar; the parser's message.
     Syntax(String),
     /// A word isn't.
@@ -56,13 +56,13 @@ pub(in crate::policy) enum UnreadableLine {
     TooNested,
 }
 
-impl UnreadableLine {
+impl UnparsedLine {
     pub(super) fn word(word: &str) -> Self {
         Self::Word(word.into())
     }
 }
 
-impl fmt::Display for UnreadableLine {
+impl fmt::Display for UnparsedLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Syntax(message) => write!(f, "can't be checked: {message}"),

@@ -223,6 +223,6 @@ fn parse_nested_line_is_read_or_refused() {
         }
     }
     assert!(parse(&("( { ".repeat(5) + "ls" + &"; } )".repeat(5))).is_ok());
-    assert_eq!(parse(&("(".repeat(13) + "ls")), Err(UnreadableLine::TooNested));
-    assert_eq!(parse(&("{ ".repeat(33) + "ls")), Err(UnreadableLine::TooNested));
+    assert_eq!(parse(&("(".repeat(13) + "ls")), Err(UnparsedLine::TooNested));
+    assert_eq!(parse(&("{ ".repeat(33) + "ls")), Err(UnparsedLine::TooNested));
 }

@@ -54,12 +54,12 @@ pub(super) struct EditedText {
 pub(super) struct FailedEdit {
     /// The index of the edit.
     pub index: usize,
-    pub problem: Problem,
+    pub problem: EditProblem,
 }
 
 /// The reason why a replacement can't be made.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Problem {
+pub(super) enum EditProblem {
     Missing {
         hint: Option<String>,
     },
@@ -72,7 +72,7 @@ pub(super) enum Problem {
     },
 }
 
-impl Problem {
+impl EditProblem {
     /// Describes the problem in a sentence for the model.
     pub(super) fn describe(&self, display_path: &str) -> String {
         match self {
@@ -96,7 +96,7 @@ impl Problem {
 }
 
 /// The new text for a range of the original.
-struct Replacement {
+struct TextReplacement {
     range: Range<usize>,
     text: String,
     /// The index of the edit.
@@ -111,19 +111,19 @@ pub(super) fn apply(edits: &[Edit<'_>], text: &str) -> Result<EditedText, Failed
         fidelity = fidelity.max(found);
         replacements.extend(ranges.into_iter().map(|range| {
             let text = edit.new_text(text, &range, found);
-            Replacement { range, text, index }
+            TextReplacement { range, text, index }
         }));
     }
     replacements.sort_by_key(|replacement| replacement.range.start);
     if let Some([first, second]) = replacements.array_windows().find(|[a, b]| a.range.end > b.range.start) {
         let (index, line) = (first.index.max(second.index), line_at(text, first.range.start));
-        return Err(FailedEdit { index, problem: Problem::Overlapping { line } });
+        return Err(FailedEdit { index, problem: EditProblem::Overlapping { line } });
     }
     let line = replacements.first().map_or(1, |first| line_at(text, first.range.start));
     Ok(EditedText { text: replace(text, &replacements), fidelity, count: replacements.len(), line })
 }
 
-fn replace(text: &str, replacements: &[Replacement]) -> String {
+fn replace(text: &str, replacements: &[TextReplacement]) -> String {
     let (mut replaced, mut at) = (String::with_capacity(text.len()), 0);
     for replacement in replacements {
         replaced.push_str(&text[at..replacement.range.start]);
@@ -136,18 +136,18 @@ fn replace(text: &str, replacements: &[Replacement]) -> String {
 
 impl Edit<'_> {
     /// Finds the text to replace.
-    fn find(self, text: &str) -> Result<(Vec<Range<usize>>, Fidelity), Problem> {
+    fn find(self, text: &str) -> Result<(Vec<Range<usize>>, Fidelity), EditProblem> {
         for fidelity in [Fidelity::Exact, Fidelity::LineEnds, Fidelity::Similar] {
             let places = find(text, self.old, fidelity);
             if places.len() > 1 && !self.replace_all {
                 let lines = places.iter().map(|range| line_at(text, range.start)).collect();
-                return Err(Problem::Ambiguous { lines });
+                return Err(EditProblem::Ambiguous { lines });
             }
             if !places.is_empty() {
                 return Ok((places, fidelity));
             }
         }
-        Err(Problem::Missing { hint: hint(text, self.old) })
+        Err(EditProblem::Missing { hint: hint(text, self.old) })
     }
 
     /// Returns the new text with the line ends that the file has at that position.
@@ -176,7 +176,7 @@ fn find(text: &str, old: &str, fidelity: Fidelity) -> Vec<Range<usize>> {
     if fidelity == Fidelity::Exact {
         return text.match_indices(old).map(|(at, found)| at..at + found.len()).collect();
     }
-    let (haystack, needle) = (Folded::new(text, fidelity), Folded::new(old, fidelity));
+    let (haystack, needle) = (NormalizedText::new(text, fidelity), NormalizedText::new(old, fidelity));
     if needle.text.trim().is_empty() {
         return Vec::new();
     }
@@ -194,13 +194,13 @@ fn find(text: &str, old: &str, fidelity: Fidelity) -> Vec<Range<usize>> {
 }
 
 /// A normalized text, with the positions in the original.
-struct Folded {
+struct NormalizedText {
     text: String,
     /// For each character: its start in `text`, and its range in the original.
     spans: Vec<(usize, Range<usize>)>,
 }
 
-impl Folded {
+impl NormalizedText {
     fn new(original: &str, fidelity: Fidelity) -> Self {
         let mut folded = Self { text: String::with_capacity(original.len()), spans: Vec::new() };
         let mut start = 0;
@@ -347,8 +347,8 @@ mod tests {
         assert_eq!((edited.text.as_str(), edited.line, edited.count), ("c\nb\na\n", 1, 2));
         let second = |edits: &[Edit<'_>]| super::apply(edits, "one two\nthree\n").unwrap_err();
         let missing = second(&[edit("one", "1"), edit("four", "4")]);
-        assert_eq!((missing.index, missing.problem), (1, Problem::Missing { hint: None }));
+        assert_eq!((missing.index, missing.problem), (1, EditProblem::Missing { hint: None }));
         let overlapping = second(&[edit("two\nthree", "x"), edit("one two", "y")]);
-        assert_eq!((overlapping.index, overlapping.problem), (1, Problem::Overlapping { line: 1 }));
+        assert_eq!((overlapping.index, overlapping.problem), (1, EditProblem::Overlapping { line: 1 }));
     }
 }

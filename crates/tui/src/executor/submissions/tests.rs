@@ -4,7 +4,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tiller_engine::SessionBuilder;
 use tiller_engine::extension::{Extension, Extensions, HookFuture, PromptVerdict};
-use tiller_provider::scripted::Scripted;
+use tiller_provider::scripted::ScriptedProvider;
 use tiller_provider::{Provider, ProviderRegistry};
 use tiller_render::HighlightCache;
 use tokio::sync::{Notify, mpsc};
@@ -45,7 +45,7 @@ struct Harness {
 
 impl Harness {
     fn new() -> Self {
-        let script = Scripted::new(Vec::new());
+        let script = ScriptedProvider::new(Vec::new());
         let (facts, mut providers) = (vec![script.facts()], ProviderRegistry::default());
         providers.add(Arc::new(script) as Arc<dyn Provider>, facts);
         let (dir, reviewer) = (tempfile::tempdir().unwrap(), Arc::new(Reviewer::default()));

@@ -158,7 +158,7 @@ fn model_summary_lasts_until_its_end() {
     let model = applied(SessionModel::default(), vec![retry.clone(), began, retry]);
     let announced =
         AnnouncedRetry { attempt: 2, max_attempts: 3, due: UnixMs(1_010), error: "timeout".into() };
-    let summary = Summarizing { of, since: UnixMs(1_000), retry: Some(announced), failed: None };
+    let summary = SummaryInProgress { of, since: UnixMs(1_000), retry: Some(announced), failed: None };
     let activity = SessionActivity { summary: Some(summary), ..SessionActivity::default() };
     assert_model(&model, &with_activity(3, activity));
     let ended = EventKind::BranchSummaryEnd { aborted: true, error_message: None };

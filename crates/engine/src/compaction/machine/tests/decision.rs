@@ -89,7 +89,7 @@ fn job_failure_asks_the_user() {
     assert!(machine.is_awaiting_decision() && machine.is_compacting());
     let of = SummaryOf::Context(CompactionReason::Threshold);
     let failed = Some("no luck".into());
-    let expected = Summarizing { of, since: UnixMs(9), retry: None, failed };
+    let expected = SummaryInProgress { of, since: UnixMs(9), retry: None, failed };
     assert_eq!(machine.status(UnixMs(9)), Some(expected));
 }
 

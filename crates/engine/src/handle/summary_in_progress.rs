@@ -23,7 +23,7 @@ pub enum BranchSummary {
 
 /// A summary in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Summarizing {
+pub struct SummaryInProgress {
     /// Subject of the summary.
     pub of: SummaryOf,
     /// Start time.
