@@ -9,9 +9,9 @@ use tiller_files::walk::{CancelFlag, WalkEntry, WalkEntryKind, WalkOptions};
 
 use super::atomic_write::describe;
 use super::blocking;
+use super::limited_output::OutputOptions;
 use super::listing::{resolve_dir, show};
 use super::pattern::Pattern;
-use super::truncation::OutputLimits;
 use super::{ToolEnvironment, ToolOutput, ToolProgress, TypedTool};
 use crate::workspace::Workspace;
 
@@ -21,7 +21,7 @@ const DEFAULT_LIMIT: usize = 200;
 #[derive(Debug)]
 pub(super) struct FindFiles {
     workspace: Workspace,
-    limits: OutputLimits,
+    output: OutputOptions,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -40,7 +40,7 @@ pub(super) struct Arguments {
 
 impl From<&ToolEnvironment> for FindFiles {
     fn from(environment: &ToolEnvironment) -> Self {
-        Self { workspace: environment.readable(), limits: environment.limits }
+        Self { workspace: environment.readable(), output: environment.output_options() }
     }
 }
 
@@ -70,9 +70,9 @@ impl TypedTool for FindFiles {
     }
 
     async fn run(&self, arguments: Arguments, _progress: ToolProgress) -> ToolOutput {
-        let (workspace, limits) = (self.workspace.clone(), self.limits);
+        let (workspace, output) = (self.workspace.clone(), self.output.clone());
         blocking::run(move |cancel| {
-            find(&workspace, limits, &arguments, cancel).unwrap_or_else(ToolOutput::error)
+            find(&workspace, &output, &arguments, cancel).unwrap_or_else(ToolOutput::error)
         })
         .await
     }
@@ -80,7 +80,7 @@ impl TypedTool for FindFiles {
 
 fn find(
     workspace: &Workspace,
-    limits: OutputLimits,
+    output: &OutputOptions,
     arguments: &Arguments,
     cancel: &CancelFlag,
 ) -> Result<ToolOutput, String> {
@@ -98,5 +98,5 @@ fn find(
         .iter()
         .take(limit)
         .map(|entry| format!("{}\n", workspace.resolve_entry(&resolved, entry).display_path()));
-    Ok(show(FindFiles::NAME, &names.collect::<Vec<_>>(), limits, found.len() > limit))
+    Ok(show(FindFiles::NAME, &names.collect::<Vec<_>>(), output, found.len() > limit))
 }

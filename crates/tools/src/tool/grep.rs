@@ -14,9 +14,8 @@ use tiller_files::walk::{CancelFlag, WalkEntryKind, WalkOptions};
 
 use super::atomic_write::describe;
 use super::blocking;
-use super::notice::truncation_notice;
+use super::limited_output::{OutputOptions, limit_output};
 use super::pattern::Pattern;
-use super::truncation::{OutputLimits, TruncationExtent};
 use super::{ToolEnvironment, ToolOutput, ToolProgress, TypedTool};
 use crate::workspace::{FileAccess, Workspace};
 
@@ -33,7 +32,7 @@ const MAX_CONTEXT: usize = 50;
 #[derive(Debug)]
 pub(super) struct Grep {
     workspace: Workspace,
-    limits: OutputLimits,
+    output: OutputOptions,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -90,7 +89,7 @@ impl Arguments {
 
 impl From<&ToolEnvironment> for Grep {
     fn from(environment: &ToolEnvironment) -> Self {
-        Self { workspace: environment.readable(), limits: environment.limits }
+        Self { workspace: environment.readable(), output: environment.output_options() }
     }
 }
 
@@ -126,9 +125,9 @@ impl TypedTool for Grep {
     }
 
     async fn run(&self, arguments: Arguments, _progress: ToolProgress) -> ToolOutput {
-        let (workspace, limits) = (self.workspace.clone(), self.limits);
+        let (workspace, output) = (self.workspace.clone(), self.output.clone());
         blocking::run(move |cancel| {
-            grep(&workspace, limits, &arguments, cancel).unwrap_or_else(ToolOutput::error)
+            grep(&workspace, &output, &arguments, cancel).unwrap_or_else(ToolOutput::error)
         })
         .await
     }
@@ -136,15 +135,14 @@ impl TypedTool for Grep {
 
 fn grep(
     workspace: &Workspace,
-    limits: OutputLimits,
+    output: &OutputOptions,
     arguments: &Arguments,
     cancel: &CancelFlag,
 ) -> Result<ToolOutput, String> {
     let path = arguments.path.as_deref().unwrap_or(".");
     let resolved = workspace.resolve(path, FileAccess::Read).map_err(|error| error.to_string())?;
     let (matcher, mut searcher) = (arguments.matcher()?, arguments.searcher());
-    let mut results =
-        SearchResults::new(arguments.show, arguments.limit.unwrap_or(DEFAULT_LIMIT), limits.max_chars);
+    let mut results = SearchResults::new(arguments.show, arguments.limit.unwrap_or(DEFAULT_LIMIT));
     let metadata = resolved.path().metadata().map_err(|error| describe(resolved.display_path(), &error))?;
     let mut search = |file: &File, display_path: &str| {
         // A file that can't be read to its end is searched as far as it can be read.
@@ -171,7 +169,7 @@ fn grep(
     } else {
         search(&require_file(workspace.open(&resolved), resolved.display_path())?, resolved.display_path());
     }
-    Ok(show(results, limits))
+    Ok(show(results, output))
 }
 
 fn require_file(opened: io::Result<File>, display_path: &str) -> Result<File, String> {
@@ -183,17 +181,14 @@ fn require_file(opened: io::Result<File>, display_path: &str) -> Result<File, St
     }
 }
 
-fn show(results: SearchResults, limits: OutputLimits) -> ToolOutput {
-    let head = limits.head(&results.text);
-    let is_cut = head.extent != TruncationExtent::Whole;
+fn show(results: SearchResults, options: &OutputOptions) -> ToolOutput {
     let details = json!({ "matches": results.matches, "files": results.files });
-    let mut output = ToolOutput { details: Some(details), ..ToolOutput::text(head.text) };
-    let hint = "there may be more matches than are shown; narrow it down with path, glob or pattern";
-    if is_cut {
-        let total = (!results.is_full()).then(|| results.text.chars().count());
-        output.push_cut(truncation_notice(head.text.chars().count(), total, Grep::NAME, hint));
-    } else if results.is_full() {
-        output.push_notice(hint);
+    let output = ToolOutput { details: Some(details), ..ToolOutput::text(&results.text) };
+    let mut output = limit_output(output, Grep::NAME, options);
+    if results.is_full() {
+        output.push_notice(
+            "there may be more matches than are shown; narrow it down with path, glob or pattern",
+        );
     } else if results.matches == 0 {
         output.push_notice("no matches");
     }

@@ -7,8 +7,8 @@ use tiller_files::walk::{CancelFlag, WalkEntryKind, WalkOptions};
 
 use super::atomic_write::describe;
 use super::blocking;
+use super::limited_output::OutputOptions;
 use super::listing::{resolve_dir, show};
-use super::truncation::OutputLimits;
 use super::{ToolEnvironment, ToolOutput, ToolProgress, TypedTool};
 use crate::workspace::Workspace;
 
@@ -18,7 +18,7 @@ const DEFAULT_LIMIT: usize = 1_000;
 #[derive(Debug)]
 pub(super) struct ListFiles {
     workspace: Workspace,
-    limits: OutputLimits,
+    output: OutputOptions,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -39,7 +39,7 @@ pub(super) struct Arguments {
 
 impl From<&ToolEnvironment> for ListFiles {
     fn from(environment: &ToolEnvironment) -> Self {
-        Self { workspace: environment.readable(), limits: environment.limits }
+        Self { workspace: environment.readable(), output: environment.output_options() }
     }
 }
 
@@ -67,9 +67,9 @@ impl TypedTool for ListFiles {
     }
 
     async fn run(&self, arguments: Arguments, _progress: ToolProgress) -> ToolOutput {
-        let (workspace, limits) = (self.workspace.clone(), self.limits);
+        let (workspace, output) = (self.workspace.clone(), self.output.clone());
         blocking::run(move |cancel| {
-            list(&workspace, limits, &arguments, cancel).unwrap_or_else(ToolOutput::error)
+            list(&workspace, &output, &arguments, cancel).unwrap_or_else(ToolOutput::error)
         })
         .await
     }
@@ -77,7 +77,7 @@ impl TypedTool for ListFiles {
 
 fn list(
     workspace: &Workspace,
-    limits: OutputLimits,
+    output: &OutputOptions,
     arguments: &Arguments,
     cancel: &CancelFlag,
 ) -> Result<ToolOutput, String> {
@@ -93,5 +93,5 @@ fn list(
     });
     let listed: Vec<String> = names.by_ref().take(limit).collect();
     let has_more = names.next().is_some();
-    Ok(show(ListFiles::NAME, &listed, limits, has_more))
+    Ok(show(ListFiles::NAME, &listed, output, has_more))
 }

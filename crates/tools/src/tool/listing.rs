@@ -4,8 +4,7 @@ use serde_json::json;
 
 use super::ToolOutput;
 use super::atomic_write::describe;
-use super::notice::truncation_notice;
-use super::truncation::{OutputLimits, TruncationExtent};
+use super::limited_output::{OutputOptions, limit_output};
 use crate::workspace::{FileAccess, ResolvedPath, Workspace};
 
 /// Resolves the argument `path` of a tool that lists a directory; by default the working directory.
@@ -23,18 +22,14 @@ pub(super) fn resolve_dir(workspace: &Workspace, path: Option<&str>) -> Result<R
     Ok(resolved)
 }
 
-/// Returns a list of files of the tool `source`, one a line, as far as it fits into the limits.
-pub(super) fn show(source: &str, listed: &[String], limits: OutputLimits, has_more: bool) -> ToolOutput {
+/// Returns a list of files of the tool `source`, one a line. Lines beyond the limits are in a file.
+pub(super) fn show(source: &str, listed: &[String], options: &OutputOptions, has_more: bool) -> ToolOutput {
     let text = listed.concat();
-    let head = limits.head(&text);
-    let mut output = ToolOutput::text(if text.is_empty() { "[nothing found]" } else { head.text });
-    output.details = Some(json!({ "files": head.lines }));
-    let hint = format!("only the first {} entries are shown; narrow it down", head.lines);
-    if head.extent != TruncationExtent::Whole {
-        let total = (!has_more).then(|| text.chars().count());
-        output.push_cut(truncation_notice(head.text.chars().count(), total, source, &hint));
-    } else if has_more {
-        output.push_notice(&hint);
+    let mut output = ToolOutput::text(if text.is_empty() { "[nothing found]" } else { &text });
+    output.details = Some(json!({ "files": listed.len() }));
+    let mut output = limit_output(output, source, options);
+    if has_more {
+        output.push_notice(&format!("only the first {} entries are shown; narrow it down", listed.len()));
     }
     output
 }

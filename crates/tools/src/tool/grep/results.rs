@@ -10,6 +10,9 @@ use serde::Deserialize;
 /// Maximum length of a line in characters; minified files have very long lines.
 const MAX_LINE: usize = 500;
 
+/// Maximum size of the text in bytes, about; a search ends there.
+const MAX_TEXT: usize = 8 << 20;
+
 /// The part of the matches that is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -32,20 +35,16 @@ pub(super) struct SearchResults {
     shown: ShownMatches,
     /// Limit of shown lines or files.
     limit: usize,
-    /// Text beyond this is cut anyway.
-    max_bytes: usize,
 }
 
 impl SearchResults {
-    pub(super) fn new(shown: ShownMatches, limit: usize, max_chars: usize) -> Self {
-        // A character has at most four bytes; text beyond the limit is cut later, and shows that there is more.
-        let max_bytes = max_chars.saturating_mul(4);
-        Self { text: String::new(), matches: 0, files: 0, shown, limit, max_bytes }
+    pub(super) fn new(shown: ShownMatches, limit: usize) -> Self {
+        Self { text: String::new(), matches: 0, files: 0, shown, limit }
     }
 
     pub(super) fn is_full(&self) -> bool {
         let count = if self.shown == ShownMatches::Lines { self.matches } else { self.files };
-        count >= self.limit || self.text.len() > self.max_bytes
+        count >= self.limit || self.text.len() > MAX_TEXT
     }
 
     /// Returns the sink for the lines of one file.
