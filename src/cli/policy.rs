@@ -13,7 +13,7 @@ use super::trust::{self, TrustPrompt};
 use super::{add_dir, startup, wiring};
 use crate::cli::console::stderr_line;
 use crate::config::Config;
-use crate::policy::{ExplainedCommand, Grant, Policy, PolicyVerdict, SessionRules};
+use crate::policy::{ExplainedCommand, Grant, Policy, PolicyVerdict, SandboxStrength, SessionRules};
 use crate::setting::ApprovalMode;
 use crate::tool::built_in_tools;
 use crate::tool_spec::{Access, ShownArgument, ToolSpec, ToolTraits};
@@ -50,6 +50,7 @@ struct Explanation {
     commands: Result<Vec<ExplainedCommand>, String>,
     /// The decision in each mode.
     decisions: Vec<(ApprovalMode, String)>,
+    sandbox: SandboxStrength,
 }
 
 impl Explanation {
@@ -62,7 +63,7 @@ impl Explanation {
         let spec = shell_tool()?;
         let decide = |mode| (mode, decision(&Policy { mode, ..policy.clone() }, &spec, &line));
         let decisions = ApprovalMode::ALL.map(decide).to_vec();
-        Ok(Self { commands: policy.explain(&spec, &line), decisions })
+        Ok(Self { commands: policy.explain(&spec, &line), decisions, sandbox: policy.sandbox })
     }
 
     fn to_text(&self) -> String {
@@ -80,6 +81,7 @@ impl Explanation {
         for (mode, decision) in &self.decisions {
             let _ = writeln!(text, "{:<10} {decision}", mode.name());
         }
+        let _ = writeln!(text, "\n{}", describe_sandbox(self.sandbox));
         text
     }
 
@@ -96,7 +98,10 @@ impl Explanation {
         let decisions: serde_json::Map<String, Value> =
             self.decisions.iter().map(|(mode, decision)| (mode.name().to_owned(), json!(decision))).collect();
         let error = self.commands.as_ref().err();
-        format!("{:#}\n", json!({ "commands": commands, "error": error, "decisions": decisions }))
+        format!(
+            "{:#}\n",
+            json!({ "commands": commands, "error": error, "decisions": decisions, "sandbox": self.sandbox != SandboxStrength::None })
+        )
     }
 }
 
@@ -120,6 +125,14 @@ fn shell_tool() -> Result<ToolSpec, CliFailure> {
     let (name, traits) = found.context("no built-in tool runs command lines").map_err(CliFailure::run)?;
     let parameters = Arc::new(Value::Null);
     Ok(ToolSpec { name: name.to_owned(), description: String::new(), parameters, traits })
+}
+
+const fn describe_sandbox(strength: SandboxStrength) -> &'static str {
+    match strength {
+        SandboxStrength::None => "Commands run without a sandbox.",
+        SandboxStrength::Writes => "Commands run in the sandbox, which limits writing.",
+        SandboxStrength::WritesAndTcp => "Commands run in the sandbox, which limits writing and refuses TCP.",
+    }
 }
 
 /// The decision on one command of a line.

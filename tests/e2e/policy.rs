@@ -54,7 +54,8 @@ fn policy_explain_shows_commands_rules_and_decisions() {
          cargo test\n    rule: allow * `cargo test*` ({})\ntee log\n    asks: runs a command\n\n\
          ask        asks: runs a command\nauto       runs\n\
          plan       denied: bash can make changes; plan mode is read-only: only read, then present the plan in your \
-         answer\nread-only  denied: bash can make changes; the mode is read-only\n",
+         answer\nread-only  denied: bash can make changes; the mode is read-only\n\n\
+         Commands run without a sandbox.\n",
         path.display()
     );
     assert_eq!((output.code, output.out), (Some(0), expected), "{}", output.err);
