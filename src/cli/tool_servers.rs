@@ -12,8 +12,8 @@ use crate::cli::failure::CliFailure;
 use crate::cli::wiring;
 use crate::config::{Config, McpLogins};
 use crate::mcp::config::ServerConfig;
-use crate::mcp::{McpOptions, McpServers, UserPresence};
-use crate::process::{NetworkAccess, SandboxProfile};
+use crate::mcp::{McpOptions, McpServers, UserPresence, server_prefix};
+use crate::process::SandboxProfile;
 use crate::tool::{ConnectedServers, ToolServerStatus, ToolServersEvent};
 use crate::workspace::Workspace;
 
@@ -49,8 +49,8 @@ fn options(
 ) -> Result<McpOptions, CliFailure> {
     let settings = &config.settings;
     Ok(McpOptions {
-        // Most servers are there to reach something over the network.
-        sandbox: sandbox.map(|profile| SandboxProfile { network: NetworkAccess::Allowed, ..profile }),
+        sandbox,
+        networked: networked(config),
         runner: wiring::runner()?,
         cwd: PathBuf::from(cwd),
         secrets: config.secret_names(),
@@ -61,6 +61,12 @@ fn options(
         presence,
         logins: Arc::new(McpLogins::new(config.dirs.mcp_auth())),
     })
+}
+
+/// Names of the servers to which a rule gives TCP.
+fn networked(config: &Config) -> Vec<String> {
+    let names = config.mcp.servers.iter().map(|server| server.name.clone());
+    names.filter(|name| config.rules.allow_server_network(&server_prefix(name))).collect()
 }
 
 /// Starts servers on their own, waits until each has named what it offers or failed, and ends them.

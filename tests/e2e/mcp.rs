@@ -1,11 +1,13 @@
 //! MCP servers in a session of the real binary. The server is a shell script, so that it shares no code with the client.
 
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use serde_json::json;
 
+use tiller::process::SandboxSupport;
 use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 use super::sandbox::{RunOutput, Sandbox};
@@ -169,6 +171,29 @@ fn mcp_project_servers_need_trust() {
     assert_eq!(removed.code, Some(0), "{}", removed.err);
     let missing = sandbox.run(&["mcp", "remove", "--project", "sh"]);
     assert_eq!(missing.code, Some(2), "{}", missing.err);
+}
+
+#[test]
+fn mcp_project_server_uses_tcp_by_a_rule() {
+    if !SandboxSupport::detect().restricts_tcp() {
+        eprintln!("SKIPPED: the system can't refuse TCP");
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("/dev/tcp/127.0.0.1/{}", listener.local_addr().unwrap().port());
+    let connect = format!("#!/bin/bash\n: 3<>{address} || exit 1\n");
+    let script = SERVER.replacen("#!/bin/sh\n", &connect, 1);
+    let path = server_script(&sandbox, &script).display().to_string();
+    sandbox.write(".mcp.json", &json!({ "mcpServers": { "sh": { "command": path } } }).to_string());
+    let output = ask(&sandbox, &["--trust-project"]);
+    assert!(output.err.contains("mcp__sh__*"), "{}", output.err);
+
+    let rule = json!({ "tool": "mcp__sh__*", "decision": "ask", "network": true });
+    let settings = json!({ "policy": { "rules": [rule] } }).to_string();
+    fs::write(sandbox.home().join("tiller/settings.json"), settings).unwrap();
+    let output = ask(&sandbox, &["--trust-project"]);
+    assert_eq!(output.out, "It spoke.\n", "{}", output.err);
 }
 
 fn enter(terminal: &mut Terminal, line: &str) {

@@ -31,4 +31,4 @@ pub use login::{LoginPrompt, LoginStorage, log_in};
 pub use options::{McpOptions, UserPresence};
 pub use servers::McpServers;
 pub use session_server::{ServeError, ServedScope, SessionReply, SessionService, serve_sessions};
-pub use tool_name::TOOL_PREFIX;
+pub use tool_name::{TOOL_PREFIX, server_prefix};

@@ -13,8 +13,10 @@ use crate::login::LoginStorage;
 pub struct McpOptions {
     /// Starts the programs.
     pub runner: Runner,
-    /// Sandbox of the programs that a project's file names.
+    /// Sandbox of the servers that a project's file configures.
     pub sandbox: Option<SandboxProfile>,
+    /// Names of the servers that may use TCP in it.
+    pub networked: Vec<String>,
     /// Their working directory.
     pub cwd: PathBuf,
     /// Names of environment variables that they don't get, unless their configuration sets them.

@@ -7,11 +7,17 @@ pub const TOOL_PREFIX: &str = "mcp__";
 /// Anthropic 128.
 const MAX_LEN: usize = 64;
 
+/// Returns the beginning of the names of all tools of a server: `mcp__SERVER__`.
+#[must_use]
+pub fn server_prefix(server: &str) -> String {
+    format!("{TOOL_PREFIX}{server}__")
+}
+
 /// Returns the name of a tool for models: characters that providers reject become `_`, and a name that is too long ends
 /// with a hash.
 pub(crate) fn tool_name(server: &str, tool: &str) -> String {
     let is_valid = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    let full = format!("{TOOL_PREFIX}{server}__{tool}");
+    let full = format!("{}{tool}", server_prefix(server));
     let mut name = full.replace(|c| !is_valid(c), "_");
     if name.len() > MAX_LEN {
         name.truncate(MAX_LEN - 9);

@@ -206,7 +206,7 @@ impl Policy {
         let has_tcp = line.is_some_and(|line| line_rules::allow_tcp(rules, line));
         let is_opened = || {
             let rule = self.find_configured(spec, arguments);
-            rule.is_some_and(|rule| rule.decision() == RuleDecision::Allow && rule.opens_own_network())
+            rule.is_some_and(|rule| rule.decision() != RuleDecision::Deny && rule.opens_own_network())
         };
         if has_tcp || (spec.traits.access == Access::Network && is_opened()) {
             NetworkAccess::Allowed

@@ -11,6 +11,7 @@ use rmcp::service::{ClientInitializeError, Peer, RoleClient, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
+use tiller_tools::process::{NetworkAccess, Runner, SandboxProfile};
 use tiller_tools::tool::{ensure_crypto, with_causes};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -23,6 +24,7 @@ use crate::login;
 use crate::options::McpOptions;
 use crate::server::Server;
 use crate::stdio;
+use crate::tool_name::server_prefix;
 
 /// Longest wait for the report about the end of a process that has closed its output: more than the supervisor takes to
 /// kill it.
@@ -59,10 +61,10 @@ async fn open_stdio(
     options: &McpOptions,
     asker: Asker,
 ) -> Result<OpenConnection, String> {
-    let runner = match (&server.config.origin, &options.sandbox) {
-        (ConfigOrigin::Project(_), Some(profile)) => options.runner.clone().with_sandbox(profile.clone()),
-        _ => options.runner.clone(),
-    };
+    let sandbox = sandbox_of(server, options);
+    let has_network = sandbox.as_ref().is_none_or(|profile| profile.network == NetworkAccess::Allowed);
+    let runner = options.runner.clone();
+    let runner = sandbox.into_iter().fold(runner, Runner::with_sandbox);
     let child = stdio::start(endpoint, &runner, &options.cwd, &options.secrets);
     let child = child.map_err(|error| error.to_string())?;
     let mut stderr = JoinSet::new();
@@ -72,8 +74,27 @@ async fn open_stdio(
     match handler.clone().serve_with_lifecycle(transport, lifecycle()).await {
         Ok(service) => Ok(OpenConnection::new(service, handler, stderr)),
         // The program's end says more than the closed connection.
-        Err(error) => Err(end_of_process(&mut stderr).await.unwrap_or_else(|| error.to_string())),
+        Err(error) => {
+            let reason = end_of_process(&mut stderr).await.unwrap_or_else(|| error.to_string());
+            Err(if has_network { reason } else { format!("{reason}; {}", network_hint(server.name())) })
+        }
     }
+}
+
+/// Returns the sandbox of a server's program: one that a project's file configures may use TCP only if a rule says so.
+fn sandbox_of(server: &Server, options: &McpOptions) -> Option<SandboxProfile> {
+    let ConfigOrigin::Project(_) = &server.config.origin else { return None };
+    let mut profile = options.sandbox.clone()?;
+    if options.networked.iter().any(|name| name == server.name()) {
+        profile.network = NetworkAccess::Allowed;
+    }
+    Some(profile)
+}
+
+/// Returns the way to TCP for a server without it.
+fn network_hint(name: &str) -> String {
+    let rule = format!(r#"{{"tool": "{}*", "decision": "ask", "network": true}}"#, server_prefix(name));
+    format!("it can't use TCP in its sandbox; if it needs TCP, add the rule {rule} to `policy.rules`")
 }
 
 async fn open_http(

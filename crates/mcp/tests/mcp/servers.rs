@@ -71,6 +71,7 @@ pub(crate) fn server(name: &str, endpoint: Endpoint) -> ServerConfig {
 pub(crate) fn options(dir: &Path) -> McpOptions {
     McpOptions {
         sandbox: None,
+        networked: Vec::new(),
         runner: Runner::with_supervisor(env!("CARGO_BIN_EXE_mcp-supervisor")),
         cwd: dir.into(),
         secrets: vec!["TEST_VARIABLE".into()],

@@ -128,8 +128,8 @@ impl ConfiguredRule {
             }
         }
         let (subject, decision) = (written.subject, written.decision);
-        if written.network && decision != RuleDecision::Allow {
-            return Err("`network` is for rules that allow".into());
+        if written.network && decision == RuleDecision::Deny {
+            return Err("`network` is for rules that allow or ask".into());
         }
         let network = if written.network { NetworkAccess::Allowed } else { NetworkAccess::Denied };
         Ok(Self { tool, subject, decision, network, source: source.clone(), tools })
@@ -311,6 +311,14 @@ impl ConfiguredRules {
         self.0.retain(|rule| rule.source.scope() != Some(scope));
         let at = if scope == SettingScope::User { 0 } else { self.0.len() };
         self.0.splice(at..at, of_file.0);
+    }
+
+    /// Checks whether the program of the MCP server whose tools have this prefix may use TCP in the sandbox: the rule
+    /// for all its tools has `network`.
+    #[must_use]
+    pub fn allow_server_network(&self, tool_prefix: &str) -> bool {
+        let rule = self.find(&format!("{tool_prefix}*"), ConfiguredRule::is_general);
+        rule.is_some_and(|rule| rule.decision != RuleDecision::Deny && rule.allows_network())
     }
 
     /// Iterates over the rules in their order.
@@ -776,7 +784,7 @@ mod tests {
             { "tool": "[", "decision": "deny" },
             { "match": " ", "decision": "deny" },
             { "match": "npm {publish, unpublish}", "decision": "deny" },
-            { "match": "npm publish", "decision": "ask", "network": true },
+            { "match": "npm publish", "decision": "deny", "network": true },
             { "decision": "ask" },
             "deny",
         ]);
@@ -787,7 +795,7 @@ mod tests {
             "a.json: rule 3 of `policy.rules`: `tool`: error parsing glob",
             "a.json: rule 4 of `policy.rules`: `match` is empty",
             "a.json: rule 5 of `policy.rules`: `match`: error parsing glob",
-            "a.json: rule 6 of `policy.rules`: `network` is for rules that allow",
+            "a.json: rule 6 of `policy.rules`: `network` is for rules that allow or ask",
             "a.json: rule 8 of `policy.rules`: invalid type: string \"deny\", expected an object with `tool`, `match` and `decision`",
         ];
         assert_eq!(problems.len(), starts.len());
