@@ -179,7 +179,7 @@ fn mcp_project_server_uses_tcp_by_a_rule() {
         eprintln!("SKIPPED: the system can't refuse TCP");
         return;
     }
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::new().with_variable("TILLER_SANDBOX_MODE", "workspace");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("/dev/tcp/127.0.0.1/{}", listener.local_addr().unwrap().port());
     let connect = format!("#!/bin/bash\n: 3<>{address} || exit 1\n");
