@@ -91,7 +91,7 @@ pub enum KeySource {
 
 /// Configuration given by the caller.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct GivenValues<'a> {
+pub struct ConfigOverrides<'a> {
     /// Settings on the command line.
     pub flags: &'a [FlagValue],
     /// Replaces the user's `.env`.
@@ -139,7 +139,7 @@ impl Config {
     ///
     /// # Errors
     /// If an existing file can't be read, or a variable or flag has an invalid value.
-    pub fn load(mut environment: Environment, inputs: GivenValues<'_>) -> Result<Self, ConfigError> {
+    pub fn load(mut environment: Environment, inputs: ConfigOverrides<'_>) -> Result<Self, ConfigError> {
         let dirs = AppDirs::find(&environment)?;
         let mut warnings = fill_environment(&mut environment, &dirs, inputs)?;
         let auth::StoredKeys { keys, warnings: auth_warnings } = auth::keys(&dirs.auth())?;
@@ -339,7 +339,7 @@ impl Config {
 fn fill_environment(
     environment: &mut Environment,
     dirs: &AppDirs,
-    inputs: GivenValues<'_>,
+    inputs: ConfigOverrides<'_>,
 ) -> Result<Vec<String>, ConfigError> {
     let dotenv = dirs.config.join(".env");
     let mut warnings = Vec::new();
@@ -620,7 +620,7 @@ mod tests {
         environment
             .variables
             .extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        Config::load(environment, GivenValues { flags, ..GivenValues::default() })
+        Config::load(environment, ConfigOverrides { flags, ..ConfigOverrides::default() })
     }
 
     #[test]
@@ -663,8 +663,10 @@ mod tests {
         std::fs::write(root.join(".env"), env).unwrap();
         let project = Project::find(&root, home.path()).unwrap();
         let environment = Environment::from([("TILLER_HOME", home.path().to_str().unwrap())]);
-        let config =
-            Config::load(environment, GivenValues { trusted: Some(&project), ..GivenValues::default() });
+        let config = Config::load(
+            environment,
+            ConfigOverrides { trusted: Some(&project), ..ConfigOverrides::default() },
+        );
         (home, config)
     }
 

@@ -6,7 +6,7 @@ use super::args::{AgentsCommand, CliArgs};
 use super::console::stderr_line;
 use super::failure::{CliFailure, DONE};
 use super::frontend::FrontEnd;
-use super::scratch::Scratch;
+use super::scratch::ScratchDir;
 use super::stdout::print_text;
 use super::trust::{self, TrustPrompt};
 use super::{resource_paths, startup};
@@ -16,7 +16,7 @@ use crate::agent::agents::AgentDefinition;
 pub(super) fn run(arguments: &CliArgs, command: &AgentsCommand) -> Result<u8, CliFailure> {
     let AgentsCommand::List { json } = command;
     let (config, _) = trust::config(arguments, TrustPrompt::Nobody)?;
-    let (cwd, scratch) = (startup::cwd(arguments)?, Scratch::choose(arguments, &config)?);
+    let (cwd, scratch) = (startup::cwd(arguments)?, ScratchDir::choose(arguments, &config)?);
     let sources = resource_paths::resource_paths(arguments, &config, (&cwd, FrontEnd::Print), &scratch);
     let resources = Resources::load(sources);
     config.notices().for_each(|notice| stderr_line!("warning: {notice}"));

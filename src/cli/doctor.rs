@@ -23,7 +23,7 @@ use crate::workspace::Workspace;
 const CLIPBOARD: &[&str] = &["wl-copy", "wl-paste", "xclip", "xsel", "pbcopy", "pbpaste"];
 
 /// Free space below which a session can't be relied on: the log of a long one has tens of megabytes.
-const LEAST_FREE: u64 = 50 * 1024 * 1024;
+const MIN_FREE_BYTES: u64 = 50 * 1024 * 1024;
 
 /// The result of a check.
 #[derive(Serialize)]
@@ -205,7 +205,7 @@ fn check_sessions(dir: &Path) -> Check {
     #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "u32 on macOS")]
     let free = statvfs(existing).map(|stat| stat.blocks_available() as u64 * stat.fragment_size() as u64);
     match free {
-        Ok(free) if free < LEAST_FREE => broken(format!("only {} MB free", free / 1_000_000)),
+        Ok(free) if free < MIN_FREE_BYTES => broken(format!("only {} MB free", free / 1_000_000)),
         Ok(free) => {
             let detail = format!("{}, {} MB free", dir.display(), free / 1_000_000);
             Check::new("sessions", CheckState::Ok, detail)

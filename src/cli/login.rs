@@ -93,7 +93,7 @@ pub(super) fn key_sources(input: &RunInput, in_use: &str) -> Vec<ProviderKey> {
         providers.push(in_use);
     }
     let resolve_provider = |provider: &str| {
-        let source = keyring.source_in_words(&input.config, provider, in_use)?;
+        let source = keyring.describe_key_source(&input.config, provider, in_use)?;
         Some(ProviderKey { provider: provider.to_owned(), source })
     };
     providers.into_iter().filter_map(resolve_provider).collect()
@@ -138,7 +138,7 @@ impl Keyring<'_> {
     }
 
     /// Describes the source of a provider's key; `None` for a provider without a key that isn't in use.
-    fn source_in_words(&self, config: &Config, provider: &str, in_use: &str) -> Option<String> {
+    fn describe_key_source(&self, config: &Config, provider: &str, in_use: &str) -> Option<String> {
         Some(match config.key_source(provider) {
             _ if self.origin(config, provider) == CredentialOrigin::External("--api-key".to_owned()) => {
                 "key from --api-key".to_owned()
@@ -201,7 +201,7 @@ impl Keyring<'_> {
         let path = path.display();
         let origin = self.origin(&config, name);
         if removed == KeyRemoval::NotThere {
-            return Err(not_kept(name, origin, &path.to_string()));
+            return Err(key_not_stored(name, origin, &path.to_string()));
         }
         let change = self.connect(&config, name)?;
         let removed = format!("removed the key for {name} from {path}");
@@ -219,7 +219,7 @@ impl Keyring<'_> {
 }
 
 /// The error of removing a key that isn't stored.
-fn not_kept(name: &str, origin: CredentialOrigin, path: &str) -> CliFailure {
+fn key_not_stored(name: &str, origin: CredentialOrigin, path: &str) -> CliFailure {
     match origin {
         CredentialOrigin::External(source) => {
             CliFailure::usage(anyhow!("the key for {name} isn't stored in {path}; it comes from {source}"))

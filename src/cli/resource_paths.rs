@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::CliArgs;
 use super::frontend::FrontEnd;
-use super::scratch::Scratch;
+use super::scratch::ScratchDir;
 use crate::agent::slash_command::InteractiveFrontEnd::Tui;
 use crate::agent::slash_command::available_commands;
 use crate::agent::{ResourcePaths, WatchMode};
@@ -21,7 +21,7 @@ pub(super) fn resource_paths(
     arguments: &CliArgs,
     config: &Config,
     (cwd, front): (&Path, FrontEnd),
-    scratch: &Scratch,
+    scratch: &ScratchDir,
 ) -> ResourcePaths {
     let settings = &config.settings;
     let home = config.variable("HOME").map(Path::new);
@@ -38,8 +38,8 @@ pub(super) fn resource_paths(
     if settings.skills() == Switch::On {
         sources.skills = defaults.skills;
         sources.built_in_skills = Some(match scratch {
-            Scratch::Persistent(_) => config.dirs.state.join(BUILT_IN_SKILLS),
-            Scratch::Temporary(_) => scratch.path().join(BUILT_IN_SKILLS),
+            ScratchDir::Persistent(_) => config.dirs.state.join(BUILT_IN_SKILLS),
+            ScratchDir::Temporary(_) => scratch.path().join(BUILT_IN_SKILLS),
         });
     }
     if settings.templates() == Switch::On {

@@ -10,13 +10,13 @@ use super::failure::CliFailure;
 use crate::config::Config;
 
 /// The directory for outputs that exceed the limits.
-pub(super) enum Scratch {
+pub(super) enum ScratchDir {
     Persistent(PathBuf),
     /// For sessions that store nothing: removed on drop.
     Temporary(TempDir),
 }
 
-impl Scratch {
+impl ScratchDir {
     pub(super) fn choose(arguments: &CliArgs, config: &Config) -> Result<Self, CliFailure> {
         if !arguments.session.no_session {
             return Ok(Self::Persistent(config.dirs.state.join("outputs")));

@@ -27,7 +27,7 @@ use crate::files;
 use session_starter::SessionStarter;
 
 /// Maximum size of a certificate chain and of a key, in bytes.
-const LARGEST_PEM: u64 = 1024 * 1024;
+const MAX_PEM_BYTES: u64 = 1024 * 1024;
 
 /// Maximum number of open files, where the system allows it: a session and a client each need a few.
 const OPEN_FILES: u64 = 65_536;
@@ -96,7 +96,7 @@ fn raise_file_limit() -> nix::Result<()> {
 }
 
 fn read_pem(path: &Path) -> Result<Vec<u8>, CliFailure> {
-    let bytes = files::read(path, LARGEST_PEM).with_context(|| format!("can't read {}", path.display()));
+    let bytes = files::read(path, MAX_PEM_BYTES).with_context(|| format!("can't read {}", path.display()));
     bytes.map_err(CliFailure::usage)
 }
 

@@ -6,13 +6,13 @@ use anyhow::{Context, anyhow};
 
 use super::args::CliArgs;
 use super::failure::CliFailure;
-use crate::config::{Config, Environment, GivenValues, Project};
+use crate::config::{Config, ConfigOverrides, Environment, Project};
 use crate::unit::UnixMs;
 
 /// Loads the configuration for these arguments, with the trusted project's part.
 pub(super) fn config(arguments: &CliArgs, trusted: Option<&Project>) -> Result<Config, CliFailure> {
     let (flags, env_file) = (arguments.settings(), arguments.environment.env_file.as_deref());
-    Ok(Config::load(Environment::of_process(), GivenValues { flags: &flags, env_file, trusted })?)
+    Ok(Config::load(Environment::of_process(), ConfigOverrides { flags: &flags, env_file, trusted })?)
 }
 
 /// The canonical path of the working directory.

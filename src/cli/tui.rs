@@ -15,7 +15,7 @@ use super::frontend::FrontEnd;
 use super::locked::{self, AttachSupport, LockedChoice};
 use super::resume::MovedProject;
 use super::run_input::RunInput;
-use super::scratch::Scratch;
+use super::scratch::ScratchDir;
 use super::sessions::export::{self, ExportRequest};
 use super::start::{name, run_blocking};
 use super::startup;
@@ -42,7 +42,7 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Resources that live as long as the session: the directory for long outputs, the socket for other front ends, and the
 /// task that guards against a hanging exit.
-type SessionResources = Option<(Scratch, Option<SharedSessions>, JoinSet<()>)>;
+type SessionResources = Option<(ScratchDir, Option<SharedSessions>, JoinSet<()>)>;
 
 pub(super) async fn run(input: RunInput) -> Result<u8, CliFailure> {
     if let Some(target) = &input.arguments.session.attach {

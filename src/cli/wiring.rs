@@ -26,7 +26,7 @@ use super::add_dir::{self, AddedDir};
 use super::args::CliArgs;
 use super::failure::CliFailure;
 use super::frontend::FrontEnd;
-use super::scratch::Scratch;
+use super::scratch::ScratchDir;
 use super::startup::now;
 use super::{first_prompt, resource_paths, tool_servers};
 use crate::agent::agents::{AgentRegistry, Delegation, DelegationLimits};
@@ -48,7 +48,7 @@ pub(super) struct SessionSetup {
     /// True if the user picks a session first.
     pub(super) pick: bool,
     /// Kept until the session is closed.
-    pub(super) scratch: Scratch,
+    pub(super) scratch: ScratchDir,
 }
 
 /// Assembles everything around an open session log and its extensions.
@@ -73,7 +73,7 @@ pub(super) fn assemble(
     notices.extend(chosen.notice);
     let runner = options::command_runner(config)?;
     let limits = output_limits(config);
-    let scratch = Scratch::choose(arguments, config)?;
+    let scratch = ScratchDir::choose(arguments, config)?;
     let github = github::repository(remote.as_deref(), config);
     let sandbox = options::sandbox_with_caches(config, &cwd);
     let strength = policy_strength(&sandbox, &chosen.first.model.facts.provider);

@@ -38,7 +38,7 @@ pub(super) fn read(input: impl Read + Send + 'static) -> mpsc::Receiver<FramedLi
 }
 
 fn read_lines(mut input: impl Read, sender: &mpsc::Sender<FramedLine>) {
-    let mut framer = Framer::new(MAX_LINE_BYTES);
+    let mut framer = LineSplitter::new(MAX_LINE_BYTES);
     let mut chunk = vec![0; CHUNK];
     loop {
         let length = match input.read(&mut chunk) {
@@ -63,13 +63,13 @@ fn read_lines(mut input: impl Read, sender: &mpsc::Sender<FramedLine>) {
 }
 
 /// Splits bytes into lines.
-struct Framer {
+struct LineSplitter {
     max_bytes: usize,
     line: Vec<u8>,
     is_too_long: bool,
 }
 
-impl Framer {
+impl LineSplitter {
     fn new(max_bytes: usize) -> Self {
         Self { max_bytes, line: Vec::new(), is_too_long: false }
     }
@@ -114,7 +114,7 @@ mod tests {
 
     /// Splits `text`, fed in pieces of `size` bytes, into lines of at most ten bytes.
     fn lines(text: &str, size: usize) -> Vec<FramedLine> {
-        let mut framer = Framer::new(10);
+        let mut framer = LineSplitter::new(10);
         let mut lines = Vec::new();
         for mut piece in text.as_bytes().chunks(size) {
             while !piece.is_empty() {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use inline_str::InlineStr;
 
 /// Minimum length of a fragment by which a person may refer to a session or an entry, in characters.
-pub const SHORTEST_FRAGMENT: usize = 4;
+pub const MIN_FRAGMENT: usize = 4;
 
 /// Number of an id's last characters that lists show.
 const SHORT_LENGTH: usize = 6;
@@ -116,7 +116,7 @@ fn fragment_matches(id: &str, fragment: &str) -> bool {
     if id == fragment {
         return true;
     }
-    if fragment.chars().count() < SHORTEST_FRAGMENT {
+    if fragment.chars().count() < MIN_FRAGMENT {
         return false;
     }
     let (id, fragment) = (id.to_ascii_lowercase(), fragment.to_ascii_lowercase());

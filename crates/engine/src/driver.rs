@@ -55,7 +55,7 @@ use tokio::sync::{broadcast, mpsc, watch};
 use super::agents::SessionLink;
 use super::approvals::Approvals;
 use super::extension::{EventForwarder, ExtensionHost, Extensions, SessionSource};
-use super::handle::{AgentError, AgentSession, COMMANDS, DriverCommand, EVENTS, Reply, RunEnd};
+use super::handle::{AgentError, AgentSession, COMMANDS, DriverCommand, EVENTS, Reply, RunReport};
 use super::message_builder::MessageBuilder;
 use super::options::AgentOptions;
 use super::queue::Queue;
@@ -188,10 +188,10 @@ impl ReturnQueued {
 /// The end of the last run, and the callers that wait for the next one.
 #[derive(Default)]
 struct SettleWaiters {
-    last: Option<RunEnd>,
+    last: Option<RunReport>,
     /// Messages of the current run, as far as its pauses reported them.
     messages: Vec<Arc<Message>>,
-    replies: Vec<Reply<RunEnd>>,
+    replies: Vec<Reply<RunReport>>,
 }
 
 impl SettleWaiters {
@@ -202,7 +202,7 @@ impl SettleWaiters {
                 self.messages.extend(messages.iter().cloned());
                 if !will_retry {
                     let messages = std::mem::take(&mut self.messages);
-                    self.last = Some(RunEnd { outcome: *outcome, messages });
+                    self.last = Some(RunReport { outcome: *outcome, messages });
                 }
             }
             EventKind::AgentSettled => self.messages.clear(),

@@ -40,7 +40,7 @@ pub use events::{EventStream, Lag};
 pub use model_change::{ChosenModel, CycleScope, LockedModel, ProviderChange};
 pub use offered_tool::{OfferState, OfferedTool};
 pub use prompt::{BashContext, Expansion, LengthCheck, PromptOptions, StreamingBehavior};
-pub use session_status::{Activity, QueueStatus, RunEnd, SessionStats, Status};
+pub use session_status::{Activity, QueueStatus, RunReport, SessionStats, Status};
 pub use snapshot::{ContextUse, InFlight, RunningBash, RunningCall, SessionState, Snapshot};
 pub(super) use status::answer_text;
 pub use summary_in_progress::{BranchSummary, SummaryInProgress, SummaryOf};

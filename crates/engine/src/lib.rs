@@ -58,8 +58,8 @@ pub use embed::{EmbedError, RunRequest, RunResult, SessionBuilder, run};
 pub use handle::{
     Activity, AgentError, AgentSession, BashContext, BranchSummary, ChosenModel, ContextUse, CycleScope,
     EventStream, Expansion, ForkedSession, InFlight, Lag, LengthCheck, LockedModel, OfferState, OfferedTool,
-    PromptOptions, ProviderChange, QueueStatus, RunEnd, RunningBash, RunningCall, SessionState, SessionStats,
-    SessionSwitched, Snapshot, Status, StreamingBehavior, SummaryInProgress, SummaryOf,
+    PromptOptions, ProviderChange, QueueStatus, RunReport, RunningBash, RunningCall, SessionState,
+    SessionStats, SessionSwitched, Snapshot, Status, StreamingBehavior, SummaryInProgress, SummaryOf,
 };
 pub use interactive::{Unrunnable, unrunnable};
 pub use options::{AgentOptions, AnswerOptions, ToolOffer};

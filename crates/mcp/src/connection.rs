@@ -13,7 +13,7 @@ use tiller_tools::tool::{ServerQuestion, ToolServersEvent};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::elicitation::Asker;
+use crate::elicitation::ElicitationSender;
 use crate::link::LivePeer;
 use crate::options::McpOptions;
 use crate::server::Server;
@@ -107,8 +107,8 @@ impl Connection {
         self.warn(reason).await;
     }
 
-    fn asker(&self) -> Asker {
-        Asker::new(self.server.name(), self.options.presence, self.questions.clone())
+    fn asker(&self) -> ElicitationSender {
+        ElicitationSender::new(self.server.name(), self.options.presence, self.questions.clone())
     }
 
     /// Connects and reads the list of tools, within the time limit.

@@ -23,7 +23,7 @@ const MAX_PENDING: usize = 8;
 
 /// Asks the user for one server.
 #[derive(Clone)]
-pub(crate) struct Asker {
+pub(crate) struct ElicitationSender {
     pub(crate) server: String,
     pub(crate) presence: UserPresence,
     pub(crate) questions: mpsc::Sender<ServerQuestion>,
@@ -31,7 +31,7 @@ pub(crate) struct Asker {
     free: Arc<Semaphore>,
 }
 
-impl Asker {
+impl ElicitationSender {
     pub(crate) fn new(server: &str, presence: UserPresence, questions: mpsc::Sender<ServerQuestion>) -> Self {
         Self { server: server.to_owned(), presence, questions, free: Arc::new(Semaphore::new(MAX_PENDING)) }
     }

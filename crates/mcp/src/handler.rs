@@ -11,7 +11,7 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use tokio::sync::Notify;
 
-use crate::elicitation::Asker;
+use crate::elicitation::ElicitationSender;
 use crate::options::UserPresence;
 use crate::running_requests::RunningRequests;
 
@@ -21,11 +21,11 @@ pub(crate) struct ConnectionHandler {
     /// Wakes the connection's task when the list of tools, prompts or resources has changed.
     pub(crate) lists_changed: Arc<Notify>,
     pub(crate) requests: RunningRequests,
-    pub(crate) asker: Asker,
+    pub(crate) asker: ElicitationSender,
 }
 
 impl ConnectionHandler {
-    pub(crate) fn new(asker: Asker) -> Self {
+    pub(crate) fn new(asker: ElicitationSender) -> Self {
         Self { lists_changed: Arc::default(), requests: RunningRequests::default(), asker }
     }
 }

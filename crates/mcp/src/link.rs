@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rmcp::service::{Peer, RoleClient};
 use tokio::sync::watch;
 
-use crate::elicitation::Asker;
+use crate::elicitation::ElicitationSender;
 use crate::running_requests::RunningRequests;
 
 /// The state of a connection.
@@ -20,7 +20,7 @@ pub(crate) enum LinkState {
 pub(crate) struct LivePeer {
     pub(crate) peer: Peer<RoleClient>,
     pub(crate) requests: RunningRequests,
-    pub(crate) asker: Asker,
+    pub(crate) asker: ElicitationSender,
 }
 
 /// A tool's end of the link.

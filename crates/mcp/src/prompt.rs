@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tiller_core::message::{UserBlock, joined_text};
 use tiller_tools::tool::{ServedPrompt, ToolProgress};
 
-use crate::requests::Exchange;
+use crate::requests::RequestExchange;
 use crate::result::block;
 use crate::tool::ToolServer;
 use crate::tool_name::tool_name;
@@ -66,7 +66,7 @@ impl McpPrompt {
         let arguments = assign(&self.arguments, typed)?;
         let live = self.server.link.wait_until_live().await?;
         let limit = self.server.call_timeout;
-        let exchange = Exchange { live: &live, limit, progress: ToolProgress::new(drop) };
+        let exchange = RequestExchange { live: &live, limit, progress: ToolProgress::new(drop) };
         let answered = exchange.perform(|input, state| {
             let mut params =
                 GetPromptRequestParams::new(self.remote_name.clone()).with_arguments(arguments.clone());

@@ -25,7 +25,7 @@ const REPEAT_DELAY: Duration = Duration::from_millis(250);
 const URL_ELICITATION_REQUIRED: ErrorCode = ErrorCode(-32042);
 
 /// A request to a server.
-pub(crate) struct Exchange<'a> {
+pub(crate) struct RequestExchange<'a> {
     pub(crate) live: &'a Arc<LivePeer>,
     /// Time limit without an answer or progress.
     pub(crate) limit: Duration,
@@ -39,7 +39,7 @@ pub(crate) struct RequestAnswer {
     pub(crate) notes: Vec<String>,
 }
 
-impl Exchange<'_> {
+impl RequestExchange<'_> {
     /// Sends a request, and sends it again with the user's input as long as the server requires input. `make` builds it
     /// from that input and the server's state. If the future is dropped, the request is cancelled at the server.
     ///

@@ -9,7 +9,7 @@ use tiller_core::message::{UserBlock, joined_text};
 use tiller_tools::tool::{ServedResource, ToolProgress};
 
 use crate::link::LivePeer;
-use crate::requests::{Exchange, RequestAnswer};
+use crate::requests::{RequestAnswer, RequestExchange};
 use crate::result;
 
 /// Lists the resources of a server.
@@ -56,7 +56,7 @@ fn first_line(description: Option<&str>) -> String {
 /// # Errors
 /// A sentence with the reason.
 pub(crate) async fn read(live: &Arc<LivePeer>, uri: String, limit: Duration) -> Result<String, String> {
-    let exchange = Exchange { live, limit, progress: ToolProgress::new(drop) };
+    let exchange = RequestExchange { live, limit, progress: ToolProgress::new(drop) };
     let answered = exchange.perform(|input, state| {
         let mut params = ReadResourceRequestParams::new(uri.clone());
         (params.input_responses, params.request_state) = (input, state);

@@ -94,9 +94,9 @@ impl RunningRequests {
     }
 
     /// Suspends the time limits of the requests until the result is dropped.
-    pub(crate) fn waiting_for_user(&self) -> WaitingForUser {
+    pub(crate) fn waiting_for_user(&self) -> UserWaitGuard {
         self.state.send_modify(|state| state.questions += 1);
-        WaitingForUser(self.clone())
+        UserWaitGuard(self.clone())
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, HashMap<ProgressToken, RequestState>> {
@@ -105,9 +105,9 @@ impl RunningRequests {
 }
 
 /// A question that waits for the user.
-pub(crate) struct WaitingForUser(RunningRequests);
+pub(crate) struct UserWaitGuard(RunningRequests);
 
-impl Drop for WaitingForUser {
+impl Drop for UserWaitGuard {
     fn drop(&mut self) {
         self.0.state.send_modify(|state| state.questions -= 1);
     }

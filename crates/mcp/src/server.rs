@@ -21,12 +21,12 @@ pub(crate) struct Server {
     /// False while its first list of prompts is awaited.
     has_prompts: watch::Sender<bool>,
     /// Locked only to replace or copy it, never across an await.
-    offer: Mutex<ServerOffer>,
+    offer: Mutex<ServerListing>,
 }
 
 /// A running server's description of itself.
 #[derive(Clone, Default)]
-pub(crate) struct ServerOffer {
+pub(crate) struct ServerListing {
     /// Its name and version.
     pub(crate) version: String,
     pub(crate) tools: Vec<Arc<McpTool>>,
@@ -63,7 +63,7 @@ impl Server {
     }
 
     pub(crate) fn fail(&self, reason: String) {
-        *self.offer() = ServerOffer::default();
+        *self.offer() = ServerListing::default();
         self.link.send_replace(LinkState::Failed(reason));
         self.prompts_read();
     }
@@ -121,7 +121,7 @@ impl Server {
         !*self.has_prompts.borrow()
     }
 
-    fn offer(&self) -> MutexGuard<'_, ServerOffer> {
+    fn offer(&self) -> MutexGuard<'_, ServerListing> {
         self.offer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -130,7 +130,7 @@ impl Server {
             LinkState::Starting => ToolServerState::Starting,
             LinkState::Failed(reason) => ToolServerState::Failed(reason.clone()),
             LinkState::Live(_) => {
-                let ServerOffer { version, tools, resources, .. } = self.offer().clone();
+                let ServerListing { version, tools, resources, .. } = self.offer().clone();
                 let tools = tools.iter().map(|tool| summary(tool)).collect();
                 let resources = resources.into_iter().map(|resource| resource.uri).collect();
                 ToolServerState::Running { version, tools, resources }

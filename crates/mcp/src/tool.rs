@@ -10,7 +10,7 @@ use tiller_core::tool_spec::{Access, ToolSet, ToolSpec, ToolTraits};
 use tiller_tools::tool::{ArgumentSchema, RunFuture, Tool, ToolInvocation, ToolOutput};
 
 use crate::link::Link;
-use crate::requests::{Exchange, RequestAnswer};
+use crate::requests::{RequestAnswer, RequestExchange};
 use crate::result;
 use crate::tool_name::tool_name;
 
@@ -81,7 +81,7 @@ impl McpTool {
         let live = self.server.link.wait_until_live().await?;
         let arguments = invocation.arguments.as_object().cloned().unwrap_or_default();
         let exchange =
-            Exchange { live: &live, limit: self.server.call_timeout, progress: invocation.progress };
+            RequestExchange { live: &live, limit: self.server.call_timeout, progress: invocation.progress };
         let answered = exchange.perform(|input, state| {
             let mut params =
                 CallToolRequestParams::new(self.remote_name.clone()).with_arguments(arguments.clone());

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use reqwest::header::{HeaderMap, HeaderValue};
 
-use super::http::{Endpoint, Post, Wire};
+use super::http::{EncodedRequest, Endpoint, EndpointClient};
 use super::{Provider, ProviderError, ProviderStream, Request};
 use decode::MessagesDecoder;
 pub use encode::API;
@@ -22,7 +22,7 @@ const BINDING_CONTROLS: &str = "thinking-binding-controls-2026-08-01";
 
 /// A server with the Messages API.
 pub struct Anthropic {
-    wire: Arc<Wire>,
+    wire: Arc<EndpointClient>,
 }
 
 impl Anthropic {
@@ -31,7 +31,7 @@ impl Anthropic {
     /// # Errors
     /// If the base URL is invalid.
     pub fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
-        Ok(Self { wire: Arc::new(Wire::new(endpoint)?) })
+        Ok(Self { wire: Arc::new(EndpointClient::new(endpoint)?) })
     }
 
     /// Decodes the body of an answer, cut into pieces anywhere. For fuzzing; not part of the API.
@@ -41,14 +41,18 @@ impl Anthropic {
         self.wire.decode(pieces, MessagesDecoder::default())
     }
 
-    fn post(&self, request: &Request) -> Post {
+    fn post(&self, request: &Request) -> EncodedRequest {
         let mut headers = HeaderMap::new();
         headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
         let plan = encode::ThinkingPlan::new(request, self.wire.name());
         if plan.sends_binding() {
             headers.insert("anthropic-beta", HeaderValue::from_static(BINDING_CONTROLS));
         }
-        Post { path: "/v1/messages".into(), headers, body: encode::body(request, &plan, self.wire.name()) }
+        EncodedRequest {
+            path: "/v1/messages".into(),
+            headers,
+            body: encode::body(request, &plan, self.wire.name()),
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::HeaderMap;
 
-use super::http::{Endpoint, Post, Wire};
+use super::http::{EncodedRequest, Endpoint, EndpointClient};
 use super::{Provider, ProviderError, ProviderStream, Request};
 use decode::GeminiDecoder;
 pub use encode::API;
@@ -22,7 +22,7 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'
 
 /// A server with the Gemini API.
 pub struct Gemini {
-    wire: Arc<Wire>,
+    wire: Arc<EndpointClient>,
 }
 
 impl Gemini {
@@ -32,7 +32,7 @@ impl Gemini {
     /// # Errors
     /// If the base URL is invalid.
     pub fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
-        Ok(Self { wire: Arc::new(Wire::new(endpoint)?) })
+        Ok(Self { wire: Arc::new(EndpointClient::new(endpoint)?) })
     }
 
     /// Decodes the body of an answer, cut into pieces anywhere. For fuzzing and tests; not part of the API.
@@ -42,10 +42,10 @@ impl Gemini {
         self.wire.decode(pieces, GeminiDecoder::new("decoded".into()))
     }
 
-    fn post(&self, request: &Request) -> Post {
+    fn post(&self, request: &Request) -> EncodedRequest {
         let id = utf8_percent_encode(&request.model.id, ESCAPED);
         let path = format!("/models/{id}:streamGenerateContent?alt=sse").into();
-        Post { path, headers: HeaderMap::new(), body: encode::body(request, self.wire.name()) }
+        EncodedRequest { path, headers: HeaderMap::new(), body: encode::body(request, self.wire.name()) }
     }
 }
 

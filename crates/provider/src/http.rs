@@ -61,19 +61,19 @@ pub fn ensure_crypto() {
 }
 
 /// An encoded request of a wire format.
-pub(super) struct Post {
+pub(super) struct EncodedRequest {
     pub(super) path: Cow<'static, str>,
     pub(super) headers: HeaderMap,
     pub(super) body: Value,
 }
 
 /// An HTTP client for one endpoint. Connections are reused.
-pub(super) struct Wire {
+pub(super) struct EndpointClient {
     endpoint: Arc<Endpoint>,
     client: Client,
 }
 
-impl Wire {
+impl EndpointClient {
     /// Builds the client.
     ///
     /// # Errors
@@ -98,7 +98,11 @@ impl Wire {
     }
 
     /// Sends `post` and decodes the answer. Nothing happens before the stream is polled.
-    pub(super) fn stream(self: &Arc<Self>, post: Post, decoder: impl Decode + 'static) -> ProviderStream {
+    pub(super) fn stream(
+        self: &Arc<Self>,
+        post: EncodedRequest,
+        decoder: impl Decode + 'static,
+    ) -> ProviderStream {
         let wire = Arc::clone(self);
         let opened = async move {
             let deadline = Instant::now() + wire.endpoint.timeouts.first_byte;
@@ -130,7 +134,7 @@ impl Wire {
 
     /// Sends a request. If the server refuses a key or header that can be loaded again, such as an expired token, the
     /// request is sent once more with the new one.
-    async fn open(&self, post: Post, deadline: Instant) -> Result<Response, ProviderFault> {
+    async fn open(&self, post: EncodedRequest, deadline: Instant) -> Result<Response, ProviderFault> {
         let access = self.endpoint.resolve_access().await?;
         let fault = match self.send(&post, &access, deadline).await {
             Err(fault) if fault.failure == FailureKind::Auth => fault,
@@ -144,7 +148,7 @@ impl Wire {
 
     async fn send(
         &self,
-        post: &Post,
+        post: &EncodedRequest,
         access: &EndpointAccess,
         deadline: Instant,
     ) -> Result<Response, ProviderFault> {
@@ -330,10 +334,10 @@ mod tests {
     #[test]
     fn wire_invalid_base_url_is_refused() {
         for url in ["", "api.openai.com/v1", "file:///etc/passwd"] {
-            let error = Wire::new(Endpoint::new("x", url, "X_KEY")).err().unwrap();
+            let error = EndpointClient::new(Endpoint::new("x", url, "X_KEY")).err().unwrap();
             assert_eq!(error.failure, FailureKind::Fatal, "{url}");
         }
-        let error = Wire::new(Endpoint::new("openai", "htp://localhost", "X_KEY")).err().unwrap();
+        let error = EndpointClient::new(Endpoint::new("openai", "htp://localhost", "X_KEY")).err().unwrap();
         let message = "OPENAI_BASE_URL is `htp://localhost`: the scheme is `htp`, not http or https";
         assert_eq!(error.message, message);
     }

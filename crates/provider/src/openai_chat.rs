@@ -13,7 +13,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use reqwest::header::HeaderMap;
 
-use super::http::{Endpoint, Post, Wire};
+use super::http::{EncodedRequest, Endpoint, EndpointClient};
 use super::{Provider, ProviderError, ProviderStream, Request};
 use crate::compat::Compat;
 use decode::ChatDecoder;
@@ -21,7 +21,7 @@ pub use encode::API;
 
 /// A server with Chat Completions.
 pub struct OpenAiChat {
-    wire: Arc<Wire>,
+    wire: Arc<EndpointClient>,
     compat: Compat,
 }
 
@@ -32,7 +32,7 @@ impl OpenAiChat {
     /// # Errors
     /// If the base URL is invalid.
     pub fn new(endpoint: Endpoint, compat: Compat) -> Result<Self, ProviderError> {
-        Ok(Self { wire: Arc::new(Wire::new(endpoint)?), compat })
+        Ok(Self { wire: Arc::new(EndpointClient::new(endpoint)?), compat })
     }
 
     /// Decodes the body of an answer, cut into pieces anywhere. For fuzzing; not part of the API.
@@ -42,10 +42,10 @@ impl OpenAiChat {
         self.wire.decode(pieces, ChatDecoder::new("decoded".into()))
     }
 
-    fn post(&self, request: &Request) -> Post {
+    fn post(&self, request: &Request) -> EncodedRequest {
         let compat = request.model.compat.as_ref().unwrap_or(&self.compat);
         let body = encode::body(request, compat, self.wire.name());
-        Post { path: "/chat/completions".into(), headers: HeaderMap::new(), body }
+        EncodedRequest { path: "/chat/completions".into(), headers: HeaderMap::new(), body }
     }
 }
 

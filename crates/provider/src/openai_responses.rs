@@ -17,14 +17,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use reqwest::header::HeaderMap;
 
-use super::http::{Endpoint, Post, Wire};
+use super::http::{EncodedRequest, Endpoint, EndpointClient};
 use super::{Provider, ProviderError, ProviderStream, Request};
 use decode::ResponsesDecoder;
 pub use encode::API;
 
 /// A server with Responses.
 pub struct OpenAiResponses {
-    wire: Arc<Wire>,
+    wire: Arc<EndpointClient>,
 }
 
 impl OpenAiResponses {
@@ -33,7 +33,7 @@ impl OpenAiResponses {
     /// # Errors
     /// If the base URL is invalid.
     pub fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
-        Ok(Self { wire: Arc::new(Wire::new(endpoint)?) })
+        Ok(Self { wire: Arc::new(EndpointClient::new(endpoint)?) })
     }
 
     /// Decodes the body of an answer, cut into pieces anywhere. For fuzzing; not part of the API.
@@ -43,9 +43,9 @@ impl OpenAiResponses {
         self.wire.decode(pieces, ResponsesDecoder::new("decoded".into()))
     }
 
-    fn post(&self, request: &Request) -> Post {
+    fn post(&self, request: &Request) -> EncodedRequest {
         let body = encode::body(request, self.wire.name());
-        Post { path: "/responses".into(), headers: HeaderMap::new(), body }
+        EncodedRequest { path: "/responses".into(), headers: HeaderMap::new(), body }
     }
 }
 

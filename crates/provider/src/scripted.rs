@@ -29,7 +29,7 @@ pub const NAME: &str = "scripted";
 const CHUNK: usize = 12;
 
 /// Maximum size of a script, in bytes.
-const LARGEST_SCRIPT: u64 = 256 * 1024 * 1024;
+const MAX_SCRIPT_BYTES: u64 = 256 * 1024 * 1024;
 
 /// One line of a script.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -156,7 +156,7 @@ impl ScriptedProvider {
     /// If the file can't be read, or a line is not a valid answer.
     pub fn load(path: &Path) -> Result<Self, ScriptError> {
         let io = |source| ScriptError::Io { path: path.to_owned(), source };
-        let text = files::read_text(path, LARGEST_SCRIPT).map_err(io)?;
+        let text = files::read_text(path, MAX_SCRIPT_BYTES).map_err(io)?;
         let lines =
             text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
         let answer = |(at, line): (usize, &str)| {

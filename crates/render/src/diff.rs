@@ -158,12 +158,12 @@ impl DiffParser {
 struct Gutter {
     /// Columns of the largest number.
     digits: usize,
-    sides: Sides,
+    sides: LineNumberColumns,
 }
 
 /// The sides whose line numbers are shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sides {
+enum LineNumberColumns {
     /// One number: the old file's for a removed line, otherwise the new file's.
     One,
     Both,
@@ -176,7 +176,11 @@ impl Gutter {
         // A new file has numbers on one side only.
         let has_both =
             lines.iter().any(|line| line.old.is_some()) && lines.iter().any(|line| line.new.is_some());
-        let sides = if has_both && width >= MIN_WIDTH_FOR_BOTH { Sides::Both } else { Sides::One };
+        let sides = if has_both && width >= MIN_WIDTH_FOR_BOTH {
+            LineNumberColumns::Both
+        } else {
+            LineNumberColumns::One
+        };
         Self { digits, sides }
     }
 
@@ -184,15 +188,17 @@ impl Gutter {
         let digits = self.digits;
         let number = |number: Option<usize>| number.map(|number| number.to_string()).unwrap_or_default();
         match self.sides {
-            Sides::One => format!("{:>digits$} ", number(line.number())),
-            Sides::Both => format!("{:>digits$} {:>digits$} ", number(line.old), number(line.new)),
+            LineNumberColumns::One => format!("{:>digits$} ", number(line.number())),
+            LineNumberColumns::Both => {
+                format!("{:>digits$} {:>digits$} ", number(line.old), number(line.new))
+            }
         }
     }
 
     const fn width(self) -> usize {
         match self.sides {
-            Sides::One => self.digits + 1,
-            Sides::Both => 2 * self.digits + 2,
+            LineNumberColumns::One => self.digits + 1,
+            LineNumberColumns::Both => 2 * self.digits + 2,
         }
     }
 }

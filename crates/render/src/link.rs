@@ -119,7 +119,7 @@ fn address_length(text: &str) -> usize {
 }
 
 /// Returns true if a link's text names a different host or address than its target.
-pub(super) fn misleads(text: &str, address: &str) -> bool {
+pub(super) fn is_misleading(text: &str, address: &str) -> bool {
     let (text, address) = (normalize(text), normalize(address));
     if text == address {
         return false;
@@ -226,7 +226,7 @@ mod tests {
             ("visit good.example now", "http://evil.example"),
             ("www.good.example", "file:///good.example"),
         ] {
-            assert!(misleads(text, address), "{text} → {address}");
+            assert!(is_misleading(text, address), "{text} → {address}");
         }
         for (text, address) in [
             ("the docs", "https://docs.example/a"),
@@ -235,7 +235,7 @@ mod tests {
             ("1.2", "https://a.example"),
             ("see a.example", "https://a.example:8080/b"),
         ] {
-            assert!(!misleads(text, address), "{text} → {address}");
+            assert!(!is_misleading(text, address), "{text} → {address}");
         }
     }
 }

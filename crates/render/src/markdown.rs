@@ -2,7 +2,7 @@
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::link::{AddressStyle, link_addresses, misleads, safe_address};
+use super::link::{AddressStyle, is_misleading, link_addresses, safe_address};
 use super::sanitize::sanitized_spans;
 use super::table::Table;
 use super::wrap::is_margin;
@@ -275,7 +275,7 @@ impl MarkdownWriter {
         let is_live = self.layout.rendering.links == LinkStyle::Live && target.is_some();
         let is_same = content == link.address || format!("mailto:{content}") == link.address;
         let is_address_shown =
-            is_same || (is_live && !content.trim().is_empty() && !misleads(&content, &link.address));
+            is_same || (is_live && !content.trim().is_empty() && !is_misleading(&content, &link.address));
         if !is_address_shown {
             let address = sanitize(&link.address, ControlChars::Visible);
             self.inline.push(Span::new(format!(" ({address})"), Role::Muted).with_link(target));

@@ -52,7 +52,7 @@ pub struct MarkdownStream {
     /// Finished lines that await highlighting, oldest first.
     plain: VecDeque<PlainLine>,
     /// Remaining budget for highlighting in bytes, without the blocks above.
-    code_left: usize,
+    highlight_budget: usize,
     tail: Vec<Line>,
     is_stale: bool,
 }
@@ -69,7 +69,7 @@ impl MarkdownStream {
     #[must_use]
     pub fn new(layout: impl Into<LayoutOptions>) -> Self {
         let layout = layout.into();
-        let code_left = code::max_answer_bytes(&layout.rendering.code);
+        let highlight_budget = code::max_answer_bytes(&layout.rendering.code);
         Self {
             text: String::new(),
             layout,
@@ -79,7 +79,7 @@ impl MarkdownStream {
             code: None,
             background: BTreeMap::new(),
             plain: VecDeque::new(),
-            code_left,
+            highlight_budget,
             tail: Vec::new(),
             is_stale: false,
         }
@@ -172,7 +172,7 @@ impl MarkdownStream {
         // Only complete lines decide: `|` alone ends a table that `| 1 |` continues.
         let complete = &part[..line_start(&part, part.len())];
         let near = line_start(complete, complete.floor_char_boundary(NEAR_BYTES));
-        let near_block = last_block(&complete[..near]).filter(TopBlock::ends_others);
+        let near_block = last_block(&complete[..near]).filter(TopBlock::completes_previous_blocks);
         match near_block.or_else(|| last_block(complete)) {
             Some(TopBlock { start: 0, kind: MarkdownBlockKind::Fence(language), .. }) => {
                 self.enter_code(&language)
@@ -210,7 +210,7 @@ impl MarkdownStream {
     /// Finishes this beginning of the unfinished [`part`](Self::part).
     fn finish(&mut self, part: &str) {
         let placeholder = self.continues.placeholder().len();
-        let lines = render_part(part, &self.layout, &mut self.code_left);
+        let lines = render_part(part, &self.layout, &mut self.highlight_budget);
         let lines = self.continues.with_row(lines);
         if !lines.is_empty() {
             self.gap();
@@ -297,7 +297,7 @@ fn last_block(text: &str) -> Option<TopBlock> {
 
 impl TopBlock {
     /// Returns true if the blocks before it can be finished, or if it is code, which is entered.
-    fn ends_others(&self) -> bool {
+    fn completes_previous_blocks(&self) -> bool {
         self.start > 0 || matches!(self.kind, MarkdownBlockKind::Fence(_))
     }
 }

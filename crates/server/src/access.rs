@@ -64,7 +64,7 @@ impl AccessRules {
     ) -> Result<Option<Response>, Problem> {
         let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
         if bytes + uri.path().len() + uri.query().map_or(0, str::len) > MAX_HEADER_BYTES {
-            return Err(HEADERS.bare());
+            return Err(HEADERS.without_detail());
         }
         let host = self.check_host(uri, headers)?;
         let has_origin = check_origin(host, headers)?;
@@ -110,10 +110,10 @@ impl AccessRules {
         } else if let Some(token) = cookie(headers) {
             (TokenSource::Cookie, token.to_owned())
         } else {
-            return Err(UNAUTHORIZED.bare());
+            return Err(UNAUTHORIZED.without_detail());
         };
         let is_right = token.as_bytes().ct_eq(self.token.expose_secret().as_bytes());
-        if bool::from(is_right) { Ok(source) } else { Err(UNAUTHORIZED.bare()) }
+        if bool::from(is_right) { Ok(source) } else { Err(UNAUTHORIZED.without_detail()) }
     }
 
     /// Sets the cookie, and leads to the same address without the token, which then isn't in the browser's history.

@@ -61,7 +61,7 @@ impl BasePath {
 }
 
 async fn serve_below(State(base): State<BasePath>, mut request: Request, next: Next) -> Response {
-    let Some(uri) = base.strip(request.uri()) else { return NOT_FOUND.bare().into_response() };
+    let Some(uri) = base.strip(request.uri()) else { return NOT_FOUND.without_detail().into_response() };
     *request.uri_mut() = uri;
     let mut response = next.run(request).await;
     let location = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());

@@ -11,7 +11,7 @@ pub(crate) const SNAPSHOT: &str = "snapshot";
 
 /// A piece of an answer.
 #[derive(Serialize)]
-struct PieceView<'a> {
+struct DeltaView<'a> {
     #[serde(flatten)]
     piece: &'a AssistantDelta,
     seq: u64,
@@ -39,7 +39,7 @@ pub(crate) fn encode(epoch: &str, event: &Event) -> Bytes {
                 AssistantDelta::ThinkingDelta { .. } => "thinking_delta",
                 _ => return frame(epoch, *seq, "message_update", event),
             };
-            frame(epoch, *seq, name, &PieceView { piece, seq: *seq, time: *time })
+            frame(epoch, *seq, name, &DeltaView { piece, seq: *seq, time: *time })
         }
         EventKind::AgentEnd { messages, will_retry: false, outcome: RunOutcome::Failed } => {
             let error_message = messages.iter().rev().find_map(|message| match &**message {

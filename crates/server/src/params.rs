@@ -30,13 +30,13 @@ impl<T: DeserializeOwned> FromRequest<Arc<AppState>> for JsonBody<T> {
         let media_type = media_type.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default();
         let is_json = media_type.split(';').next().is_some_and(|name| name.trim() == "application/json");
         let body = Bytes::from_request(request, state).await.map_err(|rejection| match rejection {
-            BytesRejection::FailedToBufferBody(error) if error.status() == 413 => TOO_LARGE.bare(),
+            BytesRejection::FailedToBufferBody(error) if error.status() == 413 => TOO_LARGE.without_detail(),
             _ => INVALID.detail("the body can't be read"),
         })?;
         if body.is_empty() {
             return parse(b"{}").map(Self);
         }
-        if is_json { parse(&body).map(Self) } else { Err(MEDIA_TYPE.bare()) }
+        if is_json { parse(&body).map(Self) } else { Err(MEDIA_TYPE.without_detail()) }
     }
 }
 
@@ -76,14 +76,14 @@ impl FromRequestParts<Arc<AppState>> for ItemId {
 
     async fn from_request_parts(parts: &mut Parts, state: &Arc<AppState>) -> Result<Self, Problem> {
         let path = Path::<(String, String)>::from_request_parts(parts, state).await;
-        path.map(|Path((_, item))| Self(item)).map_err(|_| NOT_FOUND.bare())
+        path.map(|Path((_, item))| Self(item)).map_err(|_| NOT_FOUND.without_detail())
     }
 }
 
 async fn session_id(parts: &mut Parts, state: &Arc<AppState>) -> Result<SessionId, Problem> {
     let path = Path::<Vec<(String, String)>>::from_request_parts(parts, state).await;
-    let Path(values) = path.map_err(|_| NOT_FOUND.bare())?;
-    values.first().map(|(_, id)| SessionId::new(id)).ok_or_else(|| NOT_FOUND.bare())
+    let Path(values) = path.map_err(|_| NOT_FOUND.without_detail())?;
+    values.first().map(|(_, id)| SessionId::new(id)).ok_or_else(|| NOT_FOUND.without_detail())
 }
 
 /// A session that a request names: open, or a log.
@@ -126,9 +126,9 @@ pub(crate) async fn only_inside(
 }
 
 /// An open session that a request names.
-pub(crate) struct OpenOne(pub(crate) Arc<OpenSession>);
+pub(crate) struct OpenSessionParam(pub(crate) Arc<OpenSession>);
 
-impl FromRequestParts<Arc<AppState>> for OpenOne {
+impl FromRequestParts<Arc<AppState>> for OpenSessionParam {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &Arc<AppState>) -> Result<Self, Problem> {

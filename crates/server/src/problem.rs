@@ -83,14 +83,14 @@ pub(crate) const INTERNAL: ProblemKind =
 
 impl ProblemKind {
     /// Returns the problem without an explanation.
-    pub(crate) fn bare(self) -> Problem {
+    pub(crate) fn without_detail(self) -> Problem {
         let Self(status, name, title) = self;
         Problem { uri: format!("{TYPE_PREFIX}{name}"), title, status: status.as_u16(), detail: None }
     }
 
     /// Returns the problem with an explanation.
     pub(crate) fn detail(self, detail: impl Into<String>) -> Problem {
-        Problem { detail: Some(detail.into()), ..self.bare() }
+        Problem { detail: Some(detail.into()), ..self.without_detail() }
     }
 }
 
@@ -141,7 +141,7 @@ impl From<AgentError> for Problem {
             | AgentError::Summarizing
             | AgentError::AgentsAtWork
             | AgentError::SessionOpen => CONFLICT.detail(error.to_string()),
-            AgentError::Closed => NOT_OPEN.bare(),
+            AgentError::Closed => NOT_OPEN.without_detail(),
             AgentError::NotFound(_) => NOT_FOUND.detail(error.to_string()),
             AgentError::Model(_)
             | AgentError::TooLong { .. }
@@ -166,7 +166,7 @@ impl From<SessionError> for Problem {
         match error {
             SessionError::NoEntry(_) => NOT_FOUND.detail("there is no such entry in this session"),
             SessionError::InUse(_) => CONFLICT.detail("the entry is on the current branch"),
-            SessionError::Locked { .. } => LOCKED.bare(),
+            SessionError::Locked { .. } => LOCKED.without_detail(),
             error => internal(&error),
         }
     }
@@ -176,7 +176,7 @@ impl From<HostError> for Problem {
     fn from(error: HostError) -> Self {
         match error {
             HostError::Invalid(detail) => UNPROCESSABLE.detail(detail),
-            HostError::Locked => LOCKED.bare(),
+            HostError::Locked => LOCKED.without_detail(),
             HostError::NoTrash => {
                 CONFLICT.detail("there is no trash here; `permanently=true` deletes the session")
             }

@@ -45,7 +45,7 @@ impl SessionTable {
     /// Starts the task, which ends with the last handle.
     pub(crate) fn start(host: Arc<dyn SessionHost>, metrics: Arc<Metrics>) -> Self {
         let (commands, receiver) = mpsc::channel(COMMANDS);
-        tokio::spawn(TableTask::new(host, metrics).run(receiver));
+        tokio::spawn(SessionTableTask::new(host, metrics).run(receiver));
         Self { commands }
     }
 
@@ -107,7 +107,7 @@ enum JobEnd {
     Closed(oneshot::Sender<()>),
 }
 
-struct TableTask {
+struct SessionTableTask {
     host: Arc<dyn SessionHost>,
     metrics: Arc<Metrics>,
     sessions: HashMap<SessionId, Arc<OpenSession>>,
@@ -118,7 +118,7 @@ struct TableTask {
     jobs: JoinSet<JobEnd>,
 }
 
-impl TableTask {
+impl SessionTableTask {
     fn new(host: Arc<dyn SessionHost>, metrics: Arc<Metrics>) -> Self {
         Self {
             host,

@@ -170,12 +170,12 @@ impl Catalog {
         for file in &scan.files {
             let is_in_directory = match scan.record_state(file) {
                 RecordState::Fresh(known) => known.cwd == self.cwd,
-                RecordState::Stale => self.belongs_here(file),
+                RecordState::Stale => self.was_used_in_cwd(file),
                 // The header names the initial directory; the session may have been resumed elsewhere.
                 RecordState::Unknown => {
-                    self.may_belong_here(file)
+                    self.may_belong_to_cwd(file)
                         && log_record::header_cwd(&file.path).as_ref() == Some(&self.cwd)
-                        && self.belongs_here(file)
+                        && self.was_used_in_cwd(file)
                 }
             };
             if is_in_directory {
@@ -257,31 +257,33 @@ impl Catalog {
     ) -> Result<Option<LogRecord>, SessionError> {
         let may_match = match scan.record_state(file) {
             RecordState::Fresh(known) => {
-                known.cwd == self.cwd || known.cwd.is_empty() && self.may_belong_here(file)
+                known.cwd == self.cwd || known.cwd.is_empty() && self.may_belong_to_cwd(file)
             }
             RecordState::Stale => true,
             RecordState::Unknown => {
                 let header_cwd = || log_record::header_cwd(&file.path);
-                self.may_belong_here(file) && header_cwd().is_none_or(|cwd| cwd == self.cwd)
+                self.may_belong_to_cwd(file) && header_cwd().is_none_or(|cwd| cwd == self.cwd)
             }
         };
         if scope == SessionScope::ThisDirectory && !may_match {
             return Ok(None);
         }
         let record = match self.record(file) {
-            Err(_) if scope == SessionScope::ThisDirectory && !self.may_belong_here(file) => return Ok(None),
+            Err(_) if scope == SessionScope::ThisDirectory && !self.may_belong_to_cwd(file) => {
+                return Ok(None);
+            }
             record => record?,
         };
         Ok((scope == SessionScope::Everywhere || record.cwd == self.cwd).then_some(record))
     }
 
     /// Returns true if a log without a record may belong to this directory, judging by its directory.
-    fn may_belong_here(&self, file: &LogFile) -> bool {
+    fn may_belong_to_cwd(&self, file: &LogFile) -> bool {
         self.manager.dir().as_deref() == file.path.parent()
     }
 
     /// Returns true if a log was last used in this directory.
-    fn belongs_here(&mut self, file: &LogFile) -> bool {
+    fn was_used_in_cwd(&mut self, file: &LogFile) -> bool {
         self.record(file).is_ok_and(|record| record.cwd == self.cwd)
     }
 

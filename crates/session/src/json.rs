@@ -49,23 +49,23 @@ pub fn tree_json(reader: &Reader) -> Result<Box<RawValue>, SessionError> {
     })?;
     let mut text = String::from("{\"tree\":[");
     let roots = (0..tree.nodes().len()).rev().filter(|&at| tree.nodes()[at].parent.is_none());
-    let mut open: Vec<Visit> = roots.map(Visit::Enter).collect();
+    let mut open: Vec<TreeVisit> = roots.map(TreeVisit::Enter).collect();
     while let Some(visit) = open.pop() {
         match visit {
-            Visit::Enter(at) => {
+            TreeVisit::Enter(at) => {
                 text.push_str(if text.ends_with('[') { "" } else { "," });
                 text.push_str(&node_head(&tree, at, lines[at].take(), annotations.label(at)));
-                open.push(Visit::Leave);
-                open.extend(tree.children(at).iter().rev().copied().map(Visit::Enter));
+                open.push(TreeVisit::Leave);
+                open.extend(tree.children(at).iter().rev().copied().map(TreeVisit::Enter));
             }
-            Visit::Leave => text.push_str("]}"),
+            TreeVisit::Leave => text.push_str("]}"),
         }
     }
     text.push_str("],");
     Ok(with_leaf(text, tree.nodes().last().map(|node| &node.id)))
 }
 
-enum Visit {
+enum TreeVisit {
     Enter(usize),
     Leave,
 }

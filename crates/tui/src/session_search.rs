@@ -21,7 +21,7 @@ const FIRST: usize = 60;
 const MOST_HITS: usize = 50;
 
 /// Maximum number of sessions for a part of an id; with more, the part is too short.
-const MOST_NAMED: usize = 10;
+const MAX_NAMED: usize = 10;
 
 /// Interval between progress reports.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
@@ -137,7 +137,7 @@ impl SearchThread {
     fn search(&mut self) -> Result<(), SearchStop> {
         let words = self.request.words.clone();
         // An id matches in every directory.
-        let by_id = self.catalog.sessions_by_id(words.trim(), MOST_NAMED)?;
+        let by_id = self.catalog.sessions_by_id(words.trim(), MAX_NAMED)?;
         let mut found = self.catalog.search_sessions(&words, self.request.scope, MOST_HITS)?;
         found.retain(|hit| by_id.iter().all(|session| session.path != hit.session.path));
         let items = sessions_by_id(&by_id, now()).into_iter().chain(hits(&found, now())).collect();

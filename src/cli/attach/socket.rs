@@ -30,10 +30,10 @@ use crate::session::LockHolder;
 const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Maximum bytes of a session's id with its newline.
-const LONGEST_ID: usize = 128;
+const MAX_ID: usize = 128;
 
 /// Maximum characters of a machine's name in the name of a socket.
-const LONGEST_HOST: usize = 24;
+const MAX_HOST: usize = 24;
 
 /// Time after a failed accept, such as for lack of file descriptors.
 const ACCEPT_RETRY: Duration = Duration::from_millis(100);
@@ -94,7 +94,7 @@ fn path_of(dir: &Path, LockHolder { host, pid, .. }: &LockHolder) -> PathBuf {
 
 /// The part of a machine's name in the name of a socket, whose path is limited to some 100 bytes.
 fn host_part(host: &str) -> String {
-    host.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-')).take(LONGEST_HOST).collect()
+    host.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-')).take(MAX_HOST).collect()
 }
 
 fn listen(dir: &Path, path: &Path) -> io::Result<UnixListener> {
@@ -150,7 +150,7 @@ async fn read_id(stream: &mut UnixStream) -> io::Result<SessionId> {
     loop {
         match stream.read_u8().await? {
             b'\n' => break,
-            byte if line.len() < LONGEST_ID => line.push(byte),
+            byte if line.len() < MAX_ID => line.push(byte),
             _ => return Err(io::ErrorKind::InvalidData.into()),
         }
     }

@@ -23,7 +23,7 @@ pub(in crate::cli) fn run(arguments: &CliArgs, provider: Option<&str>) -> Result
     let mut servers = wiring::list_servers(arguments, &config);
     servers.retain(|(endpoint, _)| provider.is_none_or(|provider| endpoint.name == provider));
     if servers.is_empty() {
-        return Err(nothing_to_ask(arguments, &config, provider));
+        return Err(no_provider_to_query(arguments, &config, provider));
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("can't start the async runtime").map_err(CliFailure::run)?;
@@ -45,7 +45,7 @@ pub(in crate::cli) fn run(arguments: &CliArgs, provider: Option<&str>) -> Result
 }
 
 /// Returns the reason why no provider, or not this one, is asked.
-fn nothing_to_ask(arguments: &CliArgs, config: &Config, provider: Option<&str>) -> CliFailure {
+fn no_provider_to_query(arguments: &CliArgs, config: &Config, provider: Option<&str>) -> CliFailure {
     let Some(name) = provider else {
         return CliFailure::usage(anyhow!("no provider has a key"))
             .hint("`tiller login PROVIDER` stores one");

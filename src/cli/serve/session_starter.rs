@@ -15,7 +15,7 @@ use crate::cli::args::CliArgs;
 use crate::cli::failure::{CliFailure, USAGE};
 use crate::cli::frontend::FrontEnd;
 use crate::cli::run_input::RunInput;
-use crate::cli::scratch::Scratch;
+use crate::cli::scratch::ScratchDir;
 use crate::cli::session_line::session_line;
 use crate::cli::sessions::export;
 use crate::cli::start::{run_blocking, start, wire};
@@ -195,7 +195,7 @@ impl SessionHost for SessionStarter {
         self.blocking(move |this| {
             let arguments = this.arguments(&workspace, Vec::new())?;
             let (config, _) = trust::config(&arguments, TrustPrompt::Nobody)?;
-            let scratch = Scratch::choose(&arguments, &config)?;
+            let scratch = ScratchDir::choose(&arguments, &config)?;
             let place = (&*workspace, FrontEnd::Server);
             let resources =
                 Resources::load(resource_paths::resource_paths(&arguments, &config, place, &scratch));

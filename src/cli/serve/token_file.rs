@@ -11,11 +11,11 @@ use crate::cli::failure::CliFailure;
 use crate::files;
 
 /// Maximum size of the file, in bytes.
-const LARGEST: u64 = 1024;
+const MAX_BYTES: u64 = 1024;
 
 /// Returns the token of the file. Without a valid one, a new token is created; removing the file has that effect.
 pub(super) fn load_or_create(path: &Path) -> Result<SecretString, CliFailure> {
-    if let Ok(text) = files::read_text(path, LARGEST)
+    if let Ok(text) = files::read_text(path, MAX_BYTES)
         && is_token(text.trim())
     {
         files::make_private(path).with_context(|| failed(path)).map_err(CliFailure::run)?;

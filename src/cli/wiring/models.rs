@@ -67,7 +67,7 @@ pub(super) fn providers(
             Err(error) => providers.add_misconfigured(&error, listed()),
         }
     }
-    if let Some(names) = local_servers_to_ask(config, &providers, probe) {
+    if let Some(names) = local_servers_to_query(config, &providers, probe) {
         for (name, found) in local_models::find_at_start(arguments, config, names.as_deref()) {
             match found {
                 Ok(ProviderChange::Add(provider, models)) => providers.add(provider, models),
@@ -100,7 +100,7 @@ pub(in crate::cli) enum LocalProbe {
 }
 
 /// Returns the names of the servers to ask: `None` asks none, `Some(None)` all.
-fn local_servers_to_ask(
+fn local_servers_to_query(
     config: &Config,
     providers: &ProviderRegistry,
     probe: LocalProbe,

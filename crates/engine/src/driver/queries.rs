@@ -17,7 +17,7 @@ use crate::budget::BudgetStatus;
 use crate::context_breakdown::{ContextBreakdown, ContextSource};
 use crate::handle::{
     Activity, AgentError, ContextUse, InFlight, LockedModel, OfferState, OfferedTool, OptionChange,
-    QueueStatus, Reply, RunEnd, SessionState, SessionStats, Snapshot, Status,
+    QueueStatus, Reply, RunReport, SessionState, SessionStats, Snapshot, Status,
 };
 use crate::options::ToolOffer;
 use crate::task_plan;
@@ -95,7 +95,7 @@ impl Driver {
     }
 
     /// Replies now, or when the run is over.
-    pub(super) fn settled(&mut self, reply: Reply<RunEnd>) {
+    pub(super) fn settled(&mut self, reply: Reply<RunReport>) {
         self.bus.settle_waiters.replies.push(reply);
         if self.bus.open.since.is_none() && !self.turn.is_running() {
             self.reply_settled();

@@ -27,7 +27,7 @@ use super::error::AgentError;
 use super::model_change::{ChosenModel, LockedModel, ProviderChange};
 use super::offered_tool::OfferedTool;
 use super::prompt::{BashContext, PromptOptions};
-use super::session_status::{RunEnd, SessionStats, Status};
+use super::session_status::{RunReport, SessionStats, Status};
 use super::snapshot::Snapshot;
 use crate::agents::{AgentDefinition, EndedTask, ParentSession, RunningAgent, TaskRecord};
 use crate::approvals::Approver;
@@ -201,7 +201,7 @@ pub(crate) enum DriverCommand {
     Catalog { reply: Reply<Catalog> },
     Snapshot { reply: Reply<Box<Snapshot>> },
     Status { reply: Reply<Box<Status>> },
-    Settled { reply: Reply<RunEnd> },
+    Settled { reply: Reply<RunReport> },
     Stats { reply: Reply<Box<SessionStats>> },
     ContextBreakdown { reply: Reply<Box<ContextBreakdown>> },
     Messages { reply: Reply<Vec<Arc<Message>>> },

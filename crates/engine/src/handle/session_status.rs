@@ -71,7 +71,7 @@ pub struct SessionStats {
 
 /// The end of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunEnd {
+pub struct RunReport {
     /// The outcome.
     pub outcome: RunOutcome,
     /// The messages that it added, in order.

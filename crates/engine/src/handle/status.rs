@@ -6,7 +6,7 @@ use tiller_core::message::{Message, StopReason};
 use tiller_core::setting::{DeliveryMode, SteeringPoint, Switch};
 
 use super::command::{DriverCommand, OptionChange};
-use super::session_status::{RunEnd, SessionStats, Status};
+use super::session_status::{RunReport, SessionStats, Status};
 use super::{AgentError, AgentSession};
 use crate::context_breakdown::ContextBreakdown;
 
@@ -34,7 +34,7 @@ impl AgentSession {
     /// # Errors
     /// [`AgentError::Empty`] if idle and nothing has run yet, [`AgentError::Closed`] if the session is closed
     /// meanwhile.
-    pub async fn settled(&self) -> Result<RunEnd, AgentError> {
+    pub async fn settled(&self) -> Result<RunReport, AgentError> {
         self.send(|reply| DriverCommand::Settled { reply }).await
     }
 

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 use super::handshake::{HandshakeTransport, lifecycle};
 use crate::config::{ConfigOrigin, Endpoint, HttpEndpoint, StdioEndpoint};
-use crate::elicitation::Asker;
+use crate::elicitation::ElicitationSender;
 use crate::handler::ConnectionHandler;
 use crate::login;
 use crate::options::McpOptions;
@@ -47,7 +47,7 @@ pub(super) struct OpenConnection {
 pub(super) async fn open(
     server: &Arc<Server>,
     options: &McpOptions,
-    asker: Asker,
+    asker: ElicitationSender,
 ) -> Result<OpenConnection, String> {
     match &server.config.endpoint {
         Endpoint::Stdio(endpoint) => open_stdio(server, endpoint, options, asker).await,
@@ -59,7 +59,7 @@ async fn open_stdio(
     server: &Arc<Server>,
     endpoint: &StdioEndpoint,
     options: &McpOptions,
-    asker: Asker,
+    asker: ElicitationSender,
 ) -> Result<OpenConnection, String> {
     let sandbox = sandbox_of(server, options);
     let has_network = sandbox.as_ref().is_none_or(|profile| profile.network == NetworkAccess::Allowed);
@@ -101,7 +101,7 @@ async fn open_http(
     server: &Server,
     endpoint: &HttpEndpoint,
     options: &McpOptions,
-    asker: Asker,
+    asker: ElicitationSender,
 ) -> Result<OpenConnection, String> {
     ensure_crypto();
     let config = StreamableHttpClientTransportConfig::with_uri(endpoint.url.as_str());

@@ -137,7 +137,7 @@ fn is_in_foreign_loop(request: &Request, provider: &str) -> bool {
         _ => None,
     });
     let has_thought = |answer: &AssistantMessage| {
-        is_own(answer, request, provider)
+        is_from_same_model(answer, request, provider)
             && answer.content.iter().any(|block| {
                 matches!(block, AssistantBlock::Thinking { thinking_signature: Some(signature), .. }
                     if !signature.is_empty())
@@ -150,7 +150,7 @@ fn is_in_foreign_loop(request: &Request, provider: &str) -> bool {
 }
 
 /// Returns true if the model of the request wrote the answer.
-fn is_own(answer: &AssistantMessage, request: &Request, provider: &str) -> bool {
+fn is_from_same_model(answer: &AssistantMessage, request: &Request, provider: &str) -> bool {
     answer.api == API && answer.provider == provider && answer.model == request.model.id
 }
 
@@ -214,7 +214,7 @@ fn messages(request: &Request, plan: &ThinkingPlan, provider: &str) -> Vec<Value
             }
             Message::ToolResult(result) => list.add_result(tool_result(result)),
             Message::Assistant(answer) => {
-                let reads_thinking = plan.sends_thinking && is_own(answer, request, provider);
+                let reads_thinking = plan.sends_thinking && is_from_same_model(answer, request, provider);
                 list.extend(ApiRole::Assistant, assistant_blocks(answer, reads_thinking));
             }
             Message::System(_) => {}

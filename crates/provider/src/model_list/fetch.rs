@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{ListedModel, ModelPage, parse_page};
 use crate::error::ProviderFault;
-use crate::http::{Endpoint, Wire, explain};
+use crate::http::{Endpoint, EndpointClient, explain};
 use crate::wire_format::WireFormat;
 use crate::{FailureKind, ProviderError};
 
@@ -16,7 +16,7 @@ const MAX_PAGES: usize = 50;
 /// # Errors
 /// If the server can't be reached, refuses the request, or answers with something else than a list of models.
 pub async fn fetch(endpoint: &Endpoint, format: WireFormat) -> Result<Vec<ListedModel>, ProviderError> {
-    let wire = Arc::new(Wire::new(endpoint.clone())?);
+    let wire = Arc::new(EndpointClient::new(endpoint.clone())?);
     let first = match format {
         WireFormat::AnthropicMessages => "/v1/models?limit=1000",
         WireFormat::Gemini => "/models?pageSize=1000",

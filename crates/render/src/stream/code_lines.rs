@@ -29,7 +29,7 @@ impl MarkdownStream {
     fn begin_highlighting(&mut self, language: Language<'_>, start: usize) -> BlockHighlighting {
         match &self.layout.rendering.code {
             Highlighting::Sync => {
-                BlockHighlighting::Immediate(Highlighter::with_limit(language, self.code_left))
+                BlockHighlighting::Immediate(Highlighter::with_limit(language, self.highlight_budget))
             }
             Highlighting::Background(cache) if code::is_code(language) => {
                 let begin = || StreamingCode::start(cache, language);
@@ -56,7 +56,7 @@ impl MarkdownStream {
         };
         let end = self.unfinished + length;
         if block.line_start == self.unfinished && block.is_closed_by(&rest[..length]) {
-            self.code_left = block.highlighting.end(self.code_left);
+            self.highlight_budget = block.highlighting.end(self.highlight_budget);
         } else {
             self.finish_code_line(&mut block, end);
             self.code = Some(block);

@@ -64,7 +64,7 @@ const XTERM: [Rgb; 16] = [
 ];
 
 /// The fixed colors of the 256, from index 16 on, in Oklab.
-static FIXED_POINTS: LazyLock<Vec<Point>> =
+static FIXED_POINTS: LazyLock<Vec<OklabColor>> =
     LazyLock::new(|| (16..=255).map(|index| fixed_color(index).point()).collect());
 
 impl Rgb {
@@ -124,12 +124,12 @@ impl Rgb {
     }
 
     /// The position in a perceptually uniform space (Oklab, Björn Ottosson 2020).
-    pub(super) fn point(self) -> Point {
+    pub(super) fn point(self) -> OklabColor {
         let [red, green, blue] = self.linear();
         let long = (0.412_221_47 * red + 0.536_332_54 * green + 0.051_445_99 * blue).cbrt();
         let middle = (0.211_903_5 * red + 0.680_699_55 * green + 0.107_396_96 * blue).cbrt();
         let short = (0.088_302_46 * red + 0.281_718_84 * green + 0.629_978_7 * blue).cbrt();
-        Point {
+        OklabColor {
             lightness: 0.210_454_26 * long + 0.793_617_8 * middle - 0.004_072_05 * short,
             green_red: 1.977_998_5 * long - 2.428_592_2 * middle + 0.450_593_7 * short,
             blue_yellow: 0.025_904_04 * long + 0.782_771_77 * middle - 0.808_675_77 * short,
@@ -151,13 +151,13 @@ const SAME_HUE_COSINE: f64 = 0.866;
 
 /// A color in Oklab; distances are perceived differences.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Point {
+pub(super) struct OklabColor {
     lightness: f64,
     green_red: f64,
     blue_yellow: f64,
 }
 
-impl Point {
+impl OklabColor {
     pub(super) fn distance(self, other: Self) -> f64 {
         let square = |a: f64, b: f64| (a - b) * (a - b);
         (square(self.lightness, other.lightness)
@@ -208,7 +208,7 @@ impl ThemeColor {
         if target.chroma() < MIN_CHROMA || plain.value().point().chroma() >= MIN_CHROMA {
             return plain;
         }
-        let distance = |(_, point): &(u8, &Point)| point.distance(target);
+        let distance = |(_, point): &(u8, &OklabColor)| point.distance(target);
         let candidates =
             (16..=u8::MAX).zip(FIXED_POINTS.iter()).filter(|(_, point)| point.has_hue_of(target));
         let nearest = candidates.min_by(|a, b| distance(a).total_cmp(&distance(b)));
@@ -251,7 +251,7 @@ fn fixed_color(index: u8) -> Rgb {
     }
 }
 
-fn nearest(color: Rgb, candidates: impl Iterator<Item = Point>) -> usize {
+fn nearest(color: Rgb, candidates: impl Iterator<Item = OklabColor>) -> usize {
     let point = color.point();
     let distances = candidates.map(|candidate| point.distance(candidate)).enumerate();
     distances.min_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(at, _)| at)

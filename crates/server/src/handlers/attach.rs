@@ -13,7 +13,7 @@ use tiller_core::id::EntryId;
 use tiller_engine::remote_session;
 
 use crate::app_state::AppState;
-use crate::params::OpenOne;
+use crate::params::OpenSessionParam;
 use crate::problem::{INVALID, OVERLOADED, Problem};
 use crate::stream::LAST_EVENT_ID;
 
@@ -24,7 +24,7 @@ pub const ATTACH_PROTOCOL: &str = "tiller-session";
 /// names the last entry that it has in `Last-Event-ID`.
 pub(crate) async fn attach(
     State(state): State<Arc<AppState>>,
-    OpenOne(session): OpenOne,
+    OpenSessionParam(session): OpenSessionParam,
     mut request: Request,
 ) -> Result<Response, Problem> {
     let asks = request.headers().get(UPGRADE).is_some_and(|protocol| protocol == ATTACH_PROTOCOL);

@@ -6,18 +6,21 @@ use tiller_core::id::EntryId;
 use tiller_engine::BranchSummary;
 
 use super::{HandlerResult, created, json};
-use crate::params::{JsonBody, OpenOne};
+use crate::params::{JsonBody, OpenSessionParam};
 use crate::requests::{CompactBody, ForkBody, LabelBody, NavigateBody, SummaryBody};
 use crate::session_view::{ForkedId, NavigatedView};
 
 /// Creates a session without opening it.
-pub(crate) async fn fork(OpenOne(session): OpenOne, JsonBody(body): JsonBody<ForkBody>) -> HandlerResult {
+pub(crate) async fn fork(
+    OpenSessionParam(session): OpenSessionParam,
+    JsonBody(body): JsonBody<ForkBody>,
+) -> HandlerResult {
     let id = session.agent.create_fork(EntryId::new(body.entry_id)).await?.session.to_string();
     created(&id.clone(), &ForkedId { id })
 }
 
 pub(crate) async fn navigate(
-    OpenOne(session): OpenOne,
+    OpenSessionParam(session): OpenSessionParam,
     JsonBody(body): JsonBody<NavigateBody>,
 ) -> HandlerResult {
     let NavigateBody { entry_id, summary, instructions } = body;
@@ -30,14 +33,17 @@ pub(crate) async fn navigate(
     json(&NavigatedView { text: switched.editor.unwrap_or_default() })
 }
 
-pub(crate) async fn label(OpenOne(session): OpenOne, JsonBody(body): JsonBody<LabelBody>) -> HandlerResult {
+pub(crate) async fn label(
+    OpenSessionParam(session): OpenSessionParam,
+    JsonBody(body): JsonBody<LabelBody>,
+) -> HandlerResult {
     let label = body.label.filter(|label| !label.is_empty());
     session.agent.label(EntryId::new(body.entry_id), label).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 pub(crate) async fn compact(
-    OpenOne(session): OpenOne,
+    OpenSessionParam(session): OpenSessionParam,
     JsonBody(body): JsonBody<CompactBody>,
 ) -> HandlerResult {
     json(&session.agent.compact(body.instructions).await?)

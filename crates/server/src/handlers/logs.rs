@@ -13,7 +13,7 @@ use tiller_engine::views::StatsView;
 use super::{HandlerResult, json};
 use crate::app_state::AppState;
 use crate::log_queries::query;
-use crate::params::{AnySession, OpenOne, QueryParams};
+use crate::params::{AnySession, OpenSessionParam, QueryParams};
 use crate::requests::EntriesQuery;
 use crate::session_view::{ContextShare, ContextUsage};
 
@@ -59,12 +59,12 @@ pub(crate) async fn export_html(State(state): State<Arc<AppState>>, session: Any
     Ok(response)
 }
 
-pub(crate) async fn stats(OpenOne(session): OpenOne) -> HandlerResult {
+pub(crate) async fn stats(OpenSessionParam(session): OpenSessionParam) -> HandlerResult {
     let (status, stats) = (session.agent.state().await?, session.agent.stats().await?);
     json(&StatsView::new(&status.state, &stats))
 }
 
-pub(crate) async fn context(OpenOne(session): OpenOne) -> HandlerResult {
+pub(crate) async fn context(OpenSessionParam(session): OpenSessionParam) -> HandlerResult {
     let breakdown = session.agent.context_breakdown().await?;
     let parts = breakdown.parts.into_iter().map(|part| {
         let (kind, path) = kind_name(part.kind);

@@ -11,7 +11,7 @@ use tiller_engine::{PromptOptions, StreamingBehavior};
 
 use super::{HandlerResult, json};
 use crate::open_session::OpenSession;
-use crate::params::{ItemId, JsonBody, OpenOne};
+use crate::params::{ItemId, JsonBody, OpenSessionParam};
 use crate::problem::INVALID;
 use crate::requests::{ApprovalBody, Behavior, ChatBody, CompactionBody, ElicitationBody, MessageBody};
 
@@ -27,29 +27,35 @@ async fn send(session: &OpenSession, message: MessageBody, behavior: Option<Beha
     Ok(StatusCode::ACCEPTED.into_response())
 }
 
-pub(crate) async fn chat(OpenOne(session): OpenOne, JsonBody(body): JsonBody<ChatBody>) -> HandlerResult {
+pub(crate) async fn chat(
+    OpenSessionParam(session): OpenSessionParam,
+    JsonBody(body): JsonBody<ChatBody>,
+) -> HandlerResult {
     let ChatBody { message, images, behavior } = body;
     send(&session, MessageBody { message, images }, behavior).await
 }
 
-pub(crate) async fn steer(OpenOne(session): OpenOne, JsonBody(body): JsonBody<MessageBody>) -> HandlerResult {
+pub(crate) async fn steer(
+    OpenSessionParam(session): OpenSessionParam,
+    JsonBody(body): JsonBody<MessageBody>,
+) -> HandlerResult {
     send(&session, body, Some(Behavior::Steer)).await
 }
 
 pub(crate) async fn follow_up(
-    OpenOne(session): OpenOne,
+    OpenSessionParam(session): OpenSessionParam,
     JsonBody(body): JsonBody<MessageBody>,
 ) -> HandlerResult {
     send(&session, body, Some(Behavior::FollowUp)).await
 }
 
-pub(crate) async fn abort(OpenOne(session): OpenOne) -> HandlerResult {
+pub(crate) async fn abort(OpenSessionParam(session): OpenSessionParam) -> HandlerResult {
     let queue = session.agent.abort().await?;
     json(&value!({"queue": QueueView::from(&*queue)}))
 }
 
 pub(crate) async fn approve(
-    OpenOne(session): OpenOne,
+    OpenSessionParam(session): OpenSessionParam,
     ItemId(call): ItemId,
     JsonBody(body): JsonBody<ApprovalBody>,
 ) -> HandlerResult {
@@ -71,7 +77,7 @@ pub(crate) async fn approve(
 }
 
 pub(crate) async fn answer(
-    OpenOne(session): OpenOne,
+    OpenSessionParam(session): OpenSessionParam,
     ItemId(id): ItemId,
     JsonBody(ElicitationBody { action, content }): JsonBody<ElicitationBody>,
 ) -> HandlerResult {
@@ -85,7 +91,7 @@ pub(crate) async fn answer(
 }
 
 pub(crate) async fn resolve_compaction(
-    OpenOne(session): OpenOne,
+    OpenSessionParam(session): OpenSessionParam,
     JsonBody(CompactionBody { choice }): JsonBody<CompactionBody>,
 ) -> HandlerResult {
     session.agent.resolve_compaction(choice).await?;

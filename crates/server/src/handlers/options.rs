@@ -4,12 +4,15 @@ use tiller_engine::BashContext;
 use tiller_engine::views::ModelView;
 
 use super::{HandlerResult, json};
-use crate::params::{JsonBody, OpenOne};
+use crate::params::{JsonBody, OpenSessionParam};
 use crate::problem::INVALID;
 use crate::requests::{BashBody, ModelBody, ThinkingBody};
 use crate::session_view::LevelView;
 
-pub(crate) async fn model(OpenOne(session): OpenOne, JsonBody(body): JsonBody<ModelBody>) -> HandlerResult {
+pub(crate) async fn model(
+    OpenSessionParam(session): OpenSessionParam,
+    JsonBody(body): JsonBody<ModelBody>,
+) -> HandlerResult {
     let ModelBody { provider, model } = body;
     let words = provider.map_or(model.clone(), |provider| format!("{provider}/{model}"));
     let reference = session.agent.set_model(words).await?;
@@ -17,7 +20,7 @@ pub(crate) async fn model(OpenOne(session): OpenOne, JsonBody(body): JsonBody<Mo
 }
 
 pub(crate) async fn thinking(
-    OpenOne(session): OpenOne,
+    OpenSessionParam(session): OpenSessionParam,
     JsonBody(body): JsonBody<ThinkingBody>,
 ) -> HandlerResult {
     let level = session.agent.set_thinking(body.level).await?;
@@ -25,7 +28,10 @@ pub(crate) async fn thinking(
 }
 
 /// Runs a command, and returns its record when it has ended.
-pub(crate) async fn bash(OpenOne(session): OpenOne, JsonBody(body): JsonBody<BashBody>) -> HandlerResult {
+pub(crate) async fn bash(
+    OpenSessionParam(session): OpenSessionParam,
+    JsonBody(body): JsonBody<BashBody>,
+) -> HandlerResult {
     if body.command.trim().is_empty() {
         return Err(INVALID.detail("the field `command`: must not be empty"));
     }

@@ -12,7 +12,7 @@ use tiller_engine::views::QueueView;
 
 use super::{HandlerResult, json};
 use crate::open_session::OpenSession;
-use crate::params::{JsonBody, OpenOne, QueryParams};
+use crate::params::{JsonBody, OpenSessionParam, QueryParams};
 use crate::problem::{CHANGED, CONFLICT, INVALID, NO_CONDITION, Problem, internal};
 use crate::requests::{ClearQuery, QueueBody, QueuedBody};
 
@@ -34,14 +34,14 @@ async fn current(session: &OpenSession) -> Result<Response, Problem> {
     Ok(response)
 }
 
-pub(crate) async fn show(OpenOne(session): OpenOne) -> HandlerResult {
+pub(crate) async fn show(OpenSessionParam(session): OpenSessionParam) -> HandlerResult {
     current(&session).await
 }
 
 /// Removes, changes, orders and releases messages of the queue that the client has read. One that is delivered
 /// meanwhile stays delivered, and one that is added meanwhile stays queued.
 pub(crate) async fn replace(
-    OpenOne(session): OpenOne,
+    OpenSessionParam(session): OpenSessionParam,
     headers: HeaderMap,
     JsonBody(QueueBody { items: wanted }): JsonBody<QueueBody>,
 ) -> HandlerResult {
@@ -68,7 +68,7 @@ fn check_version(headers: &HeaderMap, current: &HeaderValue) -> Result<(), Probl
     let known = headers.get(header::IF_MATCH).ok_or_else(|| {
         NO_CONDITION.detail("`If-Match` must have the `ETag` of the queue that the request changes")
     })?;
-    if known == current || known == "*" { Ok(()) } else { Err(CHANGED.bare()) }
+    if known == current || known == "*" { Ok(()) } else { Err(CHANGED.without_detail()) }
 }
 
 /// Checks everything before the first change.
@@ -98,7 +98,7 @@ fn if_queued<T>(changed: Result<T, AgentError>) -> Result<(), AgentError> {
 }
 
 pub(crate) async fn clear(
-    OpenOne(session): OpenOne,
+    OpenSessionParam(session): OpenSessionParam,
     QueryParams(ClearQuery { kind }): QueryParams<ClearQuery>,
 ) -> HandlerResult {
     let removed = session.agent.clear_queue(kind.map(Into::into)).await?;

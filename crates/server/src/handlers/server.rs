@@ -62,9 +62,9 @@ pub(crate) async fn render(
 }
 
 pub(crate) async fn not_found() -> Problem {
-    NOT_FOUND.bare()
+    NOT_FOUND.without_detail()
 }
 
 pub(crate) async fn wrong_method() -> Problem {
-    METHOD.bare()
+    METHOD.without_detail()
 }

@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 use super::{HandlerResult, created, json};
 use crate::app_state::AppState;
 use crate::host::{NewSession, ResumeRequest, SessionSettings};
-use crate::params::{AnySession, JsonBody, OpenOne, QueryParams, only_inside};
+use crate::params::{AnySession, JsonBody, OpenSessionParam, QueryParams, only_inside};
 use crate::problem::{FORBIDDEN, INVALID, Problem, internal};
 use crate::requests::{CreateBody, DeleteQuery, ListQuery, ResumeBody, StreamQuery};
 use crate::session_view::{SessionDetails, SessionListing, SessionPage};
@@ -117,7 +117,10 @@ pub(crate) async fn resume(
 }
 
 /// Stops the session's work and closes it; its log stays.
-pub(crate) async fn close(State(state): State<Arc<AppState>>, OpenOne(session): OpenOne) -> HandlerResult {
+pub(crate) async fn close(
+    State(state): State<Arc<AppState>>,
+    OpenSessionParam(session): OpenSessionParam,
+) -> HandlerResult {
     state.table.close(&session.id).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -145,7 +148,7 @@ pub(crate) async fn delete(
 pub(crate) async fn watch(
     State(state): State<Arc<AppState>>,
     QueryParams(StreamQuery { last_event_id }): QueryParams<StreamQuery>,
-    OpenOne(session): OpenOne,
+    OpenSessionParam(session): OpenSessionParam,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     stream::open(&state, session, &headers, last_event_id.as_deref())

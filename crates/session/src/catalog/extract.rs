@@ -21,7 +21,7 @@ const MAX_TEXT: usize = 256 << 10;
 /// A raw line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Raw<'a> {
+struct RawEntry<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     #[serde(default)]
@@ -144,14 +144,14 @@ impl EntryFact {
 /// Extracts a line after the header; `None` if it isn't an entry.
 pub(super) fn extract_entry(line: &[u8]) -> Option<ExtractedEntry> {
     if !has_escaped_surrogate(line)
-        && let Ok(raw) = serde_json::from_slice::<Raw<'_>>(line)
+        && let Ok(raw) = serde_json::from_slice::<RawEntry<'_>>(line)
     {
         return Some(extract(raw));
     }
     // A lone surrogate or an invalid byte costs a character, not the line.
     let repaired = repair_text(line);
     let line = repaired.as_ref().map_or(line, |text| text.as_bytes());
-    if let Ok(raw) = serde_json::from_slice::<Raw<'_>>(line) {
+    if let Ok(raw) = serde_json::from_slice::<RawEntry<'_>>(line) {
         return Some(extract(raw));
     }
     let head: RawHead = serde_json::from_slice(line).ok()?;
@@ -172,7 +172,7 @@ fn has_escaped_surrogate(line: &[u8]) -> bool {
     [b"\\ud", b"\\uD"].iter().any(|escape| memchr::memmem::find(line, *escape).is_some())
 }
 
-fn extract(raw: Raw<'_>) -> ExtractedEntry {
+fn extract(raw: RawEntry<'_>) -> ExtractedEntry {
     let timestamp = raw.timestamp.as_deref().and_then(UnixMs::from_iso);
     let mut entry = ExtractedEntry { id: raw.id.unwrap_or_default(), timestamp, ..ExtractedEntry::default() };
     entry.usage = value(raw.usage);

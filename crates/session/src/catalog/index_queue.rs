@@ -90,7 +90,7 @@ impl Catalog {
                 RecordState::Stale => true,
                 RecordState::Unknown if scope == SessionScope::Everywhere => true,
                 RecordState::Unknown => {
-                    if !self.may_belong_here(file)
+                    if !self.may_belong_to_cwd(file)
                         || log_record::header_cwd(&file.path).as_ref() != Some(&self.cwd)
                     {
                         continue;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use tiller_core::id::{SHORTEST_FRAGMENT, SessionId};
+use tiller_core::id::{MIN_FRAGMENT, SessionId};
 
 use super::{Catalog, IndexProgress, RecordState, SessionSummary, log_record, require_session, scan};
 use crate::error::SessionError;
@@ -33,8 +33,8 @@ impl Catalog {
         let not_found = |query: String| Err(SessionError::NotFound(query));
         match self.match_id(fragment)? {
             IdMatches::One(path) => Ok(path),
-            IdMatches::None if fragment.chars().count() < SHORTEST_FRAGMENT => not_found(format!(
-                "`{fragment}` is too short; give at least {SHORTEST_FRAGMENT} characters of the id"
+            IdMatches::None if fragment.chars().count() < MIN_FRAGMENT => not_found(format!(
+                "`{fragment}` is too short; give at least {MIN_FRAGMENT} characters of the id"
             )),
             IdMatches::None => not_found(format!("no session id begins or ends with `{fragment}`")),
             IdMatches::Several(count) => Err(ambiguous(fragment, count)),
@@ -78,7 +78,7 @@ impl Catalog {
         fragment: &str,
         max_matches: usize,
     ) -> Result<Vec<SessionSummary>, SessionError> {
-        if fragment.chars().count() < SHORTEST_FRAGMENT || fragment.contains(char::is_whitespace) {
+        if fragment.chars().count() < MIN_FRAGMENT || fragment.contains(char::is_whitespace) {
             return Ok(Vec::new());
         }
         let LogsById { listed, agents } = self.logs_by_id(fragment)?;

@@ -38,7 +38,7 @@ pub(super) struct ClaudePlan {
 
 /// The result of the first pass.
 #[derive(Default)]
-struct FirstPass {
+struct LogStructure {
     heads: Vec<ConversationLine>,
     titles: Titles,
     /// The leaf recorded last by the program, and the number of that line.
@@ -66,7 +66,7 @@ impl ClaudePlan {
         source: &SourceLog,
         warnings: &mut ImportWarnings,
     ) -> Result<Inspection<Self>, SessionError> {
-        let mut pass = FirstPass::default();
+        let mut pass = LogStructure::default();
         source.objects(warnings, |span, line, warnings| {
             match line {
                 Some(line) => pass.read_line(span, &line, warnings),
@@ -101,7 +101,7 @@ impl ClaudePlan {
     }
 }
 
-impl FirstPass {
+impl LogStructure {
     fn read_line(&mut self, span: LineSpan, line: &Value, warnings: &mut ImportWarnings) {
         if flag(line, "isSidechain") {
             self.sidechain += 1;

@@ -44,11 +44,11 @@ struct TreeWalk<'a> {
 /// Walks over all entries and collects findings.
 pub(super) fn walk(entries: &[CheckedEntry], findings: &mut Findings) -> VisitTimes {
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); entries.len()];
-    let mut stack: Vec<Step> = Vec::new();
+    let mut stack: Vec<WalkStep> = Vec::new();
     for (at, entry) in entries.iter().enumerate().rev() {
         match entry.parent {
             Some(parent) => children[parent].push(at),
-            None => stack.push(Step::Enter(at)),
+            None => stack.push(WalkStep::Enter(at)),
         }
     }
     let mut walk = TreeWalk { on_path: vec![0; entries.len()], ..TreeWalk::default() };
@@ -56,14 +56,14 @@ pub(super) fn walk(entries: &[CheckedEntry], findings: &mut Findings) -> VisitTi
     // A stack instead of recursion: a session of 100,000 entries is one long branch.
     while let Some(step) = stack.pop() {
         match step {
-            Step::Enter(at) => {
+            WalkStep::Enter(at) => {
                 visits[at].0 = now;
                 now += 1;
                 walk.enter(at, &entries[at], entries, findings);
-                stack.push(Step::Leave(at));
-                stack.extend(children[at].iter().map(|child| Step::Enter(*child)));
+                stack.push(WalkStep::Leave(at));
+                stack.extend(children[at].iter().map(|child| WalkStep::Enter(*child)));
             }
-            Step::Leave(at) => {
+            WalkStep::Leave(at) => {
                 visits[at].1 = now;
                 walk.leave(at, &entries[at]);
             }
@@ -73,7 +73,7 @@ pub(super) fn walk(entries: &[CheckedEntry], findings: &mut Findings) -> VisitTi
     VisitTimes(visits)
 }
 
-enum Step {
+enum WalkStep {
     Enter(usize),
     Leave(usize),
 }

@@ -19,7 +19,7 @@ pub(super) fn find_rule<'a>(rules: CommandRules<'a>, line: &str) -> Option<&'a C
     }
     let Ok(segments) = shell::parse(line) else { return rules.find_denying() };
     let commands = risk::list_commands(line);
-    if commands.len() >= risk::MOST_COMMANDS {
+    if commands.len() >= risk::MAX_COMMANDS {
         return rules.find_denying();
     }
     let strictest = rules.find_strictest(&commands);

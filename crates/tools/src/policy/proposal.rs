@@ -13,7 +13,7 @@ use super::risk::{JudgedCommand, Risk, RiskKind};
 use super::{Policy, SessionRules, line_rules, network, risk};
 
 /// Longest pattern in bytes: nobody reads a longer one, and a command that long isn't repeated.
-const LONGEST: usize = 200;
+const MAX_LINE: usize = 200;
 
 /// Maximum number of patterns, for the same reason.
 const MAX_PATTERNS: usize = 8;
@@ -186,7 +186,7 @@ fn pattern_for(words: &[String], width: PatternWidth, runs_other: bool) -> Optio
         PatternWidth::Alike if !runs_other => alike_pattern(words),
         PatternWidth::Alike | PatternWidth::Exact => None,
     };
-    alike.or_else(|| exact_pattern(words)).filter(|pattern| pattern.len() <= LONGEST)
+    alike.or_else(|| exact_pattern(words)).filter(|pattern| pattern.len() <= MAX_LINE)
 }
 
 /// The number of words of the row that a command begins with.

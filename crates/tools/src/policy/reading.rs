@@ -7,7 +7,7 @@ use tiller_core::protected_path::normalize;
 
 use super::pattern::CommandPattern;
 use super::risk::CommandDirs;
-use super::shell::{self, Joint, PlainCommand};
+use super::shell::{self, ControlOperator, PlainCommand};
 
 /// State of the repository whose `.git` lies in the working directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub enum ReadPath {
 }
 
 /// Maximum number of directories in which a command of a line may run.
-const MOST_DIRECTORIES: usize = 16;
+const MAX_DIRECTORIES: usize = 16;
 
 /// Lists the paths that the commands of a line name, if all of them only read. Every word that may be a path counts as
 /// one, and so does every option value. Commands after a `cd` that may have failed may run in several directories.
@@ -89,18 +89,19 @@ pub(super) fn list_paths(
     let commands = shell::plain_commands(line)?;
     let changes_directory = |command: &PlainCommand| command.words[0].text == "cd";
     let has_cd = commands.iter().any(changes_directory);
-    if has_cd && commands.iter().any(|command| command.joint == Joint::Or) {
+    if has_cd && commands.iter().any(|command| command.joint == ControlOperator::Or) {
         return None;
     }
     let root = dirs.resolve_path(".");
     let (mut current, mut visited) = (vec![PathBuf::new()], vec![PathBuf::new()]);
     let (mut paths, mut uses_git) = (Vec::new(), false);
     for (at, command) in commands.iter().enumerate() {
-        if command.joint == Joint::Sequence {
+        if command.joint == ControlOperator::Sequence {
             current.clone_from(&visited);
         }
         if changes_directory(command) {
-            let is_piped = |command: Option<&PlainCommand>| command.is_some_and(|it| it.joint == Joint::Pipe);
+            let is_piped =
+                |command: Option<&PlainCommand>| command.is_some_and(|it| it.joint == ControlOperator::Pipe);
             if is_piped(Some(command)) || is_piped(commands.get(at + 1)) {
                 return None;
             }
@@ -115,7 +116,7 @@ pub(super) fn list_paths(
         // Another directory may have a repository of its own.
         let is_root = || current.iter().all(|dir| normalize(&root.join(dir)) == root);
         let is_git = command.words[0].text == "git";
-        if visited.len() > MOST_DIRECTORIES || (is_git && !is_root()) {
+        if visited.len() > MAX_DIRECTORIES || (is_git && !is_root()) {
             return None;
         }
         uses_git |= is_git;

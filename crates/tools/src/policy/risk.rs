@@ -29,13 +29,13 @@ pub(super) use command_dirs::CommandDirs;
 pub(super) use download::{runs_any_input, takes_script};
 pub(super) use kind::{Risk, RiskKind};
 pub(super) use outside::READS_CREDENTIALS;
-pub(super) use runs::{MOST_COMMANDS, list_commands, list_runs};
+pub(super) use runs::{MAX_COMMANDS, list_commands, list_runs};
 
 /// The nesting depth up to which commands of shells and other programs (`bash -c "sh -c …"`) are parsed.
 const DEPTH: usize = 4;
 
 /// Maximum number of directories in which a command is checked, when its line has several `cd`.
-const MOST_VISITED: usize = 64;
+const MAX_VISITED: usize = 64;
 
 /// Finds the worst danger of a command line; `None` if none is known.
 pub(super) fn find_risk(line: &str, dirs: CommandDirs<'_>) -> Option<Risk> {
@@ -87,7 +87,7 @@ fn judge_segments(segments: &[Segment], dirs: CommandDirs<'_>, depth: usize) -> 
         if let Some(next) = dirs.find_cd_target(segment, &previous) {
             visited.extend(dirs.list_cd_targets(segment, &previous));
             visited.dedup();
-            visited.truncate(MOST_VISITED);
+            visited.truncate(MAX_VISITED);
             previous = std::mem::replace(&mut current, next);
         }
     }

@@ -7,7 +7,7 @@ mod segment;
 mod words;
 
 pub(super) use parser::parse;
-pub(super) use plain::{Joint, PlainCommand, plain_commands};
+pub(super) use plain::{ControlOperator, PlainCommand, plain_commands};
 pub(super) use segment::{Segment, UnparsedLine};
 pub(super) use words::SUBSTITUTION;
 

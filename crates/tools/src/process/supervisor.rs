@@ -37,7 +37,7 @@ pub use arguments::NAME;
 pub(crate) use arguments::{CONVERSE, STANDBY};
 use kill::{LEAVE_TIMEOUT, POLL_INTERVAL, kill_all, until_true};
 use process_tree::ProcessTree;
-use stdin_pump::Pump;
+use stdin_pump::StdinPump;
 use wait::{EarlySignals, SignalWaiter, Wakeup};
 
 /// The time that leftover processes have to end by themselves: bash doesn't wait for `>(tee log)`, which may still
@@ -174,7 +174,7 @@ fn pass_stdin_on(
     waiter: &SignalWaiter,
     stdin: process::ChildStdin,
 ) -> Result<Option<process::ExitStatus>, String> {
-    let mut pump = Pump::new(stdin).map_err(|errno| format!("can't forward stdin: {errno}"))?;
+    let mut pump = StdinPump::new(stdin).map_err(|errno| format!("can't forward stdin: {errno}"))?;
     let mut deadline = None;
     loop {
         if let Some(status) = program.try_wait().map_err(|error| error.to_string())? {

@@ -13,7 +13,7 @@ use tokio::time::sleep;
 
 use super::command_run::add_details;
 use super::environment::{BashTimes, ToolEnvironment};
-use super::job_table::{JobReading, JobTable};
+use super::job_table::{JobOutput, JobTable};
 use super::notice::push_notice;
 use super::{ToolOutput, ToolProgress, TypedTool};
 
@@ -137,8 +137,8 @@ fn line(job: &CommandJob) -> String {
 }
 
 /// Returns the result of a reading. `details` are `{jobId, exitCode?, fullOutputPath?, strokes?}`.
-fn output(id: &JobId, reading: JobReading) -> ToolOutput {
-    let JobReading { status, output, notices, .. } = reading;
+fn output(id: &JobId, reading: JobOutput) -> ToolOutput {
+    let JobOutput { status, output, notices, .. } = reading;
     let mut text = output.text;
     if text.is_empty() {
         text.push_str("[no new output]");

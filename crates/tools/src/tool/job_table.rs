@@ -32,11 +32,11 @@ const MAX_ENDED: usize = 50;
 /// The background jobs of a session. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct JobTable {
-    shared: Arc<TableShared>,
+    shared: Arc<JobTableInner>,
 }
 
 #[derive(Debug, Default)]
-struct TableShared {
+struct JobTableInner {
     /// A mutex, because tools and the driver use the table from their own tasks; it is held across no await.
     state: Mutex<TableState>,
     /// Counts the changes.
@@ -121,7 +121,7 @@ pub(super) struct EndNotices {
 }
 
 /// A job and its output since the last reading.
-pub(super) struct JobReading {
+pub(super) struct JobOutput {
     pub(super) status: JobStatus,
     pub(super) output: CapturedOutput,
     /// Notices about the end.
@@ -161,7 +161,7 @@ impl JobTable {
     }
 
     /// Returns the output of a job since the last reading; `None` if there is no such job.
-    pub(super) fn read(&self, id: &JobId) -> Option<JobReading> {
+    pub(super) fn read(&self, id: &JobId) -> Option<JobOutput> {
         let job = self.find(id)?;
         // The status first: output that comes between the two is read, and an end after it is told later.
         let status = job.status.borrow().clone();
@@ -169,7 +169,7 @@ impl JobTable {
         let output = record.reader.read_new();
         record.is_told |= !status.is_running();
         let (notices, file) = (record.notices.clone(), record.reader.file());
-        Some(JobReading { status, output, notices, file })
+        Some(JobOutput { status, output, notices, file })
     }
 
     /// Waits for the end of a job; returns at once if there is no such job.
@@ -231,7 +231,7 @@ impl JobTable {
     }
 }
 
-impl TableShared {
+impl JobTableInner {
     fn state(&self) -> MutexGuard<'_, TableState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -311,7 +311,7 @@ struct JobTask {
     running: RunningCommand,
     capture: OutputCapture,
     job: Arc<Job>,
-    table: Weak<TableShared>,
+    table: Weak<JobTableInner>,
 }
 
 /// The reason for which a job ended.

@@ -25,7 +25,7 @@ const LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 const PREFIX: &str = "output-";
 
 /// Limits of the preview that people see while a command runs: a screenful, as it is sent several times a second.
-const GLANCE: OutputLimits = OutputLimits { max_lines: 40, max_chars: 4_000 };
+const LAST_SCREEN_LIMITS: OutputLimits = OutputLimits { max_lines: 40, max_chars: 4_000 };
 
 /// Interval of previews of a command's output.
 pub const PREVIEW_INTERVAL: Duration = Duration::from_millis(100);
@@ -363,8 +363,8 @@ pub(super) fn join_ends(
 /// Returns the last screenful of an output.
 #[must_use]
 pub fn glance(buffer: &OutputBuffer) -> StyledText {
-    let printed = buffer.tail(GLANCE.max_chars * 4);
-    let part = GLANCE.tail(&printed.text).text.len();
+    let printed = buffer.tail(LAST_SCREEN_LIMITS.max_chars * 4);
+    let part = LAST_SCREEN_LIMITS.tail(&printed.text).text.len();
     printed.suffix_from(printed.text.len() - part)
 }
 

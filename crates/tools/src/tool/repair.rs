@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 /// Maximum number of references and alternatives that are followed for one value: a schema may refer to itself.
-const MOST_STEPS: usize = 16;
+const MAX_REF_STEPS: usize = 16;
 
 /// Returns the arguments with strings in the place of other values parsed, as a tool's JSON Schema demands; `None` if
 /// there is nothing to repair. References within the schema are followed. Inside of a value, the alternative of `anyOf`
@@ -23,7 +23,7 @@ struct Repairer<'a> {
 
 impl<'a> Repairer<'a> {
     fn repair_value(&self, schema: &'a Value, value: &mut Value) {
-        let schemas = self.list_alternatives(schema, MOST_STEPS);
+        let schemas = self.list_alternatives(schema, MAX_REF_STEPS);
         if let Some(parsed) = value.as_str().and_then(|text| parse(&schemas, text)) {
             *value = parsed;
         }

@@ -4,7 +4,7 @@ use super::command_dirs::CommandDirs;
 use super::download::is_code_flag;
 
 /// Maximum number of literals that are judged.
-const MOST_LITERALS: usize = 64;
+const MAX_LITERALS: usize = 64;
 
 /// Checks whether the code in the arguments of an interpreter names a credential file.
 pub(super) fn names_credential(name: &str, arguments: &[String], dirs: CommandDirs<'_>) -> bool {
@@ -51,7 +51,7 @@ fn list_literals(code: &str) -> Vec<Literal<'_>> {
             // An apostrophe in a comment.
             None => rest = text,
         }
-        if literals.len() == MOST_LITERALS {
+        if literals.len() == MAX_LITERALS {
             break;
         }
     }

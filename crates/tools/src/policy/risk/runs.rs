@@ -10,7 +10,7 @@ use super::{find, git_data_loss, runners};
 const DEPTH: usize = 6;
 
 /// Maximum number of commands that are listed: with `sudo` before `sudo` their number grows by a factor with each.
-pub(in crate::policy) const MOST_COMMANDS: usize = 2_000;
+pub(in crate::policy) const MAX_COMMANDS: usize = 2_000;
 
 /// The number of words after `sudo` and the like at which their command may begin.
 const STARTS: usize = 8;
@@ -42,7 +42,7 @@ fn add_line(line: &str, depth: usize, commands: &mut Vec<RunCommand>) {
 }
 
 fn add_command(words: &[String], depth: usize, commands: &mut Vec<RunCommand>) {
-    let has_room = !words.is_empty() && commands.len() < MOST_COMMANDS;
+    let has_room = !words.is_empty() && commands.len() < MAX_COMMANDS;
     let Some(depth) = depth.checked_sub(1).filter(|_| has_room) else { return };
     commands.push(RunCommand { words: words.to_vec(), needs_allow: true });
     for (name, arguments) in programs(words) {

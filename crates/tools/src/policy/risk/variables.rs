@@ -118,14 +118,14 @@ fn split_value(word: &str, written: &str) -> Vec<String> {
 }
 
 /// Maximum number of forms of a word.
-const MOST_FORMS: usize = 32;
+const MAX_VARIANTS: usize = 32;
 
 /// Lists the texts of a word with the variables that the line sets replaced by their values. Others stay: `$HOME`.
 pub(super) fn expand_word(word: &str, variables: &[Variable]) -> Vec<String> {
     let mut forms = vec![word.to_owned()];
     for _ in 0..EXPANSIONS {
         let next: Vec<String> =
-            forms.iter().flat_map(|form| replace_first(form, variables)).take(MOST_FORMS).collect();
+            forms.iter().flat_map(|form| replace_first(form, variables)).take(MAX_VARIANTS).collect();
         if next == forms {
             break;
         }

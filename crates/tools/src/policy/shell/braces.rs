@@ -6,7 +6,7 @@ pub(super) const OPEN: char = '\x01';
 pub(super) const CLOSE: char = '\x02';
 
 /// Maximum number of words from one with braces; nobody types more.
-const MOST_EXPANDED: usize = 64;
+const MAX_EXPANDED: usize = 64;
 
 /// Expands a word with braces: `a{b,c}` is `ab` and `ac`. A word with too many alternatives becomes `$`, which may be
 /// anything.
@@ -14,7 +14,7 @@ pub(super) fn expand(word: &str) -> Vec<String> {
     let mut words = vec![];
     let mut open = vec![word.to_owned()];
     while let Some(word) = open.pop() {
-        if words.len() + open.len() + word.matches(OPEN).count() > MOST_EXPANDED {
+        if words.len() + open.len() + word.matches(OPEN).count() > MAX_EXPANDED {
             return vec!["$".into()];
         }
         match alternatives(&word) {

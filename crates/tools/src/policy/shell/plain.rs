@@ -9,11 +9,11 @@ use brush_parser::word::{self, WordPiece, WordPieceWithSource};
 use brush_parser::{Parser, ParserOptions};
 
 /// Maximum number of commands in a line.
-const MOST_COMMANDS: usize = 32;
+const MAX_COMMANDS: usize = 32;
 
 /// The operator before a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::policy) enum Joint {
+pub(in crate::policy) enum ControlOperator {
     /// `;`, a line break, or none.
     Sequence,
     And,
@@ -32,7 +32,7 @@ pub(in crate::policy) struct LiteralWord {
 /// A command with known words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::policy) struct PlainCommand {
-    pub joint: Joint,
+    pub joint: ControlOperator,
     pub words: Vec<LiteralWord>,
 }
 
@@ -46,7 +46,7 @@ pub(in crate::policy) fn plain_commands(line: &str) -> Option<Vec<PlainCommand>>
     let program = Parser::new(line.as_bytes(), &options).parse_program().ok()?;
     let mut commands = Vec::new();
     program.complete_commands.iter().try_for_each(|list| read_list(list, &options, &mut commands))?;
-    (1..=MOST_COMMANDS).contains(&commands.len()).then_some(commands)
+    (1..=MAX_COMMANDS).contains(&commands.len()).then_some(commands)
 }
 
 fn read_list(list: &CompoundList, options: &ParserOptions, commands: &mut Vec<PlainCommand>) -> Option<()> {
@@ -54,17 +54,17 @@ fn read_list(list: &CompoundList, options: &ParserOptions, commands: &mut Vec<Pl
         if matches!(item.1, SeparatorOperator::Async) {
             return None;
         }
-        read_pipeline(&item.0.first, Joint::Sequence, options, commands)?;
+        read_pipeline(&item.0.first, ControlOperator::Sequence, options, commands)?;
         item.0.additional.iter().try_for_each(|next| match next {
-            AndOr::And(pipeline) => read_pipeline(pipeline, Joint::And, options, commands),
-            AndOr::Or(pipeline) => read_pipeline(pipeline, Joint::Or, options, commands),
+            AndOr::And(pipeline) => read_pipeline(pipeline, ControlOperator::And, options, commands),
+            AndOr::Or(pipeline) => read_pipeline(pipeline, ControlOperator::Or, options, commands),
         })
     })
 }
 
 fn read_pipeline(
     pipeline: &Pipeline,
-    joint: Joint,
+    joint: ControlOperator,
     options: &ParserOptions,
     commands: &mut Vec<PlainCommand>,
 ) -> Option<()> {
@@ -73,7 +73,7 @@ fn read_pipeline(
     }
     pipeline.seq.iter().enumerate().try_for_each(|(at, command)| {
         let Command::Simple(simple) = command else { return None };
-        let joint = if at == 0 { joint } else { Joint::Pipe };
+        let joint = if at == 0 { joint } else { ControlOperator::Pipe };
         commands.push(PlainCommand { joint, words: read_words(simple, options)? });
         Some(())
     })

@@ -14,7 +14,7 @@ use nix::poll::{PollFd, PollFlags};
 const CAPACITY: usize = 64 * 1024;
 
 /// The buffer between the supervisor's stdin and the program's.
-pub(super) struct Pump {
+pub(super) struct StdinPump {
     /// The program's stdin; `None` once either side has closed it.
     sink: Option<ChildStdin>,
     buffer: Vec<u8>,
@@ -46,7 +46,7 @@ impl Readiness {
     }
 }
 
-impl Pump {
+impl StdinPump {
     pub(super) fn new(sink: ChildStdin) -> nix::Result<Self> {
         fcntl(&sink, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
         Ok(Self { sink: Some(sink), buffer: Vec::new(), stdin: StdinState::Open })

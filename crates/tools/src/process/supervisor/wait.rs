@@ -12,7 +12,7 @@ use nix::sys::signal::{SigSet, Signal};
 #[cfg(target_os = "linux")]
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-use super::stdin_pump::{Pump, Readiness};
+use super::stdin_pump::{Readiness, StdinPump};
 
 /// Poll interval for ended children on systems without signal descriptors.
 #[cfg(not(target_os = "linux"))]
@@ -82,7 +82,7 @@ impl SignalWaiter {
     /// Polls for the pump and transfers available bytes; without a timeout it waits forever. The end of stdin is left
     /// to the pump and isn't an order.
     #[cfg(target_os = "linux")]
-    pub(super) fn wait_for_pump(&self, pump: &mut Pump, timeout: Option<Duration>) -> Wakeup {
+    pub(super) fn wait_for_pump(&self, pump: &mut StdinPump, timeout: Option<Duration>) -> Wakeup {
         if self.signal_received() {
             return Wakeup::Order;
         }
@@ -102,7 +102,7 @@ impl SignalWaiter {
 
     /// Polls for the pump, at most for [`POLL_INTERVAL`], and transfers available bytes.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn wait_for_pump(&self, pump: &mut Pump, timeout: Option<Duration>) -> Wakeup {
+    pub(super) fn wait_for_pump(&self, pump: &mut StdinPump, timeout: Option<Duration>) -> Wakeup {
         if self.signal_received() {
             return Wakeup::Order;
         }
