@@ -5,6 +5,7 @@ mod bodies;
 mod connections;
 mod damage;
 mod failures;
+mod format_changes;
 mod gemini;
 mod imported;
 mod local_servers;
