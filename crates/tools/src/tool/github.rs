@@ -4,7 +4,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, LINK, RETRY_AFTER};
-use reqwest::{Client, Method, Response, StatusCode, Url};
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 use tokio::process::Command;
@@ -24,6 +24,9 @@ pub const GITHUB_API: &str = "https://api.github.com";
 
 /// Maximum size of an answer, in bytes.
 const MAX_BYTES: usize = 10 * 1024 * 1024;
+
+/// Longest wait for the end of a rate limit; longer ones are reported.
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// Entries of a page, the API's maximum.
 const PER_PAGE: usize = 100;
@@ -103,6 +106,13 @@ impl GithubRepository {
     }
 }
 
+/// The entries of a list.
+struct GithubList {
+    entries: Vec<Value>,
+    /// The reason why entries are missing, for the model.
+    problem: Option<String>,
+}
+
 /// The requests of one call to a repository.
 struct GithubClient<'a> {
     repository: &'a GithubRepository,
@@ -112,14 +122,28 @@ struct GithubClient<'a> {
 
 impl GithubClient<'_> {
     /// Returns the first `limit` entries of a list, whatever number of pages they take.
-    async fn list(&self, path: &str, query: &[(&str, String)], limit: usize) -> Result<Vec<Value>, String> {
+    ///
+    /// # Errors
+    /// If the first page can't be read. If a later one can't, the list ends before it, and says so.
+    async fn list(&self, path: &str, query: &[(&str, String)], limit: usize) -> Result<GithubList, String> {
         let mut url = self.repository.address(path)?;
         url.query_pairs_mut().append_pair("per_page", &limit.min(PER_PAGE).to_string());
         url.query_pairs_mut().extend_pairs(query);
         let mut entries = Vec::new();
         loop {
-            let (headers, page) = self.request(Method::GET, url, None).await?;
-            let Value::Array(page) = page else { return Err("expected a list from GitHub".into()) };
+            let (headers, page) = match self.request(Method::GET, url, None).await {
+                Ok((headers, Value::Array(page))) => (headers, page),
+                failed if entries.is_empty() => {
+                    return Err(failed.err().unwrap_or_else(|| "expected a list from GitHub".into()));
+                }
+                failed => {
+                    let reason = failed.err().unwrap_or_else(|| "expected a list".into());
+                    return Ok(GithubList {
+                        entries,
+                        problem: Some(format!("the rest is missing: {reason}")),
+                    });
+                }
+            };
             entries.extend(page);
             match next_page(&headers).filter(|_| entries.len() < limit) {
                 // The token goes to no other host.
@@ -128,7 +152,7 @@ impl GithubClient<'_> {
             }
         }
         entries.truncate(limit);
-        Ok(entries)
+        Ok(GithubList { entries, problem: None })
     }
 
     async fn get(&self, path: &str) -> Result<Value, String> {
@@ -155,9 +179,20 @@ impl GithubClient<'_> {
             Some(body) => request.json(body),
             None => request,
         };
-        let response = request.send().await.map_err(|error| format!("GitHub: {}", causes(&error)))?;
-        read(response).await
+        let again = request.try_clone();
+        let response = send(request).await?;
+        match again.zip(rate_limit_wait(response.status(), response.headers())) {
+            Some((again, wait)) if wait <= MAX_WAIT => {
+                tokio::time::sleep(wait).await;
+                read(send(again).await?).await
+            }
+            _ => read(response).await,
+        }
     }
+}
+
+async fn send(request: RequestBuilder) -> Result<Response, String> {
+    request.send().await.map_err(|error| format!("GitHub: {}", causes(&error)))
 }
 
 /// Splits the URL of a remote into host and path: `https://host/path`, `ssh://git@host:22/path` or `git@host:path`.
@@ -184,17 +219,11 @@ async fn read(response: Response) -> Result<(HeaderMap, Value), String> {
 
 /// Returns the sentence for a failed request.
 fn failure(status: StatusCode, headers: &HeaderMap, body: &Value) -> String {
-    let number = |name: &str| headers.get(name)?.to_str().ok()?.parse::<u64>().ok();
-    if matches!(status.as_u16(), 403 | 429) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let reset = || number("x-ratelimit-reset").map(|at| at.saturating_sub(now));
-        let is_spent = number("x-ratelimit-remaining") == Some(0);
-        if let Some(wait) = number(RETRY_AFTER.as_str()).or_else(|| reset().filter(|_| is_spent)) {
-            return format!(
-                "GitHub's rate limit is reached; requests work again in {} min",
-                wait.div_ceil(60)
-            );
-        }
+    if let Some(wait) = rate_limit_wait(status, headers) {
+        return format!(
+            "GitHub's rate limit is reached; requests work again in {} min",
+            wait.as_secs().div_ceil(60)
+        );
     }
     let message = body["message"].as_str().unwrap_or_default();
     let hint = match status.as_u16() {
@@ -203,6 +232,19 @@ fn failure(status: StatusCode, headers: &HeaderMap, body: &Value) -> String {
         _ => "",
     };
     format!("GitHub: status {status}: {message}{hint}")
+}
+
+/// Returns the time after which a request that the rate limit refused works again
+/// (docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api).
+fn rate_limit_wait(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
+    if !matches!(status.as_u16(), 403 | 429) {
+        return None;
+    }
+    let number = |name: &str| headers.get(name)?.to_str().ok()?.parse::<u64>().ok();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let reset = || number("x-ratelimit-reset").map(|at| at.saturating_sub(now));
+    let is_spent = number("x-ratelimit-remaining") == Some(0);
+    number(RETRY_AFTER.as_str()).or_else(|| reset().filter(|_| is_spent)).map(Duration::from_secs)
 }
 
 /// Returns the address of the next page (RFC 8288).

@@ -1,5 +1,7 @@
 //! The GitHub tools against a local server.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tiller_core::message::joined_text;
@@ -95,12 +97,35 @@ async fn github_create_comment_posts_the_body() {
 }
 
 #[tokio::test]
-async fn github_failures_say_what_to_do() {
+async fn github_short_rate_limit_is_waited_for() {
     let limited =
         Reply::status(403, "{}").header("x-ratelimit-remaining", "0").header("x-ratelimit-reset", "9");
+    let server = MockServer::start([limited, ok(&json!([issue(3, "c")]))]);
+    let (text, _) = call(&server, "github_list_issues", json!({})).await;
+    assert_eq!(text, "#3 c (open, bug) by ada\n");
+}
+
+#[tokio::test]
+async fn github_list_issues_keeps_pages_before_a_failure() {
+    let server = MockServer::start([]);
+    let link = format!("<{}/page2>; rel=\"next\"", server.url);
+    server.push(ok(&json!([issue(3, "c")])).header("link", &link));
+    server.push(Reply::status(502, r#"{"message": "Bad gateway"}"#));
+    let (text, is_error) = call(&server, "github_list_issues", json!({})).await;
+    let expected =
+        "#3 c (open, bug) by ada\n[the rest is missing: GitHub: status 502 Bad Gateway: Bad gateway]";
+    assert_eq!((text.as_str(), is_error), (expected, false));
+}
+
+#[tokio::test]
+async fn github_failures_say_what_to_do() {
+    let reset = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 3_590;
+    let limited = Reply::status(403, "{}")
+        .header("x-ratelimit-remaining", "0")
+        .header("x-ratelimit-reset", &reset.to_string());
     let later = Reply::status(429, "{}").header("retry-after", "90");
     for (reply, expected) in [
-        (limited, "GitHub's rate limit is reached; requests work again in 0 min"),
+        (limited, "GitHub's rate limit is reached; requests work again in 60 min"),
         (later, "GitHub's rate limit is reached; requests work again in 2 min"),
         (
             Reply::status(401, r#"{"message": "Bad credentials"}"#),

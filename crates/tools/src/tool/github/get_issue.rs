@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tiller_core::tool_spec::{Access, OutputKind, ToolSet, ToolTraits};
 
-use super::{GithubRepository, issue_line, text};
+use super::{GithubList, GithubRepository, issue_line, text};
 use crate::tool::{OutputOptions, ToolEnvironment, ToolOutput, ToolProgress, TypedTool, limit_output};
 
 /// Maximum number of comments.
@@ -54,7 +54,8 @@ impl GithubGetIssue {
     async fn show(&self, number: u64) -> Result<ToolOutput, String> {
         let github = self.repository.as_ref().ok_or("no repository on GitHub")?.connect().await?;
         let issue = github.get(&format!("issues/{number}")).await?;
-        let comments = github.list(&format!("issues/{number}/comments"), &[], MAX_COMMENTS).await?;
+        let GithubList { entries: comments, problem } =
+            github.list(&format!("issues/{number}/comments"), &[], MAX_COMMENTS).await?;
         let mut page = format!("{}\n\n{}\n", issue_line(&issue), text(&issue, "/body").trim_end());
         for comment in &comments {
             let (author, date) = (text(comment, "/user/login"), text(comment, "/created_at"));
@@ -64,6 +65,8 @@ impl GithubGetIssue {
             page.push_str(&format!("\n[only the first {MAX_COMMENTS} comments are shown]\n"));
         }
         let page = page.replace("\r\n", "\n");
-        Ok(limit_output(ToolOutput::text(page), Self::NAME, &self.output))
+        let mut output = limit_output(ToolOutput::text(page), Self::NAME, &self.output);
+        problem.iter().for_each(|problem| output.push_notice(problem));
+        Ok(output)
     }
 }

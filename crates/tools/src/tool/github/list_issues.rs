@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tiller_core::tool_spec::{Access, OutputKind, ShownArgument, ToolSet, ToolTraits};
 
-use super::{GithubRepository, issue_line};
+use super::{GithubList, GithubRepository, issue_line};
 use crate::tool::{ToolEnvironment, ToolOutput, ToolProgress, TypedTool};
 
 /// Default limit of issues.
@@ -97,13 +97,15 @@ impl GithubListIssues {
         let mut query = vec![("state", arguments.state.name().to_owned())];
         query.extend(arguments.labels.iter().map(|labels| ("labels", labels.clone())));
         let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
-        let issues = github.list("issues", &query, limit).await?;
+        let GithubList { entries: issues, problem } = github.list("issues", &query, limit).await?;
         let mut text: String = issues.iter().map(|issue| issue_line(issue) + "\n").collect();
         if issues.is_empty() {
             text.push_str("[no issues]");
         } else if issues.len() == limit {
             text.push_str(&format!("[there may be more than these {limit}; raise limit or narrow it down]"));
         }
-        Ok(ToolOutput::text(text))
+        let mut output = ToolOutput::text(text);
+        problem.iter().for_each(|problem| output.push_notice(problem));
+        Ok(output)
     }
 }
