@@ -36,6 +36,7 @@ const HEAD: PageHead<'static> = PageHead {
     scripts: &[
         BRANCHES_SCRIPT,
         include_str!("live/requests.js"),
+        include_str!("live/attachments.js"),
         include_str!("live/composer.js"),
         include_str!("live/questions.js"),
         include_str!("live/background.js"),

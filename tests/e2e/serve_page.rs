@@ -14,6 +14,10 @@ use browser::Browser;
 const PHONE: (u32, u32) = (390, 844);
 const LAPTOP: (u32, u32) = (1280, 800);
 
+/// A PNG image of one pixel, in base64.
+const DOT: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
 /// Minimum size of what is touched, in CSS pixels (WCAG 2.2, success criterion 2.5.5).
 const MIN_TARGET: u32 = 44;
 
@@ -272,7 +276,7 @@ fn serve_page_shows_commands_images_jobs_and_agents() {
     browser.type_and_press("!!echo secret", "Enter", 0);
     browser.wait_for("find('main').textContent.includes('not sent to the model')");
 
-    let image = json!([{"type": "image", "data": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "mimeType": "image/png"}]);
+    let image = json!([{"type": "image", "data": DOT, "mimeType": "image/png"}]);
     server.call("POST", &format!("{session}/chat"), Some(json!({"message": "look", "images": image})));
     browser.wait_for("find('main article.user img').naturalWidth === 1");
     click(&mut browser, ".question button", "Allow once");
@@ -285,6 +289,35 @@ fn serve_page_shows_commands_images_jobs_and_agents() {
     browser.run("find('.composer textarea').focus()");
     browser.type_and_press("", "Escape", 0);
     browser.wait_for("!find('.background').textContent.includes('explore')");
+    assert_stays_at_home(&mut browser, &server);
+}
+
+#[test]
+fn serve_page_sends_pasted_images() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    browser.resize(PHONE.0, PHONE.1);
+    open(&mut browser, &server, &sandbox, &[r#"{"expect": "look", "text": "A dot."}"#]);
+    browser.run(&format!(
+        "(() => {{
+            const bytes = Uint8Array.from(atob('{DOT}'), (c) => c.charCodeAt(0));
+            const clipboardData = new DataTransfer();
+            for (const name of ['dot.png', 'other.png']) {{
+                clipboardData.items.add(new File([bytes], name, {{ type: 'image/png' }}));
+            }}
+            find('.composer textarea').dispatchEvent(new ClipboardEvent('paste', {{ clipboardData }}));
+        }})()"
+    ));
+    browser.wait_for("find('.attachments').querySelectorAll('.queued').length === 2");
+    assert_fits_phone(&mut browser);
+    browser.run("find('.attachments [aria-label=\"Remove other.png\"]').click()");
+    browser.wait_for("find('.attachments').querySelectorAll('.queued').length === 1");
+    browser.run("find('.composer textarea').focus()");
+    browser.type_and_press("look", "Enter", 0);
+    browser.wait_for("find('main article.user img').naturalWidth === 1");
+    browser.wait_for("find('main').textContent.includes('A dot.')");
+    browser.wait_for("find('.attachments').hidden");
     assert_stays_at_home(&mut browser, &server);
 }
 

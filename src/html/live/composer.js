@@ -19,6 +19,7 @@ const composer = (() => {
   };
   const showDraft = () => {
     input.value = "";
+    attachments.set([]);
     try {
       input.value = localStorage.getItem(draftName()) ?? "";
     } catch {
@@ -35,11 +36,15 @@ const composer = (() => {
   };
   const send = async (behavior) => {
     const message = input.value;
-    if (!message.trim()) return;
+    if (!message.trim() && attachments.isEmpty()) return;
+    const [path, body] = requestOf(message, behavior);
+    const files = body.command ? [] : attachments.take();
+    if (files.length > 0) body.images = files.map(({ data, mimeType }) => ({ data, mimeType }));
     input.value = "";
     changed();
-    const sent = await attempt(() => request("POST", ...requestOf(message, behavior)));
-    if (!sent) insert(message);
+    if (await attempt(() => request("POST", path, body))) return;
+    insert(message);
+    if (files.length > 0) attachments.set(files);
   };
   // A message, or with `!` a command, whose output the model doesn't see with `!!`.
   const requestOf = (message, behavior) => {

@@ -1,0 +1,66 @@
+"use strict";
+// Images and PDF files for the next message: pasted, dropped or chosen.
+const attachments = (() => {
+  const list = find(".attachments");
+  const chooser = find(".composer input[type=file]");
+  const LIMIT = 20 * 1024 * 1024; // The body of a request holds 32 MiB; base64 takes a third more.
+  let files = []; // { name, mimeType, data }
+
+  const base64 = async (file) => {
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    let text = "";
+    for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+    return btoa(text);
+  };
+  const show = () => {
+    list.hidden = files.length === 0;
+    list.replaceChildren(
+      ...files.map((file) => {
+        const remove = button("Remove", () => set(files.filter((other) => other !== file)));
+        remove.setAttribute("aria-label", `Remove ${file.name}`);
+        const label = make("span", { className: "label" }, "file");
+        return make("div", { className: "queued" }, label, make("span", { className: "text" }, file.name), remove);
+      }),
+    );
+  };
+  const set = (changed) => {
+    files = changed;
+    show();
+  };
+  // Returns true if there is a file among these that can be sent.
+  const add = (added) => {
+    const usable = [...added].filter(({ type }) => type.startsWith("image/") || type === "application/pdf");
+    if (usable.length < added.length) showProblem("Only images and PDF files can be attached.");
+    if (usable.reduce((sum, { size }) => sum + size, 0) > LIMIT) {
+      showProblem("The files are larger than 20 MiB together.");
+      return true;
+    }
+    attempt(async () => {
+      const read = async (file) => ({ name: file.name, mimeType: file.type, data: await base64(file) });
+      set([...files, ...(await Promise.all(usable.map(read)))]);
+    });
+    return usable.length > 0;
+  };
+  const take = () => {
+    const taken = files;
+    set([]);
+    return taken;
+  };
+  find(".composer textarea").addEventListener("paste", (event) => {
+    const pasted = event.clipboardData.files;
+    if (pasted.length > 0 && add(pasted)) event.preventDefault();
+  });
+  const dock = find(".dock");
+  dock.addEventListener("dragover", (event) => event.preventDefault());
+  dock.addEventListener("drop", (event) => {
+    if (event.dataTransfer.files.length === 0) return;
+    event.preventDefault();
+    add(event.dataTransfer.files);
+  });
+  onClick(find("[data-do=attach]"), () => chooser.click());
+  chooser.addEventListener("change", () => {
+    add(chooser.files);
+    chooser.value = "";
+  });
+  return { isEmpty: () => files.length === 0, set, take };
+})();
