@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tiller_core::message::{ModelRef, ThinkingLevel};
-use tiller_core::setting::SyncPolicy;
+use tiller_core::setting::{Settings, SyncPolicy};
 use tiller_core::unit::Tokens;
 use tiller_provider::ModelFacts;
 use tiller_provider::catalog::thinking_budget;
@@ -60,6 +60,12 @@ pub struct AnswerOptions {
     pub max_tokens: Option<Tokens>,
     /// Sampling temperature; `None` leaves it to the provider.
     pub temperature: Option<f64>,
+}
+
+impl From<&Settings> for AnswerOptions {
+    fn from(settings: &Settings) -> Self {
+        Self { max_tokens: settings.max_tokens().map(Tokens), temperature: settings.temperature() }
+    }
 }
 
 impl AnswerOptions {

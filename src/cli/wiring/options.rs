@@ -1,7 +1,6 @@
 //! Translates settings into options of the agent, of commands and of tools.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::Context;
 
@@ -19,7 +18,6 @@ use crate::protected_path::ProtectedPaths;
 use crate::sandbox::{Sandbox, SandboxMode, SandboxOptions, create_caches};
 use crate::setting::Switch;
 use crate::tool::{BashTimes, OutputLimits, OutputOptions};
-use crate::unit::{Tokens, Usd};
 
 /// Default maximum of requests for a run that nobody watches.
 const UNWATCHED_TURNS: u64 = 100;
@@ -102,18 +100,10 @@ pub(super) fn options(
         fallback: settings.fallback().unwrap_or_default().to_vec(),
         budget: BudgetOptions::from(settings),
         limits: UsageScopes::default(),
-        agent_limit: UsageLimit {
-            turns: settings.agents_max_turns(),
-            time: settings.agents_max_time_s().map(Duration::from_secs),
-            tokens: settings.agents_max_tokens().map(Tokens),
-            cost: settings.agents_max_cost_usd().map(Usd),
-        },
+        agent_limit: UsageLimit::from(settings),
         compaction: CompactionOptions::from(settings),
         sync: settings.sync_policy(),
-        answers: AnswerOptions {
-            max_tokens: settings.max_tokens().map(Tokens),
-            temperature: settings.temperature(),
-        },
+        answers: AnswerOptions::from(settings),
         policy: policy(arguments, config, (cwd, protected), (sandbox, sandbox_writable)),
         approver: front.audience(),
         output,

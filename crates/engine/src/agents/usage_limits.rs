@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tiller_core::message::Usage;
+use tiller_core::setting::Settings;
 use tiller_core::unit::{Tokens, Usd};
 use tokio::time::Instant;
 
@@ -20,6 +21,18 @@ pub struct UsageLimit {
     pub tokens: Option<Tokens>,
     /// Maximum cost.
     pub cost: Option<Usd>,
+}
+
+impl From<&Settings> for UsageLimit {
+    /// The limit of a single task.
+    fn from(settings: &Settings) -> Self {
+        Self {
+            turns: settings.agents_max_turns(),
+            time: settings.agents_max_time_s().map(Duration::from_secs),
+            tokens: settings.agents_max_tokens().map(Tokens),
+            cost: settings.agents_max_cost_usd().map(Usd),
+        }
+    }
 }
 
 /// A limit and what was used so far. Clones share both.
