@@ -26,7 +26,7 @@ impl TypedTool for CountWords {
     const TRAITS: ToolTraits = ToolTraits::new(Access::Reads);
 
     fn description(&self) -> String {
-        "Counts the words of a text.".to_owned()
+        "Counts the words in a string.".to_owned()
     }
 
     fn check(&self, arguments: &Arguments) -> Result<(), String> {
