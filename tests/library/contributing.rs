@@ -1,20 +1,20 @@
-//! CONTRIBUTING.md names files and functions that exist.
+//! CONTRIBUTING.md lists files and functions that exist.
 
 use std::fs;
 use std::path::PathBuf;
 
 use crate::source_code::root;
 
-/// Directories of the root that the table names; all other paths are relative to `crates/`.
+/// Directories of the root in the tables; all other paths are relative to `crates/`.
 const ROOT_DIRS: &[&str] = &["src/", "docs/", "tests/", "benches/", "prompts/", "themes/"];
 
-/// Returns the rows of the table of changes.
+/// Returns the rows of the tables of changes, one table for each part of the program.
 fn rows() -> Vec<String> {
     let page = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
     page.lines().filter(|line| line.starts_with("| ")).map(str::to_owned).collect()
 }
 
-/// Returns the quoted texts of a row, each with the text before it.
+/// Returns the quoted strings of a row, each with the text before it.
 fn quoted(row: &str) -> Vec<(&str, &str)> {
     let parts: Vec<&str> = row.split('`').collect();
     parts.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
@@ -38,7 +38,7 @@ fn contributing_table_names_existing_paths() {
     let paths: Vec<&str> = texts.filter(|text| is_path(text)).collect();
     assert!(paths.len() > 30, "{paths:?}");
     let missing: Vec<_> = paths.iter().filter(|path| !path_of(path).exists()).collect();
-    assert!(missing.is_empty(), "update the table in CONTRIBUTING.md: {missing:?}");
+    assert!(missing.is_empty(), "update the tables in CONTRIBUTING.md: {missing:?}");
 }
 
 /// In "`next_step`, `tool_ended` in `FILE`" the file defines both functions.
@@ -66,5 +66,5 @@ fn contributing_table_names_existing_functions() {
         }
     }
     assert!(found > 5, "{found}");
-    assert!(missing.is_empty(), "update the table in CONTRIBUTING.md: {missing:?}");
+    assert!(missing.is_empty(), "update the tables in CONTRIBUTING.md: {missing:?}");
 }
