@@ -185,7 +185,7 @@ impl Keyring<'_> {
                 (format!("stored the key for {name} in {path}; its models are available now"), None)
             }
             CredentialOrigin::Stored | CredentialOrigin::Missing => (
-                format!("stored the key for {name} in {path}; its server doesn't answer with models now"),
+                format!("stored the key for {name} in {path}; its server isn't listing any models"),
                 Some(format!("start it, or set {}", descriptor.base_url_variable)),
             ),
         };

@@ -86,6 +86,6 @@ fn run_session(
 /// signal. Child processes don't inherit the handler.
 fn ignore_file_size_signal() {
     if let Err(error) = signal(SignalKind::from_raw(nix::sys::signal::Signal::SIGXFSZ as i32)) {
-        tracing::warn!(%error, "a file over the limit on files will end tiller");
+        tracing::warn!(%error, "can't ignore SIGXFSZ; exceeding the file size limit would kill tiller");
     }
 }

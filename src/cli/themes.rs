@@ -164,12 +164,12 @@ async fn watch_themes(search_paths: Vec<SearchPath>, sender: watch::Sender<Arc<T
     let started = FileWatcher::start(move || _ = changed.try_send(()));
     let mut files = match started {
         Ok(watch) => watch,
-        Err(error) => return tracing::warn!(%error, "changed themes are not noticed"),
+        Err(error) => return tracing::warn!(%error, "can't watch theme files"),
     };
     loop {
         let paths: Vec<PathBuf> = search_paths.iter().map(|search_path| search_path.path.clone()).collect();
         for problem in files.follow(&paths) {
-            tracing::warn!(%problem, "a theme that changes is not noticed");
+            tracing::warn!(%problem, "can't watch theme files");
         }
         if changes.recv().await.is_none() {
             return;

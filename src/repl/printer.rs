@@ -301,7 +301,7 @@ fn background_text(event: &EventKind) -> Option<String> {
         EventKind::ElicitationResolved { action, .. } => match action {
             crate::elicitation::ElicitationAction::Accept => "answered".to_owned(),
             crate::elicitation::ElicitationAction::Decline => "declined".to_owned(),
-            crate::elicitation::ElicitationAction::Cancel => "the question was cancelled".to_owned(),
+            crate::elicitation::ElicitationAction::Cancel => "the question was canceled".to_owned(),
         },
         EventKind::ModelChanged { model } => {
             format!("{} takes effect on the next turn", model.display_name())

@@ -67,7 +67,7 @@ impl Outbox {
         let Self { messages, mut pump, result } = self;
         drop(messages);
         while pump.join_next().await.is_some() {}
-        result.await.unwrap_or_else(|_| Err(io::Error::other("the writing of stdout failed")))
+        result.await.unwrap_or_else(|_| Err(io::Error::other("can't write to stdout")))
     }
 }
 

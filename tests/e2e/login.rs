@@ -91,5 +91,5 @@ fn login_key_of_a_local_server_is_sent_to_it() {
     assert_eq!(server.requests()[3].headers["authorization"], "Bearer sk-hush-hush");
     drop(server);
     let stored = sandbox.run_with_stdin(&["login", "vllm"], "sk-hush-hush\n");
-    assert!(stored.out.contains("its server doesn't answer with models now"), "{}", stored.out);
+    assert!(stored.out.contains("its server isn't listing any models"), "{}", stored.out);
 }

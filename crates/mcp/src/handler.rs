@@ -59,7 +59,7 @@ impl ClientHandler for ConnectionHandler {
         _: RequestContext<RoleClient>,
     ) -> Result<CustomResult, ErrorData> {
         if request.method == "elicitation/create" {
-            let reason = "the requested form is not one of the protocol";
+            let reason = "the requested form doesn't conform to the protocol";
             self.requests.note(&format!("[The server asked the user for input. It was refused: {reason}.]"));
             return Err(ErrorData::invalid_params(reason, None));
         }

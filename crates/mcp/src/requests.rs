@@ -72,7 +72,7 @@ impl RequestExchange<'_> {
         let state = self.live.requests.state.subscribe();
         let Some(response) = within(self.limit, handle.await_response(), activity, state).await else {
             let limit = self.limit.as_secs_f64();
-            return Err(format!("no answer and no progress within {limit} s; the call was cancelled"));
+            return Err(format!("no response and no progress within {limit} s; the call was canceled"));
         };
         running.is_over = true;
         drop(running);

@@ -121,7 +121,7 @@ impl ToolServers for McpServers {
             server.wait_for_prompts().await;
             let prompts = server.prompts();
             let prompt = prompts.iter().find(|prompt| prompt.command == command);
-            let missing = || failed(format!("it has no prompt /{command}"));
+            let missing = || failed(format!("unknown prompt /{command}"));
             prompt.ok_or_else(missing)?.text(&arguments).await.map_err(failed)
         })
     }

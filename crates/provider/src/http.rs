@@ -116,7 +116,7 @@ impl EndpointClient {
         };
         network_thread::read(Box::pin(stream::once(opened).try_flatten())).unwrap_or_else(|error| {
             let fault =
-                ProviderFault::new(FailureKind::Fatal, format!("cannot start the network thread: {error}"));
+                ProviderFault::new(FailureKind::Fatal, format!("can't start the network thread: {error}"));
             Box::pin(stream::iter([Err(explain(&self.endpoint, fault))]))
         })
     }
@@ -265,7 +265,7 @@ pub fn http_client(
     if let Some(pem) = certificates {
         builder = builder.tls_certs_merge(parse_certificates(pem)?);
     }
-    builder.build().map_err(|error| format!("cannot create the HTTP client: {}", causes(&error)))
+    builder.build().map_err(|error| format!("can't create the HTTP client: {}", causes(&error)))
 }
 
 /// Removes the proxies if the server is on this machine: a proxy elsewhere would reach its own machine.

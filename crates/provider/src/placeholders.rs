@@ -50,7 +50,7 @@ pub(super) fn bash_text(message: &BashExecutionMessage) -> Option<String> {
         text.push_str("(no output)\n");
     }
     text.push_str(&match (message.cancelled, message.exit_code) {
-        (true, _) => "(cancelled)".to_owned(),
+        (true, _) => "(canceled)".to_owned(),
         (false, Some(code)) => format!("(exit code {code})"),
         (false, None) => "(killed)".to_owned(),
     });

@@ -148,7 +148,7 @@ async fn refusal(response: Response) -> DialError {
     }
     let (kind, reason) = match response.json().await {
         Ok(ProblemText { kind, title, detail }) => (kind, detail.unwrap_or(title)),
-        Err(_) => (String::new(), "this is no session of a tiller server".to_owned()),
+        Err(_) => (String::new(), "not a tiller session URL".to_owned()),
     };
     let kind = kind.rsplit(':').next().unwrap_or_default().to_owned();
     DialError::Refused { status, kind, reason }

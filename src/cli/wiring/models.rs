@@ -151,7 +151,7 @@ pub(in crate::cli) fn connect_provider(
     let incomplete = |field: &str| ProviderError {
         provider: name.to_owned(),
         failure: FailureKind::Fatal,
-        message: format!("models.json gives no `{field}` for it"),
+        message: format!("`{field}` is missing in models.json"),
         hint: None,
     };
     let endpoint = endpoint(arguments, config, name).ok_or_else(|| incomplete("baseUrl"))?;

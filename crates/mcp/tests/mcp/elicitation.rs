@@ -209,8 +209,8 @@ async fn elicitation_unknown_form_is_refused_with_the_reason() {
     let nested = json!({"type": "object", "properties": {"a": {"type": "object"}}});
     let question = json!({"question": {"message": "?", "requestedSchema": nested}});
     let output = servers.call(ASK, question).await;
-    assert!(output.content[0].as_text().unwrap().contains("the requested form is not one of the protocol"));
-    let note = "[The server asked the user for input. It was refused: the requested form is not one of the protocol.]";
+    assert!(output.content[0].as_text().unwrap().contains("the requested form doesn't conform to the protocol"));
+    let note = "[The server asked the user for input. It was refused: the requested form doesn't conform to the protocol.]";
     assert_eq!(output.content[1].as_text(), Some(note));
     let accept = answered(&mut servers, accepted(json!({"name": "Ada"}))).await;
     assert_eq!(accept["action"], "accept");

@@ -145,7 +145,7 @@ async fn stdio_call_without_progress_times_out() {
     let mut servers = TestServers::start(vec![server]);
     servers.wait_for(&ToolServersEvent::Ready).await;
     let output = servers.call("mcp__s__count", json!({})).await;
-    let text = "MCP server s: no answer and no progress within 0.2 s; the call was cancelled";
+    let text = "MCP server s: no response and no progress within 0.2 s; the call was canceled";
     assert_eq!(output, ToolOutput::error(text));
 }
 
@@ -237,7 +237,7 @@ async fn stdio_unanswered_lists_delay_no_tools() {
     });
     let hub = servers.connected.servers.clone();
     let prompt = hub.clone().prompt_text("mcp__s__greet".into(), String::new());
-    assert_eq!(prompt.await, Err("MCP server s: it has no prompt /mcp__s__greet".to_owned()));
+    assert_eq!(prompt.await, Err("MCP server s: unknown prompt /mcp__s__greet".to_owned()));
     let mut warnings = servers.wait_for(&ToolServersEvent::Listed).await;
     warnings.retain(|warning| !warning.contains("its tool "));
     warnings.sort();

@@ -107,7 +107,7 @@ impl ConnectionFailure {
         match self {
             Self::UnknownHost => format!("can't resolve the host name {} (no network?)", without_port(host)),
             Self::Refused => format!("nothing is listening at {host} (is the server running?)"),
-            Self::Unreachable => format!("cannot reach {host} (no network?)"),
+            Self::Unreachable => format!("can't reach {host} (no network?)"),
             Self::Reset if within => "connection reset in the middle of the answer".to_owned(),
             Self::Reset => format!("{host} reset the connection"),
             Self::Closed if within => "connection closed in the middle of the answer".to_owned(),
@@ -167,7 +167,7 @@ fn reason(error: &CertificateError) -> String {
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             "it is for another host".to_owned()
         }
-        _ => "it cannot be verified".to_owned(),
+        _ => "it can't be verified".to_owned(),
     }
 }
 
@@ -212,7 +212,7 @@ mod tests {
                 io::Error::other("failed to lookup address"),
                 "can't resolve the host name h (no network?)",
             ),
-            ("tcp connect error", Kind::NetworkUnreachable.into(), "cannot reach h:1 (no network?)"),
+            ("tcp connect error", Kind::NetworkUnreachable.into(), "can't reach h:1 (no network?)"),
             ("connection error", Kind::ConnectionReset.into(), "h:1 reset the connection"),
             ("x", Kind::TimedOut.into(), "the connection to h:1 timed out"),
             ("x", Kind::UnexpectedEof.into(), "h:1 closed the connection without an answer"),
