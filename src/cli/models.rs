@@ -88,7 +88,7 @@ fn problem(providers: &ProviderRegistry, name: &str) -> Option<String> {
     Some(match (broken, ProviderDescriptor::find(name)) {
         (Some((_, reason)), _) => reason.to_owned(),
         (None, Some(server)) if server.is_local() => {
-            providers.refusal(name).unwrap_or("no server with a model answers at its address").to_owned()
+            providers.refusal(name).unwrap_or("no server with a model responds at its address").to_owned()
         }
         (None, _) => missing_key(name),
     })

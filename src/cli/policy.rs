@@ -143,7 +143,7 @@ fn command_decision(command: &ExplainedCommand) -> String {
         (Some(rule), Some(_)) => format!("{rule}; {described}"),
         (Some(rule), None) => rule,
         (None, None) if command.is_harmless_filter && !command.verdict.runs() => {
-            "runs beside an allowed command: only prints, filters or changes the directory".into()
+            "runs alongside an allowed command: only prints, filters or changes the directory".into()
         }
         (None, _) => described,
     }

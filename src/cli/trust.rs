@@ -182,7 +182,7 @@ fn ask(
     }
     writeln!(output, "\nTrust them only if you trust their authors; otherwise they are ignored.")?;
     loop {
-        write!(output, "Trust these files? tiller asks again when one changes. [y/N] ")?;
+        write!(output, "Trust these files? tiller prompts again when one changes. [y/N] ")?;
         output.flush()?;
         let mut answer = String::new();
         if input.read_line(&mut answer)? == 0 {

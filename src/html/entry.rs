@@ -75,8 +75,8 @@ fn body(outline: &Outline, at: usize, entry: &Entry) -> Markup {
         }
         EntryBody::ContextEdit { target_id, replacement } => {
             let change = match replacement {
-                Some(_) => "from here on the model sees a replacement for ",
-                None => "from here on the model no longer sees ",
+                Some(_) => "from this point, the model sees a replacement for ",
+                None => "from this point, the model no longer sees ",
             };
             out.tags("<p class=\"turn\">")
                 .text(change)

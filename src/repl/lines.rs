@@ -16,7 +16,7 @@ pub(super) type LineResult = Result<String, LineTooLong>;
 
 /// A line exceeds the limit.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line longer than {} MiB ignored; name a file in the prompt instead", MAX_LINE_BYTES / 1024 / 1024)]
+#[error("line longer than {} MiB ignored; attach a file to the prompt instead", MAX_LINE_BYTES / 1024 / 1024)]
 pub(super) struct LineTooLong;
 
 /// Starts a reader thread, because a blocking read of stdin can't be cancelled.

@@ -46,7 +46,7 @@ fn read_lines(mut input: impl Read, sender: &mpsc::Sender<FramedLine>) {
             Ok(length) => length,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Err(error) => {
-                tracing::warn!(%error, "stdin can't be read any more");
+                tracing::warn!(%error, "stdin can't be read anymore");
                 break;
             }
         };

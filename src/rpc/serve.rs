@@ -76,7 +76,7 @@ pub(super) async fn serve(
         Ok(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => Err(RpcError::Stdout(error)),
         Ok(Ok(()) | Err(_)) => Ok(()),
         Err(_) => {
-            tracing::warn!("nobody reads stdout; the last lines are lost");
+            tracing::warn!("stdout is not being read; the last lines are lost");
             Ok(())
         }
     }

@@ -30,7 +30,7 @@ fn usage_error_exits_with_2_and_names_the_problem() {
         (&["--no-such-flag"], "--no-such-flag"),
         (&["-p", "--provider", "nobody", "hi"], "no provider named `nobody`"),
         (&["-p", "--provider", "anthropic", "hi"], "no API key for anthropic"),
-        (&["-p", "--api-key", "sk-mine", "--model", "sonnet", "hi"], "name it with --provider"),
+        (&["-p", "--api-key", "sk-mine", "--model", "sonnet", "hi"], "specify it with --provider"),
         (&["-p", "--provider", "demo"], "no prompt"),
         (&["-p", "--provider", "demo", "-c", "hi"], "has no session to continue"),
         (

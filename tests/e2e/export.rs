@@ -129,7 +129,7 @@ fn export_markdown_has_every_branch_once() {
     ]);
     let count = |words: &str| output.out.matches(&format!("\n{words}\n")).count();
     assert_eq!((count("the trunk"), count("the left"), count("the right")), (1, 1, 1), "{}", output.out);
-    assert_eq!(output.out.matches("# Another branch, from a1 on").count(), 1, "{}", output.out);
+    assert_eq!(output.out.matches("# Another branch, starting at a1").count(), 1, "{}", output.out);
 }
 
 #[test]

@@ -336,7 +336,7 @@ fn mcp_question_without_user_is_declined() {
     sandbox.run(&["mcp", "add", "sh", &server]);
     let script = sandbox.script(&[
         r#"{"calls": [{"name": "mcp__sh__ask", "arguments": {}}]}"#,
-        r#"{"expect": "It was declined: no one is there to answer.", "text": "Declined."}"#,
+        r#"{"expect": "It was declined: the session is non-interactive.", "text": "Declined."}"#,
     ]);
     let output = sandbox.run(&["-p", "--yes", "--provider", "scripted", "--model", &script, "ask"]);
     assert_eq!(output.out, "Declined.\n", "{}", output.err);

@@ -50,7 +50,7 @@ fn policy_explain_shows_commands_rules_and_decisions() {
         sandbox.run(&["--sandbox", "off", "policy", "explain", "--", "cd a && cargo test | tee log"]);
     let path = sandbox.home().join("tiller/settings.json");
     let expected = format!(
-        "cd a\n    runs beside an allowed command: only prints, filters or changes the directory\n\
+        "cd a\n    runs alongside an allowed command: only prints, filters or changes the directory\n\
          cargo test\n    rule: allow * `cargo test*` ({})\ntee log\n    asks: runs a command\n\n\
          ask        asks: runs a command\nauto       runs\n\
          plan       denied: bash can make changes; plan mode is read-only: only read, then present the plan in your \
@@ -70,7 +70,7 @@ fn policy_explain_shows_commands_rules_and_decisions() {
         .collect();
     let rule = format!("rule: allow * `cargo test*` ({})", path.display());
     let expected = [
-        "runs beside an allowed command: only prints, filters or changes the directory",
+        "runs alongside an allowed command: only prints, filters or changes the directory",
         "asks: deletes everything under x",
         "runs if it reads only inside the workspace; otherwise asks",
         "asks: runs as another user (sudo)",

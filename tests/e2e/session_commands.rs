@@ -282,7 +282,7 @@ fn rm_without_trash_needs_permanently() {
 fn rm_needs_confirmation_and_a_session() {
     let (sandbox, file) = sandbox();
     let run_output = run_refused_command(&sandbox, &["rm", "session-two"]);
-    assert!(run_output.err.contains("--yes removes the sessions without asking"), "{}", run_output.err);
+    assert!(run_output.err.contains("--yes removes the sessions without confirmation"), "{}", run_output.err);
     let letter = sandbox.write("letter.txt", "Dear all,\n");
     let run_output = run_refused_command(&sandbox, &["rm", "--yes", "session-two", letter.to_str().unwrap()]);
     assert!(run_output.err.contains("this file was not changed"), "{}", run_output.err);

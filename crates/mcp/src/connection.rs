@@ -197,7 +197,7 @@ impl Connection {
                     self.publish_change(&started).await;
                 }
                 Ok(Err(reason)) => self.warn(reason).await,
-                Err(_) => self.warn("its tools can't be listed: no answer".to_owned()).await,
+                Err(_) => self.warn("its tools can't be listed: no response".to_owned()).await,
             }
             lists = self.optional_lists(&started.opened.peer);
         }

@@ -52,7 +52,7 @@ impl ElicitationSender {
                 result(answer)
             }
             Err(reason) => {
-                tracing::info!(server = self.server, reason, "declined a question of an MCP server");
+                tracing::info!(server = self.server, reason, "declined a question from an MCP server");
                 requests.note(&format!("[The server asked the user for input. It was declined: {reason}.]"));
                 result(ElicitationAnswer::Decline)
             }
@@ -64,12 +64,12 @@ impl ElicitationSender {
         params: ElicitRequestParams,
         requests: &RunningRequests,
     ) -> Result<ElicitationAnswer, &'static str> {
-        const NOBODY: &str = "no one is there to answer";
+        const NOBODY: &str = "the session is non-interactive";
         if self.presence == UserPresence::Absent {
             return Err(NOBODY);
         }
         let (message, kind) = question(params)?;
-        let _permit = self.free.try_acquire().map_err(|_| "too many of its questions wait already")?;
+        let _permit = self.free.try_acquire().map_err(|_| "too many of its questions are already waiting")?;
         let message = cut(&message, MAX_MESSAGE);
         let (reply, answer) = oneshot::channel();
         let question = ServerQuestion { server: self.server.clone(), message, kind, reply };

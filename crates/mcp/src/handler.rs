@@ -40,7 +40,7 @@ impl ClientHandler for ConnectionHandler {
         if !self.requests.is_any() {
             tracing::warn!(
                 server = self.asker.server,
-                "declined a question of an MCP server outside of calls"
+                "declined a question from an MCP server outside of calls"
             );
             return Ok(ElicitResult::new(ElicitationAction::Decline));
         }

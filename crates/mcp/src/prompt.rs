@@ -75,7 +75,7 @@ impl McpPrompt {
         });
         match answered.await?.result {
             ServerResult::GetPromptResult(result) => Ok(joined(result)),
-            _ => Err("its answer is not a prompt".to_owned()),
+            _ => Err("its response is not a prompt".to_owned()),
         }
     }
 }

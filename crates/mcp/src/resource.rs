@@ -63,7 +63,7 @@ pub(crate) async fn read(live: &Arc<LivePeer>, uri: String, limit: Duration) -> 
         ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params))
     });
     let RequestAnswer { result: ServerResult::ReadResourceResult(read), .. } = answered.await? else {
-        return Err("its answer is not a resource".to_owned());
+        return Err("its response is not a resource".to_owned());
     };
     let blocks: Vec<UserBlock> = read.contents.into_iter().map(result::resource).map(without_image).collect();
     Ok(joined_text(&blocks))

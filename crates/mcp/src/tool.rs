@@ -90,7 +90,7 @@ impl McpTool {
         });
         let RequestAnswer { result, notes } = answered.await?;
         let ServerResult::CallToolResult(result) = result else {
-            return Err("its answer is not the result of a call".to_owned());
+            return Err("its response is not the result of a call".to_owned());
         };
         let mut output = result::tool_output(result);
         output.content.extend(notes.into_iter().map(|text| UserBlock::Text { text }));

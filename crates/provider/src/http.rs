@@ -181,7 +181,7 @@ impl EndpointClient {
         let response = match timeout_at(deadline, request.send()).await {
             Ok(response) => response.map_err(|error| self.unreachable(error))?,
             Err(_) => {
-                let message = format!("no answer within {} s", DOCUMENT.as_secs());
+                let message = format!("no response within {} s", DOCUMENT.as_secs());
                 return Err(ProviderFault::new(FailureKind::Interrupted, message));
             }
         };

@@ -95,7 +95,7 @@ fn refusal(endpoint: &Endpoint, status: u16) -> String {
         503 => "it may still be loading its model".to_owned(),
         _ => hints::for_key(&endpoint.name, &endpoint.key_name, endpoint.key.is_some()),
     };
-    format!("its server answers with HTTP status {status}; {advice}")
+    format!("its server returns HTTP status {status}; {advice}")
 }
 
 /// Queries a local server for its models.

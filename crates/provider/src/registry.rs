@@ -314,7 +314,7 @@ impl ProviderRegistry {
         let advice = match name.rsplit_once(':') {
             Some((front, level)) if nearest.is_empty() && self.is_known(front) => {
                 format!(
-                    "`{level}` is no thinking level: {}",
+                    "`{level}` isn't a thinking level: {}",
                     ThinkingLevel::ALL.map(ThinkingLevel::name).join(", ")
                 )
             }
@@ -532,7 +532,7 @@ mod tests {
             ("gtp-4.1-mini", "did you mean openai/gpt-4.1-mini?"),
             ("qwen3:8x:high", "did you mean ollama/qwen3:8b?"),
             ("glm-5.3x", "did you mean openrouter/z-ai/glm-5.3?"),
-            ("gpt-4.1:hgih", "`hgih` is no thinking level: off, minimal, low, medium, high, xhigh"),
+            ("gpt-4.1:hgih", "`hgih` isn't a thinking level: off, minimal, low, medium, high, xhigh"),
             ("hiaku", "did you mean anthropic/claude-haiku-5-5 or anthropic/claude-haiku-4-5?"),
             ("olama", "did you mean ollama/qwen3:8b or ollama/deep:high?"),
         ];
@@ -600,10 +600,10 @@ mod tests {
     #[test]
     fn find_model_of_refused_server_names_the_reason() {
         let mut providers = providers();
-        providers.add_refused("vllm", "its server answers with HTTP status 503".to_owned());
+        providers.add_refused("vllm", "its server returns HTTP status 503".to_owned());
         let error = providers.find("vllm/qwen").unwrap_err().to_string();
-        assert_eq!(error, "vllm/qwen can't be used: its server answers with HTTP status 503");
-        assert_eq!(providers.refusal("vllm"), Some("its server answers with HTTP status 503"));
+        assert_eq!(error, "vllm/qwen can't be used: its server returns HTTP status 503");
+        assert_eq!(providers.refusal("vllm"), Some("its server returns HTTP status 503"));
         providers.add(Arc::new(Mute("vllm")), vec![]);
         providers.add_refused("vllm", "later".to_owned());
         assert_eq!(providers.refusal("vllm"), None, "it is usable");

@@ -89,14 +89,14 @@ impl AccessRules {
     fn check_host<'a>(&self, uri: &'a Uri, headers: &'a HeaderMap) -> Result<&'a str, Problem> {
         let named = headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let authority = named.or_else(|| uri.authority().map(|authority| authority.as_str()));
-        let authority = authority.ok_or_else(|| FORBIDDEN.detail("the request names no host"))?;
+        let authority = authority.ok_or_else(|| FORBIDDEN.detail("the request has no host"))?;
         let name = host_name(authority);
         let is_address = IpAddr::from_str(name.trim_matches(['[', ']'])).is_ok();
         let is_known = |known: &str| known.eq_ignore_ascii_case(name);
         if is_address || is_known("localhost") || self.hosts.iter().any(|known| is_known(known)) {
             Ok(authority)
         } else {
-            Err(FORBIDDEN.detail("the server doesn't answer to this host name"))
+            Err(FORBIDDEN.detail("the server doesn't accept this host name"))
         }
     }
 

@@ -18,7 +18,7 @@ pub(crate) async fn guard(State(state): State<Arc<AppState>>, request: Request, 
         Err(problem) => problem.into_response(),
         Ok(None) => match state.requests.try_acquire() {
             Ok(_permit) => next.run(request).await,
-            Err(_) => OVERLOADED.detail("too many requests at once").into_response(),
+            Err(_) => OVERLOADED.detail("too many concurrent requests").into_response(),
         },
     };
     state.metrics.count_response(response.status().as_u16());

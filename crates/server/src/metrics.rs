@@ -53,7 +53,7 @@ impl Metrics {
             &[("", gauges.running as u64)],
         );
         metric("tiller_watchers", "gauge", "Open event streams.", &[("", gauges.watchers as u64)]);
-        metric("tiller_events_total", "counter", "Events of sessions.", &[("", value(&self.events))]);
+        metric("tiller_events_total", "counter", "Session events.", &[("", value(&self.events))]);
         let help = "Streams that lost events and got a snapshot.";
         metric("tiller_stream_resyncs_total", "counter", help, &[("", value(&self.resyncs))]);
         let classes: Vec<(String, u64)> =

@@ -85,7 +85,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         "get",
         "/api/sessions/{id}/stream",
         Other("text/event-stream"),
-        "Stream the events of a session",
+        "Stream a session's events",
     )
     .query(of::<StreamQuery>),
     operation("get", "/api/sessions/{id}/attach", Empty(101), "Attach `tiller --attach`, by an upgrade"),
@@ -158,7 +158,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     operation("post", "/api/sessions/{id}/model", Rpc("set_model"), "Choose the model").body(of::<ModelBody>),
     operation("post", "/api/sessions/{id}/thinking", Json(200, of::<LevelView>), "Choose the thinking level")
         .body(of::<ThinkingBody>),
-    operation("post", "/api/sessions/{id}/bash", Rpc("bash"), "Run a command of the user")
+    operation("post", "/api/sessions/{id}/bash", Rpc("bash"), "Run a user command")
         .body(of::<BashBody>),
     operation("get", "/api/models", Rpc("get_available_models"), "List models"),
     operation("get", "/api/skills", Json(200, of::<SkillList>), "List the skills of a working directory")
@@ -168,12 +168,12 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         "post",
         "/api/render",
         Json(200, of::<RenderedHtml>),
-        "Render a text, output, a diff or a call for the page",
+        "Render text, output, a diff or a call for the page",
     )
     .body(of::<RenderBody>),
     operation("get", "/", Other("text/html"), "Show the live page"),
     operation("get", "/openapi.json", Other("application/json"), "Describe the API"),
-    operation("get", "/healthz", Json(200, of::<Health>), "Check that the server answers; needs no token"),
+    operation("get", "/healthz", Json(200, of::<Health>), "Check that the server responds; needs no token"),
     operation("get", "/metrics", Other("text/plain"), "Show counters for Prometheus"),
 ];
 

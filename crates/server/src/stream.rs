@@ -46,7 +46,7 @@ pub(crate) fn open(
     parameter: Option<&str>,
 ) -> Result<Response, Problem> {
     let permit = Arc::clone(&state.watchers).try_acquire_owned();
-    let permit = permit.map_err(|_| OVERLOADED.detail("too many event streams at once"))?;
+    let permit = permit.map_err(|_| OVERLOADED.detail("too many concurrent event streams"))?;
     let head = session.feed.watch();
     let named = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()).or(parameter);
     let seen = named.and_then(|id| seq_of(session.feed.epoch(), id)).filter(|seq| *seq <= head.borrow().seq);

@@ -174,7 +174,7 @@ impl SessionError {
             Self::NoTrash { .. } => Some("--permanently deletes the file without the trash"),
             Self::NoEntry(_) => Some("`tiller sessions tree` shows the entries of a session"),
             Self::Import { .. } => {
-                Some("the file is unchanged; to leave it out, name the logs to import one by one")
+                Some("the file is unchanged; to leave it out, pass the logs to import one by one")
             }
         }
     }

@@ -8,7 +8,7 @@ use clap::{Subcommand, ValueEnum};
 pub(in crate::cli) enum SessionsCommand {
     /// List the sessions of this directory, newest first
     List {
-        /// Sessions of all directories
+        /// Include all directories
         #[arg(long)]
         all: bool,
         /// Sessions of the agents that this session has delegated tasks to

@@ -108,7 +108,7 @@ fn format(request: &ExportRequest<'_>) -> Result<ExportFormat, CliFailure> {
     };
     request.format.or(by_ending).ok_or_else(|| {
         let path = request.output.unwrap_or(Path::new("")).display();
-        CliFailure::usage(anyhow!("can't tell the format from the name {path}"))
+        CliFailure::usage(anyhow!("can't determine the format from the name {path}"))
             .hint("use the extension .html, .md or .jsonl, or add --format")
     })
 }
@@ -160,7 +160,7 @@ fn markdown_of_all(reader: &Reader) -> Result<String, SessionError> {
         }
         let position = nodes[new[0]].parent.map_or("the beginning", |parent| nodes[parent].id.short());
         let entries: Vec<Entry> = new.iter().filter_map(|&at| reader.entry(&nodes[at].id).ok()).collect();
-        pages.push(export::partial_transcript(&format!("Another branch, from {position} on"), &entries));
+        pages.push(export::partial_transcript(&format!("Another branch, starting at {position}"), &entries));
     }
     Ok(pages.join("\n"))
 }

@@ -144,7 +144,8 @@ fn describe(imported: &ImportResult, mode: ImportMode) -> String {
     };
     if matches!(imported.status, ImportStatus::Imported | ImportStatus::Updated) {
         for note in &imported.notes {
-            text += &format!("        {}: {}, from line {} on\n", note.what, note.count, note.line);
+            text += &format!("        {}: {}, starting at line {}
+", note.what, note.count, note.line);
         }
     }
     text

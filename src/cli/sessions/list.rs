@@ -34,7 +34,7 @@ pub(super) fn list(
         match scope {
             SessionScope::ThisDirectory => {
                 let cwd = manager.cwd().display();
-                stderr_line!("{cwd} has no sessions; `--all` lists those of other directories");
+                stderr_line!("{cwd} has no sessions; `--all` includes other directories");
             }
             SessionScope::Everywhere => stderr_line!("no sessions yet"),
         }

@@ -66,7 +66,7 @@ fn resolve(manager: &SessionManager, query: &str) -> Result<PathBuf, CliFailure>
 fn confirm(paths: &[PathBuf], delete_mode: DeleteMode) -> Result<bool, CliFailure> {
     if !io::stdin().is_terminal() {
         return Err(CliFailure::usage(anyhow!("can't ask for confirmation: stdin is not a terminal"))
-            .hint("--yes removes the sessions without asking"));
+            .hint("--yes removes the sessions without confirmation"));
     }
     for path in paths {
         stderr_line!("{}", describe(path));

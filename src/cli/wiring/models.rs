@@ -51,7 +51,7 @@ pub(super) fn providers(
     }
     let provider_name = config.settings.provider();
     if arguments.model.api_key.is_some() && provider_name.is_none() {
-        return Err(CliFailure::usage(anyhow!("--api-key needs a provider")).hint("name it with --provider"));
+        return Err(CliFailure::usage(anyhow!("--api-key needs a provider")).hint("specify it with --provider"));
     }
     let known = PROVIDERS.iter().chain(LOCAL_SERVERS).map(|descriptor| descriptor.name);
     for name in known.chain(config.own_providers()) {
@@ -287,7 +287,7 @@ fn first(providers: &ProviderRegistry, provider: Option<&str>, front: FrontEnd) 
             Err(misconfigured(providers, None).unwrap_or_else(no_model))
         }
         Some(model) => Ok(model),
-        None => Err(CliFailure::usage(anyhow!("no model given; name one with --model"))),
+        None => Err(CliFailure::usage(anyhow!("no model given; specify one with --model"))),
     }
 }
 
@@ -313,7 +313,7 @@ pub(in crate::cli) fn no_provider(provider: &str) -> CliFailure {
             let local = LOCAL_SERVERS.iter().map(|server| server.name);
             let names: Vec<&str> = descriptor::names().chain(local).chain([scripted::NAME]).collect();
             CliFailure::usage(anyhow!("no provider named `{provider}`")).hint(format!(
-                "providers are {}, {} and those of models.json",
+                "providers are {}, {} and the ones in models.json",
                 names.join(", "),
                 demo::NAME
             ))

@@ -137,7 +137,7 @@ fn export_command_error_keeps_the_name() {
     let mut terminal = sandbox.open_scripted(&TWO, &[]);
     prompt_and_wait(&mut terminal, "question one", "Answer one.");
     enter(&mut terminal, "/export talk.pdf");
-    terminal.wait_for("can't tell the format");
+    terminal.wait_for("can't determine the format");
     terminal.wait_for("use the extension .html, .md or .jsonl");
     terminal.wait_for("❯ /export talk.pdf");
     terminal.key(TerminalKey::Ctrl('u'));

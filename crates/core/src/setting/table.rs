@@ -55,9 +55,9 @@ table! {
     MODELS, models: Option<&[String]> = "models", SettingKind::List, "";
     /// Models to fall back to, in order, when retries are exhausted; in effect until the run ends.
     FALLBACK, fallback: Option<&[String]> = "fallback", SettingKind::List, "";
-    /// Spending limit per session in US dollars; tiller asks before exceeding it; unset: no limit.
+    /// Spending limit per session in US dollars; tiller prompts before exceeding it; unset: no limit.
     BUDGET_SESSION_USD, budget_session_usd: Option<f64> = "budget.session_usd", SettingKind::Number { min: 0.01, max: 1_000_000.0 }, "", scope SettingScope::User;
-    /// Spending limit per day, for all sessions, in US dollars; tiller asks before exceeding it; unset: no limit.
+    /// Spending limit per day, for all sessions, in US dollars; tiller prompts before exceeding it; unset: no limit.
     BUDGET_DAY_USD, budget_day_usd: Option<f64> = "budget.day_usd", SettingKind::Number { min: 0.01, max: 1_000_000.0 }, "", scope SettingScope::User;
     /// Thinking level of the model.
     THINKING, thinking: ThinkingLevel = "thinking", ThinkingLevel::KIND, "off";
@@ -79,7 +79,7 @@ table! {
     TEMPLATES, templates: Switch = "templates", Switch::KIND, "on";
     /// Let the model delegate tasks to the agents of the project and the user, and to the built-in ones.
     AGENTS_ENABLED, agents_enabled: Switch = "agents.enabled", Switch::KIND, "on";
-    /// Maximum number of agents that work at once for a session; races aren't limited by it.
+    /// Maximum number of agents that work at a time for a session; races aren't limited by it.
     AGENTS_PARALLEL, agents_parallel: usize = "agents.parallel", SettingKind::Count { min: 1, max: 100 }, "4";
     /// Maximum depth of nested delegation.
     AGENTS_MAX_DEPTH, agents_max_depth: usize = "agents.max_depth", SettingKind::Count { min: 1, max: 10 }, "3";
@@ -99,9 +99,9 @@ table! {
     WATCH, watch: Switch = "watch", Switch::KIND, "on";
     /// When steering messages are delivered.
     STEERING_POINT, steering_point: SteeringPoint = "steering_point", SteeringPoint::KIND, "between-tools";
-    /// Deliver waiting steering messages all at once or one at a time.
+    /// Deliver waiting steering messages all together or one at a time.
     STEERING_MODE, steering_mode: DeliveryMode = "steering_mode", DeliveryMode::KIND, "all";
-    /// Deliver waiting follow-up messages all at once or one at a time.
+    /// Deliver waiting follow-up messages all together or one at a time.
     FOLLOW_UP_MODE, follow_up_mode: DeliveryMode = "follow_up_mode", DeliveryMode::KIND, "one-at-a-time";
     /// Run consecutive calls of read-only tools in parallel.
     PARALLEL_TOOLS, parallel_tools: Switch = "parallel_tools", Switch::KIND, "on";
@@ -111,7 +111,7 @@ table! {
     RETRY_MAX, retry_max: u32 = "retry.max", SettingKind::Count { min: 0, max: 100 }, "5";
     /// Delay before the first retry, in ms; doubles with each retry, plus jitter.
     RETRY_BASE_MS, retry_base_ms: u64 = "retry.base_ms", SettingKind::Count { min: 0, max: 3_600_000 }, "2000";
-    /// Maximum milliseconds between two retries, unless the provider asks for more.
+    /// Maximum milliseconds between two retries, unless the provider requests more.
     RETRY_CAP_MS, retry_cap_ms: u64 = "retry.cap_ms", SettingKind::Count { min: 0, max: 3_600_000 }, "60000";
     /// Timeout in seconds for the first byte of a response and between content chunks (pings don't count); unset: 300,
     /// or 900 for a server on this machine or the local network.
@@ -123,9 +123,9 @@ table! {
     LOCAL_SERVERS, local_servers: Switch = "local_servers", Switch::KIND, "on", scope SettingScope::User;
     /// File with certificates to trust at providers' servers, in addition to the system's (PEM).
     REQUEST_CA_FILE, request_ca_file: Option<&str> = "request.ca_file", SettingKind::Text, "", scope SettingScope::User;
-    /// Seconds after which a command of the bash tool is stopped, unless the call asks for more.
+    /// Seconds after which a command of the bash tool is stopped, unless the call requests more.
     BASH_TIMEOUT_S, bash_timeout_s: u64 = "bash.timeout_s", SettingKind::Count { min: 1, max: 86_400 }, "120";
-    /// Maximum seconds that a call of the bash tool may ask for.
+    /// Maximum seconds that a call of the bash tool may request.
     BASH_MAX_TIMEOUT_S, bash_max_timeout_s: u64 = "bash.max_timeout_s", SettingKind::Count { min: 1, max: 86_400 }, "600";
     /// Shell for commands: an absolute path, or a name on PATH; unset: bash, else sh.
     BASH_SHELL, bash_shell: Option<&str> = "bash.shell", SettingKind::Text, "", scope SettingScope::User;
@@ -133,8 +133,8 @@ table! {
     BASH_PREFIX, bash_prefix: Option<&str> = "bash.prefix", SettingKind::Text, "", scope SettingScope::User;
     /// Pass the environment variables with providers' API keys to commands.
     BASH_INHERIT_KEYS, bash_inherit_keys: Switch = "bash.inherit_keys", Switch::KIND, "off", scope SettingScope::User;
-    /// Address of GitHub's REST API for the `github` tools; unset: that of github.com. GitHub Enterprise Server has its
-    /// own at `/api/v3`.
+    /// Address of GitHub's REST API for the `github` tools; unset: github.com's. GitHub Enterprise Server's is at
+    /// `/api/v3`.
     GITHUB_API_URL, github_api_url: Option<&str> = "github.api_url", SettingKind::Text, "", aliases &["GITHUB_API_URL"], scope SettingScope::User;
     /// Sandbox for the model's commands: `workspace` limits writes to the workspace, temporary directories and caches,
     /// `read-only` to temporary directories, `off` disables it; without effect where the system has no sandbox.
@@ -173,10 +173,10 @@ table! {
     EXTENSIONS_TIMEOUT_MS, extensions_timeout_ms: u64 = "extensions.timeout_ms", SettingKind::Count { min: 10, max: 600_000 }, "5000";
     /// Startup timeout for MCP servers, in seconds; the first request waits until all have started or failed.
     MCP_START_TIMEOUT_S, mcp_start_timeout_s: u64 = "mcp.start_timeout_s", SettingKind::Count { min: 1, max: 600 }, "30";
-    /// Seconds without an answer or progress after which a call of an MCP server's tool is cancelled.
+    /// Seconds without a response or progress after which an MCP tool call is canceled.
     MCP_TIMEOUT_S, mcp_timeout_s: u64 = "mcp.timeout_s", SettingKind::Count { min: 1, max: 86_400 }, "300";
-    /// Fraction of the context window for the tool declarations of MCP servers; if they exceed it, the model gets a
-    /// search tool instead; 1 turns this off.
+    /// Fraction of the context window for MCP tool declarations; if they exceed it, the model gets a search tool
+    /// instead; 1 turns this off.
     MCP_SEARCH_THRESHOLD, mcp_search_threshold: f64 = "mcp.search_threshold", SettingKind::Number { min: 0.0, max: 1.0 }, "0.1";
     /// Show images inline if the terminal supports it, or as a line of text.
     IMAGES, image_mode: ImageMode = "images", ImageMode::KIND, "auto";

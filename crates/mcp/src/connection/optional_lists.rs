@@ -105,6 +105,6 @@ async fn within<T, E: ToString>(
 ) -> Result<T, String> {
     match timeout(limit, read).await {
         Ok(read) => read.map_err(|error| error.to_string()),
-        Err(_) => Err(format!("no answer within {} s", limit.as_secs_f64())),
+        Err(_) => Err(format!("no response within {} s", limit.as_secs_f64())),
     }
 }

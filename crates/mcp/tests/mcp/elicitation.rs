@@ -139,13 +139,13 @@ async fn elicitation_many_pending_questions_are_declined() {
     let declined = answers.iter().filter(|answer| **answer == json!({"action": "decline"}));
     assert_eq!((answers.len(), declined.count()), (10, 2));
     let note =
-        "[The server asked the user for input. It was declined: too many of its questions wait already.]";
+        "[The server asked the user for input. It was declined: too many of its questions are already waiting.]";
     assert_eq!([&output.content[1], &output.content[2]].map(|note| note.as_text()), [Some(note); 2]);
 }
 
 #[tokio::test]
 async fn elicitation_without_user_is_declined_with_the_reason() {
-    let note = "[The server asked the user for input. It was declined: no one is there to answer.]";
+    let note = "[The server asked the user for input. It was declined: the session is non-interactive.]";
     for mode in ["modern", "legacy"] {
         let mut servers = TestServers::start_with(vec![stdio("s", mode)], |options| {
             options.presence = UserPresence::Absent;

@@ -241,7 +241,7 @@ async fn stdio_unanswered_lists_delay_no_tools() {
     let mut warnings = servers.wait_for(&ToolServersEvent::Listed).await;
     warnings.retain(|warning| !warning.contains("its tool "));
     warnings.sort();
-    let text = |list| format!("MCP server s: its {list} can't be listed: no answer within 0.001 s");
+    let text = |list| format!("MCP server s: its {list} can't be listed: no response within 0.001 s");
     assert_eq!(warnings, [text("prompts"), text("resources")]);
     assert!(!hub.takes_command("mcp__s__greet"));
 }

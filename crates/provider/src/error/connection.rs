@@ -111,7 +111,7 @@ impl ConnectionFailure {
             Self::Reset if within => "connection reset in the middle of the answer".to_owned(),
             Self::Reset => format!("{host} reset the connection"),
             Self::Closed if within => "connection closed in the middle of the answer".to_owned(),
-            Self::Closed => format!("{host} closed the connection without an answer"),
+            Self::Closed => format!("{host} closed the connection without a response"),
             Self::TimedOut if within => "connection timed out in the middle of the answer".to_owned(),
             Self::TimedOut => format!("the connection to {host} timed out"),
             Self::Proxy => format!("the proxy could not connect to {host}"),
@@ -119,7 +119,7 @@ impl ConnectionFailure {
                 format!("the certificate of {} is not valid: {why}", without_port(host))
             }
             Self::Tls => format!("no secure connection to {host} (does it speak https?)"),
-            Self::NotHttp => format!("{host} does not answer in HTTP"),
+            Self::NotHttp => format!("{host} doesn't respond in HTTP"),
             Self::Other if within => "connection failed in the middle of the answer".to_owned(),
             Self::Other => format!("the connection to {host} failed"),
         }
@@ -215,7 +215,7 @@ mod tests {
             ("tcp connect error", Kind::NetworkUnreachable.into(), "can't reach h:1 (no network?)"),
             ("connection error", Kind::ConnectionReset.into(), "h:1 reset the connection"),
             ("x", Kind::TimedOut.into(), "the connection to h:1 timed out"),
-            ("x", Kind::UnexpectedEof.into(), "h:1 closed the connection without an answer"),
+            ("x", Kind::UnexpectedEof.into(), "h:1 closed the connection without a response"),
             ("tunnel error: io", Kind::ConnectionRefused.into(), "the proxy could not connect to h:1"),
             ("x", tls(CertificateError::Expired), "the certificate of h is not valid: it has expired"),
             (

@@ -21,7 +21,7 @@ pub(super) enum ResponseTimeout {
 impl ResponseTimeout {
     pub(super) fn fault(self, timeouts: Timeouts) -> ProviderFault {
         let (description, limit, setting) = match self {
-            Self::FirstByte => ("no answer", timeouts.first_byte, "request.first_byte_s"),
+            Self::FirstByte => ("no response", timeouts.first_byte, "request.first_byte_s"),
             Self::Data => ("the answer stalled: nothing", timeouts.stall, "request.stall_s"),
             Self::Content => {
                 ("the answer stalled: no content", timeouts.without_content(), "request.first_byte_s")

@@ -79,7 +79,7 @@ async fn connection_closed_before_an_answer_is_named() {
     });
     let error = error_at(format!("http://127.0.0.1:{port}")).await;
     assert_eq!(error.failure, FailureKind::Transient { retry_after: None });
-    assert_eq!(error.message, format!("127.0.0.1:{port} closed the connection without an answer"));
+    assert_eq!(error.message, format!("127.0.0.1:{port} closed the connection without a response"));
 }
 
 #[tokio::test]
@@ -118,7 +118,7 @@ async fn connection_to_another_protocol_is_named() {
     });
     let error = error_at(format!("http://127.0.0.1:{port}")).await;
     assert_eq!(error.failure, FailureKind::Unreachable);
-    assert_eq!(error.message, format!("127.0.0.1:{port} does not answer in HTTP"));
+    assert_eq!(error.message, format!("127.0.0.1:{port} doesn't respond in HTTP"));
     let error = error_at(format!("https://127.0.0.1:{port}")).await;
     assert_eq!(error.failure, FailureKind::Unreachable);
     assert_eq!(error.message, format!("no secure connection to 127.0.0.1:{port} (does it speak https?)"));

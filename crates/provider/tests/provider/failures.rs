@@ -249,7 +249,7 @@ async fn timeout_without_data_is_interrupted() {
     let (short, long) = (Duration::from_millis(200), Duration::from_secs(60));
     let timeouts = |first_byte, stall| Timeouts { connect: long, first_byte, stall };
     let cases = [
-        (0, timeouts(short, long), "no answer within 0.2 s"),
+        (0, timeouts(short, long), "no response within 0.2 s"),
         (3, timeouts(long, short), "the answer stalled: nothing within 0.2 s"),
     ];
     for (count, timeouts, message) in cases {

@@ -31,7 +31,7 @@ pub(crate) async fn attach(
     let upgrade = request.extensions_mut().remove::<OnUpgrade>().filter(|_| asks);
     let upgrade = upgrade.ok_or_else(|| INVALID.detail("only `tiller --attach` uses this connection"))?;
     let permit = Arc::clone(&state.watchers).try_acquire_owned();
-    let permit = permit.map_err(|_| OVERLOADED.detail("too many event streams at once"))?;
+    let permit = permit.map_err(|_| OVERLOADED.detail("too many concurrent event streams"))?;
     let known = request.headers().get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()).map(EntryId::new);
     let agent = session.agent.clone();
     tokio::spawn(async move {

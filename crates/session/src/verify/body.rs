@@ -133,7 +133,7 @@ fn value(line: &[u8]) -> Option<Value> {
 /// Describes the first byte of a line that is not UTF-8.
 pub(super) fn invalid_utf8(line: &[u8]) -> Option<String> {
     let error = std::str::from_utf8(line).err()?;
-    Some(format!("not UTF-8 from byte {} of the line on", error.valid_up_to()))
+    Some(format!("not UTF-8 starting at byte {} of the line", error.valid_up_to()))
 }
 
 fn usage(value: &mut Value) -> Option<&mut Value> {

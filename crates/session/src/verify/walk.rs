@@ -127,7 +127,7 @@ impl<'a> TreeWalk<'a> {
             EntryRelation::Compaction(kept, id) => {
                 if kept.is_none_or(|kept| self.on_path[kept] == 0) {
                     let what = format!(
-                        "keeps the entries from {id} on, which is not on its branch; no entries are kept"
+                        "keeps the entries starting with {id}, which is not on its branch; no entries are kept"
                     );
                     findings.error(entry.location, what);
                 }
@@ -157,7 +157,7 @@ impl<'a> TreeWalk<'a> {
 
     fn report_unanswered(&self, entries: &[CheckedEntry], findings: &mut Findings) {
         for call in self.calls.iter().filter(|call| call.needs_result && !call.has_result) {
-            let what = format!("call {} has no result; models are told that it was interrupted", call.id);
+            let what = format!("call {} has no result; models are informed that it was interrupted", call.id);
             findings.note(entries[call.answer].location, what);
         }
     }

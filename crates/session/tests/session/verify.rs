@@ -41,7 +41,7 @@ const TABLE: [Row; 58] = [
     (
         "compaction-astray",
         5,
-        &["4@477 error: keeps the entries from m2 on, which is not on its branch; no entries are kept", "5@630 error: keeps the entries from gone on, which is not on its branch; no entries are kept"],
+        &["4@477 error: keeps the entries starting with m2, which is not on its branch; no entries are kept", "5@630 error: keeps the entries starting with gone, which is not on its branch; no entries are kept"],
     ),
     ("context-edited", 9, &[]),
     (
@@ -94,7 +94,7 @@ const TABLE: [Row; 58] = [
     (
         "foreign-killed-tools",
         7,
-        &["6@929 note: call k1 has no result; models are told that it was interrupted", "6@929 note: call k2 has no result; models are told that it was interrupted", "6@929 note: call k3 has no result; models are told that it was interrupted"],
+        &["6@929 note: call k1 has no result; models are informed that it was interrupted", "6@929 note: call k2 has no result; models are informed that it was interrupted", "6@929 note: call k3 has no result; models are informed that it was interrupted"],
     ),
     ("foreign-retried", 7, &[]),
     ("foreign-steered", 14, &[]),
@@ -118,7 +118,7 @@ const TABLE: [Row; 58] = [
     (
         "interrupted-call",
         5,
-        &["5@572 note: call c1 has no result; models are told that it was interrupted"],
+        &["5@572 note: call c1 has no result; models are informed that it was interrupted"],
     ),
     (
         "kept-id-twice",
@@ -135,7 +135,7 @@ const TABLE: [Row; 58] = [
     (
         "lone-surrogates",
         3,
-        &["2@119 note: contains a lone surrogate escape; it is read as U+FFFD", "3@286 error: not UTF-8 from byte 125 of the line on; invalid bytes are read as U+FFFD", "4@448 note: contains a lone surrogate escape; it is read as U+FFFD"],
+        &["2@119 note: contains a lone surrogate escape; it is read as U+FFFD", "3@286 error: not UTF-8 starting at byte 125 of the line; invalid bytes are read as U+FFFD", "4@448 note: contains a lone surrogate escape; it is read as U+FFFD"],
     ),
     (
         "lost-targets",
@@ -151,7 +151,7 @@ const TABLE: [Row; 58] = [
     (
         "no-utf-8",
         4,
-        &["3@290 error: not UTF-8 from byte 144 of the line on; invalid bytes are read as U+FFFD", "5@647 error: not readable (not UTF-8 from byte 0 of the line on); it is kept and ignored"],
+        &["3@290 error: not UTF-8 starting at byte 144 of the line; invalid bytes are read as U+FFFD", "5@647 error: not readable (not UTF-8 starting at byte 0 of the line); it is kept and ignored"],
     ),
     (
         "orphan",
@@ -311,7 +311,7 @@ fn verify_version_1_compaction_index_is_resolved() {
     assert_eq!(findings_of(1), Vec::<String>::new());
     assert_eq!(
         findings_of(9),
-        ["3@196 error: keeps the entries from entry 9 on, which is not on its branch; no entries are kept"]
+        ["3@196 error: keeps the entries starting with entry 9, which is not on its branch; no entries are kept"]
     );
 }
 

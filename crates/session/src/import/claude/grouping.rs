@@ -213,7 +213,7 @@ impl<'a> Grouper<'a> {
             LineKind::Command if !self.local.contains(&at) => self.group(GroupKind::Command, at, parent),
             LineKind::Injected if self.is_expansion(at) => self.group(GroupKind::Expansion, at, parent),
             LineKind::Injected => {
-                warnings.add(head.span.number, "skipped injected texts");
+                warnings.add(head.span.number, "skipped injected text");
                 parent
             }
             LineKind::BashInput => self.group(GroupKind::Bash, at, parent),

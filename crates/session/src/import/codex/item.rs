@@ -64,7 +64,7 @@ fn message(item: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Vec<I
         }
         "user" if !is_injected(item) => vec![Item::Prompt(content(parts, span, warnings))],
         _ => {
-            warnings.add(span.number, "skipped injected texts");
+            warnings.add(span.number, "skipped injected text");
             Vec::new()
         }
     }

@@ -121,7 +121,7 @@ fn claude_warnings_count_dropped_items() {
             (6, 1, "skipped attachments (todo_reminder)"),
             (20, 1, "searches by the provider, as text"),
             (20, 1, "skipped blocks (web_search_tool_result)"),
-            (21, 1, "skipped injected texts"),
+            (21, 1, "skipped injected text"),
             (22, 1, "skipped lines of sub-agents"),
             (25, 1, "skipped interruption markers"),
             (34, 1, "skipped lines of unknown type (hologram)"),

@@ -110,7 +110,7 @@ fn codex_warnings_count_dropped_items() {
     assert_eq!(
         warnings(&imported),
         [
-            (2, 4, "skipped injected texts"),
+            (2, 4, "skipped injected text"),
             (6, 1, "skipped images that are not in the log"),
             (14, 1, "web searches as text"),
             (19, 1, "skipped lines of unknown type (ghost_stuff)"),
