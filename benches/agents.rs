@@ -1,5 +1,6 @@
-//! The cost of 100 agents at once: memory of each while it waits for its model, the time until the first and the last of
-//! them finish 20 turns, and a frame of the TUI that shows the call with a line for each. It prints the figures of docs/agents.md (`cargo bench --bench agents`).
+//! The cost of 100 concurrent agents: memory of each while it waits for its model, the time until the first and the
+//! last of them finish 20 turns, and a frame of the TUI that shows the call with a line for each. It prints the figures
+//! of docs/agents.md (`cargo bench --bench agents`).
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
 #[path = "support/off_screen.rs"]

@@ -80,7 +80,7 @@ impl Provider for Busy {
                 id: format!("c{remaining}").as_str().into(),
                 name: "nothing".into(),
             };
-            // Each call differs, because the user is asked about the same call five times in a row.
+            // Each call differs, because the fifth identical call in a row needs the user's answer.
             let arguments =
                 StreamEvent::Arguments { block: 0, json: format!("{{\"path\":\"{remaining}\"}}") };
             vec![call, arguments, StreamEvent::Finished(StopReason::ToolUse)]

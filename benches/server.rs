@@ -166,7 +166,7 @@ struct Seen {
     snapshots: usize,
 }
 
-/// Reads a run to its end. Every event's number must be the next one, unless a snapshot says that some are lost.
+/// Reads a run to its end. Every event's number must be the next one, unless a snapshot reports lost ones.
 async fn follow(mut lines: Lines<AsyncBufReader<TcpStream>>, last: &str) -> Seen {
     let seq = |id: &str| id.rsplit_once('-').unwrap().1.parse::<u64>().unwrap();
     let (mut newest, mut id, mut seen) = (seq(last), 0, Seen::default());
@@ -193,7 +193,7 @@ async fn follow(mut lines: Lines<AsyncBufReader<TcpStream>>, last: &str) -> Seen
     }
 }
 
-/// Runs a prompt in many sessions at once, with watchers.
+/// Runs a prompt in many sessions concurrently, with watchers.
 async fn load(server: &Server, dir: &TempDir, sessions: usize, deltas: usize) {
     let answer = json!({ "text": "some words ", "repeat": deltas, "delay_ms": 20 });
     let script = script(dir, "load.jsonl", &answer);
@@ -234,7 +234,7 @@ async fn load(server: &Server, dir: &TempDir, sessions: usize, deltas: usize) {
     println!("  closed: {}", server.memory());
 }
 
-/// Times a run of a large answer with a watcher that reads, alone and beside one that doesn't.
+/// Times a run of a large answer with a watcher that reads, alone and together with one that doesn't.
 async fn stalled(server: &Server, dir: &TempDir, deltas: usize) {
     let answer = json!({ "text": "x".repeat(LARGE_DELTA), "repeat": deltas, "delay_ms": 2 });
     let script = script(dir, "large.jsonl", &answer);

@@ -19,7 +19,7 @@ const CALLS: usize = 50;
 /// Runs whose CPU time is averaged.
 const ONE_SHOTS: u32 = 10;
 
-/// The model's time for the arguments of a call: that of about two tokens.
+/// The model's time for the arguments of a call: about two tokens.
 const ARGUMENTS: Duration = Duration::from_millis(20);
 
 /// The model's behavior.

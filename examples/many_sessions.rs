@@ -6,7 +6,7 @@
 //! TILLER_HOME=/tmp/many tiller sessions search --all parser
 //! ```
 //!
-//! The sessions belong to forty projects that don't exist, except those of the first, which belong to
+//! The sessions belong to forty projects that don't exist, except the first project's sessions, which belong to
 //! `DIR/project`. Most of their bytes are tool output, as in real sessions.
 
 use std::fs::{self, File};

@@ -1,8 +1,8 @@
 //! Configuration: the only code that reads settings files, environment variables and API keys.
 //!
-//! Settings are merged in this order: defaults, the user's `settings.json`, that of a trusted project, the
-//! environment, flags. API keys come from `models.json`, then the environment, then the user's `.env`, then a trusted
-//! project's `.env`, then `auth.json`; they are never settings and never printed.
+//! Settings are merged in this order: defaults, the user's `settings.json`, a trusted project's, the environment,
+//! flags. API keys come from `models.json`, then the environment, then the user's `.env`, then a trusted project's
+//! `.env`, then `auth.json`; they are never settings and never printed.
 
 mod auth;
 mod dirs;
@@ -115,8 +115,7 @@ pub struct Config {
     pub mcp: ParsedServers,
     /// The rules of the policy, of the user and a trusted project; their problems are among the warnings.
     pub rules: ConfiguredRules,
-    /// The reasons for which `rules` or `hooks` may lack one that denies something; they are among the warnings or
-    /// `invalid`.
+    /// Reasons that `rules` or `hooks` may lack one that denies something; they are among the warnings or `invalid`.
     pub guard_problems: Vec<String>,
     /// The hooks, of the user and a trusted project; their problems are among the warnings.
     pub hooks: HookSettings,
@@ -218,7 +217,7 @@ impl Config {
         secret.map(|(name, _)| name.clone()).collect()
     }
 
-    /// The key and server of a provider: those of `models.json`, else of the provider's variables (`ANTHROPIC_API_KEY`,
+    /// A provider's key and server: from `models.json`, else from the provider's variables (`ANTHROPIC_API_KEY`,
     /// `ANTHROPIC_BASE_URL`), else the key of `auth.json`. `None` if there is neither.
     #[must_use]
     pub fn access(&self, provider: &str) -> Option<ConfigAccess> {
@@ -390,7 +389,7 @@ const FOREIGN_KEYS: [&str; 6] = [
     "VERTEX_API_KEY",
 ];
 
-/// The variables that hold API keys, including those of providers that tiller doesn't support.
+/// The variables that hold API keys, including ones for providers that tiller doesn't support.
 fn key_names() -> Vec<String> {
     let known = PROVIDERS.iter().chain(LOCAL_SERVERS).map(|provider| provider.key_variable);
     known.chain(FOREIGN_KEYS).map(str::to_owned).collect()
@@ -439,7 +438,7 @@ fn is_secret(name: &str) -> bool {
         || !harmless.contains(&&*name) && name.split('_').any(|part| parts.contains(&part))
 }
 
-/// Returns true if a text contains a URL with a password: `scheme://user:password@host`.
+/// Returns true if a string contains a URL with a password: `scheme://user:password@host`.
 fn contains_url_password(text: &str) -> bool {
     text.split("://").skip(1).any(|rest| {
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

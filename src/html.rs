@@ -1,4 +1,4 @@
-//! Renders sessions as HTML: the exported page, and the live page of `tiller serve` with the fragments that it asks
+//! Renders sessions as HTML: the exported page, and the live page of `tiller serve` with the fragments that it requests
 //! for. Both have the same styles and the same scripts for branches, folds and search.
 //!
 //! An exported page is self-contained, readable without scripts, and loads nothing. The open branch is plain HTML.
@@ -73,7 +73,7 @@ fn preface(outline: &Outline) -> Markup {
     out
 }
 
-/// The articles of all visible entries: those of the open branch, and the others.
+/// The articles of all visible entries: the open branch's, and the others.
 fn articles(reader: &Reader, outline: &Outline) -> Result<(Markup, Markup), SessionError> {
     let (mut open, mut others, mut at) = (Markup::default(), Markup::default(), 0);
     reader.visit(0, |entry| {

@@ -11,10 +11,10 @@
 //! | [`workspace`], [`policy`], [`process`] | paths that tools may touch, calls that may run, child processes |
 //! | [`message`], [`tool_spec`], [`event`], [`id`], [`mod@unit`] | the shared types |
 //! | [`setting`] | the table of settings |
-//! | [`skill`], [`template`], [`instructions`] | files that people write for the model |
+//! | [`skill`], [`template`], [`instructions`] | instruction files for the model |
 //! | [`mcp`] | the MCP client: servers that offer tools |
-//! | [`sandbox`], [`files`], [`search_path`], [`watch`] | the sandbox of commands; bounded reads; where files are looked for; changes of files |
-//! | [`elicitation`], [`background_job`], [`delegated_task`], [`proposed_rules`], [`tool_catalog`] | what events and entries carry |
+//! | [`sandbox`], [`files`], [`search_path`], [`watch`] | the command sandbox; bounded reads; search paths; file watching |
+//! | [`elicitation`], [`background_job`], [`delegated_task`], [`proposed_rules`], [`tool_catalog`] | payload types of events and log entries |
 //! | [`render`], [`theme`] | text as styled lines, and their colors |
 //! | [`tui`], [`repl`], [`mod@print`], [`rpc`], [`html`] | the front ends |
 //! | [`cli`], [`config`] | command line and configuration |

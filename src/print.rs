@@ -52,7 +52,7 @@ pub async fn run(
     run.write_header(agent.reader().header())?;
     agent.prompt(prompt, options).await?;
     loop {
-        // Flush whenever no further event is ready, so that readers get everything at once.
+        // Flush whenever no further event is ready, so that readers get everything immediately.
         let received = match subscription.try_next() {
             Some(received) => received,
             None => {

@@ -48,7 +48,7 @@ pub async fn run(
         tracing::warn!(%error, "the session was already closed");
     }
     if input_mode == InputMode::Conversation && reader.is_persistent() {
-        // If stderr is closed, nobody needs the hint.
+        // If stderr is closed, the hint is useless.
         let _ = writeln!(err, "Resume this session with: tiller --session {}", reader.id());
     }
     result

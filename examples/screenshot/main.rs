@@ -51,7 +51,7 @@ fn write(path: &Path, svg: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The `tiller` of the same build: examples are in a directory beside it.
+/// The `tiller` of the same build: examples are in a directory next to it.
 fn program() -> anyhow::Result<PathBuf> {
     let executable = std::env::current_exe()?;
     let dir =

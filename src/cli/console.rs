@@ -1,5 +1,5 @@
-//! Standard output and error, the only way that `cli` prints: names, error texts and answers come from outside,
-//! and a terminal would act on control characters in them.
+//! Standard output and error, the only way that `cli` prints: names, error messages and answers come from outside, and
+//! a terminal would act on control characters in them.
 
 use std::fmt;
 use std::io::{self, IsTerminal as _, Write};

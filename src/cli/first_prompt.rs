@@ -50,7 +50,7 @@ impl PromptInput {
         (text, PromptOptions { attached, images, ..PromptOptions::default() })
     }
 
-    /// Returns the prompt with templates and skills of the message expanded, also when it follows piped text.
+    /// Returns the prompt with the message's templates and skills expanded, even if it follows piped text.
     pub(super) async fn prompt_for(
         self,
         agent: &AgentSession,

@@ -30,11 +30,11 @@ fn url(config: &str) -> Option<String> {
     first
 }
 
-/// Removes user name, password and query (which may hold a key) from a remote's URL. Returns `None` if they
-/// can't be told apart with certainty.
+/// Removes user name, password and query (which may hold a key) from a remote's URL. Returns `None` if they can't be
+/// distinguished with certainty.
 fn without_credentials(url: &str) -> Option<String> {
     let Some((scheme, rest)) = url.split_once("://") else {
-        // `me:secret@host:path` is no valid URL, but people write it by mistake.
+        // `me:secret@host:path` isn't a valid URL, but people write it by mistake.
         return match url.rsplit_once('@') {
             Some((user, rest)) if user.contains(':') => Some(rest.to_owned()),
             Some(_) | None => Some(url.to_owned()),

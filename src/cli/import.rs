@@ -44,8 +44,8 @@ fn find(config: &Config) -> Result<ForeignLogs, CliFailure> {
     Ok(ForeignLogs { logs: logs.into_iter().map(log).collect(), looked_in })
 }
 
-/// Returns true for logs of Claude Code's sub-agents, which are stored beside its sessions and are no sessions
-/// by themselves.
+/// Returns true for logs of Claude Code's sub-agents, which are stored next to its sessions and aren't sessions by
+/// themselves.
 fn is_sub_agent_log(log: &Path) -> bool {
     log.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"))
 }

@@ -1,6 +1,6 @@
 //! A session that another tiller process has locked: attach to it, fork it, follow it, or quit.
 //!
-//! The question is asked in the normal screen, before the TUI starts. Following never writes to the file.
+//! The question appears on the normal screen, before the TUI starts. Following never writes to the file.
 
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -59,8 +59,8 @@ impl AttachSupport {
     }
 }
 
-/// Asks the user if a session could not be opened because another tiller process has locked it. Other failures
-/// are returned, as is this one if stdin is no terminal.
+/// Asks the user if a session could not be opened because another tiller process has locked it. Other failures are
+/// returned, as is this one if stdin isn't a terminal.
 pub(super) fn offer(failure: CliFailure, attaching: AttachSupport) -> Result<LockedChoice, CliFailure> {
     let (question, advice) = attaching.question();
     let path = match failure.error.downcast_ref() {

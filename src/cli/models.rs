@@ -26,7 +26,7 @@ struct ModelRow {
     has_key: bool,
     /// True if requests to it can be sent: there is a key, or its server needs none.
     is_usable: bool,
-    /// The reason why its provider can't be used.
+    /// The reason its provider can't be used.
     problem: Option<String>,
 }
 
@@ -79,7 +79,7 @@ fn unusable(providers: &ProviderRegistry, config: &Config) -> String {
     format!("\nNot usable now (`tiller models QUERY` lists their models too):\n{}", lines.concat())
 }
 
-/// Returns the reason why a provider can't be used; `None` for a usable one.
+/// Returns the reason a provider can't be used; `None` for a usable one.
 fn problem(providers: &ProviderRegistry, name: &str) -> Option<String> {
     if providers.names().any(|usable| usable == name) {
         return None;
@@ -153,7 +153,7 @@ struct ModelJson<'a> {
     source: Option<&'static str>,
     has_key: bool,
     usable: bool,
-    /// The reason why it isn't usable.
+    /// The reason it isn't usable.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<&'a str>,
 }

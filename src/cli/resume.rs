@@ -109,8 +109,8 @@ fn pick(
     }
 }
 
-/// Sessions of a project that may have moved here: asks where a user can answer, otherwise continues if there
-/// is exactly one.
+/// Sessions of a project that may have moved here: prompts in an interactive session, otherwise continues if there is
+/// exactly one.
 fn resolve_moved(
     catalog: &mut Catalog,
     manager: &SessionManager,

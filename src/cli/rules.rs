@@ -1,4 +1,4 @@
-//! The rule store of the front ends: rules in the user's settings and in those of the trusted project.
+//! The rule store of the front ends: rules in the user's and the trusted project's settings.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

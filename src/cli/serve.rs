@@ -70,7 +70,7 @@ pub(super) async fn run(input: &RunInput, options: &ServeArgs) -> Result<u8, Cli
     Ok(DONE)
 }
 
-/// Resolves the address to listen on. Other machines may reach it only if asked for, and not without TLS.
+/// Resolves the address to listen on. Other machines may reach it only on request, and not without TLS.
 async fn addresses(listen: &str, options: &ServeArgs) -> Result<Vec<SocketAddr>, CliFailure> {
     let found = lookup_host(listen).await.with_context(|| format!("`{listen}` is not a valid ADDRESS:PORT"));
     let found: Vec<SocketAddr> = found.map_err(CliFailure::usage)?.collect();
@@ -104,7 +104,7 @@ fn signals() -> std::io::Result<[Signal; 2]> {
     Ok([signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?])
 }
 
-/// Resolves at the first signal; a second one ends the process at once.
+/// Resolves at the first signal; a second one ends the process immediately.
 async fn shutdown([mut interrupt, mut terminate]: [Signal; 2]) {
     let (begin, begun) = oneshot::channel();
     tokio::spawn(async move {

@@ -19,7 +19,7 @@ const MAX_PENDING: usize = 4;
 
 /// Stops the run at SIGINT or SIGTERM; its remaining output is still printed.
 ///
-/// A separate task waits for the signals, because a stdout that nobody reads blocks the task that prints. After
+/// A separate task waits for the signals, because a stdout that isn't read blocks the task that prints. After
 /// [`GRACE`], or at a second signal, the process exits.
 pub(super) struct SignalGuard {
     was_triggered: watch::Receiver<bool>,

@@ -31,7 +31,7 @@ pub(super) async fn run_blocking<T: Send + 'static>(
     let input = input.clone();
     match spawn_blocking(move || job(input)).await {
         Ok(done) => done,
-        // The task is never cancelled, so the error is a panic, which is continued.
+        // The task is never canceled, so the error is a panic, which is continued.
         Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }

@@ -39,7 +39,7 @@ impl EventTrace {
         Ok(Self { path: path.to_owned(), state })
     }
 
-    /// Starts a task that writes the agent's events from now on.
+    /// Starts a task that writes the agent's future events.
     pub(super) fn attach(&self, agent: &AgentSession) {
         if let TraceState::Open(file) = self.take() {
             let (events, header) = (Subscription::new(agent).buffered(), agent.reader().header().clone());

@@ -167,7 +167,7 @@ fn decide(
     Ok(answer)
 }
 
-/// Asks until the answer is valid. Enter means no; end of input means no answer and keeps the previous state.
+/// Prompts until the answer is valid. Enter means no; end of input means no answer and keeps the previous state.
 fn ask(
     project: &Project,
     stored: TrustAnswer,

@@ -91,7 +91,7 @@ async fn show_attached(input: &RunInput, agent: AgentSession) -> Result<u8, CliF
     let (arguments, session) = (Arc::clone(&input.arguments), state.session.clone());
     let themes = Themes::load(&arguments, &input.config, (&state.cwd, input.project.as_ref()));
     let limits = wiring::output_limits(&input.config);
-    // Files on the command line are those of this machine, in contrast to mentions in the editor.
+    // Files on the command line are on this machine, unlike mentions in the editor.
     let own_cwd = startup::cwd(&arguments)?;
     let first = first_prompt::read_first_prompt(&arguments.message, &own_cwd, limits, Stdin::Read)?;
     let (prompt, paste) = first_input(first, &agent).await?;

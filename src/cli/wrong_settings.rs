@@ -1,4 +1,4 @@
-//! Settings that are wrong, where nobody sees a warning.
+//! Invalid settings in non-interactive sessions, where no warning is seen.
 
 use anyhow::anyhow;
 
@@ -6,8 +6,8 @@ use super::failure::CliFailure;
 use super::frontend::FrontEnd;
 use crate::config::{Config, WrongSetting};
 
-/// Rejects wrong settings where nobody watches: such a run must not use other settings than intended. A person
-/// sees them as warnings instead and can fix them while working.
+/// Rejects invalid settings in a non-interactive session: such a run must not use other settings than intended. A
+/// person sees them as warnings instead and can fix them while working.
 pub(super) fn reject_wrong_settings(config: &Config, front: FrontEnd) -> Result<(), CliFailure> {
     match &*config.invalid {
         _ if front.has_person() => Ok(()),

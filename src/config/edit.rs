@@ -99,7 +99,7 @@ fn put(object: &mut Map<String, Value>, name: &str, value: Option<Value>) {
                 put(&mut inner, rest, Some(value));
                 object.insert(first.to_owned(), Value::Object(inner));
             }
-            // A value that is no object is not part of this setting.
+            // A value that isn't an object is not part of this setting.
             (Some(_), Some(value)) => _ = object.insert(name.to_owned(), value),
             (_, None) => {}
         },

@@ -1,4 +1,4 @@
-//! Environment variables, and those of `.env` files.
+//! Environment variables, and variables in `.env` files.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

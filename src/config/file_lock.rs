@@ -15,7 +15,7 @@ const MAX_WAIT: Duration = Duration::from_secs(2);
 /// Time between two attempts.
 const RETRY: Duration = Duration::from_millis(10);
 
-/// The exclusive right to replace a file. The lock is on a file beside it, which is removed on drop.
+/// The exclusive right to replace a file. The lock is on a file next to it, which is removed on drop.
 #[derive(Debug)]
 pub(super) struct FileLock {
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! The models that servers listed when `tiller models refresh` last asked them: `listed-models.json` in the state
+//! The models that servers listed when `tiller models refresh` last queried them: `listed-models.json` in the state
 //! directory.
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ const LIMIT: u64 = 16 * 1024 * 1024;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct ListedModels(BTreeMap<String, Vec<ListedModel>>);
 
-/// Reads the lists. A file that can't be read is as good as none: servers tell the same again.
+/// Reads the lists. A file that can't be read counts as missing, because servers can be queried again.
 pub(super) fn load(path: &Path) -> ListedModels {
     let text = files::read_text(path, LIMIT).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
@@ -30,7 +30,7 @@ impl ListedModels {
     }
 }
 
-/// Stores the lists of some providers; those of others stay.
+/// Stores the lists of some providers; other providers' lists stay.
 ///
 /// # Errors
 /// If the file can't be written.

@@ -31,7 +31,7 @@ pub struct UserProvider {
     pub api: Option<WireFormat>,
     /// The key.
     pub key: Option<ConfigKey>,
-    /// True if the key is sent as `authorization: Bearer`, whatever the wire format.
+    /// True if the key is sent as `authorization: Bearer`, regardless of the wire format.
     pub auth_header: bool,
     /// Headers of every request, each with its value.
     pub headers: Vec<(String, ConfigKey)>,
@@ -214,7 +214,7 @@ fn resolve(entry: ProviderEntry, environment: &Environment) -> (UserProvider, Op
     (UserProvider { base_url, api, key, auth_header, headers, compat, variables, models }, problem)
 }
 
-/// Returns the variable that a text names.
+/// Returns the variable that a string refers to.
 fn variable_of<'a>(text: &'a str, environment: &Environment) -> Option<&'a str> {
     match text.strip_prefix('$') {
         Some(name) => Some(name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name)),
@@ -222,8 +222,8 @@ fn variable_of<'a>(text: &'a str, environment: &Environment) -> Option<&'a str> 
     }
 }
 
-/// Resolves `!COMMAND`, `$NAME`, `${NAME}` and, as in pi, the bare name of a variable that is set; other text stands for
-/// itself.
+/// Resolves `!COMMAND`, `$NAME`, `${NAME}` and, as in pi, the bare name of a variable that is set; other text
+/// represents itself.
 fn resolve_text(text: &str, environment: &Environment) -> Result<ConfigKey, String> {
     if let Some(command) = text.strip_prefix('!') {
         return Ok(ConfigKey::Command(command.trim().to_owned()));
@@ -261,7 +261,7 @@ impl UserProvider {
 }
 
 impl ModelEntry {
-    /// `compat` is that of the provider, and its overrides in the file.
+    /// `compat` is the provider's, with its overrides in the file.
     fn facts(
         &self,
         provider: &str,
@@ -302,7 +302,7 @@ impl ModelEntry {
         }
     }
 
-    /// Finds the entry's model among those of a server. Ollama takes an id without a tag for its tag `latest`.
+    /// Finds the entry's model among a server's models. Ollama takes an id without a tag for its tag `latest`.
     fn served<'a>(&self, served: &'a [ModelFacts]) -> Option<&'a ModelFacts> {
         let is_latest = |id: &str| id.strip_suffix(":latest") == Some(self.id.as_str());
         let exact = served.iter().find(|facts| facts.id == self.id);

@@ -91,7 +91,7 @@ fn change_rules(
     Ok(RulesChange { file, rules })
 }
 
-/// Refuses a text that isn't the trusted one: writing it would extend the trust to it.
+/// Refuses a string that isn't the trusted one: writing it would extend the trust to it.
 fn check_trusted(
     path: &Path,
     trusted: Option<&Project>,

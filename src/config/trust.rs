@@ -61,7 +61,7 @@ struct FileDigest {
 pub enum TrustAnswer {
     /// The files take effect.
     Trusted,
-    /// The files are ignored, and the user isn't asked again.
+    /// The files are ignored, and the user isn't prompted again.
     Refused,
     /// The files were trusted, but have changed since.
     Changed,
@@ -72,7 +72,7 @@ pub enum TrustAnswer {
 impl Project {
     /// Finds the project of a directory: the nearest directory with a `.tiller`, `.mcp.json` or `.claude/agents` that
     /// has files needing trust, from the directory up to the repository's root. `user_config`, the user's own
-    /// configuration directory, is no project.
+    /// configuration directory, isn't a project.
     #[must_use]
     pub fn find(cwd: &Path, user_config: &Path) -> Option<Self> {
         let user_config = user_config.canonicalize().ok();
@@ -156,7 +156,7 @@ impl Project {
         non_executable_warnings(&self.root.join(PROJECT_DIR).join("extensions"))
     }
 
-    /// The reason why it can't be trusted, if any.
+    /// The reason it can't be trusted, if any.
     #[must_use]
     pub fn trust_obstacle(&self) -> Option<&str> {
         self.digests.as_ref().err().map(String::as_str)

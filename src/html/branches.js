@@ -273,7 +273,7 @@ const branches = (() => {
     event.preventDefault();
   });
 
-  // Times in the reader's time zone. They are looked up at once and formatted by hand: a query in each entry, or Intl,
+  // Times in the reader's time zone. They are looked up together and formatted by hand: a query in each entry, or Intl,
   // takes seconds for thousands of them.
   const two = (number) => String(number).padStart(2, "0");
   const localizeTimes = (times) => {

@@ -1,4 +1,4 @@
-//! The live page of `tiller serve`, and the fragments that it asks for while a session runs.
+//! The live page of `tiller serve`, and the fragments that it requests while a session runs.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -149,8 +149,8 @@ fn entries(reader: &Reader, outline: &Outline, since: Option<&EntryId>) -> Resul
     })
 }
 
-/// The positions of the entries from `from` on, and of earlier ones that these refer to: their parents, whose links to
-/// branches may change, the answers whose calls now have a result, and the targets of labels.
+/// The positions of the entries starting with `from`, and of earlier ones that these refer to: their parents, whose
+/// links to branches may change, the answers whose calls now have a result, and the targets of labels.
 fn changed(reader: &Reader, outline: &Outline, from: usize) -> Result<BTreeSet<usize>, SessionError> {
     let mut changed: BTreeSet<usize> = (from..outline.items.len()).collect();
     if from == 0 {

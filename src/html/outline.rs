@@ -1,4 +1,4 @@
-//! The structure of a page: visible entries, their parents and children, and their texts in the outline.
+//! The structure of a page: visible entries, their parents and children, and their text in the outline.
 
 use std::collections::{HashMap, HashSet};
 
@@ -35,7 +35,7 @@ pub(super) struct Outline {
     /// Models in the order of their first answers.
     pub(super) models: Vec<String>,
     pub(super) findings: Vec<Finding>,
-    /// The tools that logs may name: the built-in ones, and those of other programs.
+    /// The tools that logs may mention: the built-in ones, and other programs'.
     pub(super) tools: ToolCatalog,
     /// True for hidden entries, which aren't on the page.
     hidden: Vec<bool>,
@@ -73,7 +73,7 @@ impl Outline {
         Ok(outline)
     }
 
-    /// Reads the entries after those of an earlier outline of the same log; all, if it doesn't fit the log any more.
+    /// Reads the entries after an earlier outline of the same log; all, if it doesn't fit the log anymore.
     pub(super) fn update(self, reader: &Reader, leaf: Option<&EntryId>) -> Result<Self, SessionError> {
         let tree = reader.tree();
         let hidden = hidden_entries(reader, &tree, leaf);
@@ -301,7 +301,7 @@ fn answer_headline(answer: &AssistantMessage) -> Option<String> {
     (!line.is_empty()).then_some(line)
 }
 
-/// Truncates a text to one line.
+/// Truncates a string to one line.
 pub(super) fn headline(text: &str) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {

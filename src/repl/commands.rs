@@ -1,4 +1,4 @@
-//! The commands of the REPL; each results in a text.
+//! The commands of the REPL; each results in a string.
 
 use std::path::PathBuf;
 
@@ -217,7 +217,7 @@ async fn relabel(agent: &AgentSession, label: Option<String>) -> CommandResult {
     agent.label(entry, label).await.map(|()| message).map_err(|error| error_text(&error))
 }
 
-/// Lists the rules of the session, then those of the settings.
+/// Lists the session rules, then the settings rules.
 async fn permissions(agent: &AgentSession) -> Result<String, AgentError> {
     let of_session = agent.permissions().await?;
     let of_session = of_session

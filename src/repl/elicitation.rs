@@ -9,7 +9,7 @@ use crate::elicitation::{ElicitationAnswer, ElicitationKind, ElicitationRequest,
 pub(super) struct ElicitationDialog {
     pub(super) request: ElicitationRequest,
     values: Map<String, Value>,
-    /// The index of the field that is asked for; `None` before the user has agreed to answer.
+    /// The index of the field that the user is prompted for; `None` before the user has agreed to answer.
     field: Option<usize>,
 }
 
@@ -47,7 +47,7 @@ impl ElicitationDialog {
     }
 
     fn consent_text(&self) -> String {
-        // The bars tell the server's lines from tiller's.
+        // The bars distinguish the server's lines from tiller's.
         let message = self.request.message.trim().replace('\n', "\n  │ ");
         let intro = format!("question: {} asks\n  │ {message}\n", self.request.asker());
         let others = "n = decline; anything else = cancel";

@@ -19,7 +19,7 @@ pub(super) type LineResult = Result<String, LineTooLong>;
 #[error("line longer than {} MiB ignored; attach a file to the prompt instead", MAX_LINE_BYTES / 1024 / 1024)]
 pub(super) struct LineTooLong;
 
-/// Starts a reader thread, because a blocking read of stdin can't be cancelled.
+/// Starts a reader thread, because a blocking read of stdin can't be canceled.
 pub(super) fn read(input: impl Read + Send + 'static) -> mpsc::Receiver<LineResult> {
     let (sender, lines) = mpsc::channel(MAX_QUEUED_LINES);
     std::thread::spawn(move || {
@@ -57,7 +57,7 @@ struct LinePiece {
     continues: bool,
 }
 
-/// Reads up to a line feed. Of a line that is too long only the end is kept, which tells whether it continues.
+/// Reads up to a line feed. Only the end of a line that is too long is kept, which shows whether it continues.
 fn piece(input: &mut impl BufRead, max_bytes: usize) -> Option<LinePiece> {
     let (mut bytes, mut is_too_long) = (Vec::new(), false);
     loop {

@@ -27,7 +27,7 @@ pub struct ReplOptions {
 /// The source of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputMode {
-    /// A terminal: lines are read at any time, and the user can be asked.
+    /// A terminal: lines are read at any time, and the user can answer questions.
     Conversation,
     /// A pipe: lines are processed one after the other.
     Batch,

@@ -416,8 +416,10 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
                 let opened = tokio::task::spawn_blocking(move || open_web_page(&url)).await;
                 match opened {
                     Ok(Ok(())) => Ok("The address was opened in the browser.\n".to_owned()),
-                    Ok(Err(error)) => Ok(format!("Can't open the browser: {error}. Open the address yourself.
-")),
+                    Ok(Err(error)) => Ok(format!(
+                        "Can't open the browser: {error}. Open the address yourself.
+"
+                    )),
                     Err(error) => Err(error.to_string()),
                 }
             });

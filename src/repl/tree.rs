@@ -6,7 +6,7 @@ use crate::session::annotations::Annotations;
 use crate::session::tree::{BranchMark, TreeRow};
 use crate::session::{Entry, EntryBody, Reader};
 
-/// Maximum number of characters of a text.
+/// Maximum number of characters of a string.
 const MAX_CHARS: usize = 72;
 
 /// Maximum indentation level.
@@ -85,7 +85,7 @@ fn format_answer(answer: &AssistantMessage) -> String {
     if calls.is_empty() { "none".to_owned() } else { format!("calls {}", calls.join(", ")) }
 }
 
-/// Truncates a text to one line.
+/// Truncates a string to one line.
 pub(super) fn truncate(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(MAX_CHARS) {

@@ -34,7 +34,7 @@ pub(super) enum RpcCommand {
         #[serde(default)]
         images: Vec<ImageParam>,
     },
-    /// Without a message, waiting steering messages are delivered at once.
+    /// Without a message, waiting steering messages are delivered immediately.
     SteerNow {
         message: Option<String>,
         #[serde(default)]
@@ -230,7 +230,7 @@ impl From<RuleScopeParam> for SettingScope {
     }
 }
 
-/// The reason that a line is no command.
+/// The reason that a line isn't a command.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum CommandError {
     #[error("unknown command `{0}`")]

@@ -30,7 +30,7 @@ impl FramedLine {
     }
 }
 
-/// Starts a reader thread, because a blocking read of stdin can't be cancelled.
+/// Starts a reader thread, because a blocking read of stdin can't be canceled.
 pub(super) fn read(input: impl Read + Send + 'static) -> mpsc::Receiver<FramedLine> {
     let (sender, lines) = mpsc::channel(MAX_QUEUED_LINES);
     std::thread::spawn(move || read_lines(input, &sender));

@@ -298,7 +298,7 @@ impl Handler {
             if !std::mem::replace(&mut interrupted, true) {
                 self.agent.interrupt().await?;
             }
-            // Every end has an event, except that of a summary without listeners.
+            // Every end has an event, except the end of a summary without listeners.
             let _ = timeout(CHECK_INTERVAL, events.next()).await;
         }
     }

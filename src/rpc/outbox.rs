@@ -1,5 +1,5 @@
-//! The output queue: merges events and responses into one order, and writes them on a thread that may block
-//! while nobody reads.
+//! The output queue: merges events and responses into one order, and writes them on a thread that may block while
+//! stdout isn't read.
 //!
 //! A *pump* task receives both and decides their order; a writer thread writes them. The queue between them is
 //! bounded: when it is full, the pump waits, the session continues, and events are dropped, which is reported.
@@ -71,7 +71,7 @@ impl Outbox {
     }
 }
 
-/// Merges events and messages; ends when neither can arrive any more, or when the writer is gone.
+/// Merges events and messages; ends when neither can arrive anymore, or when the writer is gone.
 async fn pump(
     mut subscription: Subscription,
     mut messages: mpsc::Receiver<PumpMessage>,

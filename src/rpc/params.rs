@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::message::Image;
 use crate::session::SessionScope;
 
-/// A text that is more than white space.
+/// A string that is more than white space.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct NonBlank(pub(super) String);
@@ -60,7 +60,7 @@ impl TryFrom<Value> for ImageParam {
     }
 }
 
-/// The number of waiting messages that are delivered at once.
+/// The number of waiting messages that are delivered at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum ModeParam {

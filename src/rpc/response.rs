@@ -15,7 +15,7 @@ pub(super) type ResponseOutcome = Result<Option<Box<RawValue>>, String>;
 pub(super) struct ResponseBody {
     /// The command's id, if it has one, as received.
     pub(super) id: Option<Id>,
-    /// The command's name; `parse` for a line that is no command.
+    /// The command's name; `parse` for a line that isn't a command.
     pub(super) command: String,
     pub(super) outcome: ResponseOutcome,
 }

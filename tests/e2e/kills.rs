@@ -291,8 +291,7 @@ impl Lane {
         }
         assert_no_process(&self.sandbox);
         if log_bytes.is_empty() {
-            // Killed between creating the file and writing its first line; it is no session and nothing is
-            // lost.
+            // Killed between creating the file and writing its first line; it isn't a session and nothing is lost.
             fs::remove_file(log).unwrap();
             return;
         }

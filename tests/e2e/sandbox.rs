@@ -57,7 +57,7 @@ impl Sandbox {
         path
     }
 
-    /// Writes a script for the scripted provider beside the project; returns its path.
+    /// Writes a script for the scripted provider next to the project; returns its path.
     pub(crate) fn script(&self, lines: &[&str]) -> String {
         let path = self.home().join("script.jsonl");
         fs::write(&path, lines.join("\n")).unwrap();

@@ -44,7 +44,7 @@ impl Client {
         Self { child, stdin, output, unread: String::new() }
     }
 
-    /// Reads up to a text; returns what was before it.
+    /// Reads up to a string; returns what was before it.
     fn wait_for(&mut self, text: &str) -> String {
         loop {
             if let Some((before, rest)) = self.unread.split_once(text) {

@@ -1,4 +1,4 @@
-//! The events in docs/rpc.md are those of the code.
+//! The events in docs/rpc.md are the same as in the code.
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as they do")]
 
 use std::collections::BTreeSet;

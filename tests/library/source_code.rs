@@ -27,12 +27,12 @@ pub(crate) fn all_code() -> Vec<(PathBuf, String)> {
     files.into_iter().map(code).collect()
 }
 
-/// Reads every file of every crate, without comments, texts and test code.
+/// Reads every file of every crate, without comments, strings and test code.
 pub(crate) fn production_code() -> Vec<(PathBuf, String)> {
     production_code_by(bare)
 }
 
-/// Reads the same, with those texts that are a single word.
+/// Reads the same, with the strings that are a single word.
 pub(crate) fn production_code_with_words() -> Vec<(PathBuf, String)> {
     production_code_by(|code| replace_texts(code, |text| if is_word(text) { text } else { " " }))
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::JobId;
 use crate::unit::UnixMs;
 
-/// The type of the entries that tell the model about the end of a job.
+/// The type of the entries that notify the model of the end of a job.
 pub const JOB_NOTE_TYPE: &str = "tiller.job_end";
 
 /// Longest command in a notice, in characters.

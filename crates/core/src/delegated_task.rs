@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{CallId, SessionId};
 
-/// The type of the entries that tell the model about the end of a task in the background.
+/// The type of the entries that notify the model of the end of a background task.
 pub const AGENT_NOTE_TYPE: &str = "tiller.agent_note";
 
 /// A task that an agent works on: an entry `tiller.agent` of the log of the session that delegates.
@@ -33,7 +33,7 @@ pub struct DelegatedTask {
 pub struct DelegatedTaskEnd {
     /// The agent's session.
     pub agent_id: SessionId,
-    /// The reason why there is no answer.
+    /// The reason there is no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

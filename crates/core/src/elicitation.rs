@@ -17,7 +17,7 @@ use crate::id::ElicitationId;
 pub struct ElicitationRequest {
     /// The question.
     pub elicitation_id: ElicitationId,
-    /// The server that asks, by its configured name; `None` if tiller itself asks.
+    /// The requesting server, by its configured name; `None` for tiller itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// The text of the question.

@@ -1,8 +1,8 @@
 //! Events of a session, for front ends.
 //!
-//! The JSON names are those of pi's event stream, so its clients can read `--mode json` unchanged; tiller adds fields
-//! of its own. An event is sent only after the entry that it reports is in the log. Every event carries a sequence
-//! number, so that a front end that joined late or lagged can take a snapshot and continue from there.
+//! The JSON names are the same as in pi's event stream, so its clients can read `--mode json` unchanged; tiller adds
+//! fields of its own. An event is sent only after the entry that it reports is in the log. Every event carries a
+//! sequence number, so that a front end that joined late or lagged can take a snapshot and continue from there.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -121,7 +121,7 @@ pub enum EventKind {
         /// The decision.
         decision: Decision,
     },
-    /// A tool's server asks the user for input.
+    /// A tool's server requests input from the user.
     ElicitationRequested(ElicitationRequest),
     /// A server's question was answered or withdrawn. The values of the answer go to the server alone.
     ElicitationResolved {
@@ -129,7 +129,7 @@ pub enum EventKind {
         elicitation_id: ElicitationId,
         /// The kind of answer.
         action: ElicitationAction,
-        /// True if nobody here answered or stopped it: its server no longer waits.
+        /// True if it was neither answered nor stopped here: its server no longer waits.
         withdrawn: bool,
     },
     /// The queues changed.
@@ -202,7 +202,7 @@ pub enum EventKind {
     },
     /// A command keeps running as a background job.
     BackgroundJobStart(CommandJob),
-    /// A background job has ended. The next request tells the model, unless it knows already.
+    /// A background job has ended. The next request informs the model, unless it knows already.
     BackgroundJobEnd(CommandJob),
     /// An agent has started to work on a task for the session.
     AgentTaskStart(DelegatedTask),
@@ -402,7 +402,7 @@ pub struct Denial {
     pub allowed_by: Option<AllowedBy>,
 }
 
-/// The kind of reason for which a call was denied.
+/// The kind of reason that a call was denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DenialCause {
@@ -445,7 +445,7 @@ pub struct ApprovalRequest {
     /// if no rule can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposed: Option<ProposedRules>,
-    /// The working directory of the agent that asks, if it isn't the session's: its worktree.
+    /// The requesting agent's working directory, if it isn't the session's: its worktree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
     /// A preview of the call, if its tool provides one.
@@ -689,7 +689,7 @@ fn serialize_count<S: Serializer>(images: &Arc<[Image]>, serializer: S) -> Resul
     images.len().serialize(serializer)
 }
 
-/// The reason why the front end shows another session.
+/// The reason the front end shows another session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionChange {

@@ -10,7 +10,7 @@ use serde_saphyr::{DefaultMessageFormatter, SnippetMode};
 /// The line before and after the YAML.
 const FENCE: &str = "---";
 
-/// The reason why front matter can't be parsed.
+/// The reason front matter can't be parsed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrontMatterError {
     /// The second fence is missing.
@@ -21,7 +21,7 @@ pub enum FrontMatterError {
     Yaml(String),
 }
 
-/// Splits a text into its parsed front matter (the default without one) and its body, trimmed of blank lines.
+/// Splits a string into its parsed front matter (the default without one) and its body, trimmed of blank lines.
 ///
 /// # Errors
 /// If the front matter has no end or can't be parsed as `T`.
@@ -78,7 +78,7 @@ fn unquote(text: &str) -> &str {
     strip('"').or_else(|| strip('\'')).unwrap_or(text)
 }
 
-/// Splits a text at the closing fence.
+/// Splits a string at the closing fence.
 fn split(text: &str) -> Option<(&str, &str)> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {

@@ -1,5 +1,5 @@
-//! Shared types of all crates of tiller: ids, units, messages, events, the table of settings, terminal text and front
-//! matter. Types and pure functions: no files, clock, task or terminal.
+//! Types shared by all crates: ids, units, messages, events, the table of settings, terminal text and front matter. No
+//! I/O, clock or tasks.
 pub mod ansi;
 pub mod background_job;
 pub mod delegated_task;

@@ -1,7 +1,7 @@
 //! Messages between user, model and tools, independent of any provider's wire format.
 //!
-//! The JSON forms are those of the session log (docs/session-format.md); providers encode their own from them. Unknown
-//! keys are ignored and unknown blocks read as `Unknown`; a log is copied byte by byte, so nothing is lost.
+//! The JSON forms are the session log's (docs/session-format.md); providers encode their own from them. Unknown keys
+//! are ignored and unknown blocks read as `Unknown`; a log is copied byte by byte, so nothing is lost.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -398,7 +398,7 @@ impl Usage {
     #[must_use]
     pub fn cache_hit_rate(&self) -> Option<f64> {
         let input = self.input + self.cache_read + self.cache_write;
-        // Counts of tokens are far below 2^52, from where on f64 isn't exact.
+        // Counts of tokens are far below 2^52, above which f64 isn't exact.
         #[expect(clippy::cast_precision_loss)]
         (input.0 > 0).then(|| self.cache_read.0 as f64 / input.0 as f64)
     }

@@ -1,7 +1,7 @@
-//! Protected paths, which no write may change without approval: git runs programs in `.git`; tiller runs those of a
-//! trusted project's `.tiller` and `.mcp.json`; shells, logins and clients
-//! read the startup and credential files of the home directory; tiller's own directories hold its configuration, keys,
-//! sessions and state. Pure: paths are compared as text, and links aren't followed.
+//! Protected paths, which no write may change without approval: git runs programs in `.git`; tiller runs the ones in a
+//! trusted project's `.tiller` and `.mcp.json`; shells, logins and clients read the startup and credential files of the
+//! home directory; tiller's own directories hold its configuration, keys, sessions and state. Pure: paths are compared
+//! as text, and links aren't followed.
 
 use std::path::{Component, Components, Path, PathBuf};
 
@@ -176,7 +176,7 @@ pub fn home_names() -> impl Iterator<Item = &'static str> {
     HOME_FILES.iter().chain(HOME_DIRS).copied()
 }
 
-/// The reason why a path is protected.
+/// The reason a path is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protection {
     /// A `.git`, or something in one: git runs its hooks and the programs that its configuration names.
@@ -220,8 +220,8 @@ pub struct ProtectedPaths {
 }
 
 impl ProtectedPaths {
-    /// Returns the reason why writing to a path needs a question; `None` if it doesn't. The path is absolute and may
-    /// contain `.` and `..`. Case is ignored, as in some file systems.
+    /// Returns the reason writing to a path needs approval; `None` if it doesn't. The path is absolute and may contain
+    /// `.` and `..`. Case is ignored, as in some file systems.
     ///
     /// ```
     /// use std::path::Path;
@@ -262,7 +262,7 @@ impl ProtectedPaths {
 
     /// Checks whether a path is a credential file of the home directory or the system or lies in a directory of them,
     /// is the environment of a process, which may have keys, or an [environment file](is_environment_file). Public keys
-    /// don't count. A wildcard in the path stands for any name that the shell may insert.
+    /// don't count. A wildcard in the path matches any name that the shell may insert.
     #[must_use]
     pub fn is_credential(&self, path: &Path) -> bool {
         let path = normalize(path);
@@ -281,7 +281,7 @@ impl ProtectedPaths {
     }
 
     /// Checks whether a directory contains credential files of the home directory, or is one of their directories. A
-    /// wildcard stands for any name that the shell may insert.
+    /// wildcard matches any name that the shell may insert.
     #[must_use]
     pub fn holds_credentials(&self, dir: &Path) -> bool {
         let dir = normalize(dir);
@@ -315,7 +315,7 @@ impl ProtectedPaths {
 }
 
 /// Checks whether a path is a file with environment variables for a project's programs, which may have keys: `.env`,
-/// `.env.local`; not `.env.example`. A wildcard stands for any name that the shell may insert.
+/// `.env.local`; not `.env.example`. A wildcard matches any name that the shell may insert.
 #[must_use]
 pub fn is_environment_file(path: &Path) -> bool {
     let Some(name) = path.components().next_back().map(fold_case) else { return false };

@@ -34,7 +34,7 @@ pub fn typed_skill(text: &str) -> Option<String> {
     Some(format!("/skill:{name} {arguments}").trim_end().to_owned())
 }
 
-/// Escapes characters that change the display of a text without being visible: control characters, bidirectional
+/// Escapes characters that change the display of a string without being visible: control characters, bidirectional
 /// controls, and characters without a width.
 #[must_use]
 pub fn escape_invisible(text: &str) -> String {
@@ -56,7 +56,7 @@ pub fn escape_invisible(text: &str) -> String {
     escaped
 }
 
-/// Escapes a text for XML content and attributes.
+/// Escapes a string for XML content and attributes.
 #[must_use]
 pub fn escape_xml(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")

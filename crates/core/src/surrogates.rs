@@ -61,7 +61,7 @@ impl Wtf8 {
     /// Parses a JSON string.
     ///
     /// # Errors
-    /// If the text is no JSON string.
+    /// If the text isn't a JSON string.
     pub fn parse(json: &RawValue) -> serde_json::Result<Self> {
         serde_json::Deserializer::from_str(json.get()).deserialize_byte_buf(Wtf8Visitor)
     }

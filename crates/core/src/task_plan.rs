@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Key of the plan in the `details` of a tool result, and in those of a compaction.
+/// Key of the plan in the `details` of a tool result or a compaction.
 const DETAILS_KEY: &str = "plan";
 
 /// The plan of a task.

@@ -31,7 +31,7 @@ pub struct ToolTraits {
     pub output: OutputKind,
     /// The files that a call reads or writes.
     pub paths: TouchedPaths,
-    /// The argument without which a call only reads, whatever `access` says.
+    /// The argument without which a call only reads, regardless of `access`.
     pub reads_without: Option<&'static str>,
     /// The set that it is chosen with.
     pub set: Option<ToolSet>,
@@ -150,7 +150,7 @@ pub enum ShownArgument {
     Named(&'static str),
     /// The first text of these arguments.
     FirstOf(&'static [&'static str]),
-    /// The texts of these arguments, separated by spaces.
+    /// The text of these arguments, separated by spaces.
     Joined(&'static [&'static str]),
     /// `pattern` in quotes, and `path`.
     PatternAndPath,
@@ -199,7 +199,7 @@ pub enum OutputKind {
     /// Any text.
     #[default]
     Text,
-    /// Command output: escape sequences are interpreted; the exit code stands in `details` and at the end of the text.
+    /// Command output: escape sequences are interpreted; the exit code is in `details` and at the end of the text.
     Command,
     /// The content of the file in the argument `path`. A successful result is folded away.
     File,

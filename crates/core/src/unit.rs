@@ -83,8 +83,8 @@ impl From<SystemTime> for UnixMs {
     }
 }
 
-/// Returns the days from 1970-01-01 to a day of the Gregorian calendar, from the year 0 on. The year is counted from
-/// March, so that the leap day is its last.
+/// Returns the days from 1970-01-01 to a day of the Gregorian calendar, in the year 0 or later. The year is counted
+/// from March, so that the leap day is its last.
 const fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     /// Days from 0000-03-01 to 1970-01-01.
     const BEFORE_1970: i64 = 719_468;

@@ -78,7 +78,7 @@ pub fn open_with(path: &Path, options: &OpenOptions) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens a directory that the user named, for a walk. Links are followed.
+/// Opens a directory that the user specified, for a walk. Links are followed.
 ///
 /// # Errors
 /// If it can't be opened, or isn't a directory.
@@ -182,7 +182,7 @@ pub fn link_target(path: &Path) -> Option<PathBuf> {
     path.is_symlink().then(|| path.canonicalize().ok()).flatten()
 }
 
-/// Creates a directory and its missing parents, accessible by the user only, whatever the umask.
+/// Creates a directory and its missing parents, accessible by the user only, regardless of the umask.
 ///
 /// # Errors
 /// If it can't be created.
@@ -190,7 +190,7 @@ pub fn make_private_dir(dir: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
-/// Creates or truncates a file that the user named, accessible by the user only, whatever the umask. Links are
+/// Creates or truncates a file that the user specified, accessible by the user only, regardless of the umask. Links are
 /// followed; pipes and devices are refused.
 ///
 /// # Errors

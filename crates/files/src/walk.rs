@@ -197,7 +197,7 @@ struct LevelRules {
     ignore: Gitignore,
     /// `.gitignore`.
     git: Gitignore,
-    /// `.git/info/exclude`, at a repository's root; git ignores those of outer repositories.
+    /// `.git/info/exclude`, at a repository's root; git ignores outer repositories' files.
     exclude: Option<Gitignore>,
 }
 

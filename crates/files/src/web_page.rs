@@ -48,7 +48,7 @@ fn start(program: &str, arguments: &[String], url: &str) -> io::Result<()> {
 }
 
 /// The programs that may open a page, with the arguments before its address. Without a display there is no browser but
-/// the one that `BROWSER` names: `xdg-open` would start a text browser in this terminal.
+/// the one in `BROWSER`: `xdg-open` would start a text browser in this terminal.
 fn starters(browser: &str, is_mac: bool, is_set: impl Fn(&str) -> bool) -> Vec<(String, Vec<String>)> {
     let named = browser.split(':').next().unwrap_or_default();
     let mut words = named.split_whitespace().filter(|word| *word != "%s").map(str::to_owned);

@@ -1,4 +1,4 @@
-//! Questions of a server to the user: from the protocol's types to those of front ends, and back.
+//! A server's questions to the user: from the protocol's types to those of front ends, and back.
 
 mod schema;
 
@@ -36,9 +36,9 @@ impl ElicitationSender {
         Self { server: server.to_owned(), presence, questions, free: Arc::new(Semaphore::new(MAX_PENDING)) }
     }
 
-    /// Asks the user and waits for the answer. A question that can't be asked is declined at once; the results of the
-    /// running requests name the reason. After a question that the user cancelled, others of the same calls are
-    /// cancelled at once. Dropping the future withdraws the question.
+    /// Asks the user and waits for the answer. A question that can't be shown is declined immediately; the results of
+    /// the running requests contain the reason. After a question that the user canceled, others of the same calls are
+    /// canceled immediately. Dropping the future withdraws the question.
     pub(crate) async fn ask(&self, params: ElicitRequestParams, requests: &RunningRequests) -> ElicitResult {
         let calls = requests.calls();
         if !calls.is_empty() && calls.iter().all(CallQuestions::is_cancelled) {

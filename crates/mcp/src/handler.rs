@@ -31,7 +31,8 @@ impl ConnectionHandler {
 }
 
 impl ClientHandler for ConnectionHandler {
-    /// Asks the user while a request is running. The question ends with the requests: nobody needs the answer any more.
+    /// Asks the user while a request is running. The question ends with the requests, because the answer is no longer
+    /// needed.
     async fn create_elicitation(
         &self,
         request: ElicitRequestParams,

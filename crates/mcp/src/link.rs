@@ -31,7 +31,7 @@ impl Link {
     /// Waits while the server starts.
     ///
     /// # Errors
-    /// The reason why it doesn't run.
+    /// The reason it doesn't run.
     pub(crate) async fn wait_until_live(&self) -> Result<Arc<LivePeer>, String> {
         let mut changes = self.0.clone();
         loop {

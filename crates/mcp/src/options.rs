@@ -40,7 +40,7 @@ pub struct McpOptions {
 pub enum UserPresence {
     /// Questions are passed on.
     Present,
-    /// Questions are declined, and servers are told not to ask.
+    /// Questions are declined, and the client doesn't announce support for them.
     #[default]
     Absent,
 }

@@ -99,7 +99,7 @@ fn assign(arguments: &[PromptArgument], typed: &str) -> Result<Map<String, Value
     Ok(assigned)
 }
 
-/// Joins the messages of a prompt to one text; those of the assistant are marked.
+/// Joins a prompt's messages to one string; the assistant's are marked.
 fn joined(result: GetPromptResult) -> String {
     let text = |message: rmcp::model::PromptMessage| {
         let text = match block(message.content) {

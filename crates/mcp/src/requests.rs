@@ -18,7 +18,7 @@ use crate::link::LivePeer;
 use crate::login::needs_login;
 use crate::running_requests::{CallQuestions, RequestState, RunningRequests};
 
-/// Wait before a request is repeated for which the server required no input.
+/// Wait before the repetition of a request that required no input.
 const REPEAT_DELAY: Duration = Duration::from_millis(250);
 
 /// The error of a server that wants the user to visit a web page first (MCP 2025-11-25, Elicitation).
@@ -27,7 +27,7 @@ const URL_ELICITATION_REQUIRED: ErrorCode = ErrorCode(-32042);
 /// A request to a server.
 pub(crate) struct RequestExchange<'a> {
     pub(crate) live: &'a Arc<LivePeer>,
-    /// Time limit without an answer or progress.
+    /// Time limit without a response or progress.
     pub(crate) limit: Duration,
     pub(crate) progress: ToolProgress,
 }
@@ -41,7 +41,7 @@ pub(crate) struct RequestAnswer {
 
 impl RequestExchange<'_> {
     /// Sends a request, and sends it again with the user's input as long as the server requires input. `make` builds it
-    /// from that input and the server's state. If the future is dropped, the request is cancelled at the server.
+    /// from that input and the server's state. If the future is dropped, the request is canceled at the server.
     ///
     /// # Errors
     /// A sentence with the reason.
@@ -62,7 +62,7 @@ impl RequestExchange<'_> {
     }
 
     async fn send(&self, request: ClientRequest, questions: &CallQuestions) -> Result<ServerResult, String> {
-        // Counted before it is sent: the server may ask at once.
+        // Counted before it is sent: the server may request input immediately.
         let count = RequestCount::new(Arc::clone(self.live));
         let sent = self.live.peer.send_cancellable_request(request, PeerRequestOptions::default()).await;
         let handle = sent.map_err(|error| self.describe(&error))?;
@@ -158,7 +158,7 @@ impl Drop for RequestCount {
     }
 }
 
-/// A request that the server works on. If it is dropped before its end, it is cancelled at the server.
+/// A request that the server works on. If it is dropped before its end, it is canceled at the server.
 struct RunningRequest {
     count: RequestCount,
     id: RequestId,

@@ -31,7 +31,7 @@ pub(crate) struct CallQuestions(Arc<Mutex<CallQuestionsState>>);
 struct CallQuestionsState {
     /// Remarks for the call's result.
     notes: Vec<String>,
-    /// The user has cancelled a question.
+    /// The user has canceled a question.
     is_cancelled: bool,
 }
 
@@ -45,7 +45,7 @@ impl CallQuestions {
         self.lock().is_cancelled
     }
 
-    /// Has further questions of the call cancelled, too.
+    /// Cancels further questions of the call, too.
     pub(crate) fn cancel(&self) {
         self.lock().is_cancelled = true;
     }
@@ -72,7 +72,7 @@ impl RunningRequests {
         }
     }
 
-    /// Adds a remark to the results of all running requests: servers don't say which one a question belongs to.
+    /// Adds a remark to the results of all running requests: servers don't identify the one that a question belongs to.
     pub(crate) fn note(&self, text: &str) {
         self.calls().iter().for_each(|call| call.lock().notes.push(text.to_owned()));
     }

@@ -1,5 +1,5 @@
 //! The search tool. It replaces the servers' tools if their schemas would take too much of the context window. Tools
-//! that it finds are offered from the next request on.
+//! that it finds are offered starting with the next request.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -73,8 +73,8 @@ impl SearchTool {
         let spec = ToolSpec {
             name: NAME.to_owned(),
             description: format!(
-                "Finds tools of MCP servers by words of their names and descriptions. The tools that it finds can be \
-                 called from your next message on. Servers: {}.",
+                "Finds MCP tools by words in their names and descriptions. The tools that it finds can be \
+                 called starting with your next message. Servers: {}.",
                 servers.join(", ")
             ),
             parameters: Arc::new(parameters()),

@@ -35,7 +35,7 @@ pub(crate) struct ServerListing {
     pub(crate) templates: Vec<ServedResource>,
 }
 
-/// A list that a server has besides that of its tools.
+/// A server's list other than its tools.
 pub(crate) enum OptionalList {
     Prompts(Vec<Arc<McpPrompt>>),
     Resources(Vec<ServedResource>),

@@ -34,7 +34,7 @@ pub struct McpServers {
 }
 
 impl McpServers {
-    /// Starts the servers and returns at once. Call it within a tokio runtime.
+    /// Starts the servers and returns immediately. Call it within a tokio runtime.
     #[must_use]
     pub fn start(configs: Vec<ServerConfig>, options: McpOptions) -> ConnectedServers {
         let (events, received) = mpsc::channel(EVENT_CAPACITY);

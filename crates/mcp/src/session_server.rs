@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 /// Number of sessions or matches by default.
 const DEFAULT_LIMIT: u64 = 20;
 
-/// An operation's result: a text, or the reason why it failed.
+/// An operation's result: a string, or the reason it failed.
 pub type SessionReply<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>>;
 
 /// The sessions that are served.

@@ -26,7 +26,7 @@ pub(crate) fn tool_name(server: &str, tool: &str) -> String {
     name
 }
 
-/// FNV-1a. The name of a tool stands in session logs, so the hash must not change between builds.
+/// FNV-1a. A tool's name is in session logs, so the hash must not change between builds.
 fn hash(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }

@@ -6,7 +6,7 @@ const MAX_URL: usize = 2_000;
 /// Parses the address of a web page, which is shown in full before it is opened; returns its host.
 ///
 /// # Errors
-/// The reason why it must not be opened.
+/// The reason it must not be opened.
 pub(crate) fn parse_host(url: &str) -> Result<String, &'static str> {
     const NO_HOST: &str = "its address has no host";
     let after_scheme = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));

@@ -1,7 +1,7 @@
 //! The built-in demo: a guided tour for users without an API key.
 //!
-//! Offline and deterministic. Its answers are fixed texts in `demo/*.md`; the tools that it calls really run. It keeps
-//! no state: the step of the tour follows from the conversation in the request.
+//! Offline and deterministic. Its answers are the files `demo/*.md`; the tools that it calls really run. It keeps no
+//! state: the step of the tour follows from the conversation in the request.
 
 use serde_json::{Map, Value, json};
 use tiller_core::message::{AssistantMessage, Message, ToolResultMessage, Usage};
@@ -167,7 +167,7 @@ fn current_step(request: &Request) -> TourStep {
     }
 }
 
-/// Returns the first line of a text up to its first placeholder: the beginning of its answers.
+/// Returns the first line of a string up to its first placeholder: the beginning of its answers.
 fn opening_line(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default();
     line.split('{').next().unwrap_or_default()

@@ -280,7 +280,7 @@ fn parse_certificates(pem: &[u8]) -> Result<Vec<Certificate>, String> {
     if read.is_empty() { Err(invalid("it is empty or not in PEM".to_owned())) } else { Ok(read) }
 }
 
-/// Returns the reason why a base URL is invalid.
+/// Returns the reason a base URL is invalid.
 pub fn base_url_fault(base_url: &str) -> Option<String> {
     match Url::parse(base_url) {
         Ok(url) if !matches!(url.scheme(), "http" | "https") => {
@@ -291,7 +291,7 @@ pub fn base_url_fault(base_url: &str) -> Option<String> {
     }
 }
 
-/// Checks the content type. Servers that omit the header still stream; an HTML page or a JSON document is no stream.
+/// Checks the content type. Servers that omit the header still stream; an HTML page or a JSON document isn't a stream.
 fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     !kind.starts_with("text/html") && !kind.starts_with("application/json")

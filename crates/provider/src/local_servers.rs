@@ -20,7 +20,7 @@ use crate::http::{Endpoint, ensure_crypto};
 use crate::model_list::{ListedModel, parse_page};
 use crate::{demo, scripted};
 
-/// Timeout of a connection: a local server accepts at once.
+/// Timeout of a connection: a local server accepts immediately.
 const CONNECT: Duration = Duration::from_millis(300);
 
 /// Timeout of an answer.
@@ -80,7 +80,7 @@ pub async fn find_all(
     join_all(asked).await.into_iter().flatten().collect()
 }
 
-/// The reason why a search found no models.
+/// The reason a search found no models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SearchFailure {
     /// Nothing answers there, or another program does.

@@ -92,7 +92,7 @@ pub(crate) fn parse_page(body: &Value) -> Option<ModelPage> {
     Some(ModelPage { models, next })
 }
 
-/// Returns false for an entry that says it is no model for conversations with tools.
+/// Returns false for an entry whose facts exclude conversations with tools.
 fn is_usable(entry: &Value) -> bool {
     let lacks = |key: &str, wanted: &str| {
         entry[key].as_array().is_some_and(|list| list.iter().all(|item| item != wanted))
@@ -157,7 +157,7 @@ fn thinks(entry: &Value) -> Option<bool> {
         .or_else(|| entry["thinking"].as_bool())
 }
 
-/// Reads prices: texts are dollars per token, numbers dollars per million.
+/// Reads prices: strings are dollars per token, numbers dollars per million.
 fn price(pricing: &Value) -> Option<Price> {
     let per_million = |keys: &[&str]| {
         keys.iter().find_map(|key| match &pricing[key] {

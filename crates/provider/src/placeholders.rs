@@ -1,4 +1,4 @@
-//! Replacement texts that the wire formats use for content that they can't carry: user commands, results without text,
+//! Replacement text that the wire formats use for content that they can't carry: user commands, results without text,
 //! and call ids of other providers.
 
 use tiller_core::message::{BashExecutionMessage, Content, UserBlock, joined_text};

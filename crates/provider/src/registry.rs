@@ -51,7 +51,7 @@ struct UnavailableEntry {
     models: Vec<ModelFacts>,
 }
 
-/// The reason why a provider can't be used.
+/// The reason a provider can't be used.
 #[derive(Clone)]
 enum UnavailableCause {
     /// Its key is missing; the name of the variable for it: `OPENAI_API_KEY`.
@@ -97,7 +97,7 @@ impl ProviderRegistry {
         }
     }
 
-    /// Returns the reason why a server of this machine can't be used although it answers.
+    /// Returns the reason a server on this machine can't be used although it responds.
     #[must_use]
     pub fn refusal(&self, provider: &str) -> Option<&str> {
         match &self.unavailable(provider)?.cause {
@@ -243,7 +243,7 @@ impl ProviderRegistry {
         }
     }
 
-    /// Returns the reason why the model `id` of a provider is unavailable.
+    /// Returns the reason the model `id` of a provider is unavailable.
     fn missing(&self, provider: &str, id: &str) -> ModelError {
         let model = format!("{provider}/{id}");
         match self.unavailable(provider).map(|locked| locked.cause.clone()) {
@@ -354,7 +354,7 @@ impl ProviderRegistry {
         similar.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name).collect()
     }
 
-    /// Returns the listed model of the same provider whose id is almost that of an unlisted one: it may have been
+    /// Returns the listed model of the same provider whose id is almost the same as an unlisted one's: it may have been
     /// meant.
     #[must_use]
     pub fn listed_like(&self, unlisted: &ModelRef) -> Option<String> {
@@ -435,7 +435,7 @@ fn first_similar<'a>(models: &'a [ModelFacts], name: &str) -> Option<&'a ModelFa
     models.iter().find(|facts| is_similar(facts, name)).or_else(by_words)
 }
 
-/// Checks whether `text` matches a pattern in which `*` stands for any text.
+/// Checks whether `text` matches a pattern in which `*` matches any text.
 fn matches(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(mut rest) = pieces.next().and_then(|first| text.strip_prefix(first)) else { return false };

@@ -35,7 +35,7 @@ const MAX_SCRIPT_BYTES: u64 = 256 * 1024 * 1024;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ScriptedAnswer {
-    /// Answers every request whose newest message contains this text, whatever its number.
+    /// Answers every request whose newest message contains this text, regardless of its number.
     pub when: Option<String>,
     /// Fails the request unless the newest message contains this text.
     pub expect: Option<String>,
@@ -91,7 +91,7 @@ pub struct ScriptedError {
 /// Kinds of scripted failures.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names are those of `FailureKind`")]
+#[expect(missing_docs, reason = "the names are the same as in `FailureKind`")]
 pub enum ScriptedFailure {
     Transient,
     Interrupted,

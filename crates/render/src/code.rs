@@ -76,7 +76,7 @@ pub fn highlight(code: &str, language: Language<'_>, highlighting: &Highlighting
     with_source(lines, source)
 }
 
-/// Marks text that stands for other text in the source.
+/// Marks text that represents other text in the source.
 fn with_source(lines: Vec<Line>, source: &str) -> Vec<Line> {
     let sources = source.split('\n').chain(std::iter::repeat(""));
     let line = |(line, source): (Line, &str)| Line { spans: with_source_marks(line.spans, source), ..line };

@@ -1,8 +1,8 @@
 //! Detection of invisible characters and characters that reorder text.
 //!
-//! Joiners, variation selectors and tags belong inside emoji and some scripts, and stay there. Anywhere else
-//! they make different texts look alike, or carry text that only a model reads; there, and everywhere for
-//! characters that reorder text, their code point is shown: `<U+202E>`.
+//! Joiners, variation selectors and tags belong inside emoji and some scripts, and stay there. Anywhere else they make
+//! different strings look alike, or carry text that only a model reads; there, and everywhere for characters that
+//! reorder text, their code point is shown: `<U+202E>`.
 
 /// Maximum number of tags in a flag of a region, including the end tag.
 const MAX_TAGS: u8 = 7;
@@ -10,7 +10,7 @@ const MAX_TAGS: u8 = 7;
 const FLAG: char = '\u{1f3f4}';
 const END_OF_TAGS: char = '\u{e007f}';
 
-/// Checks a text one character after the other, each with its successor.
+/// Checks a string one character after the other, each with its successor.
 #[derive(Debug, Default)]
 pub(super) struct InvisibleChars {
     before: Option<char>,

@@ -437,7 +437,7 @@ fn heading(level: HeadingLevel) -> Style {
     match level {
         HeadingLevel::H1 => style.with(Emphasis::BOLD).with(Emphasis::UNDERLINE),
         HeadingLevel::H2 => style.with(Emphasis::BOLD),
-        // Lower levels have one `›` per level: there aren't enough text styles to tell them apart.
+        // Lower levels have one `›` per level: there aren't enough text styles to distinguish them.
         HeadingLevel::H3 | HeadingLevel::H4 => style.with(Emphasis::BOLD),
         HeadingLevel::H5 | HeadingLevel::H6 => style.with(Emphasis::ITALIC),
     }

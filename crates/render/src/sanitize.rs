@@ -15,7 +15,7 @@ use super::{CopyAs, Span, Style};
 /// Distance of tab stops in columns.
 pub(super) const TAB: usize = 4;
 
-/// The treatment of control characters in a text.
+/// The treatment of control characters in a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlChars {
     /// Shown as symbols, for files and diffs.
@@ -113,7 +113,7 @@ pub(super) fn expand(line: &str, style: Style, tab: usize) -> Vec<Span> {
     spans
 }
 
-/// The same for a text that starts a line; text of several lines is sanitized without marks.
+/// The same for a string that starts a line; text of several lines is sanitized without marks.
 pub(super) fn sanitized_spans(text: &str, style: Style) -> Vec<Span> {
     if text.contains('\n') {
         return vec![Span::new(sanitize(text, ControlChars::Visible), style)];
@@ -147,9 +147,8 @@ pub(super) fn with_source_marks(spans: Vec<Span>, line: &str) -> Vec<Span> {
     out
 }
 
-/// Returns a text for the clipboard: with tabs and invisible characters, but with symbols for control
-/// characters, on which a terminal would act when the text is pasted. A carriage return at a line's end is
-/// removed.
+/// Returns a string for the clipboard: with tabs and invisible characters, but with symbols for control characters, on
+/// which a terminal would act when the text is pasted. A carriage return at a line's end is removed.
 #[must_use]
 pub fn clipboard_text(text: &str) -> Cow<'_, str> {
     if !text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {

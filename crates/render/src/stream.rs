@@ -22,16 +22,16 @@ use super::code::streaming::StreamingCode;
 use super::markdown::{options, render_part, render_transient};
 use super::{LayoutOptions, Line, code};
 
-/// Size in bytes of the parts in which a huge block is finished. Most blocks are smaller; a larger paragraph or
-/// line of code continues in its last row. Other blocks look as in the source from there on until the answer is
-/// complete, so this leaves room for a table.
+/// Size in bytes of the parts in which a huge block is finished. Most blocks are smaller; a larger paragraph or line of
+/// code continues in its last row. After that, other blocks look as in the source until the answer is complete, so this
+/// leaves room for a table.
 const MAX_PART_BYTES: usize = 8 * 1024;
 
 /// Size in bytes of the text that is searched for blocks first: many small blocks of code in a backlog would
 /// each take a search of a whole part.
 const NEAR_BYTES: usize = 1024;
 
-/// Maximum number of bytes parsed at once, some milliseconds' work: a backlog is processed over several frames.
+/// Maximum number of bytes parsed at a time, some milliseconds' work: a backlog is processed over several frames.
 const MAX_BYTES_AT_ONCE: usize = 128 * 1024;
 
 /// Markdown text that grows at its end.
@@ -267,7 +267,7 @@ enum MarkdownBlockKind {
     Other,
 }
 
-/// The last top-level block of a text, or the first one with fenced code.
+/// The last top-level block of a string, or the first one with fenced code.
 fn last_block(text: &str) -> Option<TopBlock> {
     let (mut depth, mut last) = (0_usize, None::<TopBlock>);
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {

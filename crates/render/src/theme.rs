@@ -1,8 +1,8 @@
 //! Themes: the mapping of roles to colors and emphasis, loaded from files in tiller's format or in pi's.
 //!
-//! A theme gives each [`Role`](crate::Role) a [`ThemeStyle`]; a front end asks for it at the [`ColorDepth`] of its terminal,
-//! and gets colors that such a terminal has. Nothing here depends on a terminal or a page: front ends convert
-//! the styles to their own. Start with `file` for the format, `registry` for the search paths, `color` for the
+//! A theme gives each [`Role`](crate::Role) a [`ThemeStyle`]; a front end requests it for its terminal's
+//! [`ColorDepth`], and gets colors that such a terminal has. Nothing here depends on a terminal or a page: front ends
+//! convert the styles to their own. Start with `file` for the format, `registry` for the search paths, `color` for the
 //! replacement of colors.
 
 mod built_in;

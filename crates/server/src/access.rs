@@ -33,7 +33,7 @@ pub struct AccessRules {
     pub hosts: Vec<String>,
     /// The scope of the cookie.
     pub cookie: CookieScope,
-    /// The path below which all addresses are, also that of the cookie.
+    /// The path below which all addresses are, including the cookie's.
     pub base_path: BasePath,
 }
 
@@ -72,7 +72,8 @@ impl AccessRules {
             return Ok(None);
         }
         match self.token_source(uri, headers)? {
-            // Another server on this host is the same site for a browser, so the cookie alone doesn't prove who asks.
+            // Another server on this host is the same site for a browser, so the cookie alone doesn't identify the
+            // requester.
             TokenSource::Cookie if !is_safe(method) && !has_origin => {
                 Err(FORBIDDEN.detail("a request with the cookie needs an `Origin`"))
             }
@@ -84,7 +85,7 @@ impl AccessRules {
         }
     }
 
-    /// Returns the authority if its name can't be that of a foreign page: such a page could reach this server by a name
+    /// Returns the authority if its name can't belong to a foreign page: such a page could reach this server by a name
     /// of its own that leads here (DNS rebinding).
     fn check_host<'a>(&self, uri: &'a Uri, headers: &'a HeaderMap) -> Result<&'a str, Problem> {
         let named = headers.get(header::HOST).and_then(|host| host.to_str().ok());

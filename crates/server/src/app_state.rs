@@ -10,10 +10,10 @@ use crate::metrics::Metrics;
 use crate::roots::WorkspaceRoots;
 use crate::table::SessionTable;
 
-/// Maximum number of requests at once. A stream counts until it begins.
+/// Maximum number of concurrent requests. A stream counts until it begins.
 const MAX_REQUESTS: usize = 512;
 
-/// Maximum number of event streams at once: each is a connection, a task and 64 events on their way.
+/// Maximum number of concurrent event streams: each is a connection, a task and 64 events on their way.
 const MAX_WATCHERS: usize = 4_096;
 
 /// The state that handlers share.

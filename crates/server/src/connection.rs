@@ -25,7 +25,7 @@ const MAX_HEADERS: usize = 64;
 /// Bytes of a connection's buffer, which the headers have to fit in.
 const BUFFER: usize = 32 * 1024;
 
-/// The reason why TLS can't be set up.
+/// The reason TLS can't be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file can't be read, or isn't what it is taken for.
@@ -88,7 +88,7 @@ async fn serve_stream(
         .header_read_timeout(HEADER_TIMEOUT)
         .max_headers(MAX_HEADERS)
         .max_buf_size(BUFFER);
-    // An upgraded connection is that of an attached front end.
+    // An upgraded connection belongs to an attached front end.
     let service = TowerToHyperService::new(router);
     let connection = http.serve_connection(TokioIo::new(stream), service).with_upgrades();
     let mut connection = std::pin::pin!(connection);

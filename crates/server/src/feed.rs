@@ -12,13 +12,13 @@ use tokio::sync::watch;
 /// Maximum number of buffered events: some seconds of a fast stream.
 const MAX_EVENTS: usize = 4_096;
 
-/// Maximum bytes of buffered events. The newest event stays, whatever its size.
+/// Maximum bytes of buffered events. The newest event stays, regardless of its size.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Maximum number of events that a watcher takes at once.
+/// Maximum number of events that a watcher takes at a time.
 const MAX_BATCH: usize = 64;
 
-/// The events of an open session, from a start on.
+/// The events of an open session, after a start.
 pub(crate) struct EventFeed {
     epoch: String,
     buffer: Mutex<EventBuffer>,
@@ -53,7 +53,7 @@ pub(crate) enum FeedRead {
 }
 
 impl EventFeed {
-    /// Creates a feed for the events after `seq`. The epoch tells its ids from those of other feeds.
+    /// Creates a feed for the events after `seq`. The epoch distinguishes its ids from other feeds'.
     pub(crate) fn new(epoch: String, seq: u64) -> Self {
         let buffer = Mutex::new(EventBuffer { start: seq + 1, events: VecDeque::new(), bytes: 0 });
         Self { epoch, buffer, head: watch::channel(FeedHead { seq, is_closed: false }).0 }
@@ -104,7 +104,7 @@ impl EventFeed {
         self.head.send_modify(|head| head.is_closed = true);
     }
 
-    /// Reads events from this number on.
+    /// Reads events starting with this number.
     pub(crate) fn read(&self, from: u64) -> FeedRead {
         let buffer = self.lock();
         let Some(skipped) = from.checked_sub(buffer.start) else { return FeedRead::Lost };

@@ -85,7 +85,7 @@ pub struct ResumeRequest {
     pub log: PathBuf,
     /// The working directory: a real path below one of the roots.
     pub workspace: PathBuf,
-    /// Provider and model; without them, those of the log.
+    /// Provider and model; without them, the log's.
     pub settings: SessionSettings,
 }
 
@@ -166,7 +166,7 @@ pub enum RenderBody {
     },
 }
 
-/// The reason why the host can't do something.
+/// The reason the host can't do something.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// The request can't be met. The text is sent to the client, so it names no path of the server.

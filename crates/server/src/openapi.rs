@@ -81,13 +81,8 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     operation("post", "/api/sessions/{id}/resume", Json(200, of::<SessionDetails>), "Open a session again")
         .body(of::<ResumeBody>),
     operation("post", "/api/sessions/{id}/close", Empty(204), "Close a session; its log stays"),
-    operation(
-        "get",
-        "/api/sessions/{id}/stream",
-        Other("text/event-stream"),
-        "Stream a session's events",
-    )
-    .query(of::<StreamQuery>),
+    operation("get", "/api/sessions/{id}/stream", Other("text/event-stream"), "Stream a session's events")
+        .query(of::<StreamQuery>),
     operation("get", "/api/sessions/{id}/attach", Empty(101), "Attach `tiller --attach`, by an upgrade"),
     operation("post", "/api/sessions/{id}/chat", Empty(202), "Send a message").body(of::<ChatBody>),
     operation("post", "/api/sessions/{id}/steer", Empty(202), "Steer the run").body(of::<MessageBody>),
@@ -158,8 +153,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     operation("post", "/api/sessions/{id}/model", Rpc("set_model"), "Choose the model").body(of::<ModelBody>),
     operation("post", "/api/sessions/{id}/thinking", Json(200, of::<LevelView>), "Choose the thinking level")
         .body(of::<ThinkingBody>),
-    operation("post", "/api/sessions/{id}/bash", Rpc("bash"), "Run a user command")
-        .body(of::<BashBody>),
+    operation("post", "/api/sessions/{id}/bash", Rpc("bash"), "Run a user command").body(of::<BashBody>),
     operation("get", "/api/models", Rpc("get_available_models"), "List models"),
     operation("get", "/api/skills", Json(200, of::<SkillList>), "List the skills of a working directory")
         .query(of::<SkillsQuery>),

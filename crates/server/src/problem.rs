@@ -56,13 +56,13 @@ pub(crate) const CONFLICT: ProblemKind =
 /// The queue isn't the one that the client has read.
 pub(crate) const CHANGED: ProblemKind =
     ProblemKind(StatusCode::PRECONDITION_FAILED, "queue-changed", "The queue has changed; read it again");
-/// The request doesn't say which version it changes.
+/// The request doesn't specify the version that it changes.
 pub(crate) const NO_CONDITION: ProblemKind =
     ProblemKind(StatusCode::PRECONDITION_REQUIRED, "precondition-required", "A precondition is required");
 /// The body is too large.
 pub(crate) const TOO_LARGE: ProblemKind =
     ProblemKind(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", "The body is too large");
-/// The body is no JSON.
+/// The body isn't JSON.
 pub(crate) const MEDIA_TYPE: ProblemKind =
     ProblemKind(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", "The body must be JSON");
 /// The content of a valid request can't be processed.
@@ -74,7 +74,7 @@ pub(crate) const HEADERS: ProblemKind = ProblemKind(
     "headers-too-large",
     "The headers are too large",
 );
-/// Too many requests, watchers or sessions at once.
+/// Too many concurrent requests, watchers or sessions.
 pub(crate) const OVERLOADED: ProblemKind =
     ProblemKind(StatusCode::SERVICE_UNAVAILABLE, "overloaded", "The server is busy");
 /// A failure of the server; its log has the reason.
@@ -101,7 +101,7 @@ impl Problem {
     }
 }
 
-/// Logs the reason of a failure that the client isn't told.
+/// Logs the reason for a failure, which the client doesn't get.
 pub(crate) fn internal(error: &dyn std::fmt::Display) -> Problem {
     tracing::error!(%error, "a request failed");
     INTERNAL.detail("the server's log has the reason")
@@ -128,7 +128,7 @@ impl IntoResponse for Problem {
 }
 
 impl From<AgentError> for Problem {
-    /// The texts of the other errors may name files.
+    /// The messages of the other errors may contain paths.
     fn from(error: AgentError) -> Self {
         match error {
             AgentError::Busy => {

@@ -36,9 +36,9 @@ pub(crate) struct CreateBody {
 pub(crate) struct ResumeBody {
     /// Another working directory, below one of the server's roots.
     pub(crate) workspace_path: Option<PathBuf>,
-    /// The provider; default: that of the session.
+    /// The provider; default: the session's.
     pub(crate) provider: Option<String>,
-    /// The model; default: that of the session.
+    /// The model; default: the session's.
     pub(crate) model: Option<String>,
 }
 
@@ -127,7 +127,7 @@ pub(crate) struct ApprovalBody {
     /// Also allows everything that the request's `rule` covers, until the session is closed.
     #[serde(default)]
     pub(crate) always: bool,
-    /// The reason of a denial, for the model.
+    /// The reason for a denial, for the model.
     pub(crate) reason: Option<String>,
 }
 

@@ -22,7 +22,7 @@ impl WorkspaceRoots {
     }
 
     /// Returns the real path of a directory below a root. A relative path, and a directory that doesn't exist or lies
-    /// elsewhere, have none: a client can't tell them apart.
+    /// elsewhere, have none: a client can't distinguish them.
     pub(crate) fn resolve(&self, dir: &Path) -> Option<PathBuf> {
         let real = dir.is_absolute().then(|| dir.canonicalize().ok()).flatten()?;
         (self.0.iter().any(|root| real.starts_with(root)) && real.is_dir()).then_some(real)

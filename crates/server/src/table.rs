@@ -15,7 +15,7 @@ use crate::metrics::{Gauges, Metrics};
 use crate::open_session::OpenSession;
 use crate::problem::{NOT_OPEN, OVERLOADED, Problem, internal};
 
-/// Capacity of the command channel. The task answers at once, so callers wait for microseconds when it is full.
+/// Capacity of the command channel. The task responds immediately, so callers wait for microseconds when it is full.
 const COMMANDS: usize = 256;
 
 /// Maximum number of open sessions: each has up to 1 MiB of events, and a task.
@@ -102,7 +102,7 @@ impl SessionTable {
 
 /// The end of a job.
 enum JobEnd {
-    /// A session was started; the id is that of the request.
+    /// A session was started; the id is the request's.
     Started(Option<SessionId>, StartResult, Vec<oneshot::Sender<StartResult>>),
     Closed(oneshot::Sender<()>),
 }
@@ -205,7 +205,7 @@ impl SessionTableTask {
         self.starting += 1;
         let (host, metrics) = (Arc::clone(&self.host), Arc::clone(&self.metrics));
         self.jobs.spawn(async move {
-            // A task of its own, because whoever waits for the session needs an answer after a panic too.
+            // A task of its own, because the caller that waits for the session needs a response even after a panic.
             let started = tokio::spawn(async move {
                 if is_full {
                     return Err(OVERLOADED.detail("too many sessions are open; close some"));

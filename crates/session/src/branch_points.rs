@@ -1,7 +1,7 @@
 //! Branch points of a path: where other branches start, and how many.
 //!
 //! Computed from the index alone, except for the few entries that hide others. A branch must have a row in the tree
-//! view, that is a message; a name, a label or a move without messages is no branch.
+//! view, that is a message; a name, a label or a move without messages isn't a branch.
 
 use std::collections::HashMap;
 

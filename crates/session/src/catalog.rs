@@ -238,8 +238,9 @@ impl Catalog {
         self.search_each(SearchUnit::Session, query, scope, limit)
     }
 
-    /// Usage from the quarter of an hour of `since` on, of all directories, by time. Entries that a fork copied count
-    /// only where they were written. Logs without a record are missing, those that grew are as of their last scan.
+    /// Usage starting with the quarter of an hour of `since`, in all directories, by time. Entries that a fork copied
+    /// count only where they were written. Logs without a record are missing, those that grew are as of their last
+    /// scan.
     ///
     /// # Errors
     /// If the catalog can't be used.

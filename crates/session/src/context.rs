@@ -102,7 +102,7 @@ pub fn project(path: &[Entry]) -> Projection {
     project_from(path, None)
 }
 
-/// Like [`project`], with the messages of the entries from the index `first` on instead of the first one that the
+/// Like [`project`], with the messages of the entries starting at the index `first` instead of the first one that the
 /// compaction keeps: earlier entries only set the model and edits.
 pub(super) fn project_from(path: &[Entry], first: Option<usize>) -> Projection {
     let mut projection = Projection::default();
@@ -433,8 +433,8 @@ pub enum CutOffCall {
 /// the tool's name, and true if there is a result.
 ///
 /// tiller runs calls one after the other, except that read-only ones may run in parallel. So no call started after one
-/// without a result, unless all from that one on may be read-only; an unknown tool may. For answers logged by another program nothing is
-/// certain: it may run calls in another order.
+/// without a result, unless it and all later ones may be read-only; an unknown tool may. For answers logged by another
+/// program nothing is certain: it may run calls in another order.
 #[must_use]
 pub fn classify_cut_off_calls<'a>(
     answer: &EntryId,
@@ -442,7 +442,8 @@ pub fn classify_cut_off_calls<'a>(
     tools: &ToolCatalog,
 ) -> Vec<Option<CutOffCall>> {
     let (mut is_in_order, mut outcomes) = (can_generate_after(answer), Vec::new());
-    // True if an exclusive tool is among the calls from the first one without a result on; `None` before that one.
+    // True if an exclusive tool is among the calls starting with the first one without a result; `None` before that
+    // one.
     let mut runs_alone_since: Option<bool> = None;
     for (name, has_result) in calls {
         let runs_alone = tools.find(name).is_some_and(|traits| traits.always_runs_alone());
@@ -527,7 +528,7 @@ pub fn estimate(message: &Message) -> Tokens {
     Tokens(units.div_ceil(UNITS_PER_TOKEN))
 }
 
-/// Estimates the tokens of a text.
+/// Estimates the tokens of a string.
 #[must_use]
 pub fn estimate_text(text: &str) -> Tokens {
     Tokens(utf16_units(text).div_ceil(UNITS_PER_TOKEN))

@@ -27,7 +27,7 @@ pub struct PendingDelete {
 }
 
 impl PendingDelete {
-    /// Locks a file. Its content is not read, so that a file that is no valid session can be deleted too.
+    /// Locks a file. Its content is not read, so that a file that isn't a valid session can be deleted too.
     ///
     /// # Errors
     /// If another process writes to it, or it can't be opened.

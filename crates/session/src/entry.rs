@@ -267,7 +267,7 @@ impl From<&SummaryModel> for ModelRef {
     }
 }
 
-/// Content that replaces that of another entry.
+/// Content that replaces another entry's content.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Replacement {
     /// The content.
@@ -384,7 +384,7 @@ pub enum QueueChange {
         /// The new images.
         #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Vec::is_empty")]
         images: Vec<Image>,
-        /// The number of messages before it from now on; `None` keeps its position.
+        /// The new number of messages before it; `None` keeps its position.
         #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         order: Option<usize>,
     },

@@ -2,7 +2,7 @@
 
 /// The kind of an entry, by its `type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are those of the entry types")]
+#[expect(missing_docs, reason = "the names are the same as the entry types")]
 pub enum EntryKind {
     Message,
     ModelChange,

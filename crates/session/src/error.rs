@@ -55,7 +55,7 @@ pub enum SessionError {
         path: PathBuf,
         /// Entries that are no longer in it.
         lost: usize,
-        /// New path of the rest, if that is no session and was moved away.
+        /// New path of the rest, if that isn't a session and was moved away.
         backup: Option<PathBuf>,
     },
     /// Line 1 is not a session header.
@@ -194,7 +194,7 @@ fn backup_note(backup: Option<&Path>) -> String {
         .unwrap_or_default()
 }
 
-/// The error of a file operation: `action` stands after "can't".
+/// The error of a file operation: `action` follows "can't".
 pub(super) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> SessionError + use<> {
     let path = path.to_owned();
     move |source| SessionError::Io { path, action, source }

@@ -1,7 +1,7 @@
 //! Grafts: the part of another session's path after a common entry, as a branch of this session.
 //!
-//! The entries keep their ids, so that what refers to one still finds it. Entries that say something about the other
-//! session, such as its name, are left out.
+//! The entries keep their ids, so that references to them stay valid. Entries that describe the other session, such as
+//! its name, are left out.
 
 use serde_json::{Map, Value};
 use tiller_core::id::EntryId;
@@ -69,7 +69,7 @@ impl Graft {
 }
 
 impl Writer {
-    /// Appends a branch. The leaf stays where it is; returns the entry that says so.
+    /// Appends a branch. The leaf doesn't move; returns the entry that records this.
     ///
     /// # Errors
     /// If it could not be written.

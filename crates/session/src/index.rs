@@ -157,7 +157,7 @@ impl Index {
         std::iter::successors(Some(leaf), |&at| self.entries.parent(at))
     }
 
-    /// Counts the header's line, which is no entry.
+    /// Counts the header's line, which isn't an entry.
     pub(super) fn count_header(&mut self) {
         self.lines += 1;
     }

@@ -19,7 +19,7 @@ use super::lossy::repair_text;
 
 /// The role of a `message` entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are those of the roles")]
+#[expect(missing_docs, reason = "the names are the same as the roles")]
 pub enum LineRole {
     User,
     Assistant,
@@ -102,8 +102,8 @@ fn is_indexed_type(custom_type: &str) -> bool {
     custom_type.starts_with("tiller.") && custom_type != "tiller.leaf"
 }
 
-/// Finds the number of the background job that a result names in its details. In the texts of a result, the quotation
-/// marks of a similar key have a backslash.
+/// Finds the number of the background job in a result's details. In a result's text, the quotation marks of a similar
+/// key have a backslash.
 pub(super) fn job_number(line: &[u8]) -> Option<u64> {
     // Forwards, which is many times faster than backwards.
     static KEY: LazyLock<Finder<'static>> =
@@ -219,8 +219,8 @@ fn ends_with_timestamp(line: &[u8]) -> bool {
     digits > 0 && rest[..rest.len() - digits].ends_with(b"\"timestamp\":")
 }
 
-/// The usage of an answer, found from the line's end; `None` means that the line must be parsed in full. A quote
-/// within a string is written `\"`, so the key can't be part of a text. The key that follows and the number of objects
+/// The usage of an answer, found from the line's end; `None` means that the line must be parsed in full. A quote within
+/// a string is written `\"`, so the key can't be part of a string. The key that follows and the number of objects
 /// closed after it show that it is the answer's own usage, and that the line is complete.
 fn usage_at_end(line: &[u8]) -> Option<Usage> {
     static KEY: LazyLock<FinderRev<'static>> = LazyLock::new(|| FinderRev::new("\"usage\":"));

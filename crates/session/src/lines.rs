@@ -1,4 +1,4 @@
-//! Iteration over the lines of a log, whatever their length.
+//! Iteration over the lines of a log, regardless of their length.
 //!
 //! Lines are borrowed from the read buffer: only an incomplete line at its end is moved. The buffer grows to the
 //! longest line and no further; a line over [`MAX_LINE`] is an error, or a file without newlines would take all

@@ -56,7 +56,7 @@ impl Log {
         Self::in_memory_at(None)
     }
 
-    /// A log in memory that stands for the one at a path.
+    /// A log in memory that represents the one at a path.
     pub(super) fn in_memory_at(path: Option<PathBuf>) -> Self {
         Self { fs: Arc::new(OsFs), path, bytes: RwLock::new(Bytes::Memory(Vec::new())) }
     }
@@ -123,7 +123,7 @@ impl Log {
         self.bytes.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Visits every line from the first on, reading the file once, until the visitor breaks.
+    /// Visits every line, starting with the first, reading the file once, until the visitor breaks.
     pub(super) fn scan(
         &self,
         mut visit: impl FnMut(&LogLine<'_>) -> ControlFlow<()>,

@@ -126,8 +126,8 @@ impl SessionManager {
         Writer::open_on(Arc::clone(&self.fs), path)
     }
 
-    /// Creates a session whose log starts with a copy of `from`'s path through `last_entry`, or empty without it.
-    /// With `last_entry` the file is created at once. Queued messages of the original are removed, and a name gets a
+    /// Creates a session whose log starts with a copy of `from`'s path through `last_entry`, or empty without it. With
+    /// `last_entry` the file is created immediately. Queued messages of the original are removed, and a name gets a
     /// fork suffix.
     ///
     /// # Errors

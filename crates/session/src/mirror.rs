@@ -16,11 +16,11 @@ pub struct MirrorLog {
 }
 
 impl MirrorLog {
-    /// Creates a copy with these lines: the header and the entries so far, without their newlines. `path` is that of
-    /// the log; it isn't read.
+    /// Creates a copy with these lines: the header and the entries so far, without their newlines. `path` is the path
+    /// of the log; it isn't read.
     ///
     /// # Errors
-    /// If the first line is no session header.
+    /// If the first line isn't a session header.
     pub fn new<L: AsRef<[u8]>>(
         lines: impl IntoIterator<Item = L>,
         path: Option<PathBuf>,

@@ -30,7 +30,7 @@ use checked_entry::{CheckedEntry, EntryRelation};
 use findings::{Findings, LineLocation};
 pub use findings::{GradedFinding, Severity};
 
-/// Number of consecutive unreadable lines reported one by one; a file that is no log may have a million.
+/// Number of consecutive unreadable lines reported one by one; a file that isn't a log may have a million.
 const MAX_NAMED_LINES: usize = 1_000;
 
 /// The result of a verification.

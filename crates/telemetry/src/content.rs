@@ -1,4 +1,4 @@
-//! Messages as the JSON texts of the conventions: `gen_ai.input.messages` and `gen_ai.output.messages`.
+//! Messages as the conventions' JSON strings: `gen_ai.input.messages` and `gen_ai.output.messages`.
 
 use serde_json::{Value, json};
 use tiller_core::event::ToolOutcome;

@@ -258,7 +258,7 @@ fn check_keys(object: &Map<String, Value>, key_sets: &[Keys]) -> Result<(), Stri
     }
     let is_known = |name: &str| name.starts_with("tiller") || keys.iter().any(|(key, ..)| *key == name);
     match object.keys().find(|name| !is_known(name)) {
-        Some(name) => Err(format!("nobody knows a key {name}")),
+        Some(name) => Err(format!("unknown key {name}")),
         None => Ok(()),
     }
 }
@@ -285,12 +285,12 @@ fn check_value(value: &Value, shape: ValueShape) -> Result<(), String> {
 }
 
 fn object(value: &Value) -> Result<&Map<String, Value>, String> {
-    value.as_object().ok_or(format!("{value} is no object"))
+    value.as_object().ok_or(format!("{value} is not an object"))
 }
 
 fn check_blocks(value: &Value, blocks: &[(&str, Keys)]) -> Result<(), String> {
     const TYPE: Keys = &[("type", Required, ValueShape::Text)];
-    for block in value.as_array().ok_or(format!("{value} is no list"))? {
+    for block in value.as_array().ok_or(format!("{value} is not a list"))? {
         let block = object(block)?;
         check_keys(block, &[TYPE, find_keys(blocks, block, "type")?])?;
     }

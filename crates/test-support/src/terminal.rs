@@ -21,7 +21,7 @@ use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native
 /// Maximum time for anything: generous, for a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Slightly longer than the time for which a question ignores keys.
+/// Slightly longer than the time during which a question ignores keys.
 const QUESTION_DELAY: Duration = Duration::from_millis(450);
 
 /// The characters of tiller's spinner: dots of Braille.
@@ -48,7 +48,7 @@ pub struct TerminalStart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(pub u16, pub u16);
 
-/// A key that is no character.
+/// A key that isn't a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TerminalKey {
     Enter,
@@ -192,7 +192,7 @@ pub fn size(screen: &vt100::Screen) -> Size {
     Size(columns.get(), rows.get())
 }
 
-/// The length of `bytes` that a terminal shows at once: without an unfinished synchronized update.
+/// The length of `bytes` that a terminal shows immediately: without an unfinished synchronized update.
 fn complete(bytes: &[u8]) -> usize {
     let last = |sequence: &[u8]| bytes.windows(sequence.len()).rposition(|window| window == sequence);
     match (last(b"\x1b[?2026h"), last(b"\x1b[?2026l")) {
@@ -366,7 +366,7 @@ impl Terminal {
     pub fn quit(&mut self) -> ExitStatus {
         let deadline = Instant::now() + DEADLINE;
         while Instant::now() < deadline {
-            // The program may have exited in between, and nobody reads the key.
+            // The program may have exited in between, and the key isn't read.
             if let Some(pty) = &mut self.pty {
                 let _ = pty.writer.write_all(&TerminalKey::Ctrl('d').bytes());
             }

@@ -24,7 +24,7 @@ const TOKEN_VARIABLE: &str = "TILLER_SERVER_TOKEN";
 /// Time for a connection to the server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time without a packet after which the system asks the server for one, and between further ones.
+/// Time without a packet after which the system requests one from the server, and between further requests.
 const KEEPALIVE: Duration = Duration::from_secs(15);
 
 /// Connects to the session at this URL: `SERVER/api/sessions/ID`, with the token as `?token=`.
@@ -57,7 +57,7 @@ struct ProblemText {
     detail: Option<String>,
 }
 
-/// The reason why a server doesn't connect a front end.
+/// The reason a server doesn't connect a front end.
 #[derive(Debug, thiserror::Error)]
 enum DialError {
     /// The server, or a proxy's connection to it, is gone.

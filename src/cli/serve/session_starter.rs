@@ -208,7 +208,7 @@ impl SessionHost for SessionStarter {
     }
 }
 
-/// Translates a failure. Only texts that name no file of this machine are for the client.
+/// Translates a failure. Only messages without paths of this machine are for the client.
 fn host_error(failure: CliFailure) -> HostError {
     if let Some(error) = failure.error.downcast_ref::<ModelError>() {
         return HostError::Invalid(error.to_string());

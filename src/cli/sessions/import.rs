@@ -98,7 +98,7 @@ pub(in crate::cli) fn default_dirs(config: &Config) -> Result<Vec<(SourceFormat,
         .collect())
 }
 
-/// Codex also keeps lists beside its logs.
+/// Codex also keeps lists next to its logs.
 fn is_rollout(log: &Path) -> bool {
     log.file_name().is_some_and(|name| name.to_string_lossy().starts_with("rollout-"))
 }
@@ -144,8 +144,11 @@ fn describe(imported: &ImportResult, mode: ImportMode) -> String {
     };
     if matches!(imported.status, ImportStatus::Imported | ImportStatus::Updated) {
         for note in &imported.notes {
-            text += &format!("        {}: {}, starting at line {}
-", note.what, note.count, note.line);
+            text += &format!(
+                "        {}: {}, starting at line {}
+",
+                note.what, note.count, note.line
+            );
         }
     }
     text

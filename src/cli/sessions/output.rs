@@ -10,7 +10,7 @@ use crate::render::{ControlChars, sanitize};
 use crate::session::{Entry, Finding, Reader, SessionSummary};
 use crate::unit::UnixMs;
 
-/// Maximum length of a text in a list or tree, in characters.
+/// Maximum length of a string in a list or tree, in characters.
 const MAX_CHARS: usize = 72;
 
 /// The directory column of a session list.
@@ -22,7 +22,7 @@ pub(in crate::cli) enum DirectoryColumn {
     Hidden,
 }
 
-/// Formats a session as one line: id, date, title and, if asked for, directory.
+/// Formats a session as one line: id, date, title and, if requested, directory.
 pub(in crate::cli) fn row(session: &SessionSummary, column: DirectoryColumn) -> String {
     let title = one_line(session.title().unwrap_or("(empty)"));
     let cwd = if column == DirectoryColumn::Shown {
@@ -83,7 +83,7 @@ pub(in crate::cli) fn branch(reader: &Reader) -> Result<Vec<Entry>, CliFailure> 
     Ok(entries)
 }
 
-/// Formats a text of a log for one line of a list.
+/// Formats log text for one line of a list.
 pub(in crate::cli) fn one_line(text: &str) -> String {
     // Text from a log must not move the cursor.
     let line =

@@ -37,7 +37,7 @@ pub(super) fn tree(reader: &Reader, all: bool, as_json: bool) -> Result<(), CliF
     print_text(&text)
 }
 
-/// A tree and the texts of its rows.
+/// A tree and the text of its rows.
 struct TreeDrawing {
     tree: Tree,
     annotations: Annotations,
@@ -79,7 +79,7 @@ impl TreeDrawing {
     fn draw(&self, row: &TreeRow, now: UnixMs, text: &mut String) {
         let node = &self.tree.nodes()[row.node];
         let Some(TreeText { headline, model }) = self.texts.get(row.node) else { return };
-        // 1970 stands for a timestamp that can't be parsed.
+        // 1970 replaces a timestamp that can't be parsed.
         let age = if node.timestamp == UnixMs(0) { "?".to_owned() } else { node.timestamp.age(now) };
         let marker = match (row.on_path, self.hidden_with[row.node].is_some()) {
             (true, _) => "* ",

@@ -56,7 +56,7 @@ pub(super) struct UsageReport {
     last_day: String,
     #[serde(serialize_with = "serialize_sums")]
     total: Usage,
-    /// Every day from the first one with usage on.
+    /// Every day, starting with the first one with usage.
     days: Vec<NamedUsage>,
     /// The most expensive first.
     models: Vec<NamedUsage>,
@@ -153,7 +153,7 @@ impl UsageReport {
     /// A line with a bar for each day: of the cost, or of the tokens if nothing cost anything.
     fn chart(&self, columns: usize, bars: BarStyle) -> Vec<String> {
         let is_free = self.total.cost.total <= Usd(0.0);
-        // Tokens of a day are far below 2^52, from where on f64 isn't exact.
+        // Tokens of a day are far below 2^52, above which f64 isn't exact.
         #[expect(clippy::cast_precision_loss)]
         let value = |usage: &Usage| if is_free { usage.total().0 as f64 } else { usage.cost.total.0 };
         let label =

@@ -59,7 +59,7 @@ fn api_key(value: ConfigKey, subject: String) -> ApiKey {
     }
 }
 
-/// Makes the provider at an endpoint. Models for which `models.json` names another wire format use that one.
+/// Makes the provider at an endpoint. Models for which `models.json` specifies another wire format use that one.
 pub(super) fn connect(
     config: &Config,
     endpoint: Endpoint,
@@ -78,8 +78,8 @@ pub(super) fn connect(
     Ok(if others.is_empty() { usual } else { Arc::new(MixedFormats::new(usual, others)) })
 }
 
-/// Returns the wire format at an endpoint: that of `models.json`, the known one, or that of the first model for which
-/// `models.json` names one.
+/// Returns the wire format at an endpoint: the one in `models.json`, the known one, or the one of the first model for
+/// which `models.json` names one.
 pub(super) fn wire_format(config: &Config, endpoint: &Endpoint) -> Option<WireFormat> {
     let user = config.user_provider(&endpoint.name);
     let known = || Some(ProviderDescriptor::find(&endpoint.name)?.wire_format_at(endpoint));
@@ -98,8 +98,8 @@ pub(super) fn compat(config: &Config, provider: &str) -> Compat {
     config.user_provider(provider).map_or(usual, |user| user.compat.apply(usual))
 }
 
-/// Lists the models that are known: those of `models.json` first, then the catalog's, then those that the server listed
-/// when it was last asked, then those `served` by a server on this machine.
+/// Lists the known models: the ones in `models.json` first, then the catalog's, then the ones that the server listed
+/// when it was last queried, then the ones `served` by a server on this machine.
 pub(super) fn listed_models(
     config: &Config,
     provider: &str,

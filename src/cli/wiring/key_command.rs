@@ -1,4 +1,4 @@
-//! Keys and header values that a command prints, such as that of a password manager.
+//! Keys and header values that a command prints, such as a password manager's.
 
 use std::process::{Command, Stdio};
 

@@ -23,11 +23,11 @@ const START: Duration = Duration::from_secs(1);
 /// The same in the background: the details of many models take a while.
 const BACKGROUND: Duration = Duration::from_secs(10);
 
-/// A local server that answered: its provider with its models, or the reason why it can't be used.
+/// A local server that answered: its provider with its models, or the reason it can't be used.
 type LocalServer = (String, Result<ProviderChange, String>);
 
-/// Asks local servers for their models: all, or those of these names. Those that don't answer within `limit` are left
-/// out.
+/// Queries local servers for their models: all servers, or the ones with these names. Servers that don't respond within
+/// `limit` are left out.
 async fn find(
     arguments: &CliArgs,
     config: &Config,
@@ -77,8 +77,8 @@ pub(in crate::cli) fn find_local_models(
     find_at_start(arguments, config, Some(&[provider])).into_iter().find_map(|(_, change)| change.ok())
 }
 
-/// Asks the server of a local model again after the model's first answer, because a server tells the window that a model
-/// really has only after it has loaded it.
+/// Queries a local model's server again after the model's first answer, because a server reports the window that a
+/// model really has only after it has loaded it.
 pub(in crate::cli) fn renew_local_windows(input: &RunInput, agent: &AgentSession) {
     let (input, agent, mut events) = (input.clone(), agent.clone(), agent.subscribe());
     tokio::spawn(async move {
@@ -87,7 +87,7 @@ pub(in crate::cli) fn renew_local_windows(input: &RunInput, agent: &AgentSession
             let model = event.ok().and_then(|event| answering_model(&event.kind));
             let Some((provider, id)) = model else { continue };
             if loaded.insert((provider.clone(), id)) {
-                // Of another provider, none is asked.
+                // For another provider, no server is queried.
                 change_providers(&input, &agent, Some(&[&provider]), None).await;
             }
         }

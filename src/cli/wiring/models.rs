@@ -51,7 +51,9 @@ pub(super) fn providers(
     }
     let provider_name = config.settings.provider();
     if arguments.model.api_key.is_some() && provider_name.is_none() {
-        return Err(CliFailure::usage(anyhow!("--api-key needs a provider")).hint("specify it with --provider"));
+        return Err(
+            CliFailure::usage(anyhow!("--api-key needs a provider")).hint("specify it with --provider")
+        );
     }
     let known = PROVIDERS.iter().chain(LOCAL_SERVERS).map(|descriptor| descriptor.name);
     for name in known.chain(config.own_providers()) {

@@ -19,7 +19,7 @@ use crate::sandbox::{Sandbox, SandboxMode, SandboxOptions, create_caches};
 use crate::setting::Switch;
 use crate::tool::{BashTimes, OutputLimits, OutputOptions};
 
-/// Default maximum of requests for a run that nobody watches.
+/// Default maximum of requests for a non-interactive run.
 const UNWATCHED_TURNS: u64 = 100;
 
 /// The runner of child processes.

@@ -1,5 +1,5 @@
 "use strict";
-// Work beside the run: background jobs, and agents with tasks of the session.
+// Work outside the run: background jobs, and agents with tasks of the session.
 const background = (() => {
   const list = find(".background");
   const rows = new Map(); // id -> element, start, elapsed, activity

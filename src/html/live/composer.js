@@ -98,7 +98,7 @@ const composer = (() => {
       const before = known.before;
       const change = (items) => {
         const edited = items.find(({ id }) => id === item.id);
-        // If it is delivered from here on, it is with this text.
+        // If it is delivered after this point, it is with this text.
         known.before = edited ? text.value : before;
         if (edited) edited.text = text.value;
         return items;

@@ -98,7 +98,7 @@ const attempt = async (action) => {
 // Runs an action that no user started. A failure is shown.
 const inBackground = (action) => action().catch((error) => showProblem(error.message));
 
-// Runs a slow job, but never twice at once: calls during a run start one more. Resolves when no run is left.
+// Runs a slow job, but never twice concurrently: calls during a run start one more. Resolves when no run is left.
 const oneAtATime = (job) => {
   let [current, again] = [null, false];
   const work = async () => {

@@ -323,7 +323,7 @@ const run = (() => {
     // A problem of the lost connection is over.
     if (session.isLost && !isLost) {
       showProblem("");
-      // An entry whose text could not be fetched meanwhile has no event any more.
+      // An entry whose text could not be fetched meanwhile has no event anymore.
       refresh();
     }
     session.isLost = isLost;

@@ -159,7 +159,7 @@ fn session_list_open_session_is_reported() {
     let log = sandbox.logs().remove(0);
     let id = log.file_stem().unwrap().to_str().unwrap().rsplit('_').next().unwrap().to_owned();
     enter(&mut terminal, &format!("/resume {}", &id[..10]));
-    // The completion beside the typed text looks like the row.
+    // The completion next to the typed text looks like the row.
     terminal.wait_until("the list with its row", |screen| {
         screen.contains("── sessions") && screen.contains("open · 2 messages")
     });

@@ -8,7 +8,7 @@ use crate::screen::prompting::enter;
 use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
 use tiller_test_support::terminal::TerminalKey;
 
-/// Files below a directory that contain a text.
+/// Files below a directory that contain a string.
 fn holding(dir: &Path, text: &str) -> Vec<String> {
     let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let found = entries.flat_map(|path| match path.is_dir() {

@@ -129,7 +129,7 @@ impl Browser {
         }
     }
 
-    /// Types a text into the focused element, then presses a key with these modifiers (1 is Alt, 8 Shift).
+    /// Types a string into the focused element, then presses a key with these modifiers (1 is Alt, 8 Shift).
     pub(super) fn type_and_press(&mut self, text: &str, key: &str, modifiers: u8) {
         self.send("Input.insertText", json!({"text": text}));
         for kind in ["rawKeyDown", "keyUp"] {

@@ -38,7 +38,7 @@ pub struct OutputBuffer {
     decoder: Utf8Decoder,
     /// Input that needs more input to be interpreted: the last grapheme, or an incomplete sequence.
     pending: String,
-    /// The text that can't change any more.
+    /// The text that can't change anymore.
     finished: StyledText,
     /// Number of characters of `finished`.
     characters: usize,
@@ -168,7 +168,7 @@ impl OutputBuffer {
         self.finished
     }
 
-    /// Interprets a text, except an ambiguous end.
+    /// Interprets a string, except an ambiguous end.
     fn read(&mut self, text: &str) {
         let mut at = 0;
         while at < text.len() {
@@ -191,7 +191,7 @@ impl OutputBuffer {
         }
     }
 
-    /// Writes a text whose last grapheme stays pending, because more text may extend it.
+    /// Writes a string whose last grapheme stays pending, because more text may extend it.
     fn write_extendable(&mut self, text: &str) {
         let last = text.graphemes(true).next_back().map_or(0, str::len);
         let last = if last > MAX_CELL_BYTES { 0 } else { last };
@@ -219,7 +219,7 @@ impl OutputBuffer {
         }
     }
 
-    /// Applies the sequence at the beginning of a text and returns its length. An incomplete one stays pending.
+    /// Applies the sequence at the beginning of a string and returns its length. An incomplete one stays pending.
     fn apply_sequence(&mut self, text: &str) -> Option<usize> {
         let (sequence, length) = next_sequence(text);
         match sequence {
@@ -392,7 +392,7 @@ impl Glyph {
         }
     }
 
-    /// Appends the glyph to a text; returns the number of characters.
+    /// Appends the glyph to a string; returns the number of characters.
     fn write(&self, text: &mut String) -> usize {
         match self {
             Self::Char(c) => {

@@ -132,7 +132,7 @@ fn apply_parameter(mut sgr: SgrState, number: u8) -> SgrState {
     sgr
 }
 
-/// Parses the color of `38;5;n` or `38;2;r;g;b`, from its second number on.
+/// Parses the color of `38;5;n` or `38;2;r;g;b`, starting with its second number.
 fn color<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Option<AnsiColor> {
     match parse_number(rest.next())? {
         5 => Some(indexed(parse_number(rest.next())?)),

@@ -1,4 +1,4 @@
-//! A text and the runs of characters in one style.
+//! A string and its runs of characters in one style.
 
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,7 @@ impl From<StyleRun> for (usize, usize, String) {
 }
 
 impl StyledText {
-    /// Checks that a text has no control characters but newlines and tabs.
+    /// Checks that a string has no control characters but newlines and tabs.
     #[must_use]
     pub fn is_plain(text: &str) -> bool {
         text.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\t'))
@@ -70,14 +70,14 @@ impl StyledText {
         Self { text, strokes }
     }
 
-    /// Appends a text with its styles.
+    /// Appends a string with its styles.
     pub fn append(&mut self, other: &Self) {
         let offset = self.text.chars().count();
         self.text.push_str(&other.text);
         self.strokes.extend(other.strokes.iter().map(|run| StyleRun { start: run.start + offset, ..*run }));
     }
 
-    /// Returns the end of the text from a byte index on; an index inside a character is moved to the next one.
+    /// Returns the end of the text, starting at a byte index; an index inside a character is moved to the next one.
     #[must_use]
     pub fn suffix_from(&self, byte: usize) -> Self {
         let byte = self.text.ceil_char_boundary(byte);

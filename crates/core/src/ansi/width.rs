@@ -6,7 +6,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// Returns the width of a text in columns.
+/// Returns the width of a string in columns.
 #[must_use]
 pub fn columns(text: &str) -> usize {
     if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {

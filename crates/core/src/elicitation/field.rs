@@ -99,7 +99,7 @@ impl FormField {
     /// Returns the value for a typed text; `None` for a field that is left out.
     ///
     /// # Errors
-    /// A sentence with the reason why the text is invalid.
+    /// A sentence with the reason the text is invalid.
     pub fn parse(&self, typed: &str) -> Result<Option<Value>, String> {
         let typed = typed.trim();
         if typed.is_empty() {
@@ -140,7 +140,7 @@ impl FieldKind {
     /// Checks a value.
     ///
     /// # Errors
-    /// A sentence with the reason why the value is invalid.
+    /// A sentence with the reason the value is invalid.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         match self {
             Self::Text { format, length } => {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The format of a text.
+/// The format of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TextFormat {
@@ -17,7 +17,7 @@ pub enum TextFormat {
 }
 
 impl TextFormat {
-    /// Checks a text.
+    /// Checks a string.
     ///
     /// # Errors
     /// The expected format, with an example.

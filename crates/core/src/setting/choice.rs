@@ -60,7 +60,7 @@ choice! {
         Ask = "ask",
         /// Commands that look dangerous ask, and so do writes to a protected path.
         Auto = "auto",
-        /// Only reading is allowed, and the model is told to present a plan.
+        /// Only reading is allowed, and the model is instructed to present a plan.
         Plan = "plan",
         /// Calls that may change anything are denied.
         ReadOnly = "read-only",
@@ -112,7 +112,7 @@ choice! {
 }
 
 choice! {
-    /// Number of queued messages of a kind that are delivered at once.
+    /// Number of queued messages of a kind that are delivered at a time.
     DeliveryMode {
         /// The oldest.
         #[default]

@@ -3,8 +3,8 @@
 /// Looks up an environment variable.
 pub type Variables<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
-/// Expands the variables in a text. `$` without a brace stays, and so does a `${` that isn't closed. A variable that is
-/// empty counts as unset where there is a default, as in a shell.
+/// Expands the variables in a string. `$` without a brace stays, and so does a `${` that isn't closed. A variable that
+/// is empty counts as unset where there is a default, as in a shell.
 ///
 /// # Errors
 /// The name of a variable that is not set and has no default.

@@ -1,8 +1,8 @@
 //! The handshake with a server on stdio.
 //!
-//! rmcp asks for the current protocol with `server/discover`. After 10 s without an answer it sends `initialize`, the
-//! handshake of earlier versions, and takes the next answer for that of `initialize`. A server that needs longer to
-//! start answers both requests, so the first of these answers is dropped here.
+//! rmcp requests the current protocol with `server/discover`. After 10 s without a response it sends `initialize`, the
+//! handshake of earlier versions, and takes the next response for the response to `initialize`. A server that needs
+//! longer to start answers both requests, so the first of these answers is dropped here.
 
 use std::borrow::Cow;
 

@@ -26,7 +26,7 @@ struct FieldDescription {
 /// Converts a schema to its fields, in the server's order.
 ///
 /// # Errors
-/// The reason why the form can't be shown.
+/// The reason the form can't be shown.
 pub(super) fn fields(schema: ElicitationSchema) -> Result<Vec<FormField>, &'static str> {
     let required = schema.required.unwrap_or_default();
     let order = schema.property_order.unwrap_or_default();
@@ -145,7 +145,7 @@ fn with_names(values: Vec<String>, names: Vec<String>) -> Vec<ChoiceOption> {
     values.into_iter().zip(names).map(option).collect()
 }
 
-/// Cuts a text to a number of characters.
+/// Cuts a string to a number of characters.
 pub(super) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),

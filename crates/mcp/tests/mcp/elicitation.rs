@@ -138,8 +138,7 @@ async fn elicitation_many_pending_questions_are_declined() {
     let Value::Array(answers) = received(&output) else { panic!("{output:?}") };
     let declined = answers.iter().filter(|answer| **answer == json!({"action": "decline"}));
     assert_eq!((answers.len(), declined.count()), (10, 2));
-    let note =
-        "[The server asked the user for input. It was declined: too many of its questions are already waiting.]";
+    let note = "[The server asked the user for input. It was declined: too many of its questions are already waiting.]";
     assert_eq!([&output.content[1], &output.content[2]].map(|note| note.as_text()), [Some(note); 2]);
 }
 
@@ -209,7 +208,9 @@ async fn elicitation_unknown_form_is_refused_with_the_reason() {
     let nested = json!({"type": "object", "properties": {"a": {"type": "object"}}});
     let question = json!({"question": {"message": "?", "requestedSchema": nested}});
     let output = servers.call(ASK, question).await;
-    assert!(output.content[0].as_text().unwrap().contains("the requested form doesn't conform to the protocol"));
+    assert!(
+        output.content[0].as_text().unwrap().contains("the requested form doesn't conform to the protocol")
+    );
     let note = "[The server asked the user for input. It was refused: the requested form doesn't conform to the protocol.]";
     assert_eq!(output.content[1].as_text(), Some(note));
     let accept = answered(&mut servers, accepted(json!({"name": "Ada"}))).await;

@@ -28,7 +28,7 @@ pub struct ModelFacts {
     pub takes_pdf: bool,
     /// Its prices, if known.
     pub price: Option<Price>,
-    /// The parameters of requests to it, if they differ from those of the provider's other models.
+    /// The parameters of requests to it, if they differ from the provider's other models.
     pub compat: Option<Compat>,
 }
 

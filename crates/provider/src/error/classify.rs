@@ -1,9 +1,9 @@
 //! Classification of error responses.
 //!
 //! Providers report overflow and quota by text only, so the text is checked before the status: an exceeded quota has
-//! status 429, an overflow 400 or 500. Only 413 is an overflow whatever the text. A text about rates is never an
-//! overflow, though it may mention "too many tokens". URLs in a text are ignored: they lead to pages on billing and on
-//! rate limits with any error.
+//! status 429, an overflow 400 or 500. Only 413 is an overflow regardless of the text. A message about rates is never
+//! an overflow, though it may mention "too many tokens". URLs in a message are ignored: they lead to pages on billing
+//! and on rate limits with any error.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub(crate) struct ErrorResponse {
     pub message: String,
     /// The delay that the headers request.
     pub retry_after: Option<Duration>,
-    /// The delay that the body requests beside its message.
+    /// The delay that the body requests in addition to its message.
     pub retry_delay: Option<Duration>,
 }
 
@@ -58,7 +58,8 @@ const QUOTA: &[&str] = &[
     "perday",
 ];
 
-/// Texts about limits that don't end within minutes, whatever delay Gemini states: a day's quota, and none at all.
+/// Messages about limits that don't end within minutes, regardless of the delay that Gemini states: a day's quota, and
+/// none at all.
 const LASTING: &[&str] = &["perday", "limit: 0"];
 
 /// Texts about an invalid key with the status of a bad request (xAI, Gemini), in lower case.

@@ -29,7 +29,7 @@ pub(crate) enum ConnectionFailure {
     TimedOut,
     /// A proxy didn't pass the connection on.
     Proxy,
-    /// The server's certificate, and the reason why it is not valid.
+    /// The server's certificate, and the reason it is not valid.
     Certificate(String),
     /// The TLS handshake failed for another reason.
     Tls,
@@ -155,7 +155,7 @@ fn from_io_error(error: &io::Error) -> Option<ConnectionFailure> {
     }
 }
 
-/// The reason why a certificate is not valid.
+/// The reason a certificate is not valid.
 fn reason(error: &CertificateError) -> String {
     match error {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired".to_owned(),

@@ -4,7 +4,7 @@
 
 use tiller_core::unit::Tokens;
 
-/// Texts before the limit, in lower case; of several numbers in a message, the one after such a text counts.
+/// Strings before the limit, in lower case; of several numbers in a message, the one after such a string counts.
 const PREFIXES: [&str; 11] = [
     "maximum context length is ",
     "maximum context length of ",

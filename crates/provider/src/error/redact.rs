@@ -1,4 +1,4 @@
-//! Removal of secrets from foreign texts: providers quote the key that they refuse.
+//! Removal of secrets from foreign messages: providers quote the key that they refuse.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
@@ -56,7 +56,7 @@ fn needles(key: &str) -> Vec<String> {
     needles
 }
 
-/// Strips `needle` from a text in which each of its characters may be encoded.
+/// Strips `needle` from a string in which each of its characters may be encoded.
 fn strip_encoded<'a>(text: &'a str, needle: &str) -> Option<&'a str> {
     needle.chars().try_fold(text, |rest, c| {
         rest.strip_prefix(c).or_else(|| strip_escaped(rest, c)).or_else(|| strip_percent(rest, c))

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// Texts before the delay, in lower case.
 const PREFIXES: [&str; 2] = ["try again in ", "retry in "];
 
-/// Parses the delay from a text in lower case.
+/// Parses the delay from a string in lower case.
 pub(super) fn parse_retry_delay(text: &str) -> Option<Duration> {
     PREFIXES.iter().find_map(|prefix| parse_delay(&text[text.find(prefix)? + prefix.len()..]))
 }

@@ -3,9 +3,9 @@
 //! The API requires all results of an answer's calls in the content directly after it, and no empty part. Consecutive
 //! messages of one role are merged, results first.
 //!
-//! Gemini 3 and later sign the first call of each answer and refuse a call of the current turn without its signature.
-//! A signature is valid only for the model that made it; calls of other models get one that the API always accepts. The
-//! API recommends sending back the signature of a text, too, but doesn't check it
+//! Gemini 3 and later sign the first call of each answer and refuse a call of the current turn without its signature. A
+//! signature is valid only for the model that made it; calls of other models get one that the API always accepts. The
+//! API recommends sending back a text part's signature, too, but doesn't check it
 //! (ai.google.dev/gemini-api/docs/thought-signatures).
 
 use serde_json::{Map, Value, json};

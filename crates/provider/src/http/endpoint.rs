@@ -137,8 +137,8 @@ pub(crate) struct EndpointAccess {
     headers: Vec<SecretString>,
 }
 
-/// Maximum size of a text from which secrets are removed, in bytes; a longer one is cut first. Only a small part of it
-/// is shown.
+/// Maximum size of a string from which secrets are removed, in bytes; a longer one is cut first. Only a small part of
+/// it is shown.
 const MAX_REDACTED: usize = 64 * 1024;
 
 impl Endpoint {
@@ -159,7 +159,7 @@ impl Endpoint {
         }
     }
 
-    /// Removes the key and the values of the headers from a text.
+    /// Removes the key and the values of the headers from a string.
     pub(super) fn redact(&self, text: &str) -> String {
         let text = &text[..text.floor_char_boundary(MAX_REDACTED)];
         let secrets = self.key.iter().chain(self.headers.iter().map(|(_, value)| value));

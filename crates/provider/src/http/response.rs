@@ -283,8 +283,8 @@ mod tests {
         Endpoint { timeouts, ..Endpoint::new("x", "http://localhost", "X_KEY") }
     }
 
-    /// Returns the number of texts and the result of an answer whose pieces arrive one after the other, each after its
-    /// delay.
+    /// Returns the number of text pieces and the result of an answer whose pieces arrive one after the other, each
+    /// after its delay.
     async fn read_pieces(pieces: Vec<(Duration, Bytes)>) -> (usize, Result<(), String>) {
         let endpoint = Arc::new(endpoint());
         let bytes = stream::iter(pieces).then(|(wait, bytes)| async move {

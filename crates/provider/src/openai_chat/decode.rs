@@ -331,7 +331,7 @@ impl ChatDecoder {
     }
 
     /// Finds the call that a delta continues: the last with its index, with its id, or of all. A name together with a
-    /// new id, or with arguments after complete ones, starts another call, whatever the index.
+    /// new id, or with arguments after complete ones, starts another call, regardless of the index.
     fn find_call(&self, delta: &CallDelta<'_>) -> Option<usize> {
         let id = delta.id.as_deref().filter(|id| !id.is_empty());
         let names = delta.function.as_ref().and_then(|function| function.name.as_deref());

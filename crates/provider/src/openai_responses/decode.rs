@@ -231,7 +231,7 @@ impl ResponsesDecoder {
         Ok(block)
     }
 
-    /// Starts a message or reasoning. Its block begins at once, so that blocks have the order of the items.
+    /// Starts a message or reasoning. Its block begins immediately, so that blocks have the order of the items.
     fn start(
         &mut self,
         index: Option<u64>,
@@ -282,7 +282,7 @@ impl ResponsesDecoder {
         self.finish_items(&response.output.unwrap_or_default(), is_complete, parts)?;
         let has_calls = self.items.iter().any(|item| item.kind == OutputItemKind::Call);
         parts.push(StreamEvent::Finished(match (is_complete, has_calls) {
-            // Whatever the reason, the last call may be truncated.
+            // Regardless of the reason, the last call may be truncated.
             (false, _) => StopReason::Length,
             (true, true) => StopReason::ToolUse,
             (true, false) => StopReason::Stop,
@@ -290,7 +290,7 @@ impl ResponsesDecoder {
         Ok(Ok(IsKnownEvent::Yes))
     }
 
-    /// Ends the open items with those of the final response, which are all items if no others came.
+    /// Ends the open items with the final response's, which are all items if no others came.
     fn finish_items(
         &mut self,
         output: &[&RawValue],

@@ -96,7 +96,7 @@ pub(super) struct FinalResponse<'a> {
     pub(super) usage: Option<&'a RawValue>,
 }
 
-/// The reason why a response is incomplete.
+/// The reason a response is incomplete.
 #[derive(Deserialize)]
 pub(super) struct IncompleteDetails {
     pub(super) reason: Option<String>,

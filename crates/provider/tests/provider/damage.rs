@@ -36,7 +36,7 @@ enum Damage {
     Removed,
     /// The frame ends here and its blank line follows.
     Cut(prop::sample::Index),
-    /// The frame ends here, in its data, and the next one follows at once.
+    /// The frame ends here, in its data, and the next one follows immediately.
     CutWithoutEnd(prop::sample::Index),
     /// A byte of its data is another one, which no JSON text has there.
     Mangled(prop::sample::Index, u8),

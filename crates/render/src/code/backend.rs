@@ -13,7 +13,7 @@ use super::language::{Language, LanguageId};
 use super::limits::{HighlightedPrefix, MAX_BLOCK_BYTES, truncated};
 use crate::{Role, Span};
 
-/// Maximum number of blocks with remembered state, for code that streams in several blocks at once.
+/// Maximum number of blocks with remembered state, for code that streams in several blocks in parallel.
 const MAX_BLOCKS: usize = 8;
 
 /// The tokens of a line: length in bytes, and role. Text after the last one has no role.

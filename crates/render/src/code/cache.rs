@@ -102,8 +102,8 @@ impl HighlightCache {
         self.lock().version
     }
 
-    /// Highlights all queued code with `backend`, and asks `after_each` after each request whether to continue. A
-    /// request may take half a second, so this must not run where anyone waits.
+    /// Highlights all queued code with `backend`, and calls `after_each` after each request to decide whether to
+    /// continue. A request may take half a second, so this must not run where anyone waits.
     ///
     /// # Panics
     ///

@@ -14,7 +14,7 @@ pub const WORKER_ARGUMENT: &str = "__words";
 /// Answers the requests on `input` on `output`, until `input` ends. `longest` is the time limit of a request.
 ///
 /// # Errors
-/// If one of the streams fails, a line is no valid request, or a request exceeds the time limit. The work then
+/// If one of the streams fails, a line isn't a valid request, or a request exceeds the time limit. The work then
 /// continues on a thread that ends with the process.
 pub fn serve_highlighting(input: impl BufRead, mut output: impl Write, longest: Duration) -> io::Result<()> {
     let (ask, requests) = channel();

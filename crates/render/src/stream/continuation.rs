@@ -15,7 +15,7 @@ pub(super) enum Continuation {
 }
 
 impl Continuation {
-    /// A word as wide as the row, which stands for it during the layout.
+    /// A word as wide as the row, which represents it during the layout.
     pub(super) fn placeholder(&self) -> String {
         match self {
             Self::Row(row) => "x".repeat(row.content().iter().map(Span::width).sum()),

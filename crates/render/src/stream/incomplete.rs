@@ -9,7 +9,7 @@ use crate::markdown::options;
 /// Maximum length of a link that is held back in bytes: text, address and title.
 const MAX_LINK: usize = 2_500;
 
-/// The part of a growing text that may be shown whatever follows: without an end whose meaning may change, and
+/// The part of a growing text that may be shown regardless of the rest: without an end whose meaning may change, and
 /// with open marks closed.
 pub(super) fn shown_part(text: &str) -> Cow<'_, str> {
     let leaf = Leaf::last(text);
@@ -18,12 +18,12 @@ pub(super) fn shown_part(text: &str) -> Cow<'_, str> {
     close_marks(stable, leaf)
 }
 
-/// Closes the marks that the last block leaves open, so that text appears in its style at once.
+/// Closes the marks that the last block leaves open, so that text appears in its style immediately.
 pub(super) fn close_open_marks(text: &str) -> Cow<'_, str> {
     close_marks(text, Leaf::last(text))
 }
 
-/// The innermost block at the end of a text.
+/// The innermost block at the end of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leaf {
     /// Inline Markdown that starts here.
@@ -118,7 +118,7 @@ fn is_undecided(line: &str) -> bool {
     !line.trim().is_empty() && (inner.chars().all(|c| "-=*_#>`~+ ".contains(c)) || is_number(inner))
 }
 
-/// The start of the lines at the end of a text that are too few to tell whether they are a table.
+/// The start of the lines at the end of a string that are too few to recognize a table.
 fn table_head(text: &str) -> Option<usize> {
     let is_row = |line: &str| after_marks(line).starts_with('|');
     let rows: usize = text.split_inclusive('\n').rev().take_while(|line| is_row(line)).map(str::len).sum();

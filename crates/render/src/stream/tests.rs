@@ -373,7 +373,7 @@ fn stream_background_highlighting_updates_lines() {
     // No new text arrived.
     let highlighted = lines(&mut stream);
     assert!(is_highlighted(&highlighted[..2]) && !is_highlighted(&highlighted[2..]), "{highlighted:?}");
-    // Another layout is highlighted at once.
+    // Another layout is highlighted immediately.
     stream.set_layout(layout.with_width(30));
     assert_eq!(lines(&mut stream), highlighted);
     stream.push(" late = 2\n```\n\nend");

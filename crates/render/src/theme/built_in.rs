@@ -1,6 +1,6 @@
 //! The built-in themes from `themes/`.
 
-/// Their texts, in the order of lists; the first is for dark backgrounds, the second for light ones.
+/// Their file contents, in the order of lists; the first is for dark backgrounds, the second for light ones.
 pub(super) const TEXTS: [&str; 9] = [
     include_str!("../../../../themes/dark.json"),
     include_str!("../../../../themes/light.json"),

@@ -236,7 +236,7 @@ impl ThemeColor {
     }
 }
 
-/// The 256 colors from index 16 on: a cube of six steps each of red, green and blue, then grays.
+/// The 256 colors starting at index 16: a cube of six steps each of red, green and blue, then grays.
 fn fixed_color(index: u8) -> Rgb {
     let level = |step: u8| if step == 0 { 0 } else { 55 + 40 * step };
     match index {

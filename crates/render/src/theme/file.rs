@@ -124,7 +124,7 @@ fn fixed_color(vars: &Variables, value: &WrittenColor, path: &str) -> Result<Rgb
 
 /// Guesses the kind of a theme: the background on which most of its colors have more contrast.
 pub(super) fn guess_kind(styles: &[ThemeStyle; role::ALL.len()]) -> ThemeKind {
-    // Text with its own background is no evidence.
+    // Text with its own background isn't evidence.
     let colors = styles.iter().filter(|style| style.bg.is_none()).filter_map(|style| style.fg);
     let (mut light, mut dark) = (0, 0);
     for color in colors.filter(|color| !matches!(color, ThemeColor::Indexed(0..=15))) {

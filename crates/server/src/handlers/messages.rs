@@ -15,7 +15,7 @@ use crate::params::{ItemId, JsonBody, OpenSessionParam};
 use crate::problem::INVALID;
 use crate::requests::{ApprovalBody, Behavior, ChatBody, CompactionBody, ElicitationBody, MessageBody};
 
-/// Sends a message; the response says that it is in the log.
+/// Sends a message; the response means that it is in the log.
 async fn send(session: &OpenSession, message: MessageBody, behavior: Option<Behavior>) -> HandlerResult {
     let (text, images) = message.check()?;
     let streaming_behavior = behavior.map(|behavior| match behavior {

@@ -1,7 +1,7 @@
 //! The catalog's SQLite database: a record per log, a full-text index of messages, and usage over time.
 //!
-//! Everything is derived from the logs and may be deleted at any time. The index stores no texts, only positions;
-//! texts are read from the logs when they are shown.
+//! Everything is derived from the logs and may be deleted at any time. The index stores no text, only positions; text
+//! is read from the logs when it is shown.
 
 use std::fs;
 use std::io;
@@ -197,7 +197,7 @@ impl Database {
         Ok(row.and_then(|(stamp, record)| Some((stamp, record?))))
     }
 
-    /// Usage of the logs below a directory, from the quarter of an hour of `since` on.
+    /// Usage of the logs below a directory, starting with the quarter of an hour of `since`.
     pub(super) fn usage_since(&self, root: &Path, since: UnixMs) -> rusqlite::Result<Vec<QuarterUsage>> {
         usage_table::select(&self.connection, &prefix(root), since)
     }
@@ -268,7 +268,7 @@ impl Database {
         rows.collect()
     }
 
-    /// Snippets of texts around the matched words, with the texts' indices. `marks` enclose each match.
+    /// Snippets around the matched words, with the indices of their `texts`. `marks` enclose each match.
     pub(super) fn snippets(
         &self,
         words: &str,

@@ -85,7 +85,7 @@ pub(super) struct SearchText {
 #[derive(Debug, Default)]
 pub(super) struct LogScan {
     pub(super) record: LogRecord,
-    /// Searchable texts of the scanned part.
+    /// Searchable text of the scanned part.
     pub(super) texts: Vec<SearchText>,
     /// Usage in the scanned part, without what a fork copied.
     pub(super) usage: LogUsage,

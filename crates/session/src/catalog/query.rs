@@ -13,7 +13,7 @@ use super::database::{Database, EntryMatch, SearchFilter};
 use super::extract;
 use crate::Reader;
 
-/// Control characters around a match in a snippet; they are removed from texts before.
+/// Control characters around a match in a snippet; they are removed from the text before.
 const MATCH_MARKS: [char; 2] = ['\u{2}', '\u{3}'];
 
 /// An entry that matches a search.
@@ -30,7 +30,7 @@ pub struct SearchHit {
     pub snippet: Vec<Snippet>,
 }
 
-/// A piece of a text.
+/// A piece of a string.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Snippet {
     /// The text.

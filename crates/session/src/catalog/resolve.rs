@@ -67,7 +67,7 @@ impl Catalog {
         Ok(LogsById { listed, agents })
     }
 
-    /// The sessions of all directories whose ids match a fragment, most recently written first; those of agents if no
+    /// The sessions of all directories whose ids match a fragment, most recently written first; agent sessions if no
     /// other session matches. None if more than `max_matches` match: the fragment is then too short to mean one of
     /// them.
     ///

@@ -117,8 +117,8 @@ pub(crate) fn subdirs(dir: &Path) -> Result<Vec<PathBuf>, SessionError> {
     Ok(entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect())
 }
 
-/// The directories of the agents of sessions in these directories, and those of their agents. One that can't be listed
-/// is left out.
+/// The agent directories of the sessions in these directories, and those agents' own agent directories. One that can't
+/// be listed is left out.
 pub(super) fn agents_dirs(mut dirs: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut agents = Vec::new();
     while let Some(dir) = dirs.pop() {

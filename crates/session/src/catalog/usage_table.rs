@@ -36,7 +36,7 @@ pub struct QuarterUsage {
     pub start: UnixMs,
     /// The working directory that the sessions belong to now.
     pub cwd: String,
-    /// The model, as `provider/model`; empty if the log doesn't tell it.
+    /// The model, as `provider/model`; empty if it isn't in the log.
     pub model: String,
     /// Tokens and cost; of the cost only the total is known.
     pub usage: Usage,
@@ -84,7 +84,7 @@ pub(super) fn remove(transaction: &Transaction<'_>, session: i64) -> rusqlite::R
     Ok(())
 }
 
-/// Usage from the quarter of `since` on, by the logs whose path starts with `prefix`.
+/// Usage starting with the quarter of `since`, by the logs whose path starts with `prefix`.
 pub(super) fn select(
     connection: &Connection,
     prefix: &[u8],

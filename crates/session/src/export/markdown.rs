@@ -271,7 +271,7 @@ fn format_time(at: UnixMs) -> String {
     }
 }
 
-/// Formats a text as inline code, with enough backticks around it.
+/// Formats a string as inline code, with enough backticks around it.
 fn inline(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let marks = "`".repeat(longest_run(&text, '`') + 1);
@@ -288,7 +288,7 @@ fn longest_run(text: &str, character: char) -> usize {
     longest
 }
 
-/// Closes a code fence that a text leaves open, so that later blocks aren't part of it.
+/// Closes a code fence that a string leaves open, so that later blocks aren't part of it.
 fn close_open_fence(text: &str) -> String {
     let mut open: Option<(char, usize)> = None;
     for line in text.lines() {

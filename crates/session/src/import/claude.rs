@@ -57,7 +57,7 @@ struct LogStructure {
 struct Titles {
     user: Option<String>,
     model: Option<String>,
-    /// Summaries with their leaves; older versions include those of other sessions.
+    /// Summaries with their leaves; older versions include other sessions' summaries.
     summaries: Vec<(String, String)>,
 }
 

@@ -11,7 +11,7 @@ use tiller_core::id::EntryId;
 
 use super::entries::{Entries, IdQuery};
 
-/// Positions by id; for duplicate ids that of the last entry.
+/// Positions by id; for duplicate ids the last entry's.
 #[derive(Debug, Default)]
 pub(super) struct IdMap {
     /// Number of entries at the start whose ids are ascending ULIDs.

@@ -8,7 +8,7 @@ use super::index_entry::IndexEntry;
 use crate::entry_kind::EntryKind;
 use crate::line_scan::LineRole;
 
-/// Maximum bytes of a packed id that is no ULID; eight hex digits are usual.
+/// Maximum bytes of a packed id that isn't a ULID; eight hex digits are usual.
 const MAX_SHORT_ID: usize = 15;
 
 /// Bits for flags; 56 are left for the timestamp, a million years either way.

@@ -1,6 +1,6 @@
 //! The check that the open file is still the one at its path, and the repair when it isn't.
 //!
-//! The open file is the log, whatever happened to its name. A file that replaced it is never destroyed.
+//! The open file is the log, even if its name changed. A file that replaced it is never destroyed.
 
 use std::ffi::OsString;
 use std::io;

@@ -25,6 +25,6 @@ pub(super) enum EntryRelation {
     },
     /// The result of this call.
     Result(CallId),
-    /// A compaction that keeps the entries from this one on; `None` if that doesn't exist.
+    /// A compaction that keeps the entries starting with this one; `None` if that doesn't exist.
     Compaction(Option<usize>, EntryId),
 }

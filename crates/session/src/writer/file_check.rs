@@ -122,7 +122,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Moves a file that is no session any more aside; the next append creates a new one.
+    /// Moves a file that isn't a session anymore aside; the next append creates a new one.
     fn abandon_file(&mut self, now: UnixMs) -> SessionError {
         let backup = match self.shared.log.move_aside(now) {
             Ok(backup) => backup,

@@ -311,7 +311,9 @@ fn verify_version_1_compaction_index_is_resolved() {
     assert_eq!(findings_of(1), Vec::<String>::new());
     assert_eq!(
         findings_of(9),
-        ["3@196 error: keeps the entries starting with entry 9, which is not on its branch; no entries are kept"]
+        [
+            "3@196 error: keeps the entries starting with entry 9, which is not on its branch; no entries are kept"
+        ]
     );
 }
 

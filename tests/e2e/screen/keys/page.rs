@@ -1,6 +1,6 @@
 //! The documentation's page of keys and the key tests name the same keys.
 //!
-//! A test beside the program's own table compares the page to that.
+//! A test next to the program's own table compares the page to that.
 
 use std::collections::BTreeSet;
 

@@ -121,7 +121,7 @@ const FOLD: &[Step] = &[
     press("unfold_output", "ctrl+o", &[Has("│ 115")]),
     Type("\x0f"),
     Wait(Lacks("│ 115")),
-    // Folded, it is one line, whatever its length.
+    // Folded, it is one line, regardless of its length.
     press("unfold_thinking", "ctrl+t", &[Lacks("of them. Then the fixture")]),
     Type("\x14"),
     Wait(Has("of them. Then the fixture")),

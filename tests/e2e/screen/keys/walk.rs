@@ -22,7 +22,7 @@ pub(super) enum Step {
         key: &'static str,
         checks: &'static [Check],
     },
-    /// Types a text, or leads to the next step in another way.
+    /// Types a string, or leads to the next step in another way.
     Type(&'static str),
     Wait(Check),
     /// Waits for a question, and until it takes keys.

@@ -52,7 +52,7 @@ pub(super) enum LineKind {
     Command,
     /// The output of a local slash command, without a request to a model.
     LocalOutput,
-    /// A text injected by the program as a user message.
+    /// A string injected by the program as a user message.
     Injected,
     /// A `!` command.
     BashInput,

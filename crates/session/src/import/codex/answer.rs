@@ -8,8 +8,8 @@ use tiller_core::unit::{Tokens, UnixMs};
 
 use super::super::source::count;
 
-/// The wire format of Codex. Not that of tiller's own requests: encrypted reasoning belongs to the account with which Codex
-/// ran, and OpenAI refuses it from another one.
+/// The wire format of Codex, which differs from tiller's own requests: encrypted reasoning belongs to the account with
+/// which Codex ran, and OpenAI refuses it from another one.
 const API: &str = "openai-codex-responses";
 
 /// An incomplete answer.
@@ -29,7 +29,7 @@ pub(super) struct PendingAnswer {
 
 /// A complete answer.
 pub(super) struct FinishedAnswer {
-    /// Names its lines, for the id.
+    /// Identifies its lines, for the id.
     pub(super) source_key: String,
     pub(super) message: AssistantMessage,
     pub(super) results: Vec<(u64, ToolResultMessage)>,

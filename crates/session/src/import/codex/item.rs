@@ -156,7 +156,7 @@ fn search_query(item: &Value) -> String {
     detail.unwrap_or("?").to_owned()
 }
 
-/// The texts of a compaction's new history: user messages, and the summary as the last one.
+/// The text of a compaction's new history: user messages, and the summary as the last one.
 pub(super) fn replacement(history: &[Value]) -> Vec<String> {
     let users = history.iter().filter(|item| {
         text(item, "type") == Some("message") && text(item, "role") == Some("user") && !is_injected(item)
