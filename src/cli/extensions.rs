@@ -1,4 +1,4 @@
-//! Starts the user's extensions, and those of a trusted project; adds the hooks of the settings.
+//! Starts the user's and a trusted project's extensions; adds the settings' hooks.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub(super) async fn start(
     Ok(extensions)
 }
 
-/// Returns the environment of hook commands: that of `bash`, but always without keys.
+/// Returns the environment of hook commands: the same as for `bash`, but always without keys.
 fn hook_environment(
     config: &Config,
     project_root: Option<PathBuf>,

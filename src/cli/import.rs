@@ -29,7 +29,7 @@ pub(super) fn import_service(input: &RunInput) -> ImportService {
     )
 }
 
-/// Lists the newest logs of other programs.
+/// Lists other programs' newest logs.
 fn find(config: &Config) -> Result<ForeignLogs, CliFailure> {
     let dated = |path: PathBuf| -> Option<(UnixMs, PathBuf)> {
         let modified = path.metadata().and_then(|facts| facts.modified()).ok()?;

@@ -20,7 +20,7 @@ const MAX_OFFERED: usize = 5;
 #[derive(Debug)]
 pub(super) enum Resolution {
     Log(PathBuf),
-    /// A log of a project that has moved, with a notice for the user.
+    /// A moved project's log, with a notice for the user.
     Moved(PathBuf, String),
     /// A new session, at the user's request.
     Fresh,

@@ -16,14 +16,14 @@ use super::wrong_settings::reject_wrong_settings;
 use super::{attach, log, print, race, repl, rpc, serve, tui};
 use crate::cli::console::stderr_line;
 
-/// Runs a race, in which nobody can answer approval requests.
+/// Runs a race, a non-interactive session.
 pub(super) fn run_race(arguments: CliArgs, options: &RaceArgs) -> Result<u8, CliFailure> {
     let trust_prompt =
         if Stdio::from_process().stdin_is_terminal { TrustPrompt::Terminal } else { TrustPrompt::Nobody };
     run_session(arguments, FrontEnd::Print, trust_prompt, async |input| race::run(&input, options).await)
 }
 
-/// Runs the server. Nobody is asked to trust a project: its stored trust counts.
+/// Runs the server. It doesn't prompt for trust: a project's stored trust counts.
 pub(super) fn run_server(arguments: CliArgs, options: &ServeArgs) -> Result<u8, CliFailure> {
     run_session(arguments, FrontEnd::Server, TrustPrompt::Nobody, async |input| {
         serve::run(&input, options).await

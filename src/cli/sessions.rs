@@ -20,7 +20,7 @@ use crate::cli::console::stderr_line;
 use crate::config::{Config, WrongSetting};
 use crate::session::{DeleteMode, PageRequest, Reader, SessionManager, SessionScope, Visibility};
 
-/// Opens the manager of all sessions, without the settings of a project: they can't influence sessions.
+/// Opens the manager of all sessions, without project settings, which can't influence sessions.
 pub(super) fn open_manager(arguments: &CliArgs) -> Result<(Config, SessionManager), CliFailure> {
     let config = startup::config(arguments, None)?;
     let invalid = config.invalid.iter().map(WrongSetting::warning);

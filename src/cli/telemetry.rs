@@ -29,7 +29,7 @@ pub(super) struct TelemetryExport {
 }
 
 impl TelemetryExport {
-    /// Starts the export to the collector of the settings, if they name one.
+    /// Starts the export to the collector in the settings, if there is one.
     pub(super) fn start(config: &Config) -> Result<Option<Arc<Self>>, CliFailure> {
         let Some(url) = config.settings.telemetry_otlp() else { return Ok(None) };
         let setting = || format!("telemetry.otlp is `{url}`");

@@ -1,7 +1,7 @@
 //! Trust in a project's own settings, extensions and `.env`: stored decisions, and the question at startup.
 //!
-//! The question is asked in the normal screen, before the TUI starts, once for the files as they are. If nobody
-//! can answer, the files are ignored with a notice.
+//! The question appears on the normal screen, before the TUI starts, once for the current files. If nobody can answer,
+//! the files are ignored with a notice.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
@@ -63,7 +63,7 @@ fn load_unchanged<T>(
     if project.is_unchanged() { Ok((loaded?, answer)) } else { Ok((load(None)?, TrustAnswer::Changed)) }
 }
 
-/// Builds the service of `/trust`: it finds the project in its current state, whatever was decided before, and
+/// Builds the service of `/trust`: it finds the project in its current state, regardless of earlier decisions, and
 /// trusts that state.
 pub(super) fn trust_service(arguments: &Arc<CliArgs>, trusted: TrustedProject) -> TrustService {
     let found = Arc::new(Mutex::new(None));

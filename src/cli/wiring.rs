@@ -173,18 +173,18 @@ fn home_notice(protected: &ProtectedPaths, cwd: &Path) -> Option<String> {
         let verb = if home == cwd { "is" } else { "contains" };
         format!(
             "the working directory {verb} your home directory, so tools reach all files in it but tiller's own; \
-             writing startup files such as .bashrc asks first"
+             writing startup files such as .bashrc needs approval"
         )
     })
 }
 
-/// The tools, including those of extensions, that are offered to the model.
+/// The tools that are offered to the model, including extension tools.
 fn offer(arguments: &CliArgs, config: &Config, tools: &Tools) -> Result<ToolOffer, CliFailure> {
     if arguments.agent.no_tools {
         return Ok(ToolOffer::Only { names: Vec::new(), source: "--no-tools".to_owned() });
     }
     let Some(names) = config.settings.tools() else { return Ok(ToolOffer::All) };
-    // The tools of MCP servers aren't known yet.
+    // MCP tools aren't known yet.
     let mut known = tools.expand_sets(names);
     known.retain(|name| !name.starts_with(crate::mcp::TOOL_PREFIX));
     tools.restrict(&known).map_err(CliFailure::usage)?;

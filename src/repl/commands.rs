@@ -92,7 +92,7 @@ pub(super) async fn execute(
     result.map_err(|error| error_text(&error))
 }
 
-/// Reloads skills, templates and context files, and the rules of the settings.
+/// Reloads skills, templates and context files, and the settings rules.
 async fn reload(agent: &AgentSession, rules: Option<&RuleStore>) -> Result<String, AgentError> {
     agent.reload().await?;
     if let Some(store) = rules {

@@ -16,7 +16,7 @@ pub struct ReplOptions {
     pub input_mode: InputMode,
     /// Stores API keys for `/login` and `/logout`; without it, both are refused.
     pub keys: Option<CredentialStore>,
-    /// Saves and removes rules of the settings; without it, both are refused.
+    /// Saves and removes settings rules; without it, both are refused.
     pub rules: Option<RuleStore>,
     /// Disables the terminal's echo while a key is typed; `None` if input is not a terminal.
     pub echo_guard: Option<EchoGuard>,

@@ -10,7 +10,7 @@ use crate::tool_catalog::ToolCatalog;
 pub(super) enum ReplQuestion {
     /// Approval of a tool call.
     Approval(Box<ApprovalRequest>),
-    /// A question of a server.
+    /// A question from a server.
     Elicitation(Box<ElicitationDialog>),
     /// A failed compaction, with its error.
     Compaction(String),

@@ -50,7 +50,7 @@ pub(super) enum HandlerError {
 }
 
 impl HandlerError {
-    /// Returns the text of the response, which names the commands that help.
+    /// Returns the response's message, which lists the commands that help.
     fn text(&self) -> String {
         match self {
             Self::Agent(AgentError::Running) => {

@@ -441,8 +441,8 @@ pub struct ApprovalRequest {
     /// The calls that [`Decision::Session`] would allow for the rest of this session. Empty if an extension requires
     /// approval of every call; then it means [`Decision::Once`].
     pub rule: String,
-    /// The rules of the settings that would allow the call and others like it, in this session and later ones. `None`
-    /// if no rule can.
+    /// The settings rules that would allow the call and others like it, in this session and later ones. `None` if no
+    /// rule can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposed: Option<ProposedRules>,
     /// The requesting agent's working directory, if it isn't the session's: its worktree.

@@ -38,7 +38,7 @@ impl ProposedRules {
         self.patterns.join(&format!(" {SEPARATOR} "))
     }
 
-    /// Returns true if a pattern names a path relative to the working directory, which means something else in every
+    /// Returns true if a pattern is a path relative to the working directory, which means something else in every
     /// project: `./run.sh`, `rm -rf ../build`, `--output=target/report`.
     #[must_use]
     pub fn has_relative_path(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Safe file access: for all files that tiller reads on its own, such as configuration, ignore files, instructions,
 //! logs and prompts.
 //!
-//! A path may come from a cloned repository, so it may name a pipe, a device, a link out of the project or a file of
+//! A path may come from a cloned repository, so it may lead to a pipe, a device, a link out of the project or a file of
 //! gigabytes. The functions open without blocking, check the opened descriptor, and read up to a limit:
 //!
 //! - [`open`] and [`read`] for paths that the user chose: links are followed, the target must be a regular file.

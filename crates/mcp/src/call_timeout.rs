@@ -7,8 +7,8 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::running_requests::RequestsState;
 
-/// Waits for the response; `None` after the limit without activity. Time in which a question of the server waits for
-/// the user doesn't count.
+/// Waits for the response; `None` after the limit without activity. Time in which the server's question waits for the
+/// user doesn't count.
 pub(crate) async fn within<T>(
     limit: Duration,
     response: impl Future<Output = T>,

@@ -32,7 +32,7 @@ pub(crate) struct Connection {
     pub(crate) unlisted: Arc<AtomicUsize>,
 }
 
-/// A server that answers, before its tools are published.
+/// A server that responds, before its tools are published.
 struct StartedServer {
     opened: OpenConnection,
     /// Changes of the list of tools, from before it was read.

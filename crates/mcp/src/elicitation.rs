@@ -1,4 +1,4 @@
-//! A server's questions to the user: from the protocol's types to those of front ends, and back.
+//! A server's questions to the user: from the protocol's types to the front ends' types, and back.
 
 mod schema;
 

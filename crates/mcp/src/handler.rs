@@ -1,4 +1,4 @@
-//! The client's side of a connection: notifications and questions of the server.
+//! The client's side of a connection: the server's notifications and questions.
 
 use std::sync::Arc;
 

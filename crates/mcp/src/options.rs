@@ -35,7 +35,7 @@ pub struct McpOptions {
     pub logins: Arc<dyn LoginStorage>,
 }
 
-/// Presence of a user who can answer the questions of servers.
+/// Presence of a user who can answer servers' questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UserPresence {
     /// Questions are passed on.

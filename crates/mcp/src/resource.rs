@@ -15,7 +15,7 @@ use crate::result;
 /// Lists the resources of a server.
 ///
 /// # Errors
-/// If the server doesn't answer with a list.
+/// If the server doesn't return a list.
 pub(crate) async fn list(peer: &Peer<RoleClient>, server: &str) -> Result<Vec<ServedResource>, ServiceError> {
     let listed = peer.list_all_resources().await?;
     let resource = |listed: rmcp::model::Resource| ServedResource {
@@ -31,7 +31,7 @@ pub(crate) async fn list(peer: &Peer<RoleClient>, server: &str) -> Result<Vec<Se
 /// Lists the resource templates of a server.
 ///
 /// # Errors
-/// If the server doesn't answer with a list.
+/// If the server doesn't return a list.
 pub(crate) async fn list_templates(
     peer: &Peer<RoleClient>,
     server: &str,

@@ -67,7 +67,7 @@ impl McpServers {
         ConnectedServers { servers: Arc::new(hub), events: received, questions: asked }
     }
 
-    /// Returns the tools of all running servers. Of several with one name the first counts.
+    /// Returns the tools of all running servers. If several have one name, the first counts.
     fn all_tools(&self) -> Vec<ServedTool> {
         let mut tools: Vec<ServedTool> = Vec::new();
         for server in &self.servers {

@@ -1,7 +1,7 @@
 //! Errors of model requests, and their classification by whether a retry may help.
 //!
-//! Wire formats report a `ProviderFault`; `http` turns it into a [`ProviderError`], which names the provider and has
-//! secrets removed. `classify` maps an error response to a [`FailureKind`], by status and text alone.
+//! Wire formats report a `ProviderFault`; `http` turns it into a [`ProviderError`], which identifies the provider and
+//! has secrets removed. `classify` maps an error response to a [`FailureKind`], by status and text alone.
 
 mod classify;
 mod connection;

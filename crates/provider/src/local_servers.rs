@@ -89,7 +89,7 @@ enum SearchFailure {
     Status(u16),
 }
 
-/// Describes a server that answers with one of the [`REFUSALS`].
+/// Describes a server that returns one of the [`REFUSALS`].
 fn refusal(endpoint: &Endpoint, status: u16) -> String {
     let advice = match status {
         503 => "it may still be loading its model".to_owned(),
@@ -183,8 +183,8 @@ impl ServerClient {
     }
 }
 
-/// Reads the list of llama.cpp's server. One that routes to several models has the window 0 itself, and lists those of
-/// the models that it has loaded.
+/// Reads the list of llama.cpp's server. One that routes to several models has the window 0 itself, and lists the
+/// windows of the models that it has loaded.
 fn llamacpp_models(properties: &Value, list: &Value) -> Option<Vec<ListedModel>> {
     let positive = |value: &Value| value.as_u64().filter(|window| *window > 0).map(Tokens);
     let common = positive(&properties["default_generation_settings"]["n_ctx"]);

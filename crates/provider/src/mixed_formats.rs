@@ -13,7 +13,7 @@ pub struct MixedFormats {
 }
 
 impl MixedFormats {
-    /// Combines the provider of most models with those of single models, by their ids.
+    /// Combines the provider of most models with single models' providers, by model id.
     #[must_use]
     pub fn new(usual: Arc<dyn Provider>, others: BTreeMap<String, Arc<dyn Provider>>) -> Self {
         Self { usual, others }

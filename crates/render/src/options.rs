@@ -29,7 +29,7 @@ pub enum LinkStyle {
     /// Written after the text.
     #[default]
     Written,
-    /// The text becomes a terminal link; the address is written only if the text names a different one.
+    /// The text becomes a terminal link; the address is written only if the text contains a different one.
     Live,
 }
 

@@ -21,7 +21,7 @@ const TOKEN_PARAMETER: &str = "token";
 /// Maximum bytes of all header names and values: some cookies of other programs on the same host, and an address.
 const MAX_HEADER_BYTES: usize = 16 * 1024;
 
-/// The path that answers without a token, for supervisors.
+/// The path that needs no token, for supervisors.
 const HEALTH_PATH: &str = "/healthz";
 
 /// The rules of access.
@@ -46,7 +46,7 @@ pub enum CookieScope {
     Secure,
 }
 
-/// The way in which a request names the token.
+/// The way in which a request contains the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TokenSource {
     Header,
@@ -125,7 +125,7 @@ impl AccessRules {
         let cookie = format!("{COOKIE}={token}; Path={base}/; HttpOnly; SameSite=Strict{secure}");
         let rest: Vec<&str> = parameters(uri).filter(|pair| !is_token(pair)).collect();
         let query = if rest.is_empty() { String::new() } else { format!("?{}", rest.join("&")) };
-        // Two slashes at the beginning would be the name of a server.
+        // Two slashes at the beginning would be a server's name.
         let location = format!("/{}{query}", uri.path().trim_start_matches('/'));
         let mut response = StatusCode::SEE_OTHER.into_response();
         let fields = [(header::SET_COOKIE, cookie), (header::LOCATION, location)];

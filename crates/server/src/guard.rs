@@ -30,7 +30,7 @@ fn accepts_html(headers: &HeaderMap) -> bool {
     accepted.is_some_and(|accepted| accepted.contains("text/html"))
 }
 
-/// The answer to a browser without a token.
+/// The response to a browser without a token.
 fn token_page() -> Response {
     (StatusCode::UNAUTHORIZED, Html(include_str!("token_page.html"))).into_response()
 }

@@ -169,7 +169,7 @@ pub enum RenderBody {
 /// The reason the host can't do something.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
-    /// The request can't be met. The text is sent to the client, so it names no path of the server.
+    /// The request can't be met. The text is sent to the client, so it contains no server path.
     #[error("{0}")]
     Invalid(String),
     /// Another process has the session open.

@@ -1,4 +1,4 @@
-//! Errors of the API: problem details of RFC 9457. A problem names no path of the server and no secret.
+//! Errors of the API: problem details of RFC 9457. A problem contains no server path and no secret.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};

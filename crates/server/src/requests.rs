@@ -234,7 +234,7 @@ pub(crate) struct CompactBody {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ModelBody {
-    /// The provider, if the model doesn't name it.
+    /// The provider, if the model doesn't specify it.
     pub(crate) provider: Option<String>,
     /// `[provider/]id[:thinking]`, or a part of an id.
     pub(crate) model: String,

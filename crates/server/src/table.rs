@@ -234,7 +234,7 @@ impl SessionTableTask {
             Ok(JobEnd::Closed(reply)) => {
                 let _ = reply.send(());
             }
-            // The request is answered with an error, because its reply was dropped.
+            // The response is an error, because the reply was dropped.
             Err(panic) => tracing::error!(%panic, "a session could not be closed"),
         }
     }

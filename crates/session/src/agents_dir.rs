@@ -1,11 +1,11 @@
-//! Directories of the sessions of agents that a session delegates to.
+//! Directories of a session's agent sessions.
 
 use std::path::{Path, PathBuf};
 
 /// Their extension.
 const EXTENSION: &str = "agents";
 
-/// The directory of the sessions of agents that the session with this log delegates to.
+/// The directory of the agent sessions of the session with this log.
 pub(super) fn agents_dir(log: &Path) -> PathBuf {
     log.with_extension(EXTENSION)
 }

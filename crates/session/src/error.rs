@@ -84,7 +84,7 @@ pub enum SessionError {
         /// The holder, if its note can be read.
         holder: Option<LockHolder>,
     },
-    /// A log of another program can't be imported.
+    /// Another program's log can't be imported.
     #[error("{path}, line {line}: {problem}")]
     Import {
         /// The log.

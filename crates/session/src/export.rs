@@ -52,8 +52,8 @@ pub fn export_log(reader: &Reader, out: &mut dyn Write) -> Result<(), ExportErro
     Ok(())
 }
 
-/// Writes a branch as a new log: a header that names this log as its parent, and the lines of the path to `leaf`, byte
-/// for byte; without a leaf the header alone.
+/// Writes a branch as a new log: a header with this log as its parent, and the lines of the path to `leaf`, byte for
+/// byte; without a leaf the header alone.
 ///
 /// # Errors
 /// If there is no such entry, the log can't be read or `out` can't be written.

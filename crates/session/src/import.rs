@@ -1,4 +1,4 @@
-//! Import of logs of other programs (Claude Code, Codex, pi). See docs/import.md.
+//! Import of other programs' logs (Claude Code, Codex, pi). See docs/import.md.
 //!
 //! [`Importer::file`] reads one foreign log, detects its format from its content, and writes an ordinary session for
 //! its working directory. The source is never changed. The result is deterministic: ids are derived from the source's

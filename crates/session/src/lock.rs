@@ -1,4 +1,4 @@
-//! The lock on a log, and the note next to it that names its holder.
+//! The lock on a log, and the note next to it that identifies its holder.
 //!
 //! The lock is the operating system's, on the log itself, so it ends with its process however that ends. The note,
 //! `<file>.lock`, is for people: it is written after the lock was acquired, and read only while the lock is held.
@@ -82,7 +82,7 @@ pub fn lock_holder(path: &Path) -> Option<LockHolder> {
     is_locked(path).then(|| read_note(&OsFs, &note_path(path))).flatten().filter(|holder| !holder.is_stale())
 }
 
-/// The error for a log at `path` that another process holds, with the holder if the note names it.
+/// The error for a log at `path` that another process holds, with the holder if the note identifies it.
 pub(super) fn lock_held_error(fs: &dyn Fs, path: &Path) -> SessionError {
     let holder = read_note(fs, &note_path(path)).filter(|holder| !holder.is_stale());
     SessionError::Locked { path: path.to_owned(), holder }

@@ -1,4 +1,4 @@
-//! The process that holds a log's lock, as its note names it.
+//! The process that holds a log's lock, as identified in its note.
 
 use std::fmt;
 use std::time::SystemTime;

@@ -98,7 +98,7 @@ impl SessionManager {
         self.create_from(None, now)
     }
 
-    /// Creates a session that names another one as its parent, without copying anything.
+    /// Creates a session with another one as its parent, without copying anything.
     #[must_use]
     pub fn create_after(&self, parent: &Path, now: UnixMs) -> Writer {
         self.create_from(Some(absolute_path(parent)), now)
@@ -110,8 +110,8 @@ impl SessionManager {
         Self { cwd, ..self.clone() }
     }
 
-    /// Returns a manager for the sessions of agents that a session delegates to. Their logs are in a separate directory
-    /// next to the session's, so that lists and searches don't show them; look-ups by id find them.
+    /// Returns a manager for the agent sessions of a session. Their logs are in a separate directory next to the
+    /// session's, so that lists and searches don't show them; look-ups by id find them.
     #[must_use]
     pub fn for_agents_of(&self, session: &Reader) -> Self {
         let placement = session.agents_dir().map_or(Placement::Memory, Placement::Flat);

@@ -164,8 +164,7 @@ impl Reader {
         self.shared.log.path()
     }
 
-    /// The directory of the sessions of agents that this session delegates to; it exists once there is one. `None` if
-    /// the session is in memory.
+    /// The directory of this session's agent sessions; it exists once there is one. `None` if the session is in memory.
     #[must_use]
     pub fn agents_dir(&self) -> Option<PathBuf> {
         self.path().map(agents_dir)

@@ -26,7 +26,7 @@ use crate::files;
 use crate::id::SessionId;
 use crate::session::LockHolder;
 
-/// Time for a front end to name a session.
+/// Time for a front end to request a session.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Maximum bytes of a session's id with its newline.

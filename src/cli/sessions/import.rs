@@ -1,4 +1,4 @@
-//! `tiller sessions import`: imports logs of other programs and reports the result of each.
+//! `tiller sessions import`: imports other programs' logs and reports the result of each.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};

@@ -56,7 +56,7 @@ fn write_hit(out: &mut Stdout, hit: &SearchHit, column: DirectoryColumn) -> io::
     writeln!(out)
 }
 
-/// Formats the line that names a hit's session and entry.
+/// Formats the line with a hit's session and entry.
 fn heading(hit: &SearchHit, column: DirectoryColumn) -> String {
     let session = &hit.session;
     let title = one_line(session.title().unwrap_or("(empty)"));

@@ -23,7 +23,7 @@ const START: Duration = Duration::from_secs(1);
 /// The same in the background: the details of many models take a while.
 const BACKGROUND: Duration = Duration::from_secs(10);
 
-/// A local server that answered: its provider with its models, or the reason it can't be used.
+/// A local server that responded: its provider with its models, or the reason it can't be used.
 type LocalServer = (String, Result<ProviderChange, String>);
 
 /// Queries local servers for their models: all servers, or the ones with these names. Servers that don't respond within
@@ -65,7 +65,7 @@ pub(super) fn find_at_start(
     thread::scope(|scope| scope.spawn(ask).join().ok().flatten()).unwrap_or_default()
 }
 
-/// Asks one local server for its models; `None` if the provider isn't local or its server doesn't answer with any.
+/// Queries one local server for its models; `None` if the provider isn't local or its server doesn't list any.
 pub(in crate::cli) fn find_local_models(
     arguments: &CliArgs,
     config: &Config,

@@ -111,7 +111,7 @@ pub(super) fn check_fragment(page: &str) {
             continue;
         }
         let name = tag.split(' ').next().unwrap();
-        assert!(TAGS.contains(&name), "<{tag}> is no tag of a page");
+        assert!(TAGS.contains(&name), "<{tag}> isn't a tag of a page");
         attributes(tag);
         if matches!(name, "style" | "script") {
             rest = rest.split_once(&format!("</{name}>")).unwrap().1;
@@ -127,7 +127,7 @@ fn attributes(tag: &str) {
     while !rest.is_empty() {
         let end = rest.find(['=', ' ']).unwrap_or(rest.len());
         let name = &rest[..end];
-        assert!(ATTRIBUTES.contains(&name), "`{name}` of <{tag}> is no attribute of a page");
+        assert!(ATTRIBUTES.contains(&name), "`{name}` of <{tag}> isn't an attribute of a page");
         rest = &rest[end..];
         if let Some(quoted) = rest.strip_prefix("=\"") {
             let (value, after) = quoted.split_once('"').unwrap();

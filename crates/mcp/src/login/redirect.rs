@@ -1,4 +1,4 @@
-//! The receiver of a login's redirect: a port of this machine that answers one kind of request.
+//! The receiver of a login's redirect: a port of this machine that accepts one kind of request.
 
 use std::time::Duration;
 

@@ -69,7 +69,7 @@ impl ThinkingPlan {
         }
     }
 
-    /// Returns true if the request asks to drop thinking that no longer matches.
+    /// Returns true if the request makes the server drop thinking that no longer matches.
     pub(super) fn sends_binding(&self) -> bool {
         self.thinking.as_ref().is_some_and(|thinking| thinking.get("block_binding").is_some())
     }

@@ -20,7 +20,7 @@ pub struct ProviderDescriptor {
     pub key_header: KeyHeader,
     /// The page where a person gets a key, or the server's own page.
     pub page: &'static str,
-    /// The environment variable that names another server.
+    /// The environment variable that selects another server.
     pub base_url_variable: &'static str,
     /// The public or the usual server; empty for one that has to be named.
     pub base_url: &'static str,

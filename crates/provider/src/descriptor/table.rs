@@ -200,7 +200,7 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         "vercel.com/ai-gateway",
         ROUTER,
     ),
-    // It has no public server: the address names the resource.
+    // It has no public server: the address contains the resource.
     ProviderDescriptor {
         key_header: KeyHeader::ApiKey,
         wire_format: WireFormat::OpenAiResponses,

@@ -448,7 +448,7 @@ mod tests {
             FailureKind::Auth,
         ),
         (
-            "gemini: a minute's quota, with the delay beside the message",
+            "gemini: a minute's quota, with the delay next to the message",
             429,
             r#"{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaMetric":"generativelanguage.googleapis.com/generate_content_free_tier_input_token_count","quotaId":"GenerateContentInputTokensPerModelPerMinute-FreeTier","quotaValue":"250000"}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"17s"}]}}"#,
             transient_after(17_000),

@@ -28,7 +28,7 @@ pub(super) fn for_response(failure: FailureKind, status: u16) -> Option<&'static
     }
 }
 
-/// Returns the advice on a failed connection; `server` names the setting with the server's address.
+/// Returns the advice on a failed connection; `server` is the name of the setting with the server's address.
 pub(crate) fn for_connection(failure: &ConnectionFailure, server: &str) -> String {
     match failure {
         ConnectionFailure::UnknownHost | ConnectionFailure::Unreachable => {

@@ -251,7 +251,7 @@ impl GeminiDecoder {
     }
 }
 
-/// Checks for an error in the form of a list, in which the API answers outside event streams.
+/// Checks for an error in the form of a list, which the API returns outside event streams.
 fn is_error_list(data: &str) -> bool {
     let list = serde_json::from_str::<Vec<ResponseChunk<'_>>>(data);
     list.is_ok_and(|chunks| chunks.first().is_some_and(|chunk| chunk.error.is_some()))

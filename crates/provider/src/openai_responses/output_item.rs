@@ -78,7 +78,7 @@ impl OutputItem {
     }
 
     /// Adds what a part's deltas lacked of its whole text. Servers differ in what they call whole, so another text than
-    /// that of the deltas is ignored; arguments that mean something else are damage, so that the call doesn't run.
+    /// the deltas' is ignored; arguments that mean something else are damage, so that the call doesn't run.
     pub(super) fn complete(
         &mut self,
         key: PartKey,
@@ -111,7 +111,7 @@ impl OutputItem {
         events.push(StreamEvent::End { block: self.block });
     }
 
-    /// Returns the position of a part. A blank line separates the parts of reasoning. Of a summary and a text only the
+    /// Returns the position of a part. A blank line separates the parts of reasoning. Of a summary and a text, only the
     /// first to come is shown: one may repeat the other, and then the part isn't added.
     fn find_or_add(&mut self, key: PartKey, events: &mut Vec<StreamEvent>) -> Option<usize> {
         if let Some(at) = self.parts.iter().rposition(|part| part.key == key) {

@@ -62,7 +62,7 @@ impl ProviderRegistry {
         !self.scope.is_empty()
     }
 
-    /// Returns the models to cycle through: those of the patterns, else all usable ones.
+    /// Returns the models to cycle through: the ones that match the patterns, else all usable ones.
     #[must_use]
     pub fn scoped(&self) -> Vec<ScopedModel> {
         if self.is_scoped() {

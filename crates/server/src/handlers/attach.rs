@@ -21,7 +21,7 @@ use crate::stream::LAST_EVENT_ID;
 pub const ATTACH_PROTOCOL: &str = "tiller-session";
 
 /// Upgrades the connection, and serves the session over it until one of both ends. A front end that lost a connection
-/// names the last entry that it has in `Last-Event-ID`.
+/// sends the id of its last entry as `Last-Event-ID`.
 pub(crate) async fn attach(
     State(state): State<Arc<AppState>>,
     OpenSessionParam(session): OpenSessionParam,

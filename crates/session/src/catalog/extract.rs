@@ -104,7 +104,7 @@ pub(super) struct ExtractedEntry {
     /// The model, as `provider/model`.
     pub(super) model: Option<String>,
     pub(super) usage: Option<Usage>,
-    /// The model of the usage, if the entry names another than the session's.
+    /// The model of the usage, if the entry has another one than the session.
     pub(super) usage_model: Option<String>,
     pub(super) fact: EntryFact,
 }

@@ -24,8 +24,8 @@ enum IdMatches {
 }
 
 impl Catalog {
-    /// Finds a log by its id, or a prefix or suffix of it. The id is part of the file name; only files with other
-    /// names are opened. The sessions of agents, which lists leave out, are found if no other session matches.
+    /// Finds a log by its id, or a prefix or suffix of it. The id is part of the file name; only files with other names
+    /// are opened. Agent sessions, which lists leave out, are found if no other session matches.
     ///
     /// # Errors
     /// If no log, or more than one, matches.

@@ -48,7 +48,7 @@ impl PackedId {
             Self::Ulid(number) => EntryId::new(Ulid(number).array_to_str(&mut [0; ULID_LEN])),
             Self::Short([length, text @ ..]) => {
                 let text = &text[..usize::from(length)];
-                EntryId::new(str::from_utf8(text).expect("it was made of a text"))
+                EntryId::new(str::from_utf8(text).expect("it was made of a string"))
             }
         }
     }

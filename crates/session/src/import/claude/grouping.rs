@@ -109,7 +109,7 @@ impl ParentLinks {
 
     fn parent(&self, at: usize, head: &ConversationLine, warnings: &mut ImportWarnings) -> Option<usize> {
         let parent_uuid = match (&head.parent, &head.kind) {
-            // A boundary has no `parentUuid`; another key names its parent.
+            // A boundary has no `parentUuid`; another key has its parent.
             (None, LineKind::Boundary(boundary)) => boundary.previous_leaf.as_ref(),
             (parent, _) => parent.as_ref(),
         }?;
