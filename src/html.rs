@@ -1,5 +1,5 @@
-//! Renders sessions as HTML: the exported page, and the live page of `tiller serve` with the fragments that it requests
-//! for. Both have the same styles and the same scripts for branches, folds and search.
+//! Renders sessions as HTML: the exported page, and the live page of `tiller serve` with the fragments that it
+//! requests. Both have the same styles and the same scripts for branches, folds and search.
 //!
 //! An exported page is self-contained, readable without scripts, and loads nothing. The open branch is plain HTML.
 //! Entries of other branches are in a `template`, which a browser neither lays out nor draws until the page's script

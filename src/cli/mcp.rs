@@ -1,4 +1,4 @@
-//! `tiller mcp`: lists, adds, removes, tests, logs in at and is an MCP server.
+//! `tiller mcp`: lists, adds, removes and tests MCP servers, logs in to them, and serves as one.
 
 mod edit;
 mod list;

@@ -18,7 +18,8 @@ use crate::session::entry::Header;
 /// Time for the last events to reach the file after the session is closed.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The file of `--trace`. Created before anything starts; written from [`EventTrace::attach`] to [`EventTrace::finish`].
+/// The file of `--trace`. Created before anything starts; written from [`EventTrace::attach`] to
+/// [`EventTrace::finish`].
 pub(super) struct EventTrace {
     path: PathBuf,
     state: Mutex<TraceState>,

@@ -1,7 +1,7 @@
 //! Trust in a project's own settings, extensions and `.env`: stored decisions, and the question at startup.
 //!
-//! The question appears on the normal screen, before the TUI starts, once for the current files. If nobody can answer,
-//! the files are ignored with a notice.
+//! The question appears on the normal screen, before the TUI starts, once for the current files. In a non-interactive
+//! session, the files are ignored with a notice.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;

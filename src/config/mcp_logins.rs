@@ -1,4 +1,4 @@
-//! `mcp-auth.json`: the logins at MCP servers, by URL, readable by the user only.
+//! `mcp-auth.json`: the logins to MCP servers, by URL, readable by the user only.
 //!
 //! Errors give only the position of a problem, never the text, which has tokens.
 

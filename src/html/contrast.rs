@@ -1,4 +1,4 @@
-//! The contrast of the colors of the pages, computed from the style sheet.
+//! The contrast of the pages' colors, computed from the style sheet.
 
 use std::collections::BTreeMap;
 

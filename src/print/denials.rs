@@ -1,4 +1,4 @@
-//! The summary line about calls that were denied without asking. Pure.
+//! The summary line about calls that were denied in a non-interactive session. Pure.
 
 use crate::event::{AllowedBy, Denial, DenialCause};
 

@@ -1,4 +1,4 @@
-//! The commands of the REPL; each results in a string.
+//! The commands of the REPL; each returns the text to print.
 
 use std::path::PathBuf;
 

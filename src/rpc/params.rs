@@ -36,8 +36,8 @@ impl TryFrom<String> for ApprovalModeParam {
     }
 }
 
-/// An image: `{"type": "image", "data": base64, "mimeType": …}`, or with a `source` around its data, as the protocol had it
-/// once.
+/// An image: `{"type": "image", "data": base64, "mimeType": …}`, or with a `source` around its data, as the protocol
+/// had it once.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
 pub(super) struct ImageParam(pub(super) Image);

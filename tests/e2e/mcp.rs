@@ -1,4 +1,5 @@
-//! MCP servers in a session of the real binary. The server is a shell script, so that it shares no code with the client.
+//! MCP servers in a session of the real binary. The server is a shell script, so that it shares no code with the
+//! client.
 
 use std::fs;
 use std::net::TcpListener;

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::sandbox::{RunOutput, Sandbox};
 
-/// A sandbox with a session of two branches, and the session's file: `one` and its answer `First.`, then `left` with `Left.`
-/// and, in use, `right` with `Right.`.
+/// A sandbox with a session of two branches, and the session's file: `one` and its answer `First.`, then `left` with
+/// `Left.` and, in use, `right` with `Right.`.
 fn sandbox() -> (Sandbox, PathBuf) {
     let sandbox = Sandbox::new();
     let file = sandbox.home().join("tiller/sessions/--p--/two.jsonl");

@@ -1,4 +1,4 @@
-//! Background jobs: commands of the model that keep running after their call has returned.
+//! Background jobs: the model's commands that keep running after their call has returned.
 
 use serde::{Deserialize, Serialize};
 

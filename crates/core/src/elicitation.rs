@@ -1,5 +1,5 @@
-//! Questions to the user, of tool servers (MCP: elicitation) and of tiller itself: forms and addresses, the answers, and
-//! their validation. Pure.
+//! Questions to the user, of tool servers (MCP: elicitation) and of tiller itself: forms and addresses, the answers,
+//! and their validation. Pure.
 
 mod field;
 mod format;

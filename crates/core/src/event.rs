@@ -208,8 +208,8 @@ pub enum EventKind {
     AgentTaskStart(DelegatedTask),
     /// An agent no longer works on its task.
     AgentTaskEnd(DelegatedTaskEnd),
-    /// An event of an agent that works for the session, or for one of its agents. Pieces of answers and of output aren't
-    /// passed on; requests for approval and questions come as the session's own.
+    /// An event of an agent that works for the session, or for one of its agents. Pieces of answers and of output
+    /// aren't passed on; requests for approval and questions come as the session's own.
     AgentEvent {
         /// The agent's session.
         agent_id: SessionId,

@@ -1,4 +1,4 @@
-//! Rules of the settings that would allow a call, and the line in which a person edits them.
+//! Settings rules that would allow a call, and the line in which a person edits them.
 
 use serde::{Deserialize, Serialize};
 

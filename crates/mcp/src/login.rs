@@ -1,6 +1,7 @@
-//! Logins at servers over HTTP with OAuth 2.1: discovery, registration, consent in the browser, and the stored tokens.
+//! Logins to servers over HTTP with OAuth 2.1: discovery, registration, consent in the browser, and the stored tokens.
 //!
-//! The SDK does the protocol (RFC 8414, 9728, 7591, 8707, PKCE); this module has the redirect's receiver and the storage.
+//! The SDK does the protocol (RFC 8414, 9728, 7591, 8707, PKCE); this module has the redirect's receiver and the
+//! storage.
 
 mod redirect;
 
@@ -39,8 +40,8 @@ pub trait LoginStorage: Send + Sync + fmt::Debug {
     /// A sentence without the contents.
     fn store(&self, url: &str, login: Option<Value>) -> Result<bool, String>;
 
-    /// Locks the storage against refreshes of other processes, which would use up each other's refresh tokens; waits for
-    /// them. Dropping the result unlocks it.
+    /// Locks the storage against refreshes of other processes, which would use up each other's refresh tokens; waits
+    /// for them. Dropping the result unlocks it.
     ///
     /// # Errors
     /// A sentence with the reason.
@@ -158,8 +159,8 @@ pub struct LoginPrompt {
     pub redirect: String,
 }
 
-/// Logs in at a server: `show` presents the page to the user, and `pasted` has the redirect's address if the user pastes
-/// it, because the browser runs on another machine.
+/// Logs in at a server: `show` presents the page to the user, and `pasted` has the redirect's address if the user
+/// pastes it, because the browser runs on another machine.
 ///
 /// # Errors
 /// A sentence with the reason.

@@ -1,4 +1,4 @@
-//! A prompt of a server: a slash command whose text the server makes.
+//! A server's prompt: a slash command whose text the server generates.
 
 use rmcp::model::{
     ClientRequest, GetPromptRequest, GetPromptRequestParams, GetPromptResult, Role, ServerResult,

@@ -1,4 +1,4 @@
-//! Resources of a server: their list, and reading one.
+//! A server's resources: their list, and reading one.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Results of servers' tools as [`ToolOutput`]: text, images and structured content.
+//! Results of MCP tools as [`ToolOutput`]: text, images and structured content.
 
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! A tool of a server.
+//! A server's tool.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Names of servers' tools, as models call them: `mcp__SERVER__TOOL`.
+//! Names of MCP tools, as models call them: `mcp__SERVER__TOOL`.
 
 /// The beginning of the names of servers' tools.
 pub const TOOL_PREFIX: &str = "mcp__";

@@ -1,4 +1,4 @@
-//! Addresses that a server names for the user's browser.
+//! Addresses that a server gives for the user's browser.
 
 /// Maximum length of an address, in bytes: as long as browsers take, and short enough to be read.
 const MAX_URL: usize = 2_000;

@@ -38,8 +38,8 @@ pub struct ListedModel {
 }
 
 impl ListedModel {
-    /// Returns the facts of the model: the cataloged ones, with the listed price if they have none; else the listed ones,
-    /// else assumed ones.
+    /// Returns the facts of the model: the cataloged ones, with the listed price if they have none; else the listed
+    /// ones, else assumed ones.
     #[must_use]
     pub fn facts(&self, provider: &str) -> ModelFacts {
         if let Some(facts) = catalog::facts(provider, &self.id) {

@@ -78,7 +78,8 @@ impl EventFeed {
         format!("{}-{}", self.epoch, self.head.borrow().seq)
     }
 
-    /// Appends an event. If some before it were lost, so are those in the buffer: a watcher must not miss them silently.
+    /// Appends an event. If some before it were lost, so are those in the buffer: a watcher must not miss them
+    /// silently.
     pub(crate) fn push(&self, seq: u64, event: Bytes) {
         let mut buffer = self.lock();
         if seq != buffer.end() {

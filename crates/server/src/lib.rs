@@ -1,8 +1,8 @@
 //! The HTTP front end: sessions as a JSON API, and their events as server-sent events.
 //!
-//! [`HttpServer`] holds the router and the open sessions. It knows neither configuration files nor the wiring of a session:
-//! a [`SessionHost`] starts, finds and removes sessions. `table` owns the open ones, `feed` replays their events,
-//! `access` decides which requests are served. The API is documented in docs/server.md.
+//! [`HttpServer`] holds the router and the open sessions. It knows neither configuration files nor the wiring of a
+//! session: a [`SessionHost`] starts, finds and removes sessions. `table` owns the open ones, `feed` replays their
+//! events, `access` decides which requests are served. The API is documented in docs/server.md.
 
 mod access;
 mod app_state;

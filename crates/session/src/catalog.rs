@@ -1,4 +1,4 @@
-//! The session catalog: lists, full-text search and look-up over many logs.
+//! The session catalog: lists, full-text search and lookup over many logs.
 //!
 //! The catalog caches records of logs in a small database next to the session directory. The logs are the truth:
 //! without the file everything works, only slower. A log is read from where the last scan ended, and the newest logs

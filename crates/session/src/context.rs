@@ -328,7 +328,8 @@ pub fn request_messages<'a>(messages: impl IntoIterator<Item = &'a Arc<Message>>
     request
 }
 
-/// Incremental [`request_messages`] for a growing projection: settled messages are not computed again for every request.
+/// Incremental [`request_messages`] for a growing projection: settled messages are not computed again for every
+/// request.
 #[derive(Debug, Default)]
 pub struct RequestMessages {
     /// The request messages before the newest answer; all their calls have results.

@@ -1,4 +1,4 @@
-//! `tiller mcp login` and `tiller mcp logout`: logins at servers over HTTP, in the browser.
+//! `tiller mcp login` and `tiller mcp logout`: logins to servers over HTTP, in the browser.
 
 use std::io::{BufRead as _, stdin};
 use std::sync::Arc;

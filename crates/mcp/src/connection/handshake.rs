@@ -2,7 +2,7 @@
 //!
 //! rmcp requests the current protocol with `server/discover`. After 10 s without a response it sends `initialize`, the
 //! handshake of earlier versions, and takes the next response for the response to `initialize`. A server that needs
-//! longer to start answers both requests, so the first of these answers is dropped here.
+//! longer to start responds to both requests, so the first of these responses is dropped here.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
 //! The lists of prompts and resources. They are read after the tools, each with a short timeout, because some servers
-//! never answer such requests.
+//! never respond to such requests.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -27,8 +27,9 @@ pub(super) struct ModelRow {
     compat: Option<Compat>,
 }
 
-/// The providers whose models with images accept PDF files too (platform.claude.com/docs/en/build-with-claude/pdf-support,
-/// developers.openai.com/api/docs/guides/pdf-files, ai.google.dev/gemini-api/docs/document-processing).
+/// The providers whose models with images accept PDF files too
+/// (platform.claude.com/docs/en/build-with-claude/pdf-support, developers.openai.com/api/docs/guides/pdf-files,
+/// ai.google.dev/gemini-api/docs/document-processing).
 const PDF_PROVIDERS: [&str; 5] = ["anthropic", "openai", "azure", "gemini", "bedrock"];
 
 /// Returns true for a provider whose models with images accept PDF files.

@@ -75,8 +75,8 @@ impl ThinkingControl {
         }
     }
 
-    /// Returns the name of the effort for a level; `None` if none is sent. Behind a wire format that only knows efforts,
-    /// models with other parameters take the usual ones.
+    /// Returns the name of the effort for a level; `None` if none is sent. Behind a wire format that only knows
+    /// efforts, models with other parameters take the usual ones.
     #[must_use]
     pub fn effort(self, level: ThinkingLevel) -> Option<&'static str> {
         match self {

@@ -1,4 +1,5 @@
-//! An API key, or another secret that a header carries: known from the start, or loaded when the first request needs it.
+//! An API key, or another secret that a header carries: known from the start, or loaded when the first request needs
+//! it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

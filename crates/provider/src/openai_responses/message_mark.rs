@@ -1,7 +1,7 @@
 //! The mark of an answer's message, as the signature of its text.
 //!
-//! From gpt-5.3-codex on, a message has a `phase`: `commentary` between calls, or `final_answer`. Later requests must
-//! repeat it, or the model takes its comments for answers and stops early
+//! In gpt-5.3-codex and later, a message has a `phase`: `commentary` between calls, or `final_answer`. Later requests
+//! must repeat it, or the model takes its comments for answers and stops early
 //! (developers.openai.com/api/docs/guides/reasoning#phase-parameter). The signature is the same as in pi's sessions.
 
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,9 @@
 //! Recorded answers with one damaged frame: all detectable damage has to be detected.
 //!
 //! No wire format has a checksum of its text, and the numbers that some have are missing at some servers. So a frame
-//! that is *removed whole* and holds only a fragment (of text, thinking, a signature or arguments) is missed, unless the
-//! arguments without it are not a JSON object; so is a frame of Gemini's with a whole call. All other damage has to be
-//! detected. OpenAI's Responses repeat each text at its end, so that no lost arguments are missed.
+//! that is *removed whole* and holds only a fragment (of text, thinking, a signature or arguments) is missed, unless
+//! the arguments without it are not a JSON object; so is a frame of Gemini's with a whole call. All other damage has to
+//! be detected. OpenAI's Responses repeat each text at its end, so that no lost arguments are missed.
 
 use std::sync::OnceLock;
 

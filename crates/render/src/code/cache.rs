@@ -1,8 +1,9 @@
 //! The highlight cache of a front end, and the queue of code to highlight.
 //!
-//! Loading grammars takes tens of milliseconds, compiling a language's patterns hundreds, and a line a quarter
-//! of one: too slow for a frame. So a frame uses what is cached, shows the rest plain and queues it here, and
-//! [`HighlightCache::run_queued`] does the work on the thread that calls it. Everything in the cache can be computed again.
+//! Loading grammars takes tens of milliseconds, compiling a language's patterns hundreds, and a line a quarter of one:
+//! too slow for a frame. So a frame uses what is cached, shows the rest plain and queues it here, and
+//! [`HighlightCache::run_queued`] does the work on the thread that calls it. Everything in the cache can be computed
+//! again.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::ControlFlow;

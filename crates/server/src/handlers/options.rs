@@ -1,4 +1,4 @@
-//! The model of a session, and commands of the user.
+//! A session's model, and user commands.
 
 use tiller_engine::BashContext;
 use tiller_engine::views::ModelView;

@@ -2,7 +2,7 @@
 //!
 //! They hold two histories: the model's (`response_item`) and the screen's (`event_msg`). The first becomes the
 //! messages; the second supplies only missing data: usage, names, aborts, failures and rollbacks. The log is linear,
-//! not a tree; a roll-back starts a branch. The format is described in docs/import.md.
+//! not a tree; a rollback starts a branch. The format is described in docs/import.md.
 
 mod answer;
 mod convert;

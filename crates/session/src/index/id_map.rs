@@ -1,7 +1,7 @@
 //! The map from ids to entries.
 //!
-//! tiller's ids are ascending ULIDs, found by binary search in the entries themselves. From the first entry on that
-//! breaks the order, positions are in a hash table.
+//! tiller's ids are ascending ULIDs, found by binary search in the entries themselves. Starting with the first entry
+//! that breaks the order, positions are in a hash table.
 
 use std::hash::BuildHasher;
 

@@ -1,7 +1,7 @@
 //! Anthropic's models. Sources: platform.claude.com/docs/en/models/overview, each model's own page beneath it, and
 //! /docs/en/build-with-claude/thinking, seen 2026-11-21; list prices, cache written for 5 minutes. Fable 5.2 (released
-//! 2026-11-09) by vercel.com/ai-gateway/models/claude-fable-5.2 and resellers' lists; Sonnet 5.5's cache price as cut on
-//! 2026-10-07. Retired: everything before Opus 4.5, Sonnet 4.5 and Haiku 4.5.
+//! 2026-11-09) by vercel.com/ai-gateway/models/claude-fable-5.2 and resellers' lists; Sonnet 5.5's cache price as cut
+//! on 2026-10-07. Retired: everything before Opus 4.5, Sonnet 4.5 and Haiku 4.5.
 
 use tiller_core::unit::Tokens;
 

@@ -1,8 +1,8 @@
 //! OpenAI's models. Sources: developers.openai.com/api/docs/models, /pricing and /deprecations, seen 2026-11-23;
 //! short-context prices, cache written for 30 minutes. The cache prices of gpt-6.2-astra follow from its input price.
 //!
-//! From gpt-5.2 on, only the Responses API takes function tools together with thinking. End of life: gpt-5, its variants
-//! and o3 on 2026-12-11, gpt-4.1 and gpt-4o on 2027-01-14, gpt-5.1 on 2027-04-01.
+//! In gpt-5.2 and later, only the Responses API takes function tools together with thinking. End of life: gpt-5, its
+//! variants and o3 on 2026-12-11, gpt-4.1 and gpt-4o on 2027-01-14, gpt-5.1 on 2027-04-01.
 
 use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::Tokens;
@@ -14,8 +14,8 @@ use crate::compat::{Compat, MaxTokensField};
 /// Twice the input price and 1.5 times the output price, for a prompt of more than 272,000 tokens.
 const LONG_PROMPT: Surcharge = Surcharge { threshold: Tokens(272_000), input: 2.0, output: 1.5 };
 
-/// Parameters of the models' Chat Completions, which a gateway passes on. The models that think refuse `max_tokens`, and
-/// while they think all temperatures but the default.
+/// Parameters of the models' Chat Completions, which a gateway passes on. The models that think refuse `max_tokens`,
+/// and while they think all temperatures but the default.
 pub(crate) const GPT: Compat = Compat {
     max_tokens_field: MaxTokensField::MaxCompletionTokens,
     thinking_temperature: false,
