@@ -184,7 +184,7 @@ fn format_check_rejects_wrong_entries() {
     assert_eq!(format_check::check(&line_of(entry_with(json!({})))), Ok(()));
     assert_eq!(format_check::check(&line_of(entry_with(json!({"tillerQueueId": "q"})))), Ok(()));
     for (changes, reason) in [
-        (json!({"queueId": "q"}), "nobody knows a key queueId"),
+        (json!({"queueId": "q"}), "unknown key queueId"),
         (json!({"type": "note"}), "no type is called note"),
         (json!({"parentId": "z"}), "its parent z is not before it"),
         (json!({"timestamp": "2026-11-21T03:16:58Z"}), "timestamp: it can't be"),
