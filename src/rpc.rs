@@ -1,8 +1,8 @@
 //! The RPC front end: commands as JSON lines in, responses and events as JSON lines out.
 //!
 //! The protocol is pi's RPC protocol, so that its clients work, with additions by tiller; docs/rpc.md describes it. One
-//! thread reads lines and one writes them; between them, a task executes commands in order. A slow command runs in a
-//! task of its own, so that it doesn't delay others.
+//! thread reads lines and one writes them; between them, a task executes commands in order. A slow command runs in its
+//! own task, so that it doesn't delay others.
 
 mod command;
 mod framing;

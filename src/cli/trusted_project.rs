@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::config::Project;
 
-/// The project whose files take effect, as they were trusted. Its clones share it.
+/// The project whose files take effect, in their trusted state. Its clones share it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TrustedProject(Arc<Mutex<Option<Project>>>);
 

@@ -16,7 +16,7 @@ use crate::mcp::LoginStorage;
 pub struct McpLogins(PathBuf);
 
 impl McpLogins {
-    /// The logins in this file, which needn't exist.
+    /// The logins in this file, which may be missing.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
         Self(path)

@@ -33,7 +33,7 @@ pub(super) struct EventPrinter<Out, Err> {
 struct RunningToolCall {
     id: CallId,
     summary: String,
-    /// True if other calls started meanwhile, so that its end has to name it.
+    /// True if other calls started meanwhile, so that the report of its end has to identify it.
     is_parallel: bool,
 }
 
@@ -72,7 +72,7 @@ impl<Out: Write, Err: Write> EventPrinter<Out, Err> {
         self.outputs.out.flush()
     }
 
-    /// Writes a notice on lines of its own.
+    /// Writes a notice on separate lines.
     pub(super) fn note(&mut self, text: &str) -> io::Result<()> {
         self.close_line()?;
         self.end_prompt_line()?;

@@ -1,8 +1,8 @@
 //! Events of a session, for front ends.
 //!
 //! The JSON names are the same as in pi's event stream, so its clients can read `--mode json` unchanged; tiller adds
-//! fields of its own. An event is sent only after the entry that it reports is in the log. Every event carries a
-//! sequence number, so that a front end that joined late or lagged can take a snapshot and continue from there.
+//! its own fields. An event is sent only after the entry that it reports is in the log. Every event carries a sequence
+//! number, so that a front end that joined late or lagged can take a snapshot and continue from there.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -30,7 +30,7 @@ pub fn open_web_page(url: &str) -> io::Result<()> {
     Err(last)
 }
 
-/// Starts a browser in a process group of its own, so that keys of this terminal don't stop it.
+/// Starts a browser in its own process group, so that keys of this terminal don't stop it.
 fn start(program: &str, arguments: &[String], url: &str) -> io::Result<()> {
     let mut command = Command::new(program);
     command.args(arguments).arg(url);

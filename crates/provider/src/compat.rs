@@ -63,7 +63,7 @@ pub enum ThinkingFormat {
     ChatTemplate,
 }
 
-/// The field in which the thinking of earlier answers is sent back. An answer with calls always has a field of its own.
+/// The field in which the thinking of earlier answers is sent back. An answer with calls always has its own field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThinkingField {

@@ -560,7 +560,7 @@ mod tests {
             assert_eq!(found(words).as_deref(), Ok(model), "{words}");
         }
         assert!(found("mini gpt").is_err(), "the order counts");
-        // Of a provider that is named, an unlisted id is meant as it is.
+        // With a given provider, an unlisted id is taken literally.
         assert_eq!(found("openai/gpt-mini").as_deref(), Ok("openai/gpt-mini"));
     }
 

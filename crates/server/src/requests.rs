@@ -152,7 +152,7 @@ pub(crate) struct CompactionBody {
     pub(crate) choice: CompactionChoice,
 }
 
-/// The queue as it is to be.
+/// The new queue.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct QueueBody {

@@ -133,7 +133,7 @@ pub(crate) struct ForkedId {
 /// The result of going to another entry.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct NavigatedView {
-    /// The text of the user message behind the new position, to be edited and sent again; else empty.
+    /// The text of the user message after the new position, to be edited and sent again; else empty.
     pub(crate) text: String,
 }
 

@@ -194,7 +194,7 @@ impl SessionTableTask {
         }
     }
 
-    /// Starts a session in a job of its own: it takes as long as reading a long log does.
+    /// Starts a session in its own job: it takes as long as reading a long log does.
     fn start(
         &mut self,
         id: Option<SessionId>,
@@ -205,7 +205,7 @@ impl SessionTableTask {
         self.starting += 1;
         let (host, metrics) = (Arc::clone(&self.host), Arc::clone(&self.metrics));
         self.jobs.spawn(async move {
-            // A task of its own, because the caller that waits for the session needs a response even after a panic.
+            // A separate task, because the caller that waits for the session needs a response even after a panic.
             let started = tokio::spawn(async move {
                 if is_full {
                     return Err(OVERLOADED.detail("too many sessions are open; close some"));

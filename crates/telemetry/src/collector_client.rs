@@ -29,7 +29,7 @@ impl ExportFailures {
     }
 }
 
-/// The HTTP client of the exporter. The exporter calls it from a thread of its own, outside the runtime.
+/// The HTTP client of the exporter. The exporter calls it from its own thread, outside the runtime.
 #[derive(Debug)]
 pub(crate) struct CollectorClient {
     pub(crate) client: Client,

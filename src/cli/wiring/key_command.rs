@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use secrecy::SecretString;
 
-/// Runs a shell command and returns the first line of its output. It may block, and it may ask the user by itself.
+/// Runs a shell command and returns the first line of its output. It may block, and it may prompt the user itself.
 /// `subject` describes its output, for errors.
 pub(super) fn run(command: &str, subject: &str) -> Result<SecretString, String> {
     let output = Command::new("sh").args(["-c", command]).stdin(Stdio::null()).output();

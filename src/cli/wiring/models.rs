@@ -38,7 +38,7 @@ pub(super) fn scoped(
     providers
 }
 
-/// The available providers: those with a key, the named script, and the demo if it was named or nothing else is
+/// The available providers: the ones with a key, the given script, and the demo if it was requested or nothing else is
 /// available.
 pub(super) fn providers(
     arguments: &CliArgs,

@@ -22,7 +22,7 @@ pub struct ProviderDescriptor {
     pub page: &'static str,
     /// The environment variable that selects another server.
     pub base_url_variable: &'static str,
-    /// The public or the usual server; empty for one that has to be named.
+    /// The public or the usual server; empty for one that has to be configured.
     pub base_url: &'static str,
     /// The format of requests and answers.
     pub wire_format: WireFormat,

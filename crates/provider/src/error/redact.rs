@@ -6,7 +6,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 /// Prefix of the keys of the providers that tiller knows.
 const KEY_PREFIX: &str = "sk-";
 
-/// Minimum length of a key without its prefix: `sk-learn` is none, nor is the `x` that users give local servers.
+/// Minimum length of a key without its prefix: `sk-learn` isn't a key, nor is the `x` that users give local servers.
 const MIN_KEY_LENGTH: usize = 8;
 
 /// Replaces `key`, and any other text that looks like a key, by `[key]`.

@@ -11,7 +11,7 @@ pub struct DiffLine {
     pub old: Option<usize>,
     /// Line number in the new file, if it is there.
     pub new: Option<usize>,
-    /// The text; changed words have a role of their own. For a gap, the reason of the omission, if known.
+    /// The text; changed words have their own role. For a gap, the reason for the omission, if known.
     pub spans: Vec<Span>,
 }
 

@@ -88,8 +88,8 @@ fn parse_styles(
     Ok(parsed)
 }
 
-/// The styles for sixteen colors: the theme's own, otherwise the fallback of each role, never the nearest
-/// color, because the user's sixteen colors may be any.
+/// The styles for sixteen colors: the theme's own, otherwise the fallback of each role, never the nearest color,
+/// because the user can define the sixteen colors freely.
 fn parse_styles_16(file: &ThemeFile) -> Result<[ThemeStyle; role::ALL.len()], ThemeError> {
     // Variables aren't allowed here: they may have the names of the sixteen colors.
     let parsed = parse_styles(&Variables::default(), &file.sixteen, "16")?;
