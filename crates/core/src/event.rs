@@ -110,7 +110,7 @@ pub enum EventKind {
         /// True if the call failed, was refused or was skipped.
         is_error: bool,
     },
-    /// A call was denied without a question. Its `tool_execution_start` and `tool_execution_end` follow.
+    /// A call was denied without an approval request. Its `tool_execution_start` and `tool_execution_end` follow.
     ToolCallDenied(Denial),
     /// A call waits for approval.
     ApprovalRequested(ApprovalRequest),
@@ -134,9 +134,9 @@ pub enum EventKind {
     },
     /// The queues changed.
     QueueUpdate {
-        /// Texts of the steering messages that are [`listed`].
+        /// The text of each steering message that is [`listed`].
         steering: Vec<String>,
-        /// Texts of the follow-ups that are [`listed`].
+        /// The text of each follow-up that is [`listed`].
         follow_up: Vec<String>,
         /// All messages with ids and states, in the order of delivery. As JSON only those that are [`listed`]: each
         /// event repeats them, and a long queue would be sent again with every message that is added. None is read
@@ -209,7 +209,7 @@ pub enum EventKind {
     /// An agent no longer works on its task.
     AgentTaskEnd(DelegatedTaskEnd),
     /// An event of an agent that works for the session, or for one of its agents. Pieces of answers and of output
-    /// aren't passed on; requests for approval and questions come as the session's own.
+    /// aren't passed on; approval requests and questions are sent as the session's own.
     AgentEvent {
         /// The agent's session.
         agent_id: SessionId,
@@ -255,7 +255,7 @@ pub enum EventKind {
         /// The possible choices.
         choices: Vec<CompactionChoice>,
     },
-    /// A request for a summary, of the context or of a branch, failed, and is retried after a delay.
+    /// A summary request, for the context or a branch, failed, and is retried after a delay.
     SummaryRetry {
         /// The number of the next retry, from 1.
         attempt: u32,
@@ -300,8 +300,8 @@ pub enum EventKind {
         /// The number of context files.
         context_files: usize,
     },
-    /// The slash commands or the resources of servers have changed: an MCP server has started, ended, or changed its
-    /// prompts or resources.
+    /// The slash commands or servers' resources have changed: an MCP server has started, ended, or changed its prompts
+    /// or resources.
     CommandsChanged,
     /// An extension's command shows a message to the user. If no run is active, it comes with the start and the end of
     /// a run that adds no message.
@@ -385,7 +385,7 @@ impl From<&ToolResultMessage> for ToolOutcome {
     }
 }
 
-/// A call that was denied without a question.
+/// A call that was denied without an approval request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Denial {
@@ -406,17 +406,17 @@ pub struct Denial {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DenialCause {
-    /// It needs approval, and no one can be asked.
+    /// It needs approval, and the session is non-interactive.
     NoApprover,
     /// The approval mode or a rule forbids it.
     Policy,
     /// An extension forbids it.
     Extension,
-    /// The model repeats it, and no one can be asked.
+    /// The model repeats it, and the session is non-interactive.
     Loop,
 }
 
-/// A flag under which a call would run without a question.
+/// A flag under which a call would run without an approval request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AllowedBy {
@@ -513,7 +513,7 @@ impl Decision {
 pub enum Decider {
     /// The user answered the question, or stopped the run.
     User,
-    /// A rule: one of the settings, or one that the user gave for the session.
+    /// A settings rule or a session rule.
     Rule,
     /// The approval mode.
     Mode,
@@ -521,7 +521,7 @@ pub enum Decider {
     YesFlag,
     /// A steering message replaced the answer.
     Steering,
-    /// No one was available to answer.
+    /// The session is non-interactive.
     Nobody,
     /// An extension.
     Extension,

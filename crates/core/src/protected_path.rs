@@ -253,7 +253,7 @@ impl ProtectedPaths {
         self.homes.iter().any(|home| is_protected_in(home, path)) || is_in_any(&self.startup, path)
     }
 
-    /// Checks whether a path lies in tiller's own directories, which commands may not even read without a question.
+    /// Checks whether a path lies in tiller's own directories, which commands may not even read without approval.
     #[must_use]
     pub fn is_private(&self, path: &Path) -> bool {
         let path = normalize(path);

@@ -72,7 +72,7 @@ impl Scan {
 }
 
 impl SessionManager {
-    /// Opens the catalog, for lists, searches and look-ups.
+    /// Opens the catalog, for lists, searches and lookups.
     ///
     /// # Errors
     /// If it can be stored neither in its file nor in a temporary one.
@@ -324,7 +324,7 @@ impl Catalog {
         Ok(Scan { files, known, unlisted })
     }
 
-    /// Stores results of a look-up. While another tiller writes they are dropped: the log is read again next time.
+    /// Stores results of a lookup. While another tiller writes they are dropped: the log is read again next time.
     fn store_results(
         &mut self,
         mut run: impl FnMut(&mut Database) -> rusqlite::Result<()>,

@@ -111,7 +111,7 @@ impl SessionManager {
     }
 
     /// Returns a manager for the agent sessions of a session. Their logs are in a separate directory next to the
-    /// session's, so that lists and searches don't show them; look-ups by id find them.
+    /// session's, so that lists and searches don't show them; lookups by id find them.
     #[must_use]
     pub fn for_agents_of(&self, session: &Reader) -> Self {
         let placement = session.agents_dir().map_or(Placement::Memory, Placement::Flat);
@@ -298,7 +298,7 @@ pub enum SessionScope {
     Everywhere,
 }
 
-/// The directory name for a working directory: `--home-me-code--`. It is lossy, so look-ups go by the header.
+/// The directory name for a working directory: `--home-me-code--`. It is lossy, so lookups use the header.
 fn dir_name(cwd: &Path) -> String {
     let flat = cwd.display().to_string().trim_start_matches('/').replace(['/', '\\', ':'], "-");
     if flat.len() <= MAX_DIR_NAME {

@@ -170,7 +170,7 @@ impl Reader {
         self.path().map(agents_dir)
     }
 
-    /// Returns true if `path` leads to this log's file, also through links or from another directory.
+    /// Returns true if `path` leads to this log's file, even through links or from another directory.
     #[must_use]
     pub fn is_at(&self, path: &Path) -> bool {
         let Some(own_path) = self.path() else { return false };

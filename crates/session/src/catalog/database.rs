@@ -20,7 +20,7 @@ use super::usage_table::{self, QuarterUsage};
 /// Version of the tables. An older database is recreated, a newer one is left alone.
 const SCHEMA_VERSION: i64 = 4;
 
-/// Timeout of a look-up for another tiller's write; short, because the user waits.
+/// Timeout of a lookup for another tiller's write; short, because the user waits.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Timeout for scanning many logs; longer, because dropped results would be missing from the search.

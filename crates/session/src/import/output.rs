@@ -173,7 +173,7 @@ fn create_session(
     Ok(())
 }
 
-/// An incomplete session: a hidden file that look-ups ignore. It is deleted on drop; the rest of a killed import is
+/// An incomplete session: a hidden file that lookups ignore. It is deleted on drop; the rest of a killed import is
 /// overwritten by the next one.
 struct PartialSession {
     path: PathBuf,
