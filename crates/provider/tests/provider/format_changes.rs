@@ -13,6 +13,9 @@ use crate::bodies::{
 };
 use crate::gemini::record_gemini_request;
 
+/// Returns the id in a block or item; null if it has none.
+type FindId = fn(&Value) -> &Value;
+
 /// A wire format, with a model that uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
@@ -106,7 +109,7 @@ impl Format {
 
     /// The ids of the calls and of the results in a body, in order.
     fn call_and_result_ids(self, body: &Value) -> [Vec<String>; 2] {
-        let (list, call, result): (_, fn(&Value) -> &Value, fn(&Value) -> &Value) = match self {
+        let (list, call, result): (_, FindId, FindId) = match self {
             Self::Anthropic => (
                 flattened(&body["messages"], "content"),
                 |block| if block["type"] == "tool_use" { &block["id"] } else { &Value::Null },
@@ -128,9 +131,7 @@ impl Format {
                 |part| &part["functionResponse"]["id"],
             ),
         };
-        let ids = |id: fn(&Value) -> &Value| {
-            list.iter().filter_map(|item| id(item).as_str()).map(str::to_owned).collect()
-        };
+        let ids = |id: FindId| list.iter().filter_map(|item| id(item).as_str()).map(str::to_owned).collect();
         [ids(call), ids(result)]
     }
 }
