@@ -108,6 +108,12 @@ pub enum WorktreeError {
     /// Git is too old to be kept from running programs that the repository names.
     #[error("worktrees need git 2.31 or later")]
     OldGit,
+    /// The worktree's process is alive.
+    #[error("the worktree of the branch {0} is in use")]
+    InUse(String),
+    /// There is no such branch.
+    #[error("the branch {0} is gone")]
+    NoBranch(String),
     /// Git would wait for a pipe.
     #[error("{} is not a regular file, and git would wait for it", .0.display())]
     SpecialFile(PathBuf),
@@ -142,10 +148,46 @@ impl Worktree {
         Ok(Self { git, admin, dir, root, branch, base, _lock: Arc::new(lock) })
     }
 
+    /// Opens the worktree of a branch that [`Worktree::create`] made from the commit `base`: the one that was left by a
+    /// crash, with its uncommitted changes, or else a new one at the same place.
+    ///
+    /// # Errors
+    /// If the branch is gone, a process uses its worktree, or git fails.
+    pub async fn reopen(
+        cwd: &Path,
+        branch: &str,
+        base: &str,
+        runner: &Runner,
+    ) -> Result<Self, WorktreeError> {
+        let git = RepositoryGit::find(cwd, runner).await?;
+        let gone = || WorktreeError::NoBranch(branch.to_owned());
+        let name = branch.strip_prefix(BRANCH_PREFIX).filter(|name| is_plain(name)).ok_or_else(gone)?;
+        if !is_plain(base) || !git.has_branch(branch).await {
+            return Err(gone());
+        }
+        let dir = git.worktree_dir(name);
+        let (admin, lock) = git.take_over(&dir, branch).await?;
+        let root = dir.join(cwd.strip_prefix(&git.root).unwrap_or(Path::new("")));
+        let (branch, base) = (branch.to_owned(), base.to_owned());
+        Ok(Self { git, admin, dir, root, branch, base, _lock: Arc::new(lock) })
+    }
+
     /// Returns the directory that corresponds to the working directory.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Returns the branch.
+    #[must_use]
+    pub fn branch(&self) -> &str {
+        &self.branch
+    }
+
+    /// Returns the commit that the branch began with.
+    #[must_use]
+    pub fn base(&self) -> &str {
+        &self.base
     }
 
     /// Commits the changes to the branch and returns them; the worktree stays.
@@ -220,6 +262,11 @@ fn create_locked(admin: &Path) -> std::io::Result<File> {
     lock.try_lock()?;
     std::fs::rename(&unnamed, admin.join(LOCK_FILE))?;
     Ok(lock)
+}
+
+/// Returns true for letters, digits and `-`, of which names of worktrees and commits consist.
+fn is_plain(name: &str) -> bool {
+    !name.starts_with('-') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 /// Returns the full name of a branch.
@@ -365,6 +412,28 @@ impl RepositoryGit {
             return Err(error);
         }
         Ok((branch, dir))
+    }
+
+    /// Locks the worktree in a directory, or adds one for the branch; returns git's own directory for it and the lock.
+    async fn take_over(&self, dir: &Path, branch: &str) -> Result<(PathBuf, File), WorktreeError> {
+        let start = |error: std::io::Error| WorktreeError::Start(error.to_string());
+        if let Ok(admin) = self.admin_dir(dir) {
+            let lock = tiller_files::open_lock(&admin.join(LOCK_FILE)).map_err(start)?;
+            lock.try_lock().map_err(|_| WorktreeError::InUse(branch.to_owned()))?;
+            if dir.is_dir() {
+                return Ok((admin, lock));
+            }
+            self.remove(&admin, dir).await?;
+        }
+        let mut add = words(["worktree", "add", "--quiet"]);
+        add.extend([dir.into(), branch.into()]);
+        {
+            let _turn = ADMINISTRATION.lock().await;
+            self.run(&add).await?;
+        }
+        let admin = self.admin_dir(dir)?;
+        let lock = create_locked(&admin).map_err(start)?;
+        Ok((admin, lock))
     }
 
     /// Deletes a branch. Unlike `git branch -D` this leaves the configuration alone, whose changes agents report.

@@ -80,6 +80,34 @@ async fn worktree_starts_no_hook_of_the_repository() {
 }
 
 #[tokio::test]
+async fn worktree_is_reopened_while_its_branch_exists() {
+    let repository = Repository::new();
+    let (cwd, runner) = (repository.path(""), runner());
+    let worktree = Worktree::create(&cwd, "x", &runner).await.unwrap();
+    let (branch, base) = (worktree.branch().to_owned(), worktree.base().to_owned());
+    let reopen = || Worktree::reopen(&cwd, &branch, &base, &runner);
+    let read = |worktree: &Worktree| fs::read_to_string(worktree.root().join("a.txt")).unwrap();
+    fs::write(worktree.root().join("a.txt"), "half\n").unwrap();
+    let error = reopen().await.unwrap_err().to_string();
+    assert_eq!(error, "the worktree of the branch tiller/x-1 is in use");
+    drop(worktree);
+
+    let left_by_a_crash = reopen().await.unwrap();
+    assert_eq!(read(&left_by_a_crash), "half\n");
+    left_by_a_crash.commit("half").await.unwrap();
+    left_by_a_crash.remove().await.unwrap();
+
+    let made_again = reopen().await.unwrap();
+    assert_eq!(read(&made_again), "half\n");
+    fs::write(made_again.root().join("b.txt"), "whole\n").unwrap();
+    let changes = made_again.commit("whole").await.unwrap();
+    assert_eq!(changes.to_string(), "2 files, +2 −1", "the changes of both times");
+    made_again.remove().await.unwrap();
+    repository.git(&["branch", "-D", "tiller/x-1"]);
+    assert_eq!(reopen().await.unwrap_err().to_string(), "the branch tiller/x-1 is gone");
+}
+
+#[tokio::test]
 async fn worktree_of_a_dead_process_is_found_and_keeps_its_changes() {
     let repository = Repository::new();
     let (cwd, runner) = (repository.path(""), runner());
