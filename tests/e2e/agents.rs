@@ -209,6 +209,16 @@ fn agents_of_a_killed_session_are_known_and_resumed() {
     let listed = sandbox.messages().into_iter().find(|line| line.contains("Tasks so far:")).unwrap();
     assert!(listed.contains("explore (finished): QUICK"), "{listed}");
     assert!(listed.contains("worker (interrupted when tiller exited): SLOW"), "{listed}");
+    let is_answered = |line: &&String| line.contains("## 1. explore") && line.contains("quickly done");
+    let interrupted = sandbox.messages().into_iter().find(|line| is_answered(&line)).unwrap();
+    let slow = slow["agentId"].as_str().unwrap();
+    let state = format!(
+        "agent worker {} was interrupted; its changes are kept on the branch",
+        &slow[slow.len() - 6..]
+    );
+    assert!(interrupted.contains(&state) && interrupted.contains("tiller/worker-1"), "{interrupted}");
+    assert_eq!(git(sandbox.project(), &["show", "tiller/worker-1:half.txt"]), "half\n");
+    assert!(!worktree.exists() && !sandbox.project().join("half.txt").exists());
 }
 
 #[test]

@@ -25,6 +25,42 @@ pub struct DelegatedTask {
     /// The call that delegates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<CallId>,
+    /// Number of the task in its call, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<usize>,
+    /// The worktree that the agent works in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<TaskWorktree>,
+    /// True if the call returned at once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
+}
+
+impl DelegatedTask {
+    /// Creates a task of an agent in memory that works in the working directory, without a call.
+    #[must_use]
+    pub fn new(agent_id: SessionId, name: impl Into<String>, task: impl Into<String>) -> Self {
+        Self {
+            agent_id,
+            name: name.into(),
+            task: task.into(),
+            path: None,
+            tool_call_id: None,
+            number: None,
+            worktree: None,
+            background: false,
+        }
+    }
+}
+
+/// The Git worktree of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskWorktree {
+    /// Its branch, which has the changes when the worktree is gone.
+    pub branch: String,
+    /// The commit that the branch began with.
+    pub base: String,
 }
 
 /// The end of a delegated task: an entry `tiller.agent_end`.
@@ -36,4 +72,7 @@ pub struct DelegatedTaskEnd {
     /// The reason there is no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The branch with the changes that the agent made in its worktree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use tiller_core::delegated_task::TaskWorktree;
 use tiller_core::id::EntryId;
 use tiller_core::message::ThinkingLevel;
 use tiller_provider::Model;
@@ -52,25 +53,19 @@ pub(super) enum Conversation {
 }
 
 impl Conversation {
-    /// Returns a notice for the conversation of an agent that had a worktree of its own.
+    /// Returns a notice for the conversation of an agent that has worked in another directory.
     fn notice(&self, cwd: &Path) -> Option<String> {
         let Self::Resumed(path) = self else { return None };
-        let was_elsewhere = Reader::open(path).is_ok_and(|reader| Path::new(&reader.header().cwd) != cwd);
-        was_elsewhere.then(|| {
-            "it worked in a worktree before, whose changes are on a branch tiller/…; now it works in the working \
-             directory"
-                .to_owned()
-        })
+        let before = Reader::open(path).ok()?.header().cwd.clone();
+        (Path::new(&before) != cwd)
+            .then(|| format!("it worked in {before} before; now it works in {}", cwd.display()))
     }
 }
 
 impl ParentSession {
     /// Makes a worktree for an agent.
     pub(super) async fn make_worktree(&self, stem: &str) -> Result<OwnedWorktree, String> {
-        let mode = self.options.policy.mode;
-        if matches!(mode, ApprovalMode::Plan | ApprovalMode::ReadOnly) {
-            return Err(format!("no worktree is made in the mode {}, which only reads", mode.name()));
-        }
+        self.check_worktree_mode()?;
         let cwd = self.manager.cwd();
         for leftover in find_leftover_worktrees(cwd, &self.runner).await {
             if let Err(error) = remove_leftover_worktree(&leftover, cwd, &self.runner).await {
@@ -79,6 +74,24 @@ impl ParentSession {
         }
         let worktree = Worktree::create(cwd, stem, &self.runner).await;
         worktree.map(OwnedWorktree::new).map_err(|error| error.to_string())
+    }
+
+    /// Opens the worktree in which an agent has worked before.
+    pub(super) async fn reopen_worktree(&self, before: &TaskWorktree) -> Result<OwnedWorktree, String> {
+        self.check_worktree_mode()?;
+        let TaskWorktree { branch, base } = before;
+        let worktree = Worktree::reopen(self.manager.cwd(), branch, base, &self.runner).await;
+        worktree.map(OwnedWorktree::new).map_err(|error| error.to_string())
+    }
+
+    fn check_worktree_mode(&self) -> Result<(), String> {
+        let mode = self.options.policy.mode;
+        match mode {
+            ApprovalMode::Plan | ApprovalMode::ReadOnly => {
+                Err(format!("no worktree is made in the mode {}, which only reads", mode.name()))
+            }
+            ApprovalMode::Ask | ApprovalMode::Auto => Ok(()),
+        }
     }
 
     /// Moves the agent to a worktree.

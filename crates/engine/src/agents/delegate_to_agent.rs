@@ -6,6 +6,8 @@ use tiller_core::tool_spec::{Access, ShownArgument, ToolSet, ToolTraits};
 use tiller_tools::tool::{ToolOutput, ToolProgress, TypedTool};
 
 use super::delegator::{Delegator, Isolation, Task};
+use super::task_run::DelegatingCall;
+use super::task_states::TaskStates;
 
 pub(super) struct DelegateToAgent(pub Delegator);
 
@@ -42,18 +44,29 @@ impl TypedTool for DelegateToAgent {
 
     async fn run(&self, arguments: Arguments, progress: ToolProgress) -> ToolOutput {
         let Arguments { agent, task, resume, background } = arguments;
-        let (task, call) =
-            (Task { agent, task, resume, isolation: Isolation::None }, progress.call().cloned());
+        let call = progress.call().cloned();
+        let call = call.map(|id| DelegatingCall { id, number: 1, is_background: background });
+        let task = Task { agent, task, resume, isolation: Isolation::None, call };
         if background {
+            if let Err(error) = self.0.check_all(&[&task.agent]).await {
+                return ToolOutput::error(error);
+            }
             let (delegator, name) = (self.0.clone(), task.agent.clone());
             self.0.run_in_background("A task in the background has ended.", async move {
-                delegator.run(task, call, |_| {}).await.text()
+                delegator.run(task, std::future::pending(), |_| {}).await.text()
             });
             return ToolOutput::text(format!(
                 "{name} runs in the background; you are notified when it finishes."
             ));
         }
-        let report = self.0.run(task, call, |line| progress.show(line)).await;
+        let states = TaskStates::new([task.agent.as_str()]);
+        let stopped = states.clone();
+        progress.on_cancel(move || stopped.stopped_output());
+        let show = |update| {
+            states.update(0, update);
+            progress.show(states.lines());
+        };
+        let report = self.0.run(task, std::future::pending(), show).await;
         let output = match report.outcome {
             Ok(_) => ToolOutput::text(report.text()),
             Err(_) => ToolOutput::error(report.text()),

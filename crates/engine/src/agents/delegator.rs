@@ -1,11 +1,11 @@
 //! Runs a delegated task: finds and starts its agent, shows the progress, and reports the answer.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tiller_core::id::CallId;
 use tiller_tools::tool::{Tool, ToolSource, Tools};
 
 use tokio::sync::Semaphore;
@@ -15,12 +15,14 @@ use super::answer::AgentAnswer;
 use super::child::{Child, ChildDelegation, Conversation};
 use super::delegation_limits::DelegationLimits;
 use super::link::SessionLink;
+use super::owned_worktree::OwnedWorktree;
 use super::parent::ParentSession;
 use super::registry::{AgentRegistry, AgentSummary};
 use super::report::TaskReport;
 use super::spec::AgentSpec;
 use super::task_record::{TaskRecord, find_task};
-use super::task_run::{TaskRun, TaskStart};
+use super::task_run::{DelegatingCall, TaskRun, TaskStart};
+use super::task_states::TaskProgress;
 use crate::handle::{DelegationCommand, DriverCommand, WeakSession};
 
 /// Delegates for a session.
@@ -46,6 +48,8 @@ pub(super) struct Task {
     /// Id of an earlier agent whose conversation continues.
     pub resume: Option<String>,
     pub isolation: Isolation,
+    /// The call that delegates.
+    pub call: Option<DelegatingCall>,
 }
 
 /// The directory that an agent works in.
@@ -105,31 +109,65 @@ impl Delegator {
         if self.agent.as_deref() == Some(name) {
             return Err(format!("{name} can't delegate to itself; do the task, or choose another agent"));
         }
-        self.registry.find(name, parent.resources.agents()).ok_or_else(|| {
-            let names: Vec<String> = self.available(parent).into_iter().map(|agent| agent.name).collect();
-            format!("no agent named {name}; available: {}", names.join(", "))
-        })
+        self.registry.find(name, parent.resources.agents()).ok_or_else(|| format!("no agent named {name}"))
     }
 
-    /// Runs a task to its end. Dropping the future stops the agent. `show` gets a line each second and at the end.
+    fn available_names(&self, parent: &ParentSession) -> String {
+        let names: Vec<String> = self.available(parent).into_iter().map(|agent| agent.name).collect();
+        format!("available: {}", names.join(", "))
+    }
+
+    fn check_depth(&self) -> Result<(), String> {
+        match self.limits.depth {
+            depth if self.depth >= depth => {
+                Err(format!("maximum depth of delegation ({depth}) reached; do the task without an agent"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that tasks can be delegated to all of these agents; the error names every task that can't.
+    pub(super) async fn check_all(&self, agents: &[&str]) -> Result<(), String> {
+        self.check_depth()?;
+        let parent = self.parent().await?;
+        let refusals = agents.iter().enumerate().filter_map(|(at, agent)| {
+            let reason = self.find(agent, &parent).err()?;
+            Some(format!("task {}: {reason}", at + 1))
+        });
+        let refusals: Vec<String> = refusals.collect();
+        if refusals.is_empty() {
+            return Ok(());
+        }
+        Err(format!("no task was started\n{}\n{}", refusals.join("\n"), self.available_names(&parent)))
+    }
+
+    /// Runs a task to its end, or until `stop` is over. Dropping the future stops the agent. Its line is shown each
+    /// second and at the end.
     pub(super) async fn run(
         &self,
         task: Task,
-        call: Option<CallId>,
-        show: impl Fn(String) + Send + Sync,
+        stop: impl Future<Output = ()> + Send,
+        show: impl Fn(TaskProgress) + Send + Sync,
     ) -> TaskReport {
+        let mut stop = std::pin::pin!(stop);
         // One for all calls of the session. It is never closed.
-        let _slot = self.slots.acquire().await;
+        let slot = tokio::select! {
+            biased;
+            () = &mut stop => None,
+            slot = self.slots.acquire() => Some(slot),
+        };
         let start = std::time::Instant::now();
         let mut report = TaskReport {
             agent: task.agent.clone(),
             id: None,
-            outcome: Ok(AgentAnswer::default()),
+            outcome: Err("not started, because another task failed".to_owned()),
             notices: Vec::new(),
             changes: None,
             elapsed: Duration::ZERO,
         };
-        report.outcome = self.try_run(task, call, show, &mut report).await;
+        if slot.is_some() {
+            report.outcome = self.try_run(task, stop, show, &mut report).await;
+        }
         report.elapsed = start.elapsed();
         report
     }
@@ -137,18 +175,16 @@ impl Delegator {
     async fn try_run(
         &self,
         task: Task,
-        call: Option<CallId>,
-        show: impl Fn(String) + Send + Sync,
+        stop: Pin<&mut (impl Future<Output = ()> + Send)>,
+        show: impl Fn(TaskProgress) + Send + Sync,
         report: &mut TaskReport,
     ) -> Result<AgentAnswer, String> {
-        if self.depth >= self.limits.depth {
-            let depth = self.limits.depth;
-            return Err(format!(
-                "maximum depth of delegation ({depth}) reached; do the task without an agent"
-            ));
-        }
+        self.check_depth()?;
         let parent = self.parent().await?;
-        let spec = self.find(&task.agent, &parent)?;
+        let spec = self.find(&task.agent, &parent).map_err(|reason| match &self.agent {
+            Some(own) if *own == task.agent => reason,
+            _ => format!("{reason}; {}", self.available_names(&parent)),
+        })?;
         let resumed = match &task.resume {
             Some(id) => Some(find_task(&parent.tasks, &task.agent, id)?),
             None => None,
@@ -160,25 +196,39 @@ impl Delegator {
             .into_iter()
             .fold(Tools::default(), |tools, tool| tools.with_from(tool, ToolSource::BuiltIn));
         let delegation = ChildDelegation { tools, all_names, link: child.link.clone() };
+        let earlier_worktree = resumed.as_ref().and_then(|task| task.start.worktree.clone());
+        let worktree = match (&earlier_worktree, task.isolation) {
+            // In the working directory it would change other files than its conversation is about.
+            (Some(earlier), _) => Some(parent.reopen_worktree(earlier).await.map_err(|error| {
+                format!("it can't go on in its worktree: {error}; delegate the task to a fresh agent")
+            })?),
+            (None, Isolation::Worktree) => Some(parent.make_worktree(&spec.name).await?),
+            (None, Isolation::None) => None,
+        };
+        let parent = match &worktree {
+            Some(worktree) => parent.at(worktree.root()),
+            None => parent,
+        };
         let conversation =
             resumed.and_then(|task| task.start.path).map_or(Conversation::New, Conversation::Resumed);
-        let (parent, worktree) = match task.isolation {
-            Isolation::None => (parent, None),
-            Isolation::Worktree => {
-                let worktree = parent.make_worktree(&spec.name).await?;
-                (parent.at(worktree.root()), Some(worktree))
-            }
-        };
         let Child { agent, notices } =
             parent.start(spec, delegation, conversation).map_err(|error| error.to_string())?;
         report.notices = notices;
         let is_new = task.resume.is_none();
-        let start = TaskStart { prompt: task.task, call, worktree, is_new };
+        let branch = worktree.as_ref().and_then(OwnedWorktree::describe).map(|worktree| worktree.branch);
+        let start = TaskStart { prompt: task.task, call: task.call, worktree, is_new };
         let run = TaskRun::start(self.session()?.clone(), agent, start).await?;
         report.id = Some(run.id().clone());
+        show(TaskProgress::Started { id: run.id().clone(), branch });
         let name = run.agent().name().to_owned();
-        let show = |activity: &AgentActivity, since, now| show(activity.line(&name, since, now));
-        let outcome = run.work(show).await.map_err(|error| error.to_string());
+        let show = |activity: &AgentActivity, since, now| {
+            show(TaskProgress::Line(activity.line(&name, since, now)));
+        };
+        let outcome = tokio::select! {
+            biased;
+            () = stop => Err("stopped because another task failed".to_owned()),
+            outcome = run.work(show) => outcome.map_err(|error| error.to_string()),
+        };
         match run.end(outcome.as_ref().err().cloned()).await {
             Ok(changes) => report.changes = changes,
             Err(error) => report.notices.push(format!("its worktree is left: {error}")),

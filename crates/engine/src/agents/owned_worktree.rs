@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use tiller_core::delegated_task::TaskWorktree;
 use tiller_tools::tool::{Worktree, WorktreeChanges};
 
 /// A worktree of an agent.
@@ -15,6 +16,12 @@ impl OwnedWorktree {
     /// Returns the agent's working directory.
     pub(super) fn root(&self) -> &Path {
         self.0.as_ref().map_or(Path::new(""), Worktree::root)
+    }
+
+    /// Describes it for the log.
+    pub(super) fn describe(&self) -> Option<TaskWorktree> {
+        let worktree = self.0.as_ref()?;
+        Some(TaskWorktree { branch: worktree.branch().to_owned(), base: worktree.base().to_owned() })
     }
 
     /// Commits the changes to the branch.

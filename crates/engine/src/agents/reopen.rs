@@ -4,6 +4,7 @@ use tiller_core::delegated_task::DelegatedTask;
 use tiller_core::event::EventKind;
 use tiller_core::id::SessionId;
 use tiller_session::{ModelUsage, Reader};
+use tiller_tools::policy::ApprovalMode;
 
 use super::answer::AgentFailure;
 use super::child::{Child, Conversation};
@@ -18,8 +19,9 @@ use crate::handle::{AgentError, AgentSession, DelegationCommand, DriverCommand, 
 impl AgentSession {
     /// Returns the session of an agent that this session has delegated a task to: as [`Self::running_agent`] while it
     /// is at work, else opened from its log. It then has the tools, the limits and the approval mode of an agent, and
-    /// can go on with the conversation; what that uses is added to the totals of this session. An agent that isn't
-    /// defined in a file gets the instructions of this session; [`AgentRegistry::open_agent`] knows those of a program.
+    /// can go on with the conversation, in its worktree if it had one; if that is gone, the agent only reads. What it
+    /// uses is added to the totals of this session. An agent that isn't defined in a file gets the instructions of this
+    /// session; [`AgentRegistry::open_agent`] knows those of a program.
     ///
     /// # Errors
     /// If there is no such agent, or its log can't be opened.
@@ -39,15 +41,41 @@ impl AgentRegistry {
             result => return result,
         }
         let task = above.agent_tasks().await?.into_iter().find(|task| task.start.agent_id == id);
-        let DelegatedTask { name, path, .. } = task.ok_or(AgentError::NotFound("agent with that id"))?.start;
+        let DelegatedTask { name, path, worktree, .. } =
+            task.ok_or(AgentError::NotFound("agent with that id"))?.start;
         let path = path.ok_or(AgentError::NotFound("log of that agent: it was in memory"))?;
         let above = above.downgrade();
         let parent = above.parent().await?;
         let spec = self.find(&name, parent.resources.agents());
-        let spec = spec.unwrap_or_else(|| AgentSpec::new(name, "", ""));
+        let mut spec = spec.unwrap_or_else(|| AgentSpec::new(name, "", ""));
+        let worktree = match &worktree {
+            None => None,
+            Some(earlier) => match parent.reopen_worktree(earlier).await {
+                Ok(worktree) => Some(worktree),
+                Err(error) => {
+                    // In the working directory it would change other files than its conversation is about.
+                    tracing::warn!(
+                        branch = earlier.branch,
+                        error,
+                        "an agent without its worktree only reads"
+                    );
+                    spec.approval = Some(ApprovalMode::ReadOnly);
+                    None
+                }
+            },
+        };
+        let parent = match &worktree {
+            Some(worktree) => parent.at(worktree.root()),
+            None => parent,
+        };
         let Child { agent, .. } = open(parent, spec, Conversation::Resumed(path))?;
         let session = agent.session().clone();
-        tokio::spawn(record_usage(above, session.reader(), session.subscribe()));
+        let recorded = record_usage(above, session.reader(), session.subscribe());
+        tokio::spawn(async move {
+            recorded.await;
+            // Commits the changes and removes it.
+            drop(worktree);
+        });
         Ok(session)
     }
 }

@@ -1,7 +1,5 @@
 //! `spawn_agents`: runs several agents in parallel and returns their answers in order.
 
-use std::sync::{Mutex, PoisonError};
-
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use schemars::JsonSchema;
@@ -11,9 +9,12 @@ use tiller_core::id::CallId;
 use tiller_core::message::joined_text;
 use tiller_core::tool_spec::{Access, ToolSet, ToolTraits};
 use tiller_tools::tool::{ToolOutput, ToolProgress, TypedTool};
+use tokio::sync::watch;
 
 use super::delegator::{Delegator, Isolation, Task};
 use super::report::TaskReport;
+use super::task_run::DelegatingCall;
+use super::task_states::{TaskStates, sections};
 
 /// Maximum number of tasks of one call.
 const MAX_TASKS: usize = 100;
@@ -78,71 +79,70 @@ impl TypedTool for SpawnAgents {
     }
 
     async fn run(&self, arguments: Arguments, progress: ToolProgress) -> ToolOutput {
+        let agents: Vec<&str> = arguments.tasks.iter().map(|task| task.agent.as_str()).collect();
+        if let Err(error) = self.0.check_all(&agents).await {
+            return ToolOutput::error(error);
+        }
+        let states = TaskStates::new(agents);
         let call = progress.call().cloned();
         if arguments.background {
             let (delegator, count) = (self.0.clone(), arguments.tasks.len());
             self.0.run_in_background("The tasks in the background have ended.", async move {
-                joined_text(&run_all(&delegator, arguments, call, |_| {}).await.content)
+                joined_text(&run_all(&delegator, arguments, call, &states, || ()).await.content)
             });
             return ToolOutput::text(format!(
                 "{count} agents run in the background; you are notified when all have finished."
             ));
         }
-        run_all(&self.0, arguments, call, |lines| progress.show(lines)).await
+        let stopped = states.clone();
+        progress.on_cancel(move || stopped.stopped_output());
+        run_all(&self.0, arguments, call, &states, || progress.show(states.lines())).await
     }
 }
 
-/// Runs the tasks; `show` gets the lines of the agents at work.
+/// Runs the tasks; `show` is called when a state has changed.
 async fn run_all(
     delegator: &Delegator,
     arguments: Arguments,
     call: Option<CallId>,
-    show: impl Fn(String) + Send + Sync,
+    states: &TaskStates,
+    show: impl Fn() + Send + Sync,
 ) -> ToolOutput {
-    let Arguments { tasks, on_error, isolation, .. } = arguments;
-    let lines = Mutex::new(vec![String::new(); tasks.len()]);
-    let show = |at: usize, line: String| {
-        let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
-        lines[at] = line;
-        let shown: Vec<&str> = lines.iter().map(String::as_str).filter(|line| !line.is_empty()).collect();
-        show(shown.join("\n"));
-    };
-    let names: Vec<String> = tasks.iter().map(|task| task.agent.clone()).collect();
+    let Arguments { tasks, on_error, isolation, background } = arguments;
+    let (stop, stopped) = watch::channel(false);
+    let count = tasks.len();
     let run = |(at, TaskArguments { agent, task })| {
-        let task = Task { agent, task, resume: None, isolation };
-        let (call, show) = (call.clone(), &show);
-        async move { (at, delegator.run(task, call, move |line| show(at, line)).await) }
+        let call = call.clone().map(|id| DelegatingCall { id, number: at + 1, is_background: background });
+        let task = Task { agent, task, resume: None, isolation, call };
+        let (mut stopped, show) = (stopped.clone(), &show);
+        let stop = async move {
+            // The sender lives as long as the tasks.
+            let _ = stopped.wait_for(|is_stopped| *is_stopped).await;
+        };
+        let show = move |progress| {
+            states.update(at, progress);
+            show();
+        };
+        async move { (at, delegator.run(task, stop, show).await) }
     };
     // The delegator limits how many work at once.
-    let running: FuturesUnordered<_> = tasks.into_iter().enumerate().map(run).collect();
-    let mut reports: Vec<Option<TaskReport>> = names.iter().map(|_| None).collect();
-    {
-        let mut ended = std::pin::pin!(running);
-        while let Some((at, report)) = ended.next().await {
-            let has_failed = report.outcome.is_err();
-            let end = if has_failed { "has failed" } else { "has finished" };
-            show(at, format!("{} {end}", report.agent));
-            reports[at] = Some(report);
-            if has_failed && on_error == OnError::Cancel {
-                break;
-            }
+    let mut running: FuturesUnordered<_> = tasks.into_iter().enumerate().map(run).collect();
+    let mut reports: Vec<Option<TaskReport>> = std::iter::repeat_with(|| None).take(count).collect();
+    while let Some((at, report)) = running.next().await {
+        states.end(at, &report);
+        show();
+        if report.outcome.is_err() && on_error == OnError::Cancel {
+            stop.send_replace(true);
         }
+        reports[at] = Some(report);
     }
-    output(&names, &reports)
+    output(&reports.into_iter().flatten().collect::<Vec<_>>())
 }
 
-fn output(names: &[String], reports: &[Option<TaskReport>]) -> ToolOutput {
-    let section = |(at, (name, report)): (usize, (&String, &Option<TaskReport>))| {
-        let text = report
-            .as_ref()
-            .map_or_else(|| format!("agent {name} was stopped because another one failed"), TaskReport::text);
-        format!("## {}. {name}\n\n{text}\n", at + 1)
-    };
-    let sections: Vec<String> = names.iter().zip(reports).enumerate().map(section).collect();
-    let text = sections.join("\n");
-    let has_failed =
-        reports.iter().any(|report| report.as_ref().is_none_or(|report| report.outcome.is_err()));
-    let details: Vec<Value> = reports.iter().flatten().map(TaskReport::details).collect();
+fn output(reports: &[TaskReport]) -> ToolOutput {
+    let text = sections(reports.iter().map(|report| (report.agent.as_str(), report.text())));
+    let has_failed = reports.iter().any(|report| report.outcome.is_err());
+    let details: Vec<Value> = reports.iter().map(TaskReport::details).collect();
     let output = if has_failed { ToolOutput::error(text) } else { ToolOutput::text(text) };
     ToolOutput { details: Some(json!({ "agents": details })), ..output }
 }

@@ -90,7 +90,8 @@ impl TaskRecords {
                 }
             }
             let (agent_id, error) = (start.agent_id.clone(), Some(INTERRUPTED.to_owned()));
-            entries.push(agent_entry(END_TYPE, &DelegatedTaskEnd { agent_id, error }));
+            let branch = start.worktree.as_ref().map(|worktree| worktree.branch.clone());
+            entries.push(agent_entry(END_TYPE, &DelegatedTaskEnd { agent_id, error, branch }));
         }
         entries
     }

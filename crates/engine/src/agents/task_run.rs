@@ -22,16 +22,26 @@ use crate::handle::{AgentSession, DelegationCommand, DriverCommand, WeakSession}
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Maximum characters of a task in the log of the session that delegates; the agent's log has the whole.
-const MAX_LOGGED_TASK: usize = 500;
+pub(super) const MAX_LOGGED_TASK: usize = 500;
 
 /// Maximum characters of a task in the message of its commit.
 const MAX_COMMIT_SUBJECT: usize = 60;
+
+/// The call that delegates a task.
+#[derive(Clone, Debug)]
+pub(super) struct DelegatingCall {
+    pub id: CallId,
+    /// Number of the task in the call, from 1.
+    pub number: usize,
+    /// True if it has returned already.
+    pub is_background: bool,
+}
 
 /// The start of a task.
 pub(super) struct TaskStart {
     pub prompt: String,
     /// The call that delegates.
-    pub call: Option<CallId>,
+    pub call: Option<DelegatingCall>,
     /// The worktree that the agent works in.
     pub worktree: Option<OwnedWorktree>,
     /// False for an agent that goes on with an earlier conversation.
@@ -56,12 +66,14 @@ impl TaskRun {
             // The name is a convenience; the task doesn't depend on it.
             let _ = session.rename(format!("agent {}", agent.name())).await;
         }
+        let logged: String = prompt.chars().take(MAX_LOGGED_TASK).collect();
         let task = DelegatedTask {
-            agent_id: id.clone(),
-            name: agent.name().to_owned(),
-            task: prompt.chars().take(MAX_LOGGED_TASK).collect(),
             path: session.reader().path().map(ToOwned::to_owned),
-            tool_call_id: call,
+            number: call.as_ref().map(|call| call.number),
+            background: call.as_ref().is_some_and(|call| call.is_background),
+            tool_call_id: call.map(|call| call.id),
+            worktree: worktree.as_ref().and_then(OwnedWorktree::describe),
+            ..DelegatedTask::new(id.clone(), agent.name(), logged)
         };
         let before = models_of(&session).await;
         let subject: String =
@@ -175,9 +187,10 @@ impl OpenWork {
     async fn end(
         mut self,
         above: &WeakSession,
-        end: DelegatedTaskEnd,
+        mut end: DelegatedTaskEnd,
     ) -> Result<Option<WorktreeChanges>, String> {
         let changes = self.remove_worktree().await;
+        end.branch = changes.as_ref().ok().cloned().flatten().and_then(|changes| changes.branch);
         let usage = usage_since(&self.before, self.used.take().unwrap_or_default());
         let (is_grafted, graft) = (self.graft.is_some(), self.graft.take());
         let task = EndedTask { end, usage, graft };
@@ -215,7 +228,7 @@ impl EndGuard {
         let runtime = Handle::try_current().ok()?;
         let work = self.work.take()?;
         let above = self.above.clone();
-        let end = DelegatedTaskEnd { agent_id: self.id.clone(), error };
+        let end = DelegatedTaskEnd { agent_id: self.id.clone(), error, branch: None };
         Some(runtime.spawn(async move {
             // The session may be closed by now.
             let _ = work.session.abort().await;

@@ -194,13 +194,7 @@ mod tests {
         let mut providers = ProviderRegistry::default();
         providers.add(Arc::new(Demo), vec![Demo::facts()]);
         let session = SessionBuilder::new(providers).start(&root).unwrap();
-        let start = DelegatedTask {
-            agent_id: "an-agent-HELPER".into(),
-            name: "helper".to_owned(),
-            task: String::new(),
-            path: None,
-            tool_call_id: None,
-        };
+        let start = DelegatedTask::new("an-agent-HELPER".into(), "helper", "");
         let mut child = RunningChild {
             status: RunningAgent { start, since: UnixMs(0), activity: AgentActivity::default() },
             session,

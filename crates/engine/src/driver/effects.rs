@@ -6,6 +6,7 @@ use tiller_core::setting::SyncPolicy;
 use tiller_core::event::{ApprovalRequest, Decider, Decision, EventKind, QueueKind, RunOutcome};
 use tiller_core::message::{AssistantMessage, BashExecutionMessage, Message, ToolCall};
 use tiller_core::proposed_rules::ProposedRules;
+use tiller_core::tool_spec::ToolSet;
 use tiller_provider::{FailureKind, ModelFacts, ProviderError, Request, ToolChoice};
 use tiller_session::context::unanswered_calls;
 use tiller_session::{AppendedEntry, EntryBody, ExternalChange, SessionError, chain};
@@ -16,6 +17,7 @@ use super::commands::no_approver;
 use super::external_appends::{self, AppendNotice};
 use super::jobs::Callee;
 use super::{Driver, QueuedEffect, ReturnQueued};
+use crate::agents::describe_tasks;
 use crate::approvals::Approver;
 use crate::compaction::machine::{CompactionPoint, StopOrigin, SummaryInput};
 use crate::extension::SessionSource;
@@ -109,7 +111,13 @@ impl Driver {
     fn repair_dangling_calls(&mut self) {
         for (call, cut_off) in unanswered_calls(&self.active.projection.messages, &self.services.tool_catalog)
         {
-            let result = Arc::new(Message::ToolResult(cut_off.result(&call, now())));
+            let mut result = cut_off.result(&call, now());
+            let traits = self.services.tool_catalog.find(&call.name);
+            if traits.is_some_and(|traits| traits.set == Some(ToolSet::Agents)) {
+                // Reads logs of agents, but only after a crash.
+                describe_tasks(&mut result, &call, &self.active.tasks);
+            }
+            let result = Arc::new(Message::ToolResult(result));
             if let Err(error) = self.append(EntryBody::message(result)) {
                 return self.handle_store_failure(&error, None);
             }

@@ -306,10 +306,98 @@ async fn agents_side_by_side_are_cancelled_by_the_first_error() {
     let mut stage = stage(scripts, DelegationLimits::default());
     assert_eq!(stage.run("go").await, RunOutcome::Completed);
     let result = stage.result();
+    let (_, other) = result.split_once("## 2. other\n\nagent other ").unwrap();
+    let ends = [
+        "has no answer: not started, because another task failed\n",
+        "stopped because another task failed\n",
+    ];
+    assert!(ends.iter().any(|end| other.ends_with(end)), "{result}");
+}
+
+#[tokio::test]
+async fn agents_side_by_side_are_all_known_or_none_starts() {
+    let names = ["helper", "nobody", "other", "nothing"];
+    let tasks = names.map(|agent| json!({ "agent": agent, "task": "a" }));
+    let spawn = |background: bool| call("spawn_agents", json!({ "tasks": tasks, "background": background }));
+    let scripts = vec![("main", vec![spawn(false), spawn(true), text_answer("ok")])];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.run("go").await;
+    let result = "result no task was started\ntask 2: no agent named nobody\ntask 4: no agent named nothing\n\
+                  available: brief, frugal, gated, helper, other";
+    let lines = stage.lines();
+    assert_eq!(lines.iter().filter(|line| *line == result).count(), 2, "{lines:?}");
+    assert_eq!(stage.starts(), Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn agents_at_work_are_named_if_the_run_is_stopped() {
+    let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
+    let tasks = ["helper", "other", "brief"].map(|agent| json!({ "agent": agent, "task": "a" }));
+    let scripts = vec![
+        ("main", vec![call("spawn_agents", json!({ "tasks": tasks }))]),
+        ("helper", vec![text_answer("fine")]),
+        ("other", vec![hanging]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits { parallel: 1, ..DelegationLimits::default() });
+    stage.agent.prompt("go", PromptOptions::default()).await.unwrap();
+    stage
+        .event(|event| match event {
+            EventKind::AgentEvent { name, event, .. } if name == "other" => {
+                matches!(event.kind, EventKind::TurnStart).then_some(())
+            }
+            _ => None,
+        })
+        .await;
+    stage.agent.abort().await.unwrap();
+    let lines = stage.lines();
+    let result = lines.iter().find(|line| line.starts_with("result ")).unwrap();
+    let id = stage.starts()[1]["agentId"].as_str().unwrap().to_owned();
+    let stopped = format!("## 2. other\n\nagent other {} was stopped\n", &id[id.len() - 6..]);
     assert!(
-        result.ends_with("## 2. other\n\nagent other was stopped because another one failed\n"),
+        result.contains("## 1. helper\n\nfine\n\n[agent helper ") && result.contains(&stopped),
         "{result}"
     );
+    assert!(result.contains("## 3. brief\n\nthe task for brief was not started\n\n[to continue"), "{result}");
+}
+
+#[tokio::test]
+async fn interrupted_call_names_its_agents_and_their_answers() {
+    let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
+    let tasks = ["helper", "other", "brief"].map(|agent| json!({ "agent": agent, "task": "a" }));
+    let scripts = vec![
+        ("main", vec![call("spawn_agents", json!({ "tasks": tasks }))]),
+        ("helper", vec![text_answer("It is in lib.rs.")]),
+        ("other", vec![call("list_agents", json!({})), hanging]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits { parallel: 1, ..DelegationLimits::default() });
+    stage.agent.prompt("go", PromptOptions::default()).await.unwrap();
+    stage
+        .event(|event| match event {
+            EventKind::AgentEvent { name, event, .. } if name == "other" => {
+                matches!(event.kind, EventKind::ToolExecutionEnd { .. }).then_some(())
+            }
+            _ => None,
+        })
+        .await;
+    let ids: Vec<String> =
+        stage.starts().iter().map(|it| it["agentId"].as_str().unwrap().to_owned()).collect();
+    let short = |at: usize| &ids[at][ids[at].len() - 6..];
+    let (dir, log) = crashed(&stage);
+    let scripts = vec![("main", vec![text_answer("unused"), text_answer("ok")])];
+    let mut again = stage_in(dir, scripts, DelegationLimits::default(), Some(log));
+    assert_eq!(again.run("what about them?").await, RunOutcome::Completed);
+    let lines = again.lines();
+    let result = lines.iter().find(|line| line.starts_with("result ")).unwrap();
+    let (_, tasks) = result.split_once("## 1. ").unwrap();
+    let expected = format!(
+        "helper\n\nIt is in lib.rs.\n\n[agent helper {} finished]\n\n## 2. other\n\n\
+         agent other {} was interrupted\n\n## 3. brief\n\nthe task for brief was not started\n\n\
+         [to continue an agent that was stopped or interrupted, call delegate_to_agent with its name as `agent` and \
+         its id as `resume`: it keeps its conversation and its worktree; delegate tasks that were not started again]",
+        short(0),
+        short(1)
+    );
+    assert_eq!(tasks, expected);
 }
 
 #[tokio::test]

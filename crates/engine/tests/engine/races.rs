@@ -41,6 +41,10 @@ fn write(path: &str, content: &str) -> ScriptedAnswer {
     serde_json::from_value(json!({ "calls": [{ "name": "write_file", "arguments": arguments }] })).unwrap()
 }
 
+fn call(tool: &str, arguments: Value) -> ScriptedAnswer {
+    serde_json::from_value(json!({ "calls": [{ "name": tool, "arguments": arguments }] })).unwrap()
+}
+
 fn git(cwd: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git").current_dir(cwd).args(arguments).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {output:?}");
@@ -241,6 +245,88 @@ async fn agents_in_worktrees_return_their_diffs() {
     assert_eq!(fs::read_to_string(fixture.path("a.txt")).unwrap(), "one\n");
     assert_eq!(git(&fixture.path(""), &["show", "tiller/left-1:a.txt"]), "left\n");
     assert_eq!(fixture.worktrees(), 1);
+}
+
+#[tokio::test]
+async fn agents_that_are_cancelled_report_their_branches() {
+    let hanging = || ScriptedAnswer { hang: true, ..text_answer("half") };
+    let tasks = json!([{ "agent": "left", "task": "Write." }, { "agent": "right", "task": "Write." }]);
+    let fixture = Fixture::new(vec![
+        (
+            "main",
+            vec![
+                call("spawn_agents", json!({ "tasks": tasks, "isolation": "worktree" })),
+                text_answer("Hm."),
+            ],
+        ),
+        ("left", vec![write("a.txt", "left\n"), hanging()]),
+        ("right", vec![hanging()]),
+    ]);
+    fixture.agent.prompt("Go.", PromptOptions::default()).await.unwrap();
+    let written = fixture.path("").with_extension("tiller-left-1").join("a.txt");
+    let agents = loop {
+        let agents = fixture.agent.running_agents().await.unwrap();
+        if agents.len() == 2 && fs::read_to_string(&written).is_ok_and(|text| text == "left\n") {
+            break agents;
+        }
+        tokio::task::yield_now().await;
+    };
+    let right = agents.iter().find(|agent| agent.start.name == "right").unwrap().start.agent_id.clone();
+    fixture.agent.running_agent(right).await.unwrap().abort().await.unwrap();
+    tokio::time::timeout(TIMEOUT, fixture.agent.settled()).await.unwrap().unwrap();
+    let lines = message_lines(&fixture.agent.reader());
+    let result = lines.iter().find(|line| line.starts_with("result ")).unwrap();
+    assert!(
+        result.contains(
+            "has no answer: stopped because another task failed\n[its changes are on the branch \
+                             tiller/left-1, not in the working directory: 1 file, +1 −1]"
+        ),
+        "{result}"
+    );
+    assert!(result.contains("-one\n+left"), "{result}");
+    let (entries, _) = fixture.agent.reader().entries().unwrap();
+    let log = format!("{entries:?}");
+    assert!(log.contains(r#""branch": String("tiller/left-1")"#), "{log}");
+}
+
+#[tokio::test]
+async fn agent_that_is_resumed_goes_on_in_its_worktree() {
+    let tasks = json!([{ "agent": "left", "task": "Write." }]);
+    // The ids of twelve days begin alike.
+    let beginning = Fixture::new(vec![("main", vec![])]).agent.reader().id().to_string()[..4].to_owned();
+    let resume =
+        || call("delegate_to_agent", json!({ "agent": "left", "task": "Go on.", "resume": beginning }));
+    let spawn = call("spawn_agents", json!({ "tasks": tasks, "isolation": "worktree" }));
+    let fixture = Fixture::new(vec![
+        ("main", vec![spawn, resume(), text_answer("Thanks."), resume(), text_answer("Pity.")]),
+        (
+            "left",
+            vec![
+                write("a.txt", "left\n"),
+                text_answer("Half."),
+                write("b.txt", "b\n"),
+                text_answer("Whole."),
+            ],
+        ),
+    ]);
+    fixture.run("Go.").await;
+    let lines = message_lines(&fixture.agent.reader());
+    let results: Vec<&String> = lines.iter().filter(|line| line.starts_with("result ")).collect();
+    assert!(results[1].starts_with("result Whole."), "{results:?}");
+    let branch =
+        "[its changes are on the branch tiller/left-1, not in the working directory: 2 files, +2 −1]";
+    assert!(results[1].contains(branch) && !results[1].contains("before"), "{results:?}");
+    assert_eq!(fs::read_to_string(fixture.path("a.txt")).unwrap(), "one\n");
+    assert!(!fixture.path("b.txt").exists());
+    assert_eq!(fixture.worktrees(), 1);
+
+    git(&fixture.path(""), &["branch", "-D", "tiller/left-1"]);
+    fixture.run("Again.").await;
+    let lines = message_lines(&fixture.agent.reader());
+    let result = lines.iter().rfind(|line| line.starts_with("result ")).unwrap();
+    let refused = "result agent left has no answer: it can't go on in its worktree: the branch tiller/left-1 is gone; \
+                   delegate the task to a fresh agent";
+    assert_eq!(result, refused);
 }
 
 /// A session with an answer, and the model `left`, which writes a file.

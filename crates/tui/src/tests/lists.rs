@@ -433,18 +433,12 @@ fn list_shows_notes_and_warnings_that_it_would_cover() {
 
 #[test]
 fn agents_list_opens_those_at_work_and_ended() {
-    let task = |name: &str, id: &str| DelegatedTask {
-        agent_id: id.into(),
-        name: name.into(),
-        task: "Look around.\nTell me.".into(),
-        path: None,
-        tool_call_id: None,
-    };
+    let task = |name: &str, id: &str| DelegatedTask::new(id.into(), name, "Look around.\nTell me.");
     let since = UnixMs(0);
     let running =
         RunningAgent { start: task("explore", "id-ATWORK"), since, activity: AgentActivity::default() };
     let ended = |id: &str, error: Option<&str>| {
-        let end = DelegatedTaskEnd { agent_id: id.into(), error: error.map(str::to_owned) };
+        let end = DelegatedTaskEnd { agent_id: id.into(), error: error.map(str::to_owned), branch: None };
         TaskRecord { start: task("worker", id), since, end: Some(end) }
     };
     let unended = |start: DelegatedTask| TaskRecord { start, since, end: None };

@@ -1,0 +1,117 @@
+//! The result of a call that delegates and was cut off by a crash, from the logs of the session and of its agents.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tiller_core::message::{Message, ToolCall, ToolResultMessage, UserBlock};
+use tiller_session::Reader;
+
+use super::task_record::{TaskRecord, TaskRecords};
+use super::task_run::MAX_LOGGED_TASK;
+use super::task_states::{AgentAtWork, resume_hint, sections};
+
+/// The arguments of the tools that delegate.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum DelegatingArguments {
+    Several { tasks: Vec<DelegatedTaskArguments> },
+    One(DelegatedTaskArguments),
+}
+
+#[derive(Deserialize)]
+struct DelegatedTaskArguments {
+    agent: String,
+    task: String,
+}
+
+/// Adds to the result of a call that was cut off what became of its tasks, in order. Leaves the results of other calls
+/// alone.
+pub(crate) fn describe_tasks(result: &mut ToolResultMessage, call: &ToolCall, records: &TaskRecords) {
+    let Ok(arguments) = serde_json::from_value(call.arguments.clone()) else { return };
+    let tasks = match arguments {
+        DelegatingArguments::Several { tasks } => tasks,
+        DelegatingArguments::One(task) => vec![task],
+    };
+    let mut started: Vec<&TaskRecord> =
+        records.all().iter().filter(|it| it.start.tool_call_id.as_ref() == Some(&call.id)).collect();
+    let mut details: Vec<Value> = Vec::new();
+    let texts: Vec<(&str, String)> = tasks
+        .iter()
+        .enumerate()
+        .map(|(at, task)| {
+            let record = started.iter().position(|record| record.is_of(at + 1, task));
+            let text = match record.map(|position| started.remove(position)) {
+                None => format!("the task for {} was not started", task.agent),
+                Some(record) => {
+                    details.push(record.details());
+                    record.outcome_text()
+                }
+            };
+            (task.agent.as_str(), text)
+        })
+        .collect();
+    let text = format!("{}\n\n{}", sections(texts.into_iter()).trim_end(), resume_hint());
+    result.content.push(UserBlock::Text { text });
+    result.details = Some(json!({ "agents": details }));
+}
+
+impl TaskRecord {
+    /// Returns true for the record of a task with this number in its call. Older logs have no number.
+    fn is_of(&self, number: usize, task: &DelegatedTaskArguments) -> bool {
+        let start = &self.start;
+        match start.number {
+            Some(own) => own == number,
+            None => {
+                start.name == task.agent && task.task.chars().take(MAX_LOGGED_TASK).eq(start.task.chars())
+            }
+        }
+    }
+
+    fn is_error(&self) -> bool {
+        self.end.as_ref().is_none_or(|end| end.error.is_some())
+    }
+
+    fn branch(&self) -> Option<String> {
+        match &self.end {
+            Some(end) => end.branch.clone(),
+            None => self.start.worktree.as_ref().map(|worktree| worktree.branch.clone()),
+        }
+    }
+
+    /// The agent's answer, or the reason why there is none.
+    fn outcome_text(&self) -> String {
+        let work = AgentAtWork { id: self.start.agent_id.clone(), branch: self.branch() };
+        let (name, branch) = (work.name(&self.start.name), work.branch_clause());
+        match self.end.as_ref().map(|end| &end.error) {
+            Some(None) => {
+                let answer = self.last_text().unwrap_or_else(|| "(its log can't be read)".to_owned());
+                format!("{answer}\n\n[{name} finished{branch}]")
+            }
+            Some(Some(error)) => format!("{name} has no answer: {error}{branch}"),
+            None => {
+                let text = self.last_text().map(|text| format!("; its last message:\n\n{text}"));
+                format!("{name} was interrupted{branch}{}", text.unwrap_or_default())
+            }
+        }
+    }
+
+    fn details(&self) -> Value {
+        json!({
+            "agentId": self.start.agent_id,
+            "name": self.start.name,
+            "isError": self.is_error(),
+            "branch": self.branch(),
+        })
+    }
+
+    /// Returns the text of the agent's newest message, from its log.
+    fn last_text(&self) -> Option<String> {
+        let reader = Reader::open(self.start.path.as_ref()?).ok()?;
+        let (entries, _) = reader.branch(&reader.leaf()?).ok()?;
+        let answer = |message: &Message| match message {
+            Message::Assistant(answer) => Some(answer.joined_text()).filter(|text| !text.is_empty()),
+            _ => None,
+        };
+        let texts = entries.iter().rev().filter(|entry| entry.timestamp >= self.since);
+        texts.filter_map(|entry| answer(entry.body.as_message()?)).next()
+    }
+}

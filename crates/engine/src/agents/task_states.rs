@@ -1,0 +1,139 @@
+//! The states of the tasks of a call that delegates: its lines while they run, and its result if it is stopped.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+use tiller_core::id::SessionId;
+use tiller_tools::tool::{ToolOutput, TypedTool};
+
+use super::delegate_to_agent::DelegateToAgent;
+use super::report::TaskReport;
+
+/// The progress of a task.
+pub(super) enum TaskProgress {
+    /// Its agent begins.
+    Started {
+        id: SessionId,
+        /// The branch of its worktree.
+        branch: Option<String>,
+    },
+    /// Its line has changed.
+    Line(String),
+}
+
+/// The states of the tasks of a call, in order. Clones share them. A mutex, because the result is requested on another
+/// thread when the call is stopped; it is held only to read or change a state.
+#[derive(Clone)]
+pub(super) struct TaskStates(Arc<Mutex<Vec<TaskState>>>);
+
+struct TaskState {
+    agent: String,
+    work: Option<AgentAtWork>,
+    line: String,
+    /// The text and the details of its report.
+    report: Option<(String, Value)>,
+}
+
+/// An agent that has started.
+#[derive(Clone)]
+pub(super) struct AgentAtWork {
+    pub id: SessionId,
+    pub branch: Option<String>,
+}
+
+impl TaskStates {
+    /// Creates the states of tasks for these agents.
+    pub(super) fn new<'a>(agents: impl IntoIterator<Item = &'a str>) -> Self {
+        let state = |agent: &str| TaskState {
+            agent: agent.to_owned(),
+            work: None,
+            line: String::new(),
+            report: None,
+        };
+        Self(Arc::new(Mutex::new(agents.into_iter().map(state).collect())))
+    }
+
+    fn states(&self) -> MutexGuard<'_, Vec<TaskState>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Applies the progress of the task at an index.
+    pub(super) fn update(&self, at: usize, progress: TaskProgress) {
+        let state = &mut self.states()[at];
+        match progress {
+            TaskProgress::Started { id, branch } => state.work = Some(AgentAtWork { id, branch }),
+            TaskProgress::Line(line) => state.line = line,
+        }
+    }
+
+    /// Ends the task at an index.
+    pub(super) fn end(&self, at: usize, report: &TaskReport) {
+        let state = &mut self.states()[at];
+        let end = if report.outcome.is_err() { "has failed" } else { "has finished" };
+        state.line = format!("{} {end}", report.agent);
+        state.report = Some((report.text(), report.details()));
+    }
+
+    /// Returns the lines of the agents that have started.
+    pub(super) fn lines(&self) -> String {
+        let states = self.states();
+        let lines: Vec<&str> =
+            states.iter().map(|state| state.line.as_str()).filter(|it| !it.is_empty()).collect();
+        lines.join("\n")
+    }
+
+    /// Returns the result of a call that is stopped now.
+    pub(super) fn stopped_output(&self) -> ToolOutput {
+        let states = self.states();
+        let text = |state: &TaskState| match (&state.report, &state.work) {
+            (Some((text, _)), _) => text.clone(),
+            (None, Some(work)) => format!("{} was stopped{}", work.name(&state.agent), work.branch_clause()),
+            (None, None) => format!("the task for {} was not started", state.agent),
+        };
+        let details = states.iter().filter_map(|state| match (&state.report, &state.work) {
+            (Some((_, details)), _) => Some(details.clone()),
+            (None, Some(work)) => Some(
+                json!({ "agentId": work.id, "name": state.agent, "isError": true, "branch": work.branch }),
+            ),
+            (None, None) => None,
+        });
+        let details = json!({ "agents": details.collect::<Vec<_>>() });
+        let mut text = sections(states.iter().map(|state| (state.agent.as_str(), text(state))));
+        if states.iter().any(|state| state.report.is_none()) {
+            text = format!("{}\n\n{}", text.trim_end(), resume_hint());
+        }
+        ToolOutput { details: Some(details), ..ToolOutput::error(text) }
+    }
+}
+
+impl AgentAtWork {
+    /// The agent, as the subject of a sentence.
+    pub(super) fn name(&self, agent: &str) -> String {
+        format!("agent {agent} {}", self.id.short())
+    }
+
+    /// Says where the changes of an agent without a report are.
+    pub(super) fn branch_clause(&self) -> String {
+        let branch = self.branch.as_ref();
+        branch.map(|branch| format!("; its changes are kept on the branch {branch}")).unwrap_or_default()
+    }
+}
+
+/// Returns the texts of tasks by agent; one alone has no heading.
+pub(super) fn sections<'a>(texts: impl ExactSizeIterator<Item = (&'a str, String)>) -> String {
+    let is_alone = texts.len() == 1;
+    let section = |(at, (agent, text)): (usize, (&str, String))| match is_alone {
+        true => text,
+        false => format!("## {}. {agent}\n\n{text}\n", at + 1),
+    };
+    texts.enumerate().map(section).collect::<Vec<_>>().join("\n")
+}
+
+/// Tells the model how to continue.
+pub(super) fn resume_hint() -> String {
+    format!(
+        "[to continue an agent that was stopped or interrupted, call {} with its name as `agent` and its id as \
+         `resume`: it keeps its conversation and its worktree; delegate tasks that were not started again]",
+        DelegateToAgent::NAME
+    )
+}
