@@ -222,6 +222,21 @@ fn agents_of_a_killed_session_are_known_and_resumed() {
 }
 
 #[test]
+fn background_agents_end_before_a_script_does() {
+    let sandbox = Sandbox::new();
+    let arguments = r#"{"agent": "explore", "task": "FIND the lexer", "background": true}"#;
+    let script = sandbox.script(&[
+        &format!(r#"{{"calls": [{{"name": "delegate_to_agent", "arguments": {arguments}}}]}}"#),
+        r#"{"text": "I wait."}"#,
+        r#"{"expect": "It is in lexer.rs.", "text": "Found."}"#,
+        r#"{"when": "FIND", "text": "It is in lexer.rs."}"#,
+    ]);
+    let output = sandbox.run(&["-p", "--provider", "scripted", "--model", &script, "where is it?"]);
+    assert_eq!((output.out.as_str(), output.err.as_str()), ("Found.\n", ""));
+    assert_eq!(entries(&sandbox, "tiller.agent")[0]["background"], true);
+}
+
+#[test]
 fn race_on_the_screen_is_watched_and_picked() {
     let sandbox = repository();
     let lines = [

@@ -57,12 +57,12 @@ use super::approvals::Approvals;
 use super::extension::{EventForwarder, ExtensionHost, Extensions, SessionSource};
 use super::handle::{AgentError, AgentSession, COMMANDS, DriverCommand, EVENTS, Reply, RunReport};
 use super::message_builder::MessageBuilder;
-use super::options::AgentOptions;
+use super::options::{AgentOptions, BackgroundTasks};
 use super::queue::Queue;
 use super::resources::Resources;
 use super::retry::RetryOptions;
 use super::system_prompt::SystemPrompt;
-use super::turn::{Effect, Input, OpenEvents, Turn, TurnOptions};
+use super::turn::{Effect, Input, OpenEvents, Turn};
 
 use active_session::{ActiveSession, RunFacts};
 use child_agents_state::ChildAgents;
@@ -323,7 +323,7 @@ impl Driver {
         let served = serve_tools(parts.tool_servers, services.tools.clone(), &mut jobs);
         let agents = ChildAgents::new(services.options.agent_limit);
         let mut driver = Self {
-            turn: new_turn(services.options.turn, queue, &extensions),
+            turn: new_turn(&services.options, queue, &extensions),
             summaries: SummaryState::new(services.options.compaction),
             spending: SpendingState::new(services.options.budget),
             approvals: Approvals::new(
@@ -443,10 +443,11 @@ fn run_facts(options: &AgentOptions, cwd: &Path) -> RunFacts {
     RunFacts { mode: options.mode, cwd: cwd.display().to_string(), remote: options.remote.clone() }
 }
 
-/// Returns an idle turn machine; with extensions the ends of runs are reviewed.
-fn new_turn(options: TurnOptions, queue: Queue, extensions: &ExtensionHost) -> Turn {
-    let turn = Turn::new(options, queue);
-    if extensions.is_empty() { turn } else { turn.with_end_review() }
+/// Returns an idle turn machine. The ends of runs are reviewed by extensions, or wait for tasks in the background.
+fn new_turn(options: &AgentOptions, queue: Queue, extensions: &ExtensionHost) -> Turn {
+    let turn = Turn::new(options.turn, queue);
+    let is_reviewed = !extensions.is_empty() || options.background_tasks == BackgroundTasks::Await;
+    if is_reviewed { turn.with_end_review() } else { turn }
 }
 
 /// A driver and the channel of its jobs; separate, so that the loop can borrow both.

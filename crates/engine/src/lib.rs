@@ -62,7 +62,7 @@ pub use handle::{
     SessionStats, SessionSwitched, Snapshot, Status, StreamingBehavior, SummaryInProgress, SummaryOf,
 };
 pub use interactive::{Unrunnable, unrunnable};
-pub use options::{AgentOptions, AnswerOptions, ToolOffer};
+pub use options::{AgentOptions, AnswerOptions, BackgroundTasks, ToolOffer};
 pub use resources::{AgentCommand, CommandSource, Inventory, ResourcePaths, Resources, WatchMode};
 pub use retry::RetryOptions;
 pub use rule_store::{RuleFile, RuleFiles, RuleStore};

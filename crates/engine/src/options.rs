@@ -46,11 +46,23 @@ pub struct AgentOptions {
     pub output: OutputOptions,
     /// The tools offered to the model at the start.
     pub offer: ToolOffer,
+    /// The end of a run while agents work in the background.
+    pub background_tasks: BackgroundTasks,
     /// The front end that the log names: `tui`, `print`.
     pub mode: &'static str,
     /// URL of the Git remote of the working directory's repository, without credentials. The log records it, so that
     /// the session is found after the project has moved.
     pub remote: Option<String>,
+}
+
+/// The end of a run while agents work in the background.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BackgroundTasks {
+    /// The run ends, and they work on. The log gets their ends.
+    #[default]
+    Continue,
+    /// The run waits for them, and goes on with their answers: for a session that ends with its run.
+    Await,
 }
 
 /// Options of the model's answers.
@@ -116,6 +128,7 @@ impl AgentOptions {
             approver: Approver::Absent,
             output: OutputOptions { limits: OutputLimits::default(), scratch },
             offer: ToolOffer::All,
+            background_tasks: BackgroundTasks::default(),
             mode: "embedded",
             remote: None,
         }

@@ -43,8 +43,8 @@ use tool_phase::ToolPhase;
 
 pub(crate) use effect::Effect;
 pub(crate) use input::{
-    AfterFailure, CallDecision, DeniedCall, Input, ModelSwitch, NotCompacted, PartialOutput, PlannedCall,
-    QueueHandling, StoreFailed, TurnNumber, TurnPrompt,
+    AfterFailure, CallDecision, DeniedCall, EndVerdict, Input, ModelSwitch, NotCompacted, PartialOutput,
+    PlannedCall, QueueHandling, StoreFailed, TurnNumber, TurnPrompt,
 };
 pub use open_events::AnnouncedRetry;
 pub(crate) use open_events::OpenEvents;
@@ -276,8 +276,8 @@ impl Turn {
             Input::CancelRetry => self.cancel_retry(to),
             Input::Planned { turn, plan } if turn == self.turn => self.run_plan(plan, to),
             Input::ToolEnded { turn, result } if turn == self.turn => self.store_result(result, to),
-            Input::EndReviewed { turn, instruction } if turn == self.turn => {
-                self.apply_end_review(instruction, to);
+            Input::EndReviewed { turn, verdict } if turn == self.turn => {
+                self.apply_end_review(verdict, to);
             }
             // From a turn that is over.
             Input::Answered { .. }
@@ -450,7 +450,7 @@ impl Turn {
     }
 
     /// Ends the run, unless messages have arrived meanwhile or the review wants it to go on for the first time.
-    fn apply_end_review(&mut self, instruction: Option<String>, out: &mut Effects) {
+    fn apply_end_review(&mut self, verdict: EndVerdict, out: &mut Effects) {
         if !matches!(self.phase, Phase::Ending) {
             return;
         }
@@ -458,18 +458,19 @@ impl Turn {
         if self.deliver_steering(&receipt, out) {
             return;
         }
-        match instruction {
-            Some(_) if self.end_review == EndReview::Continued => {
+        match verdict {
+            EndVerdict::Instruct(_) if self.end_review == EndReview::Continued => {
                 let message = "a hook asked to continue the run again; a run continues only once".to_owned();
                 out.emit(EventKind::Warning { message, hint: None });
             }
-            Some(instruction) => {
+            EndVerdict::Instruct(instruction) => {
                 self.end_review = EndReview::Continued;
                 let (custom_type, content) = (END_REVIEW_TYPE.to_owned(), Content::Text(instruction));
                 out.append(EntryBody::CustomMessage { custom_type, content, display: true });
                 return self.request(out);
             }
-            None => {}
+            EndVerdict::TellNotes => return self.request(out),
+            EndVerdict::End => {}
         }
         if !self.deliver_follow_up(&receipt, out) {
             self.settle(RunOutcome::Completed, out);

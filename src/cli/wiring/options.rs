@@ -7,7 +7,7 @@ use anyhow::Context;
 use crate::agent::RetryOptions;
 use crate::agent::agents::{UsageLimit, UsageScopes};
 use crate::agent::compaction::CompactionOptions;
-use crate::agent::{AgentOptions, AnswerOptions, BudgetOptions, ToolOffer, TurnOptions};
+use crate::agent::{AgentOptions, AnswerOptions, BackgroundTasks, BudgetOptions, ToolOffer, TurnOptions};
 use crate::cli::args::CliArgs;
 use crate::cli::failure::CliFailure;
 use crate::cli::frontend::FrontEnd;
@@ -106,6 +106,10 @@ pub(super) fn options(
         answers: AnswerOptions::from(settings),
         policy: policy(arguments, config, (cwd, protected), (sandbox, sandbox_writable)),
         approver: front.audience(),
+        background_tasks: match front {
+            FrontEnd::Print => BackgroundTasks::Await,
+            _ => BackgroundTasks::Continue,
+        },
         output,
         mode: front.name(),
         offer: ToolOffer::All,

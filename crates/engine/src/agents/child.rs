@@ -21,7 +21,7 @@ use super::usage_limits::UsageScope;
 use crate::driver::{FirstModel, ModelChoice, SessionParts};
 use crate::embed::EmbedError;
 use crate::handle::AgentSession;
-use crate::options::ToolOffer;
+use crate::options::{BackgroundTasks, ToolOffer};
 use crate::system_prompt::SystemPrompt;
 
 /// Maximum number of requests for one task, unless the agent or the session says otherwise.
@@ -120,6 +120,8 @@ impl ParentSession {
         options.policy.mode = stricter(options.policy.mode, spec.approval.unwrap_or(options.policy.mode));
         options.offer = offer;
         options.mode = "agent";
+        // The session ends with the task.
+        options.background_tasks = BackgroundTasks::Await;
         let now = SystemTime::now().into();
         let writer = match conversation {
             Conversation::Resumed(path) => self.manager.open(&path),

@@ -52,12 +52,15 @@ impl TypedTool for DelegateToAgent {
                 return ToolOutput::error(error);
             }
             let (delegator, name) = (self.0.clone(), task.agent.clone());
-            self.0.run_in_background("A task in the background has ended.", async move {
+            let started = self.0.run_in_background("A task in the background has ended.", async move {
                 delegator.run(task, std::future::pending(), |_| {}).await.text()
             });
-            return ToolOutput::text(format!(
-                "{name} runs in the background; you are notified when it finishes."
-            ));
+            return match started.await {
+                Ok(()) => ToolOutput::text(format!(
+                    "{name} runs in the background; you are notified when it finishes."
+                )),
+                Err(error) => ToolOutput::error(error),
+            };
         }
         let states = TaskStates::new([task.agent.as_str()]);
         let stopped = states.clone();

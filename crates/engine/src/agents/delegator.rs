@@ -237,16 +237,19 @@ impl Delegator {
     }
 
     /// Runs work in the background, and tells the model its outcome, also if it panics.
-    pub(super) fn run_in_background(
+    pub(super) async fn run_in_background(
         &self,
         heading: &'static str,
         work: impl Future<Output = String> + Send + 'static,
-    ) {
+    ) -> Result<(), String> {
+        let started = |reply| DriverCommand::Delegation(DelegationCommand::BackgroundStarted { reply });
+        self.session()?.send(started).await.map_err(|error| error.to_string())?;
         let delegator = self.clone();
         tokio::spawn(async move {
             let text = tokio::spawn(work).await.unwrap_or_else(|error| format!("crashed: {error}"));
             delegator.notify_model(format!("{heading}\n\n{text}")).await;
         });
+        Ok(())
     }
 
     /// Tells the model that a background task has ended.

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
-use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
+use tiller_core::delegated_task::{AGENT_NOTE_TYPE, DelegatedTask, DelegatedTaskEnd};
+use tiller_core::message::Content;
 use tiller_core::unit::UnixMs;
 use tiller_session::{Entry, EntryBody, ModelUsage, Reader, SessionError, Totals, Writer};
 
 use super::log_entries::{END_TYPE, START_TYPE, agent_entry, usage_entries, usage_since};
+use super::task_states::{AgentAtWork, resume_hint};
 
 /// Reason in the end of a task that had none when its session was opened again.
 const INTERRUPTED: &str = "interrupted when tiller exited";
@@ -91,10 +93,22 @@ impl TaskRecords {
             }
             let (agent_id, error) = (start.agent_id.clone(), Some(INTERRUPTED.to_owned()));
             let branch = start.worktree.as_ref().map(|worktree| worktree.branch.clone());
+            if start.background {
+                entries.push(interrupted_note(start, branch.clone()));
+            }
             entries.push(agent_entry(END_TYPE, &DelegatedTaskEnd { agent_id, error, branch }));
         }
         entries
     }
+}
+
+/// Returns the note that tells the model of a task in the background that was interrupted.
+fn interrupted_note(start: &DelegatedTask, branch: Option<String>) -> EntryBody {
+    let work = AgentAtWork { id: start.agent_id.clone(), branch };
+    let (name, changes) = (work.name(&start.name), work.branch_clause());
+    let text = format!("The {name} in the background was {INTERRUPTED}{changes}.\n\n{}", resume_hint());
+    let custom_type = AGENT_NOTE_TYPE.to_owned();
+    EntryBody::CustomMessage { custom_type, content: Content::Text(text), display: true }
 }
 
 /// Returns what the agent with this log has used since a time. Its own agents were interrupted too; what they have used

@@ -1,12 +1,13 @@
 //! Background jobs: their events, and the notes that tell the model about their ends.
 
 use tiller_core::background_job::JOB_NOTE_TYPE;
+use tiller_core::delegated_task::AGENT_NOTE_TYPE;
 use tiller_core::event::EventKind;
 use tiller_core::id::JobId;
 use tiller_core::message::Content;
 use tiller_core::setting::SyncPolicy;
-use tiller_session::EntryBody;
-use tiller_tools::tool::{JobChange, JobEndNote, JobTable};
+use tiller_session::{EntryBody, SessionError};
+use tiller_tools::tool::{JobChange, JobTable};
 
 use super::Driver;
 use super::commands::send_reply;
@@ -47,6 +48,7 @@ impl Driver {
 
     /// Emits the changes of the jobs.
     pub(super) fn background_jobs_changed(&mut self) {
+        self.append_notes_if_idle();
         for change in self.background_jobs().take_changes() {
             match change {
                 JobChange::Started(job) => self.bus.emit(EventKind::BackgroundJobStart(job)),
@@ -61,24 +63,44 @@ impl Driver {
     /// Appends a note for each job that has ended without the model's knowledge. Returns true if there was one: the
     /// request with the notes waits until they are on the disk.
     pub(super) fn append_job_notes(&mut self) -> bool {
-        let notes = self.background_jobs().end_notes();
-        let entries: Vec<EntryBody> = notes.iter().map(note_entry).chain(self.take_agent_notes()).collect();
+        match self.append_notes() {
+            Ok(has_notes) => has_notes,
+            Err(error) => {
+                self.handle_store_failure(&error, None);
+                true
+            }
+        }
+    }
+
+    /// Appends these notes at once if no run is in progress, so that they are in the log if the process is killed. Ones
+    /// that can't be written wait for the next request.
+    pub(super) fn append_notes_if_idle(&mut self) {
+        if !self.turn.is_running()
+            && let Err(error) = self.append_notes()
+        {
+            self.bus.warn(error.to_string());
+        }
+    }
+
+    fn append_notes(&mut self) -> Result<bool, SessionError> {
+        let ended = self.background_jobs().end_notes();
+        let of_jobs = ended.iter().map(|note| note_entry(JOB_NOTE_TYPE, &note.text));
+        let of_agents = self.agents.notes.iter().map(|note| note_entry(AGENT_NOTE_TYPE, note));
+        let entries: Vec<EntryBody> = of_jobs.chain(of_agents).collect();
         if entries.is_empty() {
-            return false;
+            return Ok(false);
         }
-        if let Err(error) = self.append_all(entries) {
-            self.handle_store_failure(&error, None);
-            return true;
-        }
-        notes.iter().for_each(|note| self.background_jobs().mark_told(&note.id));
+        self.append_all(entries)?;
+        self.agents.notes.clear();
+        ended.iter().for_each(|note| self.background_jobs().mark_told(&note.id));
         if self.services.options.sync == SyncPolicy::Turn {
             self.sync();
         }
-        true
+        Ok(true)
     }
 }
 
-fn note_entry(note: &JobEndNote) -> EntryBody {
-    let content = Content::Text(note.text.clone());
-    EntryBody::CustomMessage { custom_type: JOB_NOTE_TYPE.to_owned(), content, display: true }
+fn note_entry(custom_type: &str, text: &str) -> EntryBody {
+    let content = Content::Text(text.to_owned());
+    EntryBody::CustomMessage { custom_type: custom_type.to_owned(), content, display: true }
 }

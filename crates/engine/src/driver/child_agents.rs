@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use tiller_core::delegated_task::{AGENT_NOTE_TYPE, DelegatedTask};
+use tiller_core::delegated_task::DelegatedTask;
 use tiller_core::elicitation::{ElicitationAction, ElicitationAnswer};
 use tiller_core::event::{Decision, Event, EventKind};
 use tiller_core::id::{CallId, ElicitationId, SessionId};
-use tiller_core::message::Content;
 use tiller_core::unit::Usd;
 use tiller_session::{EntryBody, ModelUsage};
 use tiller_tools::policy::{ApprovalMode, ConfiguredRules};
 
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::Driver;
@@ -25,6 +25,8 @@ use crate::agents::{
 use crate::approvals::Approver;
 use crate::budget::BudgetOptions;
 use crate::handle::{AgentError, AgentSession, DelegationCommand, DriverCommand, Lag, Reply, Snapshot};
+use crate::options::BackgroundTasks;
+use crate::turn::EndVerdict;
 
 impl Driver {
     pub(super) fn delegation_command(&mut self, command: DelegationCommand) {
@@ -41,8 +43,15 @@ impl Driver {
                 let result = self.agent_ended(task);
                 send_reply(reply, result);
             }
+            DelegationCommand::BackgroundStarted { reply } => {
+                self.agents.background.send_modify(|running| *running += 1);
+                send_reply(reply, Ok(()));
+            }
             DelegationCommand::Notify { note, reply } => {
                 self.agents.notes.push(note);
+                self.append_notes_if_idle();
+                // The model is told before the run that waits for it may end.
+                self.agents.background.send_modify(|running| *running = running.saturating_sub(1));
                 send_reply(reply, Ok(()));
             }
             DelegationCommand::Used { usage, reply } => {
@@ -268,16 +277,26 @@ impl Driver {
         }
     }
 
-    /// Returns notes for the model about tasks that have ended in the background.
-    pub(super) fn take_agent_notes(&mut self) -> Vec<EntryBody> {
-        let notes = std::mem::take(&mut self.agents.notes).into_iter();
-        notes
-            .map(|note| EntryBody::CustomMessage {
-                custom_type: AGENT_NOTE_TYPE.to_owned(),
-                content: Content::Text(note),
-                display: true,
-            })
-            .collect()
+    /// Returns the number of tasks in the background, if the end of a run waits for them.
+    pub(super) fn awaited_tasks(&self) -> Option<watch::Receiver<usize>> {
+        match self.services.options.background_tasks {
+            BackgroundTasks::Await => Some(self.agents.background.subscribe()),
+            BackgroundTasks::Continue => None,
+        }
+    }
+
+    /// Returns true if the end of a run waits until the model knows of ended tasks.
+    pub(super) fn tells_notes(&self) -> bool {
+        self.services.options.background_tasks == BackgroundTasks::Await && !self.agents.notes.is_empty()
+    }
+
+    /// Returns the outcome of a review of a run's end.
+    pub(super) fn end_verdict(&self, instruction: Option<String>) -> EndVerdict {
+        match instruction {
+            Some(instruction) => EndVerdict::Instruct(instruction),
+            None if self.tells_notes() => EndVerdict::TellNotes,
+            None => EndVerdict::End,
+        }
     }
 
     /// Limits the agents to what is left of the budgets. What agents have used is in the totals only after their ends,

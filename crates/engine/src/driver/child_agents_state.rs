@@ -6,6 +6,7 @@ use tiller_core::elicitation::{ElicitationAction, ElicitationRequest};
 use tiller_core::event::{ApprovalRequest, Decision, EventKind};
 use tiller_core::id::{CallId, ElicitationId, SessionId};
 use tiller_core::unit::Usd;
+use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use crate::agents::{RunningAgent, UsageLimit, UsageScope};
@@ -20,8 +21,10 @@ pub(super) struct ChildAgents {
     /// The cost of agents that have ended, which is in the session's totals.
     pub(super) recorded: Usd,
     pub(super) children: Vec<RunningChild>,
-    /// Texts for the model, added to the next request.
+    /// Texts for the model, added when the session is idle, or to the next request.
     pub(super) notes: Vec<String>,
+    /// The number of calls whose tasks run in the background.
+    pub(super) background: watch::Sender<usize>,
 }
 
 pub(super) struct RunningChild {
@@ -117,6 +120,7 @@ impl ChildAgents {
             recorded: Usd::default(),
             children: Vec::new(),
             notes: Vec::new(),
+            background: watch::Sender::default(),
         }
     }
 

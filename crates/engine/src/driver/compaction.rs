@@ -222,6 +222,7 @@ impl Driver {
             self.services.runner.end_standby();
         }
         self.reply_settled();
+        self.append_notes_if_idle();
         self.bus.settle_waiters.record(&EventKind::AgentSettled);
         self.bus.emit(EventKind::AgentSettled);
     }

@@ -67,7 +67,8 @@ impl Driver {
             JobEvent::PromptReviewed { number, verdict } => self.prompt_reviewed(number, verdict),
             JobEvent::PromptDelayed => self.announce_delay(),
             JobEvent::EndReviewed { turn, instruction } => {
-                self.apply(Input::EndReviewed { turn, instruction })
+                let verdict = self.end_verdict(instruction);
+                self.apply(Input::EndReviewed { turn, verdict });
             }
             JobEvent::CommandEnded { id, outcome } => self.command_ended(id, outcome),
             JobEvent::AgentEvent { agent, event } => self.agent_event(&agent, &event),

@@ -129,10 +129,20 @@ impl Driver {
         }
     }
 
-    /// Has the extensions review the end of a run.
+    /// Has the extensions review the end of a run, after the tasks in the background if it waits for them. When these
+    /// have ended, the run goes on first.
     pub(super) fn review_end(&mut self, turn: TurnNumber, is_continued: bool) {
         let host = self.hooks.extensions.clone();
+        let awaited = self.awaited_tasks();
+        let are_told = !self.tells_notes();
         self.jobs.open(async move {
+            if let Some(mut running) = awaited
+                && (!are_told || *running.borrow_and_update() > 0)
+            {
+                // The driver, which has the sender, drops this job with it.
+                let _ = running.wait_for(|running| *running == 0).await;
+                return JobEvent::EndReviewed { turn, instruction: None };
+            }
             let instruction = host.review_end(RunEnd { is_continued }).await;
             JobEvent::EndReviewed { turn, instruction }
         });

@@ -223,6 +223,7 @@ pub(crate) enum DelegationCommand {
     Parent { reply: Reply<Box<ParentSession>> },
     Started { start: DelegatedTask, session: AgentSession, reply: Reply<()> },
     Ended { task: EndedTask, reply: Reply<()> },
+    BackgroundStarted { reply: Reply<()> },
     Notify { note: String, reply: Reply<()> },
     Used { usage: Vec<ModelUsage>, reply: Reply<()> },
     List { reply: Reply<Vec<RunningAgent>> },

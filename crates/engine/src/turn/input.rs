@@ -84,8 +84,7 @@ pub(crate) enum Input {
     EndReviewed {
         /// Number of the last request.
         turn: TurnNumber,
-        /// The instruction to continue; `None` if the run may end.
-        instruction: Option<String>,
+        verdict: EndVerdict,
     },
     /// The decision on a pending approval request.
     Decided {
@@ -148,6 +147,17 @@ pub(crate) enum Input {
     BashEnded(BashExecutionMessage),
     /// An append failed; the effects after it were not performed.
     StoreFailed(StoreFailed),
+}
+
+/// The outcome of the review of a run's end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum EndVerdict {
+    /// The run may end.
+    End,
+    /// A hook wants it to continue with this instruction.
+    Instruct(String),
+    /// The ends of tasks in the background wait for the next request, which tells the model.
+    TellNotes,
 }
 
 /// Partial output of operations in progress, stored when they are stopped.

@@ -173,6 +173,19 @@ impl Fixture {
         entries.iter().filter_map(|entry| data(&entry.body)).collect()
     }
 
+    /// The notes for the model on the current branch.
+    fn notes(&self) -> Vec<String> {
+        let reader = self.agent.reader();
+        let (entries, _) = reader.branch(&reader.leaf().unwrap()).unwrap();
+        let text = |body: &EntryBody| match body {
+            EntryBody::CustomMessage { custom_type, content, .. } if custom_type == "tiller.agent_note" => {
+                Some(content.joined_text())
+            }
+            _ => None,
+        };
+        entries.iter().filter_map(|entry| text(&entry.body)).collect()
+    }
+
     fn starts(&self) -> Vec<Value> {
         self.entries("tiller.agent")
     }
@@ -487,6 +500,53 @@ async fn agents_end_is_recorded_if_another_one_fails_meanwhile() {
 }
 
 #[tokio::test]
+async fn agents_in_the_background_are_awaited_by_a_run_that_ends_the_session() {
+    let background = json!({ "agent": "helper", "task": "Do it.", "background": true });
+    let nested = json!({ "agent": "other", "task": "Look.", "background": true });
+    let scripts = vec![
+        ("main", vec![call("delegate_to_agent", background), text_answer("waiting"), text_answer("I see")]),
+        ("helper", vec![call("delegate_to_agent", nested), text_answer("not yet"), text_answer("found it")]),
+        ("other", vec![call("list_agents", json!({})), text_answer("seen")]),
+    ];
+    let mut stage = configured(scripts, |options| options.background_tasks = BackgroundTasks::Await);
+    assert_eq!(stage.run("go").await, RunOutcome::Completed);
+    let lines = stage.lines();
+    assert_eq!(lines[lines.len() - 2..], ["answer waiting Stop", "answer I see Stop"]);
+    let notes = stage.notes();
+    assert!(notes.len() == 1 && notes[0].contains("found it"), "{notes:?}");
+    let child = PathBuf::from(stage.starts()[0]["path"].as_str().unwrap());
+    let child = message_lines(&Reader::open(&child).unwrap());
+    assert_eq!(child.last().unwrap(), "answer found it Stop", "an agent waits for its own");
+}
+
+#[tokio::test]
+async fn agent_in_the_background_that_was_interrupted_is_told() {
+    let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
+    let background = json!({ "agent": "helper", "task": "Do it.", "background": true });
+    let scripts = vec![
+        ("main", vec![call("delegate_to_agent", background), text_answer("waiting")]),
+        ("helper", vec![hanging]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.run("go").await;
+    while stage.starts().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let id = stage.starts()[0]["agentId"].as_str().unwrap().to_owned();
+    let (dir, log) = crashed(&stage);
+    let unused = || text_answer("unused");
+    let scripts = vec![("main", vec![unused(), unused(), text_answer("ok")])];
+    let mut again = stage_in(dir, scripts, DelegationLimits::default(), Some(log));
+    again.run("and?").await;
+    let note = format!(
+        "The agent helper {} in the background was interrupted when tiller exited.\n\n[to continue an agent",
+        &id[id.len() - 6..]
+    );
+    let notes = again.notes();
+    assert!(notes.len() == 1 && notes[0].starts_with(&note), "{notes:?}");
+}
+
+#[tokio::test]
 async fn agents_in_the_background_are_told_with_the_next_request() {
     let background = json!({ "agent": "helper", "task": "Do it.", "background": true });
     let scripts = vec![
@@ -495,9 +555,12 @@ async fn agents_in_the_background_are_told_with_the_next_request() {
     ];
     let mut stage = stage(scripts, DelegationLimits::default());
     stage.run("go").await;
-    while stage.entries("tiller.agent_end").is_empty() {
-        tokio::task::yield_now().await;
-    }
+    let noted = async {
+        while !stage.notes().iter().any(|note| note.contains("found it")) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(TIMEOUT, noted).await.expect("the end isn't in the log of the idle session");
     stage.run("and?").await;
     let requests = stage.models.requests.lock().unwrap();
     let last = format!("{:?}", requests.last().unwrap().messages);

@@ -56,7 +56,15 @@ async fn open_pipe(harness: &Harness) {
 
 /// Returns the last message of a request.
 fn last_text(request: &Request) -> String {
-    match &**request.messages.last().unwrap() {
+    message_text(request.messages.last().unwrap())
+}
+
+fn text_before_the_last(request: &Request) -> String {
+    message_text(&request.messages[request.messages.len() - 2])
+}
+
+fn message_text(message: &Message) -> String {
+    match message {
         Message::User(user) => format!("user {}", user.content.joined_text()),
         Message::ToolResult(result) => format!("result {}", joined_text(&result.content)),
         other => panic!("{other:?}"),
@@ -94,7 +102,7 @@ async fn job_that_ends_during_a_run_is_told_at_the_next_gap() {
 }
 
 #[tokio::test]
-async fn job_ended_in_an_idle_session_is_told_with_the_next_prompt() {
+async fn job_ended_in_an_idle_session_is_logged_at_once_and_told_later() {
     let mut harness =
         harness(vec![answer(&[background("cat pipe; exit 1")]), text_answer("started"), text_answer("seen")]);
     harness.prompt("go").await;
@@ -102,9 +110,11 @@ async fn job_ended_in_an_idle_session_is_told_with_the_next_prompt() {
     open_pipe(&harness).await;
     harness.wait_for_event(job_ended).await;
     assert_eq!(harness.requests().len(), 2, "no request by itself");
+    let log = std::fs::read_to_string(harness.agent.reader().path().unwrap()).unwrap();
+    assert!(log.contains(r#""customType":"tiller.job_end""#), "{log}");
     harness.prompt("and?").await;
     harness.settled().await;
-    assert_eq!(last_text(&harness.requests()[2]), format!("user {NOTE}"));
+    assert_eq!(text_before_the_last(&harness.requests()[2]), format!("user {NOTE}"));
 }
 
 #[tokio::test]
@@ -218,5 +228,5 @@ async fn job_stopped_by_the_user_is_told() {
     harness.prompt("and?").await;
     harness.settled().await;
     let told = "user Background job job_1 (`sleep 600`) was stopped by the user.";
-    assert_eq!(last_text(&harness.requests()[2]), told);
+    assert_eq!(text_before_the_last(&harness.requests()[2]), told);
 }

@@ -44,9 +44,9 @@ use tiller_engine::agents::{UsageLimit, UsageScopes};
 use tiller_engine::compaction::CompactionOptions;
 use tiller_engine::extension::Extensions;
 use tiller_engine::{
-    AgentError, AgentOptions, AgentSession, AnswerOptions, Approver, BashContext, BranchSummary,
-    BudgetOptions, EventStream, FirstModel, ModelChoice, PromptOptions, Resources, RetryOptions,
-    SessionParts, StreamingBehavior, SystemPrompt, ToolOffer, TurnOptions, queue,
+    AgentError, AgentOptions, AgentSession, AnswerOptions, Approver, BackgroundTasks, BashContext,
+    BranchSummary, BudgetOptions, EventStream, FirstModel, ModelChoice, PromptOptions, Resources,
+    RetryOptions, SessionParts, StreamingBehavior, SystemPrompt, ToolOffer, TurnOptions, queue,
 };
 use tiller_provider::scripted::{ScriptedAnswer, ScriptedProvider};
 use tiller_provider::{Provider, ProviderRegistry, ProviderStream, Request};
@@ -257,6 +257,7 @@ fn options(scratch: PathBuf) -> AgentOptions {
         approver: Approver::Present,
         output: OutputOptions { limits: OutputLimits::default(), scratch },
         offer: ToolOffer::All,
+        background_tasks: BackgroundTasks::default(),
         mode: "test",
         remote: None,
     }

@@ -11,7 +11,8 @@ fn ending() -> (Turn, Vec<String>) {
 }
 
 fn reviewed(turn: TurnNumber, instruction: Option<&str>) -> Input {
-    Input::EndReviewed { turn, instruction: instruction.map(str::to_owned) }
+    let verdict = instruction.map_or(EndVerdict::End, |text| EndVerdict::Instruct(text.to_owned()));
+    Input::EndReviewed { turn, verdict }
 }
 
 fn go_on(turn: TurnNumber) -> Vec<String> {
@@ -26,6 +27,17 @@ fn end_review_without_instruction_settles() {
     assert_eq!(step(&mut turn, reviewed(0, Some("late"))), Vec::<String>::new());
     assert_eq!(step(&mut turn, reviewed(1, None)), settled("Completed", 2));
     assert!(!turn.is_running());
+}
+
+#[test]
+fn end_review_tells_the_model_of_tasks_as_often_as_they_end() {
+    let (mut turn, _) = ending();
+    for number in 1..4 {
+        let told = Input::EndReviewed { turn: number, verdict: EndVerdict::TellNotes };
+        assert_eq!(step(&mut turn, told), lines(&[&request_sent(number + 1)]));
+        step(&mut turn, text_answer(number + 1, StopReason::Stop));
+    }
+    assert_eq!(step(&mut turn, reviewed(4, None)), settled("Completed", 5));
 }
 
 #[test]

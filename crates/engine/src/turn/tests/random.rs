@@ -196,7 +196,10 @@ impl Harness {
 
     fn end_review(&mut self, goes_on: bool) -> Option<Input> {
         let turn = self.jobs.review.take()?;
-        Some(Input::EndReviewed { turn, instruction: goes_on.then(|| "go on".to_owned()) })
+        Some(Input::EndReviewed {
+            turn,
+            verdict: if goes_on { EndVerdict::Instruct("go on".to_owned()) } else { EndVerdict::End },
+        })
     }
 
     /// Converts an action into an input that is possible now.
