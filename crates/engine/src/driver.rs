@@ -362,8 +362,8 @@ impl Driver {
         self.approvals.reset(self.active.reader().leaf());
         self.restore_seen_files();
         self.spending.switch_session();
-        // The notes are about tasks of the session before.
-        self.agents.notes.clear();
+        // Its notes are about tasks of the session before.
+        self.agents.switch_session();
         self.background_jobs().clear();
         self.background_jobs().number_after(self.active.reader().last_job());
         self.permissions_changed();

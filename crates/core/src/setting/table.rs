@@ -83,13 +83,13 @@ table! {
     AGENTS_PARALLEL, agents_parallel: usize = "agents.parallel", SettingKind::Count { min: 1, max: 100 }, "4";
     /// Maximum depth of nested delegation.
     AGENTS_MAX_DEPTH, agents_max_depth: usize = "agents.max_depth", SettingKind::Count { min: 1, max: 10 }, "3";
-    /// Maximum number of requests of all agents of a session.
+    /// Maximum number of requests of a session and all its agents.
     AGENTS_MAX_TURNS, agents_max_turns: Option<u64> = "agents.max_turns", SettingKind::Count { min: 1, max: 1_000_000 }, "", scope SettingScope::User;
-    /// Maximum time in seconds during which agents of a session work.
+    /// Maximum time in seconds during which a session and its agents work.
     AGENTS_MAX_TIME_S, agents_max_time_s: Option<u64> = "agents.max_time_s", SettingKind::Count { min: 1, max: 1_000_000 }, "", scope SettingScope::User;
-    /// Maximum number of tokens of all agents of a session.
+    /// Maximum number of tokens of a session and all its agents.
     AGENTS_MAX_TOKENS, agents_max_tokens: Option<u64> = "agents.max_tokens", SettingKind::Count { min: 1, max: 1_000_000_000_000 }, "", scope SettingScope::User;
-    /// Maximum cost of all agents of a session, in US dollars.
+    /// Maximum cost of a session and all its agents, in US dollars.
     AGENTS_MAX_COST_USD, agents_max_cost_usd: Option<f64> = "agents.max_cost_usd", SettingKind::Number { min: 0.01, max: 1_000_000.0 }, "", scope SettingScope::User;
     /// Read AGENTS.md, CLAUDE.md and AGENT.md of the user and the project.
     CONTEXT_FILES, context_files: Switch = "context_files", Switch::KIND, "on";

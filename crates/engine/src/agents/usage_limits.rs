@@ -1,4 +1,4 @@
-//! Limits of what agents use: requests, tokens, cost and time of one task, or of all agents of a session. They are
+//! Limits of what agents use: requests, tokens, cost and time of one task, or of a session with all its agents. They are
 //! checked before each request.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,12 +9,14 @@ use tiller_core::setting::Settings;
 use tiller_core::unit::{Tokens, Usd};
 use tokio::time::Instant;
 
+use super::logged_use::LoggedUse;
+
 /// Limits of what agents use; `None` for no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct UsageLimit {
     /// Maximum number of answered requests.
     pub turns: Option<u64>,
-    /// Maximum time during which at least one agent of a session works. A single task has a
+    /// Maximum time during which a session or at least one of its agents works. A single task has a
     /// [`Timeout`](super::Timeout) instead.
     pub time: Option<Duration>,
     /// Maximum tokens of all requests.
@@ -80,10 +82,10 @@ impl UsageScope {
         Self::new("this task has", limit)
     }
 
-    /// Creates the scope of all agents of a session.
+    /// Creates the scope of a session and all its agents.
     #[must_use]
-    pub fn all_agents(limit: UsageLimit) -> Self {
-        Self::new("the agents of this session have", limit)
+    pub fn with_agents(limit: UsageLimit) -> Self {
+        Self::new("this session and its agents have", limit)
     }
 
     /// Creates the scope of agents that use what is left of a budget.
@@ -94,6 +96,33 @@ impl UsageScope {
     /// Sets the maximum cost.
     pub(crate) fn set_max_cost(&self, cost: Option<Usd>) {
         self.state().limit.cost = cost;
+    }
+
+    /// Returns true if anything is limited.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.state().limit != UsageLimit::default()
+    }
+
+    /// Counts what was used before.
+    pub(crate) fn add_logged(&self, LoggedUse { turns, usage, time }: &LoggedUse) {
+        let mut state = self.state();
+        state.turns += turns;
+        state.tokens += usage.total();
+        state.cost += usage.cost.total;
+        state.time += *time;
+    }
+
+    /// Counts an answer.
+    pub(crate) fn add(&self, usage: &Usage) {
+        let mut state = self.state();
+        state.turns += 1;
+        state.tokens += usage.total();
+        state.cost += usage.cost.total;
+    }
+
+    /// Returns the reason why no further request may be sent.
+    pub(crate) fn exceeded_now(&self) -> Option<String> {
+        self.exceeded(Instant::now())
     }
 
     /// Counts the time from the start of an agent.
@@ -145,12 +174,7 @@ impl UsageScopes {
 
     /// Counts an answer in every scope.
     pub(crate) fn add(&self, usage: &Usage) {
-        for scope in &self.scopes {
-            let mut state = scope.state();
-            state.turns += 1;
-            state.tokens += usage.total();
-            state.cost += usage.cost.total;
-        }
+        self.scopes.iter().for_each(|scope| scope.add(usage));
     }
 
     /// Returns the reason why no further request may be sent.
@@ -166,14 +190,14 @@ mod tests {
 
     #[test]
     fn limits_count_in_every_scope_until_one_is_exceeded() {
-        let all = UsageScope::all_agents(UsageLimit { tokens: Some(Tokens(100)), ..UsageLimit::default() });
+        let all = UsageScope::with_agents(UsageLimit { tokens: Some(Tokens(100)), ..UsageLimit::default() });
         let agent = || UsageScopes::default().with(all.clone()).with(UsageScope::task(UsageLimit::default()));
         let (one, other) = (agent(), agent());
         let usage = Usage { output: Tokens(60), ..Usage::default() };
         one.add(&usage);
         assert_eq!(other.exceeded(), None);
         other.add(&usage);
-        let reason = "the agents of this session have used 120 tokens; the limit is 100";
+        let reason = "this session and its agents have used 120 tokens; the limit is 100";
         assert_eq!(one.exceeded().as_deref(), Some(reason));
     }
 
@@ -190,18 +214,18 @@ mod tests {
     #[test]
     fn limits_of_turns_are_named() {
         let limit = UsageLimit { turns: Some(2), ..UsageLimit::default() };
-        let limits = UsageScopes::default().with(UsageScope::all_agents(limit));
+        let limits = UsageScopes::default().with(UsageScope::with_agents(limit));
         limits.add(&Usage::default());
         assert_eq!(limits.exceeded(), None);
         limits.add(&Usage::default());
-        let reason = "the agents of this session have made 2 requests; the limit is 2";
+        let reason = "this session and its agents have made 2 requests; the limit is 2";
         assert_eq!(limits.exceeded().as_deref(), Some(reason));
     }
 
     #[test]
     fn limits_of_time_count_while_an_agent_works() {
         let limit = UsageLimit { time: Some(Duration::from_secs(10)), ..UsageLimit::default() };
-        let (scope, start) = (UsageScope::all_agents(limit), Instant::now());
+        let (scope, start) = (UsageScope::with_agents(limit), Instant::now());
         let at = |seconds| start + Duration::from_secs(seconds);
         scope.enter(at(0));
         scope.enter(at(4));
@@ -209,7 +233,7 @@ mod tests {
         scope.leave(at(6));
         scope.enter(at(100));
         assert_eq!(scope.exceeded(at(103)), None);
-        let reason = "the agents of this session have worked for 10 s, which is the limit";
+        let reason = "this session and its agents have worked for 10 s, which is the limit";
         assert_eq!(scope.exceeded(at(104)).as_deref(), Some(reason));
     }
 }

@@ -19,8 +19,8 @@ use super::clock::now;
 use super::commands::send_reply;
 use super::job_event::JobEvent;
 use crate::agents::{
-    AgentActivity, END_TYPE, EndedTask, ParentSession, RunningAgent, START_TYPE, UsageLimit, agent_entry,
-    cost_of, usage_entries,
+    AgentActivity, END_TYPE, EndedTask, LoggedUse, ParentSession, RunningAgent, START_TYPE, UsageLimit,
+    agent_entry, cost_of, usage_entries,
 };
 use crate::approvals::Approver;
 use crate::budget::BudgetOptions;
@@ -74,12 +74,15 @@ impl Driver {
         }
     }
 
-    fn parent_session(&self) -> ParentSession {
+    fn parent_session(&mut self) -> ParentSession {
         let reader = self.active.reader();
         let mut options = self.services.options.clone();
         options.policy = self.approvals.policy().clone();
         options.approver = self.approvals.approver();
         self.limit_agents_to_budget();
+        if self.agents.needs_logs() {
+            self.agents.count_logs(&LoggedUse::read(&reader));
+        }
         options.budget = BudgetOptions::default();
         options.limits = options.limits.with(self.agents.all.clone()).with(self.agents.budget.clone());
         options.agent_limit = UsageLimit::default();

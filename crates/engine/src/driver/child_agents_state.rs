@@ -9,13 +9,20 @@ use tiller_core::unit::Usd;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use crate::agents::{RunningAgent, UsageLimit, UsageScope};
+use tokio::time::Instant;
+
+use crate::agents::{LoggedUse, RunningAgent, UsageLimit, UsageScope};
 use crate::handle::{AgentSession, InFlight};
 
 /// The running agents, their requests to the user, and notes about those that have ended in the background.
 pub(super) struct ChildAgents {
-    /// The usage of all of them.
+    /// The usage of the session and of all of them.
     pub(super) all: UsageScope,
+    limit: UsageLimit,
+    /// True if [`Self::all`] counts what was used before the session was opened.
+    pub(super) counts_logs: bool,
+    /// True if a run of the session is counted as work.
+    is_session_at_work: bool,
     /// Their cost, limited by what is left of the session's budgets.
     pub(super) budget: UsageScope,
     /// The cost of agents that have ended, which is in the session's totals.
@@ -115,12 +122,48 @@ impl RunningChild {
 impl ChildAgents {
     pub(super) fn new(limit: UsageLimit) -> Self {
         Self {
-            all: UsageScope::all_agents(limit),
+            all: UsageScope::with_agents(limit),
+            limit,
+            counts_logs: false,
+            is_session_at_work: false,
             budget: UsageScope::budget(),
             recorded: Usd::default(),
             children: Vec::new(),
             notes: Vec::new(),
             background: watch::Sender::default(),
+        }
+    }
+
+    /// Prepares for another session, for which no agent works.
+    pub(super) fn switch_session(&mut self) {
+        self.notes.clear();
+        (self.all, self.counts_logs) = (UsageScope::with_agents(self.limit), false);
+        self.is_session_at_work = false;
+    }
+
+    /// Counts what was used before the session was opened, once.
+    pub(super) fn count_logs(&mut self, logged: &LoggedUse) {
+        if !std::mem::replace(&mut self.counts_logs, true) {
+            self.all.add_logged(logged);
+        }
+    }
+
+    /// Returns true if what was used before the session was opened matters and isn't counted yet.
+    pub(super) fn needs_logs(&self) -> bool {
+        !self.counts_logs && self.all.is_limited()
+    }
+
+    /// Counts the time of the session's own run from now on.
+    pub(super) fn enter_run(&mut self, now: Instant) {
+        if !std::mem::replace(&mut self.is_session_at_work, true) {
+            self.all.enter(now);
+        }
+    }
+
+    /// Ends the time of the session's own run.
+    pub(super) fn leave_run(&mut self, now: Instant) {
+        if std::mem::take(&mut self.is_session_at_work) {
+            self.all.leave(now);
         }
     }
 

@@ -6,6 +6,7 @@ use tiller_core::event::{CompactionChoice, CompactionResult, EventKind};
 use tiller_core::id::EntryId;
 use tiller_core::message::ModelRef;
 use tiller_session::{EntryBody, NavigationTarget};
+use tokio::time::Instant;
 
 use super::Driver;
 use super::clock::now;
@@ -222,6 +223,7 @@ impl Driver {
             self.services.runner.end_standby();
         }
         self.reply_settled();
+        self.agents.leave_run(Instant::now());
         self.append_notes_if_idle();
         self.bus.settle_waiters.record(&EventKind::AgentSettled);
         self.bus.emit(EventKind::AgentSettled);

@@ -11,6 +11,7 @@ use tiller_provider::{FailureKind, ModelFacts, ProviderError, Request, ToolChoic
 use tiller_session::context::unanswered_calls;
 use tiller_session::{AppendedEntry, EntryBody, ExternalChange, SessionError, chain};
 use tiller_tools::tool::ToolSource;
+use tokio::time::Instant;
 
 use super::clock::now;
 use super::commands::no_approver;
@@ -235,6 +236,7 @@ impl Driver {
             EventKind::AgentStart => {
                 self.step_summary(SummaryInput::RunStarted);
                 self.mark_run_start();
+                self.agents.enter_run(Instant::now());
             }
             EventKind::ToolExecutionEnd { tool_call_id, .. } => self.jobs.remove_call(tool_call_id),
             EventKind::QueueUpdate { .. } => self.end_waits_if_steered(),

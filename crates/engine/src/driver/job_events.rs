@@ -150,6 +150,7 @@ impl Driver {
 
     fn request_answered(&mut self, turn: TurnNumber, answer: AssistantMessage) {
         self.services.options.limits.add(&answer.usage);
+        self.agents.all.add(&answer.usage);
         let facts = &self.active.requested_model;
         if retry::is_silent_overflow(&answer, facts.window) {
             let message = format!("no answer: the conversation fills the window of {}", facts.id);

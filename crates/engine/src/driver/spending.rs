@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use super::Driver;
 use super::job_event::JobEvent;
 use super::spending_state::{DayReading, SpendingEvent};
+use crate::agents::LoggedUse;
 use crate::budget::{BudgetCheck, BudgetPeriod, BudgetStatus, ExceededBudget, Spending};
 use crate::turn::{Effect, TurnNumber};
 
@@ -19,6 +20,21 @@ impl Driver {
     pub(super) fn wait_for_budget(&mut self, turn: TurnNumber, tool_choice: ToolChoice) -> bool {
         if let Some(reason) = self.services.options.limits.exceeded() {
             self.jobs.refuse(turn, self.unsent(&reason, None));
+            return true;
+        }
+        if self.agents.needs_logs() {
+            let reader = self.active.reader();
+            self.jobs.open(async move {
+                let read = tokio::task::spawn_blocking(move || LoggedUse::read(&reader)).await;
+                let event = SpendingEvent::LogsRead(read.unwrap_or_default());
+                JobEvent::Spending { turn, tool_choice, event }
+            });
+            return true;
+        }
+        if let Some(reason) = self.agents.all.exceeded_now() {
+            let hint = "The settings agents.max_turns, agents.max_tokens, agents.max_cost_usd and agents.max_time_s \
+                        set the limits.";
+            self.jobs.refuse(turn, self.unsent(&reason, Some(hint.to_owned())));
             return true;
         }
         if self.spending.budgets.is_empty() {
@@ -87,6 +103,7 @@ impl Driver {
             return;
         }
         match event {
+            SpendingEvent::LogsRead(logged) => self.agents.count_logs(&logged),
             SpendingEvent::DayRead(read) => self.day_read(read),
             SpendingEvent::Answered { consents: true, .. } => self.spending.budgets.allow_more(self.spent()),
             SpendingEvent::Answered { exceeded, consents: false } => {

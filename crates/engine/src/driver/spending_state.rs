@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use tiller_core::unit::Usd;
 
+use crate::agents::LoggedUse;
 use crate::budget::{BudgetOptions, Budgets, ExceededBudget};
 
 /// The budgets, and the cost of the day's sessions.
@@ -25,6 +26,8 @@ pub(super) struct DayReading {
 
 /// The outcome of a job that a request waits for.
 pub(crate) enum SpendingEvent {
+    /// What the session and its agents used before it was opened.
+    LogsRead(LoggedUse),
     /// The catalog's cost of the day, or the error of reading it.
     DayRead(Result<Usd, String>),
     /// The user's answer about a budget.

@@ -684,7 +684,7 @@ async fn agents_stop_at_their_limits_of_usage() {
     let limit = UsageLimit { cost: Some(Usd(0.25)), ..UsageLimit::default() };
     let mut stage = configured(scripts(), move |options| options.agent_limit = limit);
     stage.run("go").await;
-    let reason = "cast: not sent: the agents of this session have cost $1.00; the limit is $0.25";
+    let reason = "cast: not sent: this session and its agents have cost $1.00; the limit is $0.25";
     assert!(stage.result().ends_with(reason), "{}", stage.result());
 }
 
@@ -913,14 +913,14 @@ async fn agents_stop_at_the_limits_of_their_session() {
             ("helper", vec![slowly(), slowly(), slowly(), text_answer("unreachable")]),
         ]
     };
-    let turns = UsageLimit { turns: Some(2), ..UsageLimit::default() };
+    let turns = UsageLimit { turns: Some(3), ..UsageLimit::default() };
     let time = UsageLimit { time: Some(Duration::from_secs(6)), ..UsageLimit::default() };
     for (limit, reason) in [
-        (turns, "the agents of this session have made 2 requests; the limit is 2"),
-        (time, "the agents of this session have worked for 6 s, which is the limit"),
+        (turns, "this session and its agents have made 3 requests; the limit is 3"),
+        (time, "this session and its agents have worked for 6 s, which is the limit"),
     ] {
         let mut stage = configured(scripts(), move |options| options.agent_limit = limit);
-        assert_eq!(stage.run("go").await, RunOutcome::Completed);
+        assert_eq!(stage.run("go").await, RunOutcome::Failed, "the session's own requests count, too");
         assert_eq!(stage.result(), format!("result agent helper ID has no answer: cast: not sent: {reason}"));
     }
 }
@@ -966,6 +966,39 @@ async fn nested() -> (Fixture, AgentSession) {
 
 fn log_of_helper(stage: &Fixture) -> Vec<String> {
     message_lines(&Reader::open(std::path::Path::new(stage.starts()[0]["path"].as_str().unwrap())).unwrap())
+}
+
+#[tokio::test]
+async fn limits_of_a_session_count_what_its_logs_have_used() {
+    let scripts = vec![
+        ("main", vec![delegate("helper"), text_answer("ok")]),
+        ("helper", vec![dear_call(delegate("other")), text_answer("helped")]),
+        ("other", vec![text_answer("deep")]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.run("go").await;
+    let path = stage.agent.reader().path().unwrap().to_owned();
+    stage.agent.close().await.unwrap();
+    let turns = UsageLimit { turns: Some(5), ..UsageLimit::default() };
+    let tokens = UsageLimit { tokens: Some(Tokens(1_000_000)), ..UsageLimit::default() };
+    let mut dir = stage.dir;
+    for (limit, reason) in [
+        (turns, "this session and its agents have made 5 requests; the limit is 5"),
+        (tokens, "this session and its agents have used 1.0M tokens; the limit is 1.0M"),
+    ] {
+        let scripts = vec![("main", vec![])];
+        let limits = DelegationLimits::default();
+        let mut again = build(dir, scripts, limits, Some(path.clone()), move |it| it.agent_limit = limit);
+        assert_eq!(again.run("more").await, RunOutcome::Failed);
+        let reader = again.agent.reader();
+        let (entries, _) = reader.branch(&reader.leaf().unwrap()).unwrap();
+        let last = entries.iter().rev().find_map(|entry| entry.body.as_message().cloned()).unwrap();
+        let Message::Assistant(answer) = &*last else { panic!("{last:?}") };
+        let error = answer.error_message.as_deref().unwrap();
+        assert!(error.starts_with(&format!("cast: not sent: {reason} → The settings agents.")), "{error}");
+        again.agent.close().await.unwrap();
+        dir = again.dir;
+    }
 }
 
 #[tokio::test]
