@@ -581,7 +581,7 @@ impl Middleware for Note {
     }
 }
 
-fn start(spec: AgentSpec, answers: Vec<ScriptedAnswer>) -> (Agent, TempDir) {
+pub(super) fn start(spec: AgentSpec, answers: Vec<ScriptedAnswer>) -> (Agent, TempDir) {
     let dir = TempDir::new().unwrap();
     let (_, providers) = models(vec![("solo", answers)]);
     let spec = AgentSpec { instructions: "[solo]".into(), ..spec };
@@ -589,7 +589,7 @@ fn start(spec: AgentSpec, answers: Vec<ScriptedAnswer>) -> (Agent, TempDir) {
     (agent, dir)
 }
 
-fn solo() -> AgentSpec {
+pub(super) fn solo() -> AgentSpec {
     AgentSpec::new("solo", "", "")
 }
 

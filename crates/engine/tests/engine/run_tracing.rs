@@ -2,9 +2,14 @@
 
 use std::cell::RefCell;
 use std::io::{self, Write};
+use std::sync::Once;
 
 use tracing::Level;
 
+use tiller_core::message::Usage;
+use tiller_engine::agents::{AgentSpec, Logger};
+
+use super::agents::{solo, start};
 use super::*;
 
 thread_local! {
@@ -32,11 +37,12 @@ impl Write for ThisThread {
 
 impl Log {
     fn start() -> Self {
-        tracing_subscriber::fmt()
+        static SUBSCRIBER: Once = Once::new();
+        let subscriber = tracing_subscriber::fmt()
             .with_max_level(Level::DEBUG)
             .with_ansi(false)
-            .with_writer(|| ThisThread)
-            .init();
+            .with_writer(|| ThisThread);
+        SUBSCRIBER.call_once(|| subscriber.init());
         Self
     }
 
@@ -88,5 +94,38 @@ async fn tracing_logs_the_steps_of_a_run_without_content() {
     for (terms, count) in expected {
         assert_eq!(log.count(terms), count, "{terms:?}\n{}", log.text());
     }
+    assert!(!log.text().contains("secret"), "{}", log.text());
+}
+
+/// The lines about tasks of agents, without their times.
+fn task_lines(log: &Log) -> Vec<String> {
+    let text = log.text();
+    let lines = text.lines().filter(|line| line.contains("a task"));
+    let untimed = |line: &str| {
+        let (head, ms) = line.split_once(" ms=").unwrap_or((line, "0"));
+        ms.parse::<u64>().expect("the time is a number");
+        head.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
+    };
+    lines.map(untimed).collect()
+}
+
+#[tokio::test]
+async fn middleware_logger_traces_start_end_and_failure() {
+    let log = Log::start();
+    let usage = Usage { output: Tokens(7), ..Usage::default() };
+    let answer = ScriptedAnswer { usage, ..text_answer("secret") };
+    let failing = r#"{"error": {"failure": "fatal", "message": "no such luck"}}"#;
+    let spec = AgentSpec { name: "poet".into(), ..solo() }.with(Logger);
+    let (agent, _dir) = start(spec, vec![answer, serde_json::from_str(failing).unwrap()]);
+    agent.chat("secret task").await.unwrap();
+    agent.chat("secret task").await.unwrap_err();
+    let target = "tiller_engine::agents::middleware:";
+    let expected = [
+        format!("INFO {target} agent starts a task agent=\"poet\""),
+        format!("INFO {target} agent finished a task agent=\"poet\" turns=1 tokens=7"),
+        format!("INFO {target} agent starts a task agent=\"poet\""),
+        format!("WARN {target} agent failed at a task agent=\"poet\" error=scripted: no such luck"),
+    ];
+    assert_eq!(task_lines(&log), expected);
     assert!(!log.text().contains("secret"), "{}", log.text());
 }
