@@ -52,5 +52,7 @@ fn view(agent: &AgentDefinition) -> serde_json::Value {
         "timeoutS": agent.timeout.map(|timeout| timeout.as_secs()),
         "skills": agent.skills,
         "approval": agent.approval.map(|mode| mode.name()),
+        "isolation": agent.isolation.name(),
+        "background": agent.background,
     })
 }

@@ -265,11 +265,16 @@ fn agents_of_a_project_are_listed_once_it_is_trusted() {
     }
     sandbox.write(".claude/agents/mine.md", text);
     sandbox.write(".tiller/agents/own.md", "---\ndescription: Is local.\n---\nWork.\n");
+    fs::create_dir_all(sandbox.project().join(".claude/agents/team")).unwrap();
+    sandbox
+        .write(".claude/agents/team/deep.md", "---\ndescription: x\ntools: Bash(ls:*), Read\n---\nWork.\n");
+    let warned = sandbox.run(&["agents", "list", "--trust-project"]).err;
+    assert!(warned.contains("agent `deep` doesn't get Bash(ls:*)"), "{warned}");
     let names = |arguments: &[&str]| {
         let output = sandbox.run(&[&["agents", "list", "--json"], arguments].concat());
         let agents: Vec<Value> = serde_json::from_str(&output.out).unwrap();
         agents.iter().map(|agent| agent["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(names(&[]), ["explore", "reviewer", "worker"]);
-    assert_eq!(names(&["--trust-project"]), ["own", "mine", "explore", "reviewer", "worker"]);
+    assert_eq!(names(&["--trust-project"]), ["own", "mine", "deep", "explore", "reviewer", "worker"]);
 }

@@ -1,4 +1,5 @@
-//! Loading of files that each define one named thing: templates and agents, as `NAME.md` directly in a directory.
+//! Loading of files that each define one named thing: templates as `NAME.md` directly in a directory, agents also in its
+//! subdirectories.
 
 use std::collections::HashMap;
 use std::fs;
@@ -15,6 +16,8 @@ pub(crate) trait FileDefinition: Clone {
     const MAX_BYTES: usize;
     /// Most definitions that are loaded.
     const MAX_COUNT: usize;
+    /// Maximum depth of subdirectories.
+    const MAX_DEPTH: usize = 0;
 
     /// Parses a file.
     ///
@@ -27,6 +30,11 @@ pub(crate) trait FileDefinition: Clone {
     fn path(&self) -> &Path;
 
     fn origin(&self) -> ResourceOrigin;
+
+    /// Returns a problem that doesn't keep the definition from being used.
+    fn problem(&self) -> Option<String> {
+        None
+    }
 }
 
 /// The loaded definitions.
@@ -81,10 +89,18 @@ impl<T: FileDefinition> Loader<'_, T> {
     }
 
     fn load_dir(&mut self, search_path: &SearchPath) {
-        self.loaded.dirs.push(search_path.path.clone());
-        match files(&search_path.path) {
-            Ok(files) => files.iter().for_each(|file| self.load_file(file, search_path)),
-            Err(error) => self.path_problem(&search_path.path, &error),
+        let mut dirs = vec![(search_path.path.clone(), 0)];
+        while let Some((dir, depth)) = dirs.pop() {
+            self.loaded.dirs.push(dir.clone());
+            match list(&dir) {
+                Ok(listing) => {
+                    listing.files.iter().for_each(|file| self.load_file(file, search_path));
+                    if depth < T::MAX_DEPTH && self.loaded.dirs.len() + dirs.len() < MAX_DIRS {
+                        dirs.extend(listing.dirs.into_iter().rev().map(|dir| (dir, depth + 1)));
+                    }
+                }
+                Err(error) => self.path_problem(&dir, &error),
+            }
         }
     }
 
@@ -134,6 +150,9 @@ impl<T: FileDefinition> Loader<'_, T> {
                 self.problem(definition.path(), message, 0);
             }
             None => {
+                if let Some(problem) = definition.problem() {
+                    self.problem(definition.path(), problem, 0);
+                }
                 self.names.insert(name.to_owned(), self.loaded.definitions.len());
                 self.loaded.definitions.push(definition);
             }
@@ -149,18 +168,31 @@ impl<T: FileDefinition> Loader<'_, T> {
     }
 }
 
-/// Returns the definition files in a directory, sorted by name.
-fn files(dir: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
+/// Maximum number of directories that are read.
+const MAX_DIRS: usize = 200;
+
+/// The definition files and the subdirectories of a directory, both sorted by name.
+#[derive(Default)]
+struct DirListing {
+    files: Vec<PathBuf>,
+    dirs: Vec<PathBuf>,
+}
+
+fn list(dir: &Path) -> io::Result<DirListing> {
+    let mut listing = DirListing::default();
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let is_definition =
             name.ends_with(".md") && !name.starts_with('.') && !name.eq_ignore_ascii_case("readme.md");
-        if is_definition && !entry.path().is_dir() {
-            files.push(entry.path());
+        // A link to a directory could lead back to this one.
+        if entry.file_type()?.is_dir() && !name.starts_with('.') {
+            listing.dirs.push(entry.path());
+        } else if is_definition && !entry.path().is_dir() {
+            listing.files.push(entry.path());
         }
     }
-    files.sort();
-    Ok(files)
+    listing.files.sort();
+    listing.dirs.sort();
+    Ok(listing)
 }

@@ -19,7 +19,7 @@ use tiller_tools::process::Runner;
 use tiller_tools::tool::{Tool, ToolEnvironment, Tools};
 use tiller_tools::workspace::{Workspace, WorkspaceError};
 
-use super::agents::SessionLink;
+use super::agents::{SessionLink, ToolSelection};
 use super::extension::Extensions;
 use super::handle::{AgentError, AgentSession, PromptOptions};
 use super::{AgentOptions, Approver, FirstModel, ModelChoice, Resources, SessionParts, SystemPrompt};
@@ -35,6 +35,7 @@ pub struct SessionBuilder {
     messages: Vec<Message>,
     tools: Option<Tools>,
     more_tools: Vec<Arc<dyn Tool>>,
+    tool_selection: Option<ToolSelection>,
     agent_link: Option<SessionLink>,
     runner: Option<Runner>,
     system_prompt: SystemPrompt,
@@ -76,6 +77,7 @@ impl SessionBuilder {
             messages: Vec::new(),
             tools: None,
             more_tools: Vec::new(),
+            tool_selection: None,
             agent_link: None,
             runner: None,
             system_prompt: SystemPrompt { date: today(), ..SystemPrompt::default() },
@@ -127,6 +129,16 @@ impl SessionBuilder {
     pub fn more_tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.more_tools.extend(tools);
         self
+    }
+
+    /// Leaves out the tools that an agent doesn't have.
+    pub(crate) fn select_tools(self, selection: ToolSelection) -> Self {
+        Self { tool_selection: Some(selection), ..self }
+    }
+
+    /// Leaves out the skills that an agent doesn't have.
+    pub(crate) fn select_skills(self, names: &[String]) -> Self {
+        Self { resources: self.resources.for_agent(Some(names)), ..self }
     }
 
     /// Sets the link of tools that delegate; [`Delegation::equip`](crate::agents::Delegation::equip) does both.
@@ -202,7 +214,14 @@ impl SessionBuilder {
             let built_in = Tools::built_in(ToolEnvironment::new(workspace, runner.clone(), &scratch));
             if has_runner { built_in } else { built_in.without_programs() }
         });
-        let tools = self.more_tools.into_iter().fold(tools, Tools::with);
+        let mut tools = self.more_tools.into_iter().fold(tools, Tools::with);
+        if let Some(selection) = self.tool_selection {
+            let unknown = selection.unknown(&tools);
+            if !unknown.is_empty() {
+                tracing::warn!(tools = unknown.join(", "), "an agent takes tools that don't exist");
+            }
+            tools = tools.restrict(&selection.names(&tools)).unwrap_or_default();
+        }
         let manager = SessionManager::new(self.placement, root.clone());
         let writer = match &self.resumed {
             Some(path) => manager.open(path)?,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::answer::{AgentAnswer, AgentFailure};
 use super::middleware::{AgentTask, Middleware, Next};
-use super::spec::AgentSpec;
+use super::spec::{AgentSpec, ToolSelection};
 use super::usage_limits::UsageScope;
 use crate::embed::{EmbedError, SessionBuilder};
 use crate::handle::{AgentSession, EventStream};
@@ -39,7 +39,11 @@ impl Agent {
     /// # Errors
     /// If the directory, the model or the log can't be used.
     pub fn start(spec: AgentSpec, builder: SessionBuilder, work_dir: &Path) -> Result<Self, EmbedError> {
-        let mut builder = builder.more_tools(spec.tools.all());
+        let selection = ToolSelection::from(&spec);
+        let mut builder = builder.more_tools(spec.tools.all()).select_tools(selection);
+        if let Some(names) = &spec.skills {
+            builder = builder.select_skills(names);
+        }
         if !spec.instructions.is_empty() {
             let prompt = SystemPrompt { replacement: Some(spec.instructions), ..builder.prompt().clone() };
             builder = builder.system_prompt(prompt);

@@ -16,7 +16,7 @@ use super::answer::AgentFailure;
 use super::link::SessionLink;
 use super::owned_worktree::OwnedWorktree;
 use super::parent::ParentSession;
-use super::spec::AgentSpec;
+use super::spec::{AgentSpec, ToolSelection};
 use super::usage_limits::UsageScope;
 use crate::driver::{FirstModel, ModelChoice, SessionParts};
 use crate::embed::EmbedError;
@@ -184,25 +184,17 @@ impl ParentSession {
         notices: &mut Vec<String>,
     ) -> (Tools, ToolOffer) {
         let all = self.tools.clone().replaced_by(delegation_tools).replaced_by(&spec.tools);
-        let wanted = spec.inherited_tools.as_ref().map(|names| all.expand_sets(names));
-        let unknown = wanted.iter().flatten().filter(|name| all.find(name).is_none());
-        let unknown: Vec<&str> = unknown.map(String::as_str).collect();
+        let selection = ToolSelection::from(spec);
+        let unknown = selection.unknown(&all);
         if !unknown.is_empty() {
             notices.push(format!("unknown tools: {}", unknown.join(", ")));
         }
-        let excluded = all.expand_sets(&spec.excluded_tools);
-        let is_given = |name: &str| {
-            if spec.tools.find(name).is_some() {
-                return true;
-            }
-            let is_wanted = wanted.as_ref().is_none_or(|wanted| wanted.iter().any(|wanted| wanted == name));
-            let is_excluded = excluded.iter().any(|excluded| excluded == name);
-            // The parent's delegation tools would delegate in its name.
-            let is_foreign =
-                all_delegation_names.iter().any(|tool| tool == name) && delegation_tools.find(name).is_none();
-            is_wanted && !is_excluded && !is_foreign
-        };
-        let names: Vec<String> = all.names().filter(|name| is_given(name)).map(str::to_owned).collect();
+        let mut names = selection.names(&all);
+        // The parent's delegation tools would delegate in its name.
+        names.retain(|name| {
+            !all_delegation_names.contains(name)
+                || [delegation_tools, &spec.tools].iter().any(|tools| tools.find(name).is_some())
+        });
         let source = format!("the agent {}", spec.name);
         (all.restrict(&names).unwrap_or_default(), ToolOffer::Only { names, source })
     }

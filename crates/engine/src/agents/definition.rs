@@ -1,7 +1,7 @@
 //! Definitions of agents: Markdown files whose front matter describes an agent and whose body is its instructions. Pure.
 //!
 //! The keys are `name`, `description`, `tools`, `excluded_tools`, `model`, `thinking`, `max_turns`, `max_tokens`,
-//! `max_cost_usd`, `timeout`, `skills` and `approval`.
+//! `max_cost_usd`, `timeout`, `skills`, `approval`, `isolation` and `background`.
 //! Files for Claude Code (`.claude/agents`, November 2026) load unchanged: its tool names, model aliases and permission
 //! modes are translated, and its other keys are ignored.
 
@@ -15,6 +15,7 @@ use tiller_core::unit::{Tokens, Usd};
 use tiller_files::search_path::ResourceOrigin;
 use tiller_tools::policy::ApprovalMode;
 
+use super::spec::Isolation;
 use super::usage_limits::UsageLimit;
 use crate::definition_files::FileDefinition;
 use crate::foreign_tools::FOREIGN_TOOLS;
@@ -47,6 +48,13 @@ pub struct AgentDefinition {
     pub skills: Option<Vec<String>>,
     /// Its approval mode, unless that of the delegating agent is stricter.
     pub approval: Option<ApprovalMode>,
+    /// The directory that it works in.
+    pub isolation: Isolation,
+    /// True if [`delegate_to_agent`](super::Delegation) doesn't wait for its answer.
+    pub background: bool,
+    /// Tools that it doesn't get, because the file restricts their calls (`Bash(git log:*)`): no rule of the policy could
+    /// refuse all other calls.
+    pub restricted_tools: Vec<String>,
     /// Its instructions.
     pub instructions: String,
     /// Path of the file; for a built-in definition a name in angle brackets.
@@ -76,6 +84,25 @@ struct AgentFrontMatter {
     approval: Option<String>,
     #[serde(rename = "permissionMode")]
     permission_mode: Option<String>,
+    isolation: Option<String>,
+    background: Option<Flag>,
+}
+
+/// True or false, which is a text where the front matter isn't YAML.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Flag {
+    Bool(bool),
+    Text(String),
+}
+
+impl Flag {
+    fn value(&self, key: &str) -> Result<bool, String> {
+        match self {
+            Self::Bool(flag) => Ok(*flag),
+            Self::Text(text) => text.trim().parse().map_err(|_| format!("`{key}` must be true or false")),
+        }
+    }
 }
 
 /// Names separated by commas, or a list of them.
@@ -149,6 +176,7 @@ impl FileDefinition for AgentDefinition {
     /// It is part of every request of the agent: 64 KiB are about 16,000 tokens.
     const MAX_BYTES: usize = 64 * 1024;
     const MAX_COUNT: usize = 200;
+    const MAX_DEPTH: usize = 8;
 
     fn parse(bytes: &[u8], path: &Path, origin: ResourceOrigin) -> Result<Self, String> {
         if bytes.len() > Self::MAX_BYTES {
@@ -172,7 +200,7 @@ impl FileDefinition for AgentDefinition {
         Ok(Self {
             name: name.to_owned(),
             description: description.chars().take(MAX_DESCRIPTION).collect(),
-            tools: head.tools.as_ref().map(tool_names).filter(|names| names != &["*"]),
+            tools: head.tools.as_ref().map(unrestricted_tools).filter(|names| names != &["*"]),
             excluded_tools: head.excluded_tools.as_ref().map(tool_names).unwrap_or_default(),
             model: head.model.filter(|model| !matches!(model.trim(), "" | "inherit")),
             thinking: head.thinking.as_deref().map(thinking).transpose()?,
@@ -185,6 +213,9 @@ impl FileDefinition for AgentDefinition {
             timeout: number(&head.timeout, "timeout")?.map(Duration::from_secs),
             skills: head.skills.as_ref().map(NameList::names),
             approval: approval(head.approval.as_deref(), head.permission_mode.as_deref())?,
+            isolation: head.isolation.as_deref().map(isolation).transpose()?.unwrap_or_default(),
+            background: head.background.map_or(Ok(false), |flag| flag.value("background"))?,
+            restricted_tools: head.tools.as_ref().map(restricted_tools).unwrap_or_default(),
             instructions: body.to_owned(),
             path: path.to_owned(),
             origin,
@@ -201,6 +232,13 @@ impl FileDefinition for AgentDefinition {
 
     fn origin(&self) -> ResourceOrigin {
         self.origin
+    }
+
+    fn problem(&self) -> Option<String> {
+        let tools = self.restricted_tools.join(", ");
+        (!tools.is_empty()).then(|| {
+            format!("agent `{}` doesn't get {tools}: tools can't be restricted to some calls", self.name)
+        })
     }
 }
 
@@ -226,7 +264,34 @@ fn approval(mode: Option<&str>, permission_mode: Option<&str>) -> Result<Option<
     Ok(known.map(|(_, mode)| *mode))
 }
 
-/// Translates Claude Code's names; a restriction in parentheses is left out, because the policy decides on each call.
+fn isolation(name: &str) -> Result<Isolation, String> {
+    match name.trim() {
+        "" | "none" => Ok(Isolation::None),
+        "worktree" => Ok(Isolation::Worktree),
+        _ => Err("`isolation` must be worktree or none".to_owned()),
+    }
+}
+
+/// Returns true for a name that is restricted to some calls, such as `Bash(git log:*)`. `Bash(*)` is all of them.
+fn is_restricted(name: &str) -> bool {
+    name.split_once('(').is_some_and(|(_, calls)| !matches!(calls.trim_end_matches(')').trim(), "*" | ""))
+}
+
+/// Returns the tools of a list that aren't restricted to some calls.
+fn unrestricted_tools(list: &NameList) -> Vec<String> {
+    tool_names(&NameList::List(list.names().into_iter().filter(|name| !is_restricted(name)).collect()))
+}
+
+/// Returns the tools of a list that are restricted to some calls, unless the list has them without restriction too.
+fn restricted_tools(list: &NameList) -> Vec<String> {
+    let mut names: Vec<String> = list.names().into_iter().filter(|name| is_restricted(name)).collect();
+    let others = unrestricted_tools(list);
+    names
+        .retain(|name| !tool_names(&NameList::List(vec![name.clone()])).iter().all(|it| others.contains(it)));
+    names
+}
+
+/// Translates Claude Code's names. A restriction in parentheses is left out: where a tool is excluded, all of it is.
 fn tool_names(list: &NameList) -> Vec<String> {
     let translate = |name: &String| {
         let name = name.split('(').next().unwrap_or_default().trim();
@@ -278,6 +343,9 @@ mod tests {
             timeout: None,
             skills: None,
             approval: None,
+            isolation: Isolation::None,
+            background: false,
+            restricted_tools: Vec::new(),
             instructions: "Help.".into(),
             path: "/p/helper.md".into(),
             origin: ResourceOrigin::Project,
@@ -298,7 +366,8 @@ mod tests {
     #[test]
     fn definition_has_all_keys() {
         let text = "---\nname: scout\ndescription: looks\ntools: [grep, files]\nmodel: openai/gpt-6.2:high\nthinking: low\n\
-            max_turns: 7\nmax_tokens: 90000\nmax_cost_usd: 0.5\ntimeout: 90\nskills: [debug]\napproval: read-only\n---\nLook.";
+            max_turns: 7\nmax_tokens: 90000\nmax_cost_usd: 0.5\ntimeout: 90\nskills: [debug]\napproval: read-only\n\
+            isolation: worktree\nbackground: true\n---\nLook.";
         let strings = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
         let expected = AgentDefinition {
             name: "scout".into(),
@@ -311,6 +380,8 @@ mod tests {
             timeout: Some(Duration::from_secs(90)),
             skills: strings(&["debug"]),
             approval: Some(ApprovalMode::ReadOnly),
+            isolation: Isolation::Worktree,
+            background: true,
             instructions: "Look.".into(),
             ..minimal()
         };
@@ -323,7 +394,12 @@ mod tests {
             tools: Read, Grep, Bash(git diff:*, git log:*), mcp__db__query\ndisallowedTools: Write, Edit\nmodel: inherit\n\
             permissionMode: plan\nmaxTurns: 12\ncolor: blue\n---\nReview.";
         let parsed = parse(text).unwrap();
-        assert_eq!(parsed.tools.unwrap(), ["read_file", "grep", "bash", "mcp__db__query"]);
+        assert_eq!(
+            parsed.problem().unwrap(),
+            "agent `reviewer` doesn't get Bash(git diff:*, git log:*): tools can't be \
+                                               restricted to some calls"
+        );
+        assert_eq!(parsed.tools.unwrap(), ["read_file", "grep", "mcp__db__query"]);
         assert_eq!(parsed.excluded_tools, ["write_file", "edit_file"]);
         assert_eq!((parsed.model, parsed.approval), (None, Some(ApprovalMode::ReadOnly)));
         assert_eq!(parsed.max_turns, Some(12));
@@ -331,10 +407,24 @@ mod tests {
     }
 
     #[test]
+    fn definition_restriction_never_widens_a_tool() {
+        let tools = |list: &str| {
+            let parsed = parse(&format!("---\ndescription: x\ntools: {list}\n---\ny")).unwrap();
+            (parsed.tools.unwrap(), parsed.restricted_tools)
+        };
+        let strings = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!(tools("Bash(git log:*)"), (strings(&[]), strings(&["Bash(git log:*)"])));
+        assert_eq!(tools("Bash, Bash(git log:*)"), (strings(&["bash"]), strings(&[])));
+        assert_eq!(tools("Bash(*), Read"), (strings(&["bash", "read_file"]), strings(&[])));
+    }
+
+    #[test]
     fn definition_with_an_invalid_value_names_the_key() {
         let error = |line: &str| parse(&format!("---\ndescription: x\n{line}\n---\ny")).unwrap_err();
         assert_eq!(error("max_turns: 0"), "`max_turns` must be a whole number above 0");
         assert_eq!(error("max_cost_usd: free"), "`max_cost_usd` must be a number above 0");
+        assert_eq!(error("isolation: container"), "`isolation` must be worktree or none");
+        assert_eq!(error("background: later"), "`background` must be true or false");
         assert_eq!(error("timeout: soon"), "`timeout` must be a whole number above 0");
         assert_eq!(error("approval: never"), "`approval` must be one of ask, auto, plan, read-only");
         assert_eq!(

@@ -5,7 +5,8 @@ use serde::Deserialize;
 use tiller_core::tool_spec::{Access, ShownArgument, ToolSet, ToolTraits};
 use tiller_tools::tool::{ToolOutput, ToolProgress, TypedTool};
 
-use super::delegator::{Delegator, Isolation, Task};
+use super::delegator::{Delegator, Task};
+use super::spec::Isolation;
 use super::task_run::DelegatingCall;
 use super::task_states::TaskStates;
 
@@ -44,6 +45,7 @@ impl TypedTool for DelegateToAgent {
 
     async fn run(&self, arguments: Arguments, progress: ToolProgress) -> ToolOutput {
         let Arguments { agent, task, resume, background } = arguments;
+        let background = background || self.0.runs_in_background(&agent).await;
         let call = progress.call().cloned();
         let call = call.map(|id| DelegatingCall { id, number: 1, is_background: background });
         let task = Task { agent, task, resume, isolation: Isolation::None, call };

@@ -4,8 +4,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::Deserialize;
 use tiller_tools::tool::{Tool, ToolSource, Tools};
 
 use tokio::sync::Semaphore;
@@ -19,7 +17,7 @@ use super::owned_worktree::OwnedWorktree;
 use super::parent::ParentSession;
 use super::registry::{AgentRegistry, AgentSummary};
 use super::report::TaskReport;
-use super::spec::AgentSpec;
+use super::spec::{AgentSpec, Isolation};
 use super::task_record::{TaskRecord, find_task};
 use super::task_run::{DelegatingCall, TaskRun, TaskStart};
 use super::task_states::TaskProgress;
@@ -50,18 +48,6 @@ pub(super) struct Task {
     pub isolation: Isolation,
     /// The call that delegates.
     pub call: Option<DelegatingCall>,
-}
-
-/// The directory that an agent works in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub(super) enum Isolation {
-    /// The working directory.
-    #[default]
-    None,
-    /// A git worktree of its own.
-    Worktree,
 }
 
 impl Delegator {
@@ -124,6 +110,12 @@ impl Delegator {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Returns true if the answer of this agent isn't waited for.
+    pub(super) async fn runs_in_background(&self, agent: &str) -> bool {
+        let parent = self.parent().await.ok();
+        parent.and_then(|parent| self.find(agent, &parent).ok()).is_some_and(|spec| spec.background)
     }
 
     /// Checks that tasks can be delegated to all of these agents; the error names every task that can't.
@@ -197,7 +189,11 @@ impl Delegator {
             .fold(Tools::default(), |tools, tool| tools.with_from(tool, ToolSource::BuiltIn));
         let delegation = ChildDelegation { tools, all_names, link: child.link.clone() };
         let earlier_worktree = resumed.as_ref().and_then(|task| task.start.worktree.clone());
-        let worktree = match (&earlier_worktree, task.isolation) {
+        let isolation = match task.isolation {
+            Isolation::None => spec.isolation,
+            Isolation::Worktree => Isolation::Worktree,
+        };
+        let worktree = match (&earlier_worktree, isolation) {
             // In the working directory it would change other files than its conversation is about.
             (Some(earlier), _) => Some(parent.reopen_worktree(earlier).await.map_err(|error| {
                 format!("it can't go on in its worktree: {error}; delegate the task to a fresh agent")

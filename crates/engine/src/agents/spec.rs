@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use tiller_core::message::ThinkingLevel;
 use tiller_tools::policy::ApprovalMode;
 use tiller_tools::tool::{Tool, Tools};
@@ -37,6 +39,10 @@ pub struct AgentSpec {
     pub skills: Option<Vec<String>>,
     /// Its approval mode, unless that of the delegating agent is stricter.
     pub approval: Option<ApprovalMode>,
+    /// The directory that it works in.
+    pub isolation: Isolation,
+    /// True if `delegate_to_agent` doesn't wait for its answer.
+    pub background: bool,
     /// Middleware around its tasks, outermost first.
     pub middleware: Vec<Arc<dyn Middleware>>,
 }
@@ -61,6 +67,8 @@ impl AgentSpec {
             limit: UsageLimit::default(),
             skills: None,
             approval: None,
+            isolation: Isolation::None,
+            background: false,
             middleware: Vec::new(),
         }
     }
@@ -85,6 +93,67 @@ impl AgentSpec {
     }
 }
 
+/// The directory that an agent works in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Isolation {
+    /// The working directory.
+    #[default]
+    None,
+    /// A git worktree of its own.
+    Worktree,
+}
+
+impl Isolation {
+    /// Returns the name in definitions.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Worktree => "worktree",
+        }
+    }
+}
+
+/// The tools of an agent among all that it could have: its own, and those that it takes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ToolSelection {
+    own: Vec<String>,
+    inherited: Option<Vec<String>>,
+    excluded: Vec<String>,
+}
+
+impl From<&AgentSpec> for ToolSelection {
+    fn from(spec: &AgentSpec) -> Self {
+        Self {
+            own: spec.tools.names().map(str::to_owned).collect(),
+            inherited: spec.inherited_tools.clone(),
+            excluded: spec.excluded_tools.clone(),
+        }
+    }
+}
+
+impl ToolSelection {
+    /// Returns the names of the selected tools.
+    pub(crate) fn names(&self, all: &Tools) -> Vec<String> {
+        let inherited = self.inherited.as_ref().map(|names| all.expand_sets(names));
+        let excluded = all.expand_sets(&self.excluded);
+        let is_selected = |name: &str| {
+            let is_among = |names: &[String]| names.iter().any(|other| other == name);
+            is_among(&self.own) || (inherited.as_deref().is_none_or(is_among) && !is_among(&excluded))
+        };
+        all.names().filter(|name| is_selected(name)).map(str::to_owned).collect()
+    }
+
+    /// Returns the names of inherited tools that don't exist.
+    pub(crate) fn unknown(&self, all: &Tools) -> Vec<String> {
+        let mut names = self.inherited.as_ref().map(|names| all.expand_sets(names)).unwrap_or_default();
+        names.retain(|name| all.find(name).is_none());
+        names
+    }
+}
+
 impl From<&AgentDefinition> for AgentSpec {
     fn from(definition: &AgentDefinition) -> Self {
         let AgentDefinition { name, description, instructions, .. } = definition;
@@ -100,6 +169,8 @@ impl From<&AgentDefinition> for AgentSpec {
             limit: definition.limit,
             skills: definition.skills.clone(),
             approval: definition.approval,
+            isolation: definition.isolation,
+            background: definition.background,
             ..spec
         }
     }

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use super::*;
 use tiller_core::message::Usage;
 use tiller_core::unit::Usd;
-use tiller_engine::SessionBuilder;
 use tiller_engine::agents::{
     Agent, AgentAnswer, AgentFailure, AgentFuture, AgentRegistry, AgentSpec, AgentTask, Delegation,
     DelegationLimits, Logger, Middleware, Next, OutputGuardrail, Recovery, SpawnOptions, Timeout, UsageLimit,
 };
+use tiller_engine::{ResourcePaths, SessionBuilder, WatchMode};
 use tiller_provider::ModelFacts;
 use tiller_provider::catalog::Price;
 use tiller_session::EntryBody;
@@ -594,6 +594,42 @@ pub(super) fn solo() -> AgentSpec {
 }
 
 #[tokio::test]
+async fn agent_alone_has_the_tools_and_skills_of_its_definition() {
+    let dir = TempDir::new().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    for name in ["tidy", "other"] {
+        let skills = root.join(".tiller/skills");
+        std::fs::create_dir_all(&skills).unwrap();
+        let text = format!("---\nname: {name}\ndescription: Is {name}.\n---\nWork.\n");
+        std::fs::write(skills.join(format!("{name}.md")), text).unwrap();
+    }
+    let paths = ResourcePaths::usual(&root, &root.join("config"), None);
+    let resources = Resources::load(ResourcePaths { watch: WatchMode::Off, ..paths });
+    let (models, providers) = models(vec![("solo", vec![text_answer("ok")])]);
+    let spec = AgentSpec {
+        instructions: "[solo]".into(),
+        inherited_tools: Some(vec!["files".into()]),
+        excluded_tools: vec!["write_file".into(), "edit_file".into()],
+        skills: Some(vec!["tidy".into()]),
+        ..solo()
+    };
+    let danger = ToolSpec {
+        name: "danger".into(),
+        description: "is dangerous".into(),
+        parameters: Arc::new(json!({"type": "object"})),
+        traits: ToolTraits::new(Access::Executes),
+    };
+    let spec = spec.tool(Arc::new(Danger(danger)));
+    let agent = Agent::start(spec, SessionBuilder::new(providers).resources(resources), &root).unwrap();
+    agent.chat("go").await.unwrap();
+    let requests = models.requests.lock().unwrap();
+    let mut tools: Vec<&str> = requests[0].tools.iter().map(|tool| tool.name.as_str()).collect();
+    tools.sort_unstable();
+    assert_eq!(tools, ["danger", "find_files", "grep", "list_files", "read_file"]);
+    assert!(requests[0].system.contains("Is tidy.") && !requests[0].system.contains("Is other."));
+}
+
+#[tokio::test]
 async fn middleware_runs_in_order_and_the_conversation_continues() {
     let notes = Arc::new(Mutex::new(Vec::new()));
     let spec =
@@ -926,6 +962,39 @@ async fn agents_stop_at_the_limits_of_their_session() {
 }
 
 #[tokio::test]
+async fn limits_of_a_session_count_what_its_logs_have_used() {
+    let scripts = vec![
+        ("main", vec![delegate("helper"), text_answer("ok")]),
+        ("helper", vec![dear_call(delegate("other")), text_answer("helped")]),
+        ("other", vec![text_answer("deep")]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.run("go").await;
+    let path = stage.agent.reader().path().unwrap().to_owned();
+    stage.agent.close().await.unwrap();
+    let turns = UsageLimit { turns: Some(5), ..UsageLimit::default() };
+    let tokens = UsageLimit { tokens: Some(Tokens(1_000_000)), ..UsageLimit::default() };
+    let mut dir = stage.dir;
+    for (limit, reason) in [
+        (turns, "this session and its agents have made 5 requests; the limit is 5"),
+        (tokens, "this session and its agents have used 1.0M tokens; the limit is 1.0M"),
+    ] {
+        let scripts = vec![("main", vec![])];
+        let limits = DelegationLimits::default();
+        let mut again = build(dir, scripts, limits, Some(path.clone()), move |it| it.agent_limit = limit);
+        assert_eq!(again.run("more").await, RunOutcome::Failed);
+        let reader = again.agent.reader();
+        let (entries, _) = reader.branch(&reader.leaf().unwrap()).unwrap();
+        let last = entries.iter().rev().find_map(|entry| entry.body.as_message().cloned()).unwrap();
+        let Message::Assistant(answer) = &*last else { panic!("{last:?}") };
+        let error = answer.error_message.as_deref().unwrap();
+        assert!(error.starts_with(&format!("cast: not sent: {reason} → The settings agents.")), "{error}");
+        again.agent.close().await.unwrap();
+        dir = again.dir;
+    }
+}
+
+#[tokio::test]
 async fn agents_of_agents_add_their_cost_once() {
     let scripts = vec![
         ("main", vec![delegate("helper"), text_answer("ok")]),
@@ -966,39 +1035,6 @@ async fn nested() -> (Fixture, AgentSession) {
 
 fn log_of_helper(stage: &Fixture) -> Vec<String> {
     message_lines(&Reader::open(std::path::Path::new(stage.starts()[0]["path"].as_str().unwrap())).unwrap())
-}
-
-#[tokio::test]
-async fn limits_of_a_session_count_what_its_logs_have_used() {
-    let scripts = vec![
-        ("main", vec![delegate("helper"), text_answer("ok")]),
-        ("helper", vec![dear_call(delegate("other")), text_answer("helped")]),
-        ("other", vec![text_answer("deep")]),
-    ];
-    let mut stage = stage(scripts, DelegationLimits::default());
-    stage.run("go").await;
-    let path = stage.agent.reader().path().unwrap().to_owned();
-    stage.agent.close().await.unwrap();
-    let turns = UsageLimit { turns: Some(5), ..UsageLimit::default() };
-    let tokens = UsageLimit { tokens: Some(Tokens(1_000_000)), ..UsageLimit::default() };
-    let mut dir = stage.dir;
-    for (limit, reason) in [
-        (turns, "this session and its agents have made 5 requests; the limit is 5"),
-        (tokens, "this session and its agents have used 1.0M tokens; the limit is 1.0M"),
-    ] {
-        let scripts = vec![("main", vec![])];
-        let limits = DelegationLimits::default();
-        let mut again = build(dir, scripts, limits, Some(path.clone()), move |it| it.agent_limit = limit);
-        assert_eq!(again.run("more").await, RunOutcome::Failed);
-        let reader = again.agent.reader();
-        let (entries, _) = reader.branch(&reader.leaf().unwrap()).unwrap();
-        let last = entries.iter().rev().find_map(|entry| entry.body.as_message().cloned()).unwrap();
-        let Message::Assistant(answer) = &*last else { panic!("{last:?}") };
-        let error = answer.error_message.as_deref().unwrap();
-        assert!(error.starts_with(&format!("cast: not sent: {reason} → The settings agents.")), "{error}");
-        again.agent.close().await.unwrap();
-        dir = again.dir;
-    }
 }
 
 #[tokio::test]

@@ -8,7 +8,8 @@ use super::*;
 use tiller_core::message::Usage;
 use tiller_engine::SessionBuilder;
 use tiller_engine::agents::{
-    AgentRegistry, AgentSpec, Delegation, DelegationLimits, LaneState, Race, RaceError, RaceLane, RaceOptions,
+    AgentRegistry, AgentSpec, Delegation, DelegationLimits, Isolation, LaneState, Race, RaceError, RaceLane,
+    RaceOptions,
 };
 use tiller_provider::ModelFacts;
 
@@ -76,6 +77,11 @@ impl Fixture {
         for name in ["left", "right"] {
             registry.register(name, name, move || AgentSpec::new(name, "", name).model(name));
         }
+        registry.register("apart", "works apart", || AgentSpec {
+            isolation: Isolation::Worktree,
+            background: true,
+            ..AgentSpec::new("apart", "", "").model("left")
+        });
         let builder = SessionBuilder::new(providers)
             .commands(Runner::with_supervisor(env!("CARGO_BIN_EXE_engine-supervisor")))
             .model("main")
@@ -287,6 +293,27 @@ async fn agents_that_are_cancelled_report_their_branches() {
     let (entries, _) = fixture.agent.reader().entries().unwrap();
     let log = format!("{entries:?}");
     assert!(log.contains(r#""branch": String("tiller/left-1")"#), "{log}");
+}
+
+#[tokio::test]
+async fn agent_whose_definition_isolates_it_has_a_worktree() {
+    let delegate = call("delegate_to_agent", json!({ "agent": "apart", "task": "Write." }));
+    let fixture = Fixture::new(vec![
+        ("main", vec![delegate, text_answer("Started."), text_answer("Thanks.")]),
+        ("left", vec![write("a.txt", "left\n"), text_answer("Done.")]),
+    ]);
+    fixture.run("Go.").await;
+    while !message_lines_with_notes(&fixture).contains("its changes are on the branch tiller/apart-1") {
+        tokio::task::yield_now().await;
+    }
+    let lines = message_lines(&fixture.agent.reader());
+    assert!(lines.iter().any(|line| line.starts_with("result apart runs in the background")), "{lines:?}");
+    assert_eq!(fs::read_to_string(fixture.path("a.txt")).unwrap(), "one\n");
+}
+
+fn message_lines_with_notes(fixture: &Fixture) -> String {
+    let (entries, _) = fixture.agent.reader().entries().unwrap();
+    format!("{entries:?}")
 }
 
 #[tokio::test]
