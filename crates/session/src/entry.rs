@@ -429,7 +429,7 @@ impl EntryBody {
         }
     }
 
-    /// Returns true for entries worth creating the log's file for: messages, summaries and commands.
+    /// Returns true for entries worth creating the log's file for: messages, summaries, commands and tasks of agents.
     #[must_use]
     pub fn creates_file(&self) -> bool {
         match self {
@@ -437,7 +437,9 @@ impl EntryBody {
             | Self::Compaction(_)
             | Self::BranchSummary { .. }
             | Self::CustomMessage { .. } => true,
-            Self::Custom { custom_type, .. } => custom_type == "tiller.bash",
+            Self::Custom { custom_type, .. } => {
+                ["tiller.bash", "tiller.agent"].contains(&custom_type.as_str())
+            }
             Self::ModelChange { .. }
             | Self::ThinkingLevelChange { .. }
             | Self::ContextEdit { .. }
