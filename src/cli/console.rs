@@ -58,6 +58,19 @@ pub(super) fn write_stderr(text: fmt::Arguments<'_>) {
     let _ = stderr().write_fmt(text);
 }
 
+/// Replaces the `lines` of a text that was drawn before on standard error's terminal; `lines` becomes the number of the
+/// new ones. They aren't wrapped, so that they can be counted.
+pub(super) fn redraw(lines: &mut usize, text: &str) {
+    let mut err = stderr();
+    for _ in 0..std::mem::replace(lines, text.lines().count()) {
+        let _ = err.write_escape("\x1b[A");
+    }
+    let _ = err.write_escape("\r\x1b[J\x1b[?7l");
+    let _ = err.write_all(text.as_bytes());
+    let _ = err.write_escape("\x1b[?7h");
+    let _ = err.flush();
+}
+
 /// `eprint!`, sanitized.
 macro_rules! stderr_text {
     ($($argument:tt)*) => {

@@ -1,6 +1,7 @@
 //! `tiller race`: gives a prompt to several agents, shows their results as a table, and continues with one of them.
 
-use std::io::{self, BufRead as _, Write as _};
+use std::collections::HashSet;
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use anyhow::anyhow;
 use tokio::task::spawn_blocking;
@@ -42,16 +43,15 @@ async fn race(agent: &AgentSession, arguments: &RaceArgs) -> Result<u8, CliFailu
         return Err(CliFailure::usage(anyhow!("--pick: there is no lane {number}; the race has {lanes}")));
     }
     let mut race = Race::start(agent, options).await.map_err(CliFailure::usage)?;
-    let mut shown: Vec<LaneState> = Vec::new();
+    let mut progress = RaceProgress::new();
     loop {
-        let lanes = race.lanes();
-        report_changes(&mut shown, &lanes);
+        progress.show(&race.lanes());
         if !race.changed().await {
             break;
         }
     }
     let lanes = race.lanes();
-    report_changes(&mut shown, &lanes);
+    progress.finish(&lanes);
     if arguments.json {
         print_text(&(serde_json::to_string_pretty(&lanes).map_err(CliFailure::run)? + "\n"))?;
     } else {
@@ -77,26 +77,76 @@ fn options(arguments: &RaceArgs) -> RaceOptions {
     }
 }
 
-/// Prints a line for each lane whose state has changed.
-fn report_changes(shown: &mut Vec<LaneState>, lanes: &[RaceLane]) {
-    for (at, lane) in lanes.iter().enumerate() {
-        if shown.get(at) != Some(&lane.state) {
-            let reason = if let LaneState::Failed(reason) = &lane.state {
-                format!(": {reason}")
-            } else {
-                String::new()
-            };
-            stderr_line!("lane {} {}{reason}", lane.number, lane.state);
-        }
-    }
-    *shown = lanes.iter().map(|lane| lane.state.clone()).collect();
+/// The lanes while they run, on standard error: a table that is redrawn in place on a terminal, else a line for each
+/// lane that ends.
+enum RaceProgress {
+    Table {
+        /// The number of lines on the screen.
+        lines: usize,
+    },
+    Lines {
+        /// The lanes whose end was printed.
+        ended: HashSet<usize>,
+    },
 }
 
-/// The lanes as a table.
+impl RaceProgress {
+    fn new() -> Self {
+        match io::stderr().is_terminal() {
+            true => Self::Table { lines: 0 },
+            false => Self::Lines { ended: HashSet::new() },
+        }
+    }
+
+    fn show(&mut self, lanes: &[RaceLane]) {
+        match self {
+            Self::Table { lines } => {
+                let table = table(lanes);
+                console::redraw(lines, &table);
+            }
+            Self::Lines { ended } => {
+                for lane in lanes.iter().filter(|lane| lane.state.is_over()) {
+                    if ended.insert(lane.number) {
+                        stderr_line!("{}", end_line(lane));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Shows the ends of the lanes. A table is removed, because the final one follows; it has no reasons of failures.
+    fn finish(mut self, lanes: &[RaceLane]) {
+        match &mut self {
+            Self::Table { lines } => {
+                console::redraw(lines, "");
+                let failed = lanes.iter().filter(|lane| reason(lane).is_some());
+                failed.for_each(|lane| stderr_line!("{}", end_line(lane)));
+            }
+            Self::Lines { .. } => self.show(lanes),
+        }
+    }
+}
+
+/// Returns the reason why a lane has failed.
+fn reason(lane: &RaceLane) -> Option<&str> {
+    if let LaneState::Failed(reason) = &lane.state { Some(reason) } else { None }
+}
+
+fn end_line(lane: &RaceLane) -> String {
+    let mut line = format!("lane {} {}", lane.number, lane.state);
+    reason(lane).into_iter().for_each(|reason| line.push_str(&format!(": {reason}")));
+    if lane.check.is_some() {
+        line.push_str(&format!(" · check {}", lane.check_text()));
+    }
+    lane.changes.iter().for_each(|changes| line.push_str(&format!(" · {changes}")));
+    line
+}
+
+/// The lanes as a table. The model comes last, because it may be long.
 fn table(lanes: &[RaceLane]) -> String {
-    let mut rows = vec![
-        ["lane", "result", "check", "changes", "turns", "tokens", "cost", "time", "model"].map(str::to_owned),
-    ];
+    const HEADINGS: [&str; 10] =
+        ["lane", "result", "check", "changes", "turns", "tokens", "cost", "denied", "time", "model"];
+    let mut rows = vec![HEADINGS.map(str::to_owned)];
     rows.extend(lanes.iter().map(|lane| {
         [
             lane.number.to_string(),
@@ -106,13 +156,14 @@ fn table(lanes: &[RaceLane]) -> String {
             lane.activity.turns.to_string(),
             lane.activity.tokens.to_string(),
             lane.activity.cost.to_string(),
+            lane.activity.denied.to_string(),
             format!("{}s", lane.elapsed_ms / 1_000),
             lane.model.clone().unwrap_or_default(),
         ]
     }));
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
-    let line = |row: &[String; 9]| {
+    let widths: Vec<usize> = (0..HEADINGS.len()).map(width).collect();
+    let line = |row: &[String; HEADINGS.len()]| {
         let cells: Vec<String> =
             row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         cells.join("  ").trim_end().to_owned() + "\n"

@@ -102,12 +102,19 @@ fn race_is_won_by_the_lane_that_passes_the_check() {
         r#"{"text": "Going on."}"#,
     ]);
     let model = ["--provider", "scripted", "--model", &script];
-    let check = "case $PWD in *race-2) exit 0;; *) exit 1;; esac";
+    let check = "case $PWD in *race-2-1) exit 0;; *) exit 1;; esac";
     let race = ["race", "-n", "2", "Write b", "--check", check, "--pick", "passed"];
     let output = sandbox.run(&[&model[..], &race].concat());
     assert_eq!(output.code, Some(0), "{} {}", output.out, output.err);
     let outcomes = ["passed", "failed"].map(|outcome| output.out.matches(outcome).count());
     assert_eq!(outcomes, [1, 1], "{}", output.out);
+    let passed = "lane 2 finished · check passed · 1 file, +1 −0\n";
+    assert!(
+        output.err.contains(passed) && output.err.contains("lane 1 finished · check failed"),
+        "{}",
+        output.err
+    );
+    assert!(!output.err.contains('\x1b') && !output.err.contains("working"), "{}", output.err);
     assert_eq!(fs::read_to_string(sandbox.project().join("b.txt")).unwrap(), "good\n");
     assert_eq!(git(sandbox.project(), &["worktree", "list"]).lines().count(), 1);
     let output = sandbox.run(&[&["-c", "-p"], &model[..], &["and?"]].concat());
@@ -222,6 +229,48 @@ fn agents_of_a_killed_session_are_known_and_resumed() {
 }
 
 #[test]
+fn race_that_is_killed_leaves_lanes_that_are_found() {
+    let sandbox = repository();
+    let script = sandbox.script(&[
+        r#"{"calls": [{"name": "write_file", "arguments": {"path": "../outside.txt", "content": "x"}},
+            {"name": "write_file", "arguments": {"path": "b.txt", "content": "half\n"}}]}"#
+            .replace('\n', "")
+            .as_str(),
+        r#"{"text": "still at it", "hang": true}"#,
+    ]);
+    let race = ["race", "-n", "2", "Write b"];
+    let terminal = sandbox.open(&[&["--provider", "scripted", "--model", &script], &race[..]].concat());
+    let lanes = ["1", "2"].map(|lane| sandbox.project().with_extension(format!("tiller-race-{lane}-1")));
+    let is_half = |screen: &str| {
+        let is_row = |line: &&str| line.contains("working") && line.split_whitespace().nth(5) == Some("1");
+        screen.contains("denied") && screen.lines().filter(is_row).count() == 2
+    };
+    terminal.wait_until("a row for each lane with its denied call", is_half);
+    terminal.signal(Signal::SIGKILL);
+    drop(terminal);
+
+    let doctor = sandbox.run(&["doctor"]).out;
+    assert!(doctor.contains("tiller/race-1-1") && doctor.contains("tiller/race-2-1"), "{doctor}");
+    let parent = sandbox.log()[0]["id"].as_str().unwrap().to_owned();
+    let listed = sandbox.run(&["sessions", "list", "--agents-of", &parent]).out;
+    assert!(listed.contains("agent race-1") && listed.contains("agent race-2"), "{listed}");
+    let first =
+        entries(&sandbox, "tiller.agent").into_iter().find(|start| start["name"] == "race-1").unwrap();
+    assert_eq!(first["worktree"]["branch"], "tiller/race-1-1");
+    let shown = sandbox.run(&["sessions", "show", first["agentId"].as_str().unwrap()]).out;
+    assert!(shown.contains("Write b"), "{shown}");
+    assert!(lanes.iter().all(|lane| lane.join("b.txt").exists()));
+
+    // The next race commits what they had to their branches.
+    let script = sandbox.script(&[r#"{"text": "Nothing to do."}"#]);
+    let race = ["-c", "--provider", "scripted", "--model", &script, "race", "-n", "1", "Again"];
+    let output = sandbox.run(&race);
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert!(lanes.iter().all(|lane| !lane.exists()));
+    assert_eq!(git(sandbox.project(), &["show", "tiller/race-1-1:b.txt"]), "half\n");
+}
+
+#[test]
 fn background_agents_end_before_a_script_does() {
     let sandbox = Sandbox::new();
     let arguments = r#"{"agent": "explore", "task": "FIND the lexer", "background": true}"#;
@@ -268,8 +317,6 @@ fn agents_of_a_project_are_listed_once_it_is_trusted() {
     fs::create_dir_all(sandbox.project().join(".claude/agents/team")).unwrap();
     sandbox
         .write(".claude/agents/team/deep.md", "---\ndescription: x\ntools: Bash(ls:*), Read\n---\nWork.\n");
-    let warned = sandbox.run(&["agents", "list", "--trust-project"]).err;
-    assert!(warned.contains("agent `deep` doesn't get Bash(ls:*)"), "{warned}");
     let names = |arguments: &[&str]| {
         let output = sandbox.run(&[&["agents", "list", "--json"], arguments].concat());
         let agents: Vec<Value> = serde_json::from_str(&output.out).unwrap();
@@ -277,4 +324,6 @@ fn agents_of_a_project_are_listed_once_it_is_trusted() {
     };
     assert_eq!(names(&[]), ["explore", "reviewer", "worker"]);
     assert_eq!(names(&["--trust-project"]), ["own", "mine", "deep", "explore", "reviewer", "worker"]);
+    let warned = sandbox.run(&["agents", "list", "--trust-project"]).err;
+    assert!(warned.contains("agent `deep` doesn't get Bash(ls:*)"), "{warned}");
 }

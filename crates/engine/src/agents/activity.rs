@@ -20,6 +20,14 @@ pub struct AgentActivity {
     pub tool: Option<String>,
     /// Number of calls that wait for approval.
     pub approvals: usize,
+    /// Number of denied calls.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub denied: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Maximum characters of a call in the line.
@@ -42,6 +50,7 @@ impl AgentActivity {
                 self.tool = Some(call.trim_end().chars().take(MAX_CALL).collect());
             }
             EventKind::ToolExecutionEnd { .. } => self.tool = None,
+            EventKind::ToolCallDenied(_) => self.denied += 1,
             EventKind::ApprovalRequested(_) => self.approvals += 1,
             EventKind::ApprovalResolved { .. } => self.approvals = self.approvals.saturating_sub(1),
             // No other event changes the line.

@@ -266,7 +266,7 @@ impl Lane {
             // Another model in its place would make the race worthless.
             parent.providers.find(model).map_err(|error| error.to_string())?;
         }
-        let worktree = parent.make_worktree("race").await?;
+        let worktree = parent.make_worktree(&format!("race-{}", self.at + 1)).await?;
         let root = worktree.root().to_owned();
         let parent = parent.at(&root);
         let (runner, name) = (parent.tools.sandboxed(&parent.runner), format!("race-{}", self.at + 1));

@@ -1,12 +1,14 @@
 //! The arguments of `/race`. Pure.
 
+use tiller_core::id::EntryId;
+
 use super::race::RaceOptions;
 
 /// Number of lanes, unless the arguments say otherwise.
 pub const DEFAULT_LANES: usize = 3;
 
 /// The form of the arguments.
-const RACE_USAGE: &str = "[-n N | --models A,B] [--check COMMAND] PROMPT";
+const RACE_USAGE: &str = "[-n N | --models A,B] [--check COMMAND] [--from ENTRY] PROMPT";
 
 impl RaceOptions {
     /// Parses the arguments of `/race`: options, then the prompt. A value with blanks stands in quotes.
@@ -22,6 +24,7 @@ impl RaceOptions {
             match name {
                 "-n" => count = value.parse().map_err(|_| format!("-n: `{value}` is not a number"))?,
                 "--models" => options.models = split_models(&value),
+                "--from" => options.from = Some(EntryId::new(value)),
                 _ => options.check = Some(value),
             }
             rest = after;
@@ -51,7 +54,7 @@ pub fn split_models(list: &str) -> Vec<Option<String>> {
 }
 
 fn take_option(text: &str) -> Option<(&'static str, &str)> {
-    let name = ["-n", "--models", "--check"].into_iter().find(|name| {
+    let name = ["-n", "--models", "--check", "--from"].into_iter().find(|name| {
         text.strip_prefix(name).is_some_and(|after| after.is_empty() || after.starts_with([' ', '=']))
     })?;
     Some((name, text[name.len()..].trim_start_matches('=').trim_start()))
@@ -81,6 +84,8 @@ mod tests {
             ..RaceOptions::default()
         };
         assert_eq!(parsed, expected);
+        let parsed = RaceOptions::parse("--from 01ABC Go.").unwrap();
+        assert_eq!((parsed.from, parsed.prompt.as_str()), (Some(EntryId::new("01ABC")), "Go."));
         let parsed = RaceOptions::parse("--models=opus, --check true Go.").unwrap();
         assert_eq!(parsed.models, [Some("opus".to_owned())]);
         assert_eq!(RaceOptions::parse("Go.").unwrap().models.len(), DEFAULT_LANES);

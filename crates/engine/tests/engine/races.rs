@@ -392,7 +392,7 @@ async fn race_stopped_during_the_check_counts_its_usage() {
     let fixture = with_a_lane_that_uses_7_tokens().await;
     let check = options(&["left"], Some("echo > checked.txt; sleep 100"));
     let race = Race::start(&fixture.agent, check).await.unwrap();
-    let checked = fixture.path("").with_file_name("work.tiller-race-1").join("checked.txt");
+    let checked = fixture.path("").with_file_name("work.tiller-race-1-1").join("checked.txt");
     let wait_until = async |is_done: &dyn Fn(usize) -> bool| {
         let wait = async {
             while !is_done(fixture.agent.running_agents().await.unwrap().len()) {
@@ -405,6 +405,6 @@ async fn race_stopped_during_the_check_counts_its_usage() {
     drop(race);
     wait_until(&|agents| agents == 0).await;
     assert_eq!(fixture.agent.stats().await.unwrap().session.usage.output, Tokens(7));
-    let files = git(&fixture.path(""), &["show", "--name-only", "--format=", "tiller/race-1"]);
+    let files = git(&fixture.path(""), &["show", "--name-only", "--format=", "tiller/race-1-1"]);
     assert_eq!((files.as_str(), fixture.worktrees()), ("b.txt\n", 1));
 }
