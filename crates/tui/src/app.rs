@@ -10,6 +10,7 @@ macro_rules! view {
 
 mod agent_events;
 mod keys;
+mod layout;
 mod list_mouse;
 mod mouse;
 mod task_results;
@@ -47,7 +48,8 @@ pub(super) struct App {
     pub(super) composer: Composer,
     pub(super) approvals: ApprovalPanel,
     pub(super) compositor: Compositor,
-    pub(super) model: SessionModel,
+    /// Changed by its reducer only.
+    model: SessionModel,
     pub(super) queue: QueuePanel,
     pub(super) plan: PlanPanel,
     pub(super) ui: UiContext,
@@ -76,6 +78,27 @@ impl App {
         }
     }
 
+    /// The session as far as known here.
+    pub(super) fn model(&self) -> &SessionModel {
+        &self.model
+    }
+
+    /// Notes that a session is being opened.
+    pub(super) fn opening(&mut self, now: UnixMs) {
+        self.now = now;
+        self.model.opening(now);
+    }
+
+    /// Notes that the session is open.
+    pub(super) fn opened(&mut self) {
+        self.model.opened();
+    }
+
+    /// Notes that the event loop requested a snapshot.
+    pub(super) fn expect_snapshot(&mut self) {
+        self.model.expect_snapshot();
+    }
+
     /// Applies a message at a point in time; returns the actions that follow.
     pub(super) fn update(&mut self, input: Msg, now: UnixMs) -> Vec<Action> {
         self.now = now;
@@ -98,13 +121,13 @@ impl App {
                 self.tick();
                 Vec::new()
             }
-            Msg::Agent(event) => match self.model.info.gap.buffer(event) {
+            Msg::Agent(event) => match self.model.receive(event) {
                 Some(event) => self.apply_event(&event),
                 None => Vec::new(),
             },
             Msg::Lagged => self.reload(),
             Msg::Connection(state) => {
-                self.model.info.connection = state;
+                self.model.set_connection(state);
                 self.dirty = self.dirty.max(Dirty::BySession);
                 if self.model.info.connection.is_lost() { Vec::new() } else { self.reload() }
             }
@@ -121,7 +144,7 @@ impl App {
         };
         actions.extend(self.refresh());
         let reloads = actions.iter().filter(|action| matches!(action, Action::Reload));
-        reloads.for_each(|_| self.model.info.gap.open());
+        reloads.for_each(|_| self.model.expect_snapshot());
         actions
     }
 
@@ -229,7 +252,7 @@ impl App {
             Effect::CallAnswered(call) => {
                 self.flash.clear_about(&call);
                 self.composer.drop_reason(&call);
-                self.model.activity.approvals.retain(|pending| pending.request.tool_call_id != call);
+                self.model.call_answered(&call);
                 self.dirty = Dirty::ByUser;
             }
             Effect::ElicitationAnswered(id) => self.elicitation_answered(&id),
@@ -280,7 +303,7 @@ impl App {
 
     fn elicitation_answered(&mut self, id: &ElicitationId) {
         self.compositor.close_form(id);
-        self.model.activity.elicitations.retain(|request| request.elicitation_id != *id);
+        self.model.question_answered(id);
     }
 
     /// Replaces the keymap. Removes notices about problems that are gone from the keymap file, adds notices

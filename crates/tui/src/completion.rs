@@ -55,6 +55,10 @@ pub(super) struct Completion {
     kind: CompletionKind,
     /// The text before the cursor at the last update.
     seen: String,
+    /// [`SessionInfo::listing_changes`] at the last update.
+    ///
+    /// [`SessionInfo::listing_changes`]: crate::session_model::SessionInfo::listing_changes
+    seen_listing: u64,
     is_stale: bool,
     files: FileCandidates,
     /// Gathered arguments of the current command.
@@ -164,11 +168,6 @@ impl Completion {
         self.selected = at.unwrap_or(0);
     }
 
-    /// Forces an update although the text is the same, because the candidates may differ.
-    pub(super) fn invalidate(&mut self) {
-        "\0".clone_into(&mut self.seen);
-    }
-
     /// Hides the candidates until the text changes.
     fn dismiss(&mut self) {
         self.kind = CompletionKind::Nothing;
@@ -178,9 +177,10 @@ impl Completion {
 }
 
 impl Completion {
-    /// Updates the candidates if the text before the cursor has changed.
+    /// Updates the candidates if the text before the cursor, or what is listed for it, has changed.
     pub(crate) fn update(&mut self, text: &EditedText<'_>, cx: &mut Context<'_>) {
-        if text.before == self.seen {
+        let listing = std::mem::replace(&mut self.seen_listing, cx.model.info.listing_changes);
+        if text.before == self.seen && listing == self.seen_listing {
             return;
         }
         // Text that the user didn't type isn't completed until it is edited: in a recalled prompt the arrow keys browse

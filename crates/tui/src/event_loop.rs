@@ -145,8 +145,7 @@ impl EventLoop {
         crash_report::install_panic_hook(options.files.crash_reports.clone());
         let screen = Screen::enter(&options.terminal)?;
         app.ui.size = screen.size();
-        app.now = now();
-        app.model.activity.opening_since = Some(app.now);
+        app.opening(now());
         let mut event_loop = Self {
             app,
             terminal: TerminalHandle { screen: Some(screen), input: None },
@@ -176,7 +175,7 @@ impl EventLoop {
         let OpenedSession { agent, keys, prompt, paste, pick, banner, notices } = opened;
         self.app.ui.provider_keys = keys;
         self.app.ui.banner = banner.iter().map(|line| self.app.ui.keymap.name_keys(line)).collect();
-        self.app.model.activity.opening_since = None;
+        self.app.opened();
         self.connection = Some(self.connection_to(agent, notices));
         let has_paste = paste.is_some();
         paste.iter().for_each(|text| self.app.composer.editor.paste_on_new_line(text));

@@ -1,6 +1,6 @@
 //! The session as the agent's events describe it: its properties and its current activity.
 //!
-//! Every component reads it; only [`SessionModel::apply`] and snapshots change it.
+//! Every component reads it; only its reducer ([`reducer`]) changes it.
 
 use std::path::PathBuf;
 
@@ -55,13 +55,6 @@ impl SessionModel {
         self.activity.running_since.is_some() && self.activity.queue.iter().any(is_waiting)
     }
 
-    /// Removes a job that has ended.
-    pub(crate) fn end_job(&mut self, job: Job) {
-        if let Some(at) = self.activity.jobs.iter().position(|(started, _)| *started == job) {
-            self.activity.jobs.remove(at);
-        }
-    }
-
     /// The thinking level after the current one.
     pub(crate) fn next_thinking(&self) -> ThinkingLevel {
         let levels = ThinkingLevel::ALL;
@@ -94,7 +87,7 @@ pub(crate) struct SessionInfo {
     pub(crate) connection: ConnectionState,
     /// The sequence number of the last applied event.
     pub(crate) seq: u64,
-    pub(crate) gap: SnapshotGap,
+    gap: SnapshotGap,
     pub(crate) name: Option<String>,
     pub(crate) model: Option<ModelRef>,
     pub(crate) thinking: ThinkingLevel,
@@ -113,6 +106,8 @@ pub(crate) struct SessionInfo {
     pub(crate) tools: ToolCatalog,
     /// Resources of servers, for `@`.
     pub(crate) resources: Arc<[ServedResource]>,
+    /// Number of changes of the commands and resources, which completion lists.
+    pub(crate) listing_changes: u64,
 }
 
 /// Buffers events while a snapshot is on its way: the snapshot may not include them.
@@ -125,16 +120,16 @@ pub(crate) struct SnapshotGap {
 
 impl SnapshotGap {
     /// Reports whether a snapshot is on its way.
-    pub(crate) fn is_open(&self) -> bool {
+    fn is_open(&self) -> bool {
         self.expected > 0
     }
 
-    pub(crate) fn open(&mut self) {
+    fn open(&mut self) {
         self.expected += 1;
     }
 
     /// Buffers an event while a snapshot is on its way; returns it otherwise.
-    pub(crate) fn buffer(&mut self, event: Arc<Event>) -> Option<Arc<Event>> {
+    fn buffer(&mut self, event: Arc<Event>) -> Option<Arc<Event>> {
         if self.expected == 0 {
             return Some(event);
         }
@@ -144,7 +139,7 @@ impl SnapshotGap {
 
     /// Returns the buffered events when a snapshot arrives. If another one is on its way, the events stay
     /// buffered for that, too.
-    pub(crate) fn close(&mut self) -> Vec<Arc<Event>> {
+    fn close(&mut self) -> Vec<Arc<Event>> {
         self.expected = self.expected.saturating_sub(1);
         match self.expected {
             0 => std::mem::take(&mut self.events),

@@ -245,8 +245,8 @@ impl Notifier {
         let asked_now = asked.as_ref().map(|(id, _)| id.clone());
         let asks_anew = asked_now.is_some() && asked_now != self.pending;
         self.pending = asked_now;
-        let previous_run = std::mem::replace(&mut self.running_since, app.model.activity.running_since);
-        let ended = previous_run.filter(|_| app.model.activity.running_since.is_none());
+        let previous_run = std::mem::replace(&mut self.running_since, app.model().activity.running_since);
+        let ended = previous_run.filter(|_| app.model().activity.running_since.is_none());
         let name = name(app);
         match (asked.filter(|_| asks_anew), ended) {
             (Some((_, what)), _) => Some(format!("{name}: {what}")),
@@ -293,16 +293,16 @@ impl SignalState {
         if pending(app).is_some() {
             return Self::Waiting;
         }
-        if app.model.is_working() || app.model.activity.summary.is_some() {
+        if app.model().is_working() || app.model().activity.summary.is_some() {
             return Self::Working;
         }
-        if app.model.activity.last_run_failed { Self::Failed } else { Self::Idle }
+        if app.model().activity.last_run_failed { Self::Failed } else { Self::Idle }
     }
 }
 
 /// The id of the call or question that waits for the user, and what it needs.
 fn pending(app: &App) -> Option<(String, String)> {
-    let activity = &app.model.activity;
+    let activity = &app.model().activity;
     let call = activity.approvals.first().map(|pending| {
         let text = format!("{} needs approval", one_line(&pending.request.tool_name));
         (pending.request.tool_call_id.to_string(), text)
@@ -316,7 +316,7 @@ fn pending(app: &App) -> Option<(String, String)> {
 /// The session's name, or else the directory's.
 fn name(app: &App) -> String {
     let dir = || app.ui.cwd.file_name().map(|name| name.to_string_lossy().into_owned());
-    let name = app.model.info.name.clone().or_else(dir).unwrap_or_else(|| "/".to_owned());
+    let name = app.model().info.name.clone().or_else(dir).unwrap_or_else(|| "/".to_owned());
     tiller_render::truncate_to(&one_line(&name), MAX_TITLE)
 }
 
@@ -325,7 +325,7 @@ fn title(app: &App) -> String {
     let state = match SignalState::of(app) {
         SignalState::Idle => "",
         SignalState::Working => " · working",
-        SignalState::Waiting if app.model.activity.approvals.is_empty() => " · needs an answer",
+        SignalState::Waiting if app.model().activity.approvals.is_empty() => " · needs an answer",
         SignalState::Waiting => " · needs approval",
         SignalState::Failed => " · failed",
     };

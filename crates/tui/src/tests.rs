@@ -322,14 +322,14 @@ fn message_beside_a_command_tells_that_it_does_not_wait() {
 #[test]
 fn snapshot_keeps_events_in_flight() {
     let mut harness = Harness::new(80, 24);
-    harness.app.model.info.gap.open();
+    harness.app.expect_snapshot();
     harness.event(EventKind::AgentStart);
     let snapshot = Snapshot { seq: 0, state: state(), in_progress: InFlight::default() };
     harness.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession {
         snapshot,
         newest: LoadedPath::default(),
     }))));
-    assert!(harness.app.model.activity.running_since.is_some(), "the snapshot was older than the event");
+    assert!(harness.app.model().activity.running_since.is_some(), "the snapshot was older than the event");
     harness.event(EventKind::AgentSettled);
-    assert!(harness.app.model.activity.running_since.is_none(), "and the queue is empty");
+    assert!(harness.app.model().activity.running_since.is_none(), "and the queue is empty");
 }

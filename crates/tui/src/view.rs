@@ -9,13 +9,9 @@ use tiller_render::{Line, Role, Span};
 
 use super::component::{Component, ViewContext};
 use super::composer;
-use super::composer::view::SIGN_WIDTH;
 use super::draw::lines;
 use super::footer;
-use super::frame_pacer::Dirty;
 use super::layout::ROOMY;
-use super::overlay::Overlay;
-use super::pager::Pager;
 use super::status_line::StatusLine;
 use crate::app::App;
 
@@ -26,7 +22,7 @@ const TRANSCRIPT_ROWS: u16 = 4;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ScreenAreas {
     pub(super) transcript: Rect,
-    approval: Rect,
+    pub(super) approval: Rect,
     status: Rect,
     plan: Rect,
     queue: Rect,
@@ -34,7 +30,7 @@ pub(super) struct ScreenAreas {
     pub(super) top_rule: Rect,
     pub(super) editor: Rect,
     bottom_rule: Rect,
-    footer: Rect,
+    pub(super) footer: Rect,
 }
 
 impl ScreenAreas {
@@ -78,51 +74,6 @@ impl ScreenAreas {
             editor: area(editor),
             bottom_rule: area(bottom_rule),
             footer: area(footer),
-        }
-    }
-}
-
-impl App {
-    /// Lays out the screen; drawing then only reads.
-    pub(super) fn prepare(&mut self) -> ScreenAreas {
-        let areas = self.lay_out_panels();
-        let ctx = self.transcript.render_context(&self.view_context());
-        if let Some(Overlay::Tree(tree)) = self.compositor.top_mut() {
-            tree.prepare(self.ui.size, &self.ui.keymap, &ctx);
-        }
-        self.lay_out_page();
-        let focus = self.focus_state();
-        let view = ViewContext { model: &self.model, ui: &self.ui, now: self.now, focus };
-        self.transcript.lay_out(&view);
-        if self.transcript.content().lags() {
-            self.dirty = self.dirty.max(Dirty::BySession);
-        }
-        areas
-    }
-
-    /// Lays out the editor and the approval panel; gives the rest to the transcript.
-    pub(super) fn lay_out_panels(&mut self) -> ScreenAreas {
-        let (width, height) = self.ui.size;
-        self.composer.editor.lay_out(width.saturating_sub(SIGN_WIDTH), height / 3);
-        let areas = ScreenAreas::compute(self);
-        let focus = self.focus_state();
-        let view = ViewContext { model: &self.model, ui: &self.ui, now: self.now, focus };
-        self.approvals.lay_out(usize::from(areas.approval.height), &view);
-        self.transcript.set_area(areas.transcript);
-        areas
-    }
-
-    /// Lays out the page over the transcript, if any.
-    pub(super) fn lay_out_page(&mut self) {
-        if !matches!(self.compositor.top(), Some(Overlay::Pager(_))) {
-            return;
-        }
-        let footer = ScreenAreas::compute(self).footer.height;
-        let (width, height) = self.ui.size;
-        let foot = u16::try_from(self.approvals.page_foot(&self.view_context()).len()).unwrap_or(u16::MAX);
-        if let Some(Overlay::Pager(page)) = self.compositor.top_mut() {
-            let rows = height.saturating_sub(footer).saturating_sub(2).saturating_sub(foot);
-            page.lay_out(Pager::columns(width), usize::from(rows));
         }
     }
 }

@@ -67,7 +67,7 @@ impl App {
     /// Requests a snapshot because events were missed; the screen keeps its position.
     pub(crate) fn reload(&mut self) -> Vec<Action> {
         // A pending switch to another session takes precedence.
-        if !self.model.info.gap.is_open() {
+        if !self.model.expects_snapshot() {
             self.transcript.keep_anchor();
         }
         vec![Action::Reload]

@@ -1,7 +1,7 @@
 //! Applies task results to the app's state.
 
 use tiller_core::event::QueueItem;
-use tiller_engine::{ServedResource, SessionState, SessionSwitched};
+use tiller_engine::{SessionState, SessionSwitched};
 
 use crate::action::{Action, BackgroundJob, ListAction, UserText};
 use crate::app::App;
@@ -29,6 +29,7 @@ impl App {
     }
 
     pub(super) fn apply_result(&mut self, report: TaskResult) -> Vec<Action> {
+        let Some(report) = self.model.apply_result(report, self.now) else { return Vec::new() };
         match report {
             TaskResult::Failed { what, hint, text } => self.show_failure(what, hint, text),
             TaskResult::InvalidInput { typed, what, origin } => {
@@ -51,8 +52,6 @@ impl App {
                 return self.with_overlays(|overlays, cx| overlays.open_dialog(dialog, cx));
             }
             TaskResult::CodeHighlighted => {}
-            TaskResult::Began(job) => self.model.activity.jobs.push((job, self.now)),
-            TaskResult::Ended(job) => self.model.end_job(job),
             TaskResult::Login(result) => {
                 return self.with_overlays(|overlays, cx| overlays.key_changed(result, cx));
             }
@@ -61,16 +60,15 @@ impl App {
                 return self.with_overlays(|overlays, cx| overlays.defer_page(page, cx));
             }
             TaskResult::History(prompts) => self.composer.editor.prepend_history(prompts),
-            TaskResult::ForkId(fork) => self.model.info.fork_id = fork,
-            TaskResult::Branch(branch) => self.model.info.branch = branch,
-            TaskResult::Commands(commands) => {
-                self.model.info.commands = commands;
-                self.composer.completion.invalidate();
-            }
-            TaskResult::Resources(resources) => self.resources_listed(resources),
-            TaskResult::Welcome(welcome) => self.model.info.welcome = Some(welcome),
-            // Performed by the event loop.
-            TaskResult::AgentOpened(_) => {}
+            // Applied by the model, or performed by the event loop.
+            TaskResult::Began(_)
+            | TaskResult::Ended(_)
+            | TaskResult::ForkId(_)
+            | TaskResult::Branch(_)
+            | TaskResult::Commands(_)
+            | TaskResult::Resources(_)
+            | TaskResult::Welcome(_)
+            | TaskResult::AgentOpened(_) => {}
             TaskResult::Note(text) => return self.show_note(text),
             TaskResult::Warning(text) => self.show_warning(text),
             TaskResult::Resolved(text) => self.transcript.mark_outdated(&text),
@@ -89,11 +87,6 @@ impl App {
             }
         }
         Vec::new()
-    }
-
-    fn resources_listed(&mut self, resources: Vec<ServedResource>) {
-        self.model.info.resources = resources.into();
-        self.composer.completion.invalidate();
     }
 
     /// Rejects an action because the executor's queue is full; user input returns to the editor.
@@ -143,7 +136,7 @@ impl App {
 
     fn session_loaded(&mut self, loaded: LoadedSession) -> Vec<Action> {
         self.apply_snapshot(loaded);
-        let missed = self.model.info.gap.close();
+        let missed = self.model.snapshot_arrived();
         let welcomes =
             self.transcript.content().has_banner().then_some(Action::Background(BackgroundJob::Welcome));
         let mut actions: Vec<Action> = missed.iter().flat_map(|event| self.apply_event(event)).collect();
@@ -158,7 +151,7 @@ impl App {
         self.compositor.outdate_tree();
         let former = self.transcript.replace(newest);
         self.set_session_state(snapshot.state);
-        self.model.info.tools = self.transcript.content().context().tools.clone();
+        self.model.set_tools(self.transcript.content().context().tools.clone());
         let answered = self.model.restore(snapshot.seq, &live, self.now);
         answered.iter().for_each(|call| self.flash.clear_about(call));
         // The snapshot says whether that dialog is still open; other deferred dialogs exist only here.
@@ -174,7 +167,7 @@ impl App {
         }
         self.with_transcript(|pane, cx| pane.restore(&live, former, cx));
         let arrived = self.transcript.content().arrived();
-        self.model.activity.streaming.bytes = u64::try_from(arrived).unwrap_or_default();
+        self.model.set_streamed_bytes(u64::try_from(arrived).unwrap_or_default());
     }
 
     fn set_session_state(&mut self, state: SessionState) {

@@ -30,7 +30,7 @@ impl EventLoop {
         // The reload has what happened meanwhile.
         while above.events.try_next().is_some() {}
         self.pending.extend(above.executor.queue(Action::Reload));
-        self.app.model.info.gap.open();
+        self.app.expect_snapshot();
         self.connection = Some(above);
         self.app.dirty = Dirty::ByUser;
         true
@@ -55,7 +55,7 @@ impl EventLoop {
         let highlights = self.app.ui.highlight_cache().cloned().unwrap_or_default();
         let (executor, results) = Executor::start(agent, self.options.clone(), highlights);
         executor.queue(Action::Reload);
-        self.app.model.info.gap.open();
+        self.app.expect_snapshot();
         self.app.dirty = Dirty::ByUser;
         AgentConnection { events, state, results, executor, notices }
     }

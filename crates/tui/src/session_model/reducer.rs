@@ -1,16 +1,85 @@
-//! Applies the agent's events and snapshots to the session's state.
+//! Every change of the session's state: events of the agent, snapshots, results of jobs, and answers given here.
 
-use tiller_core::event::{ApprovalRequest, AssistantDelta, EventKind, RunOutcome};
-use tiller_core::id::CallId;
+use std::sync::Arc;
+
+use tiller_core::event::{ApprovalRequest, AssistantDelta, Event, EventKind, RunOutcome};
+use tiller_core::id::{CallId, ElicitationId};
 use tiller_core::message::{Message, Usage};
 use tiller_core::task_plan::TaskPlan;
+use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::unit::UnixMs;
+use tiller_engine::remote_session::ConnectionState;
 use tiller_engine::{AnnouncedRetry, InFlight, SessionState, SummaryInProgress, SummaryOf};
 
-use super::{CallInProgress, PendingApproval, SessionActivity, SessionInfo, SessionModel, StreamingAnswer};
+use super::{
+    CallInProgress, Job, PendingApproval, SessionActivity, SessionInfo, SessionModel, StreamingAnswer,
+};
 use crate::agent_event::AgentEvent;
+use crate::message::TaskResult;
 
 impl SessionModel {
+    /// Takes an event in. While a snapshot is on its way, the event is buffered; returns it otherwise, to be applied.
+    pub(crate) fn receive(&mut self, event: Arc<Event>) -> Option<Arc<Event>> {
+        self.info.gap.buffer(event)
+    }
+
+    /// Notes that a snapshot was requested.
+    pub(crate) fn expect_snapshot(&mut self) {
+        self.info.gap.open();
+    }
+
+    /// Reports whether a snapshot is on its way.
+    pub(crate) fn expects_snapshot(&self) -> bool {
+        self.info.gap.is_open()
+    }
+
+    /// Notes that a snapshot arrived; returns the events to apply after it.
+    pub(crate) fn snapshot_arrived(&mut self) -> Vec<Arc<Event>> {
+        self.info.gap.close()
+    }
+
+    /// Notes that a session is being opened.
+    pub(crate) fn opening(&mut self, now: UnixMs) {
+        self.activity.opening_since = Some(now);
+    }
+
+    /// Notes that the session is open.
+    pub(crate) fn opened(&mut self) {
+        self.activity.opening_since = None;
+    }
+
+    /// Sets the state of the connection to the process that has the session open.
+    pub(crate) fn set_connection(&mut self, state: ConnectionState) {
+        self.info.connection = state;
+    }
+
+    /// Applies the result of a job, if it is about the session's state; returns it otherwise.
+    pub(crate) fn apply_result(&mut self, result: TaskResult, now: UnixMs) -> Option<TaskResult> {
+        match result {
+            TaskResult::Began(job) => self.activity.jobs.push((job, now)),
+            TaskResult::Ended(job) => self.end_job(job),
+            TaskResult::ForkId(fork) => self.info.fork_id = fork,
+            TaskResult::Branch(branch) => self.info.branch = branch,
+            TaskResult::Welcome(welcome) => self.info.welcome = Some(welcome),
+            TaskResult::Commands(commands) => {
+                self.info.commands = commands;
+                self.info.listing_changes += 1;
+            }
+            TaskResult::Resources(resources) => {
+                self.info.resources = resources.into();
+                self.info.listing_changes += 1;
+            }
+            result => return Some(result),
+        }
+        None
+    }
+
+    fn end_job(&mut self, job: Job) {
+        if let Some(at) = self.activity.jobs.iter().position(|(started, _)| *started == job) {
+            self.activity.jobs.remove(at);
+        }
+    }
+
     /// Applies an event. The match is exhaustive, so a new event needs a decision here.
     #[allow(clippy::too_many_lines, reason = "one arm an event")]
     pub(crate) fn apply(&mut self, event: &AgentEvent<'_>) {
@@ -58,9 +127,7 @@ impl SessionModel {
             }
             EventKind::ApprovalResolved { tool_call_id, .. } => self.end_approval(tool_call_id),
             EventKind::ElicitationRequested(request) => activity.elicitations.push(request.clone()),
-            EventKind::ElicitationResolved { elicitation_id, .. } => {
-                activity.elicitations.retain(|request| request.elicitation_id != *elicitation_id);
-            }
+            EventKind::ElicitationResolved { elicitation_id, .. } => self.end_elicitation(elicitation_id),
             EventKind::QueueUpdate { items, .. } => {
                 activity.queue = items.iter().map(|item| (**item).clone()).collect();
             }
@@ -115,8 +182,21 @@ impl SessionModel {
         self.activity.summary = Some(SummaryInProgress { of, since, retry: None, failed: None });
     }
 
-    /// Removes a call that no longer waits for approval.
-    pub(crate) fn end_approval(&mut self, call: &CallId) {
+    /// Removes a call that was answered here; its event follows.
+    pub(crate) fn call_answered(&mut self, call: &CallId) {
+        self.end_approval(call);
+    }
+
+    /// Removes a server's question that was answered here; its event follows.
+    pub(crate) fn question_answered(&mut self, id: &ElicitationId) {
+        self.end_elicitation(id);
+    }
+
+    fn end_elicitation(&mut self, id: &ElicitationId) {
+        self.activity.elicitations.retain(|request| request.elicitation_id != *id);
+    }
+
+    fn end_approval(&mut self, call: &CallId) {
         self.activity.approvals.retain(|pending| pending.request.tool_call_id != *call);
     }
 
@@ -144,6 +224,16 @@ impl SessionModel {
         answered
     }
 
+    /// Sets the tools that the session's calls may name.
+    pub(crate) fn set_tools(&mut self, tools: ToolCatalog) {
+        self.info.tools = tools;
+    }
+
+    /// Sets the bytes of the streaming answer that a snapshot holds.
+    pub(crate) fn set_streamed_bytes(&mut self, bytes: u64) {
+        self.activity.streaming.bytes = bytes;
+    }
+
     /// Replaces the pending calls; those that remain keep their times. Returns the others.
     fn replace_approvals(&mut self, requests: &[ApprovalRequest], now: UnixMs) -> Vec<CallId> {
         let before = std::mem::take(&mut self.activity.approvals);
@@ -169,6 +259,7 @@ impl SessionModel {
             commands: std::mem::take(&mut self.info.commands),
             tools: std::mem::take(&mut self.info.tools),
             resources: std::mem::take(&mut self.info.resources),
+            listing_changes: self.info.listing_changes,
             welcome: self.info.welcome.take(),
             name: state.name,
             model: Some(state.model),

@@ -6,7 +6,7 @@ use tiller_core::event::{ApprovalRequest, Decision, EventKind, FileChange, Previ
 use tiller_core::proposed_rules::ProposedRules;
 use tiller_core::setting::SettingScope;
 use tiller_core::unit::UnixMs;
-use tiller_engine::{ApprovalMode, InFlight, RuleFile, Snapshot};
+use tiller_engine::{ApprovalMode, InFlight, RuleFile, SessionState, Snapshot};
 
 use crate::action::{Action, ListAction, SessionEdit, Submit};
 use crate::list_kind::ListKind;
@@ -28,6 +28,11 @@ fn request(id: &str, tool: &str, args: Value) -> ApprovalRequest {
         preview: None,
         later: 0,
     }
+}
+
+fn set_approval_mode(harness: &mut Harness, mode: &str) {
+    let state = SessionState { approval: mode.into(), ..state() };
+    harness.input(Msg::TaskResult(TaskResult::State(Box::new(state))));
 }
 
 impl Harness {
@@ -147,7 +152,7 @@ fn approval_enter_alone_says_which_keys_answer() {
         "{}",
         harness.screen()
     );
-    assert_eq!(harness.app.model.activity.approvals.len(), 1);
+    assert_eq!(harness.app.model().activity.approvals.len(), 1);
 }
 
 #[test]
@@ -178,7 +183,7 @@ fn approval_mode_key_goes_to_the_next_mode() {
         ("read-only", ApprovalMode::Ask),
         ("yes", ApprovalMode::Ask),
     ] {
-        harness.app.model.info.approval = mode.into();
+        set_approval_mode(&mut harness, mode);
         let actions = harness.press(KeyCode::Char('a'), KeyModifiers::ALT);
         assert_eq!(actions, [Action::List(ListAction::SetApproval(next))], "{mode}");
     }
@@ -193,7 +198,7 @@ fn plan_mode_is_left_by_its_key_with_the_plan_in_the_editor() {
     let mut harness = Harness::new(120, 40);
     let next_thinking = |harness: &mut Harness| harness.press(KeyCode::BackTab, KeyModifiers::NONE);
     assert!(matches!(next_thinking(&mut harness)[..], [Action::Edit(SessionEdit::SetThinking(_))]));
-    harness.app.model.info.approval = "plan".into();
+    set_approval_mode(&mut harness, "plan");
     assert_eq!(next_thinking(&mut harness), [Action::List(ListAction::TogglePlan)]);
     harness.type_text("and test it");
     harness.input(Msg::TaskResult(TaskResult::BeforeDraft("Carry out this plan:\n\na, then b".into())));
@@ -500,7 +505,7 @@ fn approval_ctrl_letter_is_no_answer() {
     let mut harness = running_command(80, 24);
     harness.show_request(command("ls"));
     assert_eq!(harness.control('a'), []);
-    assert_eq!(harness.app.model.activity.approvals.len(), 1);
+    assert_eq!(harness.app.model().activity.approvals.len(), 1);
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn history_list() {
 #[test]
 fn opening_session_is_shown() {
     assert_each_size("opening", |harness| {
-        harness.app.model.activity.opening_since = Some(UnixMs(harness.now));
+        harness.app.opening(UnixMs(harness.now));
         harness.type_text("meanwhile");
         harness.wait(1_200);
     });
@@ -251,8 +251,8 @@ fn footer_drops_items_stepwise() {
     let shown = |width| {
         let mut harness = Harness::new(width, 24);
         harness.app.ui.cwd = "/home/ada/clients/a-company-with-a-long-name/services/payment-gateway".into();
-        harness.app.model.info.branch =
-            Some("feature/JIRA-1234-make-the-parser-take-mixed-line-endings".into());
+        let branch = "feature/JIRA-1234-make-the-parser-take-mixed-line-endings";
+        harness.input(Msg::TaskResult(TaskResult::Branch(Some(branch.into()))));
         let screen = harness.screen();
         screen.lines().last().unwrap_or_default().to_owned()
     };

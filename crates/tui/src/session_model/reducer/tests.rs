@@ -1,13 +1,15 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use tiller_core::elicitation::{ElicitationKind, ElicitationRequest};
 use tiller_core::event::{CompactionReason, Decision, Event, QueueItem, QueueKind, ToolOutcome};
 use tiller_core::message::{AssistantMessage, ModelRef, ThinkingLevel};
 use tiller_core::unit::Tokens;
+use tiller_engine::{AgentCommand, CommandSource};
 use tiller_session::EntryBody;
 
 use super::*;
-use crate::session_model::Job;
+use crate::session_model::Welcome;
 
 /// Applies events that happened at 1,000 ms and arrive at 1,050 ms.
 fn applied(mut model: SessionModel, kinds: Vec<EventKind>) -> SessionModel {
@@ -239,4 +241,104 @@ fn apply_result_with_a_plan_replaces_the_plan() {
         applied(SessionModel::default(), vec![end(steps, false), end(json!([]), true), call_started("d")]);
     let shown = model.info.plan.map(|plan| plan.to_text());
     assert_eq!(shown.as_deref(), Some("- [ ] a\n"), "a failed call changes nothing");
+}
+
+#[test]
+fn model_events_are_buffered_until_the_snapshot() {
+    let event = |seq| Arc::new(Event { kind: EventKind::AgentStart, seq, time: UnixMs(1_000) });
+    let mut model = SessionModel::default();
+    assert!(model.receive(event(1)).is_some(), "applied at once");
+    model.expect_snapshot();
+    assert!(model.expects_snapshot());
+    assert!(model.receive(event(2)).is_none());
+    let missed: Vec<u64> = model.snapshot_arrived().iter().map(|event| event.seq).collect();
+    assert_eq!(missed, [2]);
+    assert!(!model.expects_snapshot() && model.receive(event(3)).is_some());
+}
+
+#[test]
+fn model_opening_and_connection_are_set() {
+    let mut model = SessionModel::default();
+    model.opening(UnixMs(7));
+    let opening = SessionActivity { opening_since: Some(UnixMs(7)), ..SessionActivity::default() };
+    assert_model(&model, &with_activity(0, opening));
+    model.opened();
+    assert_model(&model, &SessionModel::default());
+    model.set_connection(ConnectionState::Lost { attempt: 2 });
+    assert!(model.info.connection.is_lost());
+}
+
+#[test]
+fn model_results_change_the_state() {
+    let welcome = || Welcome { files: vec!["AGENTS.md".into()], last: None };
+    let command = || AgentCommand {
+        name: "tidy".into(),
+        description: "Tidies.".into(),
+        argument_hint: None,
+        source: CommandSource::Skill,
+        location: None,
+    };
+    let info = |change: fn(&mut SessionInfo)| {
+        let mut model = SessionModel::default();
+        change(&mut model.info);
+        model
+    };
+    let rows = [
+        (TaskResult::Began(Job::Export), {
+            let jobs = vec![(Job::Export, UnixMs(9))];
+            with_activity(0, SessionActivity { jobs, ..SessionActivity::default() })
+        }),
+        (TaskResult::ForkId(Some("s1".into())), info(|info| info.fork_id = Some("s1".into()))),
+        (TaskResult::Branch(Some("main".into())), info(|info| info.branch = Some("main".into()))),
+        (TaskResult::Welcome(welcome()), {
+            let info = SessionInfo { welcome: Some(welcome()), ..SessionInfo::default() };
+            SessionModel { info, ..SessionModel::default() }
+        }),
+        (TaskResult::Commands(vec![command()]), {
+            let info =
+                SessionInfo { commands: vec![command()], listing_changes: 1, ..SessionInfo::default() };
+            SessionModel { info, ..SessionModel::default() }
+        }),
+        (TaskResult::Resources(Vec::new()), info(|info| info.listing_changes = 1)),
+    ];
+    for (result, expected) in rows {
+        let mut model = SessionModel::default();
+        assert!(model.apply_result(result, UnixMs(9)).is_none());
+        assert_model(&model, &expected);
+    }
+    let mut model = SessionModel::default();
+    assert!(model.apply_result(TaskResult::CodeHighlighted, UnixMs(9)).is_some(), "not the model's");
+    for result in [TaskResult::Began(Job::Copy), TaskResult::Ended(Job::Copy)] {
+        assert!(model.apply_result(result, UnixMs(9)).is_none());
+    }
+    assert_model(&model, &SessionModel::default());
+}
+
+#[test]
+fn model_answers_given_here_end_their_requests() {
+    let question = ElicitationRequest {
+        elicitation_id: "q1".into(),
+        server: Some("deploy".into()),
+        message: "Where?".into(),
+        kind: ElicitationKind::Form { fields: Vec::new() },
+    };
+    let activity = SessionActivity {
+        approvals: vec![pending("c1", 1), pending("c2", 2)],
+        elicitations: vec![question],
+        ..SessionActivity::default()
+    };
+    let mut model = with_activity(0, activity);
+    model.call_answered(&"c1".into());
+    model.question_answered(&"q1".into());
+    let left = SessionActivity { approvals: vec![pending("c2", 2)], ..SessionActivity::default() };
+    assert_model(&model, &with_activity(0, left));
+}
+
+#[test]
+fn model_snapshot_sets_streamed_bytes_and_tools() {
+    let mut model = SessionModel::default();
+    model.set_streamed_bytes(480);
+    model.set_tools(ToolCatalog::default());
+    let streaming = StreamingAnswer { bytes: 480, ..StreamingAnswer::default() };
+    assert_model(&model, &with_activity(0, SessionActivity { streaming, ..SessionActivity::default() }));
 }
