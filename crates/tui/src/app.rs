@@ -22,7 +22,6 @@ use tiller_core::unit::UnixMs;
 
 use crate::action::Action;
 use crate::approval_panel::ApprovalPanel;
-use crate::attach;
 use crate::block::notice_level::NoticeLevel;
 use crate::component::{Component, Context, FocusState, ViewContext};
 use crate::composer::Composer;
@@ -112,7 +111,7 @@ impl App {
             Msg::Key(key) => self.handle_key(key),
             Msg::Mouse(event) => self.mouse(event),
             Msg::Text(text) => self.handle_text(&text),
-            Msg::Paste(text) => self.paste(&text),
+            Msg::Paste(text) => self.handle_paste(&text),
             Msg::Resize { width, height } => {
                 self.ui.size = (width, height);
                 Vec::new()
@@ -238,6 +237,7 @@ impl App {
     }
 
     /// Applies an effect; returns the actions that leave the screen.
+    #[allow(clippy::too_many_lines, reason = "one arm an effect")]
     pub(super) fn apply(&mut self, effect: Effect) -> Vec<Action> {
         match effect {
             Effect::Perform(action) => return vec![action],
@@ -262,6 +262,10 @@ impl App {
             Effect::WriteSummaryInstruction(entry) => {
                 self.composer.purpose = ComposePurpose::SummaryInstruction(entry);
             }
+            Effect::InsertText(text) => {
+                self.screen_keys.forget();
+                self.composer.editor.insert(&text);
+            }
             Effect::PutBeforeDraft(text) => self.composer.editor.put_before(&[text]),
             Effect::RecallPrompt(text) => self.composer.editor.recall_text(&text),
             Effect::EditQueued(edit) => self.composer.edit_queued(edit),
@@ -269,7 +273,6 @@ impl App {
             Effect::DraftCleared => self.screen_keys.draft_cleared(self.now),
             Effect::Typed => self.transcript.unfocus(),
             Effect::EnterQueue => return self.with_queue(QueuePanel::enter),
-            Effect::FoldPlan => self.plan.fold(),
             Effect::Sent { to_model } => return self.with_transcript(|pane, cx| pane.sent(to_model, cx)),
             Effect::TakeBackPrompt => {
                 return self.transcript.take_back_prompt(&self.view_context()).into_iter().collect();
@@ -319,25 +322,6 @@ impl App {
         new.iter().for_each(|problem| self.transcript.notice(NoticeLevel::Warning, problem, None));
         new
     }
-
-    fn paste(&mut self, text: &str) -> Vec<Action> {
-        self.compositor.forget_consumed();
-        if self.compositor.is_empty() && self.transcript.is_searching() {
-            return self.with_transcript(|pane, cx| pane.paste(text, cx));
-        }
-        let mut actions = self.defer_unread(KeyIntent::Text);
-        if !self.compositor.is_empty() {
-            actions.extend(self.with_overlays(|overlays, cx| {
-                overlays.top_mut().into_iter().for_each(|top| top.paste(text, cx));
-            }));
-            return actions;
-        }
-        match attach::image_path(text, self.ui.home.as_deref()) {
-            Some(path) => actions.push(Action::Attach(path, text.to_owned())),
-            None => self.composer.editor.paste(text),
-        }
-        actions
-    }
 }
 
 /// Defines the methods that let a component work and apply the effects that it asks for; they return the actions that
@@ -363,6 +347,7 @@ component_methods! {
     with_composer: composer, Composer;
     with_approvals: approvals, ApprovalPanel;
     with_queue: queue, QueuePanel;
+    with_plan: plan, PlanPanel;
     with_overlays: compositor, Compositor;
     with_screen_keys: screen_keys, ScreenKeys;
 }

@@ -19,7 +19,7 @@ use tiller_render::Line;
 use crate::approval_panel::answer::ApprovalAnswer;
 use crate::approval_panel::call_lines::LayoutContext;
 use crate::approval_panel::decision::decide;
-use crate::component::{Component, Context, Outcome, ViewContext};
+use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::denial::denial_reason;
 use crate::effect::{Effect, FlashText, OverlayRequest};
 use crate::keymap::chord::Chord;
@@ -55,8 +55,35 @@ struct CallLines {
 }
 
 impl Component for ApprovalPanel {
-    fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
+    fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
         let Some(request) = first_request(cx) else { return Outcome::Ignored };
+        match *event {
+            UiEvent::Key(key) => self.handle_key(key, request, cx),
+            UiEvent::Text(text) => {
+                cx.push(Effect::InsertText(text.to_owned()));
+                Outcome::Consumed
+            }
+            UiEvent::Paste(_) | UiEvent::Mouse(_) => Outcome::Ignored,
+        }
+    }
+
+    fn refresh(&mut self, cx: &mut Context<'_>) {
+        let Some(request) = first_request(cx) else { return *self = Self::default() };
+        if self.call.as_ref() != Some(&request.tool_call_id) {
+            *self = Self { call: Some(request.tool_call_id.clone()), ..Self::default() };
+        }
+        let is_visible = !cx.focus.is_covered || cx.focus.is_on_call_page;
+        self.visible_since = is_visible.then(|| self.visible_since.unwrap_or_else(|| ShownSince::at(cx.now)));
+        self.lay_out_lines(request, cx);
+    }
+
+    fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
+        crate::draw::lines(&self.rows(usize::from(area.height), view), area, buffer, &view.ui.theme);
+    }
+}
+
+impl ApprovalPanel {
+    fn handle_key(&mut self, key: KeyEvent, request: &ApprovalRequest, cx: &mut Context<'_>) -> Outcome {
         if cx.focus.is_writing_reason {
             return Outcome::Ignored;
         }
@@ -79,22 +106,6 @@ impl Component for ApprovalPanel {
         Outcome::Consumed
     }
 
-    fn refresh(&mut self, cx: &mut Context<'_>) {
-        let Some(request) = first_request(cx) else { return *self = Self::default() };
-        if self.call.as_ref() != Some(&request.tool_call_id) {
-            *self = Self { call: Some(request.tool_call_id.clone()), ..Self::default() };
-        }
-        let is_visible = !cx.focus.is_covered || cx.focus.is_on_call_page;
-        self.visible_since = is_visible.then(|| self.visible_since.unwrap_or_else(|| ShownSince::at(cx.now)));
-        self.lay_out_lines(request, cx);
-    }
-
-    fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
-        crate::draw::lines(&self.rows(usize::from(area.height), view), area, buffer, &view.ui.theme);
-    }
-}
-
-impl ApprovalPanel {
     /// Reports whether an answer is selected.
     pub(crate) fn has_selection(&self) -> bool {
         self.selected.is_some()

@@ -5,7 +5,7 @@
 
 use std::ops::Deref;
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use tiller_core::unit::UnixMs;
@@ -17,13 +17,24 @@ use crate::keymap::table::KeyCommand;
 use crate::session_model::SessionModel;
 use crate::ui_context::UiContext;
 
-/// A part of the screen that takes keys.
+/// An event of the user.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum UiEvent<'a> {
+    Key(KeyEvent),
+    /// The rest of several characters that arrived at once, by fast typing or over a slow connection. Ignored text is
+    /// handled as keys, one character after the other.
+    Text(&'a str),
+    Paste(&'a str),
+    Mouse(MouseEvent),
+}
+
+/// A part of the screen.
 pub(crate) trait Component {
-    /// Handles a key; an ignored one goes to the next component.
-    fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome;
+    /// Handles an event; an ignored one goes to the next component.
+    fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome;
 
     /// Follows a change of the session, the environment or the time. Called after every message.
-    fn refresh(&mut self, cx: &mut Context<'_>);
+    fn refresh(&mut self, _cx: &mut Context<'_>) {}
 
     /// Draws itself as laid out.
     fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>);
@@ -37,17 +48,14 @@ pub(crate) trait Component {
     fn status_hint(&self, _view: &ViewContext<'_>) -> Option<Line> {
         None
     }
-
-    /// Handles pasted text.
-    fn paste(&mut self, _text: &str, _cx: &mut Context<'_>) {}
 }
 
-/// The result of offering a key to a component.
+/// The result of offering an event to a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The key had its effect here.
+    /// The event had its effect here.
     Consumed,
-    /// The key means nothing here.
+    /// The event means nothing here.
     Ignored,
 }
 

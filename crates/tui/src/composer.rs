@@ -19,9 +19,9 @@ use tiller_provider::catalog::ImageInput;
 use tiller_render::{Line, Role, Span};
 
 use crate::action::{Action, BackgroundJob, TerminalAction, UserText};
-use crate::attach::AttachedImage;
+use crate::attach::{self, AttachedImage};
 use crate::completion::Completion;
-use crate::component::{Component, Context, Outcome, ViewContext};
+use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::composer::compose_purpose::ComposePurpose;
 use crate::delivery::DeliveryTime;
 use crate::editor::edit_command::EditCommand;
@@ -50,11 +50,13 @@ pub(crate) struct Composer {
 impl Component for Composer {
     /// Handles keys of completion, of a text with a purpose, and those that send or replace the text. Typing comes
     /// last, in [`Self::type_key`], because a binding of the screen may be a character.
-    fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
-        if self.completion_key(key, cx) == Outcome::Consumed {
-            return Outcome::Consumed;
+    fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
+        match *event {
+            UiEvent::Key(key) if self.completion_key(key, cx) == Outcome::Consumed => Outcome::Consumed,
+            UiEvent::Key(key) => self.handle_without_completion(key, cx),
+            UiEvent::Paste(text) => self.paste(text, cx),
+            UiEvent::Text(_) | UiEvent::Mouse(_) => Outcome::Ignored,
         }
-        self.handle_without_completion(key, cx)
     }
 
     /// Follows the queue and the pending calls that the text is about, and updates the completion.
@@ -120,11 +122,22 @@ impl Composer {
         Outcome::Consumed
     }
 
+    /// Inserts pasted text; the path of an image attaches the image.
+    fn paste(&mut self, text: &str, cx: &mut Context<'_>) -> Outcome {
+        match attach::image_path(text, cx.ui.home.as_deref()) {
+            Some(path) => cx.push(Action::Attach(path, text.to_owned())),
+            None => self.editor.paste(text),
+        }
+        Outcome::Consumed
+    }
+
     /// Types a key into the editor, or moves its cursor.
-    pub(crate) fn type_key(&mut self, key: KeyEvent, cx: &mut Context<'_>) {
+    pub(crate) fn type_key(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
+        let UiEvent::Key(key) = *event else { return Outcome::Ignored };
         if self.editor.key(key, &cx.ui.keymap) && !self.editor.is_empty() {
             cx.push(Effect::Typed);
         }
+        Outcome::Consumed
     }
 
     /// Accepts the selected candidate as Enter does. If that sends the text, it goes where the editor's text goes at

@@ -12,14 +12,13 @@ mod results;
 
 use std::path::PathBuf;
 
-use crossterm::event::KeyEvent;
 use tiller_core::event::CompactionChoice;
 use tiller_core::id::{CallId, ElicitationId};
 use tiller_core::unit::UnixMs;
 use tiller_render::Line;
 
 use crate::action::{Action, ListAction, SessionEdit};
-use crate::component::{Component, Context, Outcome};
+use crate::component::{Component, Context, Outcome, UiEvent};
 use crate::compositor::consumed_key::ConsumedKey;
 use crate::compositor::deferred_overlay::DeferredOverlay;
 use crate::effect::{Effect, LeaveScope, OverlayRequest};
@@ -99,10 +98,10 @@ impl Compositor {
         self.overlays.iter_mut().find_map(Overlay::as_tree)
     }
 
-    /// Offers a key to the overlay on top. It consumes every key, except that a pending call's page leaves the
+    /// Offers an event to the overlay on top. It consumes every key, except that a pending call's page leaves the
     /// answers to the approval panel.
-    pub(crate) fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
-        self.overlays.last_mut().map_or(Outcome::Ignored, |top| top.handle(key, cx))
+    pub(crate) fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
+        self.overlays.last_mut().map_or(Outcome::Ignored, |top| top.handle(event, cx))
     }
 
     /// Follows a change: opens what was deferred, and lets the overlays load what they need.

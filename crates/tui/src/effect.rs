@@ -66,8 +66,8 @@ pub(crate) enum Effect {
     Typed,
     /// Gives the keys to the queue panel.
     EnterQueue,
-    /// Collapses or expands the plan.
-    FoldPlan,
+    /// Inserts text that arrived at once into the editor.
+    InsertText(String),
     /// Puts text before the draft in the editor.
     PutBeforeDraft(String),
     /// Puts a prompt of the history into the editor.

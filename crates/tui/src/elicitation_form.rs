@@ -15,7 +15,7 @@ use tiller_core::id::ElicitationId;
 use tiller_core::unit::UnixMs;
 
 use crate::action::{Action, BackgroundJob};
-use crate::component::{Component, Context, Outcome, ViewContext};
+use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::effect::Effect;
 use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::shown_since::ShownSince;
@@ -154,11 +154,29 @@ impl ElicitationForm {
 }
 
 impl Component for ElicitationForm {
-    fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
+    fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
+        match *event {
+            UiEvent::Key(key) => self.handle_key(key, cx),
+            UiEvent::Paste(text) => self.paste(text),
+            UiEvent::Text(_) | UiEvent::Mouse(_) => return Outcome::Ignored,
+        }
+        Outcome::Consumed
+    }
+
+    fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
+        self.draw(area, buffer, view);
+    }
+
+    fn cursor(&self, area: Rect, _view: &ViewContext<'_>) -> Option<Position> {
+        self.cursor_position(area).filter(|_| self.withdrawn.is_none())
+    }
+}
+
+impl ElicitationForm {
+    fn handle_key(&mut self, key: KeyEvent, cx: &mut Context<'_>) {
         let command = cx.ui.keymap.command(KeyContext::Popup, key);
         if let Some(since) = self.withdrawn {
-            self.handle_withdrawn(since, command, cx);
-            return Outcome::Consumed;
+            return self.handle_withdrawn(since, command, cx);
         }
         let plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
         let page = isize::try_from(cx.ui.size.1 / 2).unwrap_or(1);
@@ -174,20 +192,9 @@ impl Component for ElicitationForm {
             (Some(KeyCommand::PopupPageDown), _) => self.scrolled += page,
             _ => _ = self.edit(key, command),
         }
-        Outcome::Consumed
     }
 
-    fn refresh(&mut self, _cx: &mut Context<'_>) {}
-
-    fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
-        self.draw(area, buffer, view);
-    }
-
-    fn cursor(&self, area: Rect, _view: &ViewContext<'_>) -> Option<Position> {
-        self.cursor_position(area).filter(|_| self.withdrawn.is_none())
-    }
-
-    fn paste(&mut self, text: &str, _cx: &mut Context<'_>) {
+    fn paste(&mut self, text: &str) {
         if self.withdrawn.is_none()
             && let Some(input) = self.inputs.get_mut(self.selected)
         {

@@ -2,13 +2,12 @@
 
 pub(crate) mod scroll;
 
-use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Clear, Widget};
 use tiller_core::id::CallId;
 
-use crate::component::{Component, Context, Outcome, ViewContext};
+use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::elicitation_form::ElicitationForm;
 use crate::list_kind::ListKind;
 use crate::pager::Pager;
@@ -27,8 +26,8 @@ pub(crate) enum Overlay {
 }
 
 impl Component for Overlay {
-    fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
-        self.component_mut().handle(key, cx)
+    fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
+        self.component_mut().handle(event, cx)
     }
 
     fn refresh(&mut self, cx: &mut Context<'_>) {
@@ -42,10 +41,6 @@ impl Component for Overlay {
 
     fn cursor(&self, area: Rect, view: &ViewContext<'_>) -> Option<Position> {
         self.component().cursor(area, view)
-    }
-
-    fn paste(&mut self, text: &str, cx: &mut Context<'_>) {
-        self.component_mut().paste(text, cx);
     }
 }
 

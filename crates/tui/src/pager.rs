@@ -7,7 +7,7 @@ use tiller_core::id::CallId;
 use tiller_core::unit::UnixMs;
 use tiller_render::{Breaks, Indent, Line, MAX_PROSE_WIDTH, Role, Span, wrap};
 
-use crate::component::{Component, Context, Outcome, ViewContext};
+use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::draw::{put, row, title};
 use crate::effect::{Effect, LeaveScope};
 use crate::keymap::table::{KeyCommand, KeyContext};
@@ -146,7 +146,8 @@ impl Pager {
 impl Component for Pager {
     /// Typed characters extend the search text while there is one. Keys without a meaning are ignored only on the page
     /// of a pending call, where they may answer.
-    fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
+    fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
+        let UiEvent::Key(key) = *event else { return Outcome::Ignored };
         let command = cx.ui.keymap.command(KeyContext::Popup, key);
         let page_command = cx.ui.keymap.command(KeyContext::Page, key);
         if !self.search_key(key, command, page_command) {
@@ -161,8 +162,6 @@ impl Component for Pager {
         }
         Outcome::Consumed
     }
-
-    fn refresh(&mut self, _cx: &mut Context<'_>) {}
 
     fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
         let theme = &view.ui.theme;

@@ -1,10 +1,13 @@
 //! The panel of the task's plan, above the editor, while a step is left.
 
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use tiller_core::task_plan::{PlanStep, StepStatus, TaskPlan};
 use tiller_render::{Emphasis, Line, Role, Span, Style, truncate_to};
 
-use crate::component::ViewContext;
-use crate::keymap::table::KeyCommand;
+use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
+use crate::draw;
+use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::layout::ROOMY;
 use crate::text::one_line;
 
@@ -17,19 +20,34 @@ pub(crate) struct PlanPanel {
     is_folded: bool,
 }
 
-impl PlanPanel {
-    /// Shows only the current step, or all of them again.
-    pub(crate) fn fold(&mut self) {
-        self.is_folded = !self.is_folded;
+impl Component for PlanPanel {
+    /// The panel's key shows only the current step, or all of them again.
+    fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
+        match *event {
+            UiEvent::Key(key)
+                if cx.ui.keymap.command(KeyContext::Main, key) == Some(KeyCommand::FoldPlan) =>
+            {
+                self.is_folded = !self.is_folded;
+                Outcome::Consumed
+            }
+            _ => Outcome::Ignored,
+        }
     }
 
+    fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
+        let lines = self.visible_lines(usize::from(area.height), view);
+        draw::lines(&lines, area, buffer, &view.ui.theme);
+    }
+}
+
+impl PlanPanel {
     /// The rows that the panel needs.
     pub(crate) fn rows_needed(&self, view: &ViewContext<'_>) -> usize {
         view.model.info.plan.as_ref().map_or(0, |plan| self.lines(plan, MAX_STEPS + 1, view).len())
     }
 
     /// The panel in at most `height` rows.
-    pub(crate) fn visible_lines(&self, height: usize, view: &ViewContext<'_>) -> Vec<Line> {
+    fn visible_lines(&self, height: usize, view: &ViewContext<'_>) -> Vec<Line> {
         view.model.info.plan.as_ref().map(|plan| self.lines(plan, height, view)).unwrap_or_default()
     }
 
@@ -80,6 +98,7 @@ fn step_line(step: &PlanStep, width: usize) -> Line {
 
 #[cfg(test)]
 mod tests {
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
     use tiller_core::unit::UnixMs;
 
     use super::*;
@@ -115,7 +134,12 @@ mod tests {
         assert_eq!(shown(&panel, &model(1, 1), 9), [title, "  ✓ step 1", "  ▸ step 2", "  · step 3"]);
         assert_eq!(shown(&panel, &model(4, 4), 4)[1..], ["  ✓ step 4", "  ▸ step 5", "  · step 6"]);
         assert_eq!(shown(&panel, &model(4, 0), 4)[1..], ["  ✓ step 3", "  ✓ step 4", "  ▸ step 5"]);
-        panel.fold();
+        let (model_before, ui) = (model(1, 1), UiContext::example());
+        let view =
+            ViewContext { model: &model_before, ui: &ui, now: UnixMs(0), focus: FocusState::default() };
+        let press = |c| UiEvent::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::ALT));
+        assert_eq!(panel.handle(&press('t'), &mut Context::new(view)), Outcome::Consumed);
+        assert_eq!(panel.handle(&press('q'), &mut Context::new(view)), Outcome::Ignored);
         assert_eq!(shown(&panel, &model(1, 1), 9), ["  Plan: 1 of 3 done · step 2 · alt+t"]);
     }
 

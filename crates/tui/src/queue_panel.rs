@@ -15,7 +15,7 @@ use tiller_core::id::QueueId;
 use tiller_core::unit::UnixMs;
 use tiller_render::{Line, Role, Span};
 
-use crate::component::{Component, Context, Outcome, ViewContext};
+use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::draw;
 use crate::effect::Effect;
 use crate::keymap::table::KeyCommand;
@@ -175,8 +175,11 @@ fn restore_hint(view: &ViewContext<'_>) -> String {
 }
 
 impl Component for QueuePanel {
-    fn handle(&mut self, key: crossterm::event::KeyEvent, cx: &mut Context<'_>) -> Outcome {
-        self.handle_key(key, cx)
+    fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
+        match *event {
+            UiEvent::Key(key) => self.handle_key(key, cx),
+            UiEvent::Text(_) | UiEvent::Paste(_) | UiEvent::Mouse(_) => Outcome::Ignored,
+        }
     }
 
     fn refresh(&mut self, cx: &mut Context<'_>) {

@@ -1,11 +1,10 @@
 //! The bindings of the screen that concern no single part of it, and keys with another meaning when pressed twice.
 
-use crossterm::event::KeyEvent;
 use tiller_core::unit::UnixMs;
 use tiller_engine::CycleDirection;
 
 use crate::action::{Action, ListAction, SessionEdit, TerminalAction};
-use crate::component::{Context, Outcome};
+use crate::component::{Context, Outcome, UiEvent};
 use crate::effect::{Effect, OverlayRequest};
 use crate::help;
 use crate::keymap::table::{KeyCommand, KeyContext};
@@ -61,7 +60,8 @@ impl ScreenKeys {
     }
 
     /// Handles the bindings of the screen.
-    pub(crate) fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
+    pub(crate) fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
+        let UiEvent::Key(key) = *event else { return Outcome::Ignored };
         let Some(command) = cx.ui.keymap.command(KeyContext::Main, key) else { return Outcome::Ignored };
         let at_rest = cx.focus.is_editor_empty;
         match command {
@@ -97,7 +97,6 @@ impl ScreenKeys {
                 cx.push(Effect::Open(OverlayRequest::list(ListKind::Agents)));
             }
             KeyCommand::Agents => cx.push(Action::Terminal(TerminalAction::LeaveAgent)),
-            KeyCommand::FoldPlan => cx.push(Effect::FoldPlan),
             KeyCommand::Suspend => cx.push(Action::Terminal(TerminalAction::Suspend)),
             KeyCommand::Help if at_rest => {
                 let lines = help::page(&cx.ui.keymap, &cx.model.info.commands);

@@ -26,7 +26,7 @@ use crate::action::{Action, BackgroundJob, CopiedText, TerminalAction};
 use crate::block::banner::Banner;
 use crate::block::notice_level::NoticeLevel;
 use crate::block::{Block, BlockKind};
-use crate::component::{Component, Context, Outcome, ViewContext};
+use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::editor::edit_command::EditCommand;
 use crate::effect::Effect;
 use crate::keymap::table::{KeyCommand, KeyContext};
@@ -65,8 +65,14 @@ pub(crate) struct TranscriptPane {
 }
 
 impl Component for TranscriptPane {
-    fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
-        if self.search.is_some() { self.search_key(key, cx) } else { self.block_key(key, cx) }
+    fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
+        match *event {
+            UiEvent::Key(key) if self.search.is_some() => self.search_key(key, cx),
+            UiEvent::Key(key) => self.block_key(key, cx),
+            UiEvent::Paste(text) => self.paste_into_search(text, cx),
+            UiEvent::Mouse(event) => self.handle_mouse(event, cx),
+            UiEvent::Text(_) => Outcome::Ignored,
+        }
     }
 
     fn refresh(&mut self, cx: &mut Context<'_>) {
@@ -87,10 +93,6 @@ impl Component for TranscriptPane {
     fn status_hint(&self, view: &ViewContext<'_>) -> Option<Line> {
         self.focused(view).map(|_| view::focus_hints(view))
     }
-
-    fn paste(&mut self, text: &str, cx: &mut Context<'_>) {
-        self.paste_into_search(text, cx);
-    }
 }
 
 impl TranscriptPane {
@@ -105,7 +107,8 @@ impl TranscriptPane {
     }
 
     /// Handles the screen's bindings that scroll, fold, search or focus a block.
-    pub(crate) fn bound_key(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
+    pub(crate) fn bound_key(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
+        let UiEvent::Key(key) = *event else { return Outcome::Ignored };
         let command = cx.ui.keymap.command(KeyContext::Main, key);
         command.map_or(Outcome::Ignored, |command| self.command(command, cx))
     }

@@ -95,8 +95,7 @@ pub(super) fn view(app: &App, areas: &ScreenAreas, frame: &mut Frame<'_>) {
     app.approvals.render(areas.approval, buffer, view);
     let status = status_lines(app, view);
     lines(&status, bottom_rows(areas.status, status.len()), buffer, theme);
-    let plan = app.plan.visible_lines(usize::from(areas.plan.height), view);
-    lines(&plan, areas.plan, buffer, theme);
+    app.plan.render(areas.plan, buffer, view);
     app.queue.render(areas.queue, buffer, view);
     lines(&composer::view::completion_lines(&app.composer.completion, view), areas.completion, buffer, theme);
     let [above, below] = hidden(app, areas.editor);

@@ -1,12 +1,13 @@
-//! The dispatch of keys to the parts of the screen.
+//! The dispatch of keys, text and pastes to the parts of the screen.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use crate::action::Action;
 use crate::app::App;
-use crate::component::{Component, Outcome};
+use crate::component::{Component, Outcome, UiEvent};
 use crate::compositor::consumed_key::KeyIntent;
-use crate::compositor::key_order::{KeyReceiver, key_receivers};
+use crate::compositor::key_order::{EventReceiver, key_receivers, paste_receiver};
+use crate::effect::Effect;
 
 /// Maximum number of bytes that fast typing or a slow connection delivers at once; more are a paste.
 const FAST_TYPING: usize = 64;
@@ -28,53 +29,67 @@ impl App {
         let mut actions = self.defer_unread(KeyIntent::from_key(key));
         let owner = self.compositor.focus_owner(&self.view_context());
         let mut receivers = key_receivers(self.focus_state()).iter();
-        let consumed = receivers.find_map(|receiver| self.offer_key(*receiver, key));
+        let consumed = receivers.find_map(|receiver| self.offer(*receiver, &UiEvent::Key(key)));
         actions.extend(consumed.into_iter().flatten());
         let view = view!(self);
         self.compositor.record_consumed(key, owner, &view);
         actions
     }
 
-    /// Offers a key to a part of the screen; `None` if that ignored it.
-    fn offer_key(&mut self, receiver: KeyReceiver, key: KeyEvent) -> Option<Vec<Action>> {
+    /// Offers an event to a part of the screen; `None` if that ignored it.
+    pub(super) fn offer(&mut self, receiver: EventReceiver, event: &UiEvent<'_>) -> Option<Vec<Action>> {
         let mut outcome = Outcome::Ignored;
         let actions = match receiver {
-            KeyReceiver::Overlay => self.with_overlays(|overlays, cx| outcome = overlays.handle(key, cx)),
-            KeyReceiver::Transcript => self.with_transcript(|pane, cx| outcome = pane.handle(key, cx)),
-            KeyReceiver::Queue => self.with_queue(|queue, cx| outcome = queue.handle(key, cx)),
-            KeyReceiver::Approvals => self.with_approvals(|panel, cx| outcome = panel.handle(key, cx)),
-            KeyReceiver::Composer => self.with_composer(|composer, cx| outcome = composer.handle(key, cx)),
-            KeyReceiver::Screen => self.with_screen_keys(|keys, cx| outcome = keys.handle(key, cx)),
-            KeyReceiver::TranscriptBindings => {
-                self.with_transcript(|pane, cx| outcome = pane.bound_key(key, cx))
+            EventReceiver::Overlay => self.with_overlays(|overlays, cx| outcome = overlays.handle(event, cx)),
+            EventReceiver::Transcript => self.with_transcript(|pane, cx| outcome = pane.handle(event, cx)),
+            EventReceiver::Queue => self.with_queue(|queue, cx| outcome = queue.handle(event, cx)),
+            EventReceiver::Approvals => self.with_approvals(|panel, cx| outcome = panel.handle(event, cx)),
+            EventReceiver::Composer => {
+                self.with_composer(|composer, cx| outcome = composer.handle(event, cx))
             }
-            KeyReceiver::Editor => {
-                outcome = Outcome::Consumed;
-                self.with_composer(|composer, cx| composer.type_key(key, cx))
+            EventReceiver::Screen => self.with_screen_keys(|keys, cx| outcome = keys.handle(event, cx)),
+            EventReceiver::Plan => self.with_plan(|plan, cx| outcome = plan.handle(event, cx)),
+            EventReceiver::TranscriptBindings => {
+                self.with_transcript(|pane, cx| outcome = pane.bound_key(event, cx))
+            }
+            EventReceiver::Editor => {
+                self.with_composer(|composer, cx| outcome = composer.type_key(event, cx))
             }
         };
         (outcome == Outcome::Consumed).then_some(actions)
     }
 
-    /// Handles characters that arrived at once, each as if typed. Where they can only be text they are inserted
-    /// together: many of them, and any that answer a pending call, because an answer is a single key.
+    /// Handles characters that arrived at once, each as if typed, except where they can only be text: many of them in
+    /// a started message, and where a pending call would take one as its answer.
     pub(super) fn handle_text(&mut self, text: &str) -> Vec<Action> {
         let mut actions = self.with_transcript(|pane, cx| pane.unfocus_for(text, cx));
         for (at, c) in text.char_indices() {
-            let key = KeyEvent::from(KeyCode::Char(c));
+            let (key, rest) = (KeyEvent::from(KeyCode::Char(c)), &text[at..]);
             let focus = self.focus_state();
-            let is_elsewhere = focus.is_covered || focus.is_in_queue || focus.is_searching;
-            let is_text = match self.model.activity.approvals.is_empty() {
-                true => text.len() > FAST_TYPING && !focus.is_editor_empty,
-                false => text.chars().nth(1).is_some() && !self.compositor.is_consumed(key, self.now),
+            let inserted = if focus.is_covered || focus.is_in_queue || focus.is_searching {
+                None
+            } else if self.model.activity.approvals.is_empty() {
+                let is_text = text.len() > FAST_TYPING && !focus.is_editor_empty;
+                is_text.then(|| self.apply(Effect::InsertText(rest.to_owned())))
+            } else if self.compositor.is_consumed(key, self.now) {
+                None
+            } else {
+                self.offer(EventReceiver::Approvals, &UiEvent::Text(rest))
             };
-            if is_text && !is_elsewhere {
-                self.screen_keys.forget();
-                self.composer.editor.insert(&text[at..]);
+            if let Some(inserted) = inserted {
+                actions.extend(inserted);
                 break;
             }
             actions.extend(self.handle_key(key));
         }
+        actions
+    }
+
+    pub(super) fn handle_paste(&mut self, text: &str) -> Vec<Action> {
+        self.compositor.forget_consumed();
+        let mut actions = self.defer_unread(KeyIntent::Text);
+        let receiver = paste_receiver(self.focus_state());
+        actions.extend(self.offer(receiver, &UiEvent::Paste(text)).into_iter().flatten());
         actions
     }
 }

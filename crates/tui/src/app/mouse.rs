@@ -6,7 +6,7 @@ use ratatui::layout::Position;
 
 use crate::action::Action;
 use crate::app::App;
-use crate::component::Outcome;
+use crate::component::{Component, Outcome, UiEvent};
 use crate::composer::view::SIGN_WIDTH;
 use crate::compositor::consumed_key::KeyIntent;
 use crate::transcript::jump_target::Direction;
@@ -33,7 +33,7 @@ impl App {
             _ => {}
         }
         let mut outcome = Outcome::Ignored;
-        actions.extend(self.with_transcript(|pane, cx| outcome = pane.handle_mouse(event, cx)));
+        actions.extend(self.with_transcript(|pane, cx| outcome = pane.handle(&UiEvent::Mouse(event), cx)));
         if outcome == Outcome::Consumed {
             return actions;
         }

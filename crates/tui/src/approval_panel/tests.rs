@@ -56,8 +56,13 @@ impl Harness {
 
     fn press(&mut self, code: KeyCode) -> (Outcome, Vec<Effect>) {
         let mut cx = Context::new(view(&self.model, &self.ui, self.now, self.focus));
-        let outcome = self.panel.handle(KeyEvent::new(code, KeyModifiers::NONE), &mut cx);
+        let outcome = self.panel.handle(&UiEvent::Key(KeyEvent::new(code, KeyModifiers::NONE)), &mut cx);
         (outcome, cx.into_effects())
+    }
+
+    fn text(&mut self, text: &str) -> (Outcome, Vec<Effect>) {
+        let mut cx = Context::new(view(&self.model, &self.ui, self.now, self.focus));
+        (self.panel.handle(&UiEvent::Text(text), &mut cx), cx.into_effects())
     }
 
     fn letter(&mut self, letter: char) -> (Outcome, Vec<Effect>) {
@@ -206,4 +211,15 @@ fn panel_without_call_takes_no_key() {
     harness.model.activity.approvals.clear();
     harness.wait(0);
     assert_eq!((harness.letter('y'), harness.rows().as_str()), (IGNORED, ""));
+}
+
+#[test]
+fn panel_text_at_once_is_no_answer() {
+    let inserted = |text: &str| (Outcome::Consumed, vec![Effect::InsertText(text.into())]);
+    let mut harness = Harness::new("ls", "ls");
+    assert_eq!(harness.text("yes"), inserted("yes"));
+    harness.focus.is_writing_reason = true;
+    assert_eq!(harness.text("yes"), inserted("yes"), "nothing of a reason is swallowed");
+    harness.model.activity.approvals.clear();
+    assert_eq!(harness.text("yes"), IGNORED);
 }

@@ -42,7 +42,7 @@ impl Harness {
 
     fn press(&mut self, key: KeyEvent) -> (Outcome, Vec<Effect>) {
         let mut outcome = Outcome::Ignored;
-        let effects = self.work(|composer, cx| outcome = composer.handle(key, cx));
+        let effects = self.work(|composer, cx| outcome = composer.handle(&UiEvent::Key(key), cx));
         (outcome, effects)
     }
 

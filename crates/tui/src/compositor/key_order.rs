@@ -1,10 +1,10 @@
-//! The order in which the parts of the screen get a key.
+//! The order in which the parts of the screen get a key, and the part that gets a paste.
 
 use crate::component::FocusState;
 
-/// A part of the screen that gets keys.
+/// A part of the screen that gets events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KeyReceiver {
+pub(crate) enum EventReceiver {
     /// The overlay on top.
     Overlay,
     /// The search bar, or the focused block.
@@ -15,6 +15,7 @@ pub(crate) enum KeyReceiver {
     Composer,
     /// The bindings of the screen.
     Screen,
+    Plan,
     /// The bindings that scroll, fold or search the transcript, or focus a block.
     TranscriptBindings,
     /// Typing.
@@ -23,18 +24,31 @@ pub(crate) enum KeyReceiver {
 
 /// The receivers of a key, in order; the first that consumes it ends the search. The overlay on top comes first, then
 /// the panel that has the keys, then the bindings of the screen, then typing.
-pub(crate) const fn key_receivers(focus: FocusState) -> &'static [KeyReceiver] {
-    use KeyReceiver::{Approvals, Composer, Editor, Overlay, Queue, Screen, Transcript, TranscriptBindings};
+pub(crate) const fn key_receivers(focus: FocusState) -> &'static [EventReceiver] {
+    use EventReceiver::{
+        Approvals, Composer, Editor, Overlay, Plan, Queue, Screen, Transcript, TranscriptBindings,
+    };
     if focus.is_on_call_page {
         &[Overlay, Approvals]
     } else if focus.is_covered {
         &[Overlay]
     } else if focus.is_searching {
-        &[Transcript, Screen, TranscriptBindings, Editor]
+        &[Transcript, Screen, Plan, TranscriptBindings, Editor]
     } else if focus.is_in_queue {
-        &[Queue, Composer, Screen, TranscriptBindings, Editor]
+        &[Queue, Composer, Screen, Plan, TranscriptBindings, Editor]
     } else {
-        &[Transcript, Approvals, Composer, Screen, TranscriptBindings, Editor]
+        &[Transcript, Approvals, Composer, Screen, Plan, TranscriptBindings, Editor]
+    }
+}
+
+/// The receiver of pasted text.
+pub(crate) const fn paste_receiver(focus: FocusState) -> EventReceiver {
+    if focus.is_covered {
+        EventReceiver::Overlay
+    } else if focus.is_searching {
+        EventReceiver::Transcript
+    } else {
+        EventReceiver::Composer
     }
 }
 
@@ -45,17 +59,27 @@ mod tests {
     #[test]
     fn key_receivers_overlay_comes_before_panels() {
         let focus = FocusState { is_searching: true, is_in_queue: true, ..FocusState::default() };
-        assert_eq!(key_receivers(focus)[0], KeyReceiver::Transcript, "the search bar before the queue");
+        assert_eq!(key_receivers(focus)[0], EventReceiver::Transcript, "the search bar before the queue");
         let covered = FocusState { is_covered: true, ..focus };
-        assert_eq!(key_receivers(covered), [KeyReceiver::Overlay], "an overlay takes all keys");
+        assert_eq!(key_receivers(covered), [EventReceiver::Overlay], "an overlay takes all keys");
         let on_call_page = FocusState { is_on_call_page: true, ..covered };
-        assert_eq!(key_receivers(on_call_page), [KeyReceiver::Overlay, KeyReceiver::Approvals]);
+        assert_eq!(key_receivers(on_call_page), [EventReceiver::Overlay, EventReceiver::Approvals]);
+    }
+
+    #[test]
+    fn paste_receiver_is_what_takes_text() {
+        let focus = FocusState { is_in_queue: true, ..FocusState::default() };
+        assert_eq!(paste_receiver(focus), EventReceiver::Composer);
+        let searching = FocusState { is_searching: true, ..focus };
+        assert_eq!(paste_receiver(searching), EventReceiver::Transcript);
+        let covered = FocusState { is_covered: true, ..searching };
+        assert_eq!(paste_receiver(covered), EventReceiver::Overlay);
     }
 
     #[test]
     fn key_receivers_typing_comes_last() {
         for focus in [FocusState::default(), FocusState { is_in_queue: true, ..FocusState::default() }] {
-            assert_eq!(key_receivers(focus).last(), Some(&KeyReceiver::Editor));
+            assert_eq!(key_receivers(focus).last(), Some(&EventReceiver::Editor));
         }
     }
 }

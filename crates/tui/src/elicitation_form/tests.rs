@@ -65,7 +65,10 @@ impl Harness {
             focus: FocusState::default(),
         };
         let mut cx = Context::new(view);
-        assert_eq!(self.form.handle(KeyEvent::new(code, KeyModifiers::NONE), &mut cx), Outcome::Consumed);
+        assert_eq!(
+            self.form.handle(&UiEvent::Key(KeyEvent::new(code, KeyModifiers::NONE)), &mut cx),
+            Outcome::Consumed
+        );
         cx.into_effects()
     }
 

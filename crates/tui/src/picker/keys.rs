@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use tiller_session::SessionScope;
 
 use crate::action::{Action, ListAction};
-use crate::component::{Component, Context, Outcome, ViewContext};
+use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::effect::{Effect, LeaveScope};
 use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::navigate::Navigate;
@@ -19,7 +19,43 @@ use crate::picker::source::ListResponse;
 use crate::picker::{Picker, view};
 
 impl Component for Picker {
-    fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
+    fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
+        match *event {
+            UiEvent::Key(key) => self.handle_key(key, cx),
+            UiEvent::Paste(text) => {
+                self.edit(|line| line.push(text));
+                self.search_sessions(cx);
+                Outcome::Consumed
+            }
+            UiEvent::Text(_) | UiEvent::Mouse(_) => Outcome::Ignored,
+        }
+    }
+
+    /// Starts what the list needs after an input: background filtering and the preview of a moved selection.
+    fn refresh(&mut self, cx: &mut Context<'_>) {
+        let job = self.take_filter_job().map(ListAction::Filter).map(Action::List);
+        job.into_iter().for_each(|job| cx.push(job));
+        if let Some(choice) = self.take_moved_selection() {
+            match &choice {
+                Some(choice) => self.show_preview(choice, Vec::new()),
+                None => self.show_nothing(),
+            }
+            let effect = self.source.select(choice.as_ref(), self.extract());
+            effect.into_iter().for_each(|effect| cx.push(effect));
+        }
+    }
+
+    fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
+        view::draw(self, area, buffer, view.ui);
+    }
+
+    fn cursor(&self, area: Rect, view: &ViewContext<'_>) -> Option<Position> {
+        Some(view::cursor(self, area, view.ui))
+    }
+}
+
+impl Picker {
+    fn handle_key(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
         self.set_status(None);
         let is_asking = self.prompt().is_some();
         let is_form = self.source.facts().is_form;
@@ -53,35 +89,6 @@ impl Component for Picker {
         Outcome::Consumed
     }
 
-    /// Starts what the list needs after an input: background filtering and the preview of a moved selection.
-    fn refresh(&mut self, cx: &mut Context<'_>) {
-        let job = self.take_filter_job().map(ListAction::Filter).map(Action::List);
-        job.into_iter().for_each(|job| cx.push(job));
-        if let Some(choice) = self.take_moved_selection() {
-            match &choice {
-                Some(choice) => self.show_preview(choice, Vec::new()),
-                None => self.show_nothing(),
-            }
-            let effect = self.source.select(choice.as_ref(), self.extract());
-            effect.into_iter().for_each(|effect| cx.push(effect));
-        }
-    }
-
-    fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
-        view::draw(self, area, buffer, view.ui);
-    }
-
-    fn cursor(&self, area: Rect, view: &ViewContext<'_>) -> Option<Position> {
-        Some(view::cursor(self, area, view.ui))
-    }
-
-    fn paste(&mut self, text: &str, cx: &mut Context<'_>) {
-        self.edit(|line| line.push(text));
-        self.search_sessions(cx);
-    }
-}
-
-impl Picker {
     /// Accepts the selected row as a click does, unless a line is asked for.
     pub(crate) fn accept_selected(&mut self, cx: &mut Context<'_>) {
         if self.prompt().is_none() && self.is_noticed(cx.now) {

@@ -47,7 +47,9 @@ impl Harness {
     }
 
     fn press(&mut self, code: KeyCode) -> Vec<Effect> {
-        self.work(|panel, cx| assert_eq!(panel.handle(KeyEvent::from(code), cx), Outcome::Consumed))
+        self.work(|panel, cx| {
+            assert_eq!(panel.handle(&UiEvent::Key(KeyEvent::from(code)), cx), Outcome::Consumed)
+        })
     }
 
     /// The queue becomes this one.

@@ -21,7 +21,7 @@ const TWICE_MS: u64 = 400;
 
 impl TranscriptPane {
     /// Handles a press, drag or release of the left button; ignores a press outside of the transcript.
-    pub(crate) fn handle_mouse(&mut self, event: MouseEvent, cx: &mut Context<'_>) -> Outcome {
+    pub(super) fn handle_mouse(&mut self, event: MouseEvent, cx: &mut Context<'_>) -> Outcome {
         let position = Position { x: event.column, y: event.row };
         match event.kind {
             // A press beneath an overlay ends.

@@ -71,10 +71,11 @@ impl TranscriptPane {
     }
 
     /// Pastes into the search bar.
-    pub(super) fn paste_into_search(&mut self, text: &str, cx: &mut Context<'_>) {
+    pub(super) fn paste_into_search(&mut self, text: &str, cx: &mut Context<'_>) -> Outcome {
         // A line copied from elsewhere may include its line break.
         let line = LineInput::from(text.trim_matches(['\r', '\n']).replace("\r\n", "\n").as_str());
         self.edit_search(|typed| typed.push_str(line.text()), cx);
+        Outcome::Consumed
     }
 
     fn edit_search(&mut self, change: impl FnOnce(&mut String), cx: &mut Context<'_>) {

@@ -122,11 +122,13 @@ impl Harness {
     }
 
     fn key(&mut self, code: KeyCode) -> (Outcome, Vec<Effect>) {
-        self.with(|pane, cx| pane.handle(KeyEvent::from(code), cx))
+        self.with(|pane, cx| pane.handle(&UiEvent::Key(KeyEvent::from(code)), cx))
     }
 
     fn control(&mut self, c: char) -> (Outcome, Vec<Effect>) {
-        self.with(|pane, cx| pane.handle(KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL), cx))
+        self.with(|pane, cx| {
+            pane.handle(&UiEvent::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL)), cx)
+        })
     }
 
     /// Types into the search bar; returns the searched texts.
@@ -279,7 +281,7 @@ fn pane_search_passes_scrolling_keys_on() {
 fn pane_search_paste_joins_lines() {
     let mut harness = Harness::with_exchanges(1);
     harness.command(KeyCommand::Search);
-    harness.with(|pane, cx| pane.paste("line  a\r\nline b\tc\u{1b}\n", cx));
+    harness.with(|pane, cx| pane.handle(&UiEvent::Paste("line  a\r\nline b\tc\u{1b}\n"), cx));
     assert!(harness.search_line().starts_with("/ line  a line b c "), "{}", harness.search_line());
 }
 

@@ -7,7 +7,7 @@ use tiller_core::id::EntryId;
 use tiller_session::Visibility;
 
 use crate::action::{Action, BackgroundJob, SessionEdit};
-use crate::component::{Component, Context, Outcome, ViewContext};
+use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::dialog::Dialog;
 use crate::draw::put;
 use crate::effect::{Effect, LeaveScope, OverlayRequest};
@@ -36,20 +36,12 @@ enum TreeKeyOutcome {
 }
 
 impl Component for TreeView {
-    fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
-        let keymap = &cx.ui.keymap;
-        let command = keymap.command(KeyContext::Tree, key);
-        let command = command.or_else(|| keymap.command(KeyContext::Popup, key));
-        (self.place.refused, self.place.is_clicked) = (None, false);
-        let outcome = match (command, typed(key)) {
-            _ if self.labelling.is_some() => self.label_key(command, key),
-            _ if matches!(self.going, PendingNavigation::Leaving(_)) => self.leaving_key(command, key),
-            (Some(command), _) => self.command(command),
-            (None, Some(c)) => self.type_text(&c.to_string()),
-            (None, None) if key.code == KeyCode::Backspace => self.erase(),
-            (None, None) => TreeKeyOutcome::Nothing,
-        };
-        self.apply(outcome, cx);
+    fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
+        match *event {
+            UiEvent::Key(key) => self.handle_key(key, cx),
+            UiEvent::Paste(text) => self.paste(text),
+            UiEvent::Text(_) | UiEvent::Mouse(_) => return Outcome::Ignored,
+        }
         Outcome::Consumed
     }
 
@@ -72,9 +64,27 @@ impl Component for TreeView {
     fn cursor(&self, _area: Rect, _view: &ViewContext<'_>) -> Option<Position> {
         Some(self.drawn.cursor.into())
     }
+}
+
+impl TreeView {
+    fn handle_key(&mut self, key: KeyEvent, cx: &mut Context<'_>) {
+        let keymap = &cx.ui.keymap;
+        let command = keymap.command(KeyContext::Tree, key);
+        let command = command.or_else(|| keymap.command(KeyContext::Popup, key));
+        (self.place.refused, self.place.is_clicked) = (None, false);
+        let outcome = match (command, typed(key)) {
+            _ if self.labelling.is_some() => self.label_key(command, key),
+            _ if matches!(self.going, PendingNavigation::Leaving(_)) => self.leaving_key(command, key),
+            (Some(command), _) => self.command(command),
+            (None, Some(c)) => self.type_text(&c.to_string()),
+            (None, None) if key.code == KeyCode::Backspace => self.erase(),
+            (None, None) => TreeKeyOutcome::Nothing,
+        };
+        self.apply(outcome, cx);
+    }
 
     /// Pastes into the label, the text typed ahead, or the search.
-    fn paste(&mut self, text: &str, _cx: &mut Context<'_>) {
+    fn paste(&mut self, text: &str) {
         if let PendingNavigation::Leaving(ahead) = &mut self.going {
             return ahead.push_str(text);
         }
@@ -84,9 +94,6 @@ impl Component for TreeView {
             None => _ = self.type_text(&text),
         }
     }
-}
-
-impl TreeView {
     /// Ends the search in the background.
     pub(crate) fn end_search() -> Action {
         Action::Background(BackgroundJob::Tree(TreeRequest::EndSearch))
