@@ -4,14 +4,14 @@
 macro_rules! view {
     ($app:expr) => {{
         let focus = $app.focus_state();
-        crate::component::ViewContext { model: &$app.model, ui: &$app.ui, now: $app.now, focus }
+        let folds = $app.transcript.content().folds;
+        crate::component::ViewContext { model: &$app.model, ui: &$app.ui, now: $app.now, focus, folds }
     }};
 }
 
 mod agent_events;
 mod keys;
 mod layout;
-mod list_mouse;
 mod mouse;
 mod task_results;
 
@@ -40,6 +40,7 @@ use crate::screen_keys::ScreenKeys;
 use crate::session_model::SessionModel;
 use crate::transcript_pane::TranscriptPane;
 use crate::ui_context::UiContext;
+use crate::view::ScreenAreas;
 
 /// The front end's state.
 pub(super) struct App {
@@ -55,6 +56,8 @@ pub(super) struct App {
     pub(super) now: UnixMs,
     pub(super) flash: Flash,
     pub(super) screen_keys: ScreenKeys,
+    /// The areas of the last layout.
+    areas: ScreenAreas,
     /// The part of the screen that is out of date.
     pub(super) dirty: Dirty,
 }
@@ -73,6 +76,7 @@ impl App {
             now: UnixMs(0),
             flash: Flash::default(),
             screen_keys: ScreenKeys::default(),
+            areas: ScreenAreas::default(),
             dirty: Dirty::ByUser,
         }
     }
@@ -109,7 +113,7 @@ impl App {
         });
         let mut actions = match input {
             Msg::Key(key) => self.handle_key(key),
-            Msg::Mouse(event) => self.mouse(event),
+            Msg::Mouse(event) => self.handle_mouse(event),
             Msg::Text(text) => self.handle_text(&text),
             Msg::Paste(text) => self.handle_paste(&text),
             Msg::Resize { width, height } => {
@@ -212,6 +216,7 @@ impl App {
                 && !self.model.is_working(),
             is_covered: !self.compositor.is_empty(),
             is_on_call_page: page.is_some() && page == first,
+            is_click_accepted: self.compositor.has_accepted_click(self.now),
         }
     }
 
@@ -262,6 +267,7 @@ impl App {
             Effect::WriteSummaryInstruction(entry) => {
                 self.composer.purpose = ComposePurpose::SummaryInstruction(entry);
             }
+            Effect::ClickAccepted => self.compositor.click_accepted(self.now),
             Effect::InsertText(text) => {
                 self.screen_keys.forget();
                 self.composer.editor.insert(&text);

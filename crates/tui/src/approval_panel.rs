@@ -77,6 +77,13 @@ impl Component for ApprovalPanel {
         self.lay_out_lines(request, cx);
     }
 
+    fn lay_out(&mut self, area: Rect, view: &ViewContext<'_>) {
+        let rows = self.body_rows(usize::from(area.height), view);
+        self.lines.rows = rows;
+        self.is_whole = !self.lines.lines.is_empty() && rows >= self.lines.lines.len();
+        self.lines.scroll(0);
+    }
+
     fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
         crate::draw::lines(&self.rows(usize::from(area.height), view), area, buffer, &view.ui.theme);
     }
@@ -114,14 +121,6 @@ impl ApprovalPanel {
     /// Reports whether the call can be allowed: all of it is in the panel, or it was opened.
     fn is_shown_whole(&self) -> bool {
         self.is_whole || self.is_opened
-    }
-
-    /// Lays the panel out for `height` rows.
-    pub(crate) fn lay_out(&mut self, height: usize, view: &ViewContext<'_>) {
-        let rows = self.body_rows(height, view);
-        self.lines.rows = rows;
-        self.is_whole = !self.lines.lines.is_empty() && rows >= self.lines.lines.len();
-        self.lines.scroll(0);
     }
 
     fn lay_out_lines(&mut self, request: &ApprovalRequest, cx: &mut Context<'_>) {

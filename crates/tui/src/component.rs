@@ -14,6 +14,7 @@ use tiller_render::Line;
 use crate::block::notice_level::NoticeLevel;
 use crate::effect::Effect;
 use crate::keymap::table::KeyCommand;
+use crate::layout::{Folds, RenderContext, TEXT_WIDTH};
 use crate::session_model::SessionModel;
 use crate::ui_context::UiContext;
 
@@ -35,6 +36,9 @@ pub(crate) trait Component {
 
     /// Follows a change of the session, the environment or the time. Called after every message.
     fn refresh(&mut self, _cx: &mut Context<'_>) {}
+
+    /// Lays itself out for its area; drawing and clicks then refer to it.
+    fn lay_out(&mut self, _area: Rect, _view: &ViewContext<'_>) {}
 
     /// Draws itself as laid out.
     fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>);
@@ -66,6 +70,8 @@ pub(crate) struct ViewContext<'a> {
     pub(crate) ui: &'a UiContext,
     pub(crate) now: UnixMs,
     pub(crate) focus: FocusState,
+    /// The fold settings of the transcript.
+    pub(crate) folds: Folds,
 }
 
 /// Facts about who has the keys.
@@ -91,12 +97,29 @@ pub(crate) struct FocusState {
     pub(crate) is_covered: bool,
     /// The overlay on top is the page of the first pending call.
     pub(crate) is_on_call_page: bool,
+    /// A click has just accepted a list's row; the next one may have been meant for that, too.
+    pub(crate) is_click_accepted: bool,
 }
 
 impl ViewContext<'_> {
     /// The name of the key of a command.
     pub(crate) fn key_of(&self, command: KeyCommand) -> String {
         self.ui.keymap.key_of(command)
+    }
+
+    /// The context for laying out blocks.
+    pub(crate) fn render_context(&self) -> RenderContext {
+        RenderContext {
+            width: usize::from(self.ui.size.0).saturating_sub(1).max(1),
+            measure: TEXT_WIDTH,
+            folds: self.folds,
+            now: self.now,
+            zone: self.ui.zone.clone(),
+            unfold_key: self.key_of(KeyCommand::UnfoldOutput).into(),
+            options: self.ui.render_options.clone(),
+            code_generation: self.ui.highlight_generation(),
+            images: self.ui.image_limits(),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ pub(crate) mod purpose;
 mod submit;
 pub(crate) mod view;
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use tiller_core::event::QueueItem;
@@ -28,6 +28,7 @@ use crate::editor::edit_command::EditCommand;
 use crate::editor::{Editor, EditorDraft};
 use crate::effect::{Effect, OverlayRequest, QueueEditRequest};
 use crate::keymap::table::{KeyCommand, KeyContext};
+use crate::list_click::handle_mouse;
 use crate::list_data;
 use crate::queue::in_order;
 
@@ -45,6 +46,9 @@ pub(crate) struct Composer {
     withheld: Option<String>,
     /// An unfinished reason for denying a call.
     put_aside: Option<(CallId, String)>,
+    /// The areas of the editor and of the completion.
+    area: Rect,
+    completion_area: Rect,
 }
 
 impl Component for Composer {
@@ -55,7 +59,8 @@ impl Component for Composer {
             UiEvent::Key(key) if self.completion_key(key, cx) == Outcome::Consumed => Outcome::Consumed,
             UiEvent::Key(key) => self.handle_without_completion(key, cx),
             UiEvent::Paste(text) => self.paste(text, cx),
-            UiEvent::Text(_) | UiEvent::Mouse(_) => Outcome::Ignored,
+            UiEvent::Mouse(event) => self.handle_mouse(event, cx),
+            UiEvent::Text(_) => Outcome::Ignored,
         }
     }
 
@@ -63,6 +68,10 @@ impl Component for Composer {
     fn refresh(&mut self, cx: &mut Context<'_>) {
         self.follow_purpose(cx);
         self.update_completion(cx);
+    }
+
+    fn lay_out(&mut self, area: Rect, _view: &ViewContext<'_>) {
+        self.area = area;
     }
 
     fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
@@ -94,6 +103,8 @@ impl Composer {
             repurposed_at: None,
             withheld: None,
             put_aside: None,
+            area: Rect::default(),
+            completion_area: Rect::default(),
         }
     }
 
@@ -131,6 +142,30 @@ impl Composer {
         Outcome::Consumed
     }
 
+    /// Wraps the text for a screen, so that its height is known.
+    pub(crate) fn wrap_text(&mut self, (width, height): (u16, u16)) {
+        self.editor.lay_out(width.saturating_sub(view::SIGN_WIDTH), height / 3);
+    }
+
+    /// Sets the area of the completion.
+    pub(crate) fn lay_out_completion(&mut self, area: Rect) {
+        self.completion_area = area;
+    }
+
+    /// Handles the mouse in the completion, and a click in the editor.
+    fn handle_mouse(&mut self, event: MouseEvent, cx: &mut Context<'_>) -> Outcome {
+        let position = Position { x: event.column, y: event.row };
+        if self.completion_area.contains(position) {
+            return handle_mouse(self, event, cx);
+        }
+        if event.kind != MouseEventKind::Down(MouseButton::Left) || !self.area.contains(position) {
+            return Outcome::Ignored;
+        }
+        let (row, column) = (position.y - self.area.y, position.x.saturating_sub(view::SIGN_WIDTH));
+        self.editor.click(row, column, self.area.height);
+        Outcome::Consumed
+    }
+
     /// Types a key into the editor, or moves its cursor.
     pub(crate) fn type_key(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
         let UiEvent::Key(key) = *event else { return Outcome::Ignored };
@@ -138,14 +173,6 @@ impl Composer {
             cx.push(Effect::Typed);
         }
         Outcome::Consumed
-    }
-
-    /// Accepts the selected candidate as Enter does. If that sends the text, it goes where the editor's text goes at
-    /// the moment: a prompt, an edited queued message, or the reason of a denial.
-    pub(crate) fn accept_candidate(&mut self, cx: &mut Context<'_>) {
-        if !self.completion.is_stale() && self.enter_candidate(cx) == Outcome::Ignored {
-            self.handle_without_completion(KeyEvent::from(crossterm::event::KeyCode::Enter), cx);
-        }
     }
 
     /// Clears the draft; undo restores it.

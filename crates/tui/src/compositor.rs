@@ -12,13 +12,14 @@ mod results;
 
 use std::path::PathBuf;
 
+use ratatui::layout::Rect;
 use tiller_core::event::CompactionChoice;
 use tiller_core::id::{CallId, ElicitationId};
 use tiller_core::unit::UnixMs;
 use tiller_render::Line;
 
 use crate::action::{Action, ListAction, SessionEdit};
-use crate::component::{Component, Context, Outcome, UiEvent};
+use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::compositor::consumed_key::ConsumedKey;
 use crate::compositor::deferred_overlay::DeferredOverlay;
 use crate::effect::{Effect, LeaveScope, OverlayRequest};
@@ -48,7 +49,7 @@ pub(crate) struct Compositor {
     /// The key that answered a dialog or call; its repeats are ignored.
     consumed_key: Option<ConsumedKey>,
     /// Time when a click accepted a list's row.
-    pub(crate) accepted_click: Option<ShownSince>,
+    accepted_click: Option<ShownSince>,
     sessions: SessionLists,
     /// Time of the last request for the items of a live list.
     refreshed: UnixMs,
@@ -81,10 +82,6 @@ impl Compositor {
         self.overlays.last()
     }
 
-    pub(crate) fn top_mut(&mut self) -> Option<&mut Overlay> {
-        self.overlays.last_mut()
-    }
-
     fn top_picker(&mut self) -> Option<&mut Picker> {
         self.overlays.last_mut().and_then(Overlay::as_picker)
     }
@@ -102,6 +99,21 @@ impl Compositor {
     /// answers to the approval panel.
     pub(crate) fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
         self.overlays.last_mut().map_or(Outcome::Ignored, |top| top.handle(event, cx))
+    }
+
+    /// Lays out the overlay on top.
+    pub(crate) fn lay_out(&mut self, area: Rect, view: &ViewContext<'_>) {
+        self.overlays.last_mut().into_iter().for_each(|top| top.lay_out(area, view));
+    }
+
+    /// Notes that a click accepted a list's row.
+    pub(crate) fn click_accepted(&mut self, now: UnixMs) {
+        self.accepted_click = Some(ShownSince::at(now));
+    }
+
+    /// Reports whether a click accepted a row so recently that the next one may have been meant for the same row.
+    pub(crate) fn has_accepted_click(&self, now: UnixMs) -> bool {
+        self.accepted_click.is_some_and(|accepted| !accepted.is_long_enough(now))
     }
 
     /// Follows a change: opens what was deferred, and lets the overlays load what they need.
@@ -238,24 +250,6 @@ impl Compositor {
             overlay.as_picker().is_some_and(|picker| picker.session_browser().is_some())
         };
         self.overlays.retain_mut(|overlay| !is_session_list(overlay));
-    }
-
-    /// Selects the row of the list on top at this visible line; returns whether the user had selected it before.
-    pub(crate) fn select_row(&mut self, line: usize, height: usize) -> bool {
-        match self.overlays.last_mut() {
-            Some(Overlay::Picker(picker)) => picker.click(line, height),
-            Some(Overlay::Tree(tree)) => tree.click(line),
-            Some(Overlay::Pager(_) | Overlay::Form(_)) | None => false,
-        }
-    }
-
-    /// Accepts the selected row of the list on top.
-    pub(crate) fn accept_selected(&mut self, cx: &mut Context<'_>) {
-        match self.overlays.last_mut() {
-            Some(Overlay::Picker(picker)) => picker.accept_selected(cx),
-            Some(Overlay::Tree(tree)) => tree.accept_selected(cx),
-            Some(Overlay::Pager(_) | Overlay::Form(_)) | None => {}
-        }
     }
 
     /// Navigates once the agent has stopped.

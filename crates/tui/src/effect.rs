@@ -66,6 +66,8 @@ pub(crate) enum Effect {
     Typed,
     /// Gives the keys to the queue panel.
     EnterQueue,
+    /// A click accepted a list's row.
+    ClickAccepted,
     /// Inserts text that arrived at once into the editor.
     InsertText(String),
     /// Puts text before the draft in the editor.

@@ -6,7 +6,7 @@ mod field_input;
 mod tests;
 mod view;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use serde_json::{Map, Value};
@@ -158,7 +158,8 @@ impl Component for ElicitationForm {
         match *event {
             UiEvent::Key(key) => self.handle_key(key, cx),
             UiEvent::Paste(text) => self.paste(text),
-            UiEvent::Text(_) | UiEvent::Mouse(_) => return Outcome::Ignored,
+            UiEvent::Mouse(event) => return self.turn_wheel(event.kind),
+            UiEvent::Text(_) => return Outcome::Ignored,
         }
         Outcome::Consumed
     }
@@ -173,6 +174,18 @@ impl Component for ElicitationForm {
 }
 
 impl ElicitationForm {
+    fn turn_wheel(&mut self, kind: MouseEventKind) -> Outcome {
+        let rows = match kind {
+            MouseEventKind::ScrollUp => -1,
+            MouseEventKind::ScrollDown => 1,
+            _ => return Outcome::Ignored,
+        };
+        if self.withdrawn.is_none() {
+            self.step(rows);
+        }
+        Outcome::Consumed
+    }
+
     fn handle_key(&mut self, key: KeyEvent, cx: &mut Context<'_>) {
         let command = cx.ui.keymap.command(KeyContext::Popup, key);
         if let Some(since) = self.withdrawn {

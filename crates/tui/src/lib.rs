@@ -38,6 +38,7 @@ mod import;
 mod input;
 mod keymap;
 mod layout;
+mod list_click;
 mod list_data;
 mod list_kind;
 mod log_blocks;

@@ -34,6 +34,10 @@ impl Component for Overlay {
         self.component_mut().refresh(cx);
     }
 
+    fn lay_out(&mut self, area: Rect, view: &ViewContext<'_>) {
+        self.component_mut().lay_out(area, view);
+    }
+
     fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
         Clear.render(area, buffer);
         self.component().render(area, buffer, view);

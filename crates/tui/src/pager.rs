@@ -1,6 +1,6 @@
 //! A page of text: its layout for the screen, which rows were shown, and its filter. Pure.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tiller_core::id::CallId;
@@ -97,8 +97,8 @@ impl Pager {
         self.pending_call.as_ref()
     }
 
-    /// Lays it out for a screen of `width` columns and `height` rows, unless that is done.
-    pub(super) fn lay_out(&mut self, width: usize, height: usize) {
+    /// Lays out its rows, unless that is done, and shows `height` of them.
+    fn lay_out_rows(&mut self, width: usize, height: usize) {
         if self.width != width {
             self.width = width;
             self.lay_out_anew();
@@ -147,7 +147,11 @@ impl Component for Pager {
     /// Typed characters extend the search text while there is one. Keys without a meaning are ignored only on the page
     /// of a pending call, where they may answer.
     fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
-        let UiEvent::Key(key) = *event else { return Outcome::Ignored };
+        let key = match *event {
+            UiEvent::Key(key) => key,
+            UiEvent::Mouse(event) => return self.turn_wheel(event.kind),
+            UiEvent::Text(_) | UiEvent::Paste(_) => return Outcome::Ignored,
+        };
         let command = cx.ui.keymap.command(KeyContext::Popup, key);
         let page_command = cx.ui.keymap.command(KeyContext::Page, key);
         if !self.search_key(key, command, page_command) {
@@ -161,6 +165,10 @@ impl Component for Pager {
             }
         }
         Outcome::Consumed
+    }
+
+    fn lay_out(&mut self, area: Rect, _view: &ViewContext<'_>) {
+        self.lay_out_rows(Self::columns(area.width), usize::from(area.height.saturating_sub(2)));
     }
 
     fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
@@ -183,6 +191,15 @@ impl Component for Pager {
 }
 
 impl Pager {
+    fn turn_wheel(&mut self, kind: MouseEventKind) -> Outcome {
+        match kind {
+            MouseEventKind::ScrollUp => self.step(-1),
+            MouseEventKind::ScrollDown => self.step(1),
+            _ => return Outcome::Ignored,
+        }
+        Outcome::Consumed
+    }
+
     /// Handles a key of the search in the page; returns false if it means something else.
     fn search_key(
         &mut self,
@@ -280,7 +297,7 @@ mod tests {
     #[test]
     fn pager_long_column_keeps_alignment() {
         let mut page = page(&[["alt+u, ctrl+7", "take the last edit back", "undo"], ["up", "one up", "up"]]);
-        page.lay_out(36, 10);
+        page.lay_out_rows(36, 10);
         assert_eq!(
             shown(&page),
             [
@@ -289,7 +306,7 @@ mod tests {
                 "up            one up              up",
             ]
         );
-        page.lay_out(60, 10);
+        page.lay_out_rows(60, 10);
         assert_eq!(
             shown(&page)[1].find("one up"),
             Some("alt+u, ctrl+7".len() + GAP),
@@ -300,12 +317,12 @@ mod tests {
     #[test]
     fn pager_filter_hides_other_lines() {
         let mut page = page(&[["up", "one up", "up"], ["left", "fold", "fold"]]);
-        page.lay_out(40, 10);
+        page.lay_out_rows(40, 10);
         page.filter_by(Some("FOLD".into()));
-        page.lay_out(40, 10);
+        page.lay_out_rows(40, 10);
         assert_eq!(shown(&page).len(), 1);
         page.filter_by(None);
-        page.lay_out(40, 10);
+        page.lay_out_rows(40, 10);
         assert_eq!(shown(&page).len(), 2);
     }
 
@@ -316,7 +333,7 @@ mod tests {
     #[test]
     fn pager_scroll_stops_at_the_ends() {
         let mut page = Pager::new("a page", (0..30).map(|n| Line::new(format!("{n}"), Role::Text)).collect());
-        page.lay_out(20, 10);
+        page.lay_out_rows(20, 10);
         page.step(isize::MAX / 2);
         assert_eq!(top(&page), "20");
         page.step(-1);
@@ -327,11 +344,11 @@ mod tests {
     fn pager_long_line_scrolls_to_its_end() {
         let words: Vec<String> = (0..100).map(|n| format!("word{n:02}")).collect();
         let mut page = Pager::new("a page", vec![Line::new(words.join(" "), Role::Text)]);
-        page.lay_out(10, 10);
+        page.lay_out_rows(10, 10);
         assert!(page.percent().is_some());
         page.step(isize::MAX / 2);
         assert_eq!(top(&page), "word90");
-        page.lay_out(1_000, 10);
+        page.lay_out_rows(1_000, 10);
         assert_eq!(top(&page), words.join(" "));
     }
 }

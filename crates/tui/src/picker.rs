@@ -8,6 +8,7 @@ pub(crate) mod approval_modes;
 pub(crate) mod browser;
 mod browsing;
 pub(crate) mod choices;
+mod click;
 pub(crate) mod command_jobs;
 pub(crate) mod credentials;
 pub(crate) mod detail_lines;
@@ -36,6 +37,7 @@ pub(crate) mod view;
 
 use std::sync::Arc;
 
+use ratatui::layout::Rect;
 use tiller_core::id::CallId;
 use tiller_core::proposed_rules::ProposedRules;
 use tiller_render::Line;
@@ -73,6 +75,8 @@ pub(super) struct Picker {
     /// The state of the running query: the matches may belong to an earlier filter.
     pending_query: PendingQuery,
     prompt: InlinePrompt,
+    /// The area of the last layout.
+    area: Rect,
 }
 
 /// The selection.
@@ -127,6 +131,7 @@ impl Picker {
             preview: if source.facts().has_preview { ItemPreview::Waiting } else { ItemPreview::None },
             pending_query: PendingQuery::None,
             prompt: InlinePrompt::default(),
+            area: Rect::default(),
         }
     }
 
@@ -229,20 +234,6 @@ impl Picker {
     pub(super) fn step(&mut self, rows: isize) {
         self.go_to(self.place.row.saturating_add_signed(rows));
         self.place.top = None;
-    }
-
-    /// Returns true if there is a row on this line of `height` lines.
-    pub(super) fn has_line(&self, line: usize, height: usize) -> bool {
-        line < height && self.top(height) + line < self.matches.len()
-    }
-
-    /// Selects the row on a line; returns whether the user had selected it before.
-    pub(super) fn click(&mut self, line: usize, height: usize) -> bool {
-        let (top, before, was_user_selected) =
-            (self.top(height), self.place.row, self.place.is_user_selected);
-        self.go_to(top + line);
-        self.place.top = Some(top);
-        was_user_selected && self.place.row == before
     }
 
     fn go_to(&mut self, row: usize) {

@@ -103,6 +103,7 @@ mod tests {
 
     use super::*;
     use crate::component::FocusState;
+    use crate::layout::Folds;
     use crate::session_model::SessionModel;
     use crate::ui_context::UiContext;
 
@@ -122,7 +123,13 @@ mod tests {
 
     fn shown(panel: &PlanPanel, model: &SessionModel, height: usize) -> Vec<String> {
         let ui = UiContext::example();
-        let view = ViewContext { model, ui: &ui, now: UnixMs(0), focus: FocusState::default() };
+        let view = ViewContext {
+            model,
+            ui: &ui,
+            now: UnixMs(0),
+            focus: FocusState::default(),
+            folds: Folds::default(),
+        };
         assert!(panel.rows_needed(&view) <= MAX_STEPS + 1);
         panel.visible_lines(height, &view).iter().map(Line::text).collect()
     }
@@ -135,8 +142,13 @@ mod tests {
         assert_eq!(shown(&panel, &model(4, 4), 4)[1..], ["  ✓ step 4", "  ▸ step 5", "  · step 6"]);
         assert_eq!(shown(&panel, &model(4, 0), 4)[1..], ["  ✓ step 3", "  ✓ step 4", "  ▸ step 5"]);
         let (model_before, ui) = (model(1, 1), UiContext::example());
-        let view =
-            ViewContext { model: &model_before, ui: &ui, now: UnixMs(0), focus: FocusState::default() };
+        let view = ViewContext {
+            model: &model_before,
+            ui: &ui,
+            now: UnixMs(0),
+            focus: FocusState::default(),
+            folds: Folds::default(),
+        };
         let press = |c| UiEvent::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::ALT));
         assert_eq!(panel.handle(&press('t'), &mut Context::new(view)), Outcome::Consumed);
         assert_eq!(panel.handle(&press('q'), &mut Context::new(view)), Outcome::Ignored);

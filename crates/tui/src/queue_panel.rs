@@ -8,6 +8,7 @@ mod focus;
 mod keys;
 mod view;
 
+use crossterm::event::MouseEventKind::{ScrollDown, ScrollUp};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tiller_core::event::QueueItem;
@@ -19,6 +20,7 @@ use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::draw;
 use crate::effect::Effect;
 use crate::keymap::table::KeyCommand;
+use crate::list_click::{ClickableList, handle_mouse};
 use crate::queue::{MESSAGE_GONE, QueueOutcome, RemovedMessage, in_order};
 use crate::queue_panel::focus::{QueueFocus, QueueSelection};
 use crate::queue_panel::view::PanelView;
@@ -42,6 +44,8 @@ pub(crate) struct QueuePanel {
     closed_at: Option<UnixMs>,
     /// Time when the selection moved because its message left: keys for that one may still arrive.
     moved_at: Option<ShownSince>,
+    /// The area of the last layout.
+    area: Rect,
 }
 
 impl QueuePanel {
@@ -82,8 +86,8 @@ impl QueuePanel {
     }
 
     /// The message on a line of the panel, by its position in delivery order.
-    pub(crate) fn message_at(&self, height: usize, line: usize, view: &ViewContext<'_>) -> Option<usize> {
-        view::message_at(&self.focus, height, line, view)
+    fn message_at(&self, line: usize, view: &ViewContext<'_>) -> Option<usize> {
+        view::message_at(&self.focus, usize::from(self.area.height), line, view)
     }
 
     /// Takes the keys back from the editor, which has finished or discarded the edit.
@@ -168,6 +172,29 @@ impl QueuePanel {
     }
 }
 
+impl ClickableList for QueuePanel {
+    fn rows_area(&self, _view: &ViewContext<'_>) -> Rect {
+        self.area
+    }
+
+    fn has_row(&self, line: usize, view: &ViewContext<'_>) -> bool {
+        self.message_at(line, view).is_some()
+    }
+
+    fn select_row(&mut self, line: usize, view: &ViewContext<'_>) -> bool {
+        let row = self.message_at(line, view);
+        row.is_some_and(|row| self.click(row, &view.model.activity.queue))
+    }
+
+    fn accept_selected(&mut self, cx: &mut Context<'_>) {
+        self.edit_selected(cx);
+    }
+
+    fn turn_wheel(&mut self, rows: isize, cx: &mut Context<'_>) {
+        self.step(rows, cx);
+    }
+}
+
 /// The keys that restore removed messages after the panel was left.
 fn restore_hint(view: &ViewContext<'_>) -> String {
     let (enter, undo) = (view.key_of(KeyCommand::EditQueue), view.key_of(KeyCommand::QueueUndo));
@@ -178,12 +205,23 @@ impl Component for QueuePanel {
     fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
         match *event {
             UiEvent::Key(key) => self.handle_key(key, cx),
-            UiEvent::Text(_) | UiEvent::Paste(_) | UiEvent::Mouse(_) => Outcome::Ignored,
+            UiEvent::Mouse(event) if event.kind == ScrollUp || event.kind == ScrollDown => {
+                if !self.has_keys() {
+                    return Outcome::Ignored;
+                }
+                handle_mouse(self, event, cx)
+            }
+            UiEvent::Mouse(event) => handle_mouse(self, event, cx),
+            UiEvent::Text(_) | UiEvent::Paste(_) => Outcome::Ignored,
         }
     }
 
     fn refresh(&mut self, cx: &mut Context<'_>) {
         self.follow_queue(cx);
+    }
+
+    fn lay_out(&mut self, area: Rect, _view: &ViewContext<'_>) {
+        self.area = area;
     }
 
     fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {

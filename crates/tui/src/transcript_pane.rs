@@ -19,7 +19,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tiller_engine::BranchSummary;
-use tiller_render::{ImageLimits, Line, LinkStyle, Role, Span};
+use tiller_render::{Line, LinkStyle, Role, Span};
 use tiller_session::{BranchPoints, Entry};
 
 use crate::action::{Action, BackgroundJob, CopiedText, TerminalAction};
@@ -30,9 +30,8 @@ use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::editor::edit_command::EditCommand;
 use crate::effect::Effect;
 use crate::keymap::table::{KeyCommand, KeyContext};
-use crate::layout::{RenderContext, TEXT_WIDTH};
+use crate::layout::RenderContext;
 use crate::navigate::Navigate;
-use crate::terminal::capabilities::Images;
 use crate::terminal::image_placement::ImagePlacement;
 use crate::transcript::Transcript;
 use crate::transcript::chunk::BlockPos;
@@ -43,14 +42,7 @@ use crate::transcript::selection::amount;
 use crate::transcript_pane::press::Press;
 use crate::transcript_pane::search::SearchBar;
 use crate::transcript_pane::view::TranscriptView;
-use crate::ui_context::UiContext;
 use crate::welcome::banner;
-
-/// Maximum base64 length of a painted image: some tens of milliseconds of writing.
-const MAX_PAINTED: usize = 2 * 1024 * 1024;
-
-/// Maximum base64 length of an image sent as one control sequence: iTerm2 rejects more than 1,048,576 bytes.
-const MAX_INLINE: usize = 1_000_000;
 
 /// The transcript with its search, its focus and the mouse.
 #[derive(Debug, Default)]
@@ -83,6 +75,11 @@ impl Component for TranscriptPane {
         for request in self.transcript.take_requests() {
             cx.push(Action::Background(BackgroundJob::ReadPart(request)));
         }
+    }
+
+    fn lay_out(&mut self, area: Rect, view: &ViewContext<'_>) {
+        self.set_area(area);
+        self.lay_out_rows(view);
     }
 
     fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
@@ -239,7 +236,7 @@ impl TranscriptPane {
         self.scroll_lines(direction, rows, view);
     }
 
-    pub(crate) fn scroll_lines(&mut self, direction: Direction, count: usize, view: &ViewContext<'_>) {
+    fn scroll_lines(&mut self, direction: Direction, count: usize, view: &ViewContext<'_>) {
         let ctx = self.render_context(view);
         match direction {
             Direction::Older => self.transcript.scroll_up(count, &ctx),
@@ -257,8 +254,7 @@ impl TranscriptPane {
         self.area = area;
     }
 
-    /// Lays out the rows of its area.
-    pub(crate) fn lay_out(&mut self, view: &ViewContext<'_>) {
+    fn lay_out_rows(&mut self, view: &ViewContext<'_>) {
         self.follow_search(view);
         let ctx = self.render_context(view);
         self.transcript.lay_out(usize::from(self.area.height), &ctx);
@@ -266,17 +262,7 @@ impl TranscriptPane {
 
     /// The context for laying out blocks.
     pub(crate) fn render_context(&self, view: &ViewContext<'_>) -> RenderContext {
-        RenderContext {
-            width: usize::from(view.ui.size.0).saturating_sub(1).max(1),
-            measure: TEXT_WIDTH,
-            folds: self.transcript.folds,
-            now: view.now,
-            zone: view.ui.zone.clone(),
-            unfold_key: view.key_of(KeyCommand::UnfoldOutput).into(),
-            options: view.ui.render_options.clone(),
-            code_generation: view.ui.highlight_generation(),
-            images: image_limits(view.ui),
-        }
+        RenderContext { folds: self.transcript.folds, ..view.render_context() }
     }
 
     /// Adds a notice of tiller.
@@ -350,16 +336,6 @@ impl TranscriptPane {
         }
         placements
     }
-}
-
-/// The size limits of an image where images are painted: one takes at most a third of the screen.
-fn image_limits(ui: &UiContext) -> Option<ImageLimits> {
-    let max_base64 = match ui.images {
-        Images::Line => return None,
-        Images::Painted => MAX_PAINTED,
-        Images::Inline => MAX_INLINE,
-    };
-    Some(ImageLimits { cell: ui.cell_pixels, rows: ui.size.1 / 3, max_base64 })
 }
 
 #[cfg(test)]

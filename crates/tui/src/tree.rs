@@ -127,6 +127,8 @@ pub(super) struct TreeView {
     /// A pending navigation.
     going: PendingNavigation,
     pub(super) drawn: DrawnTree,
+    /// The area of the last layout.
+    area: Rect,
 }
 
 /// The cursor.
@@ -178,6 +180,7 @@ impl TreeView {
             labelling: None,
             going: PendingNavigation::default(),
             drawn: DrawnTree::default(),
+            area: Rect::default(),
         }
     }
 
@@ -191,7 +194,7 @@ impl TreeView {
 
     /// The requests to send now.
     pub(super) fn take_requests(&mut self, size: (u16, u16)) -> Vec<TreeRequest> {
-        let areas = self.areas(size);
+        let areas = self.areas(area(size));
         self.place.height = usize::from(areas.list.height);
         self.scroll_to_cursor();
         let mut requests = Vec::new();
@@ -305,8 +308,8 @@ impl TreeView {
         Some(self.shape.as_ref()?.node(self.chosen()?).id.clone())
     }
 
-    fn areas(&self, (width, height): (u16, u16)) -> TreeAreas {
-        let area = area((width, height));
+    fn areas(&self, area: Rect) -> TreeAreas {
+        let width = area.width;
         // One row for the title, one for the search, and one for key hints where there is room.
         let keys = u16::from(area.height >= 8);
         let body =
@@ -377,7 +380,7 @@ impl TreeEffect {
     }
 }
 
-/// The screen without the footer.
+/// The screen without the footer: the area before the first layout.
 fn area((width, height): (u16, u16)) -> Rect {
     Rect { x: 0, y: 0, width, height: height - u16::from(height >= 4) }
 }

@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use tiller_core::id::SessionId;
 use tiller_core::setting::{self, Setting};
 use tiller_render::theme::{ColorDepth, resolve_theme};
-use tiller_render::{HighlightCache, Highlighting, RenderOptions};
+use tiller_render::{HighlightCache, Highlighting, ImageLimits, RenderOptions};
 
 use crate::action::{Action, BackgroundJob};
 use crate::effect::Effect;
@@ -18,6 +18,12 @@ use crate::text::one_line;
 use crate::theme;
 use crate::theme::check::ThemeCheck;
 use crate::theme::{ThemeOptions, ThemeState};
+
+/// Maximum base64 length of a painted image: some tens of milliseconds of writing.
+const MAX_PAINTED: usize = 2 * 1024 * 1024;
+
+/// Maximum base64 length of an image sent as one control sequence: iTerm2 rejects more than 1,048,576 bytes.
+const MAX_INLINE: usize = 1_000_000;
 
 /// An agent whose session was opened.
 #[derive(Clone, Debug)]
@@ -48,6 +54,16 @@ pub(crate) struct UiContext {
 }
 
 impl UiContext {
+    /// The size limits of an image where images are painted: one takes at most a third of the screen.
+    pub(crate) fn image_limits(&self) -> Option<ImageLimits> {
+        let max_base64 = match self.images {
+            Images::Line => return None,
+            Images::Painted => MAX_PAINTED,
+            Images::Inline => MAX_INLINE,
+        };
+        Some(ImageLimits { cell: self.cell_pixels, rows: self.size.1 / 3, max_base64 })
+    }
+
     /// The environment with the default keys, images as lines, and a screen of 80 by 24.
     pub(crate) fn new(cwd: PathBuf, home: Option<PathBuf>, zone: TimeZone, themes: &ThemeOptions) -> Self {
         Self {

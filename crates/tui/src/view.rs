@@ -1,9 +1,7 @@
 //! Drawing the screen: transcript, approval panel, status, plan, queue, completion, editor, footer.
 
-pub(crate) mod hit_test;
-
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use tiller_core::unit::thousands;
 use tiller_render::{Line, Role, Span};
 
@@ -25,15 +23,38 @@ pub(super) struct ScreenAreas {
     pub(super) approval: Rect,
     status: Rect,
     plan: Rect,
-    queue: Rect,
-    completion: Rect,
-    pub(super) top_rule: Rect,
+    pub(super) queue: Rect,
+    pub(super) completion: Rect,
+    top_rule: Rect,
     pub(super) editor: Rect,
     bottom_rule: Rect,
     pub(super) footer: Rect,
 }
 
+/// A part of the screen with a meaning of its own for the mouse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ScreenPart {
+    Completion,
+    Queue,
+    /// The rule above the editor.
+    TopRule,
+    Editor,
+    /// The transcript, or a part that takes no clicks.
+    Other,
+}
+
 impl ScreenAreas {
+    /// The part at a position.
+    pub(super) fn part_at(&self, position: Position) -> ScreenPart {
+        let parts = [
+            (self.completion, ScreenPart::Completion),
+            (self.queue, ScreenPart::Queue),
+            (self.top_rule, ScreenPart::TopRule),
+            (self.editor, ScreenPart::Editor),
+        ];
+        parts.iter().find(|(area, _)| area.contains(position)).map_or(ScreenPart::Other, |(_, part)| *part)
+    }
+
     /// Divides the screen: parts take what they need in order of importance.
     pub(super) fn compute(app: &App) -> Self {
         let ((width, height), view) = (app.ui.size, &app.view_context());

@@ -52,6 +52,11 @@ impl App {
             EventReceiver::TranscriptBindings => {
                 self.with_transcript(|pane, cx| outcome = pane.bound_key(event, cx))
             }
+            EventReceiver::TopRule => {
+                outcome = Outcome::Consumed;
+                self.transcript.follow();
+                Vec::new()
+            }
             EventReceiver::Editor => {
                 self.with_composer(|composer, cx| outcome = composer.type_key(event, cx))
             }

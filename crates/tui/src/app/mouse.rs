@@ -1,49 +1,36 @@
-//! Routes the mouse: lists first, then the transcript, then the rule above the editor and the editor.
-//! `list_mouse` handles lists.
+//! The dispatch of the mouse to the parts of the screen.
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use crate::action::Action;
 use crate::app::App;
-use crate::component::{Component, Outcome, UiEvent};
-use crate::composer::view::SIGN_WIDTH;
+use crate::component::UiEvent;
 use crate::compositor::consumed_key::KeyIntent;
-use crate::transcript::jump_target::Direction;
-use crate::view::ScreenAreas;
-
-/// Lines per step of the wheel.
-pub(super) const WHEEL_LINES: usize = 3;
+use crate::compositor::key_order::{EventReceiver, mouse_receivers};
 
 impl App {
-    pub(super) fn mouse(&mut self, event: MouseEvent) -> Vec<Action> {
-        let position = Position { x: event.column, y: event.row };
-        let mut actions = Vec::new();
-        match event.kind {
-            MouseEventKind::ScrollUp => return self.wheel(position, Direction::Older),
-            MouseEventKind::ScrollDown => return self.wheel(position, Direction::Newer),
-            MouseEventKind::Down(MouseButton::Left) => {
-                actions.extend(self.defer_unread(KeyIntent::Other));
-                if let Some(clicked) = self.click_row(position) {
-                    self.transcript.end_press();
-                    actions.extend(clicked);
-                    return actions;
-                }
-            }
-            _ => {}
+    pub(super) fn handle_mouse(&mut self, event: MouseEvent) -> Vec<Action> {
+        let mut actions = match event.kind {
+            MouseEventKind::Down(MouseButton::Left)
+            | MouseEventKind::ScrollUp
+            | MouseEventKind::ScrollDown => self.defer_unread(KeyIntent::Other),
+            _ => Vec::new(),
+        };
+        let part = self.areas.part_at(Position { x: event.column, y: event.row });
+        let receivers = mouse_receivers(event.kind, part, self.focus_state());
+        if receivers[0] != EventReceiver::Transcript && !is_wheel(event.kind) {
+            // Another part has the button.
+            self.transcript.end_press();
         }
-        let mut outcome = Outcome::Ignored;
-        actions.extend(self.with_transcript(|pane, cx| outcome = pane.handle(&UiEvent::Mouse(event), cx)));
-        if outcome == Outcome::Consumed {
-            return actions;
-        }
-        let areas = ScreenAreas::compute(self);
-        if areas.top_rule.contains(position) {
-            self.transcript.follow();
-        } else if areas.editor.contains(position) {
-            let (row, column) = (position.y - areas.editor.y, position.x.saturating_sub(SIGN_WIDTH));
-            self.composer.editor.click(row, column, areas.editor.height);
-        }
+        let event = UiEvent::Mouse(event);
+        actions.extend(
+            receivers.iter().find_map(|receiver| self.offer(*receiver, &event)).into_iter().flatten(),
+        );
         actions
     }
+}
+
+fn is_wheel(kind: MouseEventKind) -> bool {
+    matches!(kind, MouseEventKind::ScrollUp | MouseEventKind::ScrollDown)
 }

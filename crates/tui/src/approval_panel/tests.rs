@@ -6,6 +6,7 @@ use tiller_core::unit::UnixMs;
 use super::*;
 use crate::action::Action;
 use crate::component::FocusState;
+use crate::layout::Folds;
 use crate::session_model::{PendingApproval, SessionModel};
 use crate::ui_context::UiContext;
 
@@ -50,7 +51,7 @@ impl Harness {
             self.now += passed;
             let view = view(&self.model, &self.ui, self.now, self.focus);
             self.panel.refresh(&mut Context::new(view));
-            self.panel.lay_out(8, &view);
+            self.panel.lay_out(Rect::new(0, 0, 80, 8), &view);
         }
     }
 
@@ -77,7 +78,7 @@ impl Harness {
 }
 
 fn view<'a>(model: &'a SessionModel, ui: &'a UiContext, now: i64, focus: FocusState) -> ViewContext<'a> {
-    ViewContext { model, ui, now: UnixMs(now), focus }
+    ViewContext { model, ui, now: UnixMs(now), focus, folds: Folds::default() }
 }
 
 fn decided(decision: Decision) -> (Outcome, Vec<Effect>) {

@@ -1,5 +1,8 @@
 //! Completion of the text in the editor.
 
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::layout::Rect;
+
 use crate::action::Action;
 use crate::attach;
 use crate::completion::candidate::OnAccept;
@@ -7,10 +10,38 @@ use crate::completion::files::RankedFiles;
 use crate::completion::paths::{PathKind, PathListing, common};
 use crate::completion::word::path;
 use crate::completion::{CompletionKey, EditedText, EnterMeaning, list_paths_action};
-use crate::component::{Context, Outcome};
+use crate::component::{Context, Outcome, ViewContext};
 use crate::composer::Composer;
+use crate::composer::view::max_candidates;
+use crate::list_click::ClickableList;
 use crate::message::CompletionResult;
 use crate::navigate::Navigate;
+
+impl ClickableList for Composer {
+    fn rows_area(&self, _view: &ViewContext<'_>) -> Rect {
+        self.completion_area
+    }
+
+    fn has_row(&self, line: usize, view: &ViewContext<'_>) -> bool {
+        self.completion.has_line(line, max_candidates(view))
+    }
+
+    fn select_row(&mut self, line: usize, view: &ViewContext<'_>) -> bool {
+        self.completion.click(line, max_candidates(view))
+    }
+
+    /// If accepting sends the text, that goes where the editor's text goes at the moment: a prompt, an edited queued
+    /// message, or the reason of a denial.
+    fn accept_selected(&mut self, cx: &mut Context<'_>) {
+        if !self.completion.is_stale() && self.enter_candidate(cx) == Outcome::Ignored {
+            self.handle_without_completion(KeyEvent::from(KeyCode::Enter), cx);
+        }
+    }
+
+    fn turn_wheel(&mut self, rows: isize, _cx: &mut Context<'_>) {
+        self.completion.step_within(rows);
+    }
+}
 
 impl Composer {
     /// Updates the candidates if the text before the cursor has changed.
@@ -24,11 +55,7 @@ impl Composer {
     }
 
     /// Handles a key while there are candidates, and Tab after a path.
-    pub(super) fn completion_key(
-        &mut self,
-        key: crossterm::event::KeyEvent,
-        cx: &mut Context<'_>,
-    ) -> Outcome {
+    pub(super) fn completion_key(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
         match self.completion.handle(key) {
             CompletionKey::Consumed => Outcome::Consumed,
             CompletionKey::Ignored => Outcome::Ignored,

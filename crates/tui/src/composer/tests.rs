@@ -7,6 +7,7 @@ use super::*;
 use crate::action::Submit;
 use crate::component::FocusState;
 use crate::effect::FlashText;
+use crate::layout::Folds;
 use crate::navigate::Navigate;
 use crate::queue::{AfterQueueEdit, QueueAction};
 use crate::session_model::{PendingApproval, SessionModel};
@@ -35,7 +36,7 @@ impl Harness {
     fn work(&mut self, work: impl FnOnce(&mut Composer, &mut Context<'_>)) -> Vec<Effect> {
         let focus = FocusState::default();
         let (model, ui, now) = (&self.model, &self.ui, UnixMs(self.now));
-        let mut cx = Context::new(ViewContext { model, ui, now, focus });
+        let mut cx = Context::new(ViewContext { model, ui, now, focus, folds: Folds::default() });
         work(&mut self.composer, &mut cx);
         cx.into_effects()
     }

@@ -1,6 +1,9 @@
-//! The order in which the parts of the screen get a key, and the part that gets a paste.
+//! The order in which the parts of the screen get a key, and the parts that get a paste or the mouse.
+
+use crossterm::event::{MouseButton, MouseEventKind};
 
 use crate::component::FocusState;
+use crate::view::ScreenPart;
 
 /// A part of the screen that gets events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +23,8 @@ pub(crate) enum EventReceiver {
     TranscriptBindings,
     /// Typing.
     Editor,
+    /// The rule above the editor: a click scrolls to the end.
+    TopRule,
 }
 
 /// The receivers of a key, in order; the first that consumes it ends the search. The overlay on top comes first, then
@@ -38,6 +43,27 @@ pub(crate) const fn key_receivers(focus: FocusState) -> &'static [EventReceiver]
         &[Queue, Composer, Screen, Plan, TranscriptBindings, Editor]
     } else {
         &[Transcript, Approvals, Composer, Screen, Plan, TranscriptBindings, Editor]
+    }
+}
+
+/// The receivers of a mouse event over a part of the screen, in order. An overlay gets everything; a drag stays with the
+/// transcript, wherever it goes.
+pub(crate) const fn mouse_receivers(
+    kind: MouseEventKind,
+    part: ScreenPart,
+    focus: FocusState,
+) -> &'static [EventReceiver] {
+    use EventReceiver::{Composer, Overlay, Queue, TopRule, Transcript};
+    use MouseEventKind::{Down, ScrollDown, ScrollUp};
+    if focus.is_covered {
+        return &[Overlay];
+    }
+    match (kind, part) {
+        (Down(MouseButton::Left) | ScrollUp | ScrollDown, ScreenPart::Completion) => &[Composer, Transcript],
+        (Down(MouseButton::Left) | ScrollUp | ScrollDown, ScreenPart::Queue) => &[Queue, Transcript],
+        (Down(MouseButton::Left), ScreenPart::TopRule) => &[Transcript, TopRule],
+        (Down(MouseButton::Left), ScreenPart::Editor) => &[Transcript, Composer],
+        _ => &[Transcript],
     }
 }
 
@@ -64,6 +90,28 @@ mod tests {
         assert_eq!(key_receivers(covered), [EventReceiver::Overlay], "an overlay takes all keys");
         let on_call_page = FocusState { is_on_call_page: true, ..covered };
         assert_eq!(key_receivers(on_call_page), [EventReceiver::Overlay, EventReceiver::Approvals]);
+    }
+
+    #[test]
+    fn mouse_receivers_follow_the_pointer() {
+        use EventReceiver::{Composer, Overlay, Queue, TopRule, Transcript};
+        let press = MouseEventKind::Down(MouseButton::Left);
+        let (wheel, drag) = (MouseEventKind::ScrollUp, MouseEventKind::Drag(MouseButton::Left));
+        let focus = FocusState::default();
+        let rows: [(MouseEventKind, ScreenPart, &[EventReceiver]); 7] = [
+            (press, ScreenPart::Completion, &[Composer, Transcript]),
+            (wheel, ScreenPart::Queue, &[Queue, Transcript]),
+            (press, ScreenPart::TopRule, &[Transcript, TopRule]),
+            (press, ScreenPart::Editor, &[Transcript, Composer]),
+            (wheel, ScreenPart::Editor, &[Transcript]),
+            (drag, ScreenPart::Completion, &[Transcript]),
+            (press, ScreenPart::Other, &[Transcript]),
+        ];
+        for (kind, part, expected) in rows {
+            assert_eq!(mouse_receivers(kind, part, focus), expected, "{kind:?} {part:?}");
+            let covered = FocusState { is_covered: true, ..focus };
+            assert_eq!(mouse_receivers(kind, part, covered), [Overlay]);
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@ use tiller_core::elicitation::{ChoiceOption, FieldKind, Limits, TextFormat};
 
 use super::*;
 use crate::component::FocusState;
+use crate::layout::Folds;
 use crate::session_model::SessionModel;
 use crate::ui_context::UiContext;
 
@@ -54,7 +55,13 @@ impl Harness {
     }
 
     fn view(&self) -> ViewContext<'_> {
-        ViewContext { model: &self.model, ui: &self.ui, now: UnixMs(1_000), focus: FocusState::default() }
+        ViewContext {
+            model: &self.model,
+            ui: &self.ui,
+            now: UnixMs(1_000),
+            focus: FocusState::default(),
+            folds: Folds::default(),
+        }
     }
 
     fn press(&mut self, code: KeyCode) -> Vec<Effect> {
@@ -63,6 +70,7 @@ impl Harness {
             ui: &self.ui,
             now: UnixMs(1_000),
             focus: FocusState::default(),
+            folds: Folds::default(),
         };
         let mut cx = Context::new(view);
         assert_eq!(

@@ -9,6 +9,7 @@ use crate::action::{Action, ListAction};
 use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::effect::{Effect, LeaveScope};
 use crate::keymap::table::{KeyCommand, KeyContext};
+use crate::list_click::handle_mouse;
 use crate::navigate::Navigate;
 use crate::overlay::scroll::scroll_rows;
 use crate::picker::item::PickerChoice;
@@ -27,7 +28,8 @@ impl Component for Picker {
                 self.search_sessions(cx);
                 Outcome::Consumed
             }
-            UiEvent::Text(_) | UiEvent::Mouse(_) => Outcome::Ignored,
+            UiEvent::Mouse(event) => handle_mouse(self, event, cx),
+            UiEvent::Text(_) => Outcome::Ignored,
         }
     }
 
@@ -43,6 +45,10 @@ impl Component for Picker {
             let effect = self.source.select(choice.as_ref(), self.extract());
             effect.into_iter().for_each(|effect| cx.push(effect));
         }
+    }
+
+    fn lay_out(&mut self, area: Rect, _view: &ViewContext<'_>) {
+        self.area = area;
     }
 
     fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
@@ -89,15 +95,7 @@ impl Picker {
         Outcome::Consumed
     }
 
-    /// Accepts the selected row as a click does, unless a line is asked for.
-    pub(crate) fn accept_selected(&mut self, cx: &mut Context<'_>) {
-        if self.prompt().is_none() && self.is_noticed(cx.now) {
-            self.set_status(None);
-            self.accept(cx);
-        }
-    }
-
-    fn accept(&mut self, cx: &mut Context<'_>) -> Outcome {
+    pub(super) fn accept(&mut self, cx: &mut Context<'_>) -> Outcome {
         self.settle();
         let choice = self.chosen().map(|item| item.choice.clone());
         let response = match choice {

@@ -79,7 +79,7 @@ fn width_beside(picker: &Picker, width: u16) -> Option<u16> {
 }
 
 /// The area of a list's rows.
-pub(crate) fn rows(picker: &Picker, area: Rect, ui: &UiContext) -> Rect {
+pub(super) fn rows(picker: &Picker, area: Rect, ui: &UiContext) -> Rect {
     let head = 1 + input(picker, ui).0.len();
     ListAreas::of(picker, area, [head, feet(picker, area, &ui.keymap).len()]).rows
 }

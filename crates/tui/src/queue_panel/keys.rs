@@ -84,7 +84,7 @@ impl QueuePanel {
 
     /// Selects the message of a clicked row; returns whether it was selected before. An edit in progress
     /// continues.
-    pub(crate) fn click(&mut self, row: usize, queue: &[QueueItem]) -> bool {
+    pub(super) fn click(&mut self, row: usize, queue: &[QueueItem]) -> bool {
         let before = match &self.focus {
             QueueFocus::Editing(..) => return false,
             QueueFocus::Panel(chosen) => chosen.as_ref().map(|chosen| chosen.id.clone()),
@@ -96,13 +96,13 @@ impl QueuePanel {
     }
 
     /// Edits the selected message.
-    pub(crate) fn edit_selected(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn edit_selected(&mut self, cx: &mut Context<'_>) {
         let action = self.perform(KeyCommand::QueueEdit, cx);
         action.into_iter().for_each(|action| cx.push(Action::Queue(action)));
     }
 
     /// Selects the next or previous message.
-    pub(crate) fn step(&mut self, rows: isize, cx: &mut Context<'_>) {
+    pub(super) fn step(&mut self, rows: isize, cx: &mut Context<'_>) {
         let command = if rows < 0 { KeyCommand::QueueUp } else { KeyCommand::QueueDown };
         self.perform_on_selected(command, cx);
     }

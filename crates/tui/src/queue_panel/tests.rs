@@ -5,6 +5,7 @@ use super::*;
 use crate::action::Action;
 use crate::component::FocusState;
 use crate::effect::{Effect, FlashText, QueueEditRequest};
+use crate::layout::Folds;
 use crate::queue::{AfterQueueEdit, QueueAction};
 use crate::session_model::SessionModel;
 use crate::ui_context::UiContext;
@@ -23,7 +24,7 @@ fn item(id: &str, kind: QueueKind, held: bool) -> QueueItem {
 
 fn view<'a>(model: &'a SessionModel, ui: &'a UiContext) -> ViewContext<'a> {
     let focus = FocusState { is_editor_empty: true, ..FocusState::default() };
-    ViewContext { model, ui, now: UnixMs(0), focus }
+    ViewContext { model, ui, now: UnixMs(0), focus, folds: Folds::default() }
 }
 
 impl Harness {

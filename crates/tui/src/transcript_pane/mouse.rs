@@ -1,4 +1,4 @@
-//! The mouse in the transcript: a click folds, dragging selects and copies.
+//! The mouse in the transcript: a click folds, dragging selects and copies, the wheel scrolls.
 //!
 //! While tiller captures the mouse, terminals select with Shift.
 
@@ -13,6 +13,9 @@ use crate::transcript::selection::{Granularity, TextPos};
 use crate::transcript_pane::TranscriptPane;
 use crate::transcript_pane::press::{Press, PressState};
 
+/// Lines per step of the wheel.
+const WHEEL_LINES: usize = 3;
+
 /// Lines scrolled per tick while a drag is beyond the edge.
 const DRAG_LINES: usize = 3;
 
@@ -20,12 +23,14 @@ const DRAG_LINES: usize = 3;
 const TWICE_MS: u64 = 400;
 
 impl TranscriptPane {
-    /// Handles a press, drag or release of the left button; ignores a press outside of the transcript.
+    /// Handles the wheel, and a press, drag or release of the left button; ignores a press outside of the transcript.
     pub(super) fn handle_mouse(&mut self, event: MouseEvent, cx: &mut Context<'_>) -> Outcome {
         let position = Position { x: event.column, y: event.row };
         match event.kind {
             // A press beneath an overlay ends.
             _ if cx.focus.is_covered => self.press = None,
+            MouseEventKind::ScrollUp => self.scroll_lines(Direction::Older, WHEEL_LINES, cx),
+            MouseEventKind::ScrollDown => self.scroll_lines(Direction::Newer, WHEEL_LINES, cx),
             MouseEventKind::Down(MouseButton::Left) => return self.press(position, cx),
             MouseEventKind::Drag(MouseButton::Left) => self.drag(position),
             MouseEventKind::Up(MouseButton::Left) => self.release(cx),
@@ -65,7 +70,7 @@ impl TranscriptPane {
                 // The first click belongs to this double click, so its fold is undone.
                 if before.state == (PressState::Released { folded: true }) {
                     self.fold(before.text_pos.at, view);
-                    self.lay_out(view);
+                    self.lay_out_rows(view);
                 }
                 Some(before.text_pos)
             }
@@ -117,7 +122,7 @@ impl TranscriptPane {
         let press = self.press.filter(|_| !view.focus.is_covered);
         let Some(Press { state: PressState::Beyond(direction), position, .. }) = press else { return false };
         self.scroll_lines(direction, DRAG_LINES, view);
-        self.lay_out(view);
+        self.lay_out_rows(view);
         self.select_to(position);
         true
     }

@@ -18,10 +18,12 @@ use crate::action::TerminalAction;
 use crate::agent_event::AgentEvent;
 use crate::component::FocusState;
 use crate::effect::{Effect, FlashText};
+use crate::layout::Folds;
 use crate::search_term::SearchTerm;
 use crate::session_model::SessionModel;
 use crate::transcript::section::LoadedPath;
 use crate::transcript_pane::lookup::Lookup;
+use crate::ui_context::UiContext;
 
 const AREA: Rect = Rect::new(0, 0, 60, 12);
 
@@ -115,7 +117,13 @@ impl Harness {
     }
 
     fn with<T>(&mut self, work: impl FnOnce(&mut TranscriptPane, &mut Context<'_>) -> T) -> (T, Vec<Effect>) {
-        let view = ViewContext { model: &self.model, ui: &self.ui, now: UnixMs(self.now), focus: self.focus };
+        let view = ViewContext {
+            model: &self.model,
+            ui: &self.ui,
+            now: UnixMs(self.now),
+            focus: self.focus,
+            folds: Folds::default(),
+        };
         let mut cx = Context::new(view);
         let result = work(&mut self.pane, &mut cx);
         (result, cx.into_effects())
@@ -143,7 +151,7 @@ impl Harness {
 
     fn mouse(&mut self, kind: MouseEventKind, (column, row): (u16, u16)) -> (Outcome, Vec<Effect>) {
         let event = MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
-        self.with(|pane, cx| pane.handle_mouse(event, cx))
+        self.with(|pane, cx| pane.handle(&UiEvent::Mouse(event), cx))
     }
 
     fn click(&mut self, position: (u16, u16)) -> (Outcome, Vec<Effect>) {
@@ -160,7 +168,7 @@ impl Harness {
     fn buffer(&mut self) -> Buffer {
         let mut buffer = Buffer::empty(AREA);
         self.with(|pane, cx| {
-            pane.lay_out(cx);
+            pane.lay_out(AREA, cx);
             pane.render(AREA, &mut buffer, cx);
         });
         buffer

@@ -3,25 +3,44 @@
 use ratatui::layout::Rect;
 
 use super::{PendingNavigation, TreeView};
+use crate::component::{Context, ViewContext};
+use crate::keymap::table::KeyCommand;
+use crate::list_click::ClickableList;
 
 impl TreeView {
-    /// The area of the rows on a screen of this size.
-    pub(crate) fn rows_area(&self, size: (u16, u16)) -> Rect {
-        self.areas(size).list
+    /// Reports whether the selection can be moved: no label is edited, and no navigation is pending.
+    fn is_free(&self) -> bool {
+        self.labelling.is_none() && matches!(self.going, PendingNavigation::Nowhere)
+    }
+}
+
+impl ClickableList for TreeView {
+    fn rows_area(&self, _view: &ViewContext<'_>) -> Rect {
+        self.areas(self.area).list
     }
 
-    /// Returns true if there is a selectable entry on this visible line.
-    pub(crate) fn has_line(&self, line: usize) -> bool {
-        let is_free = self.labelling.is_none() && matches!(self.going, PendingNavigation::Nowhere);
-        is_free && self.place.top + line < self.rows.len()
+    fn has_row(&self, line: usize, _view: &ViewContext<'_>) -> bool {
+        self.is_free() && self.place.top + line < self.rows.len()
     }
 
-    /// Selects the entry on a visible line without scrolling; returns whether the user had selected it before.
-    pub(crate) fn click(&mut self, line: usize) -> bool {
+    /// Selects without scrolling.
+    fn select_row(&mut self, line: usize, _view: &ViewContext<'_>) -> bool {
         let (before, was_user_selected) = (self.place.row, self.place.is_user_selected);
         self.place.refused = None;
         self.place.is_clicked = true;
         self.go_to(self.place.top + line);
         was_user_selected && self.place.row == before
+    }
+
+    fn accept_selected(&mut self, cx: &mut Context<'_>) {
+        let outcome = self.command(KeyCommand::Accept);
+        self.apply(outcome, cx);
+    }
+
+    fn turn_wheel(&mut self, rows: isize, _cx: &mut Context<'_>) {
+        (self.place.refused, self.place.is_clicked) = (None, false);
+        if self.labelling.is_none() && !matches!(self.going, PendingNavigation::Leaving(_)) {
+            self.step(rows);
+        }
     }
 }

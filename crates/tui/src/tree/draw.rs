@@ -14,7 +14,7 @@ use crate::text::one_line;
 use crate::tree::drawn_tree::DrawnTree;
 use crate::tree::entry_text::kind_sign;
 use crate::tree::request::TreePurpose;
-use crate::tree::{PendingNavigation, TreeAreas, TreeView, area};
+use crate::tree::{PendingNavigation, TreeAreas, TreeView};
 
 /// Width of a row's sign.
 const SIGN: usize = 2;
@@ -27,9 +27,9 @@ const LABEL: usize = 40;
 const MIN_BESIDE_LABEL: usize = 12;
 
 impl TreeView {
-    /// Lays out the screen; drawing then only reads.
-    pub(crate) fn prepare(&mut self, size: (u16, u16), keymap: &Keymap, ctx: &RenderContext) {
-        let (whole, areas) = (area(size), self.areas(size));
+    /// Lays out the lines for its area; drawing then only reads.
+    pub(super) fn lay_out_lines(&mut self, keymap: &Keymap, ctx: &RenderContext) {
+        let (whole, areas) = (self.area, self.areas(self.area));
         self.place.height = usize::from(areas.list.height);
         self.scroll_to_cursor();
         let row = |at: u16| Rect { y: at, height: u16::from(at < whole.height), ..whole };

@@ -13,6 +13,7 @@ use crate::draw::put;
 use crate::effect::{Effect, LeaveScope, OverlayRequest};
 use crate::keymap::Keymap;
 use crate::keymap::table::{KeyCommand, KeyContext};
+use crate::list_click::handle_mouse;
 use crate::navigate::Navigate;
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::tree::request::{TreePurpose, TreeRequest};
@@ -26,7 +27,7 @@ const MAX_LABEL: usize = 1_000;
 
 /// The outcome of a key beyond the tree's own state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum TreeKeyOutcome {
+pub(super) enum TreeKeyOutcome {
     Nothing,
     Back,
     Close,
@@ -40,7 +41,8 @@ impl Component for TreeView {
         match *event {
             UiEvent::Key(key) => self.handle_key(key, cx),
             UiEvent::Paste(text) => self.paste(text),
-            UiEvent::Text(_) | UiEvent::Mouse(_) => return Outcome::Ignored,
+            UiEvent::Mouse(event) => return handle_mouse(self, event, cx),
+            UiEvent::Text(_) => return Outcome::Ignored,
         }
         Outcome::Consumed
     }
@@ -53,6 +55,11 @@ impl Component for TreeView {
         if !cx.model.is_working() {
             self.once_stopped().into_iter().for_each(|action| cx.push(action));
         }
+    }
+
+    fn lay_out(&mut self, area: Rect, view: &ViewContext<'_>) {
+        self.area = area;
+        self.lay_out_lines(&view.ui.keymap, &view.render_context());
     }
 
     fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
@@ -99,18 +106,12 @@ impl TreeView {
         Action::Background(BackgroundJob::Tree(TreeRequest::EndSearch))
     }
 
-    /// Accepts the entry at the cursor as Enter does.
-    pub(crate) fn accept_selected(&mut self, cx: &mut Context<'_>) {
-        let outcome = self.command(KeyCommand::Accept);
-        self.apply(outcome, cx);
-    }
-
     /// Navigates once the agent has stopped.
     pub(crate) fn navigate_once_stopped(&mut self, navigate: Navigate) {
         self.going = PendingNavigation::OnceStopped(navigate);
     }
 
-    fn apply(&mut self, outcome: TreeKeyOutcome, cx: &mut Context<'_>) {
+    pub(super) fn apply(&mut self, outcome: TreeKeyOutcome, cx: &mut Context<'_>) {
         match outcome {
             TreeKeyOutcome::Nothing => {}
             TreeKeyOutcome::Back => cx.push(Effect::Leave(LeaveScope::Top)),
@@ -239,7 +240,7 @@ impl TreeView {
         TreeKeyOutcome::Nothing
     }
 
-    fn command(&mut self, command: KeyCommand) -> TreeKeyOutcome {
+    pub(super) fn command(&mut self, command: KeyCommand) -> TreeKeyOutcome {
         let page = isize::try_from(self.place.height).unwrap_or(10).saturating_sub(1).max(1);
         match command {
             KeyCommand::Up => self.step(-1),

@@ -1,0 +1,40 @@
+//! Mouse clicks in a list, with the rules of all lists.
+
+use ratatui::layout::Rect;
+
+use crate::component::{Context, ViewContext};
+use crate::list_click::ClickableList;
+use crate::picker::{Picker, view};
+
+impl ClickableList for Picker {
+    fn rows_area(&self, view: &ViewContext<'_>) -> Rect {
+        view::rows(self, self.area, view.ui)
+    }
+
+    fn has_row(&self, line: usize, view: &ViewContext<'_>) -> bool {
+        self.top(usize::from(self.rows_area(view).height)) + line < self.matches.len()
+    }
+
+    fn select_row(&mut self, line: usize, view: &ViewContext<'_>) -> bool {
+        let top = self.top(usize::from(self.rows_area(view).height));
+        let (before, was_user_selected) = (self.place.row, self.place.is_user_selected);
+        self.go_to(top + line);
+        self.place.top = Some(top);
+        was_user_selected && self.place.row == before
+    }
+
+    /// A row can't be accepted while a line is asked for.
+    fn accept_selected(&mut self, cx: &mut Context<'_>) {
+        if self.prompt().is_none() && self.is_noticed(cx.now) {
+            self.set_status(None);
+            self.accept(cx);
+        }
+    }
+
+    fn turn_wheel(&mut self, rows: isize, _cx: &mut Context<'_>) {
+        self.set_status(None);
+        if self.prompt().is_none() || self.source.facts().is_form {
+            self.step(rows);
+        }
+    }
+}
