@@ -12,6 +12,7 @@ use tiller_engine::agents::RaceOptions;
 use tiller_engine::{ApprovalMode, BashContext, ConfiguredRule, CycleDirection, Permission};
 use tiller_session::Visibility;
 
+use crate::address::Address;
 use crate::completion::files::Ranking;
 use crate::completion::paths::PathQuery;
 use crate::completion::values::ArgumentValues;
@@ -24,6 +25,19 @@ use crate::transcript::section::SectionRequest;
 use crate::transcript_pane::lookup::Lookup;
 use crate::tree::request::TreeRequest;
 use crate::{login, queue};
+
+/// An action, and the part of the screen that asks for it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ActionRequest {
+    pub(crate) from: Address,
+    pub(crate) action: Action,
+}
+
+impl From<Action> for ActionRequest {
+    fn from(action: Action) -> Self {
+        Self { from: Address::Screen, action }
+    }
+}
 
 /// An action for the event loop or the executor.
 #[derive(Clone, Debug, PartialEq)]

@@ -20,7 +20,8 @@ use std::sync::Arc;
 use tiller_core::id::ElicitationId;
 use tiller_core::unit::UnixMs;
 
-use crate::action::Action;
+use crate::action::{Action, ActionRequest};
+use crate::address::Address;
 use crate::approval_panel::ApprovalPanel;
 use crate::block::notice_level::NoticeLevel;
 use crate::component::{Component, Context, FocusState, ViewContext};
@@ -32,7 +33,7 @@ use crate::effect::{Effect, FlashText};
 use crate::flash::Flash;
 use crate::frame_pacer::Dirty;
 use crate::keymap::Keymap;
-use crate::message::{Msg, TaskResult};
+use crate::message::{Msg, TaskReport, TaskResult};
 use crate::overlay::Overlay;
 use crate::plan_panel::PlanPanel;
 use crate::queue_panel::QueuePanel;
@@ -103,12 +104,14 @@ impl App {
     }
 
     /// Applies a message at a point in time; returns the actions that follow.
-    pub(super) fn update(&mut self, input: Msg, now: UnixMs) -> Vec<Action> {
+    pub(super) fn update(&mut self, input: Msg, now: UnixMs) -> Vec<ActionRequest> {
         self.now = now;
         self.dirty = self.dirty.max(match input {
             Msg::Tick => Dirty::No,
             // Highlighting changes the screen like the streamed code itself, so it is drawn at the same pace.
-            Msg::Agent(_) | Msg::TaskResult(TaskResult::CodeHighlighted) => Dirty::BySession,
+            Msg::Agent(_) | Msg::TaskResult(TaskReport { result: TaskResult::CodeHighlighted, .. }) => {
+                Dirty::BySession
+            }
             _ => Dirty::ByUser,
         });
         let mut actions = match input {
@@ -134,7 +137,7 @@ impl App {
                 self.dirty = self.dirty.max(Dirty::BySession);
                 if self.model.info.connection.is_lost() { Vec::new() } else { self.reload() }
             }
-            Msg::TaskResult(report) => self.apply_result(report),
+            Msg::TaskResult(TaskReport { to, result }) => self.deliver(to, result),
             Msg::Background(ground) => {
                 self.ui.theme.set_background(ground);
                 Vec::new()
@@ -146,13 +149,13 @@ impl App {
             }
         };
         actions.extend(self.refresh());
-        let reloads = actions.iter().filter(|action| matches!(action, Action::Reload));
+        let reloads = actions.iter().filter(|action| matches!(action.action, Action::Reload));
         reloads.for_each(|_| self.model.expect_snapshot());
         actions
     }
 
     /// Lets every component follow the change.
-    fn refresh(&mut self) -> Vec<Action> {
+    fn refresh(&mut self) -> Vec<ActionRequest> {
         let mut actions = self.with_queue(QueuePanel::refresh);
         actions.extend(self.with_overlays(Compositor::refresh));
         actions.extend(self.with_approvals(ApprovalPanel::refresh));
@@ -226,26 +229,26 @@ impl App {
     }
 
     /// Opens the session picker at the start, once the user isn't typing.
-    pub(super) fn offer_sessions(&mut self, now: UnixMs) -> Vec<Action> {
+    pub(super) fn offer_sessions(&mut self, now: UnixMs) -> Vec<ActionRequest> {
         self.now = now;
         self.with_overlays(Compositor::offer_sessions)
     }
 
     /// Defers an overlay that is too recent to have been read.
-    pub(super) fn defer_unread(&mut self, intent: KeyIntent) -> Vec<Action> {
+    pub(super) fn defer_unread(&mut self, intent: KeyIntent) -> Vec<ActionRequest> {
         self.with_overlays(|overlays, cx| overlays.defer_unread(intent, cx))
     }
 
     /// Applies effects in order; returns the actions that leave the screen.
-    fn apply_all(&mut self, effects: Vec<Effect>) -> Vec<Action> {
+    fn apply_all(&mut self, effects: Vec<Effect>) -> Vec<ActionRequest> {
         effects.into_iter().flat_map(|effect| self.apply(effect)).collect()
     }
 
     /// Applies an effect; returns the actions that leave the screen.
     #[allow(clippy::too_many_lines, reason = "one arm an effect")]
-    pub(super) fn apply(&mut self, effect: Effect) -> Vec<Action> {
+    pub(super) fn apply(&mut self, effect: Effect) -> Vec<ActionRequest> {
         match effect {
-            Effect::Perform(action) => return vec![action],
+            Effect::Perform(from, action) => return vec![ActionRequest { from, action }],
             Effect::ClearFlash => self.flash.clear(),
             Effect::Flash(message) => self.flash.show(message, self.now),
             Effect::Notice { level, text, hint } => self.transcript.notice(level, text, hint),
@@ -273,6 +276,7 @@ impl App {
                 self.composer.editor.insert(&text);
             }
             Effect::PutBeforeDraft(text) => self.composer.editor.put_before(&[text]),
+            Effect::RestoreMessages(items) => self.composer.restore_messages(&items),
             Effect::RecallPrompt(text) => self.composer.editor.recall_text(&text),
             Effect::EditQueued(edit) => self.composer.edit_queued(edit),
             Effect::QueueEditEnded => self.queue.end_edit(),
@@ -281,7 +285,8 @@ impl App {
             Effect::EnterQueue => return self.with_queue(QueuePanel::enter),
             Effect::Sent { to_model } => return self.with_transcript(|pane, cx| pane.sent(to_model, cx)),
             Effect::TakeBackPrompt => {
-                return self.transcript.take_back_prompt(&self.view_context()).into_iter().collect();
+                let action = self.transcript.take_back_prompt(&self.view_context());
+                return action.into_iter().map(ActionRequest::from).collect();
             }
             Effect::CopyAnswer { from_end, typed } => {
                 return self.with_transcript(|pane, cx| pane.copy_answer(from_end, typed, cx));
@@ -297,7 +302,7 @@ impl App {
             }
             Effect::StopAndNavigate(navigate) => {
                 self.compositor.navigate_once_stopped(navigate);
-                return if self.model.is_working() { vec![Action::Abort] } else { Vec::new() };
+                return if self.model.is_working() { vec![Action::Abort.into()] } else { Vec::new() };
             }
             Effect::RestoreLastSession => return self.with_overlays(Compositor::restore_last_session),
             Effect::PreviewTheme(name) => self.ui.theme.preview(name.as_deref()),
@@ -333,13 +338,13 @@ impl App {
 /// Defines the methods that let a component work and apply the effects that it asks for; they return the actions that
 /// leave the screen.
 macro_rules! component_methods {
-    ($($name:ident: $field:ident, $component:ty;)*) => {
+    ($($name:ident: $field:ident, $component:ty, $address:ident;)*) => {
         impl App {
             $(pub(super) fn $name(
                 &mut self,
                 work: impl FnOnce(&mut $component, &mut Context<'_>),
-            ) -> Vec<Action> {
-                let mut cx = Context::new(view!(self));
+            ) -> Vec<ActionRequest> {
+                let mut cx = Context::new(view!(self), Address::$address);
                 work(&mut self.$field, &mut cx);
                 let effects = cx.into_effects();
                 self.apply_all(effects)
@@ -349,11 +354,11 @@ macro_rules! component_methods {
 }
 
 component_methods! {
-    with_transcript: transcript, TranscriptPane;
-    with_composer: composer, Composer;
-    with_approvals: approvals, ApprovalPanel;
-    with_queue: queue, QueuePanel;
-    with_plan: plan, PlanPanel;
-    with_overlays: compositor, Compositor;
-    with_screen_keys: screen_keys, ScreenKeys;
+    with_transcript: transcript, TranscriptPane, Transcript;
+    with_composer: composer, Composer, Composer;
+    with_approvals: approvals, ApprovalPanel, Screen;
+    with_queue: queue, QueuePanel, Queue;
+    with_plan: plan, PlanPanel, Screen;
+    with_overlays: compositor, Compositor, Screen;
+    with_screen_keys: screen_keys, ScreenKeys, Screen;
 }

@@ -11,10 +11,13 @@ use ratatui::layout::{Position, Rect};
 use tiller_core::unit::UnixMs;
 use tiller_render::Line;
 
+use crate::action::Action;
+use crate::address::Address;
 use crate::block::notice_level::NoticeLevel;
 use crate::effect::Effect;
 use crate::keymap::table::KeyCommand;
 use crate::layout::{Folds, RenderContext, TEXT_WIDTH};
+use crate::message::TaskResult;
 use crate::session_model::SessionModel;
 use crate::ui_context::UiContext;
 
@@ -42,6 +45,16 @@ pub(crate) trait Component {
 
     /// Draws itself as laid out.
     fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>);
+
+    /// Takes the result of an action that it asked for; returns a result that means nothing here.
+    fn take(&mut self, result: TaskResult, _cx: &mut Context<'_>) -> Option<TaskResult> {
+        Some(result)
+    }
+
+    /// Takes back an action that it asked for and that was rejected because of load; returns one without a meaning here.
+    fn rejected(&mut self, action: Action, _cx: &mut Context<'_>) -> Option<Action> {
+        Some(action)
+    }
 
     /// The position of the cursor, if it has one.
     fn cursor(&self, _area: Rect, _view: &ViewContext<'_>) -> Option<Position> {
@@ -127,6 +140,8 @@ impl ViewContext<'_> {
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
     view: ViewContext<'a>,
+    /// The address that results of its actions go to.
+    from: Address,
     effects: Vec<Effect>,
 }
 
@@ -136,13 +151,34 @@ impl<'a> Context<'a> {
         self.view
     }
 
-    pub(crate) fn new(view: ViewContext<'a>) -> Self {
-        Self { view, effects: Vec::new() }
+    pub(crate) fn new(view: ViewContext<'a>, from: Address) -> Self {
+        Self { view, from, effects: Vec::new() }
     }
 
-    /// Asks for an effect.
+    /// The address that results go to.
+    pub(crate) fn address(&self) -> Address {
+        self.from
+    }
+
+    /// Lets another part work, whose results go to its own address.
+    pub(crate) fn for_address<T>(&mut self, from: Address, work: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.from, from);
+        let result = work(self);
+        self.from = before;
+        result
+    }
+
+    /// Asks for an effect. Results of an action go to the address of this context.
     pub(crate) fn push(&mut self, effect: impl Into<Effect>) {
-        self.effects.push(effect.into());
+        self.effects.push(match effect.into() {
+            Effect::Perform(_, action) => Effect::Perform(self.from, action),
+            effect => effect,
+        });
+    }
+
+    /// Asks for an action whose results go to another part.
+    pub(crate) fn push_for(&mut self, from: Address, action: Action) {
+        self.effects.push(Effect::Perform(from, action));
     }
 
     /// Shows a message at the bottom of the screen for a while.

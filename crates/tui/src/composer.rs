@@ -18,7 +18,7 @@ use tiller_core::unit::UnixMs;
 use tiller_provider::catalog::ImageInput;
 use tiller_render::{Line, Role, Span};
 
-use crate::action::{Action, BackgroundJob, TerminalAction, UserText};
+use crate::action::{Action, BackgroundJob, ListAction, TerminalAction, UserText};
 use crate::attach::{self, AttachedImage};
 use crate::completion::Completion;
 use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
@@ -30,6 +30,7 @@ use crate::effect::{Effect, OverlayRequest, QueueEditRequest};
 use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::list_click::handle_mouse;
 use crate::list_data;
+use crate::message::TaskResult;
 use crate::queue::in_order;
 
 /// The editor with its completion.
@@ -68,6 +69,35 @@ impl Component for Composer {
     fn refresh(&mut self, cx: &mut Context<'_>) {
         self.follow_purpose(cx);
         self.update_completion(cx);
+    }
+
+    fn take(&mut self, result: TaskResult, cx: &mut Context<'_>) -> Option<TaskResult> {
+        match result {
+            TaskResult::Completion(result) => self.apply_completion(result, cx),
+            TaskResult::ReturnedMessages(items) => self.restore_messages(&items),
+            TaskResult::ReturnedInput(typed) => self.restore_inputs(&typed),
+            TaskResult::History(prompts) => self.editor.prepend_history(prompts),
+            TaskResult::Attached(image) => self.attach_image(image, cx),
+            TaskResult::Edited(text) => self.editor.set_text(&text),
+            TaskResult::BeforeDraft(text) => self.editor.put_before(&[text]),
+            TaskResult::Paste(text) => self.editor.paste(&text),
+            result => return Some(result),
+        }
+        None
+    }
+
+    /// What was typed returns to the editor.
+    fn rejected(&mut self, action: Action, _cx: &mut Context<'_>) -> Option<Action> {
+        match action {
+            Action::List(ListAction::WalkFiles(_)) => self.completion.cancel_walk(),
+            Action::List(ListAction::LoadArguments(_)) => self.completion.cancel_gathering(),
+            Action::Attach(_, text) => self.editor.paste(&text),
+            action => match action.typed().filter(|_| !matches!(action, Action::Navigate(_))) {
+                Some(typed) => self.restore_input(&typed),
+                None => return Some(action),
+            },
+        }
+        None
     }
 
     fn lay_out(&mut self, area: Rect, _view: &ViewContext<'_>) {
@@ -199,11 +229,7 @@ impl Composer {
     }
 
     /// Attaches an image to the text in the editor, unless that is sent as text only.
-    pub(crate) fn attach_image(
-        &mut self,
-        AttachedImage { image, size }: AttachedImage,
-        cx: &mut Context<'_>,
-    ) {
+    fn attach_image(&mut self, AttachedImage { image, size }: AttachedImage, cx: &mut Context<'_>) {
         if !self.accepts_images() {
             return cx.flash("Images can't be attached here; send them with a message.");
         }
@@ -230,7 +256,7 @@ impl Composer {
     }
 
     /// Returns several inputs to the editor, in order.
-    pub(crate) fn restore_inputs(&mut self, typed: &[UserText]) {
+    fn restore_inputs(&mut self, typed: &[UserText]) {
         typed.iter().rev().for_each(|typed| self.restore_input(typed));
     }
 

@@ -19,6 +19,7 @@ use tiller_core::unit::UnixMs;
 use tiller_render::Line;
 
 use crate::action::{Action, ListAction, SessionEdit};
+use crate::address::{Address, OverlayId};
 use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::compositor::consumed_key::ConsumedKey;
 use crate::compositor::deferred_overlay::DeferredOverlay;
@@ -53,6 +54,8 @@ pub(crate) struct Compositor {
     sessions: SessionLists,
     /// Time of the last request for the items of a live list.
     refreshed: UnixMs,
+    /// The id of the overlay opened last.
+    newest: OverlayId,
 }
 
 /// State of the session lists that outlives them.
@@ -84,6 +87,26 @@ impl Compositor {
 
     fn top_picker(&mut self) -> Option<&mut Picker> {
         self.overlays.last_mut().and_then(Overlay::as_picker)
+    }
+
+    /// Opens an overlay; returns its address.
+    fn push(&mut self, overlay: Overlay) -> Address {
+        self.newest.0 += 1;
+        self.push_with_id(overlay, self.newest)
+    }
+
+    /// Opens a dialog, which answers for the overlay beneath.
+    fn push_dialog(&mut self, dialog: Overlay) {
+        match self.overlays.last().and_then(Overlay::id) {
+            Some(id) => _ = self.push_with_id(dialog, id),
+            None => _ = self.push(dialog),
+        }
+    }
+
+    fn push_with_id(&mut self, mut overlay: Overlay, id: OverlayId) -> Address {
+        overlay.set_id(id);
+        self.overlays.push(overlay);
+        Address::Overlay(id)
     }
 
     fn pickers(&mut self) -> impl DoubleEndedIterator<Item = &mut Picker> {
@@ -121,13 +144,14 @@ impl Compositor {
         self.show_elicitation(cx);
         self.open_deferred(cx);
         self.close_answered_rule_form(cx);
-        if let Some(Overlay::Picker(picker)) = self.overlays.last_mut() {
+        if let Some(picker @ Overlay::Picker(_)) = self.overlays.last_mut() {
             picker.refresh(cx);
         }
         if cx.ui.theme.previewed.is_some() && !self.overlays.iter().any(|top| top.is_list(ListKind::Themes)) {
             cx.push(Effect::PreviewTheme(None));
         }
-        if let Some(tree) = self.tree() {
+        let mut overlays = self.overlays.iter_mut();
+        if let Some(tree) = overlays.find(|overlay| matches!(overlay, Overlay::Tree(_))) {
             tree.refresh(cx);
         }
         self.refresh_session_lists(cx);
@@ -144,7 +168,8 @@ impl Compositor {
         let Some(kind) = self.live_list() else { return };
         if cx.now.since_ms(self.refreshed) >= LIVE_LIST_MS {
             self.refreshed = cx.now;
-            cx.push(Action::List(ListAction::LoadItems(kind)));
+            let list = self.top().map(Overlay::address).unwrap_or_default();
+            cx.push_for(list, Action::List(ListAction::LoadItems(kind)));
         }
     }
 
@@ -168,52 +193,50 @@ impl Compositor {
 
     /// Opens an overlay.
     pub(crate) fn open(&mut self, opening: OverlayRequest, cx: &mut Context<'_>) {
-        let overlay = match opening {
+        let (overlay, action) = match opening {
+            OverlayRequest::SettingValues { title, items, selected } => {
+                let picker = Picker::with_items(&SettingValueList, title, items, selected);
+                return self.push_dialog(Overlay::picker(picker));
+            }
+            OverlayRequest::Question { title, items } => {
+                return self.push_dialog(Overlay::picker(Picker::with_items(&Question, title, items, 0)));
+            }
             OverlayRequest::List { kind: ListKind::Themes, .. } => {
                 let (items, selected) = theme_items(&cx.ui.theme);
                 let source = list_source(ListKind::Themes);
-                Overlay::picker(Picker::with_items(source, source.facts().title.to_owned(), items, selected))
+                let title = source.facts().title.to_owned();
+                (Overlay::picker(Picker::with_items(source, title, items, selected)), None)
             }
             OverlayRequest::List { kind, filter } => {
                 self.refreshed = cx.now;
-                cx.push(Action::List(ListAction::LoadItems(kind)));
-                Overlay::picker(Picker::waiting(list_source(kind)).with_filter(&filter))
+                let picker = Picker::waiting(list_source(kind)).with_filter(&filter);
+                (Overlay::picker(picker), Some(load(kind)))
             }
             OverlayRequest::Login(provider) => {
-                cx.push(Action::List(ListAction::LoadItems(ListKind::Logins)));
-                Overlay::picker(Picker::asking_for_key(provider))
+                (Overlay::picker(Picker::asking_for_key(provider)), Some(load(ListKind::Logins)))
             }
-            OverlayRequest::SettingValues { title, items, selected } => {
-                Overlay::picker(Picker::with_items(&SettingValueList, title, items, selected))
-            }
-            OverlayRequest::Prompts(items) => Overlay::picker(Picker::with_items(
-                &PromptList,
-                PromptList.facts().title.to_owned(),
-                items,
-                0,
-            )),
-            OverlayRequest::Question { title, items } => {
-                Overlay::picker(Picker::with_items(&Question, title, items, 0))
+            OverlayRequest::Prompts(items) => {
+                let title = PromptList.facts().title.to_owned();
+                (Overlay::picker(Picker::with_items(&PromptList, title, items, 0)), None)
             }
             OverlayRequest::Sessions { filter } => {
                 let picker = Picker::browser(&filter, self.sessions.begin());
-                picker
-                    .search_request()
-                    .into_iter()
-                    .for_each(|request| cx.push(Action::SearchSessions(request)));
-                Overlay::picker(picker)
+                let search = picker.search_request().map(Action::SearchSessions);
+                (Overlay::picker(picker), search)
             }
-            OverlayRequest::Help { title, lines } => Overlay::Pager(Pager::new(&title, lines).with_columns()),
+            OverlayRequest::Help { title, lines } => {
+                (Overlay::Pager(Pager::new(&title, lines).with_columns()), None)
+            }
             OverlayRequest::CallPage { call, title, lines } => {
-                Overlay::Pager(Pager::new(&title, lines).for_call(call))
+                (Overlay::Pager(Pager::new(&title, lines).for_call(call)), None)
             }
             OverlayRequest::RuleForm { call, rules } => {
-                cx.push(Action::List(ListAction::LoadItems(ListKind::RuleFiles)));
-                Overlay::picker(Picker::editing_rules(call, &rules))
+                (Overlay::picker(Picker::editing_rules(call, &rules)), Some(load(ListKind::RuleFiles)))
             }
-            OverlayRequest::Tree(purpose) => Overlay::Tree(Box::new(TreeView::new(purpose))),
+            OverlayRequest::Tree(purpose) => (Overlay::Tree(Box::new(TreeView::new(purpose))), None),
         };
-        self.overlays.push(overlay);
+        let address = self.push(overlay);
+        action.into_iter().for_each(|action| cx.push_for(address, action));
     }
 
     /// Closes overlays that the user leaves without a choice. Leaving the dialog after a failed summary leaves
@@ -287,7 +310,7 @@ impl Compositor {
         });
         if let Some(request) = pending.first().filter(|_| self.overlays.is_empty() && !cx.focus.is_typing) {
             let form = ElicitationForm::new(request.clone(), cx.now);
-            self.overlays.push(Overlay::Form(Box::new(form)));
+            self.push(Overlay::Form(Box::new(form)));
         }
     }
 
@@ -300,6 +323,11 @@ impl Compositor {
     pub(crate) fn close_call_page(&mut self, call: &CallId) {
         self.overlays.retain(|overlay| overlay.call() != Some(call));
     }
+}
+
+/// The action that loads the items of a list.
+fn load(kind: ListKind) -> Action {
+    Action::List(ListAction::LoadItems(kind))
 }
 
 impl Overlay {

@@ -1,10 +1,12 @@
 //! Requests of components, as data. The app applies effects on the screen and passes actions to the executor.
 
+use tiller_core::event::QueueItem;
 use tiller_core::id::{CallId, ElicitationId, EntryId, QueueId};
 use tiller_core::proposed_rules::ProposedRules;
 use tiller_render::Line;
 
 use crate::action::{Action, TerminalAction, UserText};
+use crate::address::Address;
 use crate::block::notice_level::NoticeLevel;
 use crate::delivery::{DeliveryTime, LongMessage};
 use crate::list_kind::ListKind;
@@ -16,8 +18,8 @@ use crate::tree::request::TreePurpose;
 /// An effect that a component asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Effect {
-    /// Performs an action outside of the screen.
-    Perform(Action),
+    /// Performs an action outside of the screen, for a part of it.
+    Perform(Address, Action),
     /// Removes the message at the bottom of the screen.
     ClearFlash,
     /// Shows a message at the bottom of the screen for a while.
@@ -72,6 +74,8 @@ pub(crate) enum Effect {
     InsertText(String),
     /// Puts text before the draft in the editor.
     PutBeforeDraft(String),
+    /// Returns queued messages to the editor.
+    RestoreMessages(Vec<QueueItem>),
     /// Puts a prompt of the history into the editor.
     RecallPrompt(String),
     /// Text was sent or a command was run: the transcript follows the end.
@@ -191,12 +195,12 @@ impl Effect {
 
     /// Ends the program.
     pub(crate) fn quit() -> Self {
-        Self::Perform(Action::Terminal(TerminalAction::Quit))
+        Action::Terminal(TerminalAction::Quit).into()
     }
 }
 
 impl From<Action> for Effect {
     fn from(action: Action) -> Self {
-        Self::Perform(action)
+        Self::Perform(Address::Screen, action)
     }
 }

@@ -24,7 +24,7 @@ use tiller_render::HighlightCache;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
-use crate::action::{Action, CopiedText, TerminalAction};
+use crate::action::{Action, ActionRequest, CopiedText, TerminalAction};
 use crate::app::App;
 use crate::block::notice_level::NoticeLevel;
 use crate::clipboard::{BySystem, ByTerminal, CopyFallback, MAX_BY_TERMINAL, SystemClipboard};
@@ -43,7 +43,7 @@ use crate::history::HistoryReader;
 use crate::input::TermEvent;
 use crate::keymap::Keymap;
 use crate::keymap::table::KeyCommand;
-use crate::message::{Msg, TaskResult};
+use crate::message::{Msg, TaskReport, TaskResult};
 use crate::opened_session::OpenedSession;
 use crate::options::TuiOptions;
 use crate::terminal::Screen;
@@ -69,7 +69,7 @@ struct EventLoop {
     /// Connections of the sessions above the shown agent, the user's session first.
     above: Vec<AgentConnection>,
     /// Actions that wait for the session, or for the next frame when the executor's queue was full.
-    pending: Vec<Action>,
+    pending: Vec<ActionRequest>,
     signals: Signals,
     timing: FrameTiming,
     clipboard: SystemClipboard,
@@ -90,7 +90,7 @@ struct AgentConnection {
     events: EventStream,
     /// The state of the connection to the process that has the session open; `None` if this one has.
     state: Option<watch::Receiver<ConnectionState>>,
-    results: mpsc::Receiver<TaskResult>,
+    results: mpsc::Receiver<TaskReport>,
     executor: Executor,
     /// Warnings to show once the session is loaded.
     notices: Vec<String>,
@@ -191,8 +191,8 @@ impl EventLoop {
             None if pick => self.app.offer_sessions(now()),
             None => Vec::new(),
         };
-        for action in actions.into_iter().chain(std::mem::take(&mut self.pending)) {
-            self.perform(action);
+        for request in actions.into_iter().chain(std::mem::take(&mut self.pending)) {
+            self.perform(request);
         }
         self.app.dirty = Dirty::ByUser;
     }
@@ -227,9 +227,11 @@ impl EventLoop {
             }
             LoopEvent::SaveDraft => self.draft.save(&self.app.ui.cwd, self.app.composer.unsent_text()),
             LoopEvent::Frame => return self.frame(),
-            LoopEvent::TaskResult(Some(TaskResult::AgentOpened(agent))) => self.open_agent(*agent),
-            LoopEvent::TaskResult(Some(result)) => return self.apply_result(result),
-            LoopEvent::History(prompts) => return self.apply_result(TaskResult::History(prompts)),
+            LoopEvent::TaskResult(Some(TaskReport { result: TaskResult::AgentOpened(agent), .. })) => {
+                self.open_agent(*agent);
+            }
+            LoopEvent::TaskResult(Some(report)) => return self.apply_report(report),
+            LoopEvent::History(prompts) => return self.apply_report(TaskResult::History(prompts).into()),
             LoopEvent::Agent(Some(Ok(event))) => return self.apply(Msg::Agent(event)),
             LoopEvent::Connection(state) => return self.apply(Msg::Connection(state)),
             LoopEvent::Agent(Some(Err(Lag(_)))) => return self.apply(Msg::Lagged),
@@ -252,9 +254,9 @@ impl EventLoop {
         None
     }
 
-    fn apply_result(&mut self, result: TaskResult) -> Option<ExitReason> {
-        let is_loaded = matches!(result, TaskResult::Loaded(_));
-        let reason = self.apply(Msg::TaskResult(result));
+    fn apply_report(&mut self, report: TaskReport) -> Option<ExitReason> {
+        let is_loaded = matches!(report.result, TaskResult::Loaded(_));
+        let reason = self.apply(Msg::TaskResult(report));
         if reason.is_none()
             && is_loaded
             && let Some(link) = &mut self.connection
@@ -364,7 +366,7 @@ impl EventLoop {
             screen.force_redraw();
         }
         let actions = self.app.update(input, now());
-        actions.into_iter().find_map(|action| self.perform(action))
+        actions.into_iter().find_map(|request| self.perform(request))
     }
 
     /// Applies pending events and draws a frame.
@@ -376,8 +378,8 @@ impl EventLoop {
         self.app.dirty = Dirty::No;
         self.app.now = now();
         if self.connection.is_some() {
-            for action in std::mem::take(&mut self.pending) {
-                self.perform(action);
+            for request in std::mem::take(&mut self.pending) {
+                self.perform(request);
             }
         }
         let result = self.terminal.screen.as_mut().map_or(Ok(()), |screen| screen.draw(&mut self.app));
@@ -391,7 +393,7 @@ impl EventLoop {
     }
 
     /// Performs actions that need the terminal; passes the others to the executor.
-    fn perform(&mut self, action: Action) -> Option<ExitReason> {
+    fn perform(&mut self, ActionRequest { from, action }: ActionRequest) -> Option<ExitReason> {
         if action == Action::ReloadResources {
             log_problems(&self.app.set_keymap(keymap(&self.options)));
         }
@@ -413,13 +415,13 @@ impl EventLoop {
                 self.suspend = Some(SuspendReason::Edit(text))
             }
             action => match &self.connection {
-                Some(link) => match link.executor.queue(action) {
+                Some(link) => match link.executor.queue(ActionRequest { from, action }) {
                     // Nothing else of the session is shown before the reload.
-                    Some(Action::Reload) => self.pending.push(Action::Reload),
-                    Some(action) => self.app.reject_action(action),
+                    Some(request) if request.action == Action::Reload => self.pending.push(request),
+                    Some(request) => self.app.reject(request),
                     None => {}
                 },
-                None => self.pending.push(action),
+                None => self.pending.push(ActionRequest { from, action }),
             },
         }
         None
@@ -442,7 +444,8 @@ impl EventLoop {
             let is_news = system != BySystem::Nothing || terminal == ByTerminal::TooLong;
             if is_news && let Some(reports) = reports.and_then(|reports| reports.upgrade()) {
                 // The loop may have ended.
-                let _ = reports.blocking_send(TaskResult::Note(clipboard::message(&what, terminal, system)));
+                let _ = reports
+                    .blocking_send(TaskResult::Note(clipboard::message(&what, terminal, system)).into());
             }
         });
     }

@@ -13,6 +13,7 @@ mod navigate;
 mod open_race;
 mod queue;
 mod races;
+pub(crate) mod result_sender;
 mod rules;
 mod submissions;
 pub(crate) mod welcome;
@@ -30,14 +31,16 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::task::{JoinSet, spawn_blocking};
 
-use crate::action::{Action, SessionEdit};
+use crate::action::{Action, ActionRequest, SessionEdit};
+use crate::address::Address;
 use crate::executor::errors::failure;
 use crate::executor::highlight_worker::HighlightWorker;
 use crate::executor::log_queries::read_newest;
 use crate::executor::open_race::{OpenRace, announce_end};
+use crate::executor::result_sender::ResultSender;
 use crate::executor::submissions::{SubmissionStep, Submissions};
 use crate::list_data::ListContext;
-use crate::message::{LoadedSession, TaskResult};
+use crate::message::{LoadedSession, TaskReport, TaskResult};
 use crate::options::TuiOptions;
 use crate::picker::session_query::SearchRequest;
 use crate::session_model::Job;
@@ -52,10 +55,10 @@ const REPORTS: usize = 64;
 
 /// Handle of the executor task; the task ends when this is dropped.
 pub(super) struct Executor {
-    actions: mpsc::Sender<Action>,
+    actions: mpsc::Sender<ActionRequest>,
     task: JoinSet<()>,
     highlighter: HighlightWorker,
-    results: mpsc::WeakSender<TaskResult>,
+    results: mpsc::WeakSender<TaskReport>,
 }
 
 impl Executor {
@@ -64,7 +67,7 @@ impl Executor {
         agent: AgentSession,
         options: TuiOptions,
         highlights: HighlightCache,
-    ) -> (Self, mpsc::Receiver<TaskResult>) {
+    ) -> (Self, mpsc::Receiver<TaskReport>) {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
@@ -73,7 +76,7 @@ impl Executor {
         let worker = ExecutorWorker {
             agent,
             options,
-            results: reports,
+            results: ResultSender::new(reports),
             race: None,
             session_search: None,
             previews: Arc::default(),
@@ -85,8 +88,8 @@ impl Executor {
     }
 
     /// Queues an action; returns it if the queue is full.
-    pub(super) fn queue(&self, action: Action) -> Option<Action> {
-        self.actions.try_send(action).err().map(TrySendError::into_inner)
+    pub(super) fn queue(&self, request: ActionRequest) -> Option<ActionRequest> {
+        self.actions.try_send(request).err().map(TrySendError::into_inner)
     }
 
     /// Starts highlighting the code that waits for it, if any.
@@ -95,7 +98,7 @@ impl Executor {
     }
 
     /// A sender for results of others; it doesn't keep the channel open.
-    pub(super) fn result_sender(&self) -> mpsc::WeakSender<TaskResult> {
+    pub(super) fn result_sender(&self) -> mpsc::WeakSender<TaskReport> {
         self.results.clone()
     }
 
@@ -109,9 +112,10 @@ impl Executor {
 struct ExecutorWorker {
     agent: AgentSession,
     options: TuiOptions,
-    results: mpsc::Sender<TaskResult>,
+    /// Sends the results of the action that is being performed.
+    results: ResultSender,
     /// The running session search; it ends when this is dropped.
-    session_search: Option<std::sync::mpsc::Sender<SearchRequest>>,
+    session_search: Option<std::sync::mpsc::Sender<(ResultSender, SearchRequest)>>,
     /// Number of previews requested.
     previews: Arc<AtomicU64>,
     /// Number of tree searches started or ended; a search runs while its number is the newest.
@@ -123,35 +127,47 @@ struct ExecutorWorker {
 }
 
 impl ExecutorWorker {
-    async fn run(mut self, mut todo: mpsc::Receiver<Action>) {
+    async fn run(mut self, mut todo: mpsc::Receiver<ActionRequest>) {
         let mut background = JoinSet::new();
         // Not awaited at the end: closing the session ends them.
         let mut detached = JoinSet::new();
         let mut submissions = Submissions::new(self.agent.clone(), self.options.home.clone());
         let mut is_open = true;
         loop {
-            let reports = tokio::select! {
+            let (to, reports) = tokio::select! {
                 biased;
                 // First, so that a prompt without preparation is at the agent before the next action.
                 step = submissions.next(), if !submissions.is_empty() => match step {
-                    SubmissionStep::Over(reports) => reports,
-                    SubmissionStep::Navigate(target) => {
-                        self.perform_reporting(Action::Navigate(target), &mut background, &mut detached).await
+                    SubmissionStep::Over(reports) => (Address::Screen, reports),
+                    SubmissionStep::Navigate(target, from) => {
+                        let request = ActionRequest { from, action: Action::Navigate(target) };
+                        (from, self.perform_reporting(request, &mut background, &mut detached).await)
                     }
                 },
-                action = todo.recv(), if is_open && submissions.has_room() => match action {
-                    Some(Action::Submit(submit)) => submissions.submit(submit),
-                    Some(Action::Navigate(target)) => submissions.navigate(target),
-                    Some(Action::Abort) => self.abort(&mut submissions).await,
-                    Some(action) => self.perform_reporting(action, &mut background, &mut detached).await,
+                request = todo.recv(), if is_open && submissions.has_room() => match request {
+                    Some(ActionRequest { from, action: Action::Submit(submit) }) => {
+                        (from, submissions.submit(submit))
+                    }
+                    Some(ActionRequest { from, action: Action::Navigate(target) }) => {
+                        submissions.navigate(target, from);
+                        (from, Vec::new())
+                    }
+                    Some(ActionRequest { from, action: Action::Abort }) => {
+                        (from, self.abort(&mut submissions).await)
+                    }
+                    Some(request) => {
+                        let from = request.from;
+                        (from, self.perform_reporting(request, &mut background, &mut detached).await)
+                    }
                     None => {
                         is_open = false;
-                        Vec::new()
+                        (Address::Screen, Vec::new())
                     }
                 },
-                reports = announce_end(&mut self.race), if is_open => reports,
+                reports = announce_end(&mut self.race), if is_open => (Address::Screen, reports),
                 else => break,
             };
+            self.results.set_address(to);
             for report in reports {
                 if self.results.send(report).await.is_err() {
                     return;
@@ -176,10 +192,11 @@ impl ExecutorWorker {
 
     async fn perform_reporting(
         &mut self,
-        action: Action,
+        ActionRequest { from, action }: ActionRequest,
         background: &mut JoinSet<()>,
         detached: &mut JoinSet<()>,
     ) -> Vec<TaskResult> {
+        self.results.set_address(from);
         self.reap(background, detached).await;
         let text = action.typed();
         let outcome = self.perform(action, background, detached).await;
@@ -318,18 +335,18 @@ impl ExecutorWorker {
         background: &mut JoinSet<()>,
     ) -> Result<(), AgentError> {
         let request = match &self.session_search {
-            Some(browser) => match browser.send(request) {
+            Some(browser) => match browser.send((self.results.clone(), request)) {
                 Ok(()) => return Ok(()),
-                Err(unsent) => unsent.0,
+                Err(unsent) => unsent.0.1,
             },
             None => request,
         };
         let catalog = self.agent.catalog().await?;
         let (sender, receiver) = std::sync::mpsc::channel();
-        let (session, reports) = (self.agent.reader().id().clone(), self.results.clone());
-        background.spawn_blocking(move || browse(catalog, session, &receiver, reports));
+        let session = self.agent.reader().id().clone();
+        background.spawn_blocking(move || browse(catalog, session, &receiver));
         // The search has just started, so it receives.
-        let _ = sender.send(request);
+        let _ = sender.send((self.results.clone(), request));
         self.session_search = Some(sender);
         Ok(())
     }

@@ -10,8 +10,7 @@ use tiller_render::Role;
 use tiller_session::import::{ImportResult, ImportStatus, LogPeek};
 
 use crate::dialog::Dialog;
-use crate::list_kind::ListKind;
-use crate::message::{TaskOrigin, TaskResult};
+use crate::message::TaskResult;
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::text::one_line;
 
@@ -80,11 +79,7 @@ pub(super) fn import_result(imported: &[ImportResult], typed: &str) -> TaskResul
     match (sessions.len(), imported) {
         (0, []) => {
             let message = "no log found to import".to_owned();
-            TaskResult::invalid_input(
-                format!("/import {typed}"),
-                (message, None),
-                TaskOrigin::List(ListKind::ForeignLogs),
-            )
+            TaskResult::invalid_input(format!("/import {typed}"), (message, None))
         }
         (0, _) => failure(format!("nothing was imported: {}", one_line(reason.unwrap_or_default()))),
         (1, [imported]) => open_dialog(describe(imported), sessions),

@@ -6,6 +6,7 @@
 //! at any time. Start with `app`, then `session_model` and `transcript_pane`.
 
 mod action;
+mod address;
 mod agent_event;
 mod app;
 mod approval_panel;

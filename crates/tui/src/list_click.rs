@@ -62,6 +62,7 @@ mod tests {
     use tiller_core::unit::UnixMs;
 
     use super::*;
+    use crate::address::Address;
     use crate::component::FocusState;
     use crate::layout::Folds;
     use crate::session_model::SessionModel;
@@ -102,7 +103,7 @@ mod tests {
     fn send(rows: &mut Rows, kind: MouseEventKind, row: u16, focus: FocusState) -> (Outcome, Vec<Effect>) {
         let (model, ui) = (SessionModel::default(), UiContext::example());
         let view = ViewContext { model: &model, ui: &ui, now: UnixMs(0), focus, folds: Folds::default() };
-        let mut cx = Context::new(view);
+        let mut cx = Context::new(view, Address::Screen);
         let event = MouseEvent { kind, column: 1, row, modifiers: KeyModifiers::NONE };
         let outcome = handle_mouse(rows, event, &mut cx);
         (outcome, cx.into_effects())

@@ -15,12 +15,12 @@ use tiller_render::theme::{Rgb, ThemeRegistry};
 use tiller_session::{BranchPoints, Entry, SessionScope};
 
 use crate::action::UserText;
+use crate::address::Address;
 use crate::attach::AttachedImage;
 use crate::completion::files::{FileList, RankedFiles};
 use crate::completion::paths::PathListing;
 use crate::completion::values::ArgumentValues;
 use crate::dialog::Dialog;
-use crate::list_kind::ListKind;
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::picker::line_prompt::StatusText;
 use crate::picker::narrowing::NarrowedList;
@@ -49,20 +49,24 @@ pub(crate) enum Msg {
     Lagged,
     /// The connection to the process that has the session open was lost, or made again.
     Connection(ConnectionState),
-    TaskResult(TaskResult),
+    TaskResult(TaskReport),
     /// The terminal reported its background color.
     Background(Rgb),
     /// The set of known themes changed.
     Themes(Arc<ThemeRegistry>),
 }
 
-/// The place where invalid input was typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TaskOrigin {
-    /// The editor: the input returns to it, whatever overlay is open.
-    Editor,
-    /// This list if it is on top, otherwise the editor.
-    List(ListKind),
+/// The result of an action, for the part of the screen that asked for it.
+#[derive(Debug)]
+pub(crate) struct TaskReport {
+    pub(crate) to: Address,
+    pub(crate) result: TaskResult,
+}
+
+impl From<TaskResult> for TaskReport {
+    fn from(result: TaskResult) -> Self {
+        Self { to: Address::Screen, result }
+    }
 }
 
 /// The session of an agent that works for the shown one.
@@ -94,7 +98,6 @@ pub(crate) enum TaskResult {
     InvalidInput {
         typed: UserText,
         what: String,
-        origin: TaskOrigin,
     },
     /// Text for the editor, before the draft in it.
     BeforeDraft(String),
@@ -180,9 +183,8 @@ pub(crate) enum CompletionResult {
 /// A result for a list or the tree.
 #[derive(Debug)]
 pub(crate) enum ListResult {
-    /// The items of a list and the initially selected one.
+    /// The items of the list and the initially selected one.
     Items {
-        list: ListKind,
         items: Vec<PickerItem>,
         selected: usize,
     },
@@ -193,7 +195,7 @@ pub(crate) enum ListResult {
         lines: Vec<Line>,
     },
     Settings(Box<Settings>),
-    /// A status text for the list on top.
+    /// A status text for the list.
     Status(StatusText),
     /// The session list changed; `trashed` is a session that was moved to the trash.
     SessionsChanged {
@@ -234,13 +236,9 @@ pub(crate) enum ListResult {
 
 impl TaskResult {
     /// Reports invalid input: the reason and a hint, in one line.
-    pub(crate) fn invalid_input(
-        typed: impl Into<UserText>,
-        (what, hint): (String, Option<String>),
-        origin: TaskOrigin,
-    ) -> Self {
+    pub(crate) fn invalid_input(typed: impl Into<UserText>, (what, hint): (String, Option<String>)) -> Self {
         let what = hint.map_or(what.clone(), |hint| format!("{what}; {hint}"));
-        Self::InvalidInput { typed: typed.into(), what, origin }
+        Self::InvalidInput { typed: typed.into(), what }
     }
 
     /// Reports whether the result carries user input that exists nowhere else.

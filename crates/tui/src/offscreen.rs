@@ -13,10 +13,10 @@ use tiller_core::unit::UnixMs;
 use tiller_engine::{Snapshot, built_in_tools};
 use tiller_session::Reader;
 
-use crate::action::{Action, BackgroundJob};
+use crate::action::{Action, ActionRequest, BackgroundJob};
 use crate::app::App;
 use crate::executor::log_queries::{read_newest, read_part, search_log};
-use crate::message::{ListResult, LoadedSession, Msg, TaskResult};
+use crate::message::{ListResult, LoadedSession, Msg, TaskReport, TaskResult};
 use crate::options::TuiOptions;
 use crate::tree;
 use crate::tree::search_worker::SearchControl;
@@ -49,7 +49,7 @@ impl OffScreen {
         let mut screen = Self { app: App::new(ui, Vec::new()), reader, terminal };
         let newest = read_newest(&screen.reader, built_in_tools());
         let loaded = LoadedSession { snapshot, newest };
-        screen.apply(Msg::TaskResult(TaskResult::Loaded(Box::new(loaded))), now);
+        screen.apply(Msg::TaskResult(TaskResult::Loaded(Box::new(loaded)).into()), now);
         screen.app.lay_out_panels();
         screen
     }
@@ -83,12 +83,17 @@ impl OffScreen {
     }
 
     fn apply(&mut self, input: Msg, now: UnixMs) {
-        for action in self.app.update(input, now) {
+        for ActionRequest { from, action } in self.app.update(input, now) {
+            let report = |screen: &mut Self, result| {
+                screen.apply(Msg::TaskResult(TaskReport { to: from, result }), now)
+            };
             match action {
-                Action::Background(BackgroundJob::Tree(request)) => self.query_tree(&request, now),
+                Action::Background(BackgroundJob::Tree(request)) => {
+                    self.query_tree(&request).into_iter().for_each(|result| report(self, result));
+                }
                 Action::Background(BackgroundJob::ReadPart(request)) => {
                     let read = read_part(&self.reader, request);
-                    self.apply(Msg::TaskResult(read), now);
+                    report(self, read);
                 }
                 Action::Background(BackgroundJob::Search(lookup)) => {
                     let mut all = Vec::new();
@@ -96,8 +101,7 @@ impl OffScreen {
                         all.push(hits);
                         true
                     });
-                    all.into_iter()
-                        .for_each(|hits| self.apply(Msg::TaskResult(TaskResult::SearchHits(hits)), now));
+                    all.into_iter().for_each(|hits| report(self, TaskResult::SearchHits(hits)));
                 }
                 _ => {}
             }
@@ -105,7 +109,7 @@ impl OffScreen {
     }
 
     /// Answers a request of the tree.
-    fn query_tree(&mut self, request: &tree::request::TreeRequest, now: UnixMs) {
+    fn query_tree(&self, request: &tree::request::TreeRequest) -> Vec<TaskResult> {
         let mut all: Vec<tree::request::TreeResult> =
             tree::loader::load(&self.reader, &built_in_tools(), request).into_iter().collect();
         if let tree::request::TreeRequest::Search(query) = request {
@@ -115,9 +119,8 @@ impl OffScreen {
             };
             tree::search_worker::search_entries(&self.reader, query, || SearchControl::Yes, tell);
         }
-        for result in all {
-            let session = self.reader.id().clone();
-            self.apply(Msg::TaskResult(TaskResult::List(ListResult::Tree { session, news: result })), now);
-        }
+        let session = self.reader.id();
+        let result = |news| TaskResult::List(ListResult::Tree { session: session.clone(), news });
+        all.into_iter().map(result).collect()
     }
 }

@@ -7,9 +7,12 @@ use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Clear, Widget};
 use tiller_core::id::CallId;
 
+use crate::action::Action;
+use crate::address::{Address, OverlayId};
 use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::elicitation_form::ElicitationForm;
 use crate::list_kind::ListKind;
+use crate::message::TaskResult;
 use crate::pager::Pager;
 use crate::picker::Picker;
 use crate::picker::item::{PickerChoice, PickerItem};
@@ -27,11 +30,19 @@ pub(crate) enum Overlay {
 
 impl Component for Overlay {
     fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
-        self.component_mut().handle(event, cx)
+        cx.for_address(self.address(), |cx| self.component_mut().handle(event, cx))
     }
 
     fn refresh(&mut self, cx: &mut Context<'_>) {
-        self.component_mut().refresh(cx);
+        cx.for_address(self.address(), |cx| self.component_mut().refresh(cx));
+    }
+
+    fn take(&mut self, result: TaskResult, cx: &mut Context<'_>) -> Option<TaskResult> {
+        cx.for_address(self.address(), |cx| self.component_mut().take(result, cx))
+    }
+
+    fn rejected(&mut self, action: Action, cx: &mut Context<'_>) -> Option<Action> {
+        cx.for_address(self.address(), |cx| self.component_mut().rejected(action, cx))
     }
 
     fn lay_out(&mut self, area: Rect, view: &ViewContext<'_>) {
@@ -64,6 +75,28 @@ impl Overlay {
             Self::Pager(pager) => pager,
             Self::Tree(tree) => &mut **tree,
             Self::Form(form) => &mut **form,
+        }
+    }
+
+    /// The id, if it asks for actions.
+    pub(crate) fn id(&self) -> Option<OverlayId> {
+        match self {
+            Self::Picker(picker) => Some(picker.id),
+            Self::Tree(tree) => Some(tree.id),
+            Self::Pager(_) | Self::Form(_) => None,
+        }
+    }
+
+    /// The address for results of its actions.
+    pub(crate) fn address(&self) -> Address {
+        self.id().map_or(Address::Screen, Address::Overlay)
+    }
+
+    pub(crate) fn set_id(&mut self, id: OverlayId) {
+        match self {
+            Self::Picker(picker) => picker.id = id,
+            Self::Tree(tree) => tree.id = id,
+            Self::Pager(_) | Self::Form(_) => {}
         }
     }
 

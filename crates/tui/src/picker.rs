@@ -24,6 +24,7 @@ pub(crate) mod models;
 pub(crate) mod narrowing;
 mod prompts;
 pub(crate) mod race;
+mod results;
 pub(crate) mod rule_form;
 mod session_lists;
 pub(crate) mod session_query;
@@ -42,6 +43,7 @@ use tiller_core::id::CallId;
 use tiller_core::proposed_rules::ProposedRules;
 use tiller_render::Line;
 
+use crate::address::OverlayId;
 use crate::list_kind::ListKind;
 use crate::picker::browser::SessionBrowser;
 use crate::picker::fuzzy::FuzzyQuery;
@@ -77,6 +79,7 @@ pub(super) struct Picker {
     prompt: InlinePrompt,
     /// The area of the last layout.
     area: Rect,
+    pub(super) id: OverlayId,
 }
 
 /// The selection.
@@ -132,6 +135,7 @@ impl Picker {
             pending_query: PendingQuery::None,
             prompt: InlinePrompt::default(),
             area: Rect::default(),
+            id: OverlayId::default(),
         }
     }
 

@@ -102,6 +102,7 @@ mod tests {
     use tiller_core::unit::UnixMs;
 
     use super::*;
+    use crate::address::Address;
     use crate::component::FocusState;
     use crate::layout::Folds;
     use crate::session_model::SessionModel;
@@ -150,8 +151,8 @@ mod tests {
             folds: Folds::default(),
         };
         let press = |c| UiEvent::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::ALT));
-        assert_eq!(panel.handle(&press('t'), &mut Context::new(view)), Outcome::Consumed);
-        assert_eq!(panel.handle(&press('q'), &mut Context::new(view)), Outcome::Ignored);
+        assert_eq!(panel.handle(&press('t'), &mut Context::new(view, Address::Screen)), Outcome::Consumed);
+        assert_eq!(panel.handle(&press('q'), &mut Context::new(view, Address::Screen)), Outcome::Ignored);
         assert_eq!(shown(&panel, &model(1, 1), 9), ["  Plan: 1 of 3 done · step 2 · alt+t"]);
     }
 

@@ -16,12 +16,14 @@ use tiller_core::id::QueueId;
 use tiller_core::unit::UnixMs;
 use tiller_render::{Line, Role, Span};
 
+use crate::action::Action;
 use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::draw;
 use crate::effect::Effect;
 use crate::keymap::table::KeyCommand;
 use crate::list_click::{ClickableList, handle_mouse};
-use crate::queue::{MESSAGE_GONE, QueueOutcome, RemovedMessage, in_order};
+use crate::message::TaskResult;
+use crate::queue::{MESSAGE_GONE, QueueAction, QueueOutcome, RemovedMessage, in_order};
 use crate::queue_panel::focus::{QueueFocus, QueueSelection};
 use crate::queue_panel::view::PanelView;
 use crate::shown_since::ShownSince;
@@ -147,7 +149,7 @@ impl QueuePanel {
     }
 
     /// Applies the result of a queue action.
-    pub(crate) fn apply_outcome(&mut self, outcome: QueueOutcome, cx: &mut Context<'_>) {
+    fn apply_outcome(&mut self, outcome: QueueOutcome, cx: &mut Context<'_>) {
         match outcome {
             QueueOutcome::Removed(items) if items.is_empty() => {}
             QueueOutcome::Removed(items) => self.messages_removed(items, cx),
@@ -218,6 +220,21 @@ impl Component for QueuePanel {
 
     fn refresh(&mut self, cx: &mut Context<'_>) {
         self.follow_queue(cx);
+    }
+
+    fn take(&mut self, result: TaskResult, cx: &mut Context<'_>) -> Option<TaskResult> {
+        match result {
+            TaskResult::QueueOutcome(outcome) => self.apply_outcome(outcome, cx),
+            result => return Some(result),
+        }
+        None
+    }
+
+    /// Messages that can't be put back become drafts.
+    fn rejected(&mut self, action: Action, cx: &mut Context<'_>) -> Option<Action> {
+        let Action::Queue(QueueAction::Restore(removed)) = action else { return Some(action) };
+        cx.push(Effect::RestoreMessages(removed.into_iter().map(|removed| removed.item).collect()));
+        None
     }
 
     fn lay_out(&mut self, area: Rect, _view: &ViewContext<'_>) {

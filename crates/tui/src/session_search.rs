@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use tiller_core::id::SessionId;
 use tiller_session::{Catalog, IndexQueue, PageRequest, SessionError, SessionSummary};
-use tokio::sync::mpsc;
 
 use crate::clock::now;
+use crate::executor::result_sender::ResultSender;
 use crate::message::{ListResult, SessionsResult, TaskResult};
 use crate::picker::session_query::SearchRequest;
 use crate::picker::sessions::{hits, session_items, sessions_by_id};
@@ -48,7 +48,8 @@ struct SearchThread {
     backlog: IndexQueue,
     reported: Instant,
     renewed: Instant,
-    reports: mpsc::Sender<TaskResult>,
+    /// Sends to the list that asked.
+    reports: ResultSender,
     /// The open session.
     current: SessionId,
 }
@@ -57,10 +58,9 @@ struct SearchThread {
 pub(super) fn browse(
     catalog: Catalog,
     current: SessionId,
-    requests: &Receiver<SearchRequest>,
-    reports: mpsc::Sender<TaskResult>,
+    requests: &Receiver<(ResultSender, SearchRequest)>,
 ) {
-    let Ok(request) = requests.recv() else { return };
+    let Ok((reports, request)) = requests.recv() else { return };
     let (reported, renewed) = (Instant::now(), Instant::now());
     let mut browser = SearchThread {
         catalog,
@@ -79,7 +79,7 @@ pub(super) fn browse(
 }
 
 impl SearchThread {
-    fn answer(&mut self, requests: &Receiver<SearchRequest>) -> Result<(), SearchStop> {
+    fn answer(&mut self, requests: &Receiver<(ResultSender, SearchRequest)>) -> Result<(), SearchStop> {
         self.begin()?;
         loop {
             let next = if self.backlog.is_empty() {
@@ -96,7 +96,8 @@ impl SearchThread {
         }
     }
 
-    fn accept(&mut self, request: SearchRequest) -> Result<(), SearchStop> {
+    fn accept(&mut self, (reports, request): (ResultSender, SearchRequest)) -> Result<(), SearchStop> {
+        self.reports = reports;
         let scope_changed = request.scope != self.request.scope;
         self.request = request;
         if scope_changed { self.begin() } else { self.search() }

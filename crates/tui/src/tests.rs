@@ -12,9 +12,10 @@ use tiller_engine::{InFlight, Snapshot};
 use tiller_session::{Entry, EntryBody};
 
 use crate::frame_pacer::{Dirty, FramePacer};
-use crate::message::{LoadedSession, Msg, TaskResult};
+use crate::message::{LoadedSession, TaskResult};
 use crate::transcript::section::LoadedPath;
 
+mod addresses;
 mod approval;
 mod background_jobs;
 mod branches;
@@ -130,7 +131,7 @@ fn skill_message_is_shown_as_typed() {
     let update = |items| EventKind::queue_update(items);
     harness.event(update(vec![item.clone()]));
     assert!(harness.screen().contains("↳ steer   /skill:tidy gently"), "{}", harness.screen());
-    harness.input(Msg::TaskResult(TaskResult::ReturnedMessages(vec![item])));
+    harness.report_result(TaskResult::ReturnedMessages(vec![item]));
     assert_eq!(harness.app.composer.editor.text(), "/skill:tidy gently");
     harness.event(update(vec![]));
     harness.app.composer.editor.clear();
@@ -169,11 +170,7 @@ fn failed_request_counts_down() {
 fn rejected_message_is_returned() {
     let mut harness = Harness::new(80, 24);
     let what = "no space left".to_owned();
-    harness.input(Msg::TaskResult(TaskResult::Failed {
-        what,
-        hint: None,
-        text: Some("my words".to_owned().into()),
-    }));
+    harness.report_result(TaskResult::Failed { what, hint: None, text: Some("my words".to_owned().into()) });
     assert_eq!(harness.app.composer.editor.text(), "my words");
     assert!(harness.screen().contains("✗ no space left"));
 }
@@ -182,10 +179,10 @@ fn rejected_message_is_returned() {
 fn snapshot_skips_its_events() {
     let mut harness = Harness::new(80, 24);
     let snapshot = Snapshot { seq: 5, state: state(), in_progress: InFlight::default() };
-    harness.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession {
+    harness.report_result(TaskResult::Loaded(Box::new(LoadedSession {
         snapshot,
         newest: LoadedPath::default(),
-    }))));
+    })));
     harness.text(0, "told before");
     assert!(!harness.screen().contains("told before"));
     harness.seq = 5;
@@ -204,7 +201,7 @@ fn entry_from_log_is_shown_once() {
     };
     let snapshot = Snapshot { seq: 0, state: state(), in_progress: InFlight::default() };
     let newest = LoadedPath::from_path(&[], vec![entry]);
-    harness.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }))));
+    harness.report_result(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest })));
     harness.user("only once");
     assert_eq!(harness.screen().matches("only once").count(), 1);
 }
@@ -253,7 +250,7 @@ fn frame_rate_is_limited() {
 #[test]
 fn flash_expires() {
     let mut harness = Harness::new(80, 24);
-    harness.input(Msg::TaskResult(TaskResult::Note("copied".into())));
+    harness.report_result(TaskResult::Note("copied".into()));
     assert!(harness.screen().contains("copied") && harness.app.wants_ticks());
     harness.wait(5_000);
     assert!(!harness.screen().contains("copied") && !harness.app.wants_ticks());
@@ -266,7 +263,7 @@ fn flash_keeps_activity_visible() {
         harness.event(EventKind::AgentStart);
         harness.text(0, "so");
         harness.wait(1_000);
-        harness.input(Msg::TaskResult(TaskResult::Note("copied the last answer".into())));
+        harness.report_result(TaskResult::Note("copied the last answer".into()));
         let screen = harness.screen();
         assert!(screen.lines().any(|line| line.contains(says)), "{screen}");
     }
@@ -325,10 +322,10 @@ fn snapshot_keeps_events_in_flight() {
     harness.app.expect_snapshot();
     harness.event(EventKind::AgentStart);
     let snapshot = Snapshot { seq: 0, state: state(), in_progress: InFlight::default() };
-    harness.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession {
+    harness.report_result(TaskResult::Loaded(Box::new(LoadedSession {
         snapshot,
         newest: LoadedPath::default(),
-    }))));
+    })));
     assert!(harness.app.model().activity.running_since.is_some(), "the snapshot was older than the event");
     harness.event(EventKind::AgentSettled);
     assert!(harness.app.model().activity.running_since.is_none(), "and the queue is empty");

@@ -20,7 +20,6 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tiller_engine::BranchSummary;
 use tiller_render::{Line, LinkStyle, Role, Span};
-use tiller_session::{BranchPoints, Entry};
 
 use crate::action::{Action, BackgroundJob, CopiedText, TerminalAction};
 use crate::block::banner::Banner;
@@ -31,13 +30,13 @@ use crate::editor::edit_command::EditCommand;
 use crate::effect::Effect;
 use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::layout::RenderContext;
+use crate::message::TaskResult;
 use crate::navigate::Navigate;
 use crate::terminal::image_placement::ImagePlacement;
 use crate::transcript::Transcript;
 use crate::transcript::chunk::BlockPos;
 use crate::transcript::jump_target::{Direction, JumpTarget};
 use crate::transcript::row::ShownRows;
-use crate::transcript::section::SectionRequest;
 use crate::transcript::selection::amount;
 use crate::transcript_pane::press::Press;
 use crate::transcript_pane::search::SearchBar;
@@ -75,6 +74,27 @@ impl Component for TranscriptPane {
         for request in self.transcript.take_requests() {
             cx.push(Action::Background(BackgroundJob::ReadPart(request)));
         }
+    }
+
+    fn take(&mut self, result: TaskResult, _cx: &mut Context<'_>) -> Option<TaskResult> {
+        match result {
+            TaskResult::PartRead { wanted, entries, ahead } => {
+                self.transcript.insert_section(&wanted, &entries, &ahead);
+            }
+            TaskResult::BranchPoints { epoch, points } => {
+                self.transcript.update_branch_points(epoch, points);
+            }
+            TaskResult::SearchHits(found) => self.add_search_hits(&found),
+            result => return Some(result),
+        }
+        None
+    }
+
+    /// A part that wasn't read is requested again.
+    fn rejected(&mut self, action: Action, _cx: &mut Context<'_>) -> Option<Action> {
+        let Action::Background(BackgroundJob::ReadPart(request)) = action else { return Some(action) };
+        self.transcript.cancel_request(request.part());
+        None
     }
 
     fn lay_out(&mut self, area: Rect, view: &ViewContext<'_>) {
@@ -276,24 +296,9 @@ impl TranscriptPane {
         self.transcript.mark_outdated(text);
     }
 
-    /// Inserts a part of the path that was read.
-    pub(crate) fn insert_section(&mut self, request: &SectionRequest, entries: &[Entry], ahead: &[Entry]) {
-        self.transcript.insert_section(request, entries, ahead);
-    }
-
-    /// Updates the branch points after branches were hidden or restored.
-    pub(crate) fn update_branch_points(&mut self, epoch: u64, points: Arc<BranchPoints>) {
-        self.transcript.update_branch_points(epoch, points);
-    }
-
     /// Shows the banner above an empty session.
     pub(crate) fn show_banner(&mut self, banner: Banner) {
         self.transcript.insert_first(Block::new(BlockKind::Banner(Box::new(banner))));
-    }
-
-    /// Cancels the request for a part; it is requested again.
-    pub(crate) fn cancel_request(&mut self, part: usize) {
-        self.transcript.cancel_request(part);
     }
 
     /// The label about output below the screen; `None` while the end is followed.

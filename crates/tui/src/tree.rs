@@ -27,6 +27,7 @@ use tiller_core::id::{EntryId, SessionId};
 use tiller_session::{LineRole, Visibility};
 
 use crate::action::Action;
+use crate::address::OverlayId;
 use crate::navigate::Navigate;
 use crate::tree::drawn_tree::DrawnTree;
 use crate::tree::model::{TreeFilter, TreeModel};
@@ -129,6 +130,7 @@ pub(super) struct TreeView {
     pub(super) drawn: DrawnTree,
     /// The area of the last layout.
     area: Rect,
+    pub(super) id: OverlayId,
 }
 
 /// The cursor.
@@ -181,6 +183,7 @@ impl TreeView {
             going: PendingNavigation::default(),
             drawn: DrawnTree::default(),
             area: Rect::default(),
+            id: OverlayId::default(),
         }
     }
 
@@ -213,7 +216,7 @@ impl TreeView {
     }
 
     /// Applies a result; `session` is the session it belongs to.
-    pub(super) fn take(&mut self, session: &SessionId, result: TreeResult) {
+    fn apply_result(&mut self, session: &SessionId, result: TreeResult) {
         if let TreeResult::Shape(shape) = result {
             return self.set_model(shape);
         }

@@ -6,13 +6,14 @@
 
 use tiller_core::event::{Event, EventKind, SessionChange};
 
-use crate::action::{Action, BackgroundJob};
+use crate::action::{Action, ActionRequest, BackgroundJob};
+use crate::address::Address;
 use crate::agent_event::AgentEvent;
 use crate::app::App;
 
 impl App {
     /// Applies an event, unless a snapshot included it already.
-    pub(crate) fn apply_event(&mut self, event: &Event) -> Vec<Action> {
+    pub(crate) fn apply_event(&mut self, event: &Event) -> Vec<ActionRequest> {
         if event.seq <= self.model.info.seq {
             self.transcript.show_notice(&event.kind);
             return Vec::new();
@@ -24,7 +25,7 @@ impl App {
     }
 
     /// Does what an event requires beyond the session's state and the transcript.
-    fn follow_event(&mut self, event: &AgentEvent<'_>) -> Vec<Action> {
+    fn follow_event(&mut self, event: &AgentEvent<'_>) -> Vec<ActionRequest> {
         match event.kind {
             EventKind::CompactionStart { .. } => self.compositor.close_failure_dialog(),
             EventKind::CompactionFailed { error_message, .. } => {
@@ -32,15 +33,15 @@ impl App {
             }
             EventKind::CompactionEnd { .. } => {
                 self.compositor.close_failure_dialog();
-                return vec![Action::Refresh];
+                return vec![Action::Refresh.into()];
             }
             EventKind::AgentSettled | EventKind::TurnEnd { .. } | EventKind::ModelChanged { .. } => {
-                return vec![Action::Refresh];
+                return vec![Action::Refresh.into()];
             }
             EventKind::SessionChanged { reason: SessionChange::Grown, .. } => return self.reload(),
             EventKind::SessionChanged { .. } => {
                 self.compositor.drop_deferred();
-                return vec![Action::Reload];
+                return vec![Action::Reload.into()];
             }
             EventKind::ToolExecutionEnd { tool_call_id, .. }
             | EventKind::ApprovalResolved { tool_call_id, .. } => self.flash.clear_about(tool_call_id),
@@ -48,28 +49,29 @@ impl App {
                 self.compositor.outdate_tree();
                 if event.hides() {
                     let epoch = self.transcript.content().epoch();
-                    return vec![Action::Background(BackgroundJob::CountBranches(epoch))];
+                    let action = Action::Background(BackgroundJob::CountBranches(epoch));
+                    return vec![ActionRequest { from: Address::Transcript, action }];
                 }
             }
             EventKind::ResourcesChanged { .. } => {
                 self.flash("Skills, templates or context files have changed; the new versions are in use.");
-                return vec![Action::LoadCommands];
+                return vec![Action::LoadCommands.into()];
             }
             EventKind::BackgroundJobEnd(job) => {
                 self.flash(format!("{}: {}. /jobs lists all.", job.job_id, job.status))
             }
-            EventKind::CommandsChanged => return vec![Action::LoadCommands],
+            EventKind::CommandsChanged => return vec![Action::LoadCommands.into()],
             _ => {}
         }
         Vec::new()
     }
 
     /// Requests a snapshot because events were missed; the screen keeps its position.
-    pub(crate) fn reload(&mut self) -> Vec<Action> {
+    pub(crate) fn reload(&mut self) -> Vec<ActionRequest> {
         // A pending switch to another session takes precedence.
         if !self.model.expects_snapshot() {
             self.transcript.keep_anchor();
         }
-        vec![Action::Reload]
+        vec![Action::Reload.into()]
     }
 }

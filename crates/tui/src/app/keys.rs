@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
-use crate::action::Action;
+use crate::action::ActionRequest;
 use crate::app::App;
 use crate::component::{Component, Outcome, UiEvent};
 use crate::compositor::consumed_key::KeyIntent;
@@ -13,7 +13,7 @@ use crate::effect::Effect;
 const FAST_TYPING: usize = 64;
 
 impl App {
-    pub(super) fn handle_key(&mut self, key: KeyEvent) -> Vec<Action> {
+    pub(super) fn handle_key(&mut self, key: KeyEvent) -> Vec<ActionRequest> {
         let is_release = key.kind == KeyEventKind::Release;
         if is_release || self.compositor.is_consumed(key, self.now) {
             return Vec::new();
@@ -37,7 +37,11 @@ impl App {
     }
 
     /// Offers an event to a part of the screen; `None` if that ignored it.
-    pub(super) fn offer(&mut self, receiver: EventReceiver, event: &UiEvent<'_>) -> Option<Vec<Action>> {
+    pub(super) fn offer(
+        &mut self,
+        receiver: EventReceiver,
+        event: &UiEvent<'_>,
+    ) -> Option<Vec<ActionRequest>> {
         let mut outcome = Outcome::Ignored;
         let actions = match receiver {
             EventReceiver::Overlay => self.with_overlays(|overlays, cx| outcome = overlays.handle(event, cx)),
@@ -66,7 +70,7 @@ impl App {
 
     /// Handles characters that arrived at once, each as if typed, except where they can only be text: many of them in
     /// a started message, and where a pending call would take one as its answer.
-    pub(super) fn handle_text(&mut self, text: &str) -> Vec<Action> {
+    pub(super) fn handle_text(&mut self, text: &str) -> Vec<ActionRequest> {
         let mut actions = self.with_transcript(|pane, cx| pane.unfocus_for(text, cx));
         for (at, c) in text.char_indices() {
             let (key, rest) = (KeyEvent::from(KeyCode::Char(c)), &text[at..]);
@@ -90,7 +94,7 @@ impl App {
         actions
     }
 
-    pub(super) fn handle_paste(&mut self, text: &str) -> Vec<Action> {
+    pub(super) fn handle_paste(&mut self, text: &str) -> Vec<ActionRequest> {
         self.compositor.forget_consumed();
         let mut actions = self.defer_unread(KeyIntent::Text);
         let receiver = paste_receiver(self.focus_state());

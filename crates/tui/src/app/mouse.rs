@@ -3,14 +3,14 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
-use crate::action::Action;
+use crate::action::ActionRequest;
 use crate::app::App;
 use crate::component::UiEvent;
 use crate::compositor::consumed_key::KeyIntent;
 use crate::compositor::key_order::{EventReceiver, mouse_receivers};
 
 impl App {
-    pub(super) fn handle_mouse(&mut self, event: MouseEvent) -> Vec<Action> {
+    pub(super) fn handle_mouse(&mut self, event: MouseEvent) -> Vec<ActionRequest> {
         let mut actions = match event.kind {
             MouseEventKind::Down(MouseButton::Left)
             | MouseEventKind::ScrollUp

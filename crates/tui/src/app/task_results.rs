@@ -1,17 +1,17 @@
 //! Applies task results to the app's state.
 
-use tiller_core::event::QueueItem;
 use tiller_engine::{SessionState, SessionSwitched};
 
-use crate::action::{Action, BackgroundJob, ListAction, UserText};
+use crate::action::{Action, ActionRequest, BackgroundJob, ListAction, UserText};
+use crate::address::Address;
 use crate::app::App;
 use crate::block::notice_level::NoticeLevel;
+use crate::component::Component;
 use crate::compositor::Compositor;
 use crate::frame_pacer::Dirty;
 use crate::message::{LoadedSession, TaskResult};
 use crate::pager::Pager;
 use crate::picker::line_prompt::StatusText;
-use crate::queue::QueueAction;
 use crate::transcript_pane::TranscriptPane;
 use crate::welcome::banner;
 
@@ -28,30 +28,38 @@ impl App {
         }
     }
 
-    pub(super) fn apply_result(&mut self, report: TaskResult) -> Vec<Action> {
-        let Some(report) = self.model.apply_result(report, self.now) else { return Vec::new() };
-        match report {
+    /// Delivers a result: to the model, then to the part of the screen that asked; what means nothing there is applied
+    /// here.
+    pub(super) fn deliver(&mut self, to: Address, result: TaskResult) -> Vec<ActionRequest> {
+        let Some(result) = self.model.apply_result(result, self.now) else { return Vec::new() };
+        let mut left = None;
+        let mut actions = match to {
+            Address::Screen => {
+                left = Some(result);
+                Vec::new()
+            }
+            Address::Transcript => self.with_transcript(|pane, cx| left = pane.take(result, cx)),
+            Address::Composer => self.with_composer(|composer, cx| left = composer.take(result, cx)),
+            Address::Queue => self.with_queue(|queue, cx| left = queue.take(result, cx)),
+            Address::Overlay(id) => self.with_overlays(|overlays, cx| left = overlays.take(id, result, cx)),
+        };
+        actions.extend(left.into_iter().flat_map(|result| self.apply_result(to, result)));
+        actions
+    }
+
+    /// Applies a result that concerns several parts, or a part that didn't ask for it.
+    fn apply_result(&mut self, to: Address, result: TaskResult) -> Vec<ActionRequest> {
+        match result {
             TaskResult::Failed { what, hint, text } => self.show_failure(what, hint, text),
-            TaskResult::InvalidInput { typed, what, origin } => {
-                return self.with_overlays(|overlays, cx| overlays.reject_executed(typed, what, origin, cx));
+            TaskResult::InvalidInput { typed, what } => {
+                return self.with_overlays(|overlays, cx| overlays.reject_executed(typed, what, cx));
             }
             TaskResult::Loaded(loaded) => return self.session_loaded(*loaded),
             TaskResult::State(state) => self.set_session_state(*state),
-            TaskResult::PartRead { wanted, entries, ahead } => {
-                self.transcript.insert_section(&wanted, &entries, &ahead)
-            }
-            TaskResult::BranchPoints { epoch, points } => self.transcript.update_branch_points(epoch, points),
-            TaskResult::SearchHits(found) => self.transcript.add_search_hits(&found),
-            TaskResult::ReturnedMessages(items) => self.composer.restore_messages(&items),
-            TaskResult::ReturnedInput(typed) => self.composer.restore_inputs(&typed),
-            TaskResult::QueueOutcome(outcome) => {
-                return self.with_queue(|queue, cx| queue.apply_outcome(outcome, cx));
-            }
             TaskResult::SessionSwitched(switched) => self.session_switched(switched),
             TaskResult::Dialog(dialog) => {
                 return self.with_overlays(|overlays, cx| overlays.open_dialog(dialog, cx));
             }
-            TaskResult::CodeHighlighted => {}
             TaskResult::Login(result) => {
                 return self.with_overlays(|overlays, cx| overlays.key_changed(result, cx));
             }
@@ -59,7 +67,34 @@ impl App {
                 let page = Pager::new(&title, lines);
                 return self.with_overlays(|overlays, cx| overlays.defer_page(page, cx));
             }
-            TaskResult::History(prompts) => self.composer.editor.prepend_history(prompts),
+            TaskResult::Note(text) => {
+                let status = StatusText::note(text);
+                return self.with_overlays(|overlays, cx| overlays.show_status(to, status, cx));
+            }
+            TaskResult::Warning(text) => self.show_warning(text),
+            TaskResult::Resolved(text) => self.transcript.mark_outdated(&text),
+            TaskResult::ThemeSetting(setting, name) => self.ui.theme.set_theme(setting, &name),
+            TaskResult::List(result) => {
+                return self.with_overlays(|overlays, cx| overlays.apply_result(to, result, cx));
+            }
+            result @ TaskResult::QueueOutcome(_) => {
+                return self.with_queue(|queue, cx| _ = queue.take(result, cx));
+            }
+            result @ (TaskResult::PartRead { .. }
+            | TaskResult::BranchPoints { .. }
+            | TaskResult::SearchHits(_)) => {
+                return self.with_transcript(|pane, cx| _ = pane.take(result, cx));
+            }
+            result @ (TaskResult::ReturnedMessages(_)
+            | TaskResult::ReturnedInput(_)
+            | TaskResult::BeforeDraft(_)
+            | TaskResult::History(_)
+            | TaskResult::Attached(_)
+            | TaskResult::Edited(_)
+            | TaskResult::Paste(_)
+            | TaskResult::Completion(_)) => {
+                return self.with_composer(|composer, cx| _ = composer.take(result, cx));
+            }
             // Applied by the model, or performed by the event loop.
             TaskResult::Began(_)
             | TaskResult::Ended(_)
@@ -68,54 +103,34 @@ impl App {
             | TaskResult::Commands(_)
             | TaskResult::Resources(_)
             | TaskResult::Welcome(_)
+            | TaskResult::CodeHighlighted
             | TaskResult::AgentOpened(_) => {}
-            TaskResult::Note(text) => return self.show_note(text),
-            TaskResult::Warning(text) => self.show_warning(text),
-            TaskResult::Resolved(text) => self.transcript.mark_outdated(&text),
-            TaskResult::Attached(image) => {
-                return self.with_composer(|composer, cx| composer.attach_image(image, cx));
-            }
-            TaskResult::Edited(text) => self.composer.editor.set_text(&text),
-            TaskResult::BeforeDraft(text) => self.composer.editor.put_before(&[text]),
-            TaskResult::Paste(text) => self.composer.editor.paste(&text),
-            TaskResult::ThemeSetting(setting, name) => self.ui.theme.set_theme(setting, &name),
-            TaskResult::List(result) => {
-                return self.with_overlays(|overlays, cx| overlays.apply_result(result, cx));
-            }
-            TaskResult::Completion(result) => {
-                return self.with_composer(|composer, cx| composer.apply_completion(result, cx));
-            }
         }
         Vec::new()
     }
 
-    /// Rejects an action because the executor's queue is full; user input returns to the editor.
-    pub(crate) fn reject_action(&mut self, action: Action) {
-        match action {
-            Action::Background(BackgroundJob::ReadPart(wanted)) => {
-                self.transcript.cancel_request(wanted.part())
+    /// Rejects an action because the executor's queue is full. It returns to the part that asked; text that it holds
+    /// returns to the editor.
+    pub(crate) fn reject(&mut self, ActionRequest { from, action }: ActionRequest) {
+        let mut left = None;
+        _ = match from {
+            Address::Screen | Address::Composer => {
+                left = Some(action);
+                Vec::new()
             }
-            Action::List(ListAction::WalkFiles(_)) => self.composer.completion.cancel_walk(),
-            Action::List(ListAction::LoadArguments(_)) => self.composer.completion.cancel_gathering(),
-            Action::List(ListAction::RestoreSession(path)) => self.compositor.restore_failed(path),
-            Action::Attach(_, text) => self.composer.editor.paste(&text),
-            Action::Navigate(_) => _ = self.with_overlays(Compositor::cancel_switch),
-            Action::Queue(QueueAction::Restore(removed)) => {
-                let items: Vec<QueueItem> = removed.into_iter().map(|removed| removed.item).collect();
-                self.composer.restore_messages(&items);
+            Address::Transcript => self.with_transcript(|pane, cx| left = pane.rejected(action, cx)),
+            Address::Queue => self.with_queue(|queue, cx| left = queue.rejected(action, cx)),
+            Address::Overlay(id) => {
+                self.with_overlays(|overlays, cx| left = overlays.rejected(id, action, cx))
             }
-            action => {
-                if let Some(typed) = action.typed() {
-                    self.composer.restore_input(&typed);
-                }
-            }
+        };
+        match left {
+            Some(Action::List(ListAction::RestoreSession(path))) => self.compositor.restore_failed(path),
+            Some(action) => _ = self.with_composer(|composer, cx| _ = composer.rejected(action, cx)),
+            None => {}
         }
         self.flash("Busy: try again in a moment.");
         self.dirty = Dirty::ByUser;
-    }
-
-    fn show_note(&mut self, text: String) -> Vec<Action> {
-        self.with_overlays(|overlays, cx| overlays.show_status(StatusText::note(text), cx))
     }
 
     fn show_warning(&mut self, text: String) {
@@ -134,14 +149,15 @@ impl App {
         self.transcript.notice(NoticeLevel::Error, what, hint);
     }
 
-    fn session_loaded(&mut self, loaded: LoadedSession) -> Vec<Action> {
+    fn session_loaded(&mut self, loaded: LoadedSession) -> Vec<ActionRequest> {
         self.apply_snapshot(loaded);
         let missed = self.model.snapshot_arrived();
         let welcomes =
             self.transcript.content().has_banner().then_some(Action::Background(BackgroundJob::Welcome));
-        let mut actions: Vec<Action> = missed.iter().flat_map(|event| self.apply_event(event)).collect();
+        let mut actions: Vec<ActionRequest> =
+            missed.iter().flat_map(|event| self.apply_event(event)).collect();
         actions.extend(self.with_transcript(TranscriptPane::restart_search));
-        actions.extend(welcomes);
+        actions.extend(welcomes.map(ActionRequest::from));
         actions
     }
 

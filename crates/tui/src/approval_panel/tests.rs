@@ -5,6 +5,7 @@ use tiller_core::unit::UnixMs;
 
 use super::*;
 use crate::action::Action;
+use crate::address::Address;
 use crate::component::FocusState;
 use crate::layout::Folds;
 use crate::session_model::{PendingApproval, SessionModel};
@@ -50,19 +51,19 @@ impl Harness {
         for passed in [0, ms] {
             self.now += passed;
             let view = view(&self.model, &self.ui, self.now, self.focus);
-            self.panel.refresh(&mut Context::new(view));
+            self.panel.refresh(&mut Context::new(view, Address::Screen));
             self.panel.lay_out(Rect::new(0, 0, 80, 8), &view);
         }
     }
 
     fn press(&mut self, code: KeyCode) -> (Outcome, Vec<Effect>) {
-        let mut cx = Context::new(view(&self.model, &self.ui, self.now, self.focus));
+        let mut cx = Context::new(view(&self.model, &self.ui, self.now, self.focus), Address::Screen);
         let outcome = self.panel.handle(&UiEvent::Key(KeyEvent::new(code, KeyModifiers::NONE)), &mut cx);
         (outcome, cx.into_effects())
     }
 
     fn text(&mut self, text: &str) -> (Outcome, Vec<Effect>) {
-        let mut cx = Context::new(view(&self.model, &self.ui, self.now, self.focus));
+        let mut cx = Context::new(view(&self.model, &self.ui, self.now, self.focus), Address::Screen);
         (self.panel.handle(&UiEvent::Text(text), &mut cx), cx.into_effects())
     }
 
@@ -86,7 +87,7 @@ fn decided(decision: Decision) -> (Outcome, Vec<Effect>) {
     let effects = vec![
         Effect::CloseCallPage(call()),
         Effect::CallAnswered(call()),
-        Effect::Perform(Action::Decide(call(), decision)),
+        Effect::Perform(Address::Screen, Action::Decide(call(), decision)),
     ];
     (Outcome::Consumed, effects)
 }

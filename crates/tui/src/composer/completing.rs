@@ -112,7 +112,7 @@ impl Composer {
     }
 
     /// Applies a result for the completion.
-    pub(crate) fn apply_completion(&mut self, result: CompletionResult, cx: &mut Context<'_>) {
+    pub(super) fn apply_completion(&mut self, result: CompletionResult, cx: &mut Context<'_>) {
         match result {
             CompletionResult::ArgumentValues { of, items } => self.completion.show_argument_values(of, items),
             CompletionResult::Files(files) => self.completion.set_project_files(files, cx),

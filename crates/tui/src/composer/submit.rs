@@ -64,11 +64,11 @@ impl Composer {
         let images = self.editor.images();
         let text = self.editor.take_text();
         self.add_to_history(prompts, cx);
-        let mut executed = Context::new(cx.view());
+        let mut executed = Context::new(cx.view(), cx.address());
         self.execute(text, when, &mut executed);
         let mut to_model = false;
         for effect in executed.into_effects() {
-            let Effect::Perform(action) = effect else {
+            let Effect::Perform(_, action) = effect else {
                 cx.push(effect);
                 continue;
             };

@@ -5,6 +5,7 @@ use tiller_engine::BranchSummary;
 
 use super::*;
 use crate::action::Submit;
+use crate::address::Address;
 use crate::component::FocusState;
 use crate::effect::FlashText;
 use crate::layout::Folds;
@@ -36,7 +37,8 @@ impl Harness {
     fn work(&mut self, work: impl FnOnce(&mut Composer, &mut Context<'_>)) -> Vec<Effect> {
         let focus = FocusState::default();
         let (model, ui, now) = (&self.model, &self.ui, UnixMs(self.now));
-        let mut cx = Context::new(ViewContext { model, ui, now, focus, folds: Folds::default() });
+        let mut cx =
+            Context::new(ViewContext { model, ui, now, focus, folds: Folds::default() }, Address::Composer);
         work(&mut self.composer, &mut cx);
         cx.into_effects()
     }
@@ -56,10 +58,15 @@ fn flash(text: &str) -> Effect {
     Effect::Flash(FlashText { text: text.into(), call: None })
 }
 
+/// An action of the composer.
+fn performed(action: Action) -> Effect {
+    Effect::Perform(Address::Composer, action)
+}
+
 /// The effects of sending these submissions, with the prompt that is added to the history.
 fn sent(prompt: &str, submit: Submit, to_model: bool) -> Vec<Effect> {
     let history = Action::Background(BackgroundJob::AppendHistory(vec![prompt.into()]));
-    vec![Effect::ClearFlash, history.into(), Action::Submit(submit).into(), Effect::Sent { to_model }]
+    vec![Effect::ClearFlash, performed(history), performed(Action::Submit(submit)), Effect::Sent { to_model }]
 }
 
 #[test]
@@ -127,8 +134,11 @@ fn writing_reason() -> Harness {
 fn composer_reason_is_sent_or_put_aside() {
     let reason = "the user rejected it: use nextest".to_owned();
     let decide = Action::Decide("c1".into(), Decision::Deny { reason });
-    let expected =
-        [Effect::CloseCallPage("c1".into()), Effect::CallAnswered("c1".into()), Effect::Perform(decide)];
+    let expected = [
+        Effect::CloseCallPage("c1".into()),
+        Effect::CallAnswered("c1".into()),
+        Effect::Perform(Address::Composer, decide),
+    ];
     assert_eq!(writing_reason().enter(), expected);
     let mut harness = writing_reason();
     harness.press(KeyEvent::from(KeyCode::Esc));
@@ -171,7 +181,7 @@ fn composer_queue_edit_restores_the_draft() {
     assert_eq!(harness.composer.unsent_text(), "a draft");
     harness.composer.editor.set_text("new");
     let edit = Action::Queue(QueueAction::Edit("q1".into(), "new".into(), AfterQueueEdit::Release));
-    assert_eq!(harness.enter(), [Effect::QueueEditEnded, edit.into()]);
+    assert_eq!(harness.enter(), [Effect::QueueEditEnded, performed(edit)]);
     assert_eq!(harness.composer.editor.text(), "a draft");
     let mut harness = editing();
     assert_eq!(harness.press(KeyEvent::from(KeyCode::Esc)).1, [Effect::QueueEditEnded]);
@@ -194,7 +204,7 @@ fn composer_summary_instruction_is_sent_or_canceled() {
     harness.composer.purpose = ComposePurpose::SummaryInstruction("e1".into());
     let instructions = Some("keep the plan".to_owned());
     let navigate = Navigate::ToEntry("e1".into(), BranchSummary::Made { instructions });
-    assert_eq!(harness.enter(), [Action::Navigate(navigate).into()]);
+    assert_eq!(harness.enter(), [performed(Action::Navigate(navigate))]);
     let mut harness = Harness::new();
     harness.composer.purpose = ComposePurpose::SummaryInstruction("e1".into());
     let canceled = vec![flash("Canceled: you stay on this branch.")];

@@ -52,7 +52,7 @@ impl Compositor {
         let appeared = ShownSince::at(cx.now);
         match self.deferred.remove(0) {
             DeferredOverlay::Dialog(dialog) => self.show_dialog(dialog, cx),
-            DeferredOverlay::Page(page) => self.overlays.push(Overlay::Pager(page.with_appeared(appeared))),
+            DeferredOverlay::Page(page) => _ = self.push(Overlay::Pager(page.with_appeared(appeared))),
             DeferredOverlay::Sessions => {
                 // Results of an earlier list don't belong to this one.
                 cx.push(Action::EndSessionSearch);
@@ -66,7 +66,7 @@ impl Compositor {
         self.cancel_switch(cx);
         let mut picker = Picker::with_items(&Question, title, items, 0);
         picker.set_appeared(ShownSince::at(cx.now));
-        self.overlays.push(Overlay::picker(picker));
+        self.push_dialog(Overlay::picker(picker));
     }
 
     /// Opens the dialog about a failed summary.

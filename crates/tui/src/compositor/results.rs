@@ -1,62 +1,72 @@
-//! Results of jobs for lists and the tree.
+//! Results of jobs: they go to the overlay that asked; some concern the stack.
 
 use std::path::PathBuf;
 
 use tiller_engine::KeyChangeOutcome;
 
 use crate::action::{Action, ListAction, UserText};
-use crate::component::Context;
+use crate::address::{Address, OverlayId};
+use crate::component::{Component, Context};
 use crate::compositor::Compositor;
 use crate::effect::Effect;
 use crate::keymap::table::KeyCommand;
 use crate::list_kind::ListKind;
 use crate::login::LoginResult;
-use crate::message::{ListResult, TaskOrigin};
+use crate::message::{ListResult, TaskResult};
 use crate::overlay::Overlay;
-use crate::picker::item::PickerItem;
+use crate::picker::Picker;
 use crate::picker::line_prompt::StatusText;
-use crate::picker::settings::setting_items;
 use crate::picker::themes::theme_items;
 use crate::theme::ThemeState;
 use crate::tree::keys::hide_dialog;
 
 impl Compositor {
-    /// Applies a result for a list or the tree.
-    pub(crate) fn apply_result(&mut self, result: ListResult, cx: &mut Context<'_>) {
+    /// Offers a result to the overlay that asked for it; returns what is for nobody there. A dialog has the id of the
+    /// overlay beneath, which comes first.
+    pub(crate) fn take(
+        &mut self,
+        to: OverlayId,
+        result: TaskResult,
+        cx: &mut Context<'_>,
+    ) -> Option<TaskResult> {
+        let mut asked = self.overlays.iter_mut().filter(|overlay| overlay.id() == Some(to));
+        asked.try_fold(result, |result, overlay| overlay.take(result, cx))
+    }
+
+    /// Offers a rejected action to the overlay that asked for it; returns one that is for nobody there.
+    pub(crate) fn rejected(
+        &mut self,
+        from: OverlayId,
+        action: Action,
+        cx: &mut Context<'_>,
+    ) -> Option<Action> {
+        let mut asked = self.overlays.iter_mut().filter(|overlay| overlay.id() == Some(from));
+        asked.try_fold(action, |action, overlay| overlay.rejected(action, cx))
+    }
+
+    /// Applies a result that concerns the stack, or whose list is closed.
+    pub(crate) fn apply_result(&mut self, to: Address, result: ListResult, cx: &mut Context<'_>) {
         match result {
-            ListResult::Items { list, items, selected } => self.fill_list(list, items, selected),
-            ListResult::Narrowed(done) => self.pickers().for_each(|picker| picker.apply_narrowed(&done)),
-            ListResult::Preview { of, lines } => {
-                self.pickers().for_each(|picker| picker.show_preview(&of, lines.clone()));
+            // Their list is closed.
+            ListResult::Items { .. }
+            | ListResult::Narrowed(_)
+            | ListResult::Preview { .. }
+            | ListResult::Settings(_)
+            | ListResult::Sessions { .. }
+            | ListResult::Tree { .. } => {}
+            ListResult::Status(status) | ListResult::RenameFailed { reason: status, .. } => {
+                self.show_status(to, status, cx);
             }
-            ListResult::Settings(settings) => self.fill_list(ListKind::Settings, setting_items(&settings), 0),
-            ListResult::Status(status) => {
-                // A pending session switch has failed; the text typed ahead stays in the list.
-                _ = self.overlays.iter_mut().filter_map(Overlay::cancel_navigation).next();
-                self.show_status(status, cx);
-            }
-            ListResult::SessionsChanged { word, trashed } => self.sessions_changed(word, trashed, cx),
-            ListResult::RenameFailed { path, name, reason } => {
-                self.top_picker().into_iter().for_each(|picker| picker.ask_for_name_again(&path, &name));
-                self.show_status(reason, cx);
-            }
+            ListResult::SessionsChanged { word, trashed } => self.sessions_changed(to, word, trashed, cx),
             ListResult::RestoreFailed { path, reason } => {
                 self.restore_failed(path);
-                self.show_status(reason, cx);
-            }
-            ListResult::Sessions { look, scope, what } => {
-                self.pickers().for_each(|picker| picker.browsed(look, scope, &what));
+                self.show_status(to, reason, cx);
             }
             ListResult::RulesSaved(call) => {
                 self.overlays.retain(|overlay| overlay.edited_call() != Some(&call));
             }
             ListResult::AskToHide { entry, count } => {
                 self.open_dialog(hide_dialog(entry, count, &cx.ui.keymap), cx);
-            }
-            ListResult::Tree { session, news } => {
-                if let Some(tree) = self.tree() {
-                    tree.take(&session, news);
-                }
             }
             ListResult::ForkCreated(session) => {
                 self.overlays.clear();
@@ -68,34 +78,40 @@ impl Compositor {
         }
     }
 
-    fn fill_list(&mut self, list: ListKind, items: Vec<PickerItem>, selected: usize) {
-        if let Some(picker) = self.pickers().rfind(|picker| picker.kind() == Some(list)) {
-            picker.fill(items, selected);
+    /// Shows a status in the list that asked, or as a flash if that is closed. What no list asked for is shown in the
+    /// list on top, which would cover a flash.
+    pub(crate) fn show_status(&mut self, to: Address, status: StatusText, cx: &mut Context<'_>) {
+        let list = match to {
+            Address::Overlay(id) => self.pickers().find(|picker| picker.id == id),
+            Address::Screen | Address::Transcript | Address::Composer | Address::Queue => self.top_picker(),
+        };
+        match list {
+            Some(list) => list.set_status(Some(status)),
+            None => cx.flash(status.text),
         }
     }
 
-    /// Shows a status in the list on top, or as a flash if there is none.
-    pub(crate) fn show_status(&mut self, status: StatusText, cx: &mut Context<'_>) {
-        if !self.show_in_list(&status) {
-            cx.flash(status.text);
-        }
-    }
-
-    /// Shows a status in the list on top; false if there is none.
-    pub(crate) fn show_in_list(&mut self, status: &StatusText) -> bool {
-        self.top_picker().map(|picker| picker.set_status(Some(status.clone()))).is_some()
+    /// Shows a status in the list on top, if there is one.
+    pub(crate) fn show_in_list(&mut self, status: &StatusText) {
+        self.top_picker().into_iter().for_each(|picker| picker.set_status(Some(status.clone())));
     }
 
     /// Refreshes the list of themes.
     pub(crate) fn themes_changed(&mut self, theme: &ThemeState) {
-        if self.overlays.iter().any(|overlay| overlay.is_list(ListKind::Themes)) {
+        if let Some(list) = self.pickers().rfind(|picker| picker.kind() == Some(ListKind::Themes)) {
             let (items, selected) = theme_items(theme);
-            self.fill_list(ListKind::Themes, items, selected);
+            list.fill(items, selected);
         }
     }
 
     /// Searches again after a session was renamed, trashed or restored.
-    fn sessions_changed(&mut self, status: StatusText, trashed: Option<PathBuf>, cx: &mut Context<'_>) {
+    fn sessions_changed(
+        &mut self,
+        to: Address,
+        status: StatusText,
+        trashed: Option<PathBuf>,
+        cx: &mut Context<'_>,
+    ) {
         let status = match &trashed {
             Some(_) => {
                 let undo = cx.key_of(KeyCommand::Untrash);
@@ -105,11 +121,14 @@ impl Compositor {
         };
         self.sessions.trashed.extend(trashed);
         let query = self.sessions.begin();
-        let request = self.pickers().find_map(|picker| picker.search_again(query));
-        self.show_status(status, cx);
-        if let Some(request) = request {
+        let search_again = |picker: &mut Picker| {
+            picker.search_again(query).map(|request| (Address::Overlay(picker.id), request))
+        };
+        let search = self.pickers().find_map(search_again);
+        self.show_status(to, status, cx);
+        if let Some((list, request)) = search {
             cx.push(Action::EndSessionSearch);
-            cx.push(Action::SearchSessions(request));
+            cx.push_for(list, Action::SearchSessions(request));
         }
     }
 
@@ -118,23 +137,11 @@ impl Compositor {
         self.sessions.trashed.insert(0, path);
     }
 
-    /// Rejects input that failed during execution. A choice stays selected in its list, which shows the error; typed
-    /// text becomes a draft again, even under a list opened since.
-    pub(crate) fn reject_executed(
-        &mut self,
-        typed: UserText,
-        reason: String,
-        origin: TaskOrigin,
-        cx: &mut Context<'_>,
-    ) {
-        let is_chosen = match origin {
-            TaskOrigin::List(list) => self.overlays.last().is_some_and(|overlay| overlay.is_list(list)),
-            TaskOrigin::Editor => false,
-        };
+    /// Rejects input that failed during execution and wasn't chosen in an open list. Typed text becomes a draft again,
+    /// even under a list opened since, which shows the reason.
+    pub(crate) fn reject_executed(&mut self, typed: UserText, reason: String, cx: &mut Context<'_>) {
         self.show_in_list(&StatusText::error(reason.as_str()));
-        if !is_chosen {
-            cx.push(Effect::RejectInput { typed, reason });
-        }
+        cx.push(Effect::RejectInput { typed, reason });
     }
 
     /// Reports a stored or removed API key, and closes the lists of providers. If a model is being chosen beneath,
@@ -160,8 +167,8 @@ impl Compositor {
         let is_done =
             |overlay: &Overlay| overlay.is_list(ListKind::Logins) || overlay.is_list(ListKind::Logouts);
         self.overlays.retain(|overlay| !is_done(overlay));
-        if self.overlays.iter().any(|overlay| overlay.is_list(ListKind::Models)) {
-            cx.push(Action::List(ListAction::LoadItems(ListKind::Models)));
+        if let Some(models) = self.overlays.iter().find(|overlay| overlay.is_list(ListKind::Models)) {
+            cx.push_for(models.address(), Action::List(ListAction::LoadItems(ListKind::Models)));
         }
     }
 

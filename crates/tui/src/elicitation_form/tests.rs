@@ -2,6 +2,7 @@ use serde_json::json;
 use tiller_core::elicitation::{ChoiceOption, FieldKind, Limits, TextFormat};
 
 use super::*;
+use crate::address::Address;
 use crate::component::FocusState;
 use crate::layout::Folds;
 use crate::session_model::SessionModel;
@@ -72,7 +73,7 @@ impl Harness {
             focus: FocusState::default(),
             folds: Folds::default(),
         };
-        let mut cx = Context::new(view);
+        let mut cx = Context::new(view, Address::Screen);
         assert_eq!(
             self.form.handle(&UiEvent::Key(KeyEvent::new(code, KeyModifiers::NONE)), &mut cx),
             Outcome::Consumed
@@ -98,7 +99,10 @@ impl Harness {
 
 fn answered(answer: ElicitationAnswer) -> Vec<Effect> {
     let id = || ElicitationId::from("e1");
-    vec![Effect::ElicitationAnswered(id()), Effect::Perform(Action::AnswerElicitation(id(), answer))]
+    vec![
+        Effect::ElicitationAnswered(id()),
+        Effect::Perform(Address::Screen, Action::AnswerElicitation(id(), answer)),
+    ]
 }
 
 fn accepted(values: Value) -> Vec<Effect> {
@@ -261,7 +265,10 @@ fn form_address_is_shown_in_full_and_opened_only_on_request() {
     ");
     harness.press(KeyCode::Up);
     let effects = harness.press(KeyCode::Enter);
-    assert_eq!(effects[1], Effect::Perform(Action::Background(BackgroundJob::OpenPage(url))));
+    assert_eq!(
+        effects[1],
+        Effect::Perform(Address::Screen, Action::Background(BackgroundJob::OpenPage(url)))
+    );
     assert_eq!(effects[2..], accepted(json!({})));
     harness.press(KeyCode::Down);
     assert_eq!(harness.press(KeyCode::Enter), answered(ElicitationAnswer::Decline));

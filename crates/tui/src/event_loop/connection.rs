@@ -29,7 +29,7 @@ impl EventLoop {
         self.app.ui.agents.pop();
         // The reload has what happened meanwhile.
         while above.events.try_next().is_some() {}
-        self.pending.extend(above.executor.queue(Action::Reload));
+        self.pending.extend(above.executor.queue(Action::Reload.into()));
         self.app.expect_snapshot();
         self.connection = Some(above);
         self.app.dirty = Dirty::ByUser;
@@ -54,7 +54,7 @@ impl EventLoop {
         let (events, state) = (agent.subscribe(), agent.connection());
         let highlights = self.app.ui.highlight_cache().cloned().unwrap_or_default();
         let (executor, results) = Executor::start(agent, self.options.clone(), highlights);
-        executor.queue(Action::Reload);
+        executor.queue(Action::Reload.into());
         self.app.expect_snapshot();
         self.app.dirty = Dirty::ByUser;
         AgentConnection { events, state, results, executor, notices }

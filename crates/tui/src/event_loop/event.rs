@@ -12,7 +12,7 @@ use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 use crate::input::{InputStream, TermEvent};
-use crate::message::TaskResult;
+use crate::message::TaskReport;
 
 /// An event that wakes the loop.
 pub(super) enum LoopEvent {
@@ -30,7 +30,7 @@ pub(super) enum LoopEvent {
     SaveDraft,
     /// The prompt history is loaded.
     History(Vec<String>),
-    TaskResult(Option<TaskResult>),
+    TaskResult(Option<TaskReport>),
     Agent(Option<Result<Arc<Event>, Lag>>),
     /// The connection to the process that has the session open was lost, or made again.
     Connection(ConnectionState),
@@ -62,7 +62,7 @@ impl Signals {
 }
 
 /// The next task result; pending without an executor.
-pub(super) async fn next_result(reports: Option<&mut mpsc::Receiver<TaskResult>>) -> Option<TaskResult> {
+pub(super) async fn next_result(reports: Option<&mut mpsc::Receiver<TaskReport>>) -> Option<TaskReport> {
     match reports {
         Some(reports) => reports.recv().await,
         None => pending().await,

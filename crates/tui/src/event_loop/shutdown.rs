@@ -10,7 +10,6 @@ use tiller_session::Reader;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout_at};
 
-use crate::action::Action;
 use crate::app::App;
 use crate::clock::now;
 use crate::event_loop::{AgentConnection, EventLoop};
@@ -29,7 +28,7 @@ impl EventLoop {
     pub(super) async fn end_without_session(mut self, reason: ExitReason) -> TuiExit {
         self.terminal.release();
         // In reverse: each is put before the text that is already there.
-        for typed in self.pending.iter().rev().filter_map(Action::typed) {
+        for typed in self.pending.iter().rev().filter_map(|request| request.action.typed()) {
             self.app.composer.restore_input(&typed);
         }
         self.store_draft().await;
@@ -56,7 +55,7 @@ impl EventLoop {
         let _task = performer.finish();
         let until = Instant::now() + SETTLE;
         while let Ok(Some(report)) = timeout_at(until, reports.recv()).await {
-            if report.returns_input() {
+            if report.result.returns_input() {
                 self.app.update(Msg::TaskResult(report), now());
                 self.store_draft().await;
             }

@@ -101,7 +101,7 @@ impl EventLoop {
         match edited {
             Ok(text) => {
                 self.draft.note_typing(Instant::now());
-                self.apply(Msg::TaskResult(TaskResult::Edited(text)));
+                self.apply(Msg::TaskResult(TaskResult::Edited(text).into()));
             }
             Err(error) => {
                 let hint = Some("set VISUAL or EDITOR to another editor".to_owned());

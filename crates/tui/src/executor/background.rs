@@ -6,13 +6,13 @@ use tiller_files::web_page::open_web_page;
 
 use tiller_core::id::EntryId;
 use tiller_core::setting::Setting;
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::action::BackgroundJob;
 use crate::attach::clipboard::ClipboardContent;
 use crate::executor::ExecutorWorker;
 use crate::executor::log_queries::{count_branches, read_part, search_log};
+use crate::executor::result_sender::ResultSender;
 use crate::history::History;
 use crate::message::{ListResult, TaskResult};
 use crate::session_model::Job;
@@ -22,7 +22,7 @@ use crate::{attach, list_data, logs, tree};
 /// Reports the end of a job when dropped, so that a panicking job ends, too.
 struct FinishedJob<'a> {
     job: Job,
-    results: &'a mpsc::Sender<TaskResult>,
+    results: &'a ResultSender,
 }
 
 impl Drop for FinishedJob<'_> {
@@ -32,7 +32,7 @@ impl Drop for FinishedJob<'_> {
     }
 }
 
-fn run_reported(job: Job, reports: &mpsc::Sender<TaskResult>, run: impl FnOnce() -> TaskResult) {
+fn run_reported(job: Job, reports: &ResultSender, run: impl FnOnce() -> TaskResult) {
     // The loop may have ended.
     let _ = reports.blocking_send(TaskResult::Began(job));
     let _ended = FinishedJob { job, results: reports };
@@ -178,18 +178,22 @@ impl ExecutorWorker {
 
 #[cfg(test)]
 mod tests {
+    use tokio::sync::mpsc;
+
     use super::*;
 
     #[test]
     fn job_that_panics_is_reported_as_ended() {
-        let (reports, mut received) = mpsc::channel(8);
+        let (channel, mut received) = mpsc::channel(8);
+        let reports = ResultSender::new(channel);
         run_reported(Job::Export, &reports, || TaskResult::Note("done".to_owned()));
         let other = reports.clone();
         let fell = std::thread::spawn(move || run_reported(Job::Copy, &other, || panic!("a slip"))).join();
         assert!(fell.is_err());
         drop(reports);
-        let results: Vec<String> =
-            std::iter::from_fn(|| received.blocking_recv()).map(|report| format!("{report:?}")).collect();
+        let results: Vec<String> = std::iter::from_fn(|| received.blocking_recv())
+            .map(|report| format!("{:?}", report.result))
+            .collect();
         let expected = ["Began(Export)", "Note(\"done\")", "Ended(Export)", "Began(Copy)", "Ended(Copy)"];
         assert_eq!(results, expected);
     }

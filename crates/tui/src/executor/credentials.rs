@@ -8,7 +8,7 @@ use crate::clock::now;
 use crate::executor::ExecutorWorker;
 use crate::list_kind::ListKind;
 use crate::login::{LoginRequest, LoginResult};
-use crate::message::{ListResult, TaskOrigin, TaskResult};
+use crate::message::{ListResult, TaskResult};
 use crate::picker::line_prompt::StatusText;
 use crate::text::one_line;
 use crate::{import, picker};
@@ -21,11 +21,11 @@ impl ExecutorWorker {
             Ok(Ok(credentials)) if list == ListKind::Logins => {
                 let items = picker::credentials::logins(&credentials);
                 let note = ListResult::Status(StatusText::note(SUBSCRIPTION_NOTE));
-                vec![TaskResult::List(ListResult::Items { list, items, selected: 0 }), TaskResult::List(note)]
+                vec![TaskResult::List(ListResult::Items { items, selected: 0 }), TaskResult::List(note)]
             }
             Ok(Ok(credentials)) => {
                 let items = picker::credentials::logouts(&credentials);
-                vec![TaskResult::List(ListResult::Items { list, items, selected: 0 })]
+                vec![TaskResult::List(ListResult::Items { items, selected: 0 })]
             }
             Ok(Err((what, hint))) => vec![TaskResult::Failed { what, hint, text: None }],
             Err(_) => vec![no_key_store()],
@@ -72,11 +72,7 @@ impl ExecutorWorker {
         let suggestion =
             suggestion.map_or("/logout lists them".to_owned(), |name| format!("did you mean {name}?"));
         let what = format!("unknown provider `{}`; {}", one_line(provider), one_line(&suggestion));
-        Some(TaskResult::invalid_input(
-            format!("/logout {provider}"),
-            (what, None),
-            TaskOrigin::List(ListKind::Logouts),
-        ))
+        Some(TaskResult::invalid_input(format!("/logout {provider}"), (what, None)))
     }
 
     /// The logs of other programs.
@@ -89,7 +85,7 @@ impl ExecutorWorker {
                     [] => picker::foreign_logs::searched_places(&found.looked_in, home),
                     logs => picker::foreign_logs::foreign_logs(logs, now()),
                 };
-                TaskResult::List(ListResult::Items { list: ListKind::ForeignLogs, items, selected: 0 })
+                TaskResult::List(ListResult::Items { items, selected: 0 })
             }
             Ok(Err((what, hint))) => TaskResult::Failed { what, hint, text: None },
             Err(_) => no_importer(),
@@ -106,11 +102,7 @@ impl ExecutorWorker {
         let cwd = self.agent.state().await?.state.cwd;
         self.read_in_background(background, move || match service.import(&cwd, &typed) {
             Ok(imported) => import::import_result(&imported, &typed),
-            Err(trouble) => TaskResult::invalid_input(
-                format!("/import {typed}"),
-                trouble,
-                TaskOrigin::List(ListKind::ForeignLogs),
-            ),
+            Err(trouble) => TaskResult::invalid_input(format!("/import {typed}"), trouble),
         });
         Ok(Vec::new())
     }

@@ -4,7 +4,7 @@ use tiller_engine::AgentError;
 
 use crate::action::UserText;
 use crate::crash_report;
-use crate::message::{TaskOrigin, TaskResult};
+use crate::message::TaskResult;
 
 /// Reports a panic in a part of tiller, with the path of the crash report.
 pub(super) fn internal_error() -> TaskResult {
@@ -28,7 +28,7 @@ pub(crate) fn failure(error: &AgentError, text: Option<UserText>) -> TaskResult 
     let hint = error.hint();
     match (error, text) {
         (AgentError::Model(_) | AgentError::UnknownSkill { .. } | AgentError::Running, Some(typed)) => {
-            TaskResult::invalid_input(typed, (what, hint), TaskOrigin::Editor)
+            TaskResult::invalid_input(typed, (what, hint))
         }
         (_, text) => TaskResult::Failed { what, hint, text },
     }

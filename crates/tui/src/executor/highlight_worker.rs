@@ -20,7 +20,7 @@ use tiller_render::{
 use tokio::sync::mpsc;
 
 use super::errors;
-use crate::message::TaskResult;
+use crate::message::{TaskReport, TaskResult};
 
 /// Idle time after which the child process is ended.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -38,7 +38,7 @@ impl HighlightWorker {
     pub(super) fn open(
         program: Option<PathBuf>,
         cache: HighlightCache,
-        reports: &mpsc::Sender<TaskResult>,
+        reports: &mpsc::Sender<TaskReport>,
     ) -> Self {
         let (wake_tx, wake_rx) = sync_channel(1);
         let thread = thread::Builder::new().name("words".into());
@@ -64,11 +64,11 @@ fn run_thread(
     wake_rx: &Receiver<()>,
     cache: &HighlightCache,
     highlighter: &mut ProcessHighlighter,
-    reports: &mpsc::WeakSender<TaskResult>,
+    reports: &mpsc::WeakSender<TaskReport>,
 ) {
     // The channel is closed when the front end has ended.
-    let report = |result| match reports.upgrade() {
-        Some(reports) if reports.blocking_send(result).is_ok() => ControlFlow::Continue(()),
+    let report = |result: TaskResult| match reports.upgrade() {
+        Some(reports) if reports.blocking_send(result.into()).is_ok() => ControlFlow::Continue(()),
         Some(_) | None => ControlFlow::Break(()),
     };
     while let Some(wakeup) = await_work(wake_rx, highlighter, IDLE_TIMEOUT) {

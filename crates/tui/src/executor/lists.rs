@@ -21,7 +21,7 @@ use crate::dialog::Dialog;
 use crate::executor::ExecutorWorker;
 use crate::executor::errors::failure;
 use crate::list_kind::ListKind;
-use crate::message::{CompletionResult, ListResult, OpenedAgent, TaskOrigin, TaskResult};
+use crate::message::{CompletionResult, ListResult, OpenedAgent, TaskResult};
 use crate::picker::agent_options::Levels;
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::picker::line_prompt::StatusText;
@@ -61,7 +61,7 @@ impl ExecutorWorker {
             ListKind::Logins | ListKind::Logouts => return Ok(self.credentials(list).await),
             ListKind::ForeignLogs => return Ok(self.foreign_logs().await),
         };
-        Ok(vec![TaskResult::List(ListResult::Items { list, items, selected })])
+        Ok(vec![TaskResult::List(ListResult::Items { items, selected })])
     }
 
     /// The values of a command's argument: the items of its list, or the newest sessions.
@@ -330,7 +330,7 @@ impl ExecutorWorker {
         };
         let items = picker::command_jobs::items(&self.agent.background_jobs().await?);
         Ok(vec![
-            TaskResult::List(ListResult::Items { list: ListKind::Jobs, items, selected: 0 }),
+            TaskResult::List(ListResult::Items { items, selected: 0 }),
             TaskResult::List(ListResult::Status(word)),
         ])
     }
@@ -341,11 +341,7 @@ impl ExecutorWorker {
                 let what = one_line(&permission.to_string());
                 TaskResult::Note(format!("Allowed for this session: {what}. /permissions revokes it."))
             }
-            Err(error) => TaskResult::invalid_input(
-                format!("/add-dir {typed}"),
-                (error.to_string(), None),
-                TaskOrigin::Editor,
-            ),
+            Err(error) => TaskResult::invalid_input(format!("/add-dir {typed}"), (error.to_string(), None)),
         }])
     }
 
@@ -356,8 +352,7 @@ impl ExecutorWorker {
             let instead =
                 nearest.map_or("/tools lists them".to_owned(), |name| format!("did you mean {name}?"));
             let what = format!("unknown tool `{}`; {}", one_line(&name), one_line(&instead));
-            let origin = TaskOrigin::List(ListKind::Tools);
-            return Ok(vec![TaskResult::invalid_input(format!("/tools {name}"), (what, None), origin)]);
+            return Ok(vec![TaskResult::invalid_input(format!("/tools {name}"), (what, None))]);
         };
         let is_now = if meant.is_offered() { "disabled" } else { "enabled" };
         let offered = tools.iter().filter(|tool| tool.is_offered() != (tool.spec.name == name));
@@ -365,7 +360,7 @@ impl ExecutorWorker {
         let items = picker::agent_options::tools(&self.agent.tools().await?);
         let word = StatusText::note(format!("{} {is_now} from the next request on", one_line(&name)));
         Ok(vec![
-            TaskResult::List(ListResult::Items { list: ListKind::Tools, items, selected: 0 }),
+            TaskResult::List(ListResult::Items { items, selected: 0 }),
             TaskResult::List(ListResult::Status(word)),
         ])
     }

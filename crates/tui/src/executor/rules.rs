@@ -7,7 +7,6 @@ use tiller_engine::{AgentError, ConfiguredRule};
 
 use crate::executor::ExecutorWorker;
 use crate::executor::lists::error_status;
-use crate::list_kind::ListKind;
 use crate::message::{ListResult, TaskResult};
 use crate::picker::agent_options;
 use crate::picker::item::PickerItem;
@@ -32,7 +31,7 @@ impl ExecutorWorker {
     ) -> Result<Vec<TaskResult>, AgentError> {
         let items = self.permissions().await?;
         Ok(vec![
-            TaskResult::List(ListResult::Items { list: ListKind::Permissions, items, selected: 0 }),
+            TaskResult::List(ListResult::Items { items, selected: 0 }),
             TaskResult::List(ListResult::Status(status)),
         ])
     }

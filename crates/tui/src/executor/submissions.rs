@@ -10,6 +10,7 @@ use tiller_engine::{AgentError, AgentSession, FileToAttach, LengthCheck, PromptO
 use tokio::task::spawn_blocking;
 
 use crate::action::{LineExtra, Submit, UserText};
+use crate::address::Address;
 use crate::attach;
 use crate::attach::mentions::Mentions;
 use crate::executor::errors::failure;
@@ -45,7 +46,7 @@ enum Stage {
 
 enum InOrder {
     Submit(Submit),
-    Navigate(Navigate),
+    Navigate(Navigate, Address),
 }
 
 /// A prompt that can be sent.
@@ -60,8 +61,8 @@ struct PreparedPrompt {
 pub(super) enum SubmissionStep {
     /// A prompt was delivered, or has failed.
     Over(Vec<TaskResult>),
-    /// It is this navigation's turn.
-    Navigate(Navigate),
+    /// It is the turn of this navigation, which this part of the screen asked for.
+    Navigate(Navigate, Address),
 }
 
 impl Submissions {
@@ -83,10 +84,9 @@ impl Submissions {
         vec![TaskResult::Began(Job::Send)]
     }
 
-    /// Adds navigation; returns the reports about that.
-    pub(super) fn navigate(&mut self, target: Navigate) -> Vec<TaskResult> {
-        self.waiting.push_back(InOrder::Navigate(target));
-        Vec::new()
+    /// Adds navigation.
+    pub(super) fn navigate(&mut self, target: Navigate, from: Address) {
+        self.waiting.push_back(InOrder::Navigate(target, from));
     }
 
     /// Drops the prompts that the agent doesn't have yet; returns the reports with what the user typed.
@@ -97,7 +97,7 @@ impl Submissions {
         for waiting in std::mem::take(&mut self.waiting) {
             match waiting {
                 InOrder::Submit(submit) => prompts.push(submit.typed()),
-                InOrder::Navigate(_) => others.push_back(waiting),
+                InOrder::Navigate(..) => others.push_back(waiting),
             }
         }
         self.waiting = others;
@@ -112,7 +112,7 @@ impl Submissions {
         loop {
             if self.current.is_none() {
                 match self.waiting.pop_front() {
-                    Some(InOrder::Navigate(target)) => return SubmissionStep::Navigate(target),
+                    Some(InOrder::Navigate(target, from)) => return SubmissionStep::Navigate(target, from),
                     Some(InOrder::Submit(submit)) => {
                         let typed = submit.typed();
                         let prepared = prepare(self.agent.clone(), self.home.clone(), submit);

@@ -34,7 +34,8 @@ impl Picker {
             SessionScope::Everywhere => SessionScope::ThisDirectory,
         };
         let filter = std::mem::take(&mut self.filter);
-        *self = Self { filter, ..Self::browser("", look) }.in_scope(scope, look);
+        let (area, id) = (self.area, self.id);
+        *self = Self { filter, area, id, ..Self::browser("", look) }.in_scope(scope, look);
         self.browser = Some(SessionBrowser { order, can_undo, ..SessionBrowser::new(scope, look) });
     }
 

@@ -10,6 +10,7 @@ use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::effect::{Effect, LeaveScope};
 use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::list_click::handle_mouse;
+use crate::message::TaskResult;
 use crate::navigate::Navigate;
 use crate::overlay::scroll::scroll_rows;
 use crate::picker::item::PickerChoice;
@@ -45,6 +46,14 @@ impl Component for Picker {
             let effect = self.source.select(choice.as_ref(), self.extract());
             effect.into_iter().for_each(|effect| cx.push(effect));
         }
+    }
+
+    fn take(&mut self, result: TaskResult, _cx: &mut Context<'_>) -> Option<TaskResult> {
+        self.take_result(result)
+    }
+
+    fn rejected(&mut self, action: Action, cx: &mut Context<'_>) -> Option<Action> {
+        self.take_back(action, cx)
     }
 
     fn lay_out(&mut self, area: Rect, _view: &ViewContext<'_>) {

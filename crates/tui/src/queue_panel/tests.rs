@@ -3,6 +3,7 @@ use tiller_core::event::QueueKind;
 
 use super::*;
 use crate::action::Action;
+use crate::address::Address;
 use crate::component::FocusState;
 use crate::effect::{Effect, FlashText, QueueEditRequest};
 use crate::layout::Folds;
@@ -42,7 +43,8 @@ impl Harness {
     }
 
     fn work(&mut self, work: impl FnOnce(&mut QueuePanel, &mut Context<'_>)) -> Vec<Effect> {
-        let mut cx = Context::new(ViewContext { now: self.now, ..view(&self.model, &self.ui) });
+        let mut cx =
+            Context::new(ViewContext { now: self.now, ..view(&self.model, &self.ui) }, Address::Queue);
         work(&mut self.panel, &mut cx);
         cx.into_effects()
     }
@@ -65,8 +67,13 @@ impl Harness {
     }
 }
 
+/// An action of the panel.
+fn performed(action: Action) -> Effect {
+    Effect::Perform(Address::Queue, action)
+}
+
 fn action(action: QueueAction) -> Vec<Effect> {
-    vec![Action::Queue(action).into()]
+    vec![performed(Action::Queue(action))]
 }
 
 fn flashed(text: &str) -> Vec<Effect> {
@@ -109,7 +116,7 @@ fn queue_panel_edit_moves_the_text_to_the_editor() {
     let then = AfterQueueEdit::Release;
     let edit = QueueEditRequest { id: "q2".into(), shown: "text of q2".into(), then };
     let hold = Action::Queue(QueueAction::Hold("q2".into()));
-    assert_eq!(harness.press(KeyCode::Enter), [Effect::EditQueued(edit), hold.into()]);
+    assert_eq!(harness.press(KeyCode::Enter), [Effect::EditQueued(edit), performed(hold)]);
     assert!(harness.panel.is_editing() && !harness.panel.has_keys());
     harness.panel.end_edit();
     assert!(harness.panel.has_keys());
@@ -136,7 +143,7 @@ fn queue_panel_removed_messages_come_back() {
     let effects = harness.work(|panel, cx| panel.apply_outcome(outcome, cx));
     assert_eq!(effects, flashed("Removed; u restores it."));
     let restore = Action::Queue(QueueAction::Restore(removed));
-    assert_eq!(harness.press(KeyCode::Char('u')), [Effect::ClearFlash, restore.into()]);
+    assert_eq!(harness.press(KeyCode::Char('u')), [Effect::ClearFlash, performed(restore)]);
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn request(id: &str, tool: &str, args: Value) -> ApprovalRequest {
 
 fn set_approval_mode(harness: &mut Harness, mode: &str) {
     let state = SessionState { approval: mode.into(), ..state() };
-    harness.input(Msg::TaskResult(TaskResult::State(Box::new(state))));
+    harness.report_result(TaskResult::State(Box::new(state)));
 }
 
 impl Harness {
@@ -53,7 +53,7 @@ impl Harness {
         let live = InFlight { approvals, running_since: Some(UnixMs(self.now)), ..InFlight::default() };
         let snapshot = Snapshot { seq: self.seq, state: state(), in_progress: live };
         let newest = LoadedPath::default();
-        self.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }))));
+        self.report_result(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest })));
     }
 }
 
@@ -201,7 +201,7 @@ fn plan_mode_is_left_by_its_key_with_the_plan_in_the_editor() {
     set_approval_mode(&mut harness, "plan");
     assert_eq!(next_thinking(&mut harness), [Action::List(ListAction::TogglePlan)]);
     harness.type_text("and test it");
-    harness.input(Msg::TaskResult(TaskResult::BeforeDraft("Carry out this plan:\n\na, then b".into())));
+    harness.report_result(TaskResult::BeforeDraft("Carry out this plan:\n\na, then b".into()));
     let screen = harness.screen();
     for line in ["Carry out this plan:", "a, then b", "and test it"] {
         assert!(screen.contains(line), "{screen}");
@@ -607,7 +607,7 @@ fn rule_form_with(line: &str) -> Harness {
         file(SettingScope::Project, "/p/.tiller/settings.json"),
     ];
     let items = rule_file_items(&files, None);
-    harness.report(TaskResult::List(ListResult::Items { list: ListKind::RuleFiles, items, selected: 0 }));
+    harness.report(TaskResult::List(ListResult::Items { items, selected: 0 }));
     harness
 }
 

@@ -48,7 +48,7 @@ impl BranchHarness {
         let newest = read_newest(&self.writer.reader(), built_in_tools());
         let snapshot = Snapshot { seq: 0, state: state(), in_progress: InFlight::default() };
         let loaded = LoadedSession { snapshot, newest };
-        self.harness.input(Msg::TaskResult(TaskResult::Loaded(Box::new(loaded))));
+        self.harness.report_result(TaskResult::Loaded(Box::new(loaded)));
         self.settle()
     }
 
@@ -79,7 +79,7 @@ impl BranchHarness {
                     }
                     _ => {}
                 }
-                results.into_iter().for_each(|result| self.harness.input(Msg::TaskResult(result)));
+                results.into_iter().for_each(|result| self.harness.report_result(result));
             }
         }
     }

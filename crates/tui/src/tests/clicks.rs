@@ -4,7 +4,6 @@ use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEven
 use tiller_core::event::{CompactionChoice, Decision, EventKind, QueueItem, QueueKind};
 
 use crate::action::{Action, BackgroundJob, SessionEdit};
-use crate::list_kind::ListKind;
 use crate::message::{ListResult, Msg, TaskResult};
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::queue::QueueAction;
@@ -46,11 +45,7 @@ fn list(harness: &mut Harness, count: usize) {
     let items = (1..=count)
         .map(|n| PickerItem::new(format!("model {n:03}"), PickerChoice::Model(format!("m{n}"))))
         .collect();
-    harness.input(Msg::TaskResult(TaskResult::List(ListResult::Items {
-        list: ListKind::Models,
-        items,
-        selected: 0,
-    })));
+    harness.report_result(TaskResult::List(ListResult::Items { items, selected: 0 }));
 }
 
 #[test]
@@ -126,7 +121,7 @@ fn double_click_accepts_once() {
     list(&mut harness, 3);
     let fork = PickerItem::new("continue in a fork", PickerChoice::ForkOf("/s/1.jsonl".into()));
     let question = crate::dialog::Dialog { title: "late".into(), items: vec![fork] };
-    harness.input(Msg::TaskResult(TaskResult::Dialog(question)));
+    harness.report_result(TaskResult::Dialog(question));
     assert_eq!(harness.click_on("continue in a fork"), [], "it has only just come");
     harness.wait(400);
     assert_eq!(harness.click_on("continue in a fork").len(), 1);

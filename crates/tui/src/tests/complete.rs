@@ -9,12 +9,13 @@ use tiller_engine::{AgentCommand, ApprovalMode, CommandSource, SessionState};
 use tiller_provider::catalog::ImageInput;
 
 use crate::action::{Action, BackgroundJob, ListAction, SessionEdit, Submit};
+use crate::address::Address;
 use crate::attach::AttachedImage;
 use crate::completion::files::{FileList, Ranking};
 use crate::completion::paths::{PathKind, PathQuery, list_paths_for};
 use crate::completion::values::ArgumentValues;
 use crate::list_kind::ListKind;
-use crate::message::{CompletionResult, Msg, TaskResult};
+use crate::message::{CompletionResult, TaskResult};
 use crate::navigate::Navigate;
 use crate::picker;
 use crate::picker::item::{PickerChoice, PickerItem};
@@ -23,7 +24,7 @@ use crate::tests::harness::{Harness, SIZES, state};
 impl Harness {
     pub(super) fn report(&mut self, report: TaskResult) -> Vec<Action> {
         self.actions.clear();
-        self.input(Msg::TaskResult(report));
+        self.report_result(report);
         std::mem::take(&mut self.actions)
     }
 
@@ -105,7 +106,7 @@ fn completion_rejected_walk_is_retried() {
     let mut harness = Harness::new(80, 24);
     let [walk] = &harness.key(KeyCode::Char('@'))[..] else { panic!("files are looked for") };
     assert_eq!(harness.key(KeyCode::Char('m')), [], "somebody is at it");
-    harness.app.reject_action(walk.clone());
+    harness.reject(Address::Composer, walk.clone());
     assert_eq!(harness.key(KeyCode::Char('a')), std::slice::from_ref(walk));
 }
 

@@ -140,7 +140,7 @@ fn frame_unchanged_writes_nothing() {
 fn frame_late_highlight_waits() {
     let mut harness = Harness::new(80, 24);
     harness.app.dirty = Dirty::No;
-    let highlighted = || Msg::TaskResult(TaskResult::CodeHighlighted);
+    let highlighted = || Msg::TaskResult(TaskResult::CodeHighlighted.into());
     for (input, stale) in [
         (highlighted(), Dirty::BySession),
         (Msg::Paste("x".into()), Dirty::ByUser),

@@ -17,10 +17,13 @@ use tiller_provider::catalog::ImageInput;
 use tiller_session::EntryBody;
 use tiller_session::entry::{DeliveryReceipt, MessageEntry};
 
-use crate::action::Action;
+use crate::action::{Action, ActionRequest};
+use crate::address::{Address, OverlayId};
 use crate::app::App;
-use crate::message::{LoadedSession, Msg, TaskResult};
+use crate::list_kind::ListKind;
+use crate::message::{LoadedSession, Msg, TaskReport, TaskResult};
 use crate::opened_session::InitialPrompt;
+use crate::overlay::Overlay;
 use crate::transcript::section::LoadedPath;
 use crate::ui_context::UiContext;
 use crate::view::view;
@@ -52,20 +55,46 @@ impl Harness {
         harness.input(Msg::Resize { width, height });
         let snapshot = Snapshot { seq: 0, state: state(), in_progress: InFlight::default() };
         let newest = LoadedPath::default();
-        harness.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }))));
-        harness.input(Msg::TaskResult(TaskResult::Branch(Some("main".into()))));
+        harness.report_result(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest })));
+        harness.report_result(TaskResult::Branch(Some("main".into())));
         harness
     }
 
     pub(super) fn input(&mut self, input: Msg) {
-        let actions = self.app.update(input, UnixMs(self.now));
-        self.actions.extend(actions);
+        let requests = self.app.update(input, UnixMs(self.now));
+        self.actions.extend(requests.into_iter().map(|request| request.action));
         // What a frame after each would show of what asks.
         self.app.lay_out_panels();
     }
 
     pub(super) fn send_first_prompt(&mut self, prompt: InitialPrompt) -> Vec<Action> {
-        self.app.with_composer(|composer, cx| composer.send_first_prompt(prompt, cx))
+        let requests = self.app.with_composer(|composer, cx| composer.send_first_prompt(prompt, cx));
+        requests.into_iter().map(|request| request.action).collect()
+    }
+
+    /// Delivers a result: of a list or a choice in it to the overlay on top, any other to the screen.
+    pub(super) fn report_result(&mut self, result: TaskResult) {
+        let to = match &result {
+            TaskResult::List(_) => self.app.compositor.top().map(Overlay::address).unwrap_or_default(),
+            _ => Address::Screen,
+        };
+        self.report_to(to, result);
+    }
+
+    /// Delivers a result to a part of the screen.
+    pub(super) fn report_to(&mut self, to: Address, result: TaskResult) {
+        self.input(Msg::TaskResult(TaskReport { to, result }));
+    }
+
+    /// Rejects an action that a part of the screen asked for.
+    pub(super) fn reject(&mut self, from: Address, action: Action) {
+        self.app.reject(ActionRequest { from, action });
+    }
+
+    /// The address of the list of this kind; of a closed one if there is none.
+    pub(super) fn list_address(&self, list: ListKind) -> Address {
+        let open = self.app.compositor.overlays.iter().find(|overlay| overlay.is_list(list));
+        open.map_or(Address::Overlay(OverlayId(u32::MAX)), Overlay::address)
     }
 
     pub(super) fn resize(&mut self, width: u16, height: u16) {

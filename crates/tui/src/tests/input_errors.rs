@@ -9,10 +9,11 @@ use tiller_engine::slash_command::available_commands;
 use tiller_engine::{AgentError, InFlight, Snapshot};
 
 use crate::action::{Action, BackgroundJob, ListAction, Submit, TerminalAction, UserText};
+use crate::address::Address;
 use crate::attach::AttachedImage;
 use crate::executor::errors::failure;
 use crate::list_kind::ListKind;
-use crate::message::{LoadedSession, Msg, TaskOrigin, TaskResult};
+use crate::message::{LoadedSession, Msg, TaskResult};
 use crate::navigate::Navigate;
 use crate::tests::clicks::queue_messages;
 use crate::tests::harness::{Harness, at_work, state, text};
@@ -96,7 +97,7 @@ fn copy_partly_loaded_session_says_so() {
     let earlier: Vec<EntryId> = (0..300).map(|at| EntryId::new(format!("p{at}"))).collect();
     let snapshot = Snapshot { seq: 0, state: state(), in_progress: InFlight::default() };
     let newest = LoadedPath::from_path(&earlier, Vec::new());
-    harness.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }))));
+    harness.report_result(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest })));
     harness.answer(vec![text("one")]);
     assert_eq!(harness.copied_text("/copy 9"), None);
     assert!(harness.screen().contains("only the last 1 answers are loaded"), "{}", harness.screen());
@@ -127,7 +128,7 @@ fn settings_invalid_value_is_returned() {
 /// The rows of a word to the user at the foot of a screen of this height.
 fn flash_rows(message: &str, height: u16) -> Vec<String> {
     let mut harness = Harness::new(40, height);
-    harness.input(Msg::TaskResult(TaskResult::Note(message.into())));
+    harness.report_result(TaskResult::Note(message.into()));
     let screen = harness.screen();
     let rows = screen.lines().skip_while(|line| !line.contains("one two"));
     rows.take_while(|line| !line.starts_with('─')).map(str::to_owned).collect()
@@ -155,7 +156,7 @@ fn input_while_busy_is_returned() {
     for line in ["/new", "/clone"] {
         let mut harness = Harness::new(80, 24);
         let actions = harness.submit_pasted(line);
-        harness.input(Msg::TaskResult(failure(&AgentError::Running, actions[0].typed())));
+        harness.report_result(failure(&AgentError::Running, actions[0].typed()));
         let screen = harness.screen();
         assert!(
             screen.contains("while the agent is running") && screen.contains("stop it first"),
@@ -168,7 +169,7 @@ fn input_while_busy_is_returned() {
 #[test]
 fn flash_long_text_stays_longer() {
     let mut harness = Harness::new(80, 24);
-    harness.input(Msg::TaskResult(TaskResult::Note("one two ".repeat(20))));
+    harness.report_result(TaskResult::Note("one two ".repeat(20)));
     harness.wait(9_000);
     assert!(harness.screen().contains("one two"));
     harness.wait(1_000);
@@ -179,10 +180,8 @@ fn flash_long_text_stays_longer() {
 fn input_error_returns_the_text() {
     let mut harness = Harness::new(80, 24);
     let message = || "no usable model matches `gtp`".to_owned();
-    let slip = |typed: &str, origin| {
-        Msg::TaskResult(TaskResult::InvalidInput { typed: typed.to_owned().into(), what: message(), origin })
-    };
-    harness.input(slip("/model gtp", TaskOrigin::Editor));
+    let slip = |typed: &str| TaskResult::InvalidInput { typed: typed.to_owned().into(), what: message() };
+    harness.report_result(slip("/model gtp"));
     let screen = harness.screen();
     assert!(screen.contains("· no usable model") && screen.contains("❯ /model gtp"), "{screen}");
     assert!(!screen.contains('✗'), "{screen}");
@@ -190,7 +189,7 @@ fn input_error_returns_the_text() {
     assert!(!harness.screen().contains("no usable model"), "{}", harness.screen());
     harness.control('c');
     harness.submit_pasted("/tools");
-    harness.input(slip("/tools gone", TaskOrigin::List(ListKind::Tools)));
+    harness.report_to(harness.list_address(ListKind::Tools), slip("/tools gone"));
     assert!(harness.screen().contains("✗ no usable model"), "in the list: {}", harness.screen());
     assert!(harness.app.compositor.overlays.last().is_some_and(|popup| popup.is_list(ListKind::Tools)));
     assert!(harness.app.composer.editor.is_empty(), "it was typed nowhere");
@@ -198,12 +197,13 @@ fn input_error_returns_the_text() {
 
 #[test]
 fn input_error_returns_text_under_list() {
-    for origin in [TaskOrigin::Editor, TaskOrigin::List(ListKind::Tools)] {
+    let closed = Harness::new(80, 24).list_address(ListKind::Tools);
+    for from in [Address::Composer, closed] {
         let mut harness = Harness::new(80, 24);
         harness.control('l');
         let (typed, message) =
             ("/skill:typo look at the lexer".to_owned(), "there is no skill typo".to_owned());
-        harness.input(Msg::TaskResult(TaskResult::invalid_input(typed, (message, None), origin)));
+        harness.report_to(from, TaskResult::invalid_input(typed, (message, None)));
         assert!(harness.screen().contains("✗ there is no skill typo"), "{}", harness.screen());
         assert!(harness.app.compositor.overlays.last().is_some_and(|popup| popup.is_list(ListKind::Models)));
         harness.key(KeyCode::Esc);
@@ -215,7 +215,7 @@ fn input_error_returns_text_under_list() {
 fn input_error_keeps_edited_message_apart() {
     let slip = || {
         let (typed, message) = ("/skill:typo look".to_owned(), "there is no skill typo".to_owned());
-        Msg::TaskResult(TaskResult::invalid_input(typed, (message, None), TaskOrigin::Editor))
+        TaskResult::invalid_input(typed, (message, None))
     };
     let mut harness = Harness::new(80, 24);
     at_work(&mut harness);
@@ -223,7 +223,7 @@ fn input_error_keeps_edited_message_apart() {
     harness.type_text("a draft");
     harness.press(KeyCode::Up, KeyModifiers::ALT);
     harness.key(KeyCode::Enter);
-    harness.input(slip());
+    harness.report_result(slip());
     assert_eq!(harness.app.composer.editor.text(), "the third of them");
     (0..2).for_each(|_| _ = harness.key(KeyCode::Esc));
     let draft = harness.app.composer.editor.text();
@@ -233,7 +233,7 @@ fn input_error_keeps_edited_message_apart() {
     harness.wait(500);
     harness.key(KeyCode::Tab);
     harness.type_text("use nextest");
-    harness.input(slip());
+    harness.report_result(slip());
     assert_eq!(harness.app.composer.editor.text(), "use nextest");
     assert!(harness.screen().contains("your text is in the prompt history"), "{}", harness.screen());
     assert_eq!(harness.app.composer.editor.history().last().map(String::as_str), Some("/skill:typo look"));
@@ -244,20 +244,20 @@ fn image(data: &str) -> Image {
 }
 
 /// A message that could not be meant, with a picture.
-fn rejected_with_image() -> Msg {
+fn rejected_with_image() -> TaskResult {
     let (text, images) = ("/skill:typo see [image #1: 3×2]".to_owned(), vec![image("first")]);
     let message = "there is no skill typo".to_owned();
-    Msg::TaskResult(TaskResult::invalid_input(UserText { text, images }, (message, None), TaskOrigin::Editor))
+    TaskResult::invalid_input(UserText { text, images }, (message, None))
 }
 
 #[test]
 fn input_error_returns_images() {
     let mut harness = Harness::new(80, 24);
-    harness.input(rejected_with_image());
+    harness.report_result(rejected_with_image());
     assert_eq!(harness.app.composer.editor.images(), [image("first")]);
     let mut harness = Harness::new(80, 24);
     harness.report(TaskResult::Attached(AttachedImage { image: image("second"), size: (3, 2) }));
-    harness.input(rejected_with_image());
+    harness.report_result(rejected_with_image());
     assert_eq!(harness.app.composer.editor.text(), "/skill:typo see [image #2: 3×2]\n\n[image #1: 3×2] ");
     assert_eq!(harness.app.composer.editor.images(), [image("second"), image("first")]);
 }
@@ -269,7 +269,7 @@ fn input_error_while_editing_returns_images_to_draft() {
     queue_messages(&mut harness);
     harness.press(KeyCode::Up, KeyModifiers::ALT);
     harness.key(KeyCode::Enter);
-    harness.input(rejected_with_image());
+    harness.report_result(rejected_with_image());
     assert_eq!(harness.app.composer.editor.images(), []);
     (0..2).for_each(|_| _ = harness.key(KeyCode::Esc));
     assert_eq!(harness.app.composer.editor.text(), "/skill:typo see [image #1: 3×2]");
@@ -283,7 +283,7 @@ fn input_error_in_reason_recalls_images() {
     harness.wait(500);
     harness.key(KeyCode::Tab);
     harness.type_text("use nextest");
-    harness.input(rejected_with_image());
+    harness.report_result(rejected_with_image());
     harness.key(KeyCode::Enter);
     harness.key(KeyCode::Up);
     // The newest of them is the reason's neighbour.
@@ -298,10 +298,10 @@ fn input_rejected_or_failed_returns_images() {
     let action = Action::Submit(submit);
     let text = action.typed();
     let mut harness = Harness::new(80, 24);
-    harness.app.reject_action(action);
+    harness.reject(Address::Composer, action);
     assert_eq!(harness.app.composer.editor.images(), [image("first")]);
     let mut harness = Harness::new(80, 24);
-    harness.input(Msg::TaskResult(TaskResult::Failed { what: "the disk is full".into(), hint: None, text }));
+    harness.report_result(TaskResult::Failed { what: "the disk is full".into(), hint: None, text });
     assert_eq!(harness.app.composer.editor.text(), "see [image #1: 3×2]");
     assert_eq!(harness.app.composer.editor.images(), [image("first")]);
 }

@@ -6,6 +6,7 @@ use tiller_core::message::Image;
 
 use super::harness::{Harness, at_work, call, steered, text};
 use crate::action::{Action, Submit, TerminalAction};
+use crate::address::Address;
 use crate::attach::AttachedImage;
 use crate::message::{Msg, TaskResult};
 use crate::queue::{AfterQueueEdit, QueueAction};
@@ -72,7 +73,7 @@ fn returned_messages_keep_all_images() {
     };
     let report = TaskResult::ReturnedMessages(vec![waiting("q1"), waiting("q2")]);
     assert!(report.returns_input(), "they are in no queue any more");
-    harness.input(Msg::TaskResult(report));
+    harness.report_result(report);
     assert_eq!(harness.app.composer.editor.text(), "like [image #1: 3×2]\n\nlike [image #2: 3×2]");
     assert_eq!(
         harness.app.composer.editor.images().iter().map(|image| &*image.data).collect::<Vec<_>>(),
@@ -89,7 +90,7 @@ fn image_rejected_job_types_path() {
         std::mem::take(&mut harness.actions)
     };
     let [action @ Action::Attach(..)] = &actions[..] else { panic!("{actions:?}") };
-    harness.app.reject_action(action.clone());
+    harness.reject(Address::Composer, action.clone());
     assert_eq!(harness.app.composer.editor.text(), "/tmp/shot.png");
 }
 
@@ -204,7 +205,7 @@ fn completion_updates_after_external_editor() {
     let mut harness = Harness::new(80, 24);
     harness.type_text("/mod");
     assert_eq!(harness.control('g'), [Action::Terminal(TerminalAction::EditExternally("/mod".into()))]);
-    harness.input(Msg::TaskResult(TaskResult::Edited("hello".into())));
+    harness.report_result(TaskResult::Edited("hello".into()));
     assert_eq!(harness.key(KeyCode::Enter).last(), Some(&Action::Submit(Submit::Steer("hello".into()))));
 }
 
@@ -223,7 +224,7 @@ fn shell_command_not_run_is_returned() {
 fn undelivered_message_is_a_draft() {
     let mut harness = Harness::new(80, 24);
     harness.type_text("half");
-    harness.app.reject_action(Action::Submit(Submit::Steer("whole".into())));
+    harness.reject(Address::Composer, Action::Submit(Submit::Steer("whole".into())));
     assert_eq!(harness.app.composer.editor.text(), "whole\n\nhalf");
 }
 
@@ -239,24 +240,23 @@ fn undelivered_queue_command_loses_nothing() {
     };
     let removed = |text: &str| crate::queue::RemovedMessage { item: item("q1", text), place: 0 };
     let mut harness = Harness::new(80, 24);
-    harness.app.reject_action(Action::Queue(QueueAction::Restore(vec![removed("one"), removed("two")])));
+    harness.reject(Address::Queue, Action::Queue(QueueAction::Restore(vec![removed("one"), removed("two")])));
     assert_eq!(harness.app.composer.editor.text(), "one\n\ntwo");
-    harness.app.reject_action(Action::Queue(QueueAction::Edit(
-        "q1".into(),
-        "otherwise".into(),
-        AfterQueueEdit::Keep,
-    )));
+    harness.reject(
+        Address::Composer,
+        Action::Queue(QueueAction::Edit("q1".into(), "otherwise".into(), AfterQueueEdit::Keep)),
+    );
     assert!(harness.app.composer.editor.text().starts_with("otherwise"));
 }
 
 #[test]
 fn image_placeholder_is_never_split() {
     let mut harness = Harness::new(80, 24);
-    harness.input(Msg::TaskResult(TaskResult::Attached(picture())));
+    harness.report_result(TaskResult::Attached(picture()));
     assert_eq!(harness.app.composer.editor.text(), "[image #1: 3×2] ");
     harness.control('w');
     assert_eq!(harness.app.composer.editor.text(), "");
-    harness.input(Msg::TaskResult(TaskResult::Attached(picture())));
+    harness.report_result(TaskResult::Attached(picture()));
     harness.control('a');
     harness.type_text("see ");
     harness.key(KeyCode::Left);
@@ -271,7 +271,7 @@ fn queued_message_takes_no_image() {
     harness.queue_one();
     harness.press(KeyCode::Up, KeyModifiers::ALT);
     harness.key(KeyCode::Enter);
-    harness.input(Msg::TaskResult(TaskResult::Attached(picture())));
+    harness.report_result(TaskResult::Attached(picture()));
     assert_eq!(harness.app.composer.editor.text(), "then run the suite");
     assert!(harness.screen().contains("Images can't be attached here"), "{}", harness.screen());
 }
@@ -280,7 +280,7 @@ fn queued_message_takes_no_image() {
 fn draft_has_no_image_placeholder() {
     let mut harness = Harness::new(80, 24);
     harness.type_text("look:");
-    harness.input(Msg::TaskResult(TaskResult::Attached(picture())));
+    harness.report_result(TaskResult::Attached(picture()));
     harness.type_text("what is it");
     assert_eq!(harness.app.composer.unsent_text(), "look: what is it");
 }
@@ -346,7 +346,7 @@ fn random_keys_and_events_never_panic() {
                 10 => harness.wait(500),
                 11 => harness.input(Msg::Paste("pasted\n".repeat(random(12)))),
                 12 => harness.event(EventKind::queue_update(Vec::<QueueItem>::new())),
-                13 => harness.input(Msg::TaskResult(TaskResult::Attached(picture()))),
+                13 => harness.report_result(TaskResult::Attached(picture())),
                 14..=18 => _ = harness.press(keys[random(keys.len())], modifiers[random(4)]),
                 _ => _ = harness.press(KeyCode::Char(letters[random(letters.len())]), modifiers[random(4)]),
             }
@@ -381,7 +381,7 @@ fn click_anywhere_keeps_cursor_off_placeholder() {
 #[test]
 fn export_long_job_is_shown() {
     let mut harness = Harness::new(80, 24);
-    harness.input(Msg::TaskResult(TaskResult::Began(Job::Export)));
+    harness.report_result(TaskResult::Began(Job::Export));
     harness.wait(199);
     assert!(!harness.screen().contains("exporting"), "{}", harness.screen());
     assert!(harness.app.wants_ticks());
@@ -389,6 +389,6 @@ fn export_long_job_is_shown() {
     assert!(harness.screen().contains("exporting the session… 1.2s"), "{}", harness.screen());
     harness.event(EventKind::AgentStart);
     assert!(harness.screen().contains(" · exporting the session…"), "{}", harness.screen());
-    harness.input(Msg::TaskResult(TaskResult::Ended(Job::Export)));
+    harness.report_result(TaskResult::Ended(Job::Export));
     assert!(!harness.screen().contains("exporting"), "{}", harness.screen());
 }

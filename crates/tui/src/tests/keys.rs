@@ -50,7 +50,7 @@ fn slash_agent_command_is_sent_unknown_is_not() {
         source: CommandSource::Prompt,
         location: None,
     };
-    harness.input(Msg::TaskResult(TaskResult::Commands(vec![command])));
+    harness.report_result(TaskResult::Commands(vec![command]));
     harness.type_text("/gr");
     assert!(harness.screen().contains("▸ /greet <who>"), "{}", harness.screen());
     assert_eq!(harness.key(KeyCode::Enter), []);
@@ -83,7 +83,7 @@ fn esc_stops_and_returns_queue() {
         images: [].into(),
         held: false,
     };
-    harness.input(Msg::TaskResult(TaskResult::ReturnedMessages(vec![item])));
+    harness.report_result(TaskResult::ReturnedMessages(vec![item]));
     assert_eq!(harness.app.composer.editor.text(), "waited\n\ntyped");
 }
 
@@ -251,10 +251,10 @@ fn hotkeys_page_is_filtered_by_typing() {
 #[test]
 fn footer_marks_unnamed_fork() {
     let mut harness = Harness::new(80, 24);
-    harness.input(Msg::TaskResult(TaskResult::ForkId(Some("01JD6X9QWERTYUIOPASDFGHJKL".into()))));
+    harness.report_result(TaskResult::ForkId(Some("01JD6X9QWERTYUIOPASDFGHJKL".into())));
     assert!(!harness.screen().contains("fork "), "its name tells it apart");
     let state = tiller_engine::SessionState { name: None, ..super::harness::state() };
-    harness.input(Msg::TaskResult(TaskResult::State(Box::new(state))));
+    harness.report_result(TaskResult::State(Box::new(state)));
     assert!(harness.screen().contains("fork FGHJKL"), "{}", harness.screen());
 }
 
@@ -312,7 +312,7 @@ fn history_keeps_followup_as_typed() {
     );
     // The file of earlier times is read meanwhile, and may have it already.
     let earlier = vec!["long ago".to_owned(), prompt.typed.clone()];
-    harness.input(Msg::TaskResult(TaskResult::History(earlier)));
+    harness.report_result(TaskResult::History(earlier));
     harness.key(KeyCode::Up);
     assert_eq!(harness.app.composer.editor.text(), "why? @parse.rs");
     harness.key(KeyCode::Up);
@@ -437,7 +437,7 @@ fn history_keeps_edited_recalls() {
 fn external_editor_change_can_be_undone() {
     let mut harness = Harness::new(80, 24);
     harness.type_text("dear draft");
-    harness.input(Msg::TaskResult(TaskResult::Edited(String::new())));
+    harness.report_result(TaskResult::Edited(String::new()));
     harness.press(KeyCode::Char('u'), KeyModifiers::ALT);
     assert_eq!(harness.app.composer.editor.text(), "dear draft");
 }

@@ -40,7 +40,7 @@ impl Harness {
     }
 
     pub(super) fn items(&mut self, list: ListKind, (items, selected): (Vec<PickerItem>, usize)) {
-        self.report(TaskResult::List(ListResult::Items { list, items, selected }));
+        self.report_to(self.list_address(list), TaskResult::List(ListResult::Items { items, selected }));
     }
 }
 

@@ -35,7 +35,7 @@ fn submit(size: (u16, u16), line: &str) -> (Harness, Vec<Action>) {
 }
 
 fn load_items(harness: &mut Harness, list: ListKind, items: Vec<PickerItem>) {
-    harness.input(Msg::TaskResult(TaskResult::List(ListResult::Items { list, items, selected: 0 })));
+    harness.items(list, (items, 0));
 }
 
 fn key_changed(provider: &str) -> TaskResult {
@@ -64,7 +64,7 @@ fn login_key_is_masked() {
             KeyInput::new("sk-ant-hush-hush"),
         )));
         assert_eq!(harness.key(KeyCode::Enter), [store]);
-        harness.input(Msg::TaskResult(key_changed("mistral")));
+        harness.report_result(key_changed("mistral"));
         let screen = harness.screen();
         assert!(
             screen.contains("mistral can be asked now") && screen.contains("ctrl+l chooses a model"),
@@ -100,7 +100,7 @@ fn login_rejected_key_can_be_corrected() {
     load_items(&mut harness, ListKind::Logins, picker::credentials::logins(&credentials()));
     harness.type_text("sk-bad");
     harness.key(KeyCode::Enter);
-    harness.input(Msg::TaskResult(TaskResult::List(ListResult::Status(StatusText::error("that is no key")))));
+    harness.report_result(TaskResult::List(ListResult::Status(StatusText::error("that is no key"))));
     let screen = harness.screen();
     assert!(screen.contains("✗ that is no key") && screen.contains("6 characters"), "{screen}");
     harness.type_text("x");
@@ -123,7 +123,7 @@ fn login_from_locked_model_and_back() {
         hint: None,
         outcome: KeyChangeOutcome::Unchanged,
     };
-    harness.input(Msg::TaskResult(TaskResult::Login(result)));
+    harness.report_result(TaskResult::Login(result));
     assert_eq!(harness.actions, [Action::List(ListAction::LoadItems(ListKind::Models))]);
     assert!(harness.screen().contains("── models"), "{}", harness.screen());
 }
@@ -212,7 +212,7 @@ fn import_lists_by_first_prompt() {
         assert_eq!(harness.key(KeyCode::Enter), [Action::List(ListAction::Import("/h/pond.jsonl".into()))]);
         let open = PickerItem::new("open it, session DFGHJKL", PickerChoice::Open("/s/pond.jsonl".into()));
         let title = "imported, 9 entries".into();
-        harness.input(Msg::TaskResult(TaskResult::Dialog(Dialog { title, items: vec![open] })));
+        harness.report_result(TaskResult::Dialog(Dialog { title, items: vec![open] }));
         harness.wait(400);
         assert_eq!(harness.key(KeyCode::Enter), [Action::Navigate(Navigate::Open("/s/pond.jsonl".into()))]);
     }

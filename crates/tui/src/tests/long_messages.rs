@@ -13,7 +13,7 @@ use crate::message::{Msg, TaskResult};
 fn long_message() -> (Harness, String) {
     let mut harness = Harness::new(80, 24);
     let context = ContextUse { used: Tokens(0), window: Tokens(1_000) };
-    harness.input(Msg::TaskResult(TaskResult::State(Box::new(SessionState { context, ..state() }))));
+    harness.report_result(TaskResult::State(Box::new(SessionState { context, ..state() })));
     let paste: String = (0..500).map(|line| format!("line number {line:03}\n")).collect();
     let paste = paste[..6_000].to_owned();
     harness.type_text("fix this: ");

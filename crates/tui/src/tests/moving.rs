@@ -312,10 +312,10 @@ fn resume(harness: &mut Harness, count: usize) {
     let older: Vec<EntryId> = (0..count - 10).map(|at| EntryId::new(format!("o{at}"))).collect();
     let entries = (count - 10..count).map(log_entry).collect();
     let snapshot = Snapshot { seq: 0, state: state(), in_progress: InFlight::default() };
-    harness.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession {
+    harness.report_result(TaskResult::Loaded(Box::new(LoadedSession {
         snapshot,
         newest: LoadedPath::from_path(&older, entries),
-    }))));
+    })));
     harness.screen();
 }
 
@@ -328,7 +328,7 @@ fn session_without_messages_shows_banner() {
         let snapshot =
             Snapshot { seq: 0, state: SessionState { context, ..state() }, in_progress: InFlight::default() };
         let loaded = LoadedSession { snapshot, newest: LoadedPath::from_path(&older, Vec::new()) };
-        harness.input(Msg::TaskResult(TaskResult::Loaded(Box::new(loaded))));
+        harness.report_result(TaskResult::Loaded(Box::new(loaded)));
         harness.screen().contains("tiller 0.1.0")
     };
     assert!(begins(0));
@@ -387,10 +387,10 @@ fn external_entries_are_one_notice() {
     let snapshot = Snapshot { seq: harness.seq, state: state(), in_progress: InFlight::default() };
     let older: Vec<EntryId> = (0..490).map(|at| EntryId::new(format!("o{at}"))).collect();
     let entries = (490..500).map(log_entry).collect();
-    harness.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession {
+    harness.report_result(TaskResult::Loaded(Box::new(LoadedSession {
         snapshot,
         newest: LoadedPath::from_path(&older, entries),
-    }))));
+    })));
     read_sections(&mut harness);
     assert_eq!(transcript_rows(&harness.screen()), transcript_rows(&before));
     harness.key(KeyCode::End);
@@ -416,7 +416,7 @@ fn reload_continues_streaming_answer() {
     let live = InFlight { partial: Some(partial), running_since: Some(UnixMs(START)), ..InFlight::default() };
     let snapshot = Snapshot { seq: harness.seq, state: state(), in_progress: live };
     let loaded = LoadedSession { snapshot, newest: LoadedPath::from_path(&[], vec![log_entry(0)]) };
-    harness.input(Msg::TaskResult(TaskResult::Loaded(Box::new(loaded))));
+    harness.report_result(TaskResult::Loaded(Box::new(loaded)));
     assert_eq!(transcript_rows(&harness.screen()), transcript_rows(&before));
     harness.key(KeyCode::End);
     assert!(harness.screen().contains("And more."), "{}", harness.screen());
@@ -438,7 +438,7 @@ fn reload_continues_shell_command() {
     let live = InFlight { bash: Some(bash), running_since: Some(UnixMs(START)), ..InFlight::default() };
     let snapshot = Snapshot { seq: harness.seq, state: state(), in_progress: live };
     let loaded = LoadedSession { snapshot, newest: LoadedPath::from_path(&[], vec![log_entry(0)]) };
-    harness.input(Msg::TaskResult(TaskResult::Loaded(Box::new(loaded))));
+    harness.report_result(TaskResult::Loaded(Box::new(loaded)));
     harness.event(EventKind::BashExecutionUpdate { id, delta: "\r30273 percent".into() });
     let screen = harness.screen();
     assert!(screen.contains("│ 30273 percent\n") && !screen.contains("19884"), "{screen}");
@@ -472,7 +472,7 @@ fn read_sections(harness: &mut Harness) {
         if let Action::Background(BackgroundJob::ReadPart(wanted)) = action {
             let last: usize = wanted.section.last.as_str()[1..].parse().unwrap();
             let entries = (last + 1 - wanted.section.count..=last).map(log_entry).collect();
-            harness.input(Msg::TaskResult(TaskResult::PartRead { wanted, entries, ahead: vec![] }));
+            harness.report_result(TaskResult::PartRead { wanted, entries, ahead: vec![] });
         }
     }
     harness.screen();
@@ -495,12 +495,10 @@ fn search_hit_in_unread_part_is_loaded() {
     assert_eq!((lookup.parts.len(), lookup.parts[0].part), (10, 9), "newest first");
     assert!(harness.screen().contains("searching…"), "{}", harness.screen());
     let found = |part, hits, is_last| {
-        Msg::TaskResult(TaskResult::SearchHits(SearchHits {
-            number: lookup.number,
-            part,
-            hits,
-            is_complete: is_last,
-        }))
+        Msg::TaskResult(
+            TaskResult::SearchHits(SearchHits { number: lookup.number, part, hits, is_complete: is_last })
+                .into(),
+        )
     };
     harness.input(found(2, (50..60).map(|at| (at, 1)).collect(), false));
     for _ in 0..4 {
@@ -510,7 +508,7 @@ fn search_hit_in_unread_part_is_loaded() {
     assert!(screen.contains("10 of 10…") && screen.contains("prompt 259 of the log"), "{screen}");
     harness.input(found(0, vec![(25, 1)], true));
     let old = SearchHits { number: lookup.number - 1, part: 5, hits: vec![(1, 1)], is_complete: true };
-    harness.input(Msg::TaskResult(TaskResult::SearchHits(old)));
+    harness.report_result(TaskResult::SearchHits(old));
     assert!(
         harness.screen().contains("11 of 11"),
         "what an older look found is dropped: {}",

@@ -18,7 +18,7 @@ use crate::transcript::section::LoadedPath;
 /// A question that just came.
 fn show_dialog(harness: &mut Harness) {
     let fork = PickerItem::new("continue in a fork", PickerChoice::ForkOf("/s/1.jsonl".into()));
-    harness.input(Msg::TaskResult(TaskResult::Dialog(Dialog { title: "late".into(), items: vec![fork] })));
+    harness.report_result(TaskResult::Dialog(Dialog { title: "late".into(), items: vec![fork] }));
 }
 
 fn is_fork(actions: &[Action]) -> bool {
@@ -96,7 +96,7 @@ fn dialog_paste_esc_and_wheel_are_no_answers() {
 
 fn open_page(harness: &mut Harness) {
     let lines = vec![Line::new("the end of the log", Role::Text)];
-    harness.input(Msg::TaskResult(TaskResult::Page { title: "log".into(), lines }));
+    harness.report_result(TaskResult::Page { title: "log".into(), lines });
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn dialog_late_waits_for_typing() {
 fn reload(harness: &mut Harness) {
     let snapshot = Snapshot { seq: harness.seq, state: state(), in_progress: InFlight::default() };
     let loaded = LoadedSession { snapshot, newest: LoadedPath::default() };
-    harness.input(Msg::TaskResult(TaskResult::Loaded(Box::new(loaded))));
+    harness.report_result(TaskResult::Loaded(Box::new(loaded)));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use tiller_session::entry::{DeliveryReceipt, MessageEntry, QueueHistory};
 
 use super::harness::{Harness, SIZES, START, at_work, text};
 use crate::action::{Action, Submit};
-use crate::message::{Msg, TaskResult};
+use crate::message::TaskResult;
 use crate::queue::{AfterQueueEdit, QueueAction, QueueOutcome, RemovedMessage};
 
 fn item(id: &str, kind: QueueKind, text: &str) -> QueueItem {
@@ -40,7 +40,7 @@ impl Harness {
     }
 
     fn report_removed(&mut self, items: Vec<RemovedMessage>) {
-        self.input(Msg::TaskResult(TaskResult::QueueOutcome(QueueOutcome::Removed(items))));
+        self.report_result(TaskResult::QueueOutcome(QueueOutcome::Removed(items)));
     }
 }
 
@@ -247,7 +247,7 @@ fn queue_delivered_message_selects_next() {
     assert!(harness.screen().contains("is no longer queued"), "{}", harness.screen());
     harness.wait(400);
     assert_eq!(harness.key(KeyCode::Char('d')), queue_action(QueueAction::Remove("q1".into(), 0)));
-    harness.input(Msg::TaskResult(TaskResult::QueueOutcome(QueueOutcome::Gone(None))));
+    harness.report_result(TaskResult::QueueOutcome(QueueOutcome::Gone(None)));
     harness.set_queue(vec![]);
     harness.wait(1_000);
     harness.type_text("x");
@@ -295,7 +295,7 @@ fn esc_returns_queue_in_screen_order() {
         at("and add a test") < at("then run the whole") && at("then run") < at("make it look"),
         "{screen}"
     );
-    harness.input(Msg::TaskResult(TaskResult::ReturnedMessages(three_items())));
+    harness.report_result(TaskResult::ReturnedMessages(three_items()));
     let text = harness.app.composer.editor.expanded();
     let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
     assert!(at("and add a test") < at("then run the whole") && at("then run") < at("make it look"), "{text}");
@@ -320,7 +320,7 @@ fn queue_delivered_while_edited_leaves_draft() {
 #[test]
 fn queue_late_edit_is_a_draft() {
     let mut harness = with_queue(80, 24);
-    harness.input(Msg::TaskResult(TaskResult::QueueOutcome(QueueOutcome::Gone(Some("better words".into())))));
+    harness.report_result(TaskResult::QueueOutcome(QueueOutcome::Gone(Some("better words".into()))));
     assert_eq!(harness.app.composer.editor.text(), "better words");
     assert!(harness.screen().contains("your edit is kept as a draft"), "{}", harness.screen());
 }

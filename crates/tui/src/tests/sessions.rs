@@ -8,6 +8,7 @@ use tiller_render::{Line, Role};
 use tiller_session::{SearchHit, SessionScope, SessionSummary, Snippet};
 
 use crate::action::{Action, ListAction};
+use crate::address::Address;
 use crate::effect::{Effect, OverlayRequest};
 use crate::message::{ListResult, Msg, SessionsResult, TaskResult};
 use crate::navigate::Navigate;
@@ -67,11 +68,11 @@ impl Harness {
     }
 
     fn sessions_result_of(&mut self, look: u64, scope: SessionScope, result: SessionsResult) {
-        self.input(Msg::TaskResult(TaskResult::List(ListResult::Sessions {
+        self.report_result(TaskResult::List(ListResult::Sessions {
             look: SessionQueryId(look),
             scope,
             what: result,
-        })));
+        }));
     }
 
     fn load_sessions(&mut self, scope: SessionScope) {
@@ -113,9 +114,9 @@ fn sessions_list_with_hits_below() {
         );
         let lines = vec![Line::new("▌ open the window", Role::User)];
         let of = |name: &str| PickerChoice::Open(format!("/s/{name}.jsonl").into());
-        harness.input(Msg::TaskResult(TaskResult::List(ListResult::Preview { of: of("9"), lines })));
+        harness.report_result(TaskResult::List(ListResult::Preview { of: of("9"), lines }));
         let late = vec![Line::new("of another one", Role::User)];
-        harness.input(Msg::TaskResult(TaskResult::List(ListResult::Preview { of: of("0"), lines: late })));
+        harness.report_result(TaskResult::List(ListResult::Preview { of: of("0"), lines: late }));
         insta::assert_snapshot!(format!("session_previewed_{width}x{height}"), harness.screen());
         assert_eq!(harness.key(KeyCode::Enter), [Action::Navigate(Navigate::Open("/s/9.jsonl".into()))]);
         assert_eq!(
@@ -156,7 +157,7 @@ fn sessions_rename_trash_and_restore() {
         harness.actions.clear();
         let word = StatusText::note("moved to the trash");
         let trashed = Some("/s/0.jsonl".into());
-        harness.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged { word, trashed })));
+        harness.report_result(TaskResult::List(ListResult::SessionsChanged { word, trashed }));
         assert_eq!(harness.actions, [Action::EndSessionSearch, search_request_of(2, scope, "")]);
         assert!(harness.screen().contains("moved to the trash; restore with ctrl+z"));
         let ids: Vec<_> = summaries().into_iter().skip(1).collect();
@@ -165,7 +166,7 @@ fn sessions_rename_trash_and_restore() {
         harness.key(KeyCode::Down);
         assert_eq!(harness.control('z'), [Action::List(ListAction::RestoreSession("/s/0.jsonl".into()))]);
         let word = StatusText::note("restored");
-        harness.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged { word, trashed: None })));
+        harness.report_result(TaskResult::List(ListResult::SessionsChanged { word, trashed: None }));
         harness.sessions_result_of(
             3,
             scope,
@@ -198,11 +199,7 @@ fn sessions_failed_rename_reopens_prompt() {
             StatusText::error(format!("session file {file}: another process writes to it (process 4711)"));
         let name = "better name".to_owned();
         let path = "/s/0.jsonl".into();
-        harness.input(Msg::TaskResult(TaskResult::List(ListResult::RenameFailed {
-            path,
-            name,
-            reason: error,
-        })));
+        harness.report_result(TaskResult::List(ListResult::RenameFailed { path, name, reason: error }));
         insta::assert_snapshot!(format!("session_not_named_{width}x{height}"), harness.screen());
         let rename = Action::List(ListAction::NameSession("/s/0.jsonl".into(), "better name".into()));
         assert_eq!(harness.key(KeyCode::Enter), [rename]);
@@ -210,11 +207,7 @@ fn sessions_failed_rename_reopens_prompt() {
         let error = StatusText::error(format!("{}because of this", "it failed ".repeat(60)));
         let name = "better name".to_owned();
         let path = "/s/0.jsonl".into();
-        harness.input(Msg::TaskResult(TaskResult::List(ListResult::RenameFailed {
-            path,
-            name,
-            reason: error,
-        })));
+        harness.report_result(TaskResult::List(ListResult::RenameFailed { path, name, reason: error }));
         let screen = harness.screen();
         let rows = screen.lines().filter(|line| line.contains("it failed"));
         assert_eq!(rows.count(), 3, "{screen}");
@@ -231,10 +224,10 @@ fn sessions_rename_updates_preview() {
     harness.load_sessions(scope);
     let lines = vec![Line::new("what was said last", Role::Text)];
     let of = PickerChoice::Open("/s/0.jsonl".into());
-    harness.input(Msg::TaskResult(TaskResult::List(ListResult::Preview { of, lines })));
+    harness.report_result(TaskResult::List(ListResult::Preview { of, lines }));
     assert!(harness.screen().contains("│ fix-crlf"), "{}", harness.screen());
     let word = StatusText::note("renamed to better");
-    harness.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged { word, trashed: None })));
+    harness.report_result(TaskResult::List(ListResult::SessionsChanged { word, trashed: None }));
     let mut renamed = summaries();
     renamed[0].name = Some("better".into());
     harness.sessions_result_of(
@@ -253,25 +246,25 @@ fn sessions_restore_after_failure() {
     harness.app.apply(Effect::Open(OverlayRequest::sessions()));
     for name in ["/s/0.jsonl", "/s/1.jsonl"] {
         let word = StatusText::note("moved to the trash");
-        harness.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged {
+        harness.report_result(TaskResult::List(ListResult::SessionsChanged {
             word,
             trashed: Some(name.into()),
-        })));
+        }));
     }
     let restore = |name: &str| Action::List(ListAction::RestoreSession(name.into()));
     assert_eq!(harness.control('z'), [restore("/s/1.jsonl")]);
     let error = StatusText::error("can't be taken back");
-    harness.input(Msg::TaskResult(TaskResult::List(ListResult::RestoreFailed {
+    harness.report_result(TaskResult::List(ListResult::RestoreFailed {
         path: "/s/1.jsonl".into(),
         reason: error,
-    })));
+    }));
     assert!(harness.screen().contains("can't be taken back"), "{}", harness.screen());
     harness.key(KeyCode::Esc);
     harness.app.apply(Effect::Open(OverlayRequest::sessions()));
     harness.input(Msg::Tick);
     assert!(harness.screen().contains("undo"), "{}", harness.screen());
     assert_eq!(harness.control('z'), [restore("/s/0.jsonl")], "the one that failed doesn't stand in its way");
-    harness.app.reject_action(restore("/s/0.jsonl"));
+    harness.reject(Address::Screen, restore("/s/0.jsonl"));
     assert_eq!(
         [harness.control('z'), harness.control('z')].concat(),
         [restore("/s/1.jsonl"), restore("/s/0.jsonl")]
@@ -285,10 +278,10 @@ fn sessions_stale_search_is_dropped() {
     harness.app.apply(Effect::Open(OverlayRequest::sessions()));
     harness.load_sessions(SessionScope::ThisDirectory);
     let trashed = Some("/s/0.jsonl".into());
-    harness.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged {
+    harness.report_result(TaskResult::List(ListResult::SessionsChanged {
         word: StatusText::note("moved"),
         trashed,
-    })));
+    }));
     let without = |harness: &Harness| {
         SessionsResult::Sessions(session_items(
             &summaries()[1..],
@@ -321,9 +314,9 @@ fn sessions_found_by_either_end_of_id() {
             [Action::Navigate(Navigate::Open(current[1].path.clone()))],
             "{part}"
         );
-        harness.input(Msg::TaskResult(TaskResult::List(ListResult::Status(StatusText::note(
+        harness.report_result(TaskResult::List(ListResult::Status(StatusText::note(
             "this session is already open",
-        )))));
+        ))));
     }
 }
 
@@ -385,7 +378,7 @@ fn sessions_typing_while_opening_is_kept() {
     assert_eq!(harness.key(KeyCode::Enter), [Action::Navigate(Navigate::Open("/s/0.jsonl".into()))]);
     harness.type_text("and go on");
     let moved = SessionSwitched { change: SessionChange::Open, session: "s".into(), editor: None };
-    harness.input(Msg::TaskResult(TaskResult::SessionSwitched(moved)));
+    harness.report_result(TaskResult::SessionSwitched(moved));
     assert_eq!(harness.app.composer.editor.text(), "and go on");
 }
 
@@ -402,7 +395,7 @@ fn sessions_typing_survives_failed_open() {
         match left {
             None => {
                 let (result, hint, text) = ("it is damaged".to_owned(), None, None);
-                harness.input(Msg::TaskResult(TaskResult::Failed { what: result, hint, text }));
+                harness.report_result(TaskResult::Failed { what: result, hint, text });
             }
             Some(key) => _ = harness.key(key),
         }

@@ -6,7 +6,7 @@ use tiller_engine::BranchSummary;
 
 use crate::action::{Action, SessionEdit};
 use crate::dialog::Dialog;
-use crate::message::{Msg, TaskResult};
+use crate::message::TaskResult;
 use crate::navigate::Navigate;
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::tests::harness::Harness;
@@ -55,7 +55,7 @@ fn summary_dialog_survives_other_failures() {
     let mut harness = Harness::new(80, 24);
     compaction_fails(&mut harness);
     let failed = TaskResult::Failed { what: "no room".into(), hint: None, text: None };
-    harness.input(Msg::TaskResult(failed));
+    harness.report_result(failed);
     harness.wait(400);
     assert_eq!(
         harness.key(KeyCode::Enter),
@@ -90,7 +90,7 @@ fn summary_instructions_are_typed_in_editor() {
     let mut harness = Harness::new(80, 24);
     let choose = |harness: &mut Harness| {
         let item = PickerItem::new("say what matters", PickerChoice::Instruct("e1".into()));
-        harness.input(Msg::TaskResult(TaskResult::Dialog(Dialog { title: "t".into(), items: vec![item] })));
+        harness.report_result(TaskResult::Dialog(Dialog { title: "t".into(), items: vec![item] }));
         harness.wait(400);
         assert_eq!(harness.key(KeyCode::Enter), []);
     };

@@ -90,7 +90,7 @@ fn theme_choice_is_applied_and_stored() {
 fn theme_setting_applies_valid_names_only() {
     let mut harness = with_colors(120, 40);
     let set = |name: &str| [Action::List(ListAction::Set(&setting::THEME, name.into()))];
-    let is_now = |name: &str| Msg::TaskResult(TaskResult::ThemeSetting(&setting::THEME, name.into()));
+    let is_now = |name: &str| Msg::TaskResult(TaskResult::ThemeSetting(&setting::THEME, name.into()).into());
     assert_eq!(command(&mut harness, "/settings theme gruvbox"), set("gruvbox"));
     harness.input(is_now("gruvbox"));
     assert_eq!(accent(&harness), GRUVBOX);
@@ -113,7 +113,7 @@ fn theme_setting_applies_valid_names_only() {
 #[test]
 fn theme_for_background_applies_with_auto() {
     let mut harness = with_colors(120, 40);
-    let is_now = |setting, name: &str| Msg::TaskResult(TaskResult::ThemeSetting(setting, name.into()));
+    let is_now = |setting, name: &str| Msg::TaskResult(TaskResult::ThemeSetting(setting, name.into()).into());
     let set = [Action::List(ListAction::Set(&setting::THEME_DARK, "gruvbox".into()))];
     assert_eq!(command(&mut harness, "/settings theme_dark gruvbox"), set);
     harness.input(is_now(&setting::THEME_LIGHT, "gruvbox"));

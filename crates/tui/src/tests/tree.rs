@@ -125,8 +125,7 @@ impl TreeHarness {
             for results in self.run_request(&request) {
                 let session = self.writer.reader().id().clone();
                 self.harness.actions.clear();
-                self.harness
-                    .input(Msg::TaskResult(TaskResult::List(ListResult::Tree { session, news: results })));
+                self.harness.report_result(TaskResult::List(ListResult::Tree { session, news: results }));
                 todo.extend(std::mem::take(&mut self.harness.actions));
             }
         }
@@ -187,7 +186,7 @@ impl TreeHarness {
 
     fn report(&mut self, report: TaskResult) -> Vec<Action> {
         self.harness.actions.clear();
-        self.harness.input(Msg::TaskResult(report));
+        self.harness.report_result(report);
         let actions = std::mem::take(&mut self.harness.actions);
         self.settle(actions)
     }
@@ -706,8 +705,7 @@ fn tree_reads_visible_texts_only() {
         }
         for results in tree.run_request(&request) {
             let session = tree.writer.reader().id().clone();
-            tree.harness
-                .input(Msg::TaskResult(TaskResult::List(ListResult::Tree { session, news: results })));
+            tree.harness.report_result(TaskResult::List(ListResult::Tree { session, news: results }));
             todo.extend(std::mem::take(&mut tree.harness.actions));
         }
     }

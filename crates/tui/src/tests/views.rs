@@ -133,7 +133,7 @@ fn leave_branch_dialog() {
     assert_each_size("left_behind", |harness| {
         steered(harness);
         let question = list_data::leave_dialog(&EntryId::new("e1"));
-        harness.input(Msg::TaskResult(TaskResult::Dialog(question)));
+        harness.report_result(TaskResult::Dialog(question));
         harness.wait(400);
     });
 }
@@ -208,7 +208,7 @@ fn log_page() {
     std::fs::write(file.path(), lines.join("\n")).unwrap();
     for (width, height) in SIZES {
         let mut harness = Harness::new(width, height);
-        harness.input(Msg::TaskResult(logs::page(Some(file.path()), None)));
+        harness.report_result(logs::page(Some(file.path()), None));
         let screen = harness.screen().replace(&file.path().display().to_string(), "[the file]");
         insta::assert_snapshot!(format!("log_{width}x{height}"), screen);
     }
@@ -230,7 +230,7 @@ fn session_page() {
             let state = SessionState { name: None, path: Some(path.into()), ..state() };
             list_data::facts(&state, &reader, &about)
         };
-        harness.input(Msg::TaskResult(TaskResult::Page { title: "session".into(), lines }));
+        harness.report_result(TaskResult::Page { title: "session".into(), lines });
     });
 }
 
@@ -252,7 +252,7 @@ fn footer_drops_items_stepwise() {
         let mut harness = Harness::new(width, 24);
         harness.app.ui.cwd = "/home/ada/clients/a-company-with-a-long-name/services/payment-gateway".into();
         let branch = "feature/JIRA-1234-make-the-parser-take-mixed-line-endings";
-        harness.input(Msg::TaskResult(TaskResult::Branch(Some(branch.into()))));
+        harness.report_result(TaskResult::Branch(Some(branch.into())));
         let screen = harness.screen();
         screen.lines().last().unwrap_or_default().to_owned()
     };

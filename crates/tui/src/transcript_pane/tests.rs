@@ -13,8 +13,11 @@ use tiller_core::unit::UnixMs;
 use tiller_engine::InFlight;
 use tiller_session::EntryBody;
 
+use tiller_session::Entry;
+
 use super::*;
 use crate::action::TerminalAction;
+use crate::address::Address;
 use crate::agent_event::AgentEvent;
 use crate::component::FocusState;
 use crate::effect::{Effect, FlashText};
@@ -124,7 +127,7 @@ impl Harness {
             focus: self.focus,
             folds: Folds::default(),
         };
-        let mut cx = Context::new(view);
+        let mut cx = Context::new(view, Address::Transcript);
         let result = work(&mut self.pane, &mut cx);
         (result, cx.into_effects())
     }
@@ -209,14 +212,17 @@ fn text(text: &str) -> AssistantBlock {
 
 fn lookup(effect: Effect) -> Lookup {
     match effect {
-        Effect::Perform(Action::Background(BackgroundJob::Search(lookup))) => lookup,
+        Effect::Perform(Address::Transcript, Action::Background(BackgroundJob::Search(lookup))) => lookup,
         effect => panic!("{effect:?}"),
     }
 }
 
 fn copied(text: &str, what: &str) -> (Outcome, Vec<Effect>) {
     let copied = CopiedText { text: text.into(), what: what.into() };
-    (Outcome::Consumed, vec![Effect::Perform(Action::Terminal(TerminalAction::Copy(copied)))])
+    (
+        Outcome::Consumed,
+        vec![Effect::Perform(Address::Transcript, Action::Terminal(TerminalAction::Copy(copied)))],
+    )
 }
 
 fn flashed(text: &str) -> (Outcome, Vec<Effect>) {
@@ -318,7 +324,9 @@ fn pane_focused_block_folds_and_copies() {
     let hints = harness.with(|pane, cx| pane.status_hint(cx)).0.map(|line| line.text());
     assert_eq!(hints.as_deref(), Some("  ▸ space fold · c copy · up down select · esc leave"));
     let (_, effects) = harness.key(KeyCode::Char('c'));
-    let [Effect::Perform(Action::Terminal(TerminalAction::Copy(text)))] = effects.as_slice() else {
+    let [Effect::Perform(Address::Transcript, Action::Terminal(TerminalAction::Copy(text)))] =
+        effects.as_slice()
+    else {
         panic!("{effects:?}")
     };
     assert!(text.text.starts_with("cargo test\ncase_1 ok\ncase_2 ok"), "{}", text.text);
@@ -395,7 +403,9 @@ fn pane_drag_beyond_edge_scrolls_with_time() {
     assert!(!harness.with(|pane, cx| pane.continue_drag(cx)).0, "not beneath an overlay");
     harness.focus.is_covered = false;
     let (_, effects) = harness.mouse(MouseEventKind::Up(MouseButton::Left), (2, 0));
-    let [Effect::Perform(Action::Terminal(TerminalAction::Copy(text)))] = effects.as_slice() else {
+    let [Effect::Perform(Address::Transcript, Action::Terminal(TerminalAction::Copy(text)))] =
+        effects.as_slice()
+    else {
         panic!("{effects:?}")
     };
     assert!(text.text.lines().count() > 50, "{}", text.text);

@@ -14,6 +14,7 @@ use crate::effect::{Effect, LeaveScope, OverlayRequest};
 use crate::keymap::Keymap;
 use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::list_click::handle_mouse;
+use crate::message::{ListResult, TaskResult};
 use crate::navigate::Navigate;
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::tree::request::{TreePurpose, TreeRequest};
@@ -55,6 +56,21 @@ impl Component for TreeView {
         if !cx.model.is_working() {
             self.once_stopped().into_iter().for_each(|action| cx.push(action));
         }
+    }
+
+    fn take(&mut self, result: TaskResult, _cx: &mut Context<'_>) -> Option<TaskResult> {
+        match result {
+            TaskResult::List(ListResult::Tree { session, news }) => self.apply_result(&session, news),
+            result => return Some(result),
+        }
+        None
+    }
+
+    /// Takes a navigation back; the text typed during it goes to the editor.
+    fn rejected(&mut self, action: Action, cx: &mut Context<'_>) -> Option<Action> {
+        let Action::Navigate(_) = action else { return Some(action) };
+        self.stay().into_iter().for_each(|typed| cx.push(Effect::PutBeforeDraft(typed)));
+        None
     }
 
     fn lay_out(&mut self, area: Rect, view: &ViewContext<'_>) {

@@ -12,6 +12,7 @@ use tokio::sync::{Notify, mpsc};
 use super::*;
 use crate::action::{Action, SessionEdit};
 use crate::executor::Executor;
+use crate::message::TaskReport;
 use crate::options::TuiOptions;
 
 /// Reviews prompts: notes each, and holds it until it is released.
@@ -39,7 +40,7 @@ struct Harness {
     agent: AgentSession,
     reviewer: Arc<Reviewer>,
     executor: Executor,
-    results: mpsc::Receiver<TaskResult>,
+    results: mpsc::Receiver<TaskReport>,
     _dir: TempDir,
 }
 
@@ -58,13 +59,13 @@ impl Harness {
     }
 
     fn queue(&self, actions: impl IntoIterator<Item = Action>) {
-        actions.into_iter().for_each(|action| assert_eq!(self.executor.queue(action), None));
+        actions.into_iter().for_each(|action| assert_eq!(self.executor.queue(action.into()), None));
     }
 
     /// Waits for a result that `find` accepts.
     async fn result<T>(&mut self, find: impl Fn(&TaskResult) -> Option<T>) -> T {
         loop {
-            let result = self.results.recv().await.unwrap();
+            let result = self.results.recv().await.unwrap().result;
             if let Some(found) = find(&result) {
                 return found;
             }
