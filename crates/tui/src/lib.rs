@@ -39,6 +39,7 @@ mod import;
 mod input;
 mod keymap;
 mod layout;
+mod line_input;
 mod list_click;
 mod list_data;
 mod list_kind;

@@ -1,6 +1,6 @@
 //! A page of text: its layout for the screen, which rows were shown, and its filter. Pure.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEventKind};
+use crossterm::event::{KeyCode, KeyEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tiller_core::id::CallId;
@@ -12,6 +12,7 @@ use crate::draw::{put, row, title};
 use crate::effect::{Effect, LeaveScope};
 use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::layout::right_aligned;
+use crate::line_input::LineInput;
 use crate::overlay::scroll::scroll_rows;
 use crate::shown_since::ShownSince;
 use crate::text::one_line;
@@ -44,7 +45,7 @@ pub(super) struct Pager {
     /// When the page appeared, if later than the key that opened it.
     appeared: Option<ShownSince>,
     /// Only lines that contain this text are shown.
-    find: Option<String>,
+    find: Option<LineInput>,
     /// The lines laid out for `width`.
     rows: Vec<Line>,
     width: usize,
@@ -108,7 +109,7 @@ impl Pager {
     }
 
     fn lay_out_anew(&mut self) {
-        let filter = self.find.as_deref().map(str::to_lowercase);
+        let filter = self.find().map(str::to_lowercase);
         let fits =
             |line: &&Line| filter.as_ref().is_none_or(|text| line.text().to_lowercase().contains(text));
         let shown = self.lines.iter().filter(fits);
@@ -133,11 +134,11 @@ impl Pager {
     }
 
     pub(super) fn find(&self) -> Option<&str> {
-        self.find.as_deref()
+        self.find.as_ref().map(LineInput::text)
     }
 
     /// Filters lines by another text, or with `None` by none, and scrolls to the top.
-    pub(super) fn filter_by(&mut self, find: Option<String>) {
+    pub(super) fn filter_by(&mut self, find: Option<LineInput>) {
         (self.find, self.top) = (find, 0);
         self.lay_out_anew();
     }
@@ -207,16 +208,15 @@ impl Pager {
         command: Option<KeyCommand>,
         page_command: Option<KeyCommand>,
     ) -> bool {
-        let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
-        let find = match (self.find(), key.code) {
-            (None, _) if page_command == Some(KeyCommand::FindInPage) => Some(String::new()),
-            (Some(text), KeyCode::Char(c)) if is_plain => Some(format!("{text}{c}")),
-            (Some(text), KeyCode::Backspace) => {
-                let mut text = text.to_owned();
-                text.pop().map(|_| text)
-            }
-            (Some(_), _) if command == Some(KeyCommand::Back) => None,
-            _ => return false,
+        let find = match self.find.clone() {
+            None if page_command == Some(KeyCommand::FindInPage) => Some(LineInput::default()),
+            None => return false,
+            Some(_) if command == Some(KeyCommand::Back) => None,
+            Some(line) if line.is_empty() && key.code == KeyCode::Backspace => None,
+            Some(mut line) => match line.edit(key, None) {
+                true => Some(line),
+                false => return false,
+            },
         };
         self.filter_by(find);
         true
@@ -318,7 +318,7 @@ mod tests {
     fn pager_filter_hides_other_lines() {
         let mut page = page(&[["up", "one up", "up"], ["left", "fold", "fold"]]);
         page.lay_out_rows(40, 10);
-        page.filter_by(Some("FOLD".into()));
+        page.filter_by(Some(LineInput::from("FOLD")));
         page.lay_out_rows(40, 10);
         assert_eq!(shown(&page).len(), 1);
         page.filter_by(None);

@@ -28,6 +28,7 @@ use tiller_session::{LineRole, Visibility};
 
 use crate::action::Action;
 use crate::address::OverlayId;
+use crate::line_input::LineInput;
 use crate::navigate::Navigate;
 use crate::tree::drawn_tree::DrawnTree;
 use crate::tree::model::{TreeFilter, TreeModel};
@@ -99,7 +100,7 @@ impl PendingNavigation {
 #[derive(Clone, Debug)]
 struct LabelInput {
     node: usize,
-    text: String,
+    line: LineInput,
 }
 
 /// The filters of the tree.

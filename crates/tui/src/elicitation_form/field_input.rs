@@ -1,11 +1,11 @@
 //! The input of a field: a line of text, or the choice of options.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent};
 use serde_json::{Value, json};
 use tiller_core::elicitation::{FieldKind, FormField};
 
 use crate::keymap::table::KeyCommand;
-use crate::picker::line_input::LineInput;
+use crate::line_input::LineInput;
 
 /// The input of a field.
 #[derive(Clone, Debug)]
@@ -68,7 +68,7 @@ impl FieldInput {
     /// Handles a key; returns whether it had an effect.
     pub(super) fn edit(&mut self, key: KeyEvent, command: Option<KeyCommand>) -> bool {
         match self {
-            Self::Line(line) => edit_line(line, key, command),
+            Self::Line(line) => line.edit(key, command),
             Self::One { labels, chosen } => choose_one(chosen, labels.len(), key),
             Self::Some { chosen, cursor, .. } => choose_some(chosen, cursor, key),
         }
@@ -79,19 +79,6 @@ impl FieldInput {
             line.push(text);
         }
     }
-}
-
-fn edit_line(line: &mut LineInput, key: KeyEvent, command: Option<KeyCommand>) -> bool {
-    match (command, key.code) {
-        (Some(KeyCommand::ClearFilter), _) => line.clear(),
-        (Some(KeyCommand::DeleteWord), _) => line.pop_word(),
-        (_, KeyCode::Backspace) => line.pop(),
-        (None, KeyCode::Char(c)) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => {
-            line.push(c.encode_utf8(&mut [0; 4]));
-        }
-        _ => return false,
-    }
-    true
 }
 
 /// Left and Right choose the previous or next option, Space the next one after the last as well; Backspace none.

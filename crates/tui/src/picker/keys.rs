@@ -1,6 +1,6 @@
 //! Keys of a list: typing filters, the list's own keys and Enter go to its [`ListSource`].
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use tiller_session::SessionScope;
@@ -9,12 +9,12 @@ use crate::action::{Action, ListAction};
 use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::effect::{Effect, LeaveScope};
 use crate::keymap::table::{KeyCommand, KeyContext};
+use crate::line_input::LineInput;
 use crate::list_click::handle_mouse;
 use crate::message::TaskResult;
 use crate::navigate::Navigate;
 use crate::overlay::scroll::scroll_rows;
 use crate::picker::item::PickerChoice;
-use crate::picker::line_input::LineInput;
 use crate::picker::line_prompt::StatusText;
 use crate::picker::sessions::SortOrder;
 use crate::picker::source::ListResponse;
@@ -91,14 +91,14 @@ impl Picker {
             Some(KeyCommand::Close) if self.is_first_choice(cx) => return leave(Effect::quit(), cx),
             Some(KeyCommand::Close) => return leave(Effect::Leave(LeaveScope::All), cx),
             Some(KeyCommand::ClearFilter) => self.edit(LineInput::clear),
-            Some(KeyCommand::DeleteWord) => self.edit(LineInput::pop_word),
+            Some(KeyCommand::DeleteWord) => self.edit(|line| _ = line.edit(key, command)),
             Some(KeyCommand::Switch) if !is_asking => self.switch_scope(),
             Some(command) if !is_asking || is_form => {
                 scroll_rows(command, cx.ui.size).into_iter().for_each(|rows| self.step(rows));
                 return Outcome::Consumed;
             }
             Some(_) => {}
-            None => self.type_key(key),
+            None => self.edit(|line| _ = line.edit(key, command)),
         }
         self.search_sessions(cx);
         Outcome::Consumed
@@ -164,16 +164,6 @@ impl Picker {
             }
         };
         effects.into_iter().for_each(|effect| cx.push(effect));
-    }
-
-    fn type_key(&mut self, key: KeyEvent) {
-        match key.code {
-            KeyCode::Char(c) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => {
-                self.edit(|line| line.push(c.encode_utf8(&mut [0; 4])));
-            }
-            KeyCode::Backspace => self.edit(LineInput::pop),
-            _ => {}
-        }
     }
 
     /// Starts a session search for the current filter.

@@ -2,8 +2,8 @@
 
 use tiller_render::Role;
 
+use crate::line_input::LineInput;
 use crate::picker::item::PickerChoice;
-use crate::picker::line_input::LineInput;
 use crate::shown_since::ShownSince;
 
 /// A line prompt; keys edit it until it is accepted or cancelled.

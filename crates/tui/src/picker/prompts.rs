@@ -3,8 +3,8 @@
 use tiller_core::unit::UnixMs;
 
 use crate::dialog::Dialog;
+use crate::line_input::LineInput;
 use crate::picker::Picker;
-use crate::picker::line_input::LineInput;
 use crate::picker::line_prompt::{LinePrompt, StatusText};
 use crate::shown_since::ShownSince;
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::line_input::LineInput;
 use crate::search_term::SearchTerm;
 use crate::transcript::Transcript;
 use crate::transcript::chunk::BlockPos;
@@ -14,7 +15,7 @@ pub(crate) type HitPosition = (usize, usize);
 /// A running search.
 #[derive(Debug)]
 pub(crate) struct SearchBar {
-    pub(crate) typed: String,
+    pub(crate) typed: LineInput,
     pub(crate) number: u64,
     pub(crate) hits: BTreeMap<HitPosition, usize>,
     /// True if parts remain to be searched.
@@ -51,7 +52,7 @@ impl SearchBar {
     pub(crate) fn new(transcript: &Transcript, number: u64) -> Self {
         let origin = SearchOrigin { goal: transcript.place(), bottom: transcript.bottom() };
         Self {
-            typed: String::new(),
+            typed: LineInput::default(),
             number,
             hits: BTreeMap::new(),
             is_running: false,
@@ -64,11 +65,11 @@ impl SearchBar {
     }
 
     pub(crate) fn typed(&self) -> &str {
-        &self.typed
+        self.typed.text()
     }
 
     pub(crate) fn words(&self) -> SearchTerm {
-        SearchTerm::new(&self.typed)
+        SearchTerm::new(self.typed())
     }
 
     /// The current hit's number, the number of hits, and whether more may follow.

@@ -4,13 +4,13 @@
 //! searched in the background, newest first; their hits arrive part by part. A hit is identified by its part and the
 //! block's number among the part's log blocks.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent};
 
 use crate::action::{Action, BackgroundJob};
 use crate::component::{Context, Outcome, ViewContext};
 use crate::keymap::table::{KeyCommand, KeyContext};
+use crate::line_input::{LineInput, typed_char};
 use crate::log_blocks::PathContext;
-use crate::picker::line_input::LineInput;
 use crate::search_term::SearchTerm;
 use crate::transcript::chunk::BlockPos;
 use crate::transcript::jump_target::{Direction, JumpTarget};
@@ -37,7 +37,7 @@ impl TranscriptPane {
             Some(KeyCommand::SearchOlder) => self.step_search(Direction::Older, cx),
             Some(KeyCommand::SearchNewer) => self.step_search(Direction::Newer, cx),
             Some(KeyCommand::SearchStay) => self.accept_search(cx),
-            Some(KeyCommand::SearchClear) => self.edit_search(String::clear, cx),
+            Some(KeyCommand::SearchClear) => self.edit_search(LineInput::clear, cx),
             Some(KeyCommand::SearchBack) => self.cancel_search(cx),
             _ => return self.search_text_key(key, cx),
         }
@@ -46,13 +46,12 @@ impl TranscriptPane {
 
     /// Edits the search text; keys that scroll, fold or suspend are passed on.
     fn search_text_key(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
-        let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
         match key.code {
-            KeyCode::Char(c) if is_plain => self.edit_search(|typed| typed.push(c), cx),
+            _ if typed_char(key).is_some() => self.edit_search(|typed| _ = typed.edit(key, None), cx),
             KeyCode::Backspace if self.search.as_ref().is_some_and(|search| search.typed.is_empty()) => {
                 self.cancel_search(cx);
             }
-            KeyCode::Backspace => self.edit_search(|typed| _ = typed.pop(), cx),
+            KeyCode::Backspace => self.edit_search(LineInput::pop, cx),
             _ => {
                 let passes_on = matches!(
                     cx.ui.keymap.command(KeyContext::Main, key),
@@ -73,12 +72,12 @@ impl TranscriptPane {
     /// Pastes into the search bar.
     pub(super) fn paste_into_search(&mut self, text: &str, cx: &mut Context<'_>) -> Outcome {
         // A line copied from elsewhere may include its line break.
-        let line = LineInput::from(text.trim_matches(['\r', '\n']).replace("\r\n", "\n").as_str());
-        self.edit_search(|typed| typed.push_str(line.text()), cx);
+        let line = text.trim_matches(['\r', '\n']).replace("\r\n", "\n");
+        self.edit_search(|typed| typed.push(&line), cx);
         Outcome::Consumed
     }
 
-    fn edit_search(&mut self, change: impl FnOnce(&mut String), cx: &mut Context<'_>) {
+    fn edit_search(&mut self, change: impl FnOnce(&mut LineInput), cx: &mut Context<'_>) {
         if let Some(search) = &mut self.search {
             change(&mut search.typed);
             self.restart_search(cx);

@@ -167,7 +167,7 @@ impl TreeView {
     /// An entry's label cut to `room` columns, and the cursor's column in it while it is edited.
     fn label(&self, node: usize, room: usize) -> (Option<Span>, Option<usize>) {
         if let Some(labelling) = self.labelling.as_ref().filter(|labelling| labelling.node == node) {
-            let text = truncate_start(&labelling.text, room);
+            let text = truncate_start(labelling.line.text(), room);
             let label = Span::new(format!("[{text} ]"), Style::from(Role::Accent).with(Emphasis::BOLD));
             let typed = label.width().saturating_sub(2);
             return (Some(label), Some(typed));

@@ -1,6 +1,6 @@
 //! Key handling of the tree. Text is searched for; all other keys are bound in the keymap.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use tiller_core::id::EntryId;
@@ -13,6 +13,7 @@ use crate::draw::put;
 use crate::effect::{Effect, LeaveScope, OverlayRequest};
 use crate::keymap::Keymap;
 use crate::keymap::table::{KeyCommand, KeyContext};
+use crate::line_input::{LineInput, pop_grapheme, typed_char};
 use crate::list_click::handle_mouse;
 use crate::message::{ListResult, TaskResult};
 use crate::navigate::Navigate;
@@ -95,7 +96,7 @@ impl TreeView {
         let command = keymap.command(KeyContext::Tree, key);
         let command = command.or_else(|| keymap.command(KeyContext::Popup, key));
         (self.place.refused, self.place.is_clicked) = (None, false);
-        let outcome = match (command, typed(key)) {
+        let outcome = match (command, typed_char(key)) {
             _ if self.labelling.is_some() => self.label_key(command, key),
             _ if matches!(self.going, PendingNavigation::Leaving(_)) => self.leaving_key(command, key),
             (Some(command), _) => self.command(command),
@@ -190,14 +191,6 @@ pub(crate) fn hide_dialog(entry: EntryId, count: usize, keymap: &Keymap) -> Dial
         PickerItem::new("cancel", PickerChoice::Nothing),
     ];
     Dialog { title: "hide this branch?".to_owned(), items }
-}
-
-/// The character that a key types, if it types one.
-fn typed(key: KeyEvent) -> Option<char> {
-    match key.code {
-        KeyCode::Char(c) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => Some(c),
-        _ => None,
-    }
 }
 
 /// The choices for navigating while the agent works.
@@ -337,11 +330,11 @@ impl TreeView {
     /// A key during navigation: typed text is kept for the destination.
     fn leaving_key(&mut self, command: Option<KeyCommand>, key: KeyEvent) -> TreeKeyOutcome {
         let PendingNavigation::Leaving(ahead) = &mut self.going else { return TreeKeyOutcome::Nothing };
-        match (command, typed(key)) {
+        match (command, typed_char(key)) {
             (Some(KeyCommand::Back), _) => return TreeKeyOutcome::Back,
             (Some(KeyCommand::Close), _) => return TreeKeyOutcome::Close,
             (_, Some(c)) => ahead.push(c),
-            (_, None) if key.code == KeyCode::Backspace => _ = ahead.pop(),
+            (_, None) if key.code == KeyCode::Backspace => pop_grapheme(ahead),
             _ => {}
         }
         TreeKeyOutcome::Nothing
@@ -354,24 +347,24 @@ impl TreeView {
 
     fn begin_label(&mut self) {
         let (Some(shape), Some(node)) = (&self.shape, self.chosen()) else { return };
-        let text = shape.marks.label(node).unwrap_or_default().to_owned();
-        self.labelling = Some(LabelInput { node, text });
+        let line = LineInput::from(shape.marks.label(node).unwrap_or_default());
+        self.labelling = Some(LabelInput { node, line });
     }
 
     fn label_key(&mut self, command: Option<KeyCommand>, key: KeyEvent) -> TreeKeyOutcome {
         let Some(labelling) = &mut self.labelling else { return TreeKeyOutcome::Nothing };
-        match (command, typed(key)) {
+        match (command, typed_char(key)) {
             (_, Some(c)) => labelling.push(&c.to_string()),
             (Some(KeyCommand::Accept), _) => {
-                let label = Some(labelling.text.trim().to_owned()).filter(|label| !label.is_empty());
+                let label = Some(labelling.line.text().trim().to_owned()).filter(|label| !label.is_empty());
                 let node = labelling.node;
                 self.labelling = None;
                 let entry = self.shape.as_ref().map(|shape| shape.node(node).id.clone());
                 return entry.map_or(TreeKeyOutcome::Nothing, |entry| TreeKeyOutcome::Label(entry, label));
             }
             (Some(KeyCommand::Back | KeyCommand::Close), _) => self.labelling = None,
-            (Some(KeyCommand::ClearFilter | KeyCommand::DeleteWord), _) => labelling.text.clear(),
-            (None, None) if key.code == KeyCode::Backspace => _ = labelling.text.pop(),
+            (Some(KeyCommand::ClearFilter | KeyCommand::DeleteWord), _) => labelling.line.clear(),
+            (None, None) if key.code == KeyCode::Backspace => labelling.line.pop(),
             _ => {}
         }
         TreeKeyOutcome::Nothing
@@ -380,7 +373,7 @@ impl TreeView {
 
 impl LabelInput {
     fn push(&mut self, text: &str) {
-        let room = MAX_LABEL.saturating_sub(self.text.chars().count());
-        self.text.extend(text.chars().filter(|c| !c.is_control()).take(room));
+        let room = MAX_LABEL.saturating_sub(self.line.text().chars().count());
+        self.line.push(&text.chars().take(room).collect::<String>());
     }
 }

@@ -2,15 +2,16 @@
 
 use tiller_core::unit::thousands;
 
+use crate::line_input::LineInput;
 use crate::tree::model::TreeFilter;
 use crate::tree::request::{TreeHits, TreeQuery, TreeRequest};
 
 /// The search text and its hits.
 #[derive(Debug, Default)]
 pub(super) struct TreeSearch {
-    text: String,
+    text: LineInput,
     /// The previous search text, restored by `/`.
-    last: String,
+    last: LineInput,
     requested: Option<TreeQuery>,
     found: Option<TreeSearchHits>,
 }
@@ -26,11 +27,11 @@ struct TreeSearchHits {
 
 impl TreeSearch {
     pub(super) fn words(&self) -> &str {
-        &self.text
+        self.text.text()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.text.trim().is_empty()
+        self.text.text().trim().is_empty()
     }
 
     /// Appends a character. A leading `/` restores the previous search text.
@@ -38,7 +39,7 @@ impl TreeSearch {
         if c == '/' && self.text.is_empty() {
             self.text.clone_from(&self.last);
         } else {
-            self.text.push(c);
+            self.text.push(c.encode_utf8(&mut [0; 4]));
         }
     }
 
@@ -48,8 +49,7 @@ impl TreeSearch {
 
     /// Deletes the last word.
     pub(super) fn pop_word(&mut self) {
-        let end = self.text.trim_end().rfind(char::is_whitespace).map_or(0, |at| at + 1);
-        self.text.truncate(self.text.ceil_char_boundary(end));
+        self.text.pop_word();
     }
 
     /// Clears the text; `/` restores it.
@@ -65,7 +65,7 @@ impl TreeSearch {
         if self.is_empty() {
             return self.requested.take().map(|_| TreeRequest::EndSearch);
         }
-        let query = TreeQuery { words: self.text.clone(), filter };
+        let query = TreeQuery { words: self.words().to_owned(), filter };
         if self.requested.as_ref() == Some(&query) {
             return None;
         }
@@ -82,7 +82,7 @@ impl TreeSearch {
 
     /// Applies hits if they belong to the current query; returns whether they did.
     pub(super) fn take(&mut self, found: TreeHits, filter: TreeFilter, entries: usize) -> bool {
-        if found.query != (TreeQuery { words: self.text.clone(), filter }) {
+        if found.query != (TreeQuery { words: self.words().to_owned(), filter }) {
             return false;
         }
         if found.is_first || self.found.is_none() {
