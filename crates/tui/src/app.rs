@@ -37,11 +37,11 @@ use crate::message::{Msg, TaskReport, TaskResult};
 use crate::overlay::Overlay;
 use crate::plan_panel::PlanPanel;
 use crate::queue_panel::QueuePanel;
+use crate::screen_areas::ScreenAreas;
 use crate::screen_keys::ScreenKeys;
 use crate::session_model::SessionModel;
 use crate::transcript_pane::TranscriptPane;
 use crate::ui_context::UiContext;
-use crate::view::ScreenAreas;
 
 /// The front end's state.
 pub(super) struct App {

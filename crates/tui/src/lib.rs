@@ -62,6 +62,7 @@ mod queue;
 mod queue_panel;
 mod receipt;
 mod recovery;
+mod screen_areas;
 mod screen_keys;
 mod search_term;
 mod session_model;

@@ -87,7 +87,7 @@ pub(crate) struct SessionInfo {
     pub(crate) connection: ConnectionState,
     /// The sequence number of the last applied event.
     pub(crate) seq: u64,
-    gap: SnapshotGap,
+    pub(crate) gap: SnapshotGap,
     pub(crate) name: Option<String>,
     pub(crate) model: Option<ModelRef>,
     pub(crate) thinking: ThinkingLevel,

@@ -35,9 +35,10 @@ use tiller_core::unit::UnixMs;
 
 use crate::app::App;
 use crate::options::TerminalOptions;
+use crate::screen_areas::ScreenAreas;
 use crate::terminal::backend::TerminalBackend;
 use crate::terminal::capabilities::MouseUse;
-use crate::view::{ScreenAreas, view};
+use crate::view::view;
 
 /// Size of the write buffer in bytes, so that a frame takes few writes.
 const BUFFER_SIZE: usize = 64 * 1024;

@@ -1,7 +1,7 @@
 //! Drawing the screen: transcript, approval panel, status, plan, queue, completion, editor, footer.
 
 use ratatui::Frame;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 use tiller_core::unit::thousands;
 use tiller_render::{Line, Role, Span};
 
@@ -12,49 +12,12 @@ use super::footer;
 use super::layout::ROOMY;
 use super::status_line::StatusLine;
 use crate::app::App;
+use crate::screen_areas::ScreenAreas;
 
 /// Rows that the transcript keeps while an approval panel is shown, from `ROOMY` on.
 const TRANSCRIPT_ROWS: u16 = 4;
 
-/// The areas of the screen; a part without room has height 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ScreenAreas {
-    pub(super) transcript: Rect,
-    pub(super) approval: Rect,
-    status: Rect,
-    plan: Rect,
-    pub(super) queue: Rect,
-    pub(super) completion: Rect,
-    top_rule: Rect,
-    pub(super) editor: Rect,
-    bottom_rule: Rect,
-    pub(super) footer: Rect,
-}
-
-/// A part of the screen with a meaning of its own for the mouse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ScreenPart {
-    Completion,
-    Queue,
-    /// The rule above the editor.
-    TopRule,
-    Editor,
-    /// The transcript, or a part that takes no clicks.
-    Other,
-}
-
 impl ScreenAreas {
-    /// The part at a position.
-    pub(super) fn part_at(&self, position: Position) -> ScreenPart {
-        let parts = [
-            (self.completion, ScreenPart::Completion),
-            (self.queue, ScreenPart::Queue),
-            (self.top_rule, ScreenPart::TopRule),
-            (self.editor, ScreenPart::Editor),
-        ];
-        parts.iter().find(|(area, _)| area.contains(position)).map_or(ScreenPart::Other, |(_, part)| *part)
-    }
-
     /// Divides the screen: parts take what they need in order of importance.
     pub(super) fn compute(app: &App) -> Self {
         let ((width, height), view) = (app.ui.size, &app.view_context());

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use crate::app::App;
 use crate::component::Component;
 use crate::frame_pacer::Dirty;
-use crate::view::ScreenAreas;
+use crate::screen_areas::ScreenAreas;
 
 impl App {
     /// Lays out the screen; drawing then only reads.

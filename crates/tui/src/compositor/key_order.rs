@@ -3,7 +3,7 @@
 use crossterm::event::{MouseButton, MouseEventKind};
 
 use crate::component::FocusState;
-use crate::view::ScreenPart;
+use crate::screen_areas::ScreenPart;
 
 /// A part of the screen that gets events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
