@@ -3,6 +3,9 @@
 //! A component owns its state and knows no other component. It reads the session and the environment from its
 //! [`Context`], and asks for everything else with [`Effect`]s, which the app applies when the component has returned.
 
+#[cfg(test)]
+pub(crate) mod testing;
+
 use std::ops::Deref;
 
 use crossterm::event::{KeyEvent, MouseEvent};

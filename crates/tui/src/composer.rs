@@ -86,7 +86,7 @@ impl Component for Composer {
         None
     }
 
-    /// What was typed returns to the editor.
+    /// Typed text returns to the editor.
     fn rejected(&mut self, action: Action, _cx: &mut Context<'_>) -> Option<Action> {
         match action {
             Action::List(ListAction::WalkFiles(_)) => self.completion.cancel_walk(),

@@ -335,3 +335,6 @@ impl Overlay {
         Self::Picker(Box::new(picker))
     }
 }
+
+#[cfg(test)]
+mod tests;

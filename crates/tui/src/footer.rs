@@ -193,3 +193,58 @@ fn right(view: &ViewContext<'_>, hint: FooterHint) -> Vec<FooterItem> {
     }
     shown
 }
+
+#[cfg(test)]
+mod tests {
+    use tiller_core::message::{ModelRef, Usage};
+    use tiller_core::unit::{Tokens, UnixMs};
+    use tiller_engine::ContextUse;
+
+    use super::*;
+    use crate::component::FocusState;
+    use crate::layout::Folds;
+    use crate::session_model::{SessionInfo, SessionModel};
+    use crate::ui_context::UiContext;
+
+    fn shown(info: SessionInfo, width: u16) -> String {
+        let model = SessionModel { info, ..SessionModel::default() };
+        let ui = UiContext { size: (width, 24), ..UiContext::example() };
+        let focus = FocusState::default();
+        line(&ViewContext { model: &model, ui: &ui, now: UnixMs(0), focus, folds: Folds::default() }).text()
+    }
+
+    fn info() -> SessionInfo {
+        SessionInfo {
+            model: Some(ModelRef { provider: "anthropic".into(), id: "claude-sonnet-4-5".into() }),
+            context: ContextUse { used: Tokens(68_000), window: Tokens(200_000) },
+            usage: Usage { input: Tokens(48_200), output: Tokens(3_149), ..Usage::default() },
+            approval: "ask".into(),
+            branch: Some("main".into()),
+            name: Some("fix-crlf".into()),
+            ..SessionInfo::default()
+        }
+    }
+
+    #[test]
+    fn footer_shows_the_session_and_what_is_left_of_the_width() {
+        let lost = SessionInfo { connection: ConnectionState::Lost { attempt: 2 }, ..info() };
+        let fork = SessionInfo { name: None, fork_id: Some("01JD6X9QWERTYUIOPASDFGHJKL".into()), ..info() };
+        let rows = [
+            ("wide", info(), 120),
+            ("narrow", info(), 60),
+            ("tiny", info(), 20),
+            ("fork", fork, 120),
+            ("lost", lost, 120),
+            ("empty", SessionInfo::default(), 80),
+        ];
+        let rows = rows.map(|(name, info, width)| format!("{name:<7}│{}", shown(info, width)));
+        insta::assert_snapshot!(rows.join("\n"), @r"
+        wide   │ ~/code/conf (main)  fix-crlf                                       claude-sonnet-4-5  ctx 34%  ↑48k ↓3.1k  ask (alt+a)
+        narrow │ ~/code/conf (main)         claude-sonnet-4-5  ctx 34%  ask
+        tiny   │ claude-sonnet-4-5…
+        fork   │ ~/code/conf (main)  fork FGHJKL                                    claude-sonnet-4-5  ctx 34%  ↑48k ↓3.1k  ask (alt+a)
+        lost   │ ~/code/conf (main)  fix-crlf              disconnected, attempt 2  claude-sonnet-4-5  ctx 34%  ↑48k ↓3.1k  ask (alt+a)
+        empty  │
+        ");
+    }
+}

@@ -283,7 +283,11 @@ fn hanging_indent(line: &Line, width: usize) -> Vec<Line> {
 
 #[cfg(test)]
 mod tests {
+    use crossterm::event::KeyModifiers;
+
     use super::*;
+    use crate::address::Address;
+    use crate::component::testing::Bench;
 
     fn page(rows: &[[&str; 3]]) -> Pager {
         let line = |row: &[&str; 3]| Line::from(row.map(|text| Span::new(text, Role::Text)).to_vec());
@@ -328,6 +332,43 @@ mod tests {
 
     fn top(page: &Pager) -> String {
         page.shown().next().map(|line| line.text().trim().to_owned()).unwrap_or_default()
+    }
+
+    #[test]
+    fn pager_keys_scroll_search_and_leave() {
+        let lines = (0..30).map(|n| Line::new(format!("line {n}"), Role::Text)).collect();
+        let mut bench = Bench::of(Pager::new("a page", lines), Address::Screen).sized(40, 6);
+        insta::assert_snapshot!(bench.drawn(), @r"
+        ── a page ───── 13% · pgup pgdn · esc ──
+
+          line 0
+          line 1
+          line 2
+          line 3
+        ");
+        let leave = |scope| (Outcome::Consumed, vec![Effect::Leave(scope)]);
+        bench.key(KeyCode::Down);
+        assert!(bench.drawn().contains("line 4") && !bench.drawn().contains("line 0"), "{}", bench.drawn());
+        bench.key(KeyCode::End);
+        assert!(bench.drawn().ends_with("line 29"), "{}", bench.drawn());
+        assert_eq!(bench.key(KeyCode::Esc), leave(LeaveScope::Top));
+        bench.key(KeyCode::Char('/'));
+        bench.type_keys("e\u{301}");
+        bench.key(KeyCode::Backspace);
+        bench.type_keys("27");
+        assert_eq!(bench.component.find(), Some("27"), "Backspace removes the whole letter");
+        assert!(bench.drawn().ends_with("line 27"), "{}", bench.drawn());
+        assert_eq!(bench.key(KeyCode::Esc), (Outcome::Consumed, vec![]), "it ends the search");
+        assert_eq!(bench.chord(KeyModifiers::CONTROL, 'c'), leave(LeaveScope::All));
+        assert_eq!(bench.key(KeyCode::Char('z')), (Outcome::Consumed, vec![]), "a page takes every key");
+    }
+
+    #[test]
+    fn pager_of_a_call_leaves_the_answers_to_the_panel() {
+        let page = Pager::new("bash", vec![Line::new("ls", Role::Text)]).for_call("c1".into());
+        let mut bench = Bench::of(page, Address::Screen).sized(40, 6);
+        assert_eq!(bench.key(KeyCode::Char('y')), (Outcome::Ignored, vec![]));
+        assert_eq!(bench.key(KeyCode::Down), (Outcome::Consumed, vec![]));
     }
 
     #[test]

@@ -98,12 +98,13 @@ fn step_line(step: &PlanStep, width: usize) -> Line {
 
 #[cfg(test)]
 mod tests {
-    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+    use crossterm::event::KeyModifiers;
     use tiller_core::unit::UnixMs;
 
     use super::*;
     use crate::address::Address;
     use crate::component::FocusState;
+    use crate::component::testing::Bench;
     use crate::layout::Folds;
     use crate::session_model::SessionModel;
     use crate::ui_context::UiContext;
@@ -137,22 +138,15 @@ mod tests {
 
     #[test]
     fn plan_panel_shows_the_steps_around_the_current_one() {
-        let mut panel = PlanPanel::default();
+        let panel = PlanPanel::default();
         let title = "  Plan: 1 of 3 done · alt+t to collapse";
         assert_eq!(shown(&panel, &model(1, 1), 9), [title, "  ✓ step 1", "  ▸ step 2", "  · step 3"]);
         assert_eq!(shown(&panel, &model(4, 4), 4)[1..], ["  ✓ step 4", "  ▸ step 5", "  · step 6"]);
         assert_eq!(shown(&panel, &model(4, 0), 4)[1..], ["  ✓ step 3", "  ✓ step 4", "  ▸ step 5"]);
-        let (model_before, ui) = (model(1, 1), UiContext::example());
-        let view = ViewContext {
-            model: &model_before,
-            ui: &ui,
-            now: UnixMs(0),
-            focus: FocusState::default(),
-            folds: Folds::default(),
-        };
-        let press = |c| UiEvent::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::ALT));
-        assert_eq!(panel.handle(&press('t'), &mut Context::new(view, Address::Screen)), Outcome::Consumed);
-        assert_eq!(panel.handle(&press('q'), &mut Context::new(view, Address::Screen)), Outcome::Ignored);
+        let mut bench = Bench::of(panel, Address::Screen);
+        assert_eq!(bench.chord(KeyModifiers::ALT, 't'), (Outcome::Consumed, Vec::new()));
+        assert_eq!(bench.chord(KeyModifiers::ALT, 'q'), (Outcome::Ignored, Vec::new()));
+        let panel = bench.component;
         assert_eq!(shown(&panel, &model(1, 1), 9), ["  Plan: 1 of 3 done · step 2 · alt+t"]);
     }
 

@@ -1,10 +1,12 @@
 //! The bindings of the screen that concern no single part of it, and keys with another meaning when pressed twice.
 
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use tiller_core::unit::UnixMs;
 use tiller_engine::CycleDirection;
 
 use crate::action::{Action, ListAction, SessionEdit, TerminalAction};
-use crate::component::{Context, Outcome, UiEvent};
+use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::effect::{Effect, OverlayRequest};
 use crate::help;
 use crate::keymap::table::{KeyCommand, KeyContext};
@@ -42,25 +44,8 @@ pub(crate) struct ScreenKeys {
     previous: Option<(DoubleKey, UnixMs)>,
 }
 
-impl ScreenKeys {
-    /// Begins to handle a key; returns true if it ends the flash about the first press.
-    pub(crate) fn begin_key(&mut self) -> bool {
-        self.previous = self.pressed.take();
-        matches!(self.previous, Some((DoubleKey::Interrupt | DoubleKey::Clear, _)))
-    }
-
-    /// Forgets the first press: text arrived after it.
-    pub(crate) fn forget(&mut self) {
-        self.pressed = None;
-    }
-
-    /// Notes that the key cleared the draft.
-    pub(crate) fn draft_cleared(&mut self, now: UnixMs) {
-        self.pressed = Some((DoubleKey::Clear, now));
-    }
-
-    /// Handles the bindings of the screen.
-    pub(crate) fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
+impl Component for ScreenKeys {
+    fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
         let UiEvent::Key(key) = *event else { return Outcome::Ignored };
         let Some(command) = cx.ui.keymap.command(KeyContext::Main, key) else { return Outcome::Ignored };
         let at_rest = cx.focus.is_editor_empty;
@@ -107,6 +92,27 @@ impl ScreenKeys {
         Outcome::Consumed
     }
 
+    /// The bindings have no place on the screen.
+    fn render(&self, _area: Rect, _buffer: &mut Buffer, _view: &ViewContext<'_>) {}
+}
+
+impl ScreenKeys {
+    /// Begins to handle a key; returns true if it ends the flash about the first press.
+    pub(crate) fn begin_key(&mut self) -> bool {
+        self.previous = self.pressed.take();
+        matches!(self.previous, Some((DoubleKey::Interrupt | DoubleKey::Clear, _)))
+    }
+
+    /// Forgets the first press: text arrived after it.
+    pub(crate) fn forget(&mut self) {
+        self.pressed = None;
+    }
+
+    /// Notes that the key cleared the draft.
+    pub(crate) fn draft_cleared(&mut self, now: UnixMs) {
+        self.pressed = Some((DoubleKey::Clear, now));
+    }
+
     fn escape(&mut self, cx: &mut Context<'_>) {
         let is_working = cx.model.is_stoppable();
         if is_working || self.is_second(DoubleKey::Stopping, STOPPING_MS, cx.now) {
@@ -135,5 +141,89 @@ impl ScreenKeys {
 
     fn is_second(&self, key: DoubleKey, within_ms: u64, now: UnixMs) -> bool {
         self.previous.is_some_and(|(before, at)| before == key && now.since_ms(at) <= within_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+    use super::*;
+    use crate::address::Address;
+    use crate::component::testing::Bench;
+
+    fn bench() -> Bench<ScreenKeys> {
+        Bench::of(ScreenKeys::default(), Address::Screen)
+    }
+
+    /// Presses a key as the app does.
+    fn press(bench: &mut Bench<ScreenKeys>, key: KeyEvent) -> Vec<Effect> {
+        bench.component.begin_key();
+        bench.send(UiEvent::Key(key)).1
+    }
+
+    fn control(c: char) -> KeyEvent {
+        KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL)
+    }
+
+    const ESC: KeyEvent = KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE);
+
+    #[test]
+    fn screen_keys_second_esc_in_time_opens_the_tree() {
+        let tree = || vec![Effect::Open(OverlayRequest::Tree(TreePurpose::Go))];
+        for (ms, expected) in [(600, tree()), (601, Vec::new())] {
+            let mut bench = bench();
+            assert_eq!(press(&mut bench, ESC), []);
+            bench.now += ms;
+            assert_eq!(press(&mut bench, ESC), expected, "after {ms} ms");
+        }
+        let mut bench = bench();
+        press(&mut bench, ESC);
+        press(&mut bench, control('z'));
+        assert_eq!(press(&mut bench, ESC), [], "another key between");
+        bench.focus.is_editor_empty = false;
+        press(&mut bench, ESC);
+        assert_eq!(press(&mut bench, ESC), [], "not over a draft");
+    }
+
+    #[test]
+    fn screen_keys_esc_that_stops_opens_nothing() {
+        let mut bench = bench();
+        bench.model.activity.running_since = Some(UnixMs(0));
+        assert_eq!(press(&mut bench, ESC), [Action::Abort.into()]);
+        bench.model.activity.running_since = None;
+        for _ in 0..3 {
+            bench.now += 900;
+            assert_eq!(press(&mut bench, ESC), [], "the user keeps pressing it");
+        }
+        bench.now += 1_001;
+        press(&mut bench, ESC);
+        assert_eq!(press(&mut bench, ESC), [Effect::Open(OverlayRequest::Tree(TreePurpose::Go))]);
+    }
+
+    #[test]
+    fn screen_keys_second_interrupt_in_time_quits() {
+        let asks = [Effect::flash("Press ctrl+c again to quit.")];
+        let mut bench = bench();
+        assert_eq!(press(&mut bench, control('c')), asks);
+        bench.now = 2_001;
+        assert_eq!(press(&mut bench, control('c')), asks, "too late");
+        assert_eq!(press(&mut bench, control('c')), [Effect::quit()]);
+        bench.model.activity.running_since = Some(UnixMs(0));
+        assert_eq!(press(&mut bench, control('c')), [Action::Abort.into()]);
+    }
+
+    #[test]
+    fn screen_keys_quit_only_at_rest() {
+        let mut bench = bench();
+        assert_eq!(press(&mut bench, control('d')), [Effect::quit()]);
+        bench.model.activity.running_since = Some(UnixMs(0));
+        assert_eq!(
+            press(&mut bench, control('d')),
+            [Effect::flash("Still running: esc stops it, then ctrl+d quits.")]
+        );
+        bench.focus.is_editor_empty = false;
+        assert_eq!(bench.send(UiEvent::Key(control('d'))).0, Outcome::Ignored);
+        assert_eq!(bench.send(UiEvent::Paste("x")).0, Outcome::Ignored);
     }
 }

@@ -235,3 +235,70 @@ fn activity_text(view: &ViewContext<'_>, arriving: Option<&BlockKind>) -> String
         None => "waiting for the model…".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tiller_core::event::{QueueItem, QueueKind};
+
+    use super::*;
+    use crate::component::FocusState;
+    use crate::layout::Folds;
+    use crate::session_model::{Job, SessionActivity, SessionModel};
+    use crate::ui_context::UiContext;
+
+    fn shown(activity: SessionActivity, flash: Option<&str>, hint: Option<&str>) -> Vec<String> {
+        let model = SessionModel { activity, ..SessionModel::default() };
+        let ui = UiContext::example();
+        let focus = FocusState { is_editor_empty: true, ..FocusState::default() };
+        let view =
+            ViewContext { model: &model, ui: &ui, now: UnixMs(12_000), focus, folds: Folds::default() };
+        let hint = hint.map(|hint| Line::new(hint, Role::Text));
+        let lines = StatusLine { search: None, flash, hint, arriving: None }.lines(&view);
+        lines.iter().map(Line::text).collect()
+    }
+
+    fn running() -> SessionActivity {
+        SessionActivity { running_since: Some(UnixMs(0)), ..SessionActivity::default() }
+    }
+
+    #[test]
+    fn status_line_shows_what_matters_most() {
+        let waiting = QueueItem {
+            id: "q1".into(),
+            kind: QueueKind::Steer,
+            text: "go on".into(),
+            typed: None,
+            images: [].into(),
+            held: false,
+        };
+        let retry = AnnouncedRetry { attempt: 2, max_attempts: 5, due: UnixMs(15_000), error: "busy".into() };
+        let idle = SessionActivity::default;
+        let rows = [
+            ("idle", idle(), None, None),
+            ("flash", idle(), Some("saved"), Some("a hint")),
+            ("error", idle(), Some("✗ unknown"), None),
+            ("hint", running(), None, Some("a hint")),
+            ("run", running(), None, None),
+            ("both", running(), Some("saved"), None),
+            ("steer", SessionActivity { queue: vec![waiting], ..running() }, None, None),
+            ("retry", SessionActivity { retry: Some(retry), ..running() }, None, None),
+            ("opening", SessionActivity { opening_since: Some(UnixMs(0)), ..running() }, None, None),
+            ("job", SessionActivity { jobs: vec![(Job::Export, UnixMs(0))], ..idle() }, None, None),
+        ];
+        let rows = rows.map(|(name, activity, flash, hint)| {
+            format!("{name:<8}│{}", shown(activity, flash, hint).join("⏎"))
+        });
+        insta::assert_snapshot!(rows.join("\n"), @r"
+        idle    │
+        flash   │  · saved
+        error   │  ✗ unknown
+        hint    │a hint
+        run     │  ⠋ waiting for the model… 12s · esc stops · enter steers · alt+enter queues
+        both    │  ⠋ waiting for the model… 12s · saved
+        steer   │  ⠋ waiting for the model… 12s · esc stops · enter sends the queued message now
+        retry   │  ⠋ retrying in 3s (2 of 5) · 12s · esc stops · enter steers · alt+enter queues
+        opening │  ⠋ opening the session… 12s · messages sent now go to it
+        job     │  ⠋ exporting the session… 12s
+        ");
+    }
+}

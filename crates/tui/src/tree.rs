@@ -388,3 +388,6 @@ impl TreeEffect {
 fn area((width, height): (u16, u16)) -> Rect {
     Rect { x: 0, y: 0, width, height: height - u16::from(height >= 4) }
 }
+
+#[cfg(test)]
+mod tests;

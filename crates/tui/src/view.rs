@@ -142,3 +142,35 @@ fn hidden_rows_rule(arrow: char, hidden: usize) -> Line {
         count => Line::new(format!("── {arrow} {} more ", thousands(count)), Role::Muted),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui_context::UiContext;
+
+    #[test]
+    fn screen_areas_give_way_in_order_of_importance() {
+        let heights = |height| {
+            let mut app = App::new(UiContext { size: (80, height), ..UiContext::example() }, Vec::new());
+            let areas = app.lay_out_panels();
+            let areas = [
+                areas.transcript,
+                areas.status,
+                areas.top_rule,
+                areas.editor,
+                areas.bottom_rule,
+                areas.footer,
+            ];
+            assert_eq!(areas.iter().map(|area| area.height).sum::<u16>(), height);
+            areas.map(|area| area.height)
+        };
+        // Transcript, status, rule, editor, rule, footer.
+        assert_eq!(heights(1), [0, 0, 0, 1, 0, 0]);
+        assert_eq!(heights(3), [2, 0, 0, 1, 0, 0]);
+        assert_eq!(heights(4), [2, 0, 0, 1, 0, 1]);
+        assert_eq!(heights(8), [5, 0, 1, 1, 0, 1]);
+        assert_eq!(heights(12), [8, 0, 1, 1, 1, 1]);
+        assert_eq!(heights(16), [11, 1, 1, 1, 1, 1], "a blank row above the editor");
+        assert_eq!(heights(40), [35, 1, 1, 1, 1, 1]);
+    }
+}

@@ -1,4 +1,3 @@
-use crossterm::event::KeyModifiers;
 use serde_json::json;
 use tiller_core::proposed_rules::ProposedRules;
 use tiller_core::unit::UnixMs;
@@ -6,19 +5,11 @@ use tiller_core::unit::UnixMs;
 use super::*;
 use crate::action::Action;
 use crate::address::Address;
-use crate::component::FocusState;
-use crate::layout::Folds;
-use crate::session_model::{PendingApproval, SessionModel};
-use crate::ui_context::UiContext;
+use crate::component::testing::Bench;
+use crate::session_model::PendingApproval;
 
-/// A panel whose call has been visible for a second.
-struct Harness {
-    panel: ApprovalPanel,
-    model: SessionModel,
-    ui: UiContext,
-    focus: FocusState,
-    now: i64,
-}
+/// A panel of eight rows whose call has been visible for a second.
+type Harness = Bench<ApprovalPanel>;
 
 impl Harness {
     fn new(command: &str, rule: &str) -> Self {
@@ -37,49 +28,28 @@ impl Harness {
             preview: None,
             later: 0,
         };
-        let mut model = SessionModel::default();
-        model.activity.approvals.push(PendingApproval { request, since: UnixMs(0) });
-        let focus = FocusState { is_editor_empty: true, ..FocusState::default() };
-        let mut harness =
-            Self { panel: ApprovalPanel::default(), model, ui: UiContext::example(), focus, now: 0 };
+        let mut harness = Self::of(ApprovalPanel::default(), Address::Screen).sized(80, 8);
+        harness.model.activity.approvals.push(PendingApproval { request, since: UnixMs(0) });
         harness.wait(1_000);
         harness
     }
 
-    /// Refreshes the panel, lets time pass and refreshes it again, with eight rows for it.
+    /// Refreshes the panel, lets time pass and refreshes it again.
     fn wait(&mut self, ms: i64) {
         for passed in [0, ms] {
             self.now += passed;
-            let view = view(&self.model, &self.ui, self.now, self.focus);
-            self.panel.refresh(&mut Context::new(view, Address::Screen));
-            self.panel.lay_out(Rect::new(0, 0, 80, 8), &view);
+            self.refresh();
+            self.buffer();
         }
     }
 
-    fn press(&mut self, code: KeyCode) -> (Outcome, Vec<Effect>) {
-        let mut cx = Context::new(view(&self.model, &self.ui, self.now, self.focus), Address::Screen);
-        let outcome = self.panel.handle(&UiEvent::Key(KeyEvent::new(code, KeyModifiers::NONE)), &mut cx);
-        (outcome, cx.into_effects())
-    }
-
     fn text(&mut self, text: &str) -> (Outcome, Vec<Effect>) {
-        let mut cx = Context::new(view(&self.model, &self.ui, self.now, self.focus), Address::Screen);
-        (self.panel.handle(&UiEvent::Text(text), &mut cx), cx.into_effects())
+        self.send(UiEvent::Text(text))
     }
 
     fn letter(&mut self, letter: char) -> (Outcome, Vec<Effect>) {
-        self.press(KeyCode::Char(letter))
+        self.key(KeyCode::Char(letter))
     }
-
-    fn rows(&self) -> String {
-        let view = view(&self.model, &self.ui, self.now, self.focus);
-        let lines = self.panel.rows(8, &view);
-        lines.iter().map(|line| line.text().trim_end().to_owned()).collect::<Vec<_>>().join("\n")
-    }
-}
-
-fn view<'a>(model: &'a SessionModel, ui: &'a UiContext, now: i64, focus: FocusState) -> ViewContext<'a> {
-    ViewContext { model, ui, now: UnixMs(now), focus, folds: Folds::default() }
 }
 
 fn decided(decision: Decision) -> (Outcome, Vec<Effect>) {
@@ -126,7 +96,7 @@ fn panel_always_opens_the_proposed_rules() {
     }
     let denied = || decided(Decision::Deny { reason: "the user rejected it".into() });
     let mut harness = Harness::proposing("ls", "ls", Some(rules));
-    insta::assert_snapshot!(harness.rows(), @r"
+    insta::assert_snapshot!(harness.drawn(), @r"
       ? bash needs approval: runs a command
       │ ls
       │ in ~/code/conf
@@ -142,7 +112,7 @@ fn panel_always_opens_the_proposed_rules() {
 #[test]
 fn panel_answer_counts_after_400_ms() {
     let mut harness = Harness::new("ls", "ls");
-    harness.panel = ApprovalPanel::default();
+    harness.component = ApprovalPanel::default();
     harness.wait(399);
     assert_eq!(harness.letter('y'), flashed("Ignored: pressed too soon. Press y again."));
     harness.wait(1);
@@ -164,15 +134,15 @@ fn panel_text_in_editor_makes_letters_text() {
     let mut harness = Harness::new("ls", "ls");
     harness.focus.is_editor_empty = false;
     assert_eq!(harness.letter('y'), IGNORED);
-    assert_eq!(harness.press(KeyCode::Enter), IGNORED, "Enter sends the text");
-    assert!(harness.rows().ends_with("enter denies and steers with your text · ctrl+c clears your text"));
+    assert_eq!(harness.key(KeyCode::Enter), IGNORED, "Enter sends the text");
+    assert!(harness.drawn().ends_with("enter denies and steers with your text · ctrl+c clears your text"));
 }
 
 #[test]
 fn panel_long_call_is_allowed_once_opened() {
     let command: Vec<String> = (1..20).map(|n| format!("echo {n}")).collect();
     let mut harness = Harness::new(&command.join("\n"), "");
-    insta::assert_snapshot!(harness.rows(), @r"
+    insta::assert_snapshot!(harness.drawn(), @r"
       ? bash needs approval: runs a command
       │ echo 1
       │ echo 2
@@ -195,16 +165,16 @@ fn panel_long_call_is_allowed_once_opened() {
 fn panel_arrows_select_and_enter_gives() {
     let mut harness = Harness::new("ls", "ls");
     let says = "Press y to allow, n to deny, d to deny with a reason.";
-    assert_eq!(harness.press(KeyCode::Enter), flashed(says));
-    harness.press(KeyCode::Right);
-    harness.press(KeyCode::Right);
-    assert!(harness.rows().contains("▸ a session: ls"), "{}", harness.rows());
-    harness.press(KeyCode::Esc);
-    assert_eq!(harness.press(KeyCode::Enter), flashed(says), "Esc cleared the selection");
-    assert_eq!(harness.press(KeyCode::Esc), IGNORED, "the next one stops the run");
-    harness.press(KeyCode::Left);
+    assert_eq!(harness.key(KeyCode::Enter), flashed(says));
+    harness.key(KeyCode::Right);
+    harness.key(KeyCode::Right);
+    assert!(harness.drawn().contains("▸ a session: ls"), "{}", harness.drawn());
+    harness.key(KeyCode::Esc);
+    assert_eq!(harness.key(KeyCode::Enter), flashed(says), "Esc cleared the selection");
+    assert_eq!(harness.key(KeyCode::Esc), IGNORED, "the next one stops the run");
+    harness.key(KeyCode::Left);
     let writes = vec![Effect::CloseCallPage("c1".into()), Effect::WriteReason("c1".into())];
-    assert_eq!(harness.press(KeyCode::Enter), (Outcome::Consumed, writes));
+    assert_eq!(harness.key(KeyCode::Enter), (Outcome::Consumed, writes));
 }
 
 #[test]
@@ -212,7 +182,7 @@ fn panel_without_call_takes_no_key() {
     let mut harness = Harness::new("ls", "ls");
     harness.model.activity.approvals.clear();
     harness.wait(0);
-    assert_eq!((harness.letter('y'), harness.rows().as_str()), (IGNORED, ""));
+    assert_eq!((harness.letter('y'), harness.drawn().as_str()), (IGNORED, ""));
 }
 
 #[test]

@@ -7,46 +7,30 @@ use super::*;
 use crate::action::Submit;
 use crate::address::Address;
 use crate::component::FocusState;
+use crate::component::testing::Bench;
 use crate::effect::FlashText;
-use crate::layout::Folds;
 use crate::navigate::Navigate;
 use crate::queue::{AfterQueueEdit, QueueAction};
-use crate::session_model::{PendingApproval, SessionModel};
-use crate::ui_context::UiContext;
+use crate::session_model::PendingApproval;
 
-struct Harness {
-    composer: Composer,
-    model: SessionModel,
-    ui: UiContext,
-    now: i64,
-}
+type Harness = Bench<Composer>;
 
 impl Harness {
     fn new() -> Self {
-        let composer = Composer::new(Vec::new());
-        Self { composer, model: SessionModel::default(), ui: UiContext::example(), now: 0 }
+        let mut harness = Self::of(Composer::new(Vec::new()), Address::Composer);
+        harness.focus = FocusState::default();
+        harness
     }
 
     /// With this text in the editor.
     fn with_text(text: &str) -> Self {
         let mut harness = Self::new();
-        harness.composer.editor.set_text(text);
+        harness.component.editor.set_text(text);
         harness
     }
 
-    fn work(&mut self, work: impl FnOnce(&mut Composer, &mut Context<'_>)) -> Vec<Effect> {
-        let focus = FocusState::default();
-        let (model, ui, now) = (&self.model, &self.ui, UnixMs(self.now));
-        let mut cx =
-            Context::new(ViewContext { model, ui, now, focus, folds: Folds::default() }, Address::Composer);
-        work(&mut self.composer, &mut cx);
-        cx.into_effects()
-    }
-
     fn press(&mut self, key: KeyEvent) -> (Outcome, Vec<Effect>) {
-        let mut outcome = Outcome::Ignored;
-        let effects = self.work(|composer, cx| outcome = composer.handle(&UiEvent::Key(key), cx));
-        (outcome, effects)
+        self.send(UiEvent::Key(key))
     }
 
     fn enter(&mut self) -> Vec<Effect> {
@@ -76,7 +60,7 @@ fn composer_enter_sends_message_or_shell_command() {
     let shell = Submit::Bash("ls".into(), tiller_engine::BashContext::Exclude);
     assert_eq!(Harness::with_text("!!ls").enter(), sent("!!ls", shell, false));
     let mut harness = Harness::with_text("look\\");
-    assert_eq!((harness.enter(), harness.composer.editor.text()), (Vec::new(), "look\n".to_owned()));
+    assert_eq!((harness.enter(), harness.component.editor.text()), (Vec::new(), "look\n".to_owned()));
 }
 
 #[test]
@@ -85,7 +69,7 @@ fn composer_wrong_command_returns_for_correction() {
     let effects = harness.enter();
     let says = flash("invalid number; /copy 1 copies the last answer, /copy 2 the one before");
     assert!(effects.contains(&says), "{effects:?}");
-    assert_eq!(harness.composer.editor.text(), "/copy x");
+    assert_eq!(harness.component.editor.text(), "/copy x");
 }
 
 #[test]
@@ -102,7 +86,7 @@ fn composer_ctrl_c_clears_only_a_draft() {
     let mut harness = Harness::with_text("a draft");
     let cleared = vec![flash("Cleared; alt+u restores it."), Effect::DraftCleared];
     assert_eq!(harness.press(ctrl_c), (Outcome::Consumed, cleared));
-    assert!(harness.composer.editor.is_empty());
+    assert!(harness.component.editor.is_empty());
     assert_eq!(
         harness.press(ctrl_c),
         (Outcome::Ignored, Vec::new()),
@@ -125,8 +109,8 @@ fn writing_reason() -> Harness {
         later: 0,
     };
     harness.model.activity.approvals = vec![PendingApproval { request, since: UnixMs(0) }];
-    harness.composer.write_reason("c1".into());
-    harness.composer.editor.set_text("use nextest");
+    harness.component.write_reason("c1".into());
+    harness.component.editor.set_text("use nextest");
     harness
 }
 
@@ -142,16 +126,16 @@ fn composer_reason_is_sent_or_put_aside() {
     assert_eq!(writing_reason().enter(), expected);
     let mut harness = writing_reason();
     harness.press(KeyEvent::from(KeyCode::Esc));
-    assert!(harness.composer.editor.is_empty() && harness.composer.is_for_message());
-    harness.composer.write_reason("c1".into());
-    assert_eq!(harness.composer.editor.text(), "use nextest");
+    assert!(harness.component.editor.is_empty() && harness.component.is_for_message());
+    harness.component.write_reason("c1".into());
+    assert_eq!(harness.component.editor.text(), "use nextest");
 }
 
 #[test]
 fn composer_reason_of_answered_call_becomes_a_draft() {
     let mut harness = writing_reason();
     harness.model.activity.approvals.clear();
-    let effects = harness.work(Composer::refresh);
+    let effects = harness.refresh();
     assert_eq!(effects, [flash("Already answered elsewhere; your text is kept as a draft.")]);
     let ignored = [flash("Ignored: your text is now a new message. Press the key again to send it.")];
     assert_eq!(harness.enter(), ignored);
@@ -171,45 +155,45 @@ fn editing() -> Harness {
     };
     harness.model.activity.queue = vec![item];
     let then = AfterQueueEdit::Release;
-    harness.composer.edit_queued(QueueEditRequest { id: "q1".into(), shown: "old".into(), then });
+    harness.component.edit_queued(QueueEditRequest { id: "q1".into(), shown: "old".into(), then });
     harness
 }
 
 #[test]
 fn composer_queue_edit_restores_the_draft() {
     let mut harness = editing();
-    assert_eq!(harness.composer.unsent_text(), "a draft");
-    harness.composer.editor.set_text("new");
+    assert_eq!(harness.component.unsent_text(), "a draft");
+    harness.component.editor.set_text("new");
     let edit = Action::Queue(QueueAction::Edit("q1".into(), "new".into(), AfterQueueEdit::Release));
     assert_eq!(harness.enter(), [Effect::QueueEditEnded, performed(edit)]);
-    assert_eq!(harness.composer.editor.text(), "a draft");
+    assert_eq!(harness.component.editor.text(), "a draft");
     let mut harness = editing();
     assert_eq!(harness.press(KeyEvent::from(KeyCode::Esc)).1, [Effect::QueueEditEnded]);
-    assert_eq!(harness.composer.editor.text(), "a draft");
+    assert_eq!(harness.component.editor.text(), "a draft");
 }
 
 #[test]
 fn composer_queue_edit_of_gone_message_is_a_draft() {
     let mut harness = editing();
-    harness.composer.editor.set_text("new");
+    harness.component.editor.set_text("new");
     harness.model.activity.queue.clear();
-    let effects = harness.work(Composer::refresh);
+    let effects = harness.refresh();
     assert_eq!(effects, [flash("Already delivered unedited; your edit is kept as a draft.")]);
-    assert_eq!(harness.composer.editor.text(), "new\n\na draft");
+    assert_eq!(harness.component.editor.text(), "new\n\na draft");
 }
 
 #[test]
 fn composer_summary_instruction_is_sent_or_canceled() {
     let mut harness = Harness::with_text("keep the plan");
-    harness.composer.purpose = ComposePurpose::SummaryInstruction("e1".into());
+    harness.component.purpose = ComposePurpose::SummaryInstruction("e1".into());
     let instructions = Some("keep the plan".to_owned());
     let navigate = Navigate::ToEntry("e1".into(), BranchSummary::Made { instructions });
     assert_eq!(harness.enter(), [performed(Action::Navigate(navigate))]);
     let mut harness = Harness::new();
-    harness.composer.purpose = ComposePurpose::SummaryInstruction("e1".into());
+    harness.component.purpose = ComposePurpose::SummaryInstruction("e1".into());
     let canceled = vec![flash("Canceled: you stay on this branch.")];
     assert_eq!(harness.press(KeyEvent::from(KeyCode::Esc)), (Outcome::Consumed, canceled));
-    assert!(harness.composer.is_for_message());
+    assert!(harness.component.is_for_message());
 }
 
 #[test]
@@ -217,35 +201,52 @@ fn composer_reason_put_aside_becomes_a_draft_after_the_call() {
     let put_aside = || {
         let mut harness = writing_reason();
         harness.press(KeyEvent::from(KeyCode::Esc));
-        assert_eq!(harness.composer.editor.text(), "");
+        assert_eq!(harness.component.editor.text(), "");
         harness
     };
     let mut harness = put_aside();
     harness.model.activity.approvals.clear();
     let says = flash("The call is over; your reason for denying it is kept as a draft.");
-    assert_eq!(harness.work(Composer::refresh), [says]);
-    assert_eq!(harness.composer.editor.text(), "use nextest");
+    assert_eq!(harness.refresh(), [says]);
+    assert_eq!(harness.component.editor.text(), "use nextest");
     assert_eq!(
         harness.enter(),
         [flash("Ignored: your text is now a new message. Press the key again to send it.")]
     );
 
     let mut harness = put_aside();
-    harness.composer.drop_reason(&"c1".into());
+    harness.component.drop_reason(&"c1".into());
     harness.model.activity.approvals.clear();
-    assert_eq!(harness.work(Composer::refresh), [], "the user answered without it");
-    assert_eq!(harness.composer.editor.text(), "");
+    assert_eq!(harness.refresh(), [], "the user answered without it");
+    assert_eq!(harness.component.editor.text(), "");
 }
 
 #[test]
 fn composer_text_that_was_put_there_is_completed_once_edited() {
     let mut harness = Harness::new();
-    harness.composer.editor.put_before(&["/model".into()]);
-    harness.work(Composer::refresh);
-    assert_eq!(harness.composer.completion.rows(), 0, "no list that nobody asked for");
-    harness.composer.editor.insert("s");
-    harness.work(Composer::refresh);
-    harness.composer.editor.edit(EditCommand::DeleteBack);
-    harness.work(Composer::refresh);
-    assert!(harness.composer.completion.rows() > 0);
+    harness.component.editor.put_before(&["/model".into()]);
+    harness.refresh();
+    assert_eq!(harness.component.completion.rows(), 0, "no list that nobody asked for");
+    harness.component.editor.insert("s");
+    harness.refresh();
+    harness.component.editor.edit(EditCommand::DeleteBack);
+    harness.refresh();
+    assert!(harness.component.completion.rows() > 0);
+}
+
+#[test]
+fn composer_draws_sign_and_wrapped_text() {
+    let mut harness = Harness::with_text("a message that is longer than the area");
+    harness.area = ratatui::layout::Rect::new(0, 0, 24, 3);
+    harness.component.wrap_text((24, 24));
+    insta::assert_snapshot!(harness.drawn(), @r"
+    ❯ a message that is
+      longer than the area
+    ");
+    harness.component.editor.set_text("!ls");
+    harness.component.wrap_text((24, 24));
+    assert_eq!(harness.drawn(), " ! !ls");
+    assert_eq!(harness.press_at(4, 0), (Outcome::Consumed, vec![]));
+    harness.component.editor.insert("x");
+    assert_eq!(harness.component.editor.text(), "!xls", "a click moved the cursor");
 }

@@ -3,10 +3,7 @@ use tiller_core::elicitation::{ChoiceOption, FieldKind, Limits, TextFormat};
 
 use super::*;
 use crate::address::Address;
-use crate::component::FocusState;
-use crate::layout::Folds;
-use crate::session_model::SessionModel;
-use crate::ui_context::UiContext;
+use crate::component::testing::Bench;
 
 fn field(name: &str, required: bool, kind: FieldKind) -> FormField {
     FormField { name: name.into(), title: None, description: None, required, kind, default: None }
@@ -37,11 +34,7 @@ fn all_kinds() -> ElicitationKind {
     }
 }
 
-struct Harness {
-    form: ElicitationForm,
-    model: SessionModel,
-    ui: UiContext,
-}
+type Harness = Bench<ElicitationForm>;
 
 impl Harness {
     fn new(kind: ElicitationKind) -> Self {
@@ -51,34 +44,15 @@ impl Harness {
             message: "Your \u{1b}[31mdetails,\nplease.".into(),
             kind,
         };
-        let form = ElicitationForm::new(request, UnixMs(0));
-        Self { form, model: SessionModel::default(), ui: UiContext::example() }
-    }
-
-    fn view(&self) -> ViewContext<'_> {
-        ViewContext {
-            model: &self.model,
-            ui: &self.ui,
-            now: UnixMs(1_000),
-            focus: FocusState::default(),
-            folds: Folds::default(),
-        }
+        let mut harness = Self::of(ElicitationForm::new(request, UnixMs(0)), Address::Screen);
+        harness.now = 1_000;
+        harness
     }
 
     fn press(&mut self, code: KeyCode) -> Vec<Effect> {
-        let view = ViewContext {
-            model: &self.model,
-            ui: &self.ui,
-            now: UnixMs(1_000),
-            focus: FocusState::default(),
-            folds: Folds::default(),
-        };
-        let mut cx = Context::new(view, Address::Screen);
-        assert_eq!(
-            self.form.handle(&UiEvent::Key(KeyEvent::new(code, KeyModifiers::NONE)), &mut cx),
-            Outcome::Consumed
-        );
-        cx.into_effects()
+        let (outcome, effects) = self.key(code);
+        assert_eq!(outcome, Outcome::Consumed);
+        effects
     }
 
     fn type_text(&mut self, text: &str) {
@@ -90,7 +64,7 @@ impl Harness {
     fn shown(&self, width: u16, height: u16) -> String {
         let area = Rect { x: 0, y: 0, width, height };
         let mut buffer = Buffer::empty(area);
-        self.form.render(area, &mut buffer, &self.view());
+        self.component.render(area, &mut buffer, &self.view());
         let row = |y| -> String { (0..width).map(|x| buffer[(x, y)].symbol()).collect() };
         let rows: Vec<String> = (0..height).map(|y| row(y).trim_end().to_owned()).collect();
         rows.join("\n")
@@ -213,7 +187,7 @@ fn form_cursor_is_behind_the_text() {
     let mut harness = Harness::new(all_kinds());
     harness.type_text("Ada");
     let area = Rect { x: 0, y: 0, width: 60, height: 20 };
-    let Position { x, y } = harness.form.cursor(area, &harness.view()).unwrap();
+    let Position { x, y } = harness.component.cursor(area, &harness.view()).unwrap();
     let shown = harness.shown(60, 20);
     let row = shown.lines().nth(usize::from(y)).unwrap();
     assert_eq!(row.chars().count(), usize::from(x), "{row}");
@@ -221,7 +195,7 @@ fn form_cursor_is_behind_the_text() {
     harness.press(KeyCode::BackTab);
     harness.press(KeyCode::Tab);
     harness.press(KeyCode::Tab);
-    assert_eq!(harness.form.cursor(area, &harness.view()), None, "a choice has none");
+    assert_eq!(harness.component.cursor(area, &harness.view()), None, "a choice has none");
 }
 
 #[test]
@@ -237,10 +211,10 @@ fn form_labels_are_measured_in_columns() {
     harness.type_text("Ada");
     let area = Rect { x: 0, y: 0, width: 60, height: 20 };
     let mut buffer = Buffer::empty(area);
-    harness.form.render(area, &mut buffer, &harness.view());
+    harness.component.render(area, &mut buffer, &harness.view());
     let columns = (0..20).filter_map(|y| (0..60).find(|x| buffer[(*x, y)].symbol() == "A"));
     assert_eq!(columns.collect::<Vec<_>>(), [10; 3]);
-    assert_eq!(harness.form.cursor(area, &harness.view()).map(|cursor| cursor.x), Some(13));
+    assert_eq!(harness.component.cursor(area, &harness.view()).map(|cursor| cursor.x), Some(13));
 }
 
 #[test]

@@ -2,8 +2,15 @@
 
 use tiller_session::SessionScope;
 
+use crossterm::event::{KeyCode, KeyModifiers};
+
 use super::*;
-use crate::message::SessionsResult;
+use crate::action::{Action, SessionEdit};
+use crate::address::Address;
+use crate::component::testing::Bench;
+use crate::component::{Outcome, UiEvent};
+use crate::effect::{Effect, LeaveScope};
+use crate::message::{ListResult, SessionsResult, TaskResult};
 use crate::picker::list_sources::list_source;
 use crate::picker::session_query::SessionQueryId;
 use crate::picker::sessions::Sessions;
@@ -179,4 +186,60 @@ fn picker_long_list_filters_in_background() {
     typing(&mut list, " 4");
     list.settle();
     assert_eq!(shown(&list, 2), [("file 4777", true), ("file 1477", false)][..1]);
+}
+
+fn bench(labels: &[&str]) -> Bench<Picker> {
+    Bench::of(picker(labels), Address::Screen).sized(80, 9)
+}
+
+const STAYS: (Outcome, Vec<Effect>) = (Outcome::Consumed, Vec::new());
+
+#[test]
+fn picker_keys_filter_accept_and_leave() {
+    let mut list = bench(&["anthropic/haiku", "anthropic/sonnet", "openai/gpt"]);
+    assert_eq!(list.type_keys("gp"), []);
+    insta::assert_snapshot!(list.drawn(), @r"
+    ── models ──────────────────────────────────────────────────────────── 1 of 3 ──
+     ❯ gp
+     ▸ openai/gpt
+
+
+
+
+
+       enter select · esc show all · shift+tab select, then thinking level
+    ");
+    assert_eq!(list.key(KeyCode::Esc), STAYS, "it clears the filter first");
+    assert_eq!(list.key(KeyCode::Esc), (Outcome::Consumed, vec![Effect::Leave(LeaveScope::Top)]));
+    let chosen = Action::Edit(SessionEdit::SetModel("anthropic/haiku".into()));
+    let accepted = (Outcome::Consumed, vec![Effect::CloseTop, chosen.into()]);
+    assert_eq!(list.key(KeyCode::Enter), accepted);
+    list.send(UiEvent::Paste("sonnet\n"));
+    assert_eq!(list.component.filter(), "sonnet ");
+    let close = (Outcome::Consumed, vec![Effect::Leave(LeaveScope::All)]);
+    assert_eq!(list.chord(KeyModifiers::CONTROL, 'c'), close);
+}
+
+#[test]
+fn picker_click_selects_then_accepts() {
+    let mut list = bench(&["one", "two", "three"]);
+    list.drawn();
+    assert_eq!(list.press_at(5, 4), STAYS);
+    assert_eq!(list.component.chosen().unwrap().label, "three");
+    let chosen = Action::Edit(SessionEdit::SetModel("three".into()));
+    let accepted = vec![Effect::ClickAccepted, Effect::CloseTop, chosen.into()];
+    assert_eq!(list.press_at(5, 4), (Outcome::Consumed, accepted));
+    assert_eq!(list.press_at(5, 0).0, Outcome::Ignored, "the title");
+}
+
+#[test]
+fn picker_takes_results_of_its_actions() {
+    let mut list = Bench::of(Picker::waiting(list_source(ListKind::Models)), Address::Screen).sized(80, 9);
+    assert!(list.drawn().contains("loading…"));
+    let result = ListResult::Items { items: items(&["one", "two"]), selected: 1 };
+    assert!(list.take(TaskResult::List(result)).0.is_none());
+    assert_eq!(list.component.chosen().unwrap().label, "two");
+    assert!(list.take(TaskResult::List(ListResult::Status(StatusText::note("saved")))).0.is_none());
+    assert!(list.drawn().contains("saved"), "{}", list.drawn());
+    assert!(list.take(TaskResult::CodeHighlighted).0.is_some(), "not the list's");
 }

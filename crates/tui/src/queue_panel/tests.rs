@@ -4,66 +4,39 @@ use tiller_core::event::QueueKind;
 use super::*;
 use crate::action::Action;
 use crate::address::Address;
-use crate::component::FocusState;
+use crate::component::testing::Bench;
 use crate::effect::{Effect, FlashText, QueueEditRequest};
-use crate::layout::Folds;
 use crate::queue::{AfterQueueEdit, QueueAction};
-use crate::session_model::SessionModel;
-use crate::ui_context::UiContext;
 
-/// A panel over a queue of one steering message and two follow-ups, the second of them held.
-struct Harness {
-    panel: QueuePanel,
-    model: SessionModel,
-    ui: UiContext,
-    now: UnixMs,
-}
+/// A panel of five rows over a queue of one steering message and two follow-ups, the second of them held.
+type Harness = Bench<QueuePanel>;
 
 fn item(id: &str, kind: QueueKind, held: bool) -> QueueItem {
     QueueItem { id: id.into(), kind, text: format!("text of {id}"), typed: None, images: [].into(), held }
 }
 
-fn view<'a>(model: &'a SessionModel, ui: &'a UiContext) -> ViewContext<'a> {
-    let focus = FocusState { is_editor_empty: true, ..FocusState::default() };
-    ViewContext { model, ui, now: UnixMs(0), focus, folds: Folds::default() }
-}
-
 impl Harness {
     fn new() -> Self {
-        let mut model = SessionModel::default();
-        model.activity.queue = vec![
+        let mut harness = Self::of(QueuePanel::default(), Address::Queue).sized(80, 5);
+        harness.model.activity.queue = vec![
             item("q1", QueueKind::Steer, false),
             item("q2", QueueKind::FollowUp, false),
             item("q3", QueueKind::FollowUp, true),
         ];
-        let (panel, ui) = (QueuePanel::default(), UiContext::example());
-        let mut harness = Self { panel, model, ui, now: UnixMs(0) };
         harness.work(QueuePanel::enter);
         harness
     }
 
-    fn work(&mut self, work: impl FnOnce(&mut QueuePanel, &mut Context<'_>)) -> Vec<Effect> {
-        let mut cx =
-            Context::new(ViewContext { now: self.now, ..view(&self.model, &self.ui) }, Address::Queue);
-        work(&mut self.panel, &mut cx);
-        cx.into_effects()
-    }
-
     fn press(&mut self, code: KeyCode) -> Vec<Effect> {
-        self.work(|panel, cx| {
-            assert_eq!(panel.handle(&UiEvent::Key(KeyEvent::from(code)), cx), Outcome::Consumed)
-        })
+        let (outcome, effects) = self.key(code);
+        assert_eq!(outcome, Outcome::Consumed);
+        effects
     }
 
     /// The queue becomes this one.
     fn set_queue(&mut self, queue: Vec<QueueItem>) -> Vec<Effect> {
         self.model.activity.queue = queue;
-        self.work(QueuePanel::refresh)
-    }
-
-    fn rows(&self) -> String {
-        let lines = view::lines(&self.panel.shown(), 5, &view(&self.model, &self.ui));
-        lines.iter().map(|line| line.text().trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+        self.refresh()
     }
 }
 
@@ -82,17 +55,17 @@ fn flashed(text: &str) -> Vec<Effect> {
 
 #[test]
 fn queue_panel_enter_selects_the_last_message() {
-    insta::assert_snapshot!(Harness::new().rows(), @r"
+    insta::assert_snapshot!(Harness::new().drawn(), @r"
       ↳ steer   text of q1
       ↳ next    text of q2
     ▸ ↳ held    text of q3
         enter edit · r release · d remove · p as steering · esc back
     ");
     let mut empty = Harness::new();
-    empty.panel = QueuePanel::default();
+    empty.component = QueuePanel::default();
     empty.model.activity.queue.clear();
     assert_eq!(empty.work(QueuePanel::enter), flashed("No messages are queued."));
-    assert!(!empty.panel.has_keys());
+    assert!(!empty.component.has_keys());
 }
 
 #[test]
@@ -117,10 +90,10 @@ fn queue_panel_edit_moves_the_text_to_the_editor() {
     let edit = QueueEditRequest { id: "q2".into(), shown: "text of q2".into(), then };
     let hold = Action::Queue(QueueAction::Hold("q2".into()));
     assert_eq!(harness.press(KeyCode::Enter), [Effect::EditQueued(edit), performed(hold)]);
-    assert!(harness.panel.is_editing() && !harness.panel.has_keys());
-    harness.panel.end_edit();
-    assert!(harness.panel.has_keys());
-    assert!(harness.rows().contains("▸ ↳ next    text of q2"), "{}", harness.rows());
+    assert!(harness.component.is_editing() && !harness.component.has_keys());
+    harness.component.end_edit();
+    assert!(harness.component.has_keys());
+    assert!(harness.drawn().contains("▸ ↳ next    text of q2"), "{}", harness.drawn());
 }
 
 #[test]
@@ -128,9 +101,9 @@ fn queue_panel_selection_follows_or_reports_its_message() {
     let mut harness = Harness::new();
     let [first, second, third] = ["q1", "q2", "q3"].map(|id| item(id, QueueKind::FollowUp, false));
     assert_eq!(harness.set_queue(vec![third, first.clone(), second]), []);
-    assert!(harness.rows().starts_with("▸ ↳ next    text of q3"), "{}", harness.rows());
+    assert!(harness.drawn().starts_with("▸ ↳ next    text of q3"), "{}", harness.drawn());
     assert_eq!(harness.set_queue(vec![first]), flashed(MESSAGE_GONE));
-    assert!(harness.rows().starts_with("▸ ↳ next    text of q1"), "{}", harness.rows());
+    assert!(harness.drawn().starts_with("▸ ↳ next    text of q1"), "{}", harness.drawn());
 }
 
 #[test]
@@ -150,7 +123,7 @@ fn queue_panel_removed_messages_come_back() {
 fn queue_panel_closed_by_itself_ignores_typing() {
     let mut harness = Harness::new();
     harness.set_queue(Vec::new());
-    assert!(!harness.panel.has_keys());
+    assert!(!harness.component.has_keys());
     let typed = KeyEvent::from(KeyCode::Char('d'));
     let effects = harness.work(|panel, cx| assert!(panel.ignores(typed, cx)));
     assert_eq!(effects, flashed("Ignored: the queue is empty. Keys go to the editor again."));
@@ -165,7 +138,7 @@ fn queue_panel_key_for_a_delivered_message_changes_no_other() {
     for key in [KeyCode::Char('d'), KeyCode::Char('p'), KeyCode::Enter] {
         assert_eq!(harness.press(key), flashed(MESSAGE_GONE), "{key:?}");
     }
-    harness.now = UnixMs(400);
+    harness.now = 400;
     assert_eq!(harness.press(KeyCode::Char('d')), action(QueueAction::Remove("q2".into(), 1)));
 }
 

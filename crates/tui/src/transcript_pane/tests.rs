@@ -19,35 +19,24 @@ use super::*;
 use crate::action::TerminalAction;
 use crate::address::Address;
 use crate::agent_event::AgentEvent;
-use crate::component::FocusState;
+use crate::component::testing::Bench;
 use crate::effect::{Effect, FlashText};
-use crate::layout::Folds;
 use crate::search_term::SearchTerm;
-use crate::session_model::SessionModel;
 use crate::transcript::section::LoadedPath;
 use crate::transcript_pane::lookup::Lookup;
-use crate::ui_context::UiContext;
 
 const AREA: Rect = Rect::new(0, 0, 60, 12);
 
 /// A pane of 12 rows, and an empty editor.
-struct Harness {
-    pane: TranscriptPane,
-    model: SessionModel,
-    ui: UiContext,
-    focus: FocusState,
-    now: i64,
-    seq: u64,
-}
+type Harness = Bench<TranscriptPane>;
 
 impl Harness {
     fn new() -> Self {
-        let mut pane = TranscriptPane::default();
-        pane.set_area(AREA);
-        let ui = UiContext { size: (AREA.width, AREA.height), ..UiContext::example() };
-        let focus =
-            FocusState { is_editor_empty: true, is_editor_at_line_end: true, ..FocusState::default() };
-        Self { pane, model: SessionModel::default(), ui, focus, now: 0, seq: 0 }
+        let mut harness = Self::of(TranscriptPane::default(), Address::Transcript);
+        harness.component.set_area(AREA);
+        (harness.area, harness.ui.size) = (AREA, (AREA.width, AREA.height));
+        harness.focus.is_editor_at_line_end = true;
+        harness
     }
 
     /// Prompts and answers, so many of each.
@@ -88,16 +77,16 @@ impl Harness {
     }
 
     fn event(&mut self, kind: EventKind) {
-        self.seq += 1;
-        let event = Event { kind, seq: self.seq, time: UnixMs(self.now) };
-        self.pane.apply(&AgentEvent::parse(&event, UnixMs(self.now)));
-        self.with(|pane, cx| pane.refresh(cx));
+        self.model.info.seq += 1;
+        let event = Event { kind, seq: self.model.info.seq, time: UnixMs(self.now) };
+        self.component.apply(&AgentEvent::parse(&event, UnixMs(self.now)));
+        self.refresh();
     }
 
     fn message(&mut self, message: Message) {
         let body = serde_json::to_string(&EntryBody::message(Arc::new(message))).unwrap();
         let entry = serde_json::value::RawValue::from_string(body).unwrap();
-        let entry_id = format!("e{}", self.seq).as_str().into();
+        let entry_id = format!("e{}", self.model.info.seq).as_str().into();
         self.event(EventKind::EntryAppended { entry_id, entry: Arc::from(entry) });
     }
 
@@ -119,27 +108,8 @@ impl Harness {
         self.event(EventKind::MessageUpdate { usage: Usage::default(), assistant_message_event: delta });
     }
 
-    fn with<T>(&mut self, work: impl FnOnce(&mut TranscriptPane, &mut Context<'_>) -> T) -> (T, Vec<Effect>) {
-        let view = ViewContext {
-            model: &self.model,
-            ui: &self.ui,
-            now: UnixMs(self.now),
-            focus: self.focus,
-            folds: Folds::default(),
-        };
-        let mut cx = Context::new(view, Address::Transcript);
-        let result = work(&mut self.pane, &mut cx);
-        (result, cx.into_effects())
-    }
-
-    fn key(&mut self, code: KeyCode) -> (Outcome, Vec<Effect>) {
-        self.with(|pane, cx| pane.handle(&UiEvent::Key(KeyEvent::from(code)), cx))
-    }
-
     fn control(&mut self, c: char) -> (Outcome, Vec<Effect>) {
-        self.with(|pane, cx| {
-            pane.handle(&UiEvent::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL)), cx)
-        })
+        self.chord(KeyModifiers::CONTROL, c)
     }
 
     /// Types into the search bar; returns the searched texts.
@@ -168,19 +138,8 @@ impl Harness {
         self.mouse(MouseEventKind::Up(MouseButton::Left), to)
     }
 
-    fn buffer(&mut self) -> Buffer {
-        let mut buffer = Buffer::empty(AREA);
-        self.with(|pane, cx| {
-            pane.lay_out(AREA, cx);
-            pane.render(AREA, &mut buffer, cx);
-        });
-        buffer
-    }
-
     fn screen(&mut self) -> String {
-        let buffer = self.buffer();
-        let row = |y| (0..AREA.width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
-        (0..AREA.height).map(|y| row(y).trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+        self.drawn()
     }
 
     /// The text of the cells that look like this.
@@ -266,7 +225,11 @@ fn pane_search_accepted_focuses_the_hit() {
     harness.type_text("prompt 3");
     assert!(harness.search_line().ends_with("1 of 1"), "{}", harness.search_line());
     harness.key(KeyCode::Tab);
-    assert!(harness.screen().contains("▸ prompt 3") && !harness.pane.is_searching(), "{}", harness.screen());
+    assert!(
+        harness.screen().contains("▸ prompt 3") && !harness.component.is_searching(),
+        "{}",
+        harness.screen()
+    );
     assert_eq!(harness.key(KeyCode::Char('c')), copied("prompt 3", "8 characters"));
 }
 
@@ -288,7 +251,7 @@ fn pane_search_passes_scrolling_keys_on() {
     assert_eq!(harness.key(KeyCode::PageUp), IGNORED);
     assert_eq!(harness.key(KeyCode::Home), CONSUMED, "others mean nothing while it is open");
     harness.key(KeyCode::Backspace);
-    assert!(!harness.pane.is_searching(), "Backspace in an empty bar closes it");
+    assert!(!harness.component.is_searching(), "Backspace in an empty bar closes it");
 }
 
 #[test]
@@ -345,9 +308,9 @@ fn pane_typed_text_suspends_the_focus() {
     assert_eq!(harness.command(KeyCommand::ChooseOlder), flashed(says));
     harness.focus.is_editor_empty = true;
     harness.with(|pane, cx| pane.unfocus_for("cc", cx));
-    assert!(harness.pane.content().focus().is_some(), "both letters are bound");
+    assert!(harness.component.content().focus().is_some(), "both letters are bound");
     harness.with(|pane, cx| pane.unfocus_for("can you", cx));
-    assert!(harness.pane.content().focus().is_none(), "a message");
+    assert!(harness.component.content().focus().is_none(), "a message");
 }
 
 #[test]
@@ -374,7 +337,7 @@ fn pane_drag_copies_text_without_margins() {
     assert_eq!(harness.drag((0, row), (8, row + 1)), copied("case_1 ok\ncas", "2 lines"));
     assert_eq!(harness.cells_with(Modifier::REVERSED), ["case_1 ok", "cas"]);
     harness.click((2, row));
-    assert!(!harness.pane.content().is_selecting(), "a click lets it go");
+    assert!(!harness.component.content().is_selecting(), "a click lets it go");
 }
 
 #[test]
@@ -395,7 +358,7 @@ fn pane_drag_beyond_edge_scrolls_with_time() {
     let row = harness.row("prompt 29");
     harness.mouse(MouseEventKind::Down(MouseButton::Left), (2, row));
     harness.mouse(MouseEventKind::Drag(MouseButton::Left), (2, 0));
-    assert!(harness.pane.wants_ticks());
+    assert!(harness.component.wants_ticks());
     for _ in 0..20 {
         assert!(harness.with(|pane, cx| pane.continue_drag(cx)).0);
     }
@@ -409,7 +372,7 @@ fn pane_drag_beyond_edge_scrolls_with_time() {
         panic!("{effects:?}")
     };
     assert!(text.text.lines().count() > 50, "{}", text.text);
-    assert!(!harness.pane.wants_ticks());
+    assert!(!harness.component.wants_ticks());
 }
 
 #[test]
@@ -422,7 +385,7 @@ fn pane_press_outside_or_covered_is_dropped() {
     harness.mouse(MouseEventKind::Drag(MouseButton::Left), (8, 0));
     harness.focus.is_covered = false;
     assert_eq!(harness.mouse(MouseEventKind::Drag(MouseButton::Left), (9, 0)), CONSUMED);
-    assert!(!harness.pane.content().is_selecting(), "the press has ended");
+    assert!(!harness.component.content().is_selecting(), "the press has ended");
 }
 
 #[test]
@@ -458,9 +421,9 @@ fn pane_streams_then_logs_an_answer() {
     assert!(harness.screen().contains("Hi th"), "{}", harness.screen());
     harness.delta("ere*.");
     let streamed = harness.screen();
-    assert_eq!(harness.pane.content().arrived(), "Hi *there*.".len());
+    assert_eq!(harness.component.content().arrived(), "Hi *there*.".len());
     harness.answer(vec![text("Hi *there*.")]);
-    assert_eq!((harness.screen(), harness.pane.content().arrived()), (streamed, 0));
+    assert_eq!((harness.screen(), harness.component.content().arrived()), (streamed, 0));
 }
 
 #[test]
@@ -470,7 +433,7 @@ fn pane_shell_command_prints_while_it_runs() {
         let command = format!("make {id}");
         let exclude_from_context = excluded;
         harness.event(EventKind::BashExecutionStart { id: id.into(), command, exclude_from_context });
-        assert_eq!(harness.pane.runs_included_command(), !excluded);
+        assert_eq!(harness.component.runs_included_command(), !excluded);
     }
     harness.event(EventKind::BashExecutionUpdate { id: "s2".into(), delta: "built\n".into() });
     let row = harness.row("make s2");
@@ -482,7 +445,7 @@ fn pane_unanswered_prompt_is_taken_back_at_rest() {
     let mut harness = Harness::new();
     let body = EntryBody::message(Arc::new(Message::User(UserMessage::text("do it", UnixMs(0)))));
     let entry = Entry { id: "e1".into(), parent: None, timestamp: UnixMs(0), body };
-    let former = harness.pane.replace(LoadedPath::from_path(&[], vec![entry]));
+    let former = harness.component.replace(LoadedPath::from_path(&[], vec![entry]));
     harness.with(|pane, cx| pane.restore(&InFlight::default(), former, cx));
     let screen = harness.screen();
     assert!(screen.contains("! not answered: tiller stopped first"), "{screen}");
