@@ -7,7 +7,7 @@ use anyhow::Context;
 
 use super::failure::CliFailure;
 use crate::agent::{
-    AgentError, AgentSession, FileToAttach, LARGEST_FILE, PromptOptions, read_attachment, read_media,
+    AgentError, AgentSession, FileToAttach, MAX_FILE_BYTES, PromptOptions, read_attachment, read_media,
 };
 use crate::files;
 use crate::message::Image;
@@ -99,8 +99,8 @@ fn mention(path: &str) -> String {
 /// Reads text up to the size limit of an attached file.
 fn read_piped(input: impl Read) -> std::io::Result<String> {
     let mut text = String::new();
-    input.take(LARGEST_FILE + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > LARGEST_FILE {
+    input.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_FILE_BYTES {
         return Err(std::io::Error::new(ErrorKind::FileTooLarge, "larger than the limit of 16 MiB"));
     }
     Ok(text)
@@ -127,7 +127,7 @@ fn attach(path: &str, cwd: &Path, limits: OutputLimits) -> Result<String, CliFai
 }
 
 fn read(path: &str, cwd: &Path) -> Result<String, CliFailure> {
-    unreadable(path, files::read_stream(&cwd.join(path), LARGEST_FILE))
+    unreadable(path, files::read_stream(&cwd.join(path), MAX_FILE_BYTES))
 }
 
 fn unreadable<T>(path: &str, read: std::io::Result<T>) -> Result<T, CliFailure> {

@@ -13,7 +13,7 @@ use super::trust::{self, TrustPrompt};
 use super::{add_dir, startup, wiring};
 use crate::cli::console::stderr_line;
 use crate::config::Config;
-use crate::policy::{ExplainedCommand, Grant, Policy, PolicyVerdict, SandboxStrength, SessionRules};
+use crate::policy::{AllowReason, ExplainedCommand, Policy, PolicyVerdict, SandboxStrength, SessionRules};
 use crate::setting::ApprovalMode;
 use crate::tool::built_in_tools;
 use crate::tool_spec::{Access, ShownArgument, ToolSpec, ToolTraits};
@@ -157,9 +157,9 @@ fn decision(policy: &Policy, spec: &ToolSpec, line: &str) -> String {
 fn describe(verdict: PolicyVerdict, only_reads: impl Fn() -> bool) -> String {
     match verdict {
         PolicyVerdict::Allow => "runs".into(),
-        PolicyVerdict::Granted(Grant::Setting(rule)) => format!("runs: {rule}"),
-        PolicyVerdict::Granted(Grant::Yes) => "runs: --yes".into(),
-        PolicyVerdict::Granted(Grant::Rule(rule)) => format!("runs: {rule}"),
+        PolicyVerdict::Granted(AllowReason::Setting(rule)) => format!("runs: {rule}"),
+        PolicyVerdict::Granted(AllowReason::Yes) => "runs: --yes".into(),
+        PolicyVerdict::Granted(AllowReason::Rule(rule)) => format!("runs: {rule}"),
         PolicyVerdict::Ask { .. } if only_reads() => {
             "runs if it reads only inside the workspace; otherwise asks".into()
         }

@@ -32,8 +32,8 @@ use crate::provider::demo;
 use crate::session::Reader;
 use crate::setting::{ImageMode, Switch};
 use crate::tui::{
-    self, Abilities, ExitReason, Exporter, Images, MouseUse, ProblemScope, ReadSettings, SettingProblem,
-    SettingsStore, SignalSettings, SignalSupport, TerminalOptions, TuiError, TuiFiles, TuiOptions,
+    self, ExitReason, Exporter, Images, MouseUse, ProblemScope, ReadSettings, SettingProblem, SettingsStore,
+    SignalSettings, SignalSupport, TerminalCapabilities, TerminalOptions, TuiError, TuiFiles, TuiOptions,
     TuiServices,
 };
 
@@ -352,11 +352,11 @@ fn banner(is_demo: bool, dirs: &[String]) -> Vec<String> {
 }
 
 /// The terminal's capabilities, restricted by settings.
-fn abilities(config: &Config) -> Abilities {
-    let abilities = Abilities::detect(|name| config.variable(name).map(str::to_owned));
+fn abilities(config: &Config) -> TerminalCapabilities {
+    let abilities = TerminalCapabilities::detect(|name| config.variable(name).map(str::to_owned));
     let images = match config.settings.image_mode() {
         ImageMode::Auto => abilities.images,
         ImageMode::Line => Images::Line,
     };
-    Abilities { images, ..abilities }
+    TerminalCapabilities { images, ..abilities }
 }

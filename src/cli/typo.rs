@@ -87,7 +87,7 @@ fn refusal(words: &[String]) -> Option<TypoRefusal> {
     let command_line = CliArgs::command();
     let mut commands =
         command_line.get_subcommands().filter(|command| command.get_name().len() >= MIN_COMMAND_LENGTH);
-    let command = commands.find(|command| suggest::is_slip(&word, command.get_name()))?;
+    let command = commands.find(|command| suggest::is_typo(&word, command.get_name()))?;
     let is_followed = rest.first().is_some_and(|second| follows(command, second));
     let suggestion = std::iter::once(command.get_name()).chain(rest.iter().map(String::as_str));
     (is_short || is_followed).then(|| TypoRefusal {

@@ -206,7 +206,7 @@ mod tests {
     use super::*;
     use crate::agent::slash_command::InteractiveFrontEnd::Tui;
     use crate::agent::slash_command::available_commands;
-    use crate::agent::{CommandSource, Unrunnable};
+    use crate::agent::{CommandRefusal, CommandSource};
 
     fn skill() -> AgentCommand {
         AgentCommand {
@@ -226,7 +226,7 @@ mod tests {
             ("> then test", InputLine::FollowUp("then test".into())),
             ("/followup then test", InputLine::FollowUp("then test".into())),
             ("/now stop that", InputLine::Now("stop that".into())),
-            ("!cd src", InputLine::Invalid(Unrunnable::OnlyChangesDirectory.message(""))),
+            ("!cd src", InputLine::Invalid(CommandRefusal::OnlyChangesDirectory.message(""))),
             ("!ls -l", InputLine::Bash("ls -l".into(), BashContext::Include)),
             ("!! env", InputLine::Bash("env".into(), BashContext::Exclude)),
             ("/model", InputLine::Command(ReplCommand::Model(None))),

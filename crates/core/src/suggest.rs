@@ -15,7 +15,7 @@ pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str> + Clone
 /// edit.
 #[must_use]
 pub fn edits_if_similar(name: &str, candidate: &str) -> Option<usize> {
-    let edits = if is_slip(name, candidate) { 1 } else { distance(name, candidate) };
+    let edits = if is_typo(name, candidate) { 1 } else { distance(name, candidate) };
     let longest = name.chars().count().max(candidate.chars().count());
     (!name.is_empty() && edits <= (longest / 3).clamp(1, 3)).then_some(edits)
 }
@@ -29,7 +29,7 @@ pub fn is_quit_word(line: &str) -> bool {
 /// Checks whether a word differs from another one by a single typo: a letter too many, missing or wrong, or two swapped
 /// letters.
 #[must_use]
-pub fn is_slip(word: &str, command: &str) -> bool {
+pub fn is_typo(word: &str, command: &str) -> bool {
     let differing: Vec<(char, char)> = word.chars().zip(command.chars()).filter(|(a, b)| a != b).collect();
     let are_swapped = word.chars().count() == command.chars().count()
         && matches!(differing[..], [(a, b), (c, d)] if (a, b) == (d, c));
@@ -58,10 +58,10 @@ mod tests {
     #[test]
     fn is_slip_one_letter_or_two_swapped_is_true() {
         for word in ["comit", "committ", "commot", "comimt"] {
-            assert!(is_slip(word, "commit"), "{word}");
+            assert!(is_typo(word, "commit"), "{word}");
         }
         for word in ["commit", "comet", "moccit", ""] {
-            assert!(!is_slip(word, "commit"), "{word}");
+            assert!(!is_typo(word, "commit"), "{word}");
         }
     }
 

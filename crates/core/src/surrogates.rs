@@ -2,7 +2,7 @@
 //! `String`.
 //!
 //! Two readers work around that: log lines replace the half with U+FFFD ([`replace_lone`]), and streamed answers join
-//! halves that arrive in two deltas ([`Wtf8`] and [`Joiner`]).
+//! halves that arrive in two deltas ([`Wtf8`] and [`SurrogateJoiner`]).
 
 use serde::de::{Error as _, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -96,11 +96,11 @@ impl Visitor<'_> for Wtf8Visitor {
 
 /// Joins the fragments of one text. A high surrogate at the end of a fragment waits for the next fragment.
 #[derive(Debug, Default)]
-pub struct Joiner {
+pub struct SurrogateJoiner {
     pending: Option<[u8; WIDTH]>,
 }
 
-impl Joiner {
+impl SurrogateJoiner {
     /// Returns the fragment as text: a pending half is joined with its other half, and a half without one becomes
     /// U+FFFD.
     pub fn push(&mut self, fragment: Wtf8) -> String {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     fn join(fragments: &[&str]) -> String {
-        let mut joiner = Joiner::default();
+        let mut joiner = SurrogateJoiner::default();
         let mut text: String = fragments
             .iter()
             .map(|fragment| joiner.push(serde_json::from_str(&format!("\"{fragment}\"")).unwrap()))

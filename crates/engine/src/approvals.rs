@@ -9,8 +9,8 @@ use tiller_core::message::ToolCall;
 use tiller_core::proposed_rules::ProposedRules;
 use tiller_core::tool_spec::ToolSpec;
 use tiller_tools::policy::{
-    ApprovalMode, AskBehavior, ConfiguredRules, DirAccess, Grant, PermissionRule, Policy, PolicyVerdict,
-    SessionRules,
+    AllowReason, ApprovalMode, AskBehavior, ConfiguredRules, DirAccess, PermissionRule, Policy,
+    PolicyVerdict, SessionRules,
 };
 use tiller_tools::tool::ToolSource;
 use tiller_tools::workspace::{FileAccess, SessionDirs, Workspace, describe_dir};
@@ -220,15 +220,15 @@ impl Approvals {
                 CallDecision::Deny(DeniedCall { cause: DenialCause::Policy, reason, allowed_by: None, rule })
             }
             PolicyVerdict::DenyUnlessReading { reason } => deny(DenialCause::Policy, reason, None),
-            PolicyVerdict::Granted(Grant::Rule(rule)) => {
+            PolicyVerdict::Granted(AllowReason::Rule(rule)) => {
                 CallDecision::Granted { decider: Decider::Rule, rule: Some(rule.to_string()) }
             }
-            PolicyVerdict::Granted(Grant::Setting(rule)) => {
+            PolicyVerdict::Granted(AllowReason::Setting(rule)) => {
                 let (decider, rule) = (Decider::Rule, Some(rule.to_string()));
                 // A rule for a path opens it as well.
                 return CallDecision::Granted { decider, rule };
             }
-            PolicyVerdict::Granted(Grant::Yes) => {
+            PolicyVerdict::Granted(AllowReason::Yes) => {
                 CallDecision::Granted { decider: Decider::YesFlag, rule: None }
             }
             PolicyVerdict::Ask { reason, rule } if self.approver == Approver::Present => {
@@ -375,7 +375,7 @@ impl Approvals {
     }
 
     /// Returns whether a call needs approval whatever the policy's verdict is.
-    pub(super) fn is_demanded(&self, call: &CallId) -> bool {
+    pub(super) fn requires_approval(&self, call: &CallId) -> bool {
         self.demanded.contains(call)
     }
 

@@ -17,7 +17,7 @@ use tiller_files::walk::{WalkEntryKind, WalkOptions, walk};
 use tiller_tools::tool::{OutputLimits, TruncationExtent, store_text};
 
 /// Largest file that is attached, in bytes: more than any model's window holds.
-pub const LARGEST_FILE: u64 = 16 * 1024 * 1024;
+pub const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Maximum number of entries of a directory that are listed; the limit of `list_files`.
 const MAX_ENTRIES: usize = 1_000;
@@ -41,13 +41,13 @@ pub struct FileToAttach {
 /// for tools don't apply.
 ///
 /// # Errors
-/// If it can't be read, is binary, or is larger than [`LARGEST_FILE`].
+/// If it can't be read, is binary, or is larger than [`MAX_FILE_BYTES`].
 pub fn read_attachment(file: &FileToAttach, limits: OutputLimits) -> io::Result<String> {
     let metadata = file.path.metadata()?;
     if metadata.is_dir() {
         return list_dir(file, limits);
     }
-    let text = files::read_stream(&file.path, LARGEST_FILE)?;
+    let text = files::read_stream(&file.path, MAX_FILE_BYTES)?;
     if text.bytes().take(BINARY_PREFIX).any(|byte| byte == 0) {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is binary"));
     }

@@ -43,7 +43,7 @@ pub use prompt::{BashContext, Expansion, LengthCheck, PromptOptions, StreamingBe
 pub use session_status::{Activity, QueueStatus, RunReport, SessionStats, Status};
 pub use snapshot::{ContextUse, InFlight, RunningBash, RunningCall, SessionState, Snapshot};
 pub(super) use status::answer_text;
-pub use summary_in_progress::{BranchSummary, SummaryInProgress, SummaryOf};
+pub use summary_in_progress::{BranchSummary, SummaryInProgress, SummarySubject};
 
 /// Capacity of the command channel; a person can't type faster than the driver empties it.
 pub(super) const COMMANDS: usize = 64;

@@ -2,7 +2,7 @@
 
 /// The reason why a command is not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unrunnable {
+pub enum CommandRefusal {
     /// This program needs its own terminal.
     NeedsTerminal(String),
     /// It changes the directory of its own shell and does nothing else.
@@ -55,7 +55,7 @@ const SSH_WITH_VALUE: &str = "BbcDEeFIiJLlmOoPpQRSWw";
 
 /// Returns the reason why a command line is not run; only its first word counts.
 #[must_use]
-pub fn unrunnable(line: &str) -> Option<Unrunnable> {
+pub fn unrunnable(line: &str) -> Option<CommandRefusal> {
     let line = line.trim();
     let end = line.find(['|', ';', '&', '<', '>', '\n']).unwrap_or(line.len());
     let (command, rest) = line.split_at(end);
@@ -63,20 +63,20 @@ pub fn unrunnable(line: &str) -> Option<Unrunnable> {
     let first = words.next()?;
     let arguments: Vec<&str> = words.collect();
     if first == "cd" {
-        return rest.is_empty().then_some(Unrunnable::OnlyChangesDirectory);
+        return rest.is_empty().then_some(CommandRefusal::OnlyChangesDirectory);
     }
     let name = first.rsplit('/').next().unwrap_or(first);
     let (_, needs) = PROGRAMS.iter().find(|(program, _)| *program == name)?;
     let is_redirected = rest.starts_with(['<', '>']) || rest.starts_with('|') && !rest.starts_with("||");
-    let only_tells = arguments.iter().any(|argument| matches!(*argument, "--version" | "--help"));
-    let is_interactive = !only_tells
+    let only_prints_info = arguments.iter().any(|argument| matches!(*argument, "--version" | "--help"));
+    let is_interactive = !only_prints_info
         && match needs {
             Needs::Unless(batch) => !arguments.iter().any(|argument| batch.contains(argument)),
             Needs::Output => !is_redirected,
             Needs::Alone => arguments.is_empty() && !is_redirected,
             Needs::WithoutCommand => !is_redirected && is_ssh_without_command(&arguments),
         };
-    is_interactive.then(|| Unrunnable::NeedsTerminal(name.to_owned()))
+    is_interactive.then(|| CommandRefusal::NeedsTerminal(name.to_owned()))
 }
 
 /// Returns whether the arguments of `ssh` name at most a host, and no mode without a shell.
@@ -98,7 +98,7 @@ fn is_ssh_without_command(arguments: &[&str]) -> bool {
     operands < 2
 }
 
-impl Unrunnable {
+impl CommandRefusal {
     /// Returns the message for the user; `other_place` names a place where such a program can run.
     #[must_use]
     pub fn message(&self, other_place: &str) -> String {
@@ -141,7 +141,7 @@ mod tests {
             "less x || true",
         ];
         for line in cases {
-            assert!(matches!(unrunnable(line), Some(Unrunnable::NeedsTerminal(_))), "{line}");
+            assert!(matches!(unrunnable(line), Some(CommandRefusal::NeedsTerminal(_))), "{line}");
         }
     }
 
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn unrunnable_lone_cd_is_refused() {
         for line in ["cd", "cd src", " cd .. "] {
-            assert_eq!(unrunnable(line), Some(Unrunnable::OnlyChangesDirectory), "{line}");
+            assert_eq!(unrunnable(line), Some(CommandRefusal::OnlyChangesDirectory), "{line}");
         }
     }
 }

@@ -45,7 +45,7 @@ pub mod watch;
 
 pub use approvals::Approver;
 pub use attachment::{
-    FileToAttach, LARGEST_FILE, attachment_labels, encode_media, read_attachment, read_media,
+    FileToAttach, MAX_FILE_BYTES, attachment_labels, encode_media, read_attachment, read_media,
 };
 pub use budget::{BudgetOptions, BudgetPeriod, BudgetStatus};
 pub use context_breakdown::{ContextBreakdown, ContextKind, ContextPart};
@@ -59,9 +59,9 @@ pub use handle::{
     Activity, AgentError, AgentSession, BashContext, BranchSummary, ChosenModel, ContextUse, CycleScope,
     EventStream, Expansion, ForkedSession, InFlight, Lag, LengthCheck, LockedModel, OfferState, OfferedTool,
     PromptOptions, ProviderChange, QueueStatus, RunReport, RunningBash, RunningCall, SessionState,
-    SessionStats, SessionSwitched, Snapshot, Status, StreamingBehavior, SummaryInProgress, SummaryOf,
+    SessionStats, SessionSwitched, Snapshot, Status, StreamingBehavior, SummaryInProgress, SummarySubject,
 };
-pub use interactive::{Unrunnable, unrunnable};
+pub use interactive::{CommandRefusal, unrunnable};
 pub use options::{AgentOptions, AnswerOptions, BackgroundTasks, ToolOffer};
 pub use resources::{AgentCommand, CommandSource, Inventory, ResourcePaths, Resources, WatchMode};
 pub use retry::RetryOptions;
@@ -74,4 +74,4 @@ pub use tiller_tools::policy::{
     ConfiguredRule, ConfiguredRules, DirAccess, PermissionRule as Permission, RuleSource,
 };
 pub use tiller_tools::tool::{ServedResource, ToolServerStatus, built_in_tools};
-pub use turn::{AnnouncedRetry, TurnOptions};
+pub use turn::{RetryAnnouncement, TurnOptions};

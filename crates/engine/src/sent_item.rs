@@ -7,7 +7,7 @@ use tiller_core::message::Image;
 
 /// A queued message with its images, which an event as JSON only counts.
 #[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct SentItem {
+pub(crate) struct WireQueueItem {
     id: QueueId,
     kind: QueueKind,
     text: String,
@@ -16,26 +16,26 @@ pub(crate) struct SentItem {
     held: bool,
 }
 
-impl From<&QueueItem> for SentItem {
+impl From<&QueueItem> for WireQueueItem {
     fn from(item: &QueueItem) -> Self {
         let QueueItem { id, kind, text, typed, images, held } = item.clone();
         Self { id, kind, text, typed, images: images.to_vec(), held }
     }
 }
 
-impl From<SentItem> for QueueItem {
-    fn from(SentItem { id, kind, text, typed, images, held }: SentItem) -> Self {
+impl From<WireQueueItem> for QueueItem {
+    fn from(WireQueueItem { id, kind, text, typed, images, held }: WireQueueItem) -> Self {
         Self { id, kind, text, typed, images: images.into(), held }
     }
 }
 
 /// Prepares queued messages for sending.
-pub(crate) fn sent_items<'a>(items: impl IntoIterator<Item = &'a QueueItem>) -> Vec<SentItem> {
-    items.into_iter().map(SentItem::from).collect()
+pub(crate) fn sent_items<'a>(items: impl IntoIterator<Item = &'a QueueItem>) -> Vec<WireQueueItem> {
+    items.into_iter().map(WireQueueItem::from).collect()
 }
 
 /// Returns the messages that were sent.
-pub(crate) fn queue_items(items: Vec<SentItem>) -> Vec<QueueItem> {
+pub(crate) fn queue_items(items: Vec<WireQueueItem>) -> Vec<QueueItem> {
     items.into_iter().map(QueueItem::from).collect()
 }
 

@@ -164,8 +164,8 @@ struct DeliveryLog {
 }
 
 impl DeliveryLog {
-    fn after(last_told: Option<EntryId>) -> Self {
-        Self { last_delivered: last_told, announced: NextEntry::Nothing, recovered: HashSet::new() }
+    fn after(last_entry: Option<EntryId>) -> Self {
+        Self { last_delivered: last_entry, announced: NextEntry::Nothing, recovered: HashSet::new() }
     }
 
     /// Returns whether to deliver an event: all except the end of a message that was recovered from the log.

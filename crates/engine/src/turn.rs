@@ -43,11 +43,11 @@ use tool_phase::ToolPhase;
 
 pub(crate) use effect::Effect;
 pub(crate) use input::{
-    AfterFailure, CallDecision, DeniedCall, EndVerdict, Input, ModelSwitch, NotCompacted, PartialOutput,
-    PlannedCall, QueueHandling, StoreFailed, TurnNumber, TurnPrompt,
+    AfterFailure, AppendFailure, CallDecision, DeniedCall, EndVerdict, Input, ModelSwitch,
+    NoCompactionReason, PartialOutput, PlannedCall, QueueHandling, TurnNumber, TurnPrompt,
 };
-pub use open_events::AnnouncedRetry;
 pub(crate) use open_events::OpenEvents;
+pub use open_events::RetryAnnouncement;
 
 /// Type of the log entry with the instruction of a review of the run's end.
 const END_REVIEW_TYPE: &str = "tiller.run_end";
@@ -107,12 +107,12 @@ pub(crate) struct Turn {
     /// Entries that wait for the turn's end.
     deferred: DeferredEntries,
     /// The review of the run's end.
-    end_review: EndReview,
+    end_review: RunEndReview,
 }
 
 /// The review of a run's end: whether there is one, and what came of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum EndReview {
+pub(crate) enum RunEndReview {
     /// Runs end without a review.
     #[default]
     Off,
@@ -157,7 +157,7 @@ impl Turn {
     /// Has the ends of runs reviewed.
     #[must_use]
     pub(crate) fn with_end_review(self) -> Self {
-        Self { end_review: EndReview::Due, ..self }
+        Self { end_review: RunEndReview::Due, ..self }
     }
 
     /// Replaces an earlier machine: turn numbers continue, so that late events of the earlier machine's turns are
@@ -248,12 +248,12 @@ impl Turn {
     }
 
     /// Returns the calls of the current answer that will need approval later.
-    pub(crate) fn will_ask(&self) -> impl Iterator<Item = &ToolCall> {
+    pub(crate) fn calls_awaiting_approval(&self) -> impl Iterator<Item = &ToolCall> {
         let phase = match &self.phase {
             Phase::RunningTools(phase) => Some(phase),
             _ => None,
         };
-        phase.into_iter().flat_map(|phase| phase.will_ask())
+        phase.into_iter().flat_map(|phase| phase.calls_awaiting_approval())
     }
 
     /// Applies an input and returns its effects.
@@ -434,18 +434,18 @@ impl Turn {
     fn begin_task(&mut self) {
         self.requests = 0;
         self.is_looping = false;
-        if self.end_review == EndReview::Continued {
-            self.end_review = EndReview::Due;
+        if self.end_review == RunEndReview::Continued {
+            self.end_review = RunEndReview::Due;
         }
     }
 
     /// Ends a run that has nothing left to do, after the review of its end if there is one.
     fn review_end(&mut self, out: &mut Effects) {
-        if self.end_review == EndReview::Off {
+        if self.end_review == RunEndReview::Off {
             return self.settle(RunOutcome::Completed, out);
         }
         self.phase = Phase::Ending;
-        let is_continued = self.end_review == EndReview::Continued;
+        let is_continued = self.end_review == RunEndReview::Continued;
         out.effects.push(Effect::ReviewEnd { turn: self.turn, is_continued });
     }
 
@@ -459,12 +459,12 @@ impl Turn {
             return;
         }
         match verdict {
-            EndVerdict::Instruct(_) if self.end_review == EndReview::Continued => {
+            EndVerdict::Instruct(_) if self.end_review == RunEndReview::Continued => {
                 let message = "a hook asked to continue the run again; a run continues only once".to_owned();
                 out.emit(EventKind::Warning { message, hint: None });
             }
             EndVerdict::Instruct(instruction) => {
-                self.end_review = EndReview::Continued;
+                self.end_review = RunEndReview::Continued;
                 let (custom_type, content) = (END_REVIEW_TYPE.to_owned(), Content::Text(instruction));
                 out.append(EntryBody::CustomMessage { custom_type, content, display: true });
                 return self.request(out);

@@ -20,9 +20,9 @@ use crate::agents::RunningAgent;
 use crate::budget::BudgetStatus;
 use crate::handle::{
     BashContext, ContextUse, InFlight, RunningBash, RunningCall, SessionState, SessionStats, Snapshot,
-    Status, SummaryInProgress, SummaryOf,
+    Status, SummaryInProgress, SummarySubject,
 };
-use crate::turn::AnnouncedRetry;
+use crate::turn::RetryAnnouncement;
 
 pub use model::ModelView;
 
@@ -131,7 +131,7 @@ pub struct SnapshotView<'a> {
     background_jobs: &'a [CommandJob],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     agents: &'a [RunningAgent],
-    summary: Option<SummarizingView<'a>>,
+    summary: Option<SummaryProgressView<'a>>,
     retry: Option<RetryView<'a>>,
     seq: u64,
     state: SessionView<'a, &'a ModelRef>,
@@ -152,7 +152,7 @@ impl<'a> From<&'a Snapshot> for SnapshotView<'a> {
             bash: bash.as_ref().map(RunningBashView::from),
             background_jobs,
             agents,
-            summary: summary.as_ref().map(SummarizingView::from),
+            summary: summary.as_ref().map(SummaryProgressView::from),
             retry: retry.as_ref().map(RetryView::from),
             seq: snapshot.seq,
             state: SessionView::new(&snapshot.state, &snapshot.state.model),
@@ -169,9 +169,9 @@ struct RetryView<'a> {
     error_message: &'a str,
 }
 
-impl<'a> From<&'a AnnouncedRetry> for RetryView<'a> {
-    fn from(retry: &'a AnnouncedRetry) -> Self {
-        let AnnouncedRetry { attempt, max_attempts, due, error } = retry;
+impl<'a> From<&'a RetryAnnouncement> for RetryView<'a> {
+    fn from(retry: &'a RetryAnnouncement) -> Self {
+        let RetryAnnouncement { attempt, max_attempts, due, error } = retry;
         Self { attempt: *attempt, max_attempts: *max_attempts, at: *due, error_message: error }
     }
 }
@@ -200,7 +200,7 @@ impl<'a> From<&'a RunningCall> for RunningCallView<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SummarizingView<'a> {
+struct SummaryProgressView<'a> {
     of: &'static str,
     reason: Option<CompactionReason>,
     since: UnixMs,
@@ -208,11 +208,11 @@ struct SummarizingView<'a> {
     failed: Option<&'a str>,
 }
 
-impl<'a> From<&'a SummaryInProgress> for SummarizingView<'a> {
+impl<'a> From<&'a SummaryInProgress> for SummaryProgressView<'a> {
     fn from(summary: &'a SummaryInProgress) -> Self {
         let (of, reason) = match summary.of {
-            SummaryOf::Context(reason) => ("context", Some(reason)),
-            SummaryOf::Branch => ("branch", None),
+            SummarySubject::Context(reason) => ("context", Some(reason)),
+            SummarySubject::Branch => ("branch", None),
         };
         let retry = summary.retry.as_ref().map(RetryView::from);
         Self { of, reason, since: summary.since, retry, failed: summary.failed.as_deref() }

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use tiller_core::protected_path::ProtectedPaths;
 use tiller_core::tool_spec::{Access, ToolSpec, ToolTraits};
 use tiller_tools::policy::{
-    ApprovalMode, AskBehavior, Grant, PermissionRule, Policy, PolicyVerdict, RepositoryState, SessionRules,
+    AllowReason, ApprovalMode, AskBehavior, PermissionRule, Policy, PolicyVerdict, RepositoryState,
+    SessionRules,
 };
 
 /// A line that is dangerous wherever it runs.
@@ -61,7 +62,11 @@ fn check_rule(mode: ApprovalMode, line: &str, rule: &PermissionRule) {
     let mut rules = SessionRules::default();
     rules.add(rule.clone());
     let verdict = judge(mode, AskBehavior::User, line, &rules);
-    assert_eq!(verdict, PolicyVerdict::Granted(Grant::Rule(rule.clone())), "the rule doesn't cover {line:?}");
+    assert_eq!(
+        verdict,
+        PolicyVerdict::Granted(AllowReason::Rule(rule.clone())),
+        "the rule doesn't cover {line:?}"
+    );
     if line != DANGEROUS {
         assert!(!judge(mode, AskBehavior::User, DANGEROUS, &rules).runs(), "{rule} allows {DANGEROUS}");
     }

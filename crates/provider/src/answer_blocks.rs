@@ -1,6 +1,6 @@
 //! The blocks of an answer whose format doesn't number them: a block of text or thinking ends when another kind begins.
 
-use tiller_core::surrogates::{Joiner, Wtf8};
+use tiller_core::surrogates::{SurrogateJoiner, Wtf8};
 
 use crate::StreamEvent;
 
@@ -30,7 +30,7 @@ impl ProseKind {
 struct ProseBlock {
     kind: ProseKind,
     number: usize,
-    joiner: Joiner,
+    joiner: SurrogateJoiner,
     signature: Option<String>,
 }
 
@@ -78,7 +78,7 @@ impl AnswerBlocks {
         let count = &mut self.count;
         self.open.get_or_insert_with(|| {
             *count += 1;
-            ProseBlock { kind, number: *count - 1, joiner: Joiner::default(), signature: None }
+            ProseBlock { kind, number: *count - 1, joiner: SurrogateJoiner::default(), signature: None }
         })
     }
 }

@@ -231,7 +231,7 @@ impl ProviderRegistry {
 
     /// Checks whether a model is usable now and isn't the demo.
     #[must_use]
-    pub fn can_stand_in(&self, model: &Model) -> bool {
+    pub fn is_usable_fallback(&self, model: &Model) -> bool {
         model.facts.provider != demo::NAME && self.providers.contains_key(&model.facts.provider)
     }
 

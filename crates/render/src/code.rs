@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use super::sanitize::with_source_marks;
 use super::{
-    Breaks, ControlChars, Emphasis, Highlighting, Indent, LayoutOptions, Line, Role, Span, Style, sanitize,
-    wrap,
+    BreakMode, ControlChars, Emphasis, Highlighting, Indent, LayoutOptions, Line, Role, Span, Style,
+    sanitize, wrap,
 };
 
 pub use backend::{HighlightBackend, HighlightRequest, HighlightResponse, InProcess, TokenSpans};
@@ -185,7 +185,7 @@ pub(super) fn label(language: &str) -> Option<Line> {
 /// Wraps a line of sanitized code.
 pub(super) fn code_line(spans: &[Span], width: usize) -> Vec<Line> {
     let indent = Indent::all(vec![Span::new(INDENT, Role::Code)]);
-    wrap(spans, width, &indent, Breaks::Anywhere)
+    wrap(spans, width, &indent, BreakMode::Anywhere)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ mod words;
 use super::code::{self, MAX_SYNC_BYTES};
 use super::sanitize::with_source_marks;
 use super::{
-    Breaks, ControlChars, Highlighter, Highlighting, Indent, Language, LayoutOptions, Line, Role, Span,
+    BreakMode, ControlChars, Highlighter, Highlighting, Indent, Language, LayoutOptions, Line, Role, Span,
     sanitize, wrap,
 };
 
@@ -219,7 +219,7 @@ impl DiffLine {
         };
         let first = vec![Span::new(gutter.numbers(self), Role::Muted), Span::new(format!("{sign} "), role)];
         let rest = vec![Span::new(" ".repeat(gutter.width() + 2), Role::Muted)];
-        let mut lines = wrap(&self.spans, width, &Indent { first, rest }, Breaks::Anywhere);
+        let mut lines = wrap(&self.spans, width, &Indent { first, rest }, BreakMode::Anywhere);
         // Numbers and signs are not part of the code.
         if let Some(first) = lines.first_mut() {
             first.margins.before = 2;

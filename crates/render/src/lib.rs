@@ -39,13 +39,13 @@ pub use sanitize::{ControlChars, clipboard_text, sanitize};
 pub use sanitizing_writer::SanitizingWriter;
 pub use stream::{MarkdownStream, preview};
 pub use tiller_core::ansi::{AnsiColor, Emphasis, columns};
-pub use wrap::{Breaks, Indent, truncate_to, wrap};
+pub use wrap::{BreakMode, Indent, truncate_to, wrap};
 
 /// Plain text in one style, wrapped at words.
 #[must_use]
 pub fn plain(text: &str, style: impl Into<Style>, width: usize) -> Vec<Line> {
     let lines = literal(text, style);
-    lines.iter().flat_map(|line| wrap(&line.spans, width, &Indent::default(), Breaks::Words)).collect()
+    lines.iter().flat_map(|line| wrap(&line.spans, width, &Indent::default(), BreakMode::Words)).collect()
 }
 
 /// Sanitized text in one style, not wrapped.

@@ -7,7 +7,7 @@ use super::sanitize::sanitized_spans;
 use super::table::Table;
 use super::wrap::is_margin;
 use super::{
-    Breaks, ControlChars, Emphasis, Indent, LayoutOptions, Line, LinkStyle, MAX_PROSE_WIDTH, Role, Span,
+    BreakMode, ControlChars, Emphasis, Indent, LayoutOptions, Line, LinkStyle, MAX_PROSE_WIDTH, Role, Span,
     Style, Wrap, code, sanitize, wrap,
 };
 
@@ -348,7 +348,7 @@ impl MarkdownWriter {
         let first = self.marked_prefix();
         let indent = Indent { first, rest: self.prefix() };
         let spans = link_addresses(std::mem::take(&mut self.inline), AddressStyle::AsLink);
-        self.lines.extend(wrap(&spans, self.layout.width.min(MAX_PROSE_WIDTH), &indent, Breaks::Words));
+        self.lines.extend(wrap(&spans, self.layout.width.min(MAX_PROSE_WIDTH), &indent, BreakMode::Words));
     }
 
     /// Writes an item's text; an empty item still gets its marker.

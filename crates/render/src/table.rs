@@ -2,7 +2,7 @@
 
 use pulldown_cmark::Alignment;
 
-use super::{Breaks, Emphasis, Indent, Line, Margins, Role, Span, wrap};
+use super::{BreakMode, Emphasis, Indent, Line, Margins, Role, Span, wrap};
 
 /// Blank columns on both sides of a cell.
 const GAP: usize = 1;
@@ -44,7 +44,7 @@ impl Table {
             .iter()
             .enumerate()
             .map(|(at, width)| {
-                wrap(cells.get(at).unwrap_or(&empty), *width, &Indent::default(), Breaks::Words)
+                wrap(cells.get(at).unwrap_or(&empty), *width, &Indent::default(), BreakMode::Words)
             })
             .collect();
         let height = columns.iter().map(Vec::len).max().unwrap_or(0);
@@ -98,7 +98,7 @@ impl Table {
                 let mut spans = bold(name);
                 spans.push(Span::new(": ", Role::Muted));
                 spans.extend(cell.iter().cloned());
-                lines.extend(wrap(&spans, width, &Indent::default(), Breaks::Words));
+                lines.extend(wrap(&spans, width, &Indent::default(), BreakMode::Words));
             }
             lines.push(Line::default());
         }

@@ -26,7 +26,7 @@ impl Indent {
 
 /// The positions where a line may be broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Breaks {
+pub enum BreakMode {
     /// Between words, or inside a word that is wider than the line.
     Words,
     /// Anywhere, keeping every space: for code and output.
@@ -43,7 +43,7 @@ struct GraphemeCell<'a> {
 /// Wraps `spans` into lines of at most `width` columns, indents included. A newline in the text breaks too.
 /// There is at least one line, and every line has at least one grapheme, however narrow the width.
 #[must_use]
-pub fn wrap(spans: &[Span], width: usize, indent: &Indent, breaks: Breaks) -> Vec<Line> {
+pub fn wrap(spans: &[Span], width: usize, indent: &Indent, breaks: BreakMode) -> Vec<Line> {
     let cells: Vec<GraphemeCell<'_>> = spans.iter().flat_map(cells_of).collect();
     let mut lines = Vec::new();
     let (mut rest, mut wrap_kind) = (cells.as_slice(), Wrap::Hard);
@@ -74,17 +74,17 @@ fn cells_of(span: &Span) -> impl Iterator<Item = GraphemeCell<'_>> {
 }
 
 /// The number of cells on this line, and the number of cells consumed.
-fn break_line(cells: &[GraphemeCell<'_>], available: usize, breaks: Breaks) -> (usize, usize) {
+fn break_line(cells: &[GraphemeCell<'_>], available: usize, breaks: BreakMode) -> (usize, usize) {
     let (mut used, mut word_end) = (0, None);
     for (at, cell) in cells.iter().enumerate() {
         if cell.text == "\n" {
             return (at, at + 1);
         }
         let is_space = cell.text == " ";
-        if breaks == Breaks::Words && at > 0 && may_break(&cells[at - 1], cell) {
+        if breaks == BreakMode::Words && at > 0 && may_break(&cells[at - 1], cell) {
             word_end = Some(at);
         }
-        if used + cell.width > available && !(is_space && breaks == Breaks::Words) {
+        if used + cell.width > available && !(is_space && breaks == BreakMode::Words) {
             let at = word_end.unwrap_or(at).max(1);
             return (without_trailing_spaces(cells, at, breaks), at);
         }
@@ -98,10 +98,10 @@ fn may_break(previous: &GraphemeCell<'_>, next: &GraphemeCell<'_>) -> bool {
 }
 
 /// Trailing spaces are not drawn.
-fn without_trailing_spaces(cells: &[GraphemeCell<'_>], end: usize, breaks: Breaks) -> usize {
+fn without_trailing_spaces(cells: &[GraphemeCell<'_>], end: usize, breaks: BreakMode) -> usize {
     match breaks {
-        Breaks::Words => cells[..end].iter().rposition(|cell| cell.text != " ").map_or(0, |last| last + 1),
-        Breaks::Anywhere => end,
+        BreakMode::Words => cells[..end].iter().rposition(|cell| cell.text != " ").map_or(0, |last| last + 1),
+        BreakMode::Anywhere => end,
     }
 }
 
@@ -155,7 +155,7 @@ mod tests {
     use super::super::{Role, texts};
     use super::*;
 
-    fn wrapped(text: &str, width: usize, breaks: Breaks) -> Vec<String> {
+    fn wrapped(text: &str, width: usize, breaks: BreakMode) -> Vec<String> {
         wrap(&[Span::new(text, Role::Text)], width, &Indent::default(), breaks)
             .iter()
             .map(Line::text)
@@ -164,14 +164,14 @@ mod tests {
 
     #[test]
     fn wrap_words_stay_whole() {
-        assert_eq!(wrapped("the quick  brown fox", 10, Breaks::Words), ["the quick", "brown fox"]);
+        assert_eq!(wrapped("the quick  brown fox", 10, BreakMode::Words), ["the quick", "brown fox"]);
     }
 
     #[test]
     fn wrap_lines_have_exact_capacity() {
         let spans =
             [Span::new("some words of a text ".repeat(9), Role::Text), Span::new("and code", Role::Code)];
-        let lines = wrap(&spans, 30, &Indent::all(vec![Span::new("│ ", Role::Muted)]), Breaks::Words);
+        let lines = wrap(&spans, 30, &Indent::all(vec![Span::new("│ ", Role::Muted)]), BreakMode::Words);
         assert!(lines.len() > 5, "{lines:?}");
         for line in lines {
             assert_eq!(line.spans.capacity(), line.spans.len());
@@ -181,30 +181,30 @@ mod tests {
 
     #[test]
     fn wrap_long_word_is_broken() {
-        assert_eq!(wrapped("abcdefgh ij", 3, Breaks::Words), ["abc", "def", "gh", "ij"]);
+        assert_eq!(wrapped("abcdefgh ij", 3, BreakMode::Words), ["abc", "def", "gh", "ij"]);
     }
 
     #[test]
     fn wrap_wide_characters_count_two() {
-        assert_eq!(wrapped("日本語テキスト", 5, Breaks::Words), ["日本", "語テ", "キス", "ト"]);
+        assert_eq!(wrapped("日本語テキスト", 5, BreakMode::Words), ["日本", "語テ", "キス", "ト"]);
     }
 
     #[test]
     fn wrap_graphemes_are_not_split() {
         let family = "👨\u{200d}👩\u{200d}👧";
-        assert_eq!(wrapped(&format!("{family}{family}"), 2, Breaks::Words), [family, family]);
-        assert_eq!(wrapped("e\u{301}e\u{301}", 1, Breaks::Anywhere), ["e\u{301}", "e\u{301}"]);
+        assert_eq!(wrapped(&format!("{family}{family}"), 2, BreakMode::Words), [family, family]);
+        assert_eq!(wrapped("e\u{301}e\u{301}", 1, BreakMode::Anywhere), ["e\u{301}", "e\u{301}"]);
     }
 
     #[test]
     fn wrap_anywhere_keeps_spaces() {
-        assert_eq!(wrapped("  a  b", 3, Breaks::Anywhere), ["  a", "  b"]);
+        assert_eq!(wrapped("  a  b", 3, BreakMode::Anywhere), ["  a", "  b"]);
     }
 
     #[test]
     fn wrap_width_zero_terminates() {
-        assert_eq!(wrapped("日a", 0, Breaks::Words), ["日", "a"]);
-        assert_eq!(wrapped("", 0, Breaks::Words), [""]);
+        assert_eq!(wrapped("日a", 0, BreakMode::Words), ["日", "a"]);
+        assert_eq!(wrapped("", 0, BreakMode::Words), [""]);
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
         let indent =
             Indent { first: vec![Span::new("- ", Role::Muted)], rest: vec![Span::new("  ", Role::Muted)] };
         let spans = [Span::new("one ", Role::Text), Span::new("two three", Role::Code)];
-        let lines = wrap(&spans, 9, &indent, Breaks::Words);
+        let lines = wrap(&spans, 9, &indent, BreakMode::Words);
         assert_eq!(texts(&lines), ["- one two", "  three"]);
         assert_eq!(lines[1].spans[1], Span::new("three", Role::Code));
     }
@@ -223,7 +223,7 @@ mod tests {
             first: vec![Span::new("│ ", Role::Quote), Span::new("• ", Role::Accent)],
             ..Indent::all(vec![Span::new("│   ", Role::Quote)])
         };
-        let lines = wrap(&[Span::new("one  twothree\nfour", Role::Text)], 8, &indent, Breaks::Words);
+        let lines = wrap(&[Span::new("one  twothree\nfour", Role::Text)], 8, &indent, BreakMode::Words);
         let actual: Vec<(String, Wrap, usize)> =
             lines.iter().map(|line| (line.text(), line.wrap, line.margins.before)).collect();
         let soft = |spaces| Wrap::Soft { spaces };

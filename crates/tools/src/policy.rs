@@ -67,7 +67,7 @@ pub enum PolicyVerdict {
     /// The call may run.
     Allow,
     /// The call may run because a rule or `--yes` answered the question beforehand.
-    Granted(Grant),
+    Granted(AllowReason),
     /// The user has to allow the call first.
     Ask {
         /// The reason, for the user.
@@ -91,7 +91,7 @@ pub enum PolicyVerdict {
 
 /// The reason why a call runs without a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Grant {
+pub enum AllowReason {
     /// A rule of the session covers the call.
     Rule(PermissionRule),
     /// A rule of the settings allows the call.
@@ -114,7 +114,7 @@ impl PolicyVerdict {
     }
 
     /// The denial of a command that no mode runs.
-    fn never_run(risk: &Risk) -> Self {
+    fn denied_in_every_mode(risk: &Risk) -> Self {
         Self::denied_by_mode(format!("{} ({NEVER_RUN})", risk.reason))
     }
 
@@ -249,7 +249,7 @@ impl Policy {
         arguments: &Value,
         verdict: PolicyVerdict,
     ) -> PolicyVerdict {
-        let granted = || PolicyVerdict::Granted(Grant::Setting(Box::new(rule.clone())));
+        let granted = || PolicyVerdict::Granted(AllowReason::Setting(Box::new(rule.clone())));
         let access = spec.traits.access_with(arguments);
         let is_command = access == Access::Executes && arguments.get("command").is_some();
         let path = arguments.get("path").and_then(Value::as_str).map(|path| self.dirs().resolve_path(path));
@@ -388,7 +388,7 @@ impl Policy {
         let host = network::host_of(address).unwrap_or_else(|| address.to_owned());
         let rule = PermissionRule::Host { tool: tool.to_owned(), host: host.clone() };
         let known = rules.iter().find(|known| **known == rule);
-        match self.find_grant(known).filter(|grant| !is_private || *grant != Grant::Yes) {
+        match self.find_grant(known).filter(|grant| !is_private || *grant != AllowReason::Yes) {
             Some(grant) => PolicyVerdict::Granted(grant),
             None => {
                 let place = if is_private { "a host of your own network" } else { "the network" };
@@ -415,7 +415,7 @@ impl Policy {
         let dirs = self.dirs().with_rules(configured);
         let risk = command.and_then(|line| risk::find_risk(line, dirs));
         if let Some(risk) = risk.as_ref().filter(|risk| risk.kind == RiskKind::Destroys) {
-            return PolicyVerdict::never_run(risk);
+            return PolicyVerdict::denied_in_every_mode(risk);
         }
         if self.leaves_sandbox(spec, arguments) {
             return self.judge_unsandboxed(tool, arguments, rules);
@@ -427,7 +427,7 @@ impl Policy {
         let allowed = command.and_then(|line| line_rules::find_rule(configured, line));
         let allowed = allowed.filter(|rule| risk.is_none() && rule.decision() == RuleDecision::Allow);
         if let Some(rule) = allowed {
-            return PolicyVerdict::Granted(Grant::Setting(Box::new(rule.clone())));
+            return PolicyVerdict::Granted(AllowReason::Setting(Box::new(rule.clone())));
         }
         let pattern =
             command.filter(|_| risk.is_none()).and_then(|line| CommandPattern::find(line, self.dirs()));
@@ -469,9 +469,9 @@ impl Policy {
         paths.filter(|_| risk::find_risk(line, self.dirs()).is_none())
     }
 
-    fn find_grant(&self, rule: Option<&PermissionRule>) -> Option<Grant> {
-        let yes = (self.ask_behavior == AskBehavior::Yes).then_some(Grant::Yes);
-        rule.map(|rule| Grant::Rule(rule.clone())).or(yes)
+    fn find_grant(&self, rule: Option<&PermissionRule>) -> Option<AllowReason> {
+        let yes = (self.ask_behavior == AskBehavior::Yes).then_some(AllowReason::Yes);
+        rule.map(|rule| AllowReason::Rule(rule.clone())).or(yes)
     }
 
     fn dirs(&self) -> CommandDirs<'_> {

@@ -75,7 +75,7 @@ pub use github::{GITHUB_API, GithubRepository, GithubToken};
 pub use http_client::{ensure_crypto, with_causes};
 pub use job_table::{JobChange, JobEndNote, JobTable};
 pub use limited_output::{OutputOptions, limit_output};
-pub use output_capture::{CapturedOutput, OutputCapture, PREVIEW_INTERVAL, glance, store_text};
+pub use output_capture::{CapturedOutput, OutputCapture, PREVIEW_INTERVAL, last_screen, store_text};
 pub use registry::{ToolSource, Tools, UnknownTool, built_in_tools};
 pub use repair::repair;
 pub use seen_files::SeenFiles;

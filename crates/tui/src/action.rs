@@ -13,7 +13,7 @@ use tiller_engine::{ApprovalMode, BashContext, ConfiguredRule, CycleDirection, P
 use tiller_session::Visibility;
 
 use crate::address::Address;
-use crate::completion::files::Ranking;
+use crate::completion::files::FileRankingJob;
 use crate::completion::paths::PathQuery;
 use crate::completion::values::ArgumentValues;
 use crate::denial::user_reason;
@@ -22,7 +22,7 @@ use crate::navigate::Navigate;
 use crate::picker::narrowing::NarrowingJob;
 use crate::picker::session_query::{SearchRequest, SessionExcerpt};
 use crate::transcript::section::SectionRequest;
-use crate::transcript_pane::lookup::Lookup;
+use crate::transcript_pane::lookup::SearchJob;
 use crate::tree::request::TreeRequest;
 use crate::{login, queue};
 
@@ -111,7 +111,7 @@ pub(crate) enum ListAction {
     Filter(NarrowingJob),
     /// Lists the files beneath a directory.
     WalkFiles(PathBuf),
-    RankFiles(Ranking),
+    RankFiles(FileRankingJob),
     /// Lists the directory of a partially typed path.
     ListPaths(PathQuery),
     /// Reads the last exchange of a session.
@@ -175,7 +175,7 @@ pub(crate) enum BackgroundJob {
     /// Recounts the branches along the path, for the transcript with this epoch.
     CountBranches(u64),
     /// Searches the transcript; replaces the previous search.
-    Search(Lookup),
+    Search(SearchJob),
     /// Shows the end of tiller's own log.
     ShowLogs,
     /// Appends prompts to the history, oldest first.
@@ -242,12 +242,12 @@ pub(crate) enum Submit {
     /// One of the other variants except `Bash`, with images.
     WithImages(Box<Self>, Vec<Image>),
     /// A message with attached files or an override of the length check.
-    WithExtra(Box<Self>, LineExtra),
+    WithExtra(Box<Self>, MessageExtra),
 }
 
 /// Special handling of a message.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum LineExtra {
+pub(crate) enum MessageExtra {
     /// Sends these text blocks with it; its files were read already.
     Attached(String),
     /// Attaches only the files that this part of the text names: the rest is a paste.
@@ -266,10 +266,11 @@ impl Submit {
             Self::Bash(command, BashContext::Include) => Some(format!("!{command}").into()),
             Self::Bash(command, BashContext::Exclude) => Some(format!("!!{command}").into()),
             Self::DeliverSteeringNow => None,
-            Self::WithExtra(_, LineExtra::AsFile(whole)) => Some(whole.clone().into()),
-            Self::WithExtra(say, LineExtra::Attached(_) | LineExtra::FilesOf(_) | LineExtra::AnyLength) => {
-                say.typed()
-            }
+            Self::WithExtra(_, MessageExtra::AsFile(whole)) => Some(whole.clone().into()),
+            Self::WithExtra(
+                say,
+                MessageExtra::Attached(_) | MessageExtra::FilesOf(_) | MessageExtra::AnyLength,
+            ) => say.typed(),
             Self::WithImages(say, images) => Some(UserText { images: images.clone(), ..say.typed()? }),
         }
     }

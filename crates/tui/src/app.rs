@@ -292,7 +292,7 @@ impl App {
                 return self.with_transcript(|pane, cx| pane.copy_answer(from_end, typed, cx));
             }
             Effect::QueueEditTooLate(text) => {
-                return self.with_composer(|composer, cx| composer.queued_message_gone(Some(text), cx));
+                return self.with_composer(|composer, cx| composer.queued_message_removed(Some(text), cx));
             }
             Effect::RejectInput { typed, reason } => {
                 return self.with_composer(|composer, cx| composer.reject_input(typed, reason, cx));

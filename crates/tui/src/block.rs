@@ -21,7 +21,7 @@ use crate::block::image::image_lines;
 use crate::block::notice_level::NoticeLevel;
 use crate::block::shell::{Shell, ShellState};
 use crate::block::thinking::Thinking;
-use crate::layout::{Folds, RenderContext};
+use crate::layout::{FoldDefaults, RenderContext};
 use crate::tool_call::{CallState, ToolCallBlock};
 
 /// One block of a transcript.
@@ -30,13 +30,13 @@ pub(super) struct Block {
     pub(super) kind: BlockKind,
     /// Its entry, once that is in the log.
     pub(super) entry: Option<EntryId>,
-    pub(super) fold: Fold,
+    pub(super) fold: FoldState,
     cache: Option<BlockCache>,
 }
 
 /// The fold state of one block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Fold {
+pub(super) enum FoldState {
     /// As the global setting for its kind says.
     #[default]
     Inherit,
@@ -109,7 +109,7 @@ pub(super) enum BlockKind {
 #[derive(Clone, Debug)]
 struct BlockCache {
     width: usize,
-    folds: Folds,
+    folds: FoldDefaults,
     /// The highlighter's generation, if some code was not yet highlighted.
     code: Option<u64>,
     pictures: Option<ImageLimits>,
@@ -118,7 +118,7 @@ struct BlockCache {
 
 impl Block {
     pub(super) fn new(kind: BlockKind) -> Self {
-        Self { kind, entry: None, fold: Fold::Inherit, cache: None }
+        Self { kind, entry: None, fold: FoldState::Inherit, cache: None }
     }
 
     pub(super) fn from_entry(entry: &EntryId, kind: BlockKind) -> Self {
@@ -291,7 +291,7 @@ impl Block {
         }
     }
 
-    pub(super) fn is_unfolded(&self, folds: Folds) -> bool {
+    pub(super) fn is_unfolded(&self, folds: FoldDefaults) -> bool {
         self.is_open(self.fold.resolve(folds))
     }
 
@@ -314,24 +314,24 @@ impl Block {
     }
 
     /// Folds or unfolds it, independent of the global setting.
-    pub(super) fn toggle(&mut self, folds: Folds) {
+    pub(super) fn toggle(&mut self, folds: FoldDefaults) {
         self.set_open(!self.is_open(self.fold.resolve(folds)), folds);
     }
 
     /// Unfolds it.
-    pub(super) fn open(&mut self, folds: Folds) {
+    pub(super) fn open(&mut self, folds: FoldDefaults) {
         self.set_open(true, folds);
     }
 
-    fn set_open(&mut self, open: bool, folds: Folds) {
+    fn set_open(&mut self, open: bool, folds: FoldDefaults) {
         self.fold = match open {
-            open if open == self.is_open(folds) => Fold::Inherit,
-            true => Fold::Open,
-            false => Fold::Closed,
+            open if open == self.is_open(folds) => FoldState::Inherit,
+            true => FoldState::Open,
+            false => FoldState::Closed,
         };
     }
 
-    fn is_open(&self, folds: Folds) -> bool {
+    fn is_open(&self, folds: FoldDefaults) -> bool {
         match self.kind {
             BlockKind::Thinking(_) | BlockKind::StreamingThinking(_) => folds.thinking_open,
             _ => folds.output_open,
@@ -440,12 +440,12 @@ impl Block {
     }
 }
 
-impl Fold {
-    fn resolve(self, folds: Folds) -> Folds {
+impl FoldState {
+    fn resolve(self, folds: FoldDefaults) -> FoldDefaults {
         match self {
             Self::Inherit => folds,
-            Self::Open => Folds { output_open: true, thinking_open: true },
-            Self::Closed => Folds::default(),
+            Self::Open => FoldDefaults { output_open: true, thinking_open: true },
+            Self::Closed => FoldDefaults::default(),
         }
     }
 }

@@ -35,7 +35,7 @@ pub(super) const MAX_BY_TERMINAL: usize = 74_994;
 /// The result of copying through the terminal. It doesn't report whether it or a multiplexer accepted the
 /// text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ByTerminal {
+pub(super) enum TerminalCopyResult {
     Sent,
     Refused,
     TooLong,
@@ -43,7 +43,7 @@ pub(super) enum ByTerminal {
 
 /// The result of copying through the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BySystem {
+pub(super) enum SystemCopyResult {
     Accepted,
     /// There is no system clipboard; tmux stored the text in its buffer.
     Tmux,
@@ -52,17 +52,25 @@ pub(super) enum BySystem {
 }
 
 /// The message about a copy.
-pub(super) fn message(subject: &str, terminal: ByTerminal, system: BySystem) -> String {
+pub(super) fn message(subject: &str, terminal: TerminalCopyResult, system: SystemCopyResult) -> String {
     let max = MAX_BY_TERMINAL / 1_000;
     match (system, terminal) {
-        (BySystem::Accepted, ByTerminal::Sent | ByTerminal::Refused) => format!("Copied {subject}."),
-        (BySystem::Accepted, ByTerminal::TooLong) => {
+        (SystemCopyResult::Accepted, TerminalCopyResult::Sent | TerminalCopyResult::Refused) => {
+            format!("Copied {subject}.")
+        }
+        (SystemCopyResult::Accepted, TerminalCopyResult::TooLong) => {
             format!("Copied {subject} to the system clipboard only: terminals accept up to {max} kB.")
         }
-        (BySystem::Tmux, _) => format!("Copied {subject} to tmux's buffer; its prefix and ] paste it."),
-        (BySystem::Nothing, ByTerminal::Sent) => format!("Sent {subject} to the terminal's clipboard."),
-        (BySystem::Nothing, ByTerminal::Refused) => "Not copied: the terminal rejected the text.".to_owned(),
-        (BySystem::Nothing, ByTerminal::TooLong) => {
+        (SystemCopyResult::Tmux, _) => {
+            format!("Copied {subject} to tmux's buffer; its prefix and ] paste it.")
+        }
+        (SystemCopyResult::Nothing, TerminalCopyResult::Sent) => {
+            format!("Sent {subject} to the terminal's clipboard.")
+        }
+        (SystemCopyResult::Nothing, TerminalCopyResult::Refused) => {
+            "Not copied: the terminal rejected the text.".to_owned()
+        }
+        (SystemCopyResult::Nothing, TerminalCopyResult::TooLong) => {
             format!("Not copied: terminals accept up to {max} kB, and there is no system clipboard.")
         }
     }
@@ -86,7 +94,7 @@ pub(super) enum CopyFallback {
 /// A text to copy and the callback for the result.
 struct CopyRequest {
     text: String,
-    then: Box<dyn FnOnce(BySystem) + Send>,
+    then: Box<dyn FnOnce(SystemCopyResult) + Send>,
 }
 
 impl SystemClipboard {
@@ -95,7 +103,7 @@ impl SystemClipboard {
     }
 
     /// Copies a text; calls `then` with the result on the clipboard's thread.
-    pub(super) fn put(&mut self, text: String, then: impl FnOnce(BySystem) + Send + 'static) {
+    pub(super) fn put(&mut self, text: String, then: impl FnOnce(SystemCopyResult) + Send + 'static) {
         let fallback = self.fallback;
         let texts = self.texts.get_or_insert_with(|| {
             let (texts, received) = channel();
@@ -111,11 +119,11 @@ fn run(texts: &Receiver<CopyRequest>, fallback: CopyFallback) {
     for CopyRequest { text, then } in texts {
         let accepts = |program: &[&str]| feed(program, &text, TIME_LIMIT).unwrap_or(false);
         then(if COPY.iter().any(|program| accepts(program)) {
-            BySystem::Accepted
+            SystemCopyResult::Accepted
         } else if fallback == CopyFallback::Tmux && accepts(TMUX) {
-            BySystem::Tmux
+            SystemCopyResult::Tmux
         } else {
-            BySystem::Nothing
+            SystemCopyResult::Nothing
         });
     }
 }
@@ -169,12 +177,18 @@ mod tests {
 
     #[test]
     fn said_names_the_clipboard_that_took_the_text() {
-        let terminals = [ByTerminal::Sent, ByTerminal::Refused, ByTerminal::TooLong];
+        let terminals = [TerminalCopyResult::Sent, TerminalCopyResult::Refused, TerminalCopyResult::TooLong];
         let messages = |system| terminals.map(|terminal| message("4 lines", terminal, system));
-        assert!(messages(BySystem::Accepted).iter().all(|message| message.starts_with("Copied 4 lines")));
-        assert!(messages(BySystem::Tmux).iter().all(|message| message.starts_with("Copied 4 lines to tmux")));
+        assert!(
+            messages(SystemCopyResult::Accepted).iter().all(|message| message.starts_with("Copied 4 lines"))
+        );
+        assert!(
+            messages(SystemCopyResult::Tmux)
+                .iter()
+                .all(|message| message.starts_with("Copied 4 lines to tmux"))
+        );
         assert_eq!(
-            messages(BySystem::Nothing),
+            messages(SystemCopyResult::Nothing),
             [
                 "Sent 4 lines to the terminal's clipboard.",
                 "Not copied: the terminal rejected the text.",

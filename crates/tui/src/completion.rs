@@ -22,7 +22,7 @@ use tiller_engine::slash_command::certain_name;
 
 use crate::action::{Action, ListAction};
 use crate::completion::candidate::{Candidate, Range};
-use crate::completion::files::{FileList, RankedFiles, Ranking};
+use crate::completion::files::{FileList, FileRankingJob, RankedFiles};
 use crate::completion::paths::{PathKind, PathQuery};
 use crate::completion::values::ArgumentSources;
 use crate::completion::word::{CompletionKind, completion_kind};
@@ -215,7 +215,7 @@ impl Completion {
         self.is_stale = true;
         if let Some((files, _)) = &self.files.known {
             let resources = Arc::clone(&cx.model.info.resources);
-            cx.push(Action::List(ListAction::RankFiles(Ranking {
+            cx.push(Action::List(ListAction::RankFiles(FileRankingJob {
                 files: Arc::clone(files),
                 resources,
                 query,
@@ -235,7 +235,7 @@ impl Completion {
         self.files.known = Some((Arc::clone(&files), cx.now));
         if let CompletionKind::File(query) = &self.kind {
             let (resources, query) = (Arc::clone(&cx.model.info.resources), query.clone());
-            cx.push(Action::List(ListAction::RankFiles(Ranking { files, resources, query })));
+            cx.push(Action::List(ListAction::RankFiles(FileRankingJob { files, resources, query })));
         }
     }
 

@@ -19,7 +19,7 @@ use crate::address::Address;
 use crate::block::notice_level::NoticeLevel;
 use crate::effect::Effect;
 use crate::keymap::table::KeyCommand;
-use crate::layout::{Folds, RenderContext, TEXT_WIDTH};
+use crate::layout::{FoldDefaults, RenderContext, TEXT_WIDTH};
 use crate::message::TaskResult;
 use crate::session_model::SessionModel;
 use crate::ui_context::UiContext;
@@ -87,7 +87,7 @@ pub(crate) struct ViewContext<'a> {
     pub(crate) now: UnixMs,
     pub(crate) focus: FocusState,
     /// The fold settings of the transcript.
-    pub(crate) folds: Folds,
+    pub(crate) folds: FoldDefaults,
 }
 
 /// Facts about who has the keys.

@@ -27,7 +27,9 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 use crate::action::{Action, ActionRequest, CopiedText, TerminalAction};
 use crate::app::App;
 use crate::block::notice_level::NoticeLevel;
-use crate::clipboard::{BySystem, ByTerminal, CopyFallback, MAX_BY_TERMINAL, SystemClipboard};
+use crate::clipboard::{
+    CopyFallback, MAX_BY_TERMINAL, SystemClipboard, SystemCopyResult, TerminalCopyResult,
+};
 use crate::clock::now;
 use crate::draft::DraftSaver;
 use crate::effect::{Effect, OverlayRequest};
@@ -432,16 +434,16 @@ impl EventLoop {
     fn copy(&mut self, CopiedText { text, what }: CopiedText) {
         let fits = text.len() <= MAX_BY_TERMINAL;
         let terminal = match self.terminal.screen.as_mut().filter(|_| fits).map(|screen| screen.copy(&text)) {
-            _ if !fits => ByTerminal::TooLong,
-            None | Some(Err(_)) => ByTerminal::Refused,
-            Some(Ok(())) => ByTerminal::Sent,
+            _ if !fits => TerminalCopyResult::TooLong,
+            None | Some(Err(_)) => TerminalCopyResult::Refused,
+            Some(Ok(())) => TerminalCopyResult::Sent,
         };
-        if terminal != ByTerminal::TooLong {
-            self.app.flash(clipboard::message(&what, terminal, BySystem::Nothing));
+        if terminal != TerminalCopyResult::TooLong {
+            self.app.flash(clipboard::message(&what, terminal, SystemCopyResult::Nothing));
         }
         let reports = self.connection.as_ref().map(|link| link.executor.result_sender());
         self.clipboard.put(text, move |system| {
-            let is_news = system != BySystem::Nothing || terminal == ByTerminal::TooLong;
+            let is_news = system != SystemCopyResult::Nothing || terminal == TerminalCopyResult::TooLong;
             if is_news && let Some(reports) = reports.and_then(|reports| reports.upgrade()) {
                 // The loop may have ended.
                 let _ = reports

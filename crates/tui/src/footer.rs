@@ -202,7 +202,7 @@ mod tests {
 
     use super::*;
     use crate::component::FocusState;
-    use crate::layout::Folds;
+    use crate::layout::FoldDefaults;
     use crate::session_model::{SessionInfo, SessionModel};
     use crate::ui_context::UiContext;
 
@@ -210,7 +210,8 @@ mod tests {
         let model = SessionModel { info, ..SessionModel::default() };
         let ui = UiContext { size: (width, 24), ..UiContext::example() };
         let focus = FocusState::default();
-        line(&ViewContext { model: &model, ui: &ui, now: UnixMs(0), focus, folds: Folds::default() }).text()
+        line(&ViewContext { model: &model, ui: &ui, now: UnixMs(0), focus, folds: FoldDefaults::default() })
+            .text()
     }
 
     fn info() -> SessionInfo {

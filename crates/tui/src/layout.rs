@@ -20,7 +20,7 @@ pub(super) const TEXT_WIDTH: usize = MAX_PROSE_WIDTH + 2;
 
 /// The global fold settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Folds {
+pub(super) struct FoldDefaults {
     pub(super) output_open: bool,
     pub(super) thinking_open: bool,
 }
@@ -31,7 +31,7 @@ pub(super) struct RenderContext {
     pub(super) width: usize,
     /// Maximum width of prose.
     pub(super) measure: usize,
-    pub(super) folds: Folds,
+    pub(super) folds: FoldDefaults,
     pub(super) now: UnixMs,
     pub(super) zone: TimeZone,
     /// The key that unfolds, for hints.
@@ -48,7 +48,7 @@ impl Default for RenderContext {
         Self {
             width: 80,
             measure: TEXT_WIDTH,
-            folds: Folds::default(),
+            folds: FoldDefaults::default(),
             now: UnixMs(0),
             zone: TimeZone::UTC,
             unfold_key: "ctrl+o".into(),

@@ -93,7 +93,7 @@ pub use opened_session::{InitialPrompt, OpenedSession, ProviderKey};
 pub use options::{Exporter, TerminalOptions, TuiFiles, TuiOptions, TuiServices};
 pub use path_display::at_home;
 pub use settings_store::{ProblemScope, ReadSettings, SettingProblem, SettingsStore};
-pub use terminal::capabilities::{Abilities, Images, Italics, MouseUse};
+pub use terminal::capabilities::{Images, Italics, MouseUse, TerminalCapabilities};
 pub use terminal_signals::{Alert, SignalSettings, SignalSupport};
 pub use theme::{ThemeOptions, ThemeQuery};
 pub use trust::{TrustService, UntrustedProject};

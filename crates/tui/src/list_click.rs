@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use crate::address::Address;
     use crate::component::FocusState;
-    use crate::layout::Folds;
+    use crate::layout::FoldDefaults;
     use crate::session_model::SessionModel;
     use crate::ui_context::UiContext;
 
@@ -102,7 +102,8 @@ mod tests {
 
     fn send(rows: &mut Rows, kind: MouseEventKind, row: u16, focus: FocusState) -> (Outcome, Vec<Effect>) {
         let (model, ui) = (SessionModel::default(), UiContext::example());
-        let view = ViewContext { model: &model, ui: &ui, now: UnixMs(0), focus, folds: Folds::default() };
+        let view =
+            ViewContext { model: &model, ui: &ui, now: UnixMs(0), focus, folds: FoldDefaults::default() };
         let mut cx = Context::new(view, Address::Screen);
         let event = MouseEvent { kind, column: 1, row, modifiers: KeyModifiers::NONE };
         let outcome = handle_mouse(rows, event, &mut cx);

@@ -16,7 +16,7 @@ use crate::dialog::Dialog;
 use crate::message::{ListResult, TaskResult};
 use crate::path_display::shortened;
 use crate::picker::item::{PickerChoice, PickerItem};
-use crate::text::{LONGEST, one_line, spaced};
+use crate::text::{MAX_CHARS, one_line, spaced};
 
 /// Columns of a name on the page of `/session`.
 const NAME_WIDTH: usize = 15;
@@ -76,9 +76,9 @@ pub(super) fn prompts(history: &[String]) -> Vec<PickerItem> {
     let mut seen = HashSet::new();
     let newest = history.iter().rev().filter(|text| seen.insert(text.as_str()));
     let item = |text: &String| {
-        let label = spaced(&text.chars().take(LONGEST).collect::<String>());
+        let label = spaced(&text.chars().take(MAX_CHARS).collect::<String>());
         let whole =
-            text.lines().take(PREVIEW_LINES).map(|line| line.chars().take(LONGEST).collect::<String>());
+            text.lines().take(PREVIEW_LINES).map(|line| line.chars().take(MAX_CHARS).collect::<String>());
         let whole = whole.map(|line| Line::new(one_line(&line), Role::Text)).collect();
         PickerItem::new(label, PickerChoice::Prompt(text.clone())).with_detail(whole)
     };

@@ -50,7 +50,7 @@ pub(super) struct PathContext {
 
 impl PathContext {
     /// The context of a path without branch points.
-    pub(super) fn unbranched(tools: ToolCatalog) -> Self {
+    pub(super) fn without_branch_points(tools: ToolCatalog) -> Self {
         Self { points: Arc::default(), tools }
     }
 }
@@ -58,7 +58,7 @@ impl PathContext {
 impl Default for PathContext {
     /// The context without a session.
     fn default() -> Self {
-        Self::unbranched(built_in_tools())
+        Self::without_branch_points(built_in_tools())
     }
 }
 
@@ -73,9 +73,9 @@ enum LastSpeaker {
 #[derive(Debug, Default)]
 struct CallTiming {
     /// When the answer arrived or the last exclusive call ended.
-    exclusive_until: UnixMs,
+    exclusive_end: UnixMs,
     /// When the last call of the parallel group ended.
-    group_until: UnixMs,
+    group_end: UnixMs,
     /// When the user approved a call.
     allowed: HashMap<CallId, UnixMs>,
     /// The user's shell commands without a record yet, with their start times. Records of commands that ran during an
@@ -94,16 +94,15 @@ impl CallTiming {
     }
 
     fn answered(&mut self, at: UnixMs) {
-        (self.exclusive_until, self.group_until) = (at, at);
+        (self.exclusive_end, self.group_end) = (at, at);
     }
 
     /// Start time of a call whose result arrived at `ended`.
     fn started_at(&mut self, call: &ToolCallBlock, ended: UnixMs) -> UnixMs {
-        let started =
-            if call.reads() { self.exclusive_until } else { self.exclusive_until.max(self.group_until) };
-        self.group_until = self.group_until.max(ended);
+        let started = if call.reads() { self.exclusive_end } else { self.exclusive_end.max(self.group_end) };
+        self.group_end = self.group_end.max(ended);
         if !call.reads() {
-            self.exclusive_until = ended;
+            self.exclusive_end = ended;
         }
         self.allowed.get(&call.id).map_or(started, |allowed| started.max(*allowed))
     }

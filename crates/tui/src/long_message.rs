@@ -1,6 +1,6 @@
 //! Ways to send a message that fills most of the context window.
 
-use crate::action::{Action, LineExtra, Submit};
+use crate::action::{Action, MessageExtra, Submit};
 use crate::delivery::LongMessage;
 
 /// Limits the attached files to those that `typed` names, the text without the contents of pastes: a paste
@@ -8,7 +8,7 @@ use crate::delivery::LongMessage;
 pub(super) fn without_files_of_pastes(action: Action, typed: &str) -> Action {
     match action {
         Action::Submit(submit) if names_more_files(&submit, typed) => {
-            Action::Submit(Submit::WithExtra(Box::new(submit), LineExtra::FilesOf(typed.to_owned())))
+            Action::Submit(Submit::WithExtra(Box::new(submit), MessageExtra::FilesOf(typed.to_owned())))
         }
         action => action,
     }
@@ -33,16 +33,16 @@ pub(super) fn apply_long_choice(action: Action, long: Option<LongMessage>, short
     let with = |submit, extra| Action::Submit(Submit::WithExtra(Box::new(submit), extra));
     match (long, submit) {
         (LongMessage::Whole, Submit::Steer(_) | Submit::SteerNow(_) | Submit::FollowUp(_)) => {
-            with(submit.clone(), LineExtra::AnyLength)
+            with(submit.clone(), MessageExtra::AnyLength)
         }
         (LongMessage::AsFile, Submit::Steer(whole)) => {
-            with(Submit::Steer(short()), LineExtra::AsFile(whole.clone()))
+            with(Submit::Steer(short()), MessageExtra::AsFile(whole.clone()))
         }
         (LongMessage::AsFile, Submit::SteerNow(whole)) => {
-            with(Submit::SteerNow(short()), LineExtra::AsFile(whole.clone()))
+            with(Submit::SteerNow(short()), MessageExtra::AsFile(whole.clone()))
         }
         (LongMessage::AsFile, Submit::FollowUp(whole)) => {
-            with(Submit::FollowUp(short()), LineExtra::AsFile(whole.clone()))
+            with(Submit::FollowUp(short()), MessageExtra::AsFile(whole.clone()))
         }
         (
             _,

@@ -8,7 +8,7 @@ use tiller_session::Reader;
 
 use crate::import::ImportService;
 use crate::settings_store::SettingsStore;
-use crate::terminal::capabilities::{Abilities, MouseUse};
+use crate::terminal::capabilities::{MouseUse, TerminalCapabilities};
 use crate::terminal_signals::SignalSupport;
 use crate::theme::ThemeOptions;
 use crate::trust::TrustService;
@@ -37,8 +37,8 @@ pub struct TuiOptions {
 /// The terminal's capabilities.
 #[derive(Clone, Debug, Default)]
 pub struct TerminalOptions {
-    /// Capabilities beyond text and colors; see [`Abilities::detect`].
-    pub abilities: Abilities,
+    /// Capabilities beyond text and colors; see [`TerminalCapabilities::detect`].
+    pub abilities: TerminalCapabilities,
     /// The signals that the terminal supports.
     pub signals: SignalSupport,
     /// Captures the mouse while tiller owns the screen. Default: yes.

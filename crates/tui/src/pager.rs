@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tiller_core::id::CallId;
 use tiller_core::unit::UnixMs;
-use tiller_render::{Breaks, Indent, Line, MAX_PROSE_WIDTH, Role, Span, wrap};
+use tiller_render::{BreakMode, Indent, Line, MAX_PROSE_WIDTH, Role, Span, wrap};
 
 use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::draw::{put, row, title};
@@ -18,7 +18,7 @@ use crate::shown_since::ShownSince;
 use crate::text::one_line;
 
 /// Maximum width of the left column; longer text is wrapped.
-const MOST_LEFT: usize = 31;
+const MAX_LEFT_WIDTH: usize = 31;
 
 /// Columns between the left column and its description.
 const GAP: usize = 2;
@@ -63,13 +63,13 @@ impl Pager {
         usize::from(screen.saturating_sub(3)).max(1)
     }
 
-    /// Lays out lines as a table whose first column is as wide as its content, up to `MOST_LEFT`.
+    /// Lays out lines as a table whose first column is as wide as its content, up to `MAX_LEFT_WIDTH`.
     pub(super) fn with_columns(self) -> Self {
         let wide = |line: &Line| match line.spans.as_slice() {
             [what, _, ..] => item_of(what).width(),
             _ => 0,
         };
-        let left = self.lines.iter().map(wide).max().unwrap_or_default().min(MOST_LEFT);
+        let left = self.lines.iter().map(wide).max().unwrap_or_default().min(MAX_LEFT_WIDTH);
         Self { columns: Columns::Table { left }, ..self }
     }
 
@@ -102,13 +102,13 @@ impl Pager {
     fn lay_out_rows(&mut self, width: usize, height: usize) {
         if self.width != width {
             self.width = width;
-            self.lay_out_anew();
+            self.reset_layout();
         }
         self.height = height;
         self.step(0);
     }
 
-    fn lay_out_anew(&mut self) {
+    fn reset_layout(&mut self) {
         let filter = self.find().map(str::to_lowercase);
         let fits =
             |line: &&Line| filter.as_ref().is_none_or(|text| line.text().to_lowercase().contains(text));
@@ -140,7 +140,7 @@ impl Pager {
     /// Filters lines by another text, or with `None` by none, and scrolls to the top.
     pub(super) fn filter_by(&mut self, find: Option<LineInput>) {
         (self.find, self.top) = (find, 0);
-        self.lay_out_anew();
+        self.reset_layout();
     }
 }
 
@@ -248,7 +248,7 @@ fn side_by_side(
 ) -> Vec<Line> {
     let room = width - left - GAP;
     let whole =
-        |span: &Span, width| wrap(std::slice::from_ref(span), width, &Indent::default(), Breaks::Words);
+        |span: &Span, width| wrap(std::slice::from_ref(span), width, &Indent::default(), BreakMode::Words);
     let (whats, mut abouts) = (whole(what, left), whole(about, room));
     if let Some(name) = name {
         let fits = abouts.last().is_some_and(|last| last.width() + 2 + name.width() <= room);
@@ -278,7 +278,7 @@ fn hanging_indent(line: &Line, width: usize) -> Vec<Line> {
     if let [_, _, name] = spans.as_mut_slice() {
         name.text.insert_str(0, "  ");
     }
-    wrap(&spans, width, &Indent { first: Vec::new(), rest }, Breaks::Words)
+    wrap(&spans, width, &Indent { first: Vec::new(), rest }, BreakMode::Words)
 }
 
 #[cfg(test)]

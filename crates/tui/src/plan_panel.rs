@@ -105,7 +105,7 @@ mod tests {
     use crate::address::Address;
     use crate::component::FocusState;
     use crate::component::testing::Bench;
-    use crate::layout::Folds;
+    use crate::layout::FoldDefaults;
     use crate::session_model::SessionModel;
     use crate::ui_context::UiContext;
 
@@ -130,7 +130,7 @@ mod tests {
             ui: &ui,
             now: UnixMs(0),
             focus: FocusState::default(),
-            folds: Folds::default(),
+            folds: FoldDefaults::default(),
         };
         assert!(panel.rows_needed(&view) <= MAX_STEPS + 1);
         panel.visible_lines(height, &view).iter().map(Line::text).collect()

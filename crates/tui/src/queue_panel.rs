@@ -110,7 +110,7 @@ impl QueuePanel {
             QueueFocus::Panel(None) => self.select_row(usize::MAX, queue),
             QueueFocus::Panel(Some(chosen)) => match row_of(&chosen.id) {
                 Some(row) => chosen.row = row,
-                None => self.selection_gone(cx),
+                None => self.selection_removed(cx),
             },
             QueueFocus::Editing(chosen, _) => match row_of(&chosen.id) {
                 Some(row) => chosen.row = row,
@@ -120,7 +120,7 @@ impl QueuePanel {
         }
     }
 
-    fn selection_gone(&mut self, cx: &mut Context<'_>) {
+    fn selection_removed(&mut self, cx: &mut Context<'_>) {
         let QueueFocus::Panel(Some(chosen)) = std::mem::take(&mut self.focus) else { return };
         self.select_row(chosen.row, &cx.model.activity.queue);
         self.record_closing(cx.now);

@@ -19,7 +19,7 @@ use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::unit::Tokens;
 use tiller_engine::remote_session::ConnectionState;
 use tiller_engine::{AgentCommand, ApprovalMode, ContextUse, RunningCall, SummaryInProgress};
-use tiller_engine::{AnnouncedRetry, ServedResource};
+use tiller_engine::{RetryAnnouncement, ServedResource};
 use tiller_provider::catalog::ImageInput;
 
 /// The session as far as known here.
@@ -224,7 +224,7 @@ pub(crate) struct SessionActivity {
     pub(crate) running_since: Option<UnixMs>,
     pub(crate) calls: Vec<CallInProgress>,
     /// The announced retry of a failed request.
-    pub(crate) retry: Option<AnnouncedRetry>,
+    pub(crate) retry: Option<RetryAnnouncement>,
     /// Start of the running `!` command.
     pub(crate) bash_since: Option<UnixMs>,
     /// Number of running background jobs.

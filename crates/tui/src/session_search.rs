@@ -18,7 +18,7 @@ use crate::picker::sessions::{hits, session_items, sessions_by_id};
 const FIRST: usize = 60;
 
 /// Maximum number of sessions in a text search.
-const MOST_HITS: usize = 50;
+const MAX_HITS: usize = 50;
 
 /// Maximum number of sessions for a part of an id; with more, the part is too short.
 const MAX_NAMED: usize = 10;
@@ -139,7 +139,7 @@ impl SearchThread {
         let words = self.request.words.clone();
         // An id matches in every directory.
         let by_id = self.catalog.sessions_by_id(words.trim(), MAX_NAMED)?;
-        let mut found = self.catalog.search_sessions(&words, self.request.scope, MOST_HITS)?;
+        let mut found = self.catalog.search_sessions(&words, self.request.scope, MAX_HITS)?;
         found.retain(|hit| by_id.iter().all(|session| session.path != hit.session.path));
         let items = sessions_by_id(&by_id, now()).into_iter().chain(hits(&found, now())).collect();
         self.send(SessionsResult::Hits { words, items })

@@ -3,8 +3,8 @@
 use tiller_core::event::CompactionReason;
 use tiller_core::message::split_advice;
 use tiller_core::unit::{Tokens, UnixMs};
-use tiller_engine::{AnnouncedRetry, SummaryInProgress, SummaryOf};
-use tiller_render::{Breaks, Indent, Line, Role, Span, truncate_to, wrap};
+use tiller_engine::{RetryAnnouncement, SummaryInProgress, SummarySubject};
+use tiller_render::{BreakMode, Indent, Line, Role, Span, truncate_to, wrap};
 
 use crate::block::BlockKind;
 use crate::component::ViewContext;
@@ -88,7 +88,7 @@ fn flash(view: &ViewContext<'_>, text: &str, arriving: Option<&BlockKind>) -> Ve
     let rows = if view.ui.size.1 < ROOMY { 1 } else { FLASH_ROWS };
     let indent = Indent { rest: vec![Span::new(" ".repeat(sign.width()), Role::Text)], first: vec![sign] };
     let message = [Span::new(one_line(text), Role::Text)];
-    limit_rows(wrap(&message, width, &indent, Breaks::Words), rows, width)
+    limit_rows(wrap(&message, width, &indent, BreakMode::Words), rows, width)
 }
 
 fn spinning(view: &ViewContext<'_>) -> Span {
@@ -128,13 +128,13 @@ fn started_at(view: &ViewContext<'_>) -> Option<UnixMs> {
 }
 
 /// The countdown to a retry.
-fn countdown(view: &ViewContext<'_>, retry: &AnnouncedRetry) -> String {
+fn countdown(view: &ViewContext<'_>, retry: &RetryAnnouncement) -> String {
     let seconds = retry.due.since_ms(view.now).div_ceil(1_000);
     format!("retrying in {seconds}s ({} of {})", retry.attempt, retry.max_attempts)
 }
 
 /// The countdown with the error, cut to fit beside the duration and the key that stops it.
-fn failed_try(view: &ViewContext<'_>, subject: &str, retry: &AnnouncedRetry) -> String {
+fn failed_try(view: &ViewContext<'_>, subject: &str, retry: &RetryAnnouncement) -> String {
     /// Columns of the spinner before it, and of the duration and the key after it.
     const BESIDE: usize = 4 + 24;
     let status = format!("{subject}{}", countdown(view, retry));
@@ -181,7 +181,8 @@ fn is_noticeable(view: &ViewContext<'_>, since: UnixMs) -> bool {
 
 /// A summary made in the background, which nothing waits for.
 fn background_summary<'a>(view: &ViewContext<'a>) -> Option<&'a SummaryInProgress> {
-    let is_waited_for = |of| matches!(of, SummaryOf::Branch | SummaryOf::Context(CompactionReason::Overflow));
+    let is_waited_for =
+        |of| matches!(of, SummarySubject::Branch | SummarySubject::Context(CompactionReason::Overflow));
     view.model
         .activity
         .summary
@@ -198,7 +199,7 @@ fn compacting(view: &ViewContext<'_>) -> String {
 }
 
 /// The retry that a summary waits for.
-fn pending_try<'a>(view: &ViewContext<'_>, summary: &'a SummaryInProgress) -> Option<&'a AnnouncedRetry> {
+fn pending_try<'a>(view: &ViewContext<'_>, summary: &'a SummaryInProgress) -> Option<&'a RetryAnnouncement> {
     summary.retry.as_ref().filter(|retry| retry.due.since_ms(view.now) > 0)
 }
 
@@ -221,8 +222,8 @@ fn activity_text(view: &ViewContext<'_>, arriving: Option<&BlockKind>) -> String
     {
         return match (pending_try(view, summary), summary.of) {
             (Some(retry), _) => failed_try(view, "summary failed, ", retry),
-            (None, SummaryOf::Branch) => "summarizing the branch…".to_owned(),
-            (None, SummaryOf::Context(_)) => compacting(view),
+            (None, SummarySubject::Branch) => "summarizing the branch…".to_owned(),
+            (None, SummarySubject::Context(_)) => compacting(view),
         };
     }
     if view.model.activity.running_since.is_none() {
@@ -242,7 +243,7 @@ mod tests {
 
     use super::*;
     use crate::component::FocusState;
-    use crate::layout::Folds;
+    use crate::layout::FoldDefaults;
     use crate::session_model::{Job, SessionActivity, SessionModel};
     use crate::ui_context::UiContext;
 
@@ -250,8 +251,13 @@ mod tests {
         let model = SessionModel { activity, ..SessionModel::default() };
         let ui = UiContext::example();
         let focus = FocusState { is_editor_empty: true, ..FocusState::default() };
-        let view =
-            ViewContext { model: &model, ui: &ui, now: UnixMs(12_000), focus, folds: Folds::default() };
+        let view = ViewContext {
+            model: &model,
+            ui: &ui,
+            now: UnixMs(12_000),
+            focus,
+            folds: FoldDefaults::default(),
+        };
         let hint = hint.map(|hint| Line::new(hint, Role::Text));
         let lines = StatusLine { search: None, flash, hint, arriving: None }.lines(&view);
         lines.iter().map(Line::text).collect()
@@ -271,7 +277,8 @@ mod tests {
             images: [].into(),
             held: false,
         };
-        let retry = AnnouncedRetry { attempt: 2, max_attempts: 5, due: UnixMs(15_000), error: "busy".into() };
+        let retry =
+            RetryAnnouncement { attempt: 2, max_attempts: 5, due: UnixMs(15_000), error: "busy".into() };
         let idle = SessionActivity::default;
         let rows = [
             ("idle", idle(), None, None),

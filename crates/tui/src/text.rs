@@ -30,7 +30,7 @@ pub(crate) fn age(time: UnixMs, now: UnixMs) -> String {
 }
 
 /// Characters of a label that are drawn and searched.
-pub(crate) const LONGEST: usize = 300;
+pub(crate) const MAX_CHARS: usize = 300;
 
 /// The text of a message as the user typed it.
 pub(crate) fn typed(user: &UserMessage) -> String {

@@ -29,8 +29,8 @@ use tiller_core::unit::UnixMs;
 use tiller_session::{BranchPoints, Entry};
 
 use crate::block::notice_level::NoticeLevel;
-use crate::block::{Block, BlockKind, Fold};
-use crate::layout::{Folds, RenderContext};
+use crate::block::{Block, BlockKind, FoldState};
+use crate::layout::{FoldDefaults, RenderContext};
 use crate::log_blocks::{BlockBuilder, PathContext, mark_cut_off, set_call_result};
 use crate::logical_line::LogicalLine;
 use crate::recovery::{DraftRecovery, find_recovery};
@@ -55,7 +55,7 @@ pub(super) struct Transcript {
     calls: HashMap<CallId, BlockPos>,
     view: Viewport,
     /// The fold state of blocks without their own.
-    pub(super) folds: Folds,
+    pub(super) folds: FoldDefaults,
     /// The transcript's generation: results of reads for earlier ones are dropped.
     epoch: u64,
     /// Number of blocks added at the end, including those removed since.
@@ -94,7 +94,7 @@ impl Transcript {
             live: Vec::new(),
             calls: HashMap::new(),
             view: Viewport::default(),
-            folds: Folds::default(),
+            folds: FoldDefaults::default(),
             epoch,
             added: 0,
             removed: 0,
@@ -239,14 +239,14 @@ impl Transcript {
     pub(super) fn fold_default(&mut self, at: BlockPos) {
         self.mark_top_line();
         if let Some(block) = self.block_mut(at) {
-            block.fold = Fold::Inherit;
+            block.fold = FoldState::Inherit;
         }
-        self.refolded();
+        self.invalidate_layout();
     }
 
     /// Adds an entry that was just appended.
     pub(super) fn append(&mut self, entry: &Entry, at: UnixMs) {
-        let context = PathContext::unbranched(self.context.tools.clone());
+        let context = PathContext::without_branch_points(self.context.tools.clone());
         let stretch = BlockBuilder::from_entries([entry], &context);
         self.unanswered = None;
         if stretch.ends_with_answer() {
@@ -255,7 +255,7 @@ impl Transcript {
             self.begin_part();
         }
         let last = self.last();
-        self.parts[last].lengthen(&entry.id);
+        self.parts[last].append_entry(&entry.id);
         self.remember_id(&entry.id);
         if !stretch.blocks.is_empty() {
             self.note_growth();
@@ -351,7 +351,7 @@ impl Transcript {
     }
 
     /// Returns true if a log block follows the newest block for which `predicate` is true.
-    pub(super) fn is_overtaken(&self, predicate: impl Fn(&Block) -> bool) -> bool {
+    pub(super) fn has_block_after(&self, predicate: impl Fn(&Block) -> bool) -> bool {
         self.newest().take_while(|block| !predicate(block)).any(|block| block.entry.is_some())
     }
 
@@ -475,7 +475,7 @@ impl Transcript {
     /// Marks notices with this text as outdated.
     pub(super) fn mark_outdated(&mut self, text: &str) {
         for part in &mut self.parts {
-            part.asides_mut().for_each(|block| block.mark_outdated(text));
+            part.unlogged_blocks_mut().for_each(|block| block.mark_outdated(text));
         }
     }
 

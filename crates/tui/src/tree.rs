@@ -269,7 +269,7 @@ impl TreeView {
                 && folded.as_ref().is_none_or(|folded| !folded[at])
                 && found.is_none_or(|found| found.get(at).copied().unwrap_or(false))
         };
-        let hidden_counts = shape.counts_beneath(&self.filters.folded, takes);
+        let hidden_counts = shape.count_descendants(&self.filters.folded, takes);
         let above = self.place.row.saturating_sub(self.place.top);
         self.rows = VisibleRows::new(shape, shown);
         self.filters.hidden_counts = hidden_counts;

@@ -16,7 +16,7 @@ use super::answer::AgentFailure;
 use super::link::SessionLink;
 use super::owned_worktree::OwnedWorktree;
 use super::parent::ParentSession;
-use super::spec::{AgentSpec, ToolSelection};
+use super::spec::{AgentSpec, Isolation, ToolSelection};
 use super::usage_limits::UsageScope;
 use crate::driver::{FirstModel, ModelChoice, SessionParts};
 use crate::embed::EmbedError;
@@ -44,7 +44,7 @@ pub(super) struct Child {
 }
 
 /// The beginning of an agent's conversation.
-pub(super) enum Conversation {
+pub(super) enum ConversationStart {
     New,
     /// Goes on with that of the agent's log.
     Resumed(PathBuf),
@@ -52,7 +52,7 @@ pub(super) enum Conversation {
     Forked(EntryId),
 }
 
-impl Conversation {
+impl ConversationStart {
     /// Returns a notice for the conversation of an agent that has worked in another directory.
     fn notice(&self, cwd: &Path) -> Option<String> {
         let Self::Resumed(path) = self else { return None };
@@ -63,6 +63,23 @@ impl Conversation {
 }
 
 impl ParentSession {
+    /// Opens or makes the worktree of a task, if it has one. A resumed task needs the one it had: in the working directory,
+    /// the agent would change other files than its conversation is about.
+    pub(super) async fn task_worktree(
+        &self,
+        stem: &str,
+        earlier: Option<&TaskWorktree>,
+        isolation: Isolation,
+    ) -> Result<Option<OwnedWorktree>, String> {
+        match (earlier, isolation) {
+            (Some(earlier), _) => self.reopen_worktree(earlier).await.map(Some).map_err(|error| {
+                format!("it can't go on in its worktree: {error}; delegate the task to a fresh agent")
+            }),
+            (None, Isolation::Worktree) => self.make_worktree(stem).await.map(Some),
+            (None, Isolation::None) => Ok(None),
+        }
+    }
+
     /// Makes a worktree for an agent.
     pub(super) async fn make_worktree(&self, stem: &str) -> Result<OwnedWorktree, String> {
         self.check_worktree_mode()?;
@@ -106,7 +123,7 @@ impl ParentSession {
         self,
         spec: AgentSpec,
         delegation: ChildDelegation,
-        conversation: Conversation,
+        conversation: ConversationStart,
     ) -> Result<Child, AgentFailure> {
         let mut notices: Vec<String> = conversation.notice(self.manager.cwd()).into_iter().collect();
         let (model, thinking) = self.model(&spec, &mut notices);
@@ -124,9 +141,9 @@ impl ParentSession {
         options.background_tasks = BackgroundTasks::Await;
         let now = SystemTime::now().into();
         let writer = match conversation {
-            Conversation::Resumed(path) => self.manager.open(&path),
-            Conversation::Forked(entry) => self.manager.fork(&self.reader, Some(&entry), now),
-            Conversation::New => Ok(match self.reader.path() {
+            ConversationStart::Resumed(path) => self.manager.open(&path),
+            ConversationStart::Forked(entry) => self.manager.fork(&self.reader, Some(&entry), now),
+            ConversationStart::New => Ok(match self.reader.path() {
                 Some(parent) => self.manager.create_after(parent, now),
                 None => self.manager.create(now),
             }),

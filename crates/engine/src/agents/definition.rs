@@ -78,7 +78,7 @@ struct AgentFrontMatter {
     #[serde(alias = "maxTurns")]
     max_turns: Option<Number>,
     max_tokens: Option<Number>,
-    max_cost_usd: Option<Amount>,
+    max_cost_usd: Option<DecimalOrText>,
     timeout: Option<Number>,
     skills: Option<NameList>,
     approval: Option<String>,
@@ -144,12 +144,12 @@ impl Number {
 /// An amount of dollars, which is a text where the front matter isn't YAML.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Amount {
+enum DecimalOrText {
     Number(f64),
     Text(String),
 }
 
-impl Amount {
+impl DecimalOrText {
     fn value(&self) -> Result<Usd, String> {
         let amount = match self {
             Self::Number(amount) => Some(*amount),
@@ -207,7 +207,7 @@ impl FileDefinition for AgentDefinition {
             max_turns: number(&head.max_turns, "max_turns")?,
             limit: UsageLimit {
                 tokens: number(&head.max_tokens, "max_tokens")?.map(Tokens),
-                cost: head.max_cost_usd.as_ref().map(Amount::value).transpose()?,
+                cost: head.max_cost_usd.as_ref().map(DecimalOrText::value).transpose()?,
                 ..UsageLimit::default()
             },
             timeout: number(&head.timeout, "timeout")?.map(Duration::from_secs),

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use tiller_core::tool_spec::{Access, ShownArgument, ToolSet, ToolTraits};
 use tiller_tools::tool::{ToolOutput, ToolProgress, TypedTool};
 
-use super::delegator::{Delegator, Task};
+use super::delegator::{DelegationRequest, Delegator};
 use super::spec::Isolation;
 use super::task_run::DelegatingCall;
 use super::task_states::TaskStates;
@@ -48,7 +48,7 @@ impl TypedTool for DelegateToAgent {
         let background = background || self.0.runs_in_background(&agent).await;
         let call = progress.call().cloned();
         let call = call.map(|id| DelegatingCall { id, number: 1, is_background: background });
-        let task = Task { agent, task, resume, isolation: Isolation::None, call };
+        let task = DelegationRequest { agent, task, resume, isolation: Isolation::None, call };
         if background {
             if let Err(error) = self.0.check_all(&[&task.agent]).await {
                 return ToolOutput::error(error);

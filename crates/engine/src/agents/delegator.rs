@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 
 use super::activity::AgentActivity;
 use super::answer::AgentAnswer;
-use super::child::{Child, ChildDelegation, Conversation};
+use super::child::{Child, ChildDelegation, ConversationStart};
 use super::delegation_limits::DelegationLimits;
 use super::link::SessionLink;
 use super::owned_worktree::OwnedWorktree;
@@ -40,7 +40,7 @@ pub(super) struct Delegator {
 
 /// A task to delegate.
 #[derive(Clone, Debug)]
-pub(super) struct Task {
+pub(super) struct DelegationRequest {
     pub agent: String,
     pub task: String,
     /// Id of an earlier agent whose conversation continues.
@@ -137,7 +137,7 @@ impl Delegator {
     /// second and at the end.
     pub(super) async fn run(
         &self,
-        task: Task,
+        task: DelegationRequest,
         stop: impl Future<Output = ()> + Send,
         show: impl Fn(TaskProgress) + Send + Sync,
     ) -> TaskReport {
@@ -166,7 +166,7 @@ impl Delegator {
 
     async fn try_run(
         &self,
-        task: Task,
+        task: DelegationRequest,
         stop: Pin<&mut (impl Future<Output = ()> + Send)>,
         show: impl Fn(TaskProgress) + Send + Sync,
         report: &mut TaskReport,
@@ -193,20 +193,14 @@ impl Delegator {
             Isolation::None => spec.isolation,
             Isolation::Worktree => Isolation::Worktree,
         };
-        let worktree = match (&earlier_worktree, isolation) {
-            // In the working directory it would change other files than its conversation is about.
-            (Some(earlier), _) => Some(parent.reopen_worktree(earlier).await.map_err(|error| {
-                format!("it can't go on in its worktree: {error}; delegate the task to a fresh agent")
-            })?),
-            (None, Isolation::Worktree) => Some(parent.make_worktree(&spec.name).await?),
-            (None, Isolation::None) => None,
-        };
+        let worktree = parent.task_worktree(&spec.name, earlier_worktree.as_ref(), isolation).await?;
         let parent = match &worktree {
             Some(worktree) => parent.at(worktree.root()),
             None => parent,
         };
-        let conversation =
-            resumed.and_then(|task| task.start.path).map_or(Conversation::New, Conversation::Resumed);
+        let conversation = resumed
+            .and_then(|task| task.start.path)
+            .map_or(ConversationStart::New, ConversationStart::Resumed);
         let Child { agent, notices } =
             parent.start(spec, delegation, conversation).map_err(|error| error.to_string())?;
         report.notices = notices;

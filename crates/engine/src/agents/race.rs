@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 
 use super::activity::AgentActivity;
 use super::answer::AgentFailure;
-use super::child::{Child, Conversation};
+use super::child::{Child, ConversationStart};
 use super::spec::AgentSpec;
 use super::task_run::{TaskRun, TaskStart};
 use super::without_delegation::without_delegation;
@@ -271,7 +271,7 @@ impl Lane {
         let parent = parent.at(&root);
         let (runner, name) = (parent.tools.sandboxed(&parent.runner), format!("race-{}", self.at + 1));
         let spec = AgentSpec { model: models[self.at].clone(), ..AgentSpec::new(name, "", "") };
-        let conversation = from.clone().map_or(Conversation::New, Conversation::Forked);
+        let conversation = from.clone().map_or(ConversationStart::New, ConversationStart::Forked);
         let started = parent.start(spec, without_delegation(), conversation);
         let Child { agent, .. } = started.map_err(|error| error.to_string())?;
         let session = agent.session().clone();

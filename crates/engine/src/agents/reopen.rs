@@ -7,7 +7,7 @@ use tiller_session::{ModelUsage, Reader};
 use tiller_tools::policy::ApprovalMode;
 
 use super::answer::AgentFailure;
-use super::child::{Child, Conversation};
+use super::child::{Child, ConversationStart};
 use super::log_entries::usage_since;
 use super::parent::ParentSession;
 use super::registry::AgentRegistry;
@@ -68,7 +68,7 @@ impl AgentRegistry {
             Some(worktree) => parent.at(worktree.root()),
             None => parent,
         };
-        let Child { agent, .. } = open(parent, spec, Conversation::Resumed(path))?;
+        let Child { agent, .. } = open(parent, spec, ConversationStart::Resumed(path))?;
         let session = agent.session().clone();
         let recorded = record_usage(above, session.reader(), session.subscribe());
         tokio::spawn(async move {
@@ -80,7 +80,11 @@ impl AgentRegistry {
     }
 }
 
-fn open(parent: ParentSession, spec: AgentSpec, conversation: Conversation) -> Result<Child, AgentError> {
+fn open(
+    parent: ParentSession,
+    spec: AgentSpec,
+    conversation: ConversationStart,
+) -> Result<Child, AgentError> {
     parent.start(spec, without_delegation(), conversation).map_err(|failure| match failure {
         AgentFailure::Start(EmbedError::Session(error)) => AgentError::Session(error),
         failure => AgentError::Store(failure.to_string()),

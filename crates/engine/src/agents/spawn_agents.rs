@@ -11,7 +11,7 @@ use tiller_core::tool_spec::{Access, ToolSet, ToolTraits};
 use tiller_tools::tool::{ToolOutput, ToolProgress, TypedTool};
 use tokio::sync::watch;
 
-use super::delegator::{Delegator, Task};
+use super::delegator::{DelegationRequest, Delegator};
 use super::report::TaskReport;
 use super::spec::Isolation;
 use super::task_run::DelegatingCall;
@@ -117,7 +117,7 @@ async fn run_all(
     let count = tasks.len();
     let run = |(at, TaskArguments { agent, task })| {
         let call = call.clone().map(|id| DelegatingCall { id, number: at + 1, is_background: background });
-        let task = Task { agent, task, resume: None, isolation, call };
+        let task = DelegationRequest { agent, task, resume: None, isolation, call };
         let (mut stopped, show) = (stopped.clone(), &show);
         let stop = async move {
             // The sender lives as long as the tasks.

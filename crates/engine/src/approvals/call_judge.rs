@@ -6,8 +6,8 @@ use serde_json::Value;
 use tiller_core::message::ToolCall;
 use tiller_core::tool_spec::{Access, ToolSpec};
 use tiller_tools::policy::{
-    ApprovalMode, ConfiguredRules, Grant, PermissionRule, Policy, PolicyVerdict, ReadPath, RuleDecision,
-    SessionRules,
+    AllowReason, ApprovalMode, ConfiguredRules, PermissionRule, Policy, PolicyVerdict, ReadPath,
+    RuleDecision, SessionRules,
 };
 use tiller_tools::tool::ToolSource;
 use tiller_tools::workspace::{FileAccess, Workspace};
@@ -57,11 +57,11 @@ impl CallJudge<'_> {
         source: Option<&ToolSource>,
     ) -> PolicyVerdict {
         let verdict = self.policy.judge(spec, &call.arguments, self.rules);
-        if matches!(verdict, PolicyVerdict::Granted(Grant::Setting(_)))
+        if matches!(verdict, PolicyVerdict::Granted(AllowReason::Setting(_)))
             && source != Some(&ToolSource::BuiltIn)
             && !self.is_target_ruled(call, spec)
         {
-            return self.unruled().judge(spec, &call.arguments, self.rules);
+            return self.without_settings_rules().judge(spec, &call.arguments, self.rules);
         }
         let purpose = match spec.traits.access_with(&call.arguments) {
             Access::Reads => FileAccess::Read,
@@ -96,7 +96,7 @@ impl CallJudge<'_> {
     }
 
     /// The policy without the rules of the settings.
-    fn unruled(&self) -> Policy {
+    fn without_settings_rules(&self) -> Policy {
         Policy { rules: ConfiguredRules::default(), ..self.policy.clone() }
     }
 
@@ -115,14 +115,14 @@ impl CallJudge<'_> {
             return PolicyVerdict::denied_by(rule);
         }
         let verdict = match verdict {
-            PolicyVerdict::Granted(Grant::Setting(_)) if decision != Some(RuleDecision::Allow) => {
-                self.unruled().judge(spec, &call.arguments, self.rules)
+            PolicyVerdict::Granted(AllowReason::Setting(_)) if decision != Some(RuleDecision::Allow) => {
+                self.without_settings_rules().judge(spec, &call.arguments, self.rules)
             }
             verdict => verdict,
         };
         let is_named = rule.is_some_and(|rule| rule.is_exact()) && decision == Some(RuleDecision::Allow);
         match verdict {
-            PolicyVerdict::Allow | PolicyVerdict::Granted(Grant::Setting(_))
+            PolicyVerdict::Allow | PolicyVerdict::Granted(AllowReason::Setting(_))
                 if purpose == FileAccess::Read && !is_named =>
             {
                 match self.policy.judge_reading(&spec.name, path, real, self.rules) {
@@ -130,7 +130,7 @@ impl CallJudge<'_> {
                     stricter => stricter,
                 }
             }
-            PolicyVerdict::Granted(Grant::Setting(_))
+            PolicyVerdict::Granted(AllowReason::Setting(_))
                 if !is_named && self.policy.protected.find(real).is_some() =>
             {
                 let reason = "writes to a protected path".to_owned();

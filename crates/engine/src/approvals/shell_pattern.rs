@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tiller_core::protected_path::name_may_match;
 
 /// Maximum number of files for a pattern.
-const MOST_PATHS: usize = 1_000;
+const MAX_PATHS: usize = 1_000;
 
 /// Lists the paths that a shell may insert for a pattern with `*` and `?`, relative to a directory. `None` if there are
 /// too many, if one may pass for an option, or if its name isn't UTF-8.
@@ -19,7 +19,7 @@ pub(super) fn expand(root: &Path, pattern: &str) -> Option<Vec<String>> {
             } else {
                 next.push(path.join(name));
             }
-            if next.len() > MOST_PATHS {
+            if next.len() > MAX_PATHS {
                 return None;
             }
         }
@@ -34,7 +34,7 @@ pub(super) fn expand(root: &Path, pattern: &str) -> Option<Vec<String>> {
 fn list_matches(dir: &Path, pattern: &str) -> Option<Vec<String>> {
     let names = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.file_name());
     let matching = names.filter(|name| name_may_match(pattern.as_bytes(), name.as_encoded_bytes()));
-    matching.map(|name| name.into_string().ok()).take(MOST_PATHS + 1).collect()
+    matching.map(|name| name.into_string().ok()).take(MAX_PATHS + 1).collect()
 }
 
 #[cfg(test)]

@@ -22,9 +22,9 @@ use tiller_session::BranchSummaryText;
 
 use super::{BranchPlan, CompactionError, CompactionOptions, CompactionPlan, ContextSize, SummaryRequest};
 use crate::approvals::Approver;
-use crate::handle::{SummaryInProgress, SummaryOf};
+use crate::handle::{SummaryInProgress, SummarySubject};
 use crate::retry::TOO_LONG_HELP;
-use crate::turn::{AnnouncedRetry, NotCompacted};
+use crate::turn::{NoCompactionReason, RetryAnnouncement};
 
 pub(crate) use effect::{SummaryCost, SummaryEffect, SummaryError};
 pub(crate) use input::{
@@ -60,7 +60,7 @@ enum SummaryPhase {
 struct RunningSummary {
     since: UnixMs,
     /// The latest retry of a failed request.
-    retry: Option<AnnouncedRetry>,
+    retry: Option<RetryAnnouncement>,
     purpose: SummaryPurpose,
 }
 
@@ -153,14 +153,14 @@ impl CompactionMachine {
             SummaryPhase::Idle | SummaryPhase::Ready(_) => None,
             SummaryPhase::Summarizing(running) => {
                 let of = match &running.purpose {
-                    SummaryPurpose::Compaction(pending) => SummaryOf::Context(pending.reason),
-                    SummaryPurpose::Branch(_) => SummaryOf::Branch,
+                    SummaryPurpose::Compaction(pending) => SummarySubject::Context(pending.reason),
+                    SummaryPurpose::Branch(_) => SummarySubject::Branch,
                 };
                 let (since, retry) = (running.since, running.retry.clone());
                 Some(SummaryInProgress { of, since, retry, failed: None })
             }
             SummaryPhase::AwaitingDecision(pending, error) => {
-                let (of, failed) = (SummaryOf::Context(pending.reason), Some(error.to_string()));
+                let (of, failed) = (SummarySubject::Context(pending.reason), Some(error.to_string()));
                 Some(SummaryInProgress { of, since: now, retry: None, failed })
             }
         }
@@ -231,7 +231,8 @@ impl CompactionMachine {
             SummaryEvent::Usage(usage) => running.cost().usage.add(&usage),
             SummaryEvent::Retry { attempt, max_attempts, delay, reason: error_message } => {
                 let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-                let retry = AnnouncedRetry::new((attempt, max_attempts), facts.now, delay_ms, &error_message);
+                let retry =
+                    RetryAnnouncement::new((attempt, max_attempts), facts.now, delay_ms, &error_message);
                 running.retry = Some(retry);
                 let event = EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message };
                 out.push(SummaryEffect::Emit(event));
@@ -363,9 +364,9 @@ fn end_without_entry(
     append_cost("compaction", &pending.cost, out);
     let reason = pending.reason;
     let cause = match &error {
-        CompactionError::Stopped => NotCompacted::Stopped,
-        error if reason == CompactionReason::Overflow => NotCompacted::Failed(overflow_error(error)),
-        error => NotCompacted::Failed(error.to_string()),
+        CompactionError::Stopped => NoCompactionReason::Stopped,
+        error if reason == CompactionReason::Overflow => NoCompactionReason::Failed(overflow_error(error)),
+        error => NoCompactionReason::Failed(error.to_string()),
     };
     let reply = |caller| SummaryEffect::Reply { caller, outcome: Err(SummaryError::Failed(error)) };
     out.extend(pending.caller.map(reply));

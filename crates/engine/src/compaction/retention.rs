@@ -90,9 +90,9 @@ pub(super) fn first_kept_without_fragment(messages: &[ProjectedMessage], keep: R
     let Some(next) = messages[first..].iter().position(is_user).map(|at| first + at) else { return first };
     // The same walk with a smaller limit, so its end never separates a call from its result.
     let smaller = RetentionLimits { tokens: sent_tokens(&messages[next..]), ..keep };
-    let is_splinter =
+    let is_fragment =
         sent_tokens(&messages[first..next]).0 * FRAGMENT_DIVISOR < sent_tokens(&messages[first..]).0;
-    if is_splinter && first_kept(messages, smaller) == next { next } else { first }
+    if is_fragment && first_kept(messages, smaller) == next { next } else { first }
 }
 
 /// Returns the position of the first kept message: the oldest one before which a cut is possible with everything

@@ -42,7 +42,7 @@ pub(super) struct ActiveSession {
     /// Entries that other processes append to the log.
     pub(super) external: ExternalAppends,
     /// State of the log before this process's first entry; `None` once that entry is written.
-    introduction: Option<Introduction>,
+    pending_run_entries: Option<PendingRunEntries>,
 }
 
 /// Facts about this process that are recorded in the log.
@@ -52,7 +52,7 @@ pub(super) struct RunFacts {
     pub(super) remote: Option<String>,
 }
 
-struct Introduction {
+struct PendingRunEntries {
     resumed: bool,
     cut_off_commands: Vec<BashExecutionMessage>,
 }
@@ -81,12 +81,12 @@ impl ActiveSession {
             name: reader.name(),
             tasks: TaskRecords::new(&reader, &facts),
             external: ExternalAppends::default(),
-            introduction: None,
+            pending_run_entries: None,
         };
         damaged.extend(current.project()?);
         let resumed = reader.entry_count() > 0;
         let cut_off_commands = cut_off_commands(&facts, own_since(&reader));
-        current.introduction = Some(Introduction { resumed, cut_off_commands });
+        current.pending_run_entries = Some(PendingRunEntries { resumed, cut_off_commands });
         let notice = |finding: &Finding| format!("session log, byte {}: {}", finding.byte, finding.what);
         let mut notices: Vec<String> = damaged.iter().map(notice).collect();
         let disturbances = current.writer.take_external_changes();
@@ -129,7 +129,7 @@ impl ActiveSession {
             match providers.exact(&named) {
                 Ok(model) => self.set_model(model),
                 // What was said to a model on this machine isn't sent to another provider unasked.
-                Err(error) if !is_local(&named) && providers.can_stand_in(&self.model) => {
+                Err(error) if !is_local(&named) && providers.is_usable_fallback(&self.model) => {
                     notice = Some(format!("{error}; continuing with {}", self.model.reference()));
                 }
                 Err(error) => {
@@ -246,7 +246,7 @@ impl ActiveSession {
         let creates_the_file = new_entries.iter().any(EntryBody::creates_file);
         let is_kept = creates_the_file || self.writer.reader().leaf().is_some();
         let mut bodies = if is_kept { self.introduction_entries(run) } else { Vec::new() };
-        if self.is_introduced() && creates_the_file {
+        if self.has_written_to_log() && creates_the_file {
             bodies.extend(self.state_changes());
         }
         bodies.extend(new_entries);
@@ -255,7 +255,7 @@ impl ActiveSession {
         let appended = self.writer.append_all(bodies.clone(), at)?;
         bodies.iter().for_each(|body| self.tasks.apply(body, at));
         if is_kept {
-            self.introduction = None;
+            self.pending_run_entries = None;
         }
         // Entries that the writer had buffered come first; they contain no message.
         let new = appended.len().saturating_sub(bodies.len());
@@ -275,7 +275,7 @@ impl ActiveSession {
     /// commands and the ends of agents that were cut off when an earlier process was killed.
     fn introduction_entries(&self, run: &RunFacts) -> Vec<EntryBody> {
         let mut bodies = Vec::new();
-        let Some(before) = &self.introduction else { return bodies };
+        let Some(before) = &self.pending_run_entries else { return bodies };
         bodies.push(EntryBody::from_tiller(&TillerEntry::Run {
             mode: run.mode.to_owned(),
             resumed: before.resumed,
@@ -325,8 +325,8 @@ impl ActiveSession {
     }
 
     /// Returns whether this process has written to the log, so that changes must be appended one by one.
-    pub(super) fn is_introduced(&self) -> bool {
-        self.introduction.is_none()
+    pub(super) fn has_written_to_log(&self) -> bool {
+        self.pending_run_entries.is_none()
     }
 }
 
@@ -344,8 +344,8 @@ fn changes_projection(body: &EntryBody) -> bool {
 /// could not be sent.
 fn max_loaded(window: Tokens) -> Tokens {
     /// A few megabytes; most conversations are shorter.
-    const LEAST: Tokens = Tokens(2_000_000);
-    LEAST.max(Tokens(window.0.saturating_mul(4)))
+    const MIN_LOADED: Tokens = Tokens(2_000_000);
+    MIN_LOADED.max(Tokens(window.0.saturating_mul(4)))
 }
 
 pub(super) fn model_change(model: &ModelRef) -> EntryBody {

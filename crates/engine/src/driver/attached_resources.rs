@@ -3,13 +3,16 @@
 
 use super::Driver;
 use super::commands::send_reply;
-use super::job_event::{HeldPrompt, JobEvent};
+use super::job_event::{JobEvent, PromptAwaitingResources};
 use super::resource_prompts::PromptWithResources;
 use crate::handle::AgentError;
 
 impl Driver {
     /// Starts reading the resources that a prompt names; returns the prompt if there are none.
-    pub(super) fn read_resources(&mut self, held: HeldPrompt) -> Option<HeldPrompt> {
+    pub(super) fn read_resources(
+        &mut self,
+        held: PromptAwaitingResources,
+    ) -> Option<PromptAwaitingResources> {
         let mentions = self.served.resource_mentions(&held.text);
         if mentions.is_empty() {
             return Some(held);
@@ -36,7 +39,7 @@ impl Driver {
     pub(super) fn resources_attached(&mut self, number: u64, blocks: Vec<Result<String, String>>) {
         let reading = &mut self.resource_prompts.reading;
         let Some(at) = reading.iter().position(|prompt| prompt.number == number) else { return };
-        let HeldPrompt { text, mut options, reply } = reading.remove(at).held;
+        let PromptAwaitingResources { text, mut options, reply } = reading.remove(at).held;
         for block in blocks {
             match block {
                 Ok(block) if options.attached.is_empty() => options.attached = block,

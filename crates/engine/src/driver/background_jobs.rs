@@ -92,7 +92,7 @@ impl Driver {
         }
         self.append_all(entries)?;
         self.agents.notes.clear();
-        ended.iter().for_each(|note| self.background_jobs().mark_told(&note.id));
+        ended.iter().for_each(|note| self.background_jobs().mark_reported(&note.id));
         if self.services.options.sync == SyncPolicy::Turn {
             self.sync();
         }

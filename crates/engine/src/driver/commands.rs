@@ -384,7 +384,7 @@ impl Driver {
         let tool = self.services.tools.find(&request.tool_name);
         // A call for which an extension demands approval asks every time.
         let decision = match decision {
-            Decision::Session if self.approvals.is_demanded(&call) => Decision::Once,
+            Decision::Session if self.approvals.requires_approval(&call) => Decision::Once,
             decision => decision,
         };
         if let Some(tool) = tool.filter(|_| decision == Decision::Session) {
@@ -621,7 +621,7 @@ impl Driver {
         self.emit_appended(branched)?;
         self.active.project()?;
         // Before this process has written an entry, its model is the one it was started with.
-        let is_ours = self.active.is_introduced();
+        let is_ours = self.active.has_written_to_log();
         let notice = if is_ours { self.active.adopt_path_model(&self.services.providers) } else { None };
         let queue: Queue = self.turn.queue().clone();
         self.reset_turn(queue);

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::clock::now;
 use super::commands::no_approver;
 use super::external_appends::{self, AppendNotice};
-use super::jobs::Callee;
+use super::jobs::CallTarget;
 use super::{Driver, QueuedEffect, ReturnQueued};
 use crate::agents::describe_tasks;
 use crate::approvals::Approver;
@@ -26,7 +26,7 @@ use crate::handle::AgentError;
 use crate::message_builder::MessageBuilder;
 use crate::queue::Queue;
 use crate::strip_images::strip_images;
-use crate::turn::{CallDecision, Effect, Input, StoreFailed, TurnNumber};
+use crate::turn::{AppendFailure, CallDecision, Effect, Input, TurnNumber};
 
 impl Driver {
     /// Performs the queued effects until none is left or a sync has to finish first.
@@ -214,7 +214,7 @@ impl Driver {
             self.bus.emit(EventKind::ApprovalResolved { tool_call_id, decision });
         }
         let events = self.bus.open.clone();
-        let failed = StoreFailed { reason, hint, open_events: events, queue, records };
+        let failed = AppendFailure { reason, hint, open_events: events, queue, records };
         let effects = self.turn.step(Input::StoreFailed(failed), now());
         self.enqueue(effects);
     }
@@ -309,13 +309,13 @@ impl Driver {
 
     /// Finds the tool of a call. The results of all but the built-in ones, which know best what to leave out, are limited
     /// here.
-    fn find_callee(&self, ToolCall { name, arguments, .. }: &ToolCall) -> Option<Callee> {
+    fn find_callee(&self, ToolCall { name, arguments, .. }: &ToolCall) -> Option<CallTarget> {
         let tools = &self.services.tools;
         let is_limited = tools.source(name) != Some(&ToolSource::BuiltIn);
         let limited = is_limited.then(|| self.services.options.output.clone());
         let tool = tools.find(name)?;
         let network = self.approvals.policy().network_access(tool.spec(), arguments);
-        Some(Callee { tool, host: self.hooks.extensions().clone(), limited, network })
+        Some(CallTarget { tool, host: self.hooks.extensions().clone(), limited, network })
     }
 
     fn run_calls(&mut self, turn: TurnNumber, calls: Vec<ToolCall>) {
@@ -355,7 +355,8 @@ impl Driver {
         // The preview reads the path, too; `previewed` closes it again.
         self.approvals.open_outside_path(std::slice::from_ref(&call));
         let tool = self.services.tools.find(&call.name);
-        let later = self.turn.will_ask().filter(|call| self.still_asks(call)).count();
+        let later =
+            self.turn.calls_awaiting_approval().filter(|call| self.still_needs_approval(call)).count();
         let request = ApprovalRequest {
             tool_call_id: call.id,
             tool_name: call.name,
@@ -378,18 +379,20 @@ impl Driver {
 
     /// Returns the decision on a call that is about to run; `None` if approval is demanded whatever the policy says.
     fn decide_call(&self, call: &ToolCall) -> Option<CallDecision> {
-        let tool = self.services.tools.find(&call.name).filter(|_| !self.approvals.is_demanded(&call.id))?;
+        let tool =
+            self.services.tools.find(&call.name).filter(|_| !self.approvals.requires_approval(&call.id))?;
         Some(self.approvals.decide(call, tool.spec(), self.services.tools.source(&call.name)))
     }
 
     /// Returns the rules that would allow a call, unless approval is demanded whatever they say.
     fn propose_rules(&mut self, call: &ToolCall) -> Option<ProposedRules> {
-        let tool = self.services.tools.find(&call.name).filter(|_| !self.approvals.is_demanded(&call.id))?;
+        let tool =
+            self.services.tools.find(&call.name).filter(|_| !self.approvals.requires_approval(&call.id))?;
         self.approvals.propose_rules(call, tool.spec(), self.services.tools.source(&call.name))
     }
 
     /// Returns whether a call that was to ask still needs approval.
-    fn still_asks(&self, call: &ToolCall) -> bool {
+    fn still_needs_approval(&self, call: &ToolCall) -> bool {
         !matches!(self.decide_call(call), Some(CallDecision::Run(_) | CallDecision::Granted { .. }))
     }
 

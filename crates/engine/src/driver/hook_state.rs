@@ -36,7 +36,7 @@ pub(super) struct PromptReviews {
     /// Texts that the model gets with the next prompt.
     pub(super) texts: Vec<String>,
     /// The prompt in review.
-    pub(super) current: Option<PromptInReview>,
+    pub(super) current: Option<PendingPromptReview>,
     pub(super) waiting: VecDeque<SubmittedPrompt>,
 }
 
@@ -53,7 +53,7 @@ impl PromptReviews {
 }
 
 #[derive(Debug)]
-pub(super) struct PromptInReview {
+pub(super) struct PendingPromptReview {
     pub(super) number: u64,
     pub(super) submitted: SubmittedPrompt,
     pub(super) task: AbortHandle,

@@ -12,7 +12,7 @@ use tiller_session::entry::Replacement;
 use tiller_tools::tool::Tools;
 
 use super::hook_state::{OpenedRequest, PendingCommand};
-use super::job_event::{CallInReview, JobEvent};
+use super::job_event::{CallReviewResult, JobEvent};
 use super::{Driver, QueuedEffect};
 use crate::extension::{CommandOutcome, ExtensionCommand, RequestContext, RequestPosition, ReviewedCall};
 use crate::handle::{AgentError, Expansion, PromptOptions, Reply};
@@ -155,8 +155,8 @@ impl Driver {
                     (
                         CallDecision::Run(_) | CallDecision::Granted { .. } | CallDecision::Ask { .. },
                         Some(tool),
-                    ) => CallInReview::Reviewed(host.review_call(planned.call, &*tool).await),
-                    _ => CallInReview::Refused(planned),
+                    ) => CallReviewResult::Reviewed(host.review_call(planned.call, &*tool).await),
+                    _ => CallReviewResult::Refused(planned),
                 });
             }
             JobEvent::CallsReviewed { turn, reviewed }
@@ -164,13 +164,13 @@ impl Driver {
     }
 
     /// Applies the extensions' reviews. The policy judges a call with changed arguments again.
-    pub(super) fn calls_reviewed(&mut self, turn: TurnNumber, reviewed: Vec<CallInReview>) {
+    pub(super) fn calls_reviewed(&mut self, turn: TurnNumber, reviewed: Vec<CallReviewResult>) {
         if self.turn.planning() != Some(turn) {
             return;
         }
         let plan = reviewed.into_iter().map(|reviewed| match reviewed {
-            CallInReview::Refused(planned) => planned,
-            CallInReview::Reviewed(review) => self.plan_reviewed(review),
+            CallReviewResult::Refused(planned) => planned,
+            CallReviewResult::Reviewed(review) => self.plan_reviewed(review),
         });
         let plan = plan.collect();
         let plan = self.guard_repetitions(plan);

@@ -38,7 +38,7 @@ pub(crate) enum JobEvent {
     /// An approval request with its preview.
     Previewed(ApprovalRequest),
     /// Extensions' reviews of the calls of an answer.
-    CallsReviewed { turn: TurnNumber, reviewed: Vec<CallInReview> },
+    CallsReviewed { turn: TurnNumber, reviewed: Vec<CallReviewResult> },
     /// Extensions' texts for the model at the start of a session, with the number of that start.
     SessionStarted { number: u64, texts: Vec<String> },
     /// Extensions' verdict on a prompt: texts for the model, or the reason why it must not be sent.
@@ -82,14 +82,14 @@ pub(crate) enum JobEvent {
 }
 
 /// A prompt whose resources are being read.
-pub(crate) struct HeldPrompt {
+pub(crate) struct PromptAwaitingResources {
     pub(crate) text: String,
     pub(crate) options: PromptOptions,
     pub(crate) reply: Reply<()>,
 }
 
 /// A call under review by the extensions.
-pub(crate) enum CallInReview {
+pub(crate) enum CallReviewResult {
     /// Refused before any extension sees it.
     Refused(PlannedCall),
     Reviewed(ReviewedCall),

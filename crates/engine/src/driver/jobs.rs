@@ -48,7 +48,7 @@ pub(super) struct Jobs {
 }
 
 /// The tool of a call, with the context of its run.
-pub(super) struct Callee {
+pub(super) struct CallTarget {
     pub tool: Arc<dyn Tool>,
     /// The extensions, which may revise the result.
     pub host: ExtensionHost,
@@ -208,8 +208,8 @@ impl Jobs {
     }
 
     /// Runs a call. A tool that panics yields an error result.
-    pub(super) fn run(&mut self, turn: TurnNumber, call: ToolCall, callee: Callee) {
-        let Callee { tool, host, limited, network } = callee;
+    pub(super) fn run(&mut self, turn: TurnNumber, call: ToolCall, callee: CallTarget) {
+        let CallTarget { tool, host, limited, network } = callee;
         let running = RunningCall {
             id: call.id.clone(),
             name: call.name.clone(),

@@ -152,6 +152,6 @@ impl Driver {
     /// Appends a change of state. An empty log stays empty: the introduction will include the change.
     fn record_change(&mut self, body: EntryBody) -> Result<(), SessionError> {
         let has_words = self.active.reader().leaf().is_some();
-        if has_words || self.active.is_introduced() { self.append(body) } else { Ok(()) }
+        if has_words || self.active.has_written_to_log() { self.append(body) } else { Ok(()) }
     }
 }

@@ -10,8 +10,8 @@ use tiller_core::event::EventKind;
 
 use super::Driver;
 use super::commands::send_reply;
-use super::hook_state::{PromptDelivery, PromptInReview, SubmittedPrompt};
-use super::job_event::{HeldPrompt, JobEvent};
+use super::hook_state::{PendingPromptReview, PromptDelivery, SubmittedPrompt};
+use super::job_event::{JobEvent, PromptAwaitingResources};
 use crate::extension::{RunEnd, SessionOpening, SessionSource};
 use crate::handle::{AgentError, PromptOptions};
 use crate::turn::TurnNumber;
@@ -85,7 +85,7 @@ impl Driver {
         let task = self.jobs.spawn(async move {
             JobEvent::PromptReviewed { number, verdict: host.review_prompt(&text).await }
         });
-        self.hooks.prompts.current = Some(PromptInReview { number, submitted, task });
+        self.hooks.prompts.current = Some(PendingPromptReview { number, submitted, task });
     }
 
     /// Sends a prompt with the extensions' texts, or returns it to the caller.
@@ -109,8 +109,10 @@ impl Driver {
         if delivery == PromptDelivery::SteerNow {
             return self.steer_now_reviewed(Some(text), options, reply);
         }
-        let held = HeldPrompt { text, options, reply };
-        let Some(HeldPrompt { text, options, reply }) = self.read_resources(held) else { return };
+        let held = PromptAwaitingResources { text, options, reply };
+        let Some(PromptAwaitingResources { text, options, reply }) = self.read_resources(held) else {
+            return;
+        };
         self.queue_prompt(text, options, reply);
     }
 

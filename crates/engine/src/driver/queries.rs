@@ -147,12 +147,12 @@ impl Driver {
         let tool = |spec: &ToolSpec| OfferedTool {
             spec: spec.clone(),
             source: tools.source(&spec.name).cloned().unwrap_or(ToolSource::Host),
-            offer: self.standing(&spec.name),
+            offer: self.offer_state(&spec.name),
         };
         tools.specs().iter().map(tool).collect()
     }
 
-    fn standing(&self, name: &str) -> OfferState {
+    fn offer_state(&self, name: &str) -> OfferState {
         match &self.services.options.offer {
             _ if self.services.offered_tools.find(name).is_some() => OfferState::Offered,
             offer @ ToolOffer::Only { source, .. }

@@ -2,7 +2,7 @@
 
 use tokio::task::AbortHandle;
 
-use super::job_event::HeldPrompt;
+use super::job_event::PromptAwaitingResources;
 
 /// The prompts whose resources are being read.
 #[derive(Default)]
@@ -15,6 +15,6 @@ pub(super) struct PromptsWithResources {
 /// A prompt, and the task that reads its resources.
 pub(super) struct PromptWithResources {
     pub(super) number: u64,
-    pub(super) held: HeldPrompt,
+    pub(super) held: PromptAwaitingResources,
     pub(super) task: AbortHandle,
 }

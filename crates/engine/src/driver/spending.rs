@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::Driver;
 use super::job_event::JobEvent;
-use super::spending_state::{DayReading, SpendingEvent};
+use super::spending_state::{DayCost, SpendingEvent};
 use crate::agents::LoggedUse;
 use crate::budget::{BudgetCheck, BudgetPeriod, BudgetStatus, ExceededBudget, Spending};
 use crate::turn::{Effect, TurnNumber};
@@ -122,7 +122,7 @@ impl Driver {
             self.bus.warn(format!("the cost of today's other sessions can't be read: {error}"));
             session
         });
-        self.spending.day = Some(DayReading { day: day + unlogged, session });
+        self.spending.day = Some(DayCost { day: day + unlogged, session });
     }
 
     fn budget_error(&self, exceeded: &ExceededBudget) -> ProviderError {

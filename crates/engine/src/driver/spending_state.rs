@@ -11,14 +11,14 @@ use crate::budget::{BudgetOptions, Budgets, ExceededBudget};
 pub(super) struct SpendingState {
     pub(super) budgets: Budgets,
     /// Read from the catalog before the first request of each run with a budget for a day.
-    pub(super) day: Option<DayReading>,
+    pub(super) day: Option<DayCost>,
     /// The models without a known price about which the user was warned, by `provider/id`.
     pub(super) unpriced: BTreeSet<String>,
 }
 
 /// The cost of the day at a time.
 #[derive(Clone, Copy)]
-pub(super) struct DayReading {
+pub(super) struct DayCost {
     pub(super) day: Usd,
     /// The cost of the session at that time.
     pub(super) session: Usd,

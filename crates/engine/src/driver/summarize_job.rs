@@ -19,7 +19,7 @@ use crate::retry::{self, Attempts, RetryOptions};
 use crate::turn::AfterFailure;
 
 /// Number of times that a conversation is halved because the provider finds it too long.
-const MOST_HALVINGS: u32 = 3;
+const MAX_HALVINGS: u32 = 3;
 
 /// Appended to a summary that reached the output limit.
 const CUT_OFF: &str = "\n\n[The summary was cut off here: it reached the output limit.]";
@@ -57,7 +57,7 @@ impl SummaryJob {
                 let _ = send(SummaryEvent::Usage(spent)).await;
                 match answer {
                     Ok(answer) => break answer,
-                    Err(error) if error.failure == FailureKind::Overflow && halvings < MOST_HALVINGS => {
+                    Err(error) if error.failure == FailureKind::Overflow && halvings < MAX_HALVINGS => {
                         halvings += 1;
                     }
                     Err(error) => {

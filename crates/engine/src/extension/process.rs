@@ -62,21 +62,21 @@ impl Extension for Process {
                 return Ok(None);
             }
             let params = || protocol::opening_params(opening);
-            protocol::session_context(self.inner.ask_if_declared("session_start", params).await?)
+            protocol::session_context(self.inner.request_if_declared("session_start", params).await?)
         })
     }
 
     fn prompt_submit<'a>(&'a self, prompt: &'a str) -> HookFuture<'a, PromptVerdict> {
         Box::pin(async move {
             let params = || json!({"prompt": prompt});
-            protocol::prompt_verdict(self.inner.ask_if_declared("prompt_submit", params).await?)
+            protocol::prompt_verdict(self.inner.request_if_declared("prompt_submit", params).await?)
         })
     }
 
     fn run_end(&self, end: RunEnd) -> HookFuture<'_, RunEndVerdict> {
         Box::pin(async move {
             let params = || json!({"isContinued": end.is_continued});
-            protocol::run_end_verdict(self.inner.ask_if_declared("run_end", params).await?)
+            protocol::run_end_verdict(self.inner.request_if_declared("run_end", params).await?)
         })
     }
 
@@ -84,7 +84,7 @@ impl Extension for Process {
         Box::pin(async move {
             let answer = self
                 .inner
-                .ask_if_declared("before_agent_start", || protocol::request_params(opening))
+                .request_if_declared("before_agent_start", || protocol::request_params(opening))
                 .await?;
             protocol::request_change(answer)
         })
@@ -93,7 +93,7 @@ impl Extension for Process {
     fn turn_start<'a>(&'a self, opening: &'a RequestContext) -> HookFuture<'a, RequestChange> {
         Box::pin(async move {
             protocol::request_change(
-                self.inner.ask_if_declared("turn_start", || protocol::request_params(opening)).await?,
+                self.inner.request_if_declared("turn_start", || protocol::request_params(opening)).await?,
             )
         })
     }
@@ -124,7 +124,9 @@ impl Extension for Process {
     fn tool_result<'a>(&'a self, call: &'a ToolCall, output: &'a ToolOutput) -> HookFuture<'a, ResultChange> {
         Box::pin(async move {
             protocol::result_change(
-                self.inner.ask_if_declared("tool_result", || protocol::result_params(call, output)).await?,
+                self.inner
+                    .request_if_declared("tool_result", || protocol::result_params(call, output))
+                    .await?,
             )
         })
     }

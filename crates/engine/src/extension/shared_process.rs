@@ -212,7 +212,7 @@ impl SharedProcess {
     }
 
     /// Sends a request if the process runs and has declared the hook.
-    pub(super) async fn ask_if_declared(
+    pub(super) async fn request_if_declared(
         &self,
         hook: &'static str,
         params: impl FnOnce() -> Value,

@@ -257,7 +257,7 @@ struct Dispatcher {
 #[derive(Debug, Default)]
 struct InvalidLines {
     count: u64,
-    in_a_row: u32,
+    consecutive_invalid: u32,
 }
 
 struct PendingRequest {
@@ -291,12 +291,12 @@ impl Dispatcher {
         if line.trim_ascii().is_empty() {
             return;
         }
-        let in_a_row = std::mem::take(&mut self.invalid.in_a_row);
+        let consecutive_invalid = std::mem::take(&mut self.invalid.consecutive_invalid);
         match serde_json::from_slice(line) {
             Ok(FromProcess::Ready(declared)) => match self.ready.take() {
                 Some(ready) => drop(ready.send(Ok(declared))),
                 None => {
-                    self.invalid.in_a_row = in_a_row;
+                    self.invalid.consecutive_invalid = consecutive_invalid;
                     self.note_invalid(line, "it was ready already");
                 }
             },
@@ -312,7 +312,7 @@ impl Dispatcher {
                 }
             }
             Err(error) => {
-                self.invalid.in_a_row = in_a_row;
+                self.invalid.consecutive_invalid = consecutive_invalid;
                 self.note_invalid(line, &error.to_string());
             }
         }
@@ -320,7 +320,7 @@ impl Dispatcher {
 
     /// Returns whether the process was killed for invalid lines.
     fn is_killed(&self) -> bool {
-        self.invalid.in_a_row >= MAX_INVALID
+        self.invalid.consecutive_invalid >= MAX_INVALID
     }
 
     fn note_invalid(&mut self, line: &[u8], reason: &str) {
@@ -328,7 +328,7 @@ impl Dispatcher {
         let name = &self.name;
         let warning = format!("extension {name}: ignored an invalid line: {reason}: {quote}");
         self.invalid.count += 1;
-        self.invalid.in_a_row += 1;
+        self.invalid.consecutive_invalid += 1;
         match self.invalid.count {
             1 => self.warn.send(warning),
             count if count <= u64::from(MAX_LOGGED_INVALID) => tracing::warn!("{warning}"),

@@ -13,12 +13,12 @@ use tiller_core::message::{AssistantMessage, ModelRef, ThinkingLevel, Usage};
 use tiller_core::task_plan::TaskPlan;
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_provider::ImageInput;
-use tiller_tools::tool::glance;
+use tiller_tools::tool::last_screen;
 
 use super::prompt::BashContext;
 use super::summary_in_progress::SummaryInProgress;
 use crate::agents::RunningAgent;
-use crate::turn::AnnouncedRetry;
+use crate::turn::RetryAnnouncement;
 
 /// A snapshot of a session.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -73,7 +73,7 @@ pub struct InFlight {
     /// Start of the current run; `None` when idle.
     pub running_since: Option<UnixMs>,
     /// The pending retry of a failed request.
-    pub retry: Option<AnnouncedRetry>,
+    pub retry: Option<RetryAnnouncement>,
     /// The partial answer.
     pub partial: Option<AssistantMessage>,
     /// Running calls.
@@ -130,7 +130,7 @@ impl RunningBash {
     /// Returns the last screenful of its output.
     #[must_use]
     pub fn last_lines(&self) -> StyledText {
-        glance(&self.output)
+        last_screen(&self.output)
     }
 }
 

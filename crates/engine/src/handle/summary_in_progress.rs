@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tiller_core::event::CompactionReason;
 use tiller_core::unit::UnixMs;
 
-use crate::turn::AnnouncedRetry;
+use crate::turn::RetryAnnouncement;
 
 /// Summary of a branch that is left, for the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,18 +25,18 @@ pub enum BranchSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SummaryInProgress {
     /// Subject of the summary.
-    pub of: SummaryOf,
+    pub of: SummarySubject,
     /// Start time.
     pub since: UnixMs,
     /// The latest retry of a failed request.
-    pub retry: Option<AnnouncedRetry>,
+    pub retry: Option<RetryAnnouncement>,
     /// The error, if it failed and the user is asked what to do.
     pub failed: Option<String>,
 }
 
 /// Subject of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SummaryOf {
+pub enum SummarySubject {
     /// The older part of the context.
     Context(CompactionReason),
     /// A branch that is about to be left.

@@ -20,20 +20,20 @@ use tokio::time::{sleep, timeout};
 
 use super::RemoteError;
 use super::protocol::{
-    FrontLine, HostLine, LogPart, RemoteCommand as R, SentError, SentModel, VERSION, received_event,
+    ClientLine, HostLine, LogPart, RemoteCommand as R, VERSION, WireError, WireModel, received_event,
 };
 use super::redial::{ConnectionState, NoRedial, Redial, RedialError, delay};
 use crate::handle::{
     AgentError, AgentSession, AttachCommand, BackgroundJobCommand, COMMANDS, DelegationCommand,
     DriverCommand as C, EVENTS, PermissionCommand, Reply, SwitchTarget,
 };
-use crate::sent_item::{SentItem, queue_items};
+use crate::sent_item::{WireQueueItem, queue_items};
 
 /// Time for the other process to send its first line.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Takes the result of a command.
-type Receiver = Box<dyn FnOnce(Result<Box<RawValue>, SentError>) + Send>;
+type Receiver = Box<dyn FnOnce(Result<Box<RawValue>, WireError>) + Send>;
 
 /// Connects to a session that the process at the other end of `stream` has open. Closing the handle ends the
 /// connection; when the other end closes it, the session is closed here.
@@ -77,7 +77,7 @@ pub async fn connect_again<R: Redial>(stream: R::Stream, redial: R) -> Result<Ag
 /// An open connection.
 struct Connection<S> {
     lines: Lines<BufReader<ReadHalf<S>>>,
-    sent: mpsc::Sender<FrontLine>,
+    sent: mpsc::Sender<ClientLine>,
 }
 
 /// The log, or the part of it that the front end doesn't have.
@@ -124,7 +124,7 @@ async fn next<R: AsyncRead + Unpin>(
 }
 
 /// Writes lines until there are no more, then ends the connection.
-async fn write_lines(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<FrontLine>) {
+async fn write_lines(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<ClientLine>) {
     while let Some(line) = lines.recv().await {
         let mut bytes = serde_json::to_vec(&line).unwrap_or_default();
         bytes.push(b'\n');
@@ -138,7 +138,7 @@ async fn write_lines(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Recei
 /// Passes commands on, and results and events back.
 struct RemoteDriver {
     /// The lines to the other process; replaced with the connection.
-    sent: mpsc::Sender<FrontLine>,
+    sent: mpsc::Sender<ClientLine>,
     next_id: u64,
     waiting: HashMap<u64, Receiver>,
     mirror: MirrorLog,
@@ -293,7 +293,7 @@ impl RemoteDriver {
     {
         let id = self.next_id;
         self.next_id += 1;
-        let receiver = move |result: Result<Box<RawValue>, SentError>| {
+        let receiver = move |result: Result<Box<RawValue>, WireError>| {
             let result = result.map_err(AgentError::from).and_then(|json| {
                 serde_json::from_str(json.get())
                     .map_err(|error| AgentError::Remote { message: error.to_string(), hint: None })
@@ -302,7 +302,7 @@ impl RemoteDriver {
             let _ = reply.send(result.map(convert));
         };
         self.waiting.insert(id, Box::new(receiver));
-        if self.sent.send(FrontLine { id, command }).await.is_err() {
+        if self.sent.send(ClientLine { id, command }).await.is_err() {
             self.waiting.remove(&id);
         }
     }
@@ -319,7 +319,7 @@ impl RemoteDriver {
             C::Attach(AttachCommand::Text { text, reply }) => self.send(R::AttachText { text }, reply).await,
             C::AbortRetry { reply } => self.send(R::AbortRetry, reply).await,
             C::EditQueued { id, edit, reply } => {
-                self.send_for(R::EditQueued { id, edit }, reply, SentItem::into).await;
+                self.send_for(R::EditQueued { id, edit }, reply, WireQueueItem::into).await;
             }
             C::Hold { id, reply } => self.send(R::Hold { id }, reply).await,
             C::Release { id, reply } => self.send(R::Release { id }, reply).await,
@@ -328,7 +328,7 @@ impl RemoteDriver {
             }
             C::ClearQueue { kind, reply } => self.send_for(R::ClearQueue { kind }, reply, queue_items).await,
             C::RemoveQueued { id, reply } => {
-                self.send_for(R::RemoveQueued { id }, reply, SentItem::into).await;
+                self.send_for(R::RemoveQueued { id }, reply, WireQueueItem::into).await;
             }
             C::Decide { call, decision, reply } => self.send(R::Decide { call, decision }, reply).await,
             C::AnswerElicitation { id, answer, reply } => {
@@ -428,10 +428,10 @@ fn refuse<T>(reply: Reply<T>) {
     let _ = reply.send(Err(AgentError::OpenElsewhere));
 }
 
-fn models(sent: Vec<SentModel>) -> Vec<Model> {
+fn models(sent: Vec<WireModel>) -> Vec<Model> {
     sent.into_iter().map(Into::into).collect()
 }
 
-fn scoped_models(sent: Vec<(SentModel, Option<ThinkingLevel>)>) -> Vec<ScopedModel> {
+fn scoped_models(sent: Vec<(WireModel, Option<ThinkingLevel>)>) -> Vec<ScopedModel> {
     sent.into_iter().map(|(model, thinking)| ScopedModel { model: model.into(), thinking }).collect()
 }

@@ -13,12 +13,12 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::RemoteError;
-use super::protocol::{FrontLine, HostLine, LogPart, RemoteCommand as R, SentError, SentModel, VERSION};
+use super::protocol::{ClientLine, HostLine, LogPart, RemoteCommand as R, VERSION, WireError, WireModel};
 use crate::handle::{
     AgentError, AgentSession, AttachCommand, BackgroundJobCommand, DelegationCommand, DriverCommand as C,
     EventStream, Reply, SwitchTarget,
 };
-use crate::sent_item::{SentItem, sent_items};
+use crate::sent_item::{WireQueueItem, sent_items};
 
 /// Lines that wait for a slow front end before events wait, too. One that lags behind the session's events is
 /// disconnected, and can connect again.
@@ -146,7 +146,7 @@ impl Host {
     async fn serve(&mut self, input: BufReader<impl AsyncRead + Unpin>) -> Result<(), RemoteError> {
         let mut input = input.lines();
         while let Some(line) = input.next_line().await.map_err(RemoteError::Connection)? {
-            let FrontLine { id, command } = serde_json::from_str(&line).map_err(RemoteError::Invalid)?;
+            let ClientLine { id, command } = serde_json::from_str(&line).map_err(RemoteError::Invalid)?;
             self.perform(id, command).await;
             while self.waiting.try_join_next().is_some() {}
         }
@@ -158,11 +158,11 @@ impl Host {
     where
         T: Serialize + Send + 'static,
     {
-        self.give_for(id, command, |result| result).await;
+        self.forward_converted(id, command, |result| result).await;
     }
 
     /// Gives a command to the driver; its result is converted and sent when it is there.
-    async fn give_for<T, W>(
+    async fn forward_converted<T, W>(
         &mut self,
         id: u64,
         command: impl FnOnce(Reply<T>) -> C,
@@ -177,9 +177,9 @@ impl Host {
         let answers = self.answers.clone();
         self.waiting.spawn(async move {
             let result = answer.await.unwrap_or(Err(AgentError::Closed)).map(convert);
-            let result = result.map_err(SentError::from).and_then(|result| {
+            let result = result.map_err(WireError::from).and_then(|result| {
                 to_raw_value(&result)
-                    .map_err(|error| SentError::Other { message: error.to_string(), hint: None })
+                    .map_err(|error| WireError::Other { message: error.to_string(), hint: None })
             });
             // The front end may have gone.
             let _ = answers.send(HostLine::Answer { id, result }).await;
@@ -190,7 +190,9 @@ impl Host {
     async fn perform(&mut self, id: u64, command: R) {
         match command {
             R::Prompt { text, options } => self.give(id, |reply| C::Prompt { text, options, reply }).await,
-            R::Abort { queue } => self.give_for(id, |reply| C::Abort { queue, reply }, into_items).await,
+            R::Abort { queue } => {
+                self.forward_converted(id, |reply| C::Abort { queue, reply }, into_items).await
+            }
             R::SteerNow { text, options } => {
                 self.give(id, |reply| C::SteerNow { text, options, reply }).await;
             }
@@ -202,7 +204,7 @@ impl Host {
             }
             R::AbortRetry => self.give(id, |reply| C::AbortRetry { reply }).await,
             R::EditQueued { id: item, edit } => {
-                self.give_for(id, |reply| C::EditQueued { id: item, edit, reply }, into_item).await;
+                self.forward_converted(id, |reply| C::EditQueued { id: item, edit, reply }, into_item).await;
             }
             R::Hold { id: item } => self.give(id, |reply| C::Hold { id: item, reply }).await,
             R::Release { id: item } => self.give(id, |reply| C::Release { id: item, reply }).await,
@@ -210,10 +212,10 @@ impl Host {
                 self.give(id, |reply| C::PutBack { item: item.into(), position, reply }).await;
             }
             R::ClearQueue { kind } => {
-                self.give_for(id, |reply| C::ClearQueue { kind, reply }, into_items).await;
+                self.forward_converted(id, |reply| C::ClearQueue { kind, reply }, into_items).await;
             }
             R::RemoveQueued { id: item } => {
-                self.give_for(id, |reply| C::RemoveQueued { id: item, reply }, into_item).await;
+                self.forward_converted(id, |reply| C::RemoveQueued { id: item, reply }, into_item).await;
             }
             R::Decide { call, decision } => self.give(id, |reply| C::Decide { call, decision, reply }).await,
             R::AnswerElicitation { id: question, answer } => {
@@ -235,7 +237,9 @@ impl Host {
             R::AbortBash => self.give(id, |reply| C::AbortBash { reply }).await,
             R::SetModel { words } => self.give(id, |reply| C::SetModel { words, reply }).await,
             R::CycleModel { direction } => self.give(id, |reply| C::CycleModel { direction, reply }).await,
-            R::ScopedModels => self.give_for(id, |reply| C::ScopedModels { reply }, scoped_models).await,
+            R::ScopedModels => {
+                self.forward_converted(id, |reply| C::ScopedModels { reply }, scoped_models).await
+            }
             R::SetThinking { level } => self.give(id, |reply| C::SetThinking { level, reply }).await,
             R::CycleThinking => self.give(id, |reply| C::CycleThinking { reply }).await,
             R::ThinkingLevels => self.give(id, |reply| C::ThinkingLevels { reply }).await,
@@ -261,7 +265,7 @@ impl Host {
             }
             R::ServedResources => self.give(id, |reply| C::ServedResources { reply }).await,
             R::SlashCommands => self.give(id, |reply| C::SlashCommands { reply }).await,
-            R::Models => self.give_for(id, |reply| C::Models { reply }, models).await,
+            R::Models => self.forward_converted(id, |reply| C::Models { reply }, models).await,
             R::Agents => self.give(id, |reply| C::Delegation(DelegationCommand::List { reply })).await,
             R::Snapshot => self.give(id, |reply| C::Snapshot { reply }).await,
             R::Status => self.give(id, |reply| C::Status { reply }).await,
@@ -273,18 +277,18 @@ impl Host {
     }
 }
 
-fn into_item(item: QueueItem) -> SentItem {
+fn into_item(item: QueueItem) -> WireQueueItem {
     (&item).into()
 }
 
-fn into_items(items: Vec<QueueItem>) -> Vec<SentItem> {
+fn into_items(items: Vec<QueueItem>) -> Vec<WireQueueItem> {
     sent_items(&items)
 }
 
-fn models(models: Vec<Model>) -> Vec<SentModel> {
+fn models(models: Vec<Model>) -> Vec<WireModel> {
     models.iter().map(Into::into).collect()
 }
 
-fn scoped_models(models: Vec<ScopedModel>) -> Vec<(SentModel, Option<ThinkingLevel>)> {
+fn scoped_models(models: Vec<ScopedModel>) -> Vec<(WireModel, Option<ThinkingLevel>)> {
     models.iter().map(|scoped| ((&scoped.model).into(), scoped.thinking)).collect()
 }

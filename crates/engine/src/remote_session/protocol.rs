@@ -16,7 +16,7 @@ use tiller_session::Visibility;
 use crate::attachment::FileToAttach;
 use crate::handle::{AgentError, BashContext, OptionChange, PromptOptions};
 use crate::queue::QueueEdit;
-use crate::sent_item::{SentItem, sent_items};
+use crate::sent_item::{WireQueueItem, sent_items};
 use crate::turn::QueueHandling;
 
 /// The version of the protocol: that of tiller.
@@ -35,10 +35,10 @@ pub(super) enum HostLine {
     Event {
         event: Arc<Event>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        queue: Option<Vec<SentItem>>,
+        queue: Option<Vec<WireQueueItem>>,
     },
     /// The result of a command.
-    Answer { id: u64, result: Result<Box<RawValue>, SentError> },
+    Answer { id: u64, result: Result<Box<RawValue>, WireError> },
 }
 
 /// The part of a log that is sent.
@@ -52,7 +52,7 @@ pub(super) enum LogPart {
 
 /// A line of the front end.
 #[derive(Serialize, Deserialize)]
-pub(super) struct FrontLine {
+pub(super) struct ClientLine {
     pub(super) id: u64,
     pub(super) command: RemoteCommand,
 }
@@ -70,7 +70,7 @@ pub(super) enum RemoteCommand {
     EditQueued { id: QueueId, edit: QueueEdit },
     Hold { id: QueueId },
     Release { id: QueueId },
-    PutBack { item: SentItem, position: usize },
+    PutBack { item: WireQueueItem, position: usize },
     ClearQueue { kind: Option<QueueKind> },
     RemoveQueued { id: QueueId },
     Decide { call: CallId, decision: Decision },
@@ -113,7 +113,7 @@ pub(super) enum RemoteCommand {
 
 /// A model that the session can use: what lists show of it.
 #[derive(Serialize, Deserialize)]
-pub(super) struct SentModel {
+pub(super) struct WireModel {
     provider: String,
     id: String,
     name: String,
@@ -123,7 +123,7 @@ pub(super) struct SentModel {
     takes_pdf: bool,
 }
 
-impl From<&Model> for SentModel {
+impl From<&Model> for WireModel {
     fn from(model: &Model) -> Self {
         let ModelFacts { provider, id, name, window, max_output, image_input, takes_pdf, .. } =
             (*model.facts).clone();
@@ -131,9 +131,9 @@ impl From<&Model> for SentModel {
     }
 }
 
-impl From<SentModel> for Model {
-    fn from(sent: SentModel) -> Self {
-        let SentModel { provider, id, name, window, max_output, image_input, takes_pdf } = sent;
+impl From<WireModel> for Model {
+    fn from(sent: WireModel) -> Self {
+        let WireModel { provider, id, name, window, max_output, image_input, takes_pdf } = sent;
         let assumed = catalog::assumed(&provider, &id);
         let facts = ModelFacts { name, window, max_output, image_input, takes_pdf, ..assumed };
         Self {
@@ -146,7 +146,7 @@ impl From<SentModel> for Model {
 /// The reason why a command failed. Errors that front ends tell apart stay what they are.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum SentError {
+pub(super) enum WireError {
     Busy,
     QueueFull(usize),
     Running,
@@ -172,7 +172,7 @@ pub(super) enum SentError {
     },
 }
 
-impl From<AgentError> for SentError {
+impl From<AgentError> for WireError {
     fn from(error: AgentError) -> Self {
         match error {
             AgentError::Busy => Self::Busy,
@@ -205,21 +205,21 @@ impl From<AgentError> for SentError {
     }
 }
 
-impl From<SentError> for AgentError {
-    fn from(error: SentError) -> Self {
+impl From<WireError> for AgentError {
+    fn from(error: WireError) -> Self {
         match error {
-            SentError::Busy => Self::Busy,
-            SentError::QueueFull(count) => Self::QueueFull(count),
-            SentError::Running => Self::Running,
-            SentError::AgentsAtWork => Self::AgentsAtWork,
-            SentError::BashRunning => Self::BashRunning,
-            SentError::Empty => Self::Empty,
-            SentError::Summarizing => Self::Summarizing,
-            SentError::NotFound => Self::NotFound("such item any more"),
-            SentError::Closed => Self::Closed,
-            SentError::UnknownSkill { name, nearest } => Self::UnknownSkill { name, nearest },
-            SentError::TooLong { tokens, model, window } => Self::TooLong { tokens, model, window },
-            SentError::Other { message, hint } => Self::Remote { message, hint },
+            WireError::Busy => Self::Busy,
+            WireError::QueueFull(count) => Self::QueueFull(count),
+            WireError::Running => Self::Running,
+            WireError::AgentsAtWork => Self::AgentsAtWork,
+            WireError::BashRunning => Self::BashRunning,
+            WireError::Empty => Self::Empty,
+            WireError::Summarizing => Self::Summarizing,
+            WireError::NotFound => Self::NotFound("such item any more"),
+            WireError::Closed => Self::Closed,
+            WireError::UnknownSkill { name, nearest } => Self::UnknownSkill { name, nearest },
+            WireError::TooLong { tokens, model, window } => Self::TooLong { tokens, model, window },
+            WireError::Other { message, hint } => Self::Remote { message, hint },
         }
     }
 }
@@ -236,7 +236,7 @@ impl HostLine {
 }
 
 /// Returns the event of a line, complete again.
-pub(super) fn received_event(mut event: Arc<Event>, queue: Option<Vec<SentItem>>) -> Arc<Event> {
+pub(super) fn received_event(mut event: Arc<Event>, queue: Option<Vec<WireQueueItem>>) -> Arc<Event> {
     if let (Some(queue), EventKind::QueueUpdate { items, .. }) = (queue, &mut Arc::make_mut(&mut event).kind)
     {
         *items = queue.into_iter().map(|item| Arc::new(item.into())).collect();

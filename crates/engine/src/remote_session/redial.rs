@@ -7,7 +7,7 @@ use tiller_session::Reader;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// The longest time between two attempts.
-const LONGEST_DELAY: Duration = Duration::from_secs(30);
+const MAX_DELAY: Duration = Duration::from_secs(30);
 
 /// The time before the second attempt; the first one is made at once.
 const FIRST_DELAY: Duration = Duration::from_millis(500);
@@ -57,7 +57,7 @@ impl ConnectionState {
 pub(super) fn delay(attempt: u32) -> Duration {
     match attempt {
         ..=1 => Duration::ZERO,
-        attempt => FIRST_DELAY.saturating_mul(1 << (attempt - 2).min(16)).min(LONGEST_DELAY),
+        attempt => FIRST_DELAY.saturating_mul(1 << (attempt - 2).min(16)).min(MAX_DELAY),
     }
 }
 

@@ -10,7 +10,7 @@ use tiller_session::entry::{Compaction, DeliveryReceipt};
 use super::effect::Effects;
 use super::retry::RetryState;
 use super::tool_phase::ToolPhase;
-use super::{AfterFailure, Effect, ModelSwitch, NotCompacted, Phase, Turn};
+use super::{AfterFailure, Effect, ModelSwitch, NoCompactionReason, Phase, Turn};
 use crate::compaction::to_result;
 use crate::fallback::FallbackModel;
 
@@ -146,7 +146,11 @@ impl Turn {
         out: &mut Effects,
     ) {
         if let Some((reason, _)) = self.deferred.compaction.replace((reason, compaction)) {
-            emit_not_compacted(reason, NotCompacted::Failed("another compaction came first".to_owned()), out);
+            emit_not_compacted(
+                reason,
+                NoCompactionReason::Failed("another compaction came first".to_owned()),
+                out,
+            );
         }
         // The context is smaller now, for any cause of the compaction.
         let ends_the_wait = matches!(self.phase, Phase::Compacting);
@@ -163,12 +167,12 @@ impl Turn {
     pub(super) fn handle_compaction_failure(
         &mut self,
         reason: CompactionReason,
-        failure: NotCompacted,
+        failure: NoCompactionReason,
         out: &mut Effects,
     ) {
         let (outcome, error) = match &failure {
-            NotCompacted::Stopped => (RunOutcome::Aborted, "the compaction was stopped".to_owned()),
-            NotCompacted::Failed(error) => (RunOutcome::Failed, error.clone()),
+            NoCompactionReason::Stopped => (RunOutcome::Aborted, "the compaction was stopped".to_owned()),
+            NoCompactionReason::Failed(error) => (RunOutcome::Failed, error.clone()),
         };
         emit_not_compacted(reason, failure, out);
         if reason == CompactionReason::Overflow && matches!(self.phase, Phase::Compacting) {
@@ -193,10 +197,10 @@ impl Turn {
 }
 
 /// Emits the end of a compaction without a result.
-pub(super) fn emit_not_compacted(reason: CompactionReason, failure: NotCompacted, out: &mut Effects) {
+pub(super) fn emit_not_compacted(reason: CompactionReason, failure: NoCompactionReason, out: &mut Effects) {
     let (aborted, error_message) = match failure {
-        NotCompacted::Stopped => (true, None),
-        NotCompacted::Failed(error) => (false, Some(error)),
+        NoCompactionReason::Stopped => (true, None),
+        NoCompactionReason::Failed(error) => (false, Some(error)),
     };
     out.emit(EventKind::CompactionEnd { reason, result: None, aborted, will_retry: false, error_message });
 }

@@ -118,7 +118,7 @@ pub(crate) enum Input {
         /// Its cause.
         reason: CompactionReason,
         /// The reason.
-        cause: NotCompacted,
+        cause: NoCompactionReason,
     },
     /// Stop everything.
     Abort {
@@ -146,7 +146,7 @@ pub(crate) enum Input {
     /// A `!` command has ended.
     BashEnded(BashExecutionMessage),
     /// An append failed; the effects after it were not performed.
-    StoreFailed(StoreFailed),
+    StoreFailed(AppendFailure),
 }
 
 /// The outcome of the review of a run's end.
@@ -180,7 +180,7 @@ pub(crate) enum QueueHandling {
 
 /// State after a failed append.
 #[derive(Clone, Debug)]
-pub(crate) struct StoreFailed {
+pub(crate) struct AppendFailure {
     /// The reason.
     pub reason: String,
     /// The next step for the user.
@@ -239,7 +239,7 @@ pub(crate) struct ModelSwitch {
 
 /// The reason why there is no compaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum NotCompacted {
+pub(crate) enum NoCompactionReason {
     /// Stopped on request.
     Stopped,
     /// Failed for this reason.

@@ -11,8 +11,8 @@ use super::effect::Effects;
 use super::failure::emit_not_compacted;
 use super::tool_phase::{ABORT, STEER_NOW, ToolPhase, TurnInterruption};
 use super::{
-    AnnouncedRetry, Effect, NotCompacted, PartialOutput, Phase, QueueHandling, RetryState, StoreFailed, Turn,
-    TurnPrompt,
+    AppendFailure, Effect, NoCompactionReason, PartialOutput, Phase, QueueHandling, RetryAnnouncement,
+    RetryState, Turn, TurnPrompt,
 };
 
 impl Turn {
@@ -22,7 +22,7 @@ impl Turn {
         }
         if matches!(self.phase, Phase::Compacting) {
             out.effects.push(Effect::StopCompaction);
-            emit_not_compacted(CompactionReason::Overflow, NotCompacted::Stopped, out);
+            emit_not_compacted(CompactionReason::Overflow, NoCompactionReason::Stopped, out);
         }
         let phase = self.stop_turn(partial_output, &ABORT, out);
         self.end_retries(Some(ABORT.reason.to_owned()), out);
@@ -102,8 +102,8 @@ impl Turn {
         }
     }
 
-    pub(super) fn handle_store_failure(&mut self, failed: StoreFailed, out: &mut Effects) {
-        let StoreFailed { reason, hint, open_events, queue, records } = failed;
+    pub(super) fn handle_store_failure(&mut self, failed: AppendFailure, out: &mut Effects) {
+        let AppendFailure { reason, hint, open_events, queue, records } = failed;
         self.deferred.records.splice(0..0, records);
         self.deferred.compaction = None;
         self.queue = queue;
@@ -112,9 +112,9 @@ impl Turn {
         self.is_paused = false;
         out.effects.extend([Effect::StopStream, Effect::StopTools, Effect::StopCompaction]);
         if let Some(cause) = open_events.compaction {
-            emit_not_compacted(cause, NotCompacted::Failed(reason.clone()), out);
+            emit_not_compacted(cause, NoCompactionReason::Failed(reason.clone()), out);
         }
-        if let Some(AnnouncedRetry { attempt, .. }) = open_events.retry {
+        if let Some(RetryAnnouncement { attempt, .. }) = open_events.retry {
             let final_error = Some(reason.clone());
             out.emit(EventKind::AutoRetryEnd { success: false, attempt, final_error });
         }

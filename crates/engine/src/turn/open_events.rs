@@ -19,14 +19,14 @@ pub(crate) struct OpenEvents {
     /// Its messages that no end event has included.
     pub messages: Vec<Arc<Message>>,
     /// The announced retry.
-    pub retry: Option<AnnouncedRetry>,
+    pub retry: Option<RetryAnnouncement>,
     /// The announced compaction.
     pub compaction: Option<CompactionReason>,
 }
 
 /// An announced retry of a failed request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AnnouncedRetry {
+pub struct RetryAnnouncement {
     /// Number of the retry, from 1.
     pub attempt: u32,
     /// Maximum number of retries.
@@ -37,7 +37,7 @@ pub struct AnnouncedRetry {
     pub error: String,
 }
 
-impl AnnouncedRetry {
+impl RetryAnnouncement {
     /// Creates retry `attempt` of `most`, announced at `now` for a time after a delay.
     #[must_use]
     pub fn new((attempt, max_attempts): (u32, u32), now: UnixMs, delay_ms: u64, error: &str) -> Self {
@@ -67,7 +67,7 @@ impl OpenEvents {
             EventKind::MessageEnd { message } => self.messages.push(Arc::clone(message)),
             EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
                 self.retry =
-                    Some(AnnouncedRetry::new((*attempt, *max_attempts), now, *delay_ms, error_message));
+                    Some(RetryAnnouncement::new((*attempt, *max_attempts), now, *delay_ms, error_message));
             }
             EventKind::AutoRetryEnd { .. } => self.retry = None,
             EventKind::CompactionStart { reason } => self.compaction = Some(*reason),

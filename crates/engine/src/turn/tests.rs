@@ -760,7 +760,7 @@ fn bash_record_waits_for_the_end_of_the_turn() {
 fn store_failed(run: Option<Vec<Arc<Message>>>, queue: Queue, records: Vec<BashExecutionMessage>) -> Input {
     let since = run.as_ref().map(|_| NOW);
     let open_events = OpenEvents { since, messages: run.unwrap_or_default(), ..OpenEvents::default() };
-    Input::StoreFailed(StoreFailed { reason: "no space".into(), hint: None, open_events, queue, records })
+    Input::StoreFailed(AppendFailure { reason: "no space".into(), hint: None, open_events, queue, records })
 }
 
 #[test]
@@ -1106,7 +1106,7 @@ fn overflow_without_compaction_ends_the_run() {
         step(&mut turn, failure(1, AfterFailure::Compact));
         turn
     };
-    let failure = NotCompacted::Failed("no".into());
+    let failure = NoCompactionReason::Failed("no".into());
     let reason = CompactionReason::Overflow;
     assert_eq!(
         step(&mut too_long(), Input::NotCompacted { reason, cause: failure }),
@@ -1217,7 +1217,7 @@ fn retries_that_end_in_an_overflow_have_an_end_event() {
     step(&mut turn, failure(1, retry()));
     step(&mut turn, Input::RetryDue { turn: 1 });
     step(&mut turn, failure(2, AfterFailure::Compact));
-    let failure = NotCompacted::Failed("no".into());
+    let failure = NoCompactionReason::Failed("no".into());
     let effects = step(&mut turn, Input::NotCompacted { reason: CompactionReason::Overflow, cause: failure });
     assert!(effects.contains(&"emit auto_retry_end false 1 Some(\"no\")".to_owned()), "{effects:?}");
 }

@@ -14,7 +14,7 @@ use tiller_session::entry::DeliveryReceipt;
 use super::input::{CallDecision, PlannedCall};
 
 /// Most reading calls that run in parallel.
-pub(crate) const LARGEST_GROUP: usize = 8;
+pub(crate) const MAX_GROUP: usize = 8;
 
 /// Result of a call that a steering message preempted.
 pub(super) const SKIPPED: &str = "skipped: the user steered";
@@ -119,7 +119,7 @@ impl ToolPhase {
     }
 
     /// Returns the calls that will need approval.
-    pub(super) fn will_ask(&self) -> impl Iterator<Item = &ToolCall> {
+    pub(super) fn calls_awaiting_approval(&self) -> impl Iterator<Item = &ToolCall> {
         let approval =
             self.planned_calls.iter().filter(|planned| matches!(planned.decision, CallDecision::Ask { .. }));
         approval.map(|planned| &planned.call)
@@ -149,7 +149,7 @@ impl ToolPhase {
         let first = self.planned_calls.pop_front().into_iter();
         let mut group: Vec<PlannedCall> = first.collect();
         while groups == Switch::On
-            && group.len() < LARGEST_GROUP
+            && group.len() < MAX_GROUP
             && group.iter().all(reads)
             && self.planned_calls.front().is_some_and(reads)
         {

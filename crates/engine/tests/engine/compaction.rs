@@ -4,7 +4,7 @@ use tiller_core::event::{CompactionChoice, CompactionReason, CompactionResult};
 use tiller_core::message::{AssistantBlock, AssistantMessage, Usage, UserMessage};
 use tiller_core::setting::{CompactionStrategy, Switch};
 use tiller_engine::compaction::CompactionError;
-use tiller_engine::{LengthCheck, SummaryInProgress, SummaryOf};
+use tiller_engine::{LengthCheck, SummaryInProgress, SummarySubject};
 use tiller_session::EntryBody;
 use tiller_session::entry::Compaction;
 
@@ -224,7 +224,10 @@ async fn compact_full_window_runs_in_background_between_two_turns() {
     assert_eq!(harness.compaction_began().await, CompactionReason::Threshold);
     harness.wait_for_event(|event| matches!(event, EventKind::ToolExecutionStart { .. }).then_some(())).await;
     let live = harness.agent.snapshot().await.unwrap().in_progress;
-    assert!(matches!(live.summary, Some(SummaryInProgress { of: SummaryOf::Context(_), failed: None, .. })));
+    assert!(matches!(
+        live.summary,
+        Some(SummaryInProgress { of: SummarySubject::Context(_), failed: None, .. })
+    ));
     assert!(harness.compactions().is_empty());
     harness.model.summaries.add_permits(1);
     while harness.agent.snapshot().await.unwrap().in_progress.summary.is_some() {

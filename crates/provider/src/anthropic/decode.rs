@@ -11,7 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tiller_core::id::CallId;
 use tiller_core::message::{StopReason, Usage};
-use tiller_core::surrogates::{Joiner, Wtf8};
+use tiller_core::surrogates::{SurrogateJoiner, Wtf8};
 use tiller_core::unit::Tokens;
 
 use super::encode::REDACTED;
@@ -154,7 +154,7 @@ pub(super) struct MessagesDecoder {
 struct ContentBlock {
     kind: ContentBlockKind,
     is_open: bool,
-    joiner: Joiner,
+    joiner: SurrogateJoiner,
 }
 
 /// The kind of a block, and its number in [`StreamEvent`]s; blocks of unknown kinds have no number.
@@ -255,7 +255,7 @@ impl MessagesDecoder {
             return Err(Damage::Order("a content block is missing"));
         }
         let block = self.blocks.iter().filter(|block| block.kind.number().is_some()).count();
-        let mut joiner = Joiner::default();
+        let mut joiner = SurrogateJoiner::default();
         let json = event.content_block.get();
         let EventType { name } = serde_json::from_str(json)?;
         let kind = match &*name {

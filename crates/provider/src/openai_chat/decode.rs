@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use tiller_core::id::CallId;
 use tiller_core::message::{Cost, StopReason, Usage};
-use tiller_core::surrogates::{Joiner, Wtf8};
+use tiller_core::surrogates::{SurrogateJoiner, Wtf8};
 use tiller_core::unit::{Tokens, Usd};
 
 use super::json_extent::JsonExtent;
@@ -183,7 +183,7 @@ struct StreamedCall {
     index: Option<u64>,
     id: String,
     state: StreamedCallState,
-    joiner: Joiner,
+    joiner: SurrogateJoiner,
     extent: JsonExtent,
 }
 
@@ -325,7 +325,7 @@ impl ChatDecoder {
         let id = delta.id.clone().filter(|id| !id.is_empty());
         let id = id.unwrap_or_else(|| format!("call_{}_{}", self.stamp, self.calls.len()));
         let state = StreamedCallState::Unnamed(String::new());
-        let (joiner, extent) = (Joiner::default(), JsonExtent::default());
+        let (joiner, extent) = (SurrogateJoiner::default(), JsonExtent::default());
         self.calls.push(StreamedCall { index: delta.index, id, state, joiner, extent });
         self.calls.len() - 1
     }

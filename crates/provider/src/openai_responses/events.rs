@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tiller_core::message::Usage;
-use tiller_core::surrogates::{Joiner, Wtf8};
+use tiller_core::surrogates::{SurrogateJoiner, Wtf8};
 use tiller_core::unit::Tokens;
 
 use super::output_item::OutputItemKind;
@@ -141,7 +141,7 @@ impl ResponseUsage {
 
 /// Returns a whole text; its unpaired halves of surrogate pairs become U+FFFD.
 pub(super) fn whole_text(text: Wtf8) -> String {
-    let mut joiner = Joiner::default();
+    let mut joiner = SurrogateJoiner::default();
     let mut whole = joiner.push(text);
     whole.extend(joiner.finish());
     whole

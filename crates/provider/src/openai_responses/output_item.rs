@@ -3,7 +3,7 @@
 //! Each part may come in deltas, as a whole, or both. A whole adds only what its deltas lacked.
 
 use serde_json::Value;
-use tiller_core::surrogates::{Joiner, Wtf8};
+use tiller_core::surrogates::{SurrogateJoiner, Wtf8};
 
 use crate::StreamEvent;
 use crate::http::Damage;
@@ -56,7 +56,7 @@ struct ItemPart {
     key: PartKey,
     /// The text so far.
     text: String,
-    joiner: Joiner,
+    joiner: SurrogateJoiner,
 }
 
 impl OutputItem {
@@ -93,7 +93,7 @@ impl OutputItem {
         if let Some(rest) = whole.strip_prefix(part.text.as_str()) {
             let rest = rest.to_owned();
             part.text = whole;
-            part.joiner = Joiner::default();
+            part.joiner = SurrogateJoiner::default();
             self.emit(rest, events);
         } else if self.kind == OutputItemKind::Call && !is_same_json(&part.text, &whole) {
             return Err(Damage::Order("the arguments of a tool call differ from their deltas"));
@@ -125,7 +125,7 @@ impl OutputItem {
             }
             self.emit("\n\n".to_owned(), events);
         }
-        self.parts.push(ItemPart { key, text: String::new(), joiner: Joiner::default() });
+        self.parts.push(ItemPart { key, text: String::new(), joiner: SurrogateJoiner::default() });
         Some(self.parts.len() - 1)
     }
 

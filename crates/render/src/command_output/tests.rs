@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use tiller_core::ansi::AnsiColor;
 
 use super::*;
-use crate::{Breaks, Emphasis, Indent, Role, texts, wrap};
+use crate::{BreakMode, Emphasis, Indent, Role, texts, wrap};
 
 fn rendered(text: &str) -> Vec<String> {
     texts(&command_output(&StyledText::parse(text), Role::Muted))
@@ -146,7 +146,7 @@ proptest! {
         for line in command_output(&StyledText::parse(&text), Role::Text) {
             prop_assert!(!line.text().contains(char::is_control), "{line:?}");
             prop_assert!(!line.text().contains(['\u{202e}', '\u{200b}', '\u{feff}', '\u{2066}']), "{line:?}");
-            for row in wrap(&line.spans, width, &Indent::default(), Breaks::Anywhere) {
+            for row in wrap(&line.spans, width, &Indent::default(), BreakMode::Anywhere) {
                 prop_assert!(row.width() <= width, "{row:?}");
             }
         }

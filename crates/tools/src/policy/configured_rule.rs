@@ -352,7 +352,7 @@ mod tests {
 
     use super::*;
     use crate::policy::{
-        ApprovalMode, AskBehavior, Grant, Policy, PolicyVerdict, SandboxStrength, SessionRules,
+        AllowReason, ApprovalMode, AskBehavior, Policy, PolicyVerdict, SandboxStrength, SessionRules,
     };
     use crate::tool::built_in_tools;
 
@@ -386,7 +386,7 @@ mod tests {
             traits,
         };
         match policy.judge(&spec, arguments, &SessionRules::default()) {
-            PolicyVerdict::Granted(Grant::Setting(rule)) => format!("rule {rule}"),
+            PolicyVerdict::Granted(AllowReason::Setting(rule)) => format!("rule {rule}"),
             PolicyVerdict::Allow | PolicyVerdict::Granted(_) => "runs".into(),
             PolicyVerdict::Ask { .. } => "asks".into(),
             PolicyVerdict::Deny { .. } | PolicyVerdict::DenyUnlessReading { .. } => "denied".into(),

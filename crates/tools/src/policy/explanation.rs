@@ -66,7 +66,7 @@ impl Policy {
         let verdict = self.judge(spec, &arguments, &SessionRules::default());
         let may_run = verdict.runs() || matches!(verdict, PolicyVerdict::Ask { .. });
         match risk.filter(|_| may_run) {
-            Some(risk) if risk.kind == RiskKind::Destroys => PolicyVerdict::never_run(risk),
+            Some(risk) if risk.kind == RiskKind::Destroys => PolicyVerdict::denied_in_every_mode(risk),
             Some(Risk { reason, .. }) if self.ask_behavior == AskBehavior::User => {
                 let rule = PermissionRule::for_call(&spec.name, Some(command), None);
                 PolicyVerdict::Ask { reason: reason.clone(), rule }

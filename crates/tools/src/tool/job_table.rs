@@ -94,7 +94,7 @@ struct JobRecord {
     /// Notices about the end, for the model.
     notices: Vec<String>,
     /// True if the model knows of the end.
-    is_told: bool,
+    is_reported: bool,
 }
 
 /// A running command that becomes a job.
@@ -136,7 +136,7 @@ impl JobTable {
         let NewJob { command, running, mut capture, timeout, review } = new;
         capture.keep_file().await;
         let reader = OutputReader::new(&capture);
-        let record = Mutex::new(JobRecord { reader, notices: Vec::new(), is_told: false });
+        let record = Mutex::new(JobRecord { reader, notices: Vec::new(), is_reported: false });
         let mut state = self.shared.state();
         state.last_number = state.last_number.saturating_add(1);
         let id = JobId::numbered(state.last_number);
@@ -167,7 +167,7 @@ impl JobTable {
         let status = job.status.borrow().clone();
         let mut record = job.record();
         let output = record.reader.read_new();
-        record.is_told |= !status.is_running();
+        record.is_reported |= !status.is_running();
         let (notices, file) = (record.notices.clone(), record.reader.file());
         Some(JobOutput { status, output, notices, file })
     }
@@ -220,9 +220,9 @@ impl JobTable {
     }
 
     /// Records that the model knows of the end of a job.
-    pub fn mark_told(&self, id: &JobId) {
+    pub fn mark_reported(&self, id: &JobId) {
         if let Some(job) = self.find(id) {
-            job.record().is_told = true;
+            job.record().is_reported = true;
         }
     }
 
@@ -254,7 +254,7 @@ impl JobTableInner {
 impl TableState {
     /// Forgets the oldest of too many ended jobs.
     fn forget_oldest(&mut self) {
-        let is_over = |job: &Arc<Job>| !job.status.borrow().is_running() && job.record().is_told;
+        let is_over = |job: &Arc<Job>| !job.status.borrow().is_running() && job.record().is_reported;
         let ended = self.jobs.iter().filter(|job| is_over(job)).count();
         if let Some(oldest) = self.jobs.iter().position(is_over).filter(|_| ended > MAX_ENDED) {
             self.jobs.remove(oldest);
@@ -281,7 +281,7 @@ impl Job {
     fn end_note(&self) -> Option<JobEndNote> {
         let job = self.describe();
         let record = self.record();
-        if job.status.is_running() || record.is_told {
+        if job.status.is_running() || record.is_reported {
             return None;
         }
         // The model's own requests count as told.

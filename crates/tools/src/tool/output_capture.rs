@@ -176,7 +176,7 @@ impl OutputCapture {
     /// Returns the last lines, to show while the command runs.
     #[must_use]
     pub(crate) fn preview_tail(&self) -> StyledText {
-        glance(&self.state().buffer)
+        last_screen(&self.state().buffer)
     }
 
     /// Returns a copy of the terminal buffer, for subscribers that get the rest as text.
@@ -362,7 +362,7 @@ pub(super) fn join_ends(
 
 /// Returns the last screenful of an output.
 #[must_use]
-pub fn glance(buffer: &OutputBuffer) -> StyledText {
+pub fn last_screen(buffer: &OutputBuffer) -> StyledText {
     let printed = buffer.tail(LAST_SCREEN_LIMITS.max_chars * 4);
     let part = LAST_SCREEN_LIMITS.tail(&printed.text).text.len();
     printed.suffix_from(printed.text.len() - part)

@@ -128,7 +128,7 @@ async fn job_end_is_noted_until_it_was_read() {
     bench.start("exit 0").await;
     bench.ended("job_2").await;
     assert_eq!(bench.notes(), ["Background job job_2 (`exit 0`) ended with exit status 0."]);
-    bench.tools.jobs().mark_told(&"job_2".into());
+    bench.tools.jobs().mark_reported(&"job_2".into());
     assert_eq!(bench.notes(), [] as [String; 0]);
 }
 

@@ -7,8 +7,8 @@ use serde_json::Value;
 use tiller_core::event::{ApprovalRequest, FileChange, Preview};
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_render::{
-    Breaks, ControlChars, Indent, Language, LayoutOptions, Line, RenderOptions, Role, Span, diff, highlight,
-    sanitize, wrap,
+    BreakMode, ControlChars, Indent, Language, LayoutOptions, Line, RenderOptions, Role, Span, diff,
+    highlight, sanitize, wrap,
 };
 
 use crate::text::{one_line, short_duration};
@@ -53,7 +53,7 @@ pub(super) fn without_bar(line: &Line) -> Line {
 }
 
 fn row(spans: &[Span], width: usize) -> Vec<Line> {
-    wrap(spans, width, &Indent::all(vec![Span::new(BAR, Role::Warning)]), Breaks::Anywhere)
+    wrap(spans, width, &Indent::all(vec![Span::new(BAR, Role::Warning)]), BreakMode::Anywhere)
 }
 
 fn change_lines(change: &FileChange, page: LayoutOptions) -> Vec<Line> {

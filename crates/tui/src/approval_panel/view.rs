@@ -1,7 +1,7 @@
 //! The panel's rows: the reason, the call as far as there is room, and the answers.
 
 use tiller_core::event::ApprovalRequest;
-use tiller_render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, truncate_to, wrap};
+use tiller_render::{BreakMode, Emphasis, Indent, Line, Role, Span, Style, truncate_to, wrap};
 
 use crate::approval_panel::answer::ApprovalAnswer;
 use crate::approval_panel::{ApprovalPanel, first_request};
@@ -105,7 +105,7 @@ fn muted(text: impl Into<String>) -> Span {
 
 fn wrapped(spans: &[Span], view: &ViewContext<'_>) -> Vec<Line> {
     let indent = Indent { first: Vec::new(), rest: vec![Span::new("    ", Role::Text)] };
-    wrap(spans, usize::from(view.ui.size.0).max(1), &indent, Breaks::Words)
+    wrap(spans, usize::from(view.ui.size.0).max(1), &indent, BreakMode::Words)
 }
 
 fn head(request: &ApprovalRequest, view: &ViewContext<'_>) -> Vec<Line> {
@@ -186,14 +186,14 @@ fn answers_before_opening(
 
 /// The answers, numbered if that takes no extra row.
 fn answers(panel: &ApprovalPanel, request: &ApprovalRequest, view: &ViewContext<'_>) -> Vec<Line> {
-    let plain = answers_with(panel, request, Numbers::Hidden, view);
-    let numbered = answers_with(panel, request, Numbers::Shown, view);
+    let plain = answers_with(panel, request, AnswerNumbers::Hidden, view);
+    let numbered = answers_with(panel, request, AnswerNumbers::Shown, view);
     if numbered.len() > plain.len() { plain } else { numbered }
 }
 
 /// Display of the answers' numbers, which are keys too.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Numbers {
+enum AnswerNumbers {
     Shown,
     Hidden,
 }
@@ -201,13 +201,13 @@ enum Numbers {
 fn answers_with(
     panel: &ApprovalPanel,
     request: &ApprovalRequest,
-    numbers: Numbers,
+    numbers: AnswerNumbers,
     view: &ViewContext<'_>,
 ) -> Vec<Line> {
     let mut spans = vec![muted("  ")];
     for (number, answer) in (1..).zip(ApprovalAnswer::possible(request)) {
         spans.extend((spans.len() > 1).then(|| muted(" · ")));
-        spans.extend((numbers == Numbers::Shown).then(|| muted(format!("{number} "))));
+        spans.extend((numbers == AnswerNumbers::Shown).then(|| muted(format!("{number} "))));
         spans.extend(answer_spans(panel, request, answer, view));
     }
     wrapped(&spans, view)
@@ -270,5 +270,5 @@ fn without_call(
         key(view, KeyCommand::ShowCall),
         Span::new(" shows it (the screen is too small)", Role::Text),
     ];
-    wrap(&spans, usize::from(view.ui.size.0).max(1), &Indent::default(), Breaks::Words)
+    wrap(&spans, usize::from(view.ui.size.0).max(1), &Indent::default(), BreakMode::Words)
 }

@@ -4,8 +4,8 @@ use tiller_core::message::split_advice;
 use tiller_core::unit::UnixMs;
 use tiller_engine::attachment_labels;
 use tiller_render::{
-    self as render, AddressStyle, Breaks, ControlChars, Emphasis, Indent, Line, Role, Span, Style, sanitize,
-    truncate_to, wrap,
+    self as render, AddressStyle, BreakMode, ControlChars, Emphasis, Indent, Line, Role, Span, Style,
+    sanitize, truncate_to, wrap,
 };
 use tiller_session::entry::DeliveryReceipt;
 
@@ -67,7 +67,7 @@ pub(super) fn user(
             first: vec![Span::new("▌ ", Role::Accent), Span::new("↳ ", Role::Muted)],
             rest: vec![Span::new("    ", Role::Muted)],
         };
-        lines.extend(wrap(&[Span::new(story, Role::Muted)], measure, &indent, Breaks::Words));
+        lines.extend(wrap(&[Span::new(story, Role::Muted)], measure, &indent, BreakMode::Words));
     }
     lines
 }
@@ -102,7 +102,7 @@ fn message_lines_reserving(reserved: usize, text: &str, style: Style, width: usi
     let mut rows = Vec::new();
     for line in lines {
         let spans = render::link_addresses(line.spans, AddressStyle::AsItIs);
-        let mut wrapped = wrap(&spans, width, &indent, Breaks::Words);
+        let mut wrapped = wrap(&spans, width, &indent, BreakMode::Words);
         if rows.is_empty() {
             wrapped[0].spans.remove(1);
             wrapped[0].margins.before -= 1;
@@ -133,7 +133,7 @@ pub(super) fn notice(level: NoticeLevel, text: &str, hint: Option<&str>, width: 
     };
     let indent = Indent { first: vec![Span::new(sign, role)], rest: vec![Span::new("  ", role)] };
     let text = sanitize(text.trim(), ControlChars::Visible);
-    let mut lines = wrap(&[Span::new(text.as_ref(), role)], width, &indent, Breaks::Words);
+    let mut lines = wrap(&[Span::new(text.as_ref(), role)], width, &indent, BreakMode::Words);
     lines.extend(hint.map(|hint| advice(hint, width)).into_iter().flatten());
     lines
 }
@@ -142,7 +142,7 @@ pub(super) fn notice(level: NoticeLevel, text: &str, hint: Option<&str>, width: 
 fn advice(text: &str, width: usize) -> Vec<Line> {
     let indent =
         Indent { first: vec![Span::new("  → ", Role::Muted)], rest: vec![Span::new("    ", Role::Muted)] };
-    wrap(&[Span::new(text, Role::Muted)], width, &indent, Breaks::Words)
+    wrap(&[Span::new(text, Role::Muted)], width, &indent, BreakMode::Words)
 }
 
 /// A failed request: the error, the number of attempts, and the hint.
@@ -155,7 +155,7 @@ pub(super) fn failure(text: &str, times: usize, width: usize) -> Vec<Line> {
     if times > 1 {
         spans.push(Span::new(format!("  {times} attempts"), Role::Muted));
     }
-    let mut lines = wrap(&spans, width, &indent, Breaks::Words);
+    let mut lines = wrap(&spans, width, &indent, BreakMode::Words);
     lines.extend(hint.map(|hint| advice(hint, width)).into_iter().flatten());
     lines
 }
@@ -176,7 +176,7 @@ pub(super) fn recovered(reason: &str, attempt: usize, waited_ms: u64, width: usi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::Folds;
+    use crate::layout::FoldDefaults;
 
     #[test]
     fn failure_hint_is_below_the_error() {
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn rule_unfolded_summary_is_indented() {
-        let folds = Folds { output_open: true, ..Folds::default() };
+        let folds = FoldDefaults { output_open: true, ..FoldDefaults::default() };
         let lines = unfolding_rule(
             "compacted",
             "Some **words** that go on.",

@@ -4,7 +4,7 @@ use tiller_core::ansi::{OutputBuffer, StyledText};
 use tiller_core::id::EntryId;
 use tiller_core::message::BashExecutionMessage;
 use tiller_core::unit::UnixMs;
-use tiller_render::{Breaks, Indent, Line, Role, Span, truncate_to, wrap};
+use tiller_render::{BreakMode, Indent, Line, Role, Span, truncate_to, wrap};
 
 use crate::layout::RenderContext;
 use crate::tool_call::output::ToolOutputBlock;
@@ -104,7 +104,8 @@ impl Shell {
         right: Option<Span>,
         ctx: &RenderContext,
     ) -> Vec<Line> {
-        let mut lines = wrap(&self.head(sign, &self.command), ctx.width, &Indent::default(), Breaks::Words);
+        let mut lines =
+            wrap(&self.head(sign, &self.command), ctx.width, &Indent::default(), BreakMode::Words);
         let unsent = match (self.excluded, note) {
             (false, _) => "",
             (true, "") => UNSENT,

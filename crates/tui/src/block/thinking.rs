@@ -4,7 +4,7 @@
 //! all.
 
 use tiller_render::{
-    self as render, Breaks, Highlighting, Indent, LayoutOptions, Line, MAX_PROSE_WIDTH, MarkdownStream,
+    self as render, BreakMode, Highlighting, Indent, LayoutOptions, Line, MAX_PROSE_WIDTH, MarkdownStream,
     RenderOptions, Role, Span, Wrap, wrap,
 };
 
@@ -73,7 +73,7 @@ fn folded_lines(text: &str, page: LayoutOptions, columns: usize) -> (Vec<Line>, 
         end.push(Span::new(" ".repeat(if end.is_empty() { 0 } else { spaces }), Role::Thinking));
         end.extend(line.spans);
     }
-    let mut lines = wrap(&end, page.width.saturating_sub(1).max(1), &Indent::default(), Breaks::Words);
+    let mut lines = wrap(&end, page.width.saturating_sub(1).max(1), &Indent::default(), BreakMode::Words);
     let hidden = lines.len().saturating_sub(FOLDED);
     lines.drain(..hidden);
     (lines, if hidden > 0 || from > 0 { "∴ …" } else { MARK })
@@ -228,10 +228,10 @@ impl ThinkingLayout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::Folds;
+    use crate::layout::FoldDefaults;
 
     fn shown(text: &str, open: bool) -> Vec<String> {
-        let folds = Folds { thinking_open: open, ..Folds::default() };
+        let folds = FoldDefaults { thinking_open: open, ..FoldDefaults::default() };
         thinking_lines(text, &RenderContext { width: 30, folds, ..RenderContext::default() })
             .iter()
             .map(Line::text)
@@ -281,7 +281,7 @@ mod tests {
     fn unfolded(width: usize) -> RenderContext {
         RenderContext {
             width,
-            folds: Folds { thinking_open: true, ..Folds::default() },
+            folds: FoldDefaults { thinking_open: true, ..FoldDefaults::default() },
             ..RenderContext::default()
         }
     }

@@ -54,7 +54,7 @@ pub(crate) fn list_files(cwd: &Path, excluded: &[PathBuf]) -> FileList {
 
 /// A ranking job: a query over the listed files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ranking {
+pub(crate) struct FileRankingJob {
     pub(crate) files: Arc<FileList>,
     /// Resources of servers, which are offered beside the files.
     pub(crate) resources: Arc<[ServedResource]>,
@@ -68,7 +68,7 @@ pub(crate) struct RankedFiles {
     pub(crate) candidates: Vec<Candidate>,
 }
 
-impl Ranking {
+impl FileRankingJob {
     /// Ranks the files; slow for many files. A complete directory name yields the directory's contents.
     pub(crate) fn run(self) -> RankedFiles {
         let names = &self.files.0;
@@ -84,7 +84,7 @@ impl Ranking {
     }
 }
 
-impl Ranking {
+impl FileRankingJob {
     /// The best files and resources. Without a query all match, and files leave room for some resources.
     fn best(&self) -> Vec<Candidate> {
         let names = &self.files.0;
@@ -150,7 +150,7 @@ mod tests {
         found.0.sort();
         assert_eq!(found.0, ["src/", "src/main.rs", "src/my notes.md"]);
         let ranked = |words: &str| {
-            let ranking = Ranking {
+            let ranking = FileRankingJob {
                 files: Arc::new(FileList(found.0.clone())),
                 resources: Arc::default(),
                 query: words.into(),
@@ -180,8 +180,11 @@ mod tests {
         let names: Vec<String> = (0..60).map(|n| format!("file{n}")).chain(["guide.md".into()]).collect();
         let files = Arc::new(FileList(names));
         let ranked = |query: &str| {
-            let ranking =
-                Ranking { files: Arc::clone(&files), resources: Arc::clone(&resources), query: query.into() };
+            let ranking = FileRankingJob {
+                files: Arc::clone(&files),
+                resources: Arc::clone(&resources),
+                query: query.into(),
+            };
             ranking.run().candidates
         };
         let inserted = |query| ranked(query).into_iter().map(|offer| offer.insert).collect::<Vec<_>>();
@@ -206,7 +209,7 @@ mod tests {
         let files = Arc::new(FileList::from(&names[..]));
         let ranked = |words: &str| {
             let ranking =
-                Ranking { files: Arc::clone(&files), resources: Arc::default(), query: words.into() };
+                FileRankingJob { files: Arc::clone(&files), resources: Arc::default(), query: words.into() };
             ranking.run().candidates.into_iter().map(|offer| offer.name).collect::<Vec<_>>()
         };
         assert_eq!(ranked("my src/"), ["my src/deep/", "my src/main.rs", "my src/deep/in.rs"]);

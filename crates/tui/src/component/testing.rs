@@ -8,7 +8,7 @@ use tiller_core::unit::UnixMs;
 use crate::address::Address;
 use crate::component::{Component, Context, FocusState, Outcome, UiEvent, ViewContext};
 use crate::effect::Effect;
-use crate::layout::Folds;
+use crate::layout::FoldDefaults;
 use crate::message::TaskResult;
 use crate::session_model::SessionModel;
 use crate::ui_context::UiContext;
@@ -41,12 +41,12 @@ impl<C: Component> Bench<C> {
     }
 
     pub(crate) fn view(&self) -> ViewContext<'_> {
-        let (now, folds) = (UnixMs(self.now), Folds::default());
+        let (now, folds) = (UnixMs(self.now), FoldDefaults::default());
         ViewContext { model: &self.model, ui: &self.ui, now, focus: self.focus, folds }
     }
 
     pub(crate) fn with<T>(&mut self, work: impl FnOnce(&mut C, &mut Context<'_>) -> T) -> (T, Vec<Effect>) {
-        let (now, folds) = (UnixMs(self.now), Folds::default());
+        let (now, folds) = (UnixMs(self.now), FoldDefaults::default());
         let view = ViewContext { model: &self.model, ui: &self.ui, now, focus: self.focus, folds };
         let mut cx = Context::new(view, self.address);
         let result = work(&mut self.component, &mut cx);

@@ -28,7 +28,7 @@ impl Composer {
             ComposePurpose::SummaryInstruction(_) => return Outcome::Ignored,
             _ if command == KeyCommand::Send && self.editor.continue_line() => {}
             ComposePurpose::DenialReason(call) if sends => self.deny_with_reason(&call, cx),
-            ComposePurpose::DenialReason(call) if leaves => self.put_reason_aside(call),
+            ComposePurpose::DenialReason(call) if leaves => self.stash_reason(call),
             ComposePurpose::QueuedMessage(edit) if sends => self.finish_queue_edit(edit, cx),
             ComposePurpose::QueuedMessage(edit) if leaves => self.leave_queue_edit(edit, cx),
             ComposePurpose::QueuedMessage(_) if command == KeyCommand::EditQueue => {}
@@ -62,7 +62,7 @@ impl Composer {
             ComposePurpose::QueuedMessage(edit) if !activity.queue.iter().any(|item| item.id == edit.id) => {
                 let text = self.editor.expanded();
                 self.restore_stashed();
-                self.queued_message_gone(Some(text).filter(|text| *text != edit.shown), cx);
+                self.queued_message_removed(Some(text).filter(|text| *text != edit.shown), cx);
             }
             _ => {}
         }
@@ -97,7 +97,7 @@ impl Composer {
     }
 
     /// Puts the reason aside until the call's reason is written again, or the call is over.
-    fn put_reason_aside(&mut self, call: CallId) {
+    fn stash_reason(&mut self, call: CallId) {
         let reason = self.editor.take_text();
         if !reason.trim().is_empty() {
             self.editor.remember(&reason);
@@ -146,7 +146,7 @@ impl Composer {
     }
 
     /// Reports that a message left the queue before its edit was applied; the text becomes a draft.
-    pub(crate) fn queued_message_gone(&mut self, text: Option<String>, cx: &mut Context<'_>) {
+    pub(crate) fn queued_message_removed(&mut self, text: Option<String>, cx: &mut Context<'_>) {
         match text {
             Some(text) => {
                 self.editor.put_before(&[text]);

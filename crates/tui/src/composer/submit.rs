@@ -5,7 +5,7 @@ use tiller_engine::BranchSummary;
 use tiller_provider::catalog::ImageInput;
 use tiller_session::context::estimate_text;
 
-use crate::action::{Action, BackgroundJob, LineExtra, Submit};
+use crate::action::{Action, BackgroundJob, MessageExtra, Submit};
 use crate::attach;
 use crate::component::{Context, ViewContext};
 use crate::composer::Composer;
@@ -46,7 +46,7 @@ impl Composer {
         if self.editor.expanded().trim().is_empty() {
             return submit_nothing(when, cx);
         }
-        if self.lacks_command(cx) || self.withhold(cx) {
+        if self.lacks_command(cx) || self.withhold_if_mistyped(cx) {
             return;
         }
         match self.length_question(when, cx) {
@@ -73,7 +73,7 @@ impl Composer {
                 continue;
             };
             let action = without_files_of_pastes(apply_long_choice(action, long, &short), &typed);
-            to_model |= goes_to_the_model(&action);
+            to_model |= is_sent_to_model(&action);
             cx.push(with_images(action, &images));
         }
         cx.push(Effect::Sent { to_model });
@@ -89,7 +89,7 @@ impl Composer {
         let submit = Submit::Steer(text);
         let action = Action::Submit(match is_plain {
             true => submit,
-            false => Submit::WithExtra(Box::new(submit), LineExtra::Attached(attached)),
+            false => Submit::WithExtra(Box::new(submit), MessageExtra::Attached(attached)),
         });
         cx.push(with_images(action, &images));
     }
@@ -120,7 +120,7 @@ impl Composer {
     }
 
     /// Withholds text that is probably sent by mistake and shows why; sent again unchanged it goes out.
-    fn withhold(&mut self, cx: &mut Context<'_>) -> bool {
+    fn withhold_if_mistyped(&mut self, cx: &mut Context<'_>) -> bool {
         let text = self.editor.text();
         let reason = self.withhold_reason(cx).filter(|_| self.withheld.as_ref() != Some(&text));
         self.withheld = reason.is_some().then_some(text);
@@ -181,7 +181,7 @@ fn submit_nothing(when: DeliveryTime, cx: &mut Context<'_>) {
     }
 }
 
-fn goes_to_the_model(action: &Action) -> bool {
+fn is_sent_to_model(action: &Action) -> bool {
     match action {
         Action::Submit(submit) => !matches!(submit, Submit::Bash(..) | Submit::DeliverSteeringNow),
         _ => false,

@@ -4,7 +4,7 @@ use super::*;
 use crate::component::{FocusState, ViewContext};
 use crate::compositor::consumed_key::{FocusOwner, KeyIntent};
 use crate::dialog::Dialog;
-use crate::layout::Folds;
+use crate::layout::FoldDefaults;
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::session_model::SessionModel;
 use crate::ui_context::UiContext;
@@ -29,7 +29,7 @@ impl Harness {
             is_covered: !self.compositor.is_empty(),
             ..FocusState::default()
         };
-        let (now, folds) = (UnixMs(self.now), Folds::default());
+        let (now, folds) = (UnixMs(self.now), FoldDefaults::default());
         let view = ViewContext { model: &self.model, ui: &self.ui, now, focus, folds };
         let mut cx = Context::new(view, Address::Screen);
         work(&mut self.compositor, &mut cx);

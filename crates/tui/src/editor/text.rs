@@ -30,7 +30,7 @@ pub(super) struct EditorText {
 struct TextChange {
     count: usize,
     /// The position where further typing extends it.
-    typed_to: Option<usize>,
+    typing_end: Option<usize>,
     ends_in_blank: bool,
 }
 
@@ -153,7 +153,7 @@ impl EditorText {
         let is_typing = removed == 0 && with.graphemes(true).nth(1).is_none() && with != "\n";
         let edit = TextChange {
             count,
-            typed_to: is_typing.then_some(end),
+            typing_end: is_typing.then_some(end),
             ends_in_blank: with.ends_with(char::is_whitespace),
         };
         self.record(edit, range.start);
@@ -166,8 +166,8 @@ impl EditorText {
     fn record(&mut self, edit: TextChange, at: usize) {
         self.undone.clear();
         let extends_last = |last: &&mut TextChange| {
-            edit.typed_to.is_some()
-                && last.typed_to == Some(at)
+            edit.typing_end.is_some()
+                && last.typing_end == Some(at)
                 && (!last.ends_in_blank || edit.ends_in_blank)
         };
         match self.done.last_mut().filter(extends_last) {
@@ -192,7 +192,7 @@ impl EditorText {
     pub(super) fn undo(&mut self) -> bool {
         let Some(edit) = self.done.pop() else { return false };
         let undone = (0..edit.count).filter(|_| self.area.undo()).count();
-        self.undone.push(TextChange { count: undone, typed_to: None, ..edit });
+        self.undone.push(TextChange { count: undone, typing_end: None, ..edit });
         self.sync_from_area();
         undone > 0
     }

@@ -5,8 +5,8 @@ use ratatui::layout::{Position, Rect};
 use tiller_core::ansi::columns;
 use tiller_core::elicitation::{ElicitationKind, FormField};
 use tiller_render::{
-    Breaks, ControlChars, Emphasis, Indent, Line, MAX_PROSE_WIDTH, Role, Span, Style, sanitize, truncate_to,
-    wrap,
+    BreakMode, ControlChars, Emphasis, Indent, Line, MAX_PROSE_WIDTH, Role, Span, Style, sanitize,
+    truncate_to, wrap,
 };
 
 use super::field_input::FieldInput;
@@ -118,7 +118,11 @@ impl ElicitationForm {
         match &self.request.kind {
             ElicitationKind::Url { url, .. } => {
                 let url = Span::new(one_line(url), Role::Code);
-                lines.extend(indented(&[Span::new("Address: ", Role::Muted), url], width, Breaks::Anywhere));
+                lines.extend(indented(
+                    &[Span::new("Address: ", Role::Muted), url],
+                    width,
+                    BreakMode::Anywhere,
+                ));
             }
             ElicitationKind::Form { fields } if !fields.is_empty() => {
                 let warning = "Don't enter passwords or keys: servers must not ask for them here.";
@@ -135,7 +139,7 @@ impl ElicitationForm {
         let mut lines = options(input, width);
         let deeper = |text: &str, role| {
             let indent = Indent::all(vec![Span::new(" ".repeat(MARK_WIDTH + 2), Role::Text)]);
-            wrap(&[Span::new(text, role)], width.min(MAX_PROSE_WIDTH), &indent, Breaks::Words)
+            wrap(&[Span::new(text, role)], width.min(MAX_PROSE_WIDTH), &indent, BreakMode::Words)
         };
         if let Some(description) = field.description.as_deref().filter(|text| !text.trim().is_empty()) {
             lines.extend(deeper(&one_line(description), Role::Muted));
@@ -255,9 +259,9 @@ fn options(input: &FieldInput, width: usize) -> Vec<Line> {
 }
 
 fn prose(text: &str, role: Role, width: usize) -> Vec<Line> {
-    indented(&[Span::new(text, role)], width.min(MAX_PROSE_WIDTH), Breaks::Words)
+    indented(&[Span::new(text, role)], width.min(MAX_PROSE_WIDTH), BreakMode::Words)
 }
 
-fn indented(spans: &[Span], width: usize, breaks: Breaks) -> Vec<Line> {
+fn indented(spans: &[Span], width: usize, breaks: BreakMode) -> Vec<Line> {
     wrap(spans, width.saturating_sub(1), &Indent::all(vec![Span::new("  ", Role::Text)]), breaks)
 }

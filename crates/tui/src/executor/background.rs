@@ -16,7 +16,7 @@ use crate::executor::result_sender::ResultSender;
 use crate::history::History;
 use crate::message::{ListResult, TaskResult};
 use crate::session_model::Job;
-use crate::transcript_pane::lookup::Lookup;
+use crate::transcript_pane::lookup::SearchJob;
 use crate::{attach, list_data, logs, tree};
 
 /// Reports the end of a job when dropped, so that a panicking job ends, too.
@@ -144,7 +144,7 @@ impl ExecutorWorker {
     }
 
     /// Searches the transcript; a newer search cancels this one.
-    fn search(&self, lookup: Lookup, background: &mut JoinSet<()>) {
+    fn search(&self, lookup: SearchJob, background: &mut JoinSet<()>) {
         self.lookup.store(lookup.number, Ordering::Relaxed);
         let (newest, reader, reports) = (Arc::clone(&self.lookup), self.agent.reader(), self.results.clone());
         background.spawn_blocking(move || {

@@ -12,7 +12,7 @@ use crate::log_blocks::{BlockBuilder, PathContext};
 use crate::message::TaskResult;
 use crate::transcript::chunk::ENTRIES;
 use crate::transcript::section::{LoadedPath, SectionRequest};
-use crate::transcript_pane::lookup::{Lookup, SearchHits, hits};
+use crate::transcript_pane::lookup::{SearchHits, SearchJob, hits};
 
 /// Minimum number of entries read before the first frame, if there are as many: usually more than a screen
 /// shows.
@@ -95,7 +95,7 @@ fn note_calls(open: &mut HashSet<CallId>, entry: &Entry) {
 }
 
 /// Searches parts of the path; stops when `report` returns false.
-pub(crate) fn search_log(reader: &Reader, lookup: &Lookup, mut report: impl FnMut(SearchHits) -> bool) {
+pub(crate) fn search_log(reader: &Reader, lookup: &SearchJob, mut report: impl FnMut(SearchHits) -> bool) {
     /// Number of parts after which progress is reported even without hits.
     const OFTEN: usize = 20;
     let mut after = Vec::new();

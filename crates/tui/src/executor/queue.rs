@@ -19,7 +19,7 @@ pub(crate) async fn perform(
     let text = match &action {
         QueueAction::Edit(_, text, _) => Some(text.clone()),
         // The next queue update shows that it is gone.
-        QueueAction::Hold(_) => return run(agent, action).await.or_else(ignore_gone),
+        QueueAction::Hold(_) => return run(agent, action).await.or_else(ignore_not_found),
         _ => None,
     };
     match run(agent, action).await {
@@ -35,7 +35,7 @@ async fn run(agent: &AgentSession, action: QueueAction) -> Result<Vec<TaskResult
             let text = Some(agent.expand(text).await?);
             let edited = edit(agent, id.clone(), QueueEdit { text, ..QueueEdit::default() }).await?;
             if then == AfterQueueEdit::Release {
-                release(agent, id).await.or_else(ignore_gone)?;
+                release(agent, id).await.or_else(ignore_not_found)?;
             }
             Ok(edited)
         }
@@ -63,7 +63,7 @@ async fn release(agent: &AgentSession, id: QueueId) -> Result<Vec<TaskResult>, A
     agent.release_queued(id).await.map(|()| Vec::new())
 }
 
-fn ignore_gone(error: AgentError) -> Result<Vec<TaskResult>, AgentError> {
+fn ignore_not_found(error: AgentError) -> Result<Vec<TaskResult>, AgentError> {
     match error {
         AgentError::NotFound(_) => Ok(Vec::new()),
         error => Err(error),

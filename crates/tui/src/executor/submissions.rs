@@ -9,7 +9,7 @@ use std::pin::Pin;
 use tiller_engine::{AgentError, AgentSession, FileToAttach, LengthCheck, PromptOptions, StreamingBehavior};
 use tokio::task::spawn_blocking;
 
-use crate::action::{LineExtra, Submit, UserText};
+use crate::action::{MessageExtra, Submit, UserText};
 use crate::address::Address;
 use crate::attach;
 use crate::attach::mentions::Mentions;
@@ -21,14 +21,14 @@ use crate::session_model::Job;
 /// Prompts and navigation that may wait; more actions are taken when one is over.
 const MAX_WAITING: usize = 256;
 
-type Work<T> = Pin<Box<dyn Future<Output = Result<T, AgentError>> + Send>>;
+type AgentOperation<T> = Pin<Box<dyn Future<Output = Result<T, AgentError>> + Send>>;
 
 /// The prompts and navigation that wait, in order, and the prompt that is being delivered.
 pub(super) struct Submissions {
     agent: AgentSession,
     home: Option<PathBuf>,
     current: Option<Submission>,
-    waiting: VecDeque<InOrder>,
+    waiting: VecDeque<OrderedAction>,
 }
 
 /// A prompt that is being delivered.
@@ -39,12 +39,12 @@ struct Submission {
 
 enum Stage {
     /// Its files are read. It can be dropped.
-    Preparing(Work<PreparedPrompt>),
+    Preparing(AgentOperation<PreparedPrompt>),
     /// The agent has it, and may read resources or run hooks first. Only the agent can return it.
-    Sending { sent: Work<()>, problems: Vec<String> },
+    Sending { sent: AgentOperation<()>, problems: Vec<String> },
 }
 
-enum InOrder {
+enum OrderedAction {
     Submit(Submit),
     Navigate(Navigate, Address),
 }
@@ -80,13 +80,13 @@ impl Submissions {
 
     /// Adds a prompt; returns the reports about that.
     pub(super) fn submit(&mut self, submit: Submit) -> Vec<TaskResult> {
-        self.waiting.push_back(InOrder::Submit(submit));
+        self.waiting.push_back(OrderedAction::Submit(submit));
         vec![TaskResult::Began(Job::Send)]
     }
 
     /// Adds navigation.
     pub(super) fn navigate(&mut self, target: Navigate, from: Address) {
-        self.waiting.push_back(InOrder::Navigate(target, from));
+        self.waiting.push_back(OrderedAction::Navigate(target, from));
     }
 
     /// Drops the prompts that the agent doesn't have yet; returns the reports with what the user typed.
@@ -96,8 +96,8 @@ impl Submissions {
         let (mut prompts, mut others) = (Vec::from_iter(current), VecDeque::new());
         for waiting in std::mem::take(&mut self.waiting) {
             match waiting {
-                InOrder::Submit(submit) => prompts.push(submit.typed()),
-                InOrder::Navigate(..) => others.push_back(waiting),
+                OrderedAction::Submit(submit) => prompts.push(submit.typed()),
+                OrderedAction::Navigate(..) => others.push_back(waiting),
             }
         }
         self.waiting = others;
@@ -112,8 +112,10 @@ impl Submissions {
         loop {
             if self.current.is_none() {
                 match self.waiting.pop_front() {
-                    Some(InOrder::Navigate(target, from)) => return SubmissionStep::Navigate(target, from),
-                    Some(InOrder::Submit(submit)) => {
+                    Some(OrderedAction::Navigate(target, from)) => {
+                        return SubmissionStep::Navigate(target, from);
+                    }
+                    Some(OrderedAction::Submit(submit)) => {
                         let typed = submit.typed();
                         let prepared = prepare(self.agent.clone(), self.home.clone(), submit);
                         self.current =
@@ -126,7 +128,7 @@ impl Submissions {
             let outcome = match stage {
                 Stage::Preparing(prepared) => match prepared.await {
                     Ok(PreparedPrompt { submit, options, problems }) => {
-                        let sent: Work<()> = Box::pin(send(self.agent.clone(), submit, options));
+                        let sent: AgentOperation<()> = Box::pin(send(self.agent.clone(), submit, options));
                         *stage = Stage::Sending { sent, problems };
                         continue;
                     }
@@ -160,8 +162,8 @@ async fn prepare(
         submit => (submit, None),
     };
     let named = match &extra {
-        Some(LineExtra::FilesOf(typed)) => mentions(&agent, home, &Submit::Steer(typed.clone())).await?,
-        Some(LineExtra::Attached(_) | LineExtra::AsFile(_) | LineExtra::AnyLength) | None => {
+        Some(MessageExtra::FilesOf(typed)) => mentions(&agent, home, &Submit::Steer(typed.clone())).await?,
+        Some(MessageExtra::Attached(_) | MessageExtra::AsFile(_) | MessageExtra::AnyLength) | None => {
             mentions(&agent, home, &submit).await?
         }
     };
@@ -169,10 +171,10 @@ async fn prepare(
     images.extend(named);
     let (mut attached, mut length_check) = (String::new(), LengthCheck::Enforce);
     match extra {
-        Some(LineExtra::Attached(blocks)) => attached = blocks,
-        Some(LineExtra::AsFile(whole)) => attached = agent.attach_text(whole).await?,
-        Some(LineExtra::AnyLength) => length_check = LengthCheck::Skip,
-        Some(LineExtra::FilesOf(_)) | None => {
+        Some(MessageExtra::Attached(blocks)) => attached = blocks,
+        Some(MessageExtra::AsFile(whole)) => attached = agent.attach_text(whole).await?,
+        Some(MessageExtra::AnyLength) => length_check = LengthCheck::Skip,
+        Some(MessageExtra::FilesOf(_)) | None => {
             let (blocks, unread) = read_files(&agent, files).await?;
             attached = blocks;
             problems.extend(unread);

@@ -1,6 +1,6 @@
 //! The input line of a list: a prompt or the filter, wrapped to the screen.
 
-use tiller_render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, wrap};
+use tiller_render::{BreakMode, Emphasis, Indent, Line, Role, Span, Style, wrap};
 
 use crate::picker::credentials::masked;
 use crate::picker::line_prompt::{EchoMode, LinePrompt};
@@ -23,7 +23,7 @@ pub(super) fn wrapped((line, column): (Line, usize), width: u16) -> (Vec<Line>, 
         return (vec![line], column);
     }
     let indent = Indent { first: Vec::new(), rest: vec![Span::new("   ", Role::Text)] };
-    let lines = wrap(&line.spans, width.saturating_sub(1), &indent, Breaks::Anywhere);
+    let lines = wrap(&line.spans, width.saturating_sub(1), &indent, BreakMode::Anywhere);
     let column = lines.last().map_or(0, Line::width);
     (lines, column)
 }

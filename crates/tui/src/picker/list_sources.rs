@@ -36,7 +36,7 @@ mod tests {
     use crate::component::{FocusState, ViewContext};
     use crate::effect::{Effect, OverlayRequest};
     use crate::keymap::table::KeyCommand;
-    use crate::layout::Folds;
+    use crate::layout::FoldDefaults;
     use crate::picker::item::PickerChoice;
     use crate::picker::source::ListResponse;
     use crate::session_model::SessionModel;
@@ -46,7 +46,8 @@ mod tests {
     fn list_source_accepts_its_choices() {
         let (model, ui) = (SessionModel::default(), UiContext::example());
         let focus = FocusState::default();
-        let view = ViewContext { model: &model, ui: &ui, now: UnixMs(0), focus, folds: Folds::default() };
+        let view =
+            ViewContext { model: &model, ui: &ui, now: UnixMs(0), focus, folds: FoldDefaults::default() };
         let stay = |action: ListAction| ListResponse::stay(Action::List(action));
         let close = |action: Action| ListResponse::close(action);
         let agent = || PickerChoice::Agent { id: "s1".into(), name: "reviewer".into() };

@@ -12,7 +12,7 @@ use tiller_session::{Reader, SearchHit, SessionScope, SessionSummary, Snippet};
 use crate::picker::detail_lines::{fact, heading};
 use crate::picker::item::{MARKS, PickerChoice, PickerItem};
 use crate::picker::session_query::SessionExcerpt;
-use crate::text::{LONGEST, age, one_line, spaced, typed};
+use crate::text::{MAX_CHARS, age, one_line, spaced, typed};
 
 /// Characters of a directory in a row.
 const MAX_DIRECTORY: usize = 28;
@@ -193,7 +193,7 @@ fn detail(session: &SessionSummary, now: UnixMs) -> Vec<Line> {
 fn title_and_prompt(session: &SessionSummary) -> String {
     match (&session.name, &session.first_prompt) {
         (Some(name), Some(prompt)) => {
-            let prompt: String = prompt.chars().take(LONGEST).collect();
+            let prompt: String = prompt.chars().take(MAX_CHARS).collect();
             spaced(&format!("{name} · {prompt}"))
         }
         _ => title(session),
@@ -202,7 +202,7 @@ fn title_and_prompt(session: &SessionSummary) -> String {
 
 fn title(session: &SessionSummary) -> String {
     let text = session.title().unwrap_or("(empty session)");
-    spaced(&text.chars().take(LONGEST).collect::<String>())
+    spaced(&text.chars().take(MAX_CHARS).collect::<String>())
 }
 
 /// The end of a path.
@@ -262,11 +262,11 @@ fn highlighted(line: &str, words: &str) -> Vec<Span> {
     let found = Style::from(Role::Accent).with(Emphasis::BOLD.and(Emphasis::UNDERLINE));
     // Whitespace at the ends of the pieces belongs to the line and is kept.
     let shown = |text: &str| sanitize(text, ControlChars::Visible).into_owned();
-    let cut = |text: &str| shown(&text.chars().take(LONGEST).collect::<String>());
+    let cut = |text: &str| shown(&text.chars().take(MAX_CHARS).collect::<String>());
     let Some((before, after)) = line.split_once(words).filter(|_| !words.is_empty()) else {
         return vec![Span::new(cut(line), Role::Text)];
     };
-    let skipped = before.chars().count().saturating_sub(LONGEST / 2);
+    let skipped = before.chars().count().saturating_sub(MAX_CHARS / 2);
     let start: String = before.chars().skip(skipped).collect();
     let start = if skipped > 0 { format!("…{start}") } else { start };
     vec![
@@ -298,7 +298,7 @@ fn last_exchange(reader: &Reader) -> Vec<Line> {
 }
 
 fn prompt_text(user: &UserMessage) -> String {
-    typed(user).chars().take(LONGEST).collect()
+    typed(user).chars().take(MAX_CHARS).collect()
 }
 
 fn exchange(prompt: Option<&str>, answer: Option<&str>) -> Vec<Line> {
@@ -389,11 +389,11 @@ mod tests {
 
     #[test]
     fn sessions_long_line_shows_its_match() {
-        let line = format!("{}the window{}", "a".repeat(LONGEST), "b".repeat(2 * LONGEST));
+        let line = format!("{}the window{}", "a".repeat(MAX_CHARS), "b".repeat(2 * MAX_CHARS));
         let shown = highlighted(&line, "window");
         let texts: Vec<&str> = shown.iter().map(|span| span.text.as_str()).collect();
-        assert_eq!(texts[0], format!("…{}the ", "a".repeat(LONGEST / 2 - 4)));
-        assert_eq!((texts[1], texts[2].len()), ("window", LONGEST));
+        assert_eq!(texts[0], format!("…{}the ", "a".repeat(MAX_CHARS / 2 - 4)));
+        assert_eq!((texts[1], texts[2].len()), ("window", MAX_CHARS));
         assert_eq!(highlighted("nothing", "window").len(), 1);
     }
 }

@@ -6,7 +6,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use tiller_core::unit::thousands;
-use tiller_render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, truncate_to, wrap};
+use tiller_render::{BreakMode, Emphasis, Indent, Line, Role, Span, Style, truncate_to, wrap};
 use tiller_session::SessionScope;
 
 use crate::draw::{put, row, title};
@@ -174,7 +174,7 @@ fn status_lines(status: &StatusText, width: usize) -> Vec<Line> {
     let indent = Indent { first: vec![inset], rest: vec![Span::new(further, status.role)] };
     let text = [Span::new(status.text.as_str(), status.role)];
     let width = width.saturating_sub(1).max(1);
-    limit_rows(wrap(&text, width, &indent, Breaks::Words), MAX_ROWS, width)
+    limit_rows(wrap(&text, width, &indent, BreakMode::Words), MAX_ROWS, width)
 }
 
 /// Width below which labels have priority over notes.
@@ -289,7 +289,7 @@ fn preview(picker: &Picker, parts: &ListAreas) -> Vec<Line> {
     let room = width.saturating_sub(1).max(4);
     let wrapped = detail.iter().chain(more).flat_map(|line| {
         let rest = std::iter::once(bar.clone()).chain(hanging(line)).collect();
-        wrap(&line.spans, room, &Indent { first: vec![bar.clone()], rest }, Breaks::Words)
+        wrap(&line.spans, room, &Indent { first: vec![bar.clone()], rest }, BreakMode::Words)
     });
     let mut all: Vec<Line> = above.into_iter().chain(wrapped).take(height).collect();
     if parts.is_beside {

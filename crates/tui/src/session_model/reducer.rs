@@ -9,7 +9,7 @@ use tiller_core::task_plan::TaskPlan;
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::unit::UnixMs;
 use tiller_engine::remote_session::ConnectionState;
-use tiller_engine::{AnnouncedRetry, InFlight, SessionState, SummaryInProgress, SummaryOf};
+use tiller_engine::{InFlight, RetryAnnouncement, SessionState, SummaryInProgress, SummarySubject};
 
 use super::{
     CallInProgress, Job, PendingApproval, SessionActivity, SessionInfo, SessionModel, StreamingAnswer,
@@ -142,19 +142,20 @@ impl SessionModel {
             }
             EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
                 let numbers = (*attempt, *max_attempts);
-                activity.retry = Some(AnnouncedRetry::new(numbers, event.time, *delay_ms, error_message));
+                activity.retry = Some(RetryAnnouncement::new(numbers, event.time, *delay_ms, error_message));
             }
             EventKind::AutoRetryEnd { .. } => activity.retry = None,
             EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message } => {
                 if let Some(summary) = &mut activity.summary {
                     let numbers = (*attempt, *max_attempts);
-                    summary.retry = Some(AnnouncedRetry::new(numbers, event.time, *delay_ms, error_message));
+                    summary.retry =
+                        Some(RetryAnnouncement::new(numbers, event.time, *delay_ms, error_message));
                 }
             }
             EventKind::CompactionStart { reason } => {
-                self.begin_summary(SummaryOf::Context(*reason), event.time);
+                self.begin_summary(SummarySubject::Context(*reason), event.time);
             }
-            EventKind::BranchSummaryStart => self.begin_summary(SummaryOf::Branch, event.time),
+            EventKind::BranchSummaryStart => self.begin_summary(SummarySubject::Branch, event.time),
             EventKind::CompactionEnd { .. } | EventKind::BranchSummaryEnd { .. } => activity.summary = None,
             // A retried run goes on. Turns, message ends and denied calls are drawn from their entries; traces are
             // for the log only. The others lead to a snapshot, a message or a dialog.
@@ -178,7 +179,7 @@ impl SessionModel {
         }
     }
 
-    fn begin_summary(&mut self, of: SummaryOf, since: UnixMs) {
+    fn begin_summary(&mut self, of: SummarySubject, since: UnixMs) {
         self.activity.summary = Some(SummaryInProgress { of, since, retry: None, failed: None });
     }
 

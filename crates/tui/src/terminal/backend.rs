@@ -15,7 +15,7 @@ use ratatui::layout::{Position, Size};
 use ratatui::style::{Color, Modifier};
 use tiller_core::unit::UnixMs;
 
-use crate::terminal::capabilities::{Abilities, Italics};
+use crate::terminal::capabilities::{Italics, TerminalCapabilities};
 use crate::terminal::image_placement::ImagePlacement;
 use crate::terminal::kitty_images::ScreenImages;
 use crate::terminal::links::UrlMap;
@@ -39,7 +39,7 @@ pub(crate) struct TerminalBackend<W: Write> {
 }
 
 impl<W: Write> TerminalBackend<W> {
-    pub(crate) fn new(writer: W, abilities: Abilities) -> Self {
+    pub(crate) fn new(writer: W, abilities: TerminalCapabilities) -> Self {
         Self {
             cells: CrosstermBackend::new(writer),
             urls: UrlMap::default(),
@@ -283,7 +283,7 @@ mod tests {
     /// The output for a family emoji in this column of a screen ten columns wide.
     fn output_of_family(column: u16) -> String {
         let mut written = Vec::new();
-        let mut painter = TerminalBackend::new(&mut written, Abilities::default());
+        let mut painter = TerminalBackend::new(&mut written, TerminalCapabilities::default());
         painter.size.set(Some(Size::new(10, 2)));
         painter.wide_graphemes.begin_full();
         let mut cell = Cell::default();

@@ -12,7 +12,7 @@ const LINKING_TERMS: [&str; 6] = ["xterm-kitty", "xterm-ghostty", "wezterm", "fo
 
 /// Capabilities beyond text and colors. The default is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Abilities {
+pub struct TerminalCapabilities {
     /// Hyperlinks.
     pub links: LinkStyle,
     /// The display of images.
@@ -45,7 +45,7 @@ pub enum Images {
     Inline,
 }
 
-impl Abilities {
+impl TerminalCapabilities {
     /// The capabilities of the terminal that these environment variables describe. Inside tmux and screen,
     /// which hide the outer terminal, there are few.
     #[must_use]
@@ -151,8 +151,8 @@ pub enum MouseUse {
 mod tests {
     use super::*;
 
-    fn abilities(variables: &[(&str, &str)]) -> Abilities {
-        Abilities::detect(|name| {
+    fn abilities(variables: &[(&str, &str)]) -> TerminalCapabilities {
+        TerminalCapabilities::detect(|name| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         })
     }

@@ -11,7 +11,7 @@ use tiller_provider::catalog::ImageInput;
 use crate::action::{Action, BackgroundJob, ListAction, SessionEdit, Submit};
 use crate::address::Address;
 use crate::attach::AttachedImage;
-use crate::completion::files::{FileList, Ranking};
+use crate::completion::files::{FileList, FileRankingJob};
 use crate::completion::paths::{PathKind, PathQuery, list_paths_for};
 use crate::completion::values::ArgumentValues;
 use crate::list_kind::ListKind;
@@ -61,7 +61,7 @@ fn completion_file_after_at_sign() {
         let actions = harness.report(TaskResult::Completion(CompletionResult::Files(files())));
         assert_eq!(
             actions,
-            [Action::List(ListAction::RankFiles(Ranking {
+            [Action::List(ListAction::RankFiles(FileRankingJob {
                 files: files(),
                 resources: Arc::default(),
                 query: String::new()

@@ -17,7 +17,7 @@ use tiller_render::{ControlChars, LinkStyle, sanitize};
 use crate::frame_pacer::Dirty;
 use crate::message::{Msg, TaskResult};
 use crate::terminal::backend::TerminalBackend;
-use crate::terminal::capabilities::{Abilities, Images, Italics};
+use crate::terminal::capabilities::{Images, Italics, TerminalCapabilities};
 use crate::tests::harness::{Harness, SIZES, call, steered, text};
 use crate::view::view;
 
@@ -52,10 +52,10 @@ impl RecordedTerminal {
 
     /// One whose pictures are of this kind.
     fn with_images(images: Images) -> Self {
-        Self::with_abilities(Abilities { images, ..Abilities::default() })
+        Self::with_abilities(TerminalCapabilities { images, ..TerminalCapabilities::default() })
     }
 
-    fn with_abilities(abilities: Abilities) -> Self {
+    fn with_abilities(abilities: TerminalCapabilities) -> Self {
         let viewport = Viewport::Fixed(Rect::new(0, 0, 80, 24));
         let recorder = Recorder::default();
         let terminal = Terminal::with_options(
@@ -103,8 +103,11 @@ fn italics_are_underlined_if_reversed() {
     {
         let mut harness = Harness::new(80, 24);
         answer(&mut harness, "It is *slanted*.");
-        let output = RecordedTerminal::with_abilities(Abilities { italics, ..Abilities::default() })
-            .draw(&mut harness);
+        let output = RecordedTerminal::with_abilities(TerminalCapabilities {
+            italics,
+            ..TerminalCapabilities::default()
+        })
+        .draw(&mut harness);
         assert!(output.contains(sequence) && !output.contains(second_harness), "{italics:?}: {output:?}");
     }
 }

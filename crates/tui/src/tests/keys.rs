@@ -5,7 +5,7 @@ use tiller_core::event::{EventKind, QueueItem, QueueKind, RunOutcome};
 use tiller_core::message::Image;
 use tiller_engine::{AgentCommand, BashContext, CommandSource};
 
-use crate::action::{Action, BackgroundJob, LineExtra, SessionEdit, Submit, TerminalAction};
+use crate::action::{Action, BackgroundJob, MessageExtra, SessionEdit, Submit, TerminalAction};
 use crate::keymap::Keymap;
 use crate::message::{Msg, TaskResult};
 use crate::navigate::Navigate;
@@ -304,7 +304,7 @@ fn history_keeps_followup_as_typed() {
         images: Vec::new(),
     };
     let actions = harness.send_first_prompt(prompt.clone());
-    let extra = LineExtra::Attached(prompt.attached.clone());
+    let extra = MessageExtra::Attached(prompt.attached.clone());
     let submit = Action::Submit(Submit::WithExtra(Box::new(Submit::Steer(prompt.text.clone())), extra));
     assert_eq!(
         actions,
@@ -333,7 +333,7 @@ fn first_prompt_sends_its_images_once() {
     };
     let actions = harness.send_first_prompt(prompt);
     // With files that are attached already, the mentions in the text are not read again.
-    let extra = LineExtra::Attached(String::new());
+    let extra = MessageExtra::Attached(String::new());
     let submit = Submit::WithExtra(Box::new(Submit::Steer(text)), extra);
     assert_eq!(actions[1..], [Action::Submit(Submit::WithImages(Box::new(submit), vec![image]))]);
 }

@@ -6,7 +6,7 @@ use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::{ContextUse, SessionState};
 
 use super::harness::{Harness, state};
-use crate::action::{Action, LineExtra, Submit};
+use crate::action::{Action, MessageExtra, Submit};
 use crate::message::{Msg, TaskResult};
 
 /// A front end whose model reads 1,000 tokens, with a paste of some 1,500 in the editor; and the paste.
@@ -38,14 +38,15 @@ fn long_message_asks_before_sending() {
 fn long_message_as_file_has_placeholders() {
     let (mut harness, whole) = long_message();
     harness.key(KeyCode::Enter);
-    let sent = Submit::WithExtra(Box::new(Submit::Steer(SHORT.into())), LineExtra::AsFile(whole));
+    let sent = Submit::WithExtra(Box::new(Submit::Steer(SHORT.into())), MessageExtra::AsFile(whole));
     assert!(harness.key(KeyCode::Enter).contains(&Action::Submit(sent)));
     assert!(harness.app.composer.editor.is_empty() && harness.app.compositor.overlays.is_empty());
 }
 
 #[test]
 fn long_message_not_stored_is_returned() {
-    let say = Submit::WithExtra(Box::new(Submit::Steer(SHORT.into())), LineExtra::AsFile("the whole".into()));
+    let say =
+        Submit::WithExtra(Box::new(Submit::Steer(SHORT.into())), MessageExtra::AsFile("the whole".into()));
     assert_eq!(say.typed(), Some("the whole".to_owned().into()));
 }
 
@@ -54,7 +55,7 @@ fn long_message_can_be_sent_anyway() {
     let (mut harness, whole) = long_message();
     harness.key(KeyCode::Enter);
     harness.key(KeyCode::Down);
-    let sent = Submit::WithExtra(Box::new(Submit::Steer(whole)), LineExtra::AnyLength);
+    let sent = Submit::WithExtra(Box::new(Submit::Steer(whole)), MessageExtra::AnyLength);
     assert!(harness.key(KeyCode::Enter).contains(&Action::Submit(sent)));
 }
 
@@ -101,7 +102,7 @@ fn paste_placeholder_mentions_no_files() {
     harness.input(Msg::Paste(paste.clone()));
     let submit = Submit::Steer(format!("fix @a.rs: {paste}"));
     let sent =
-        Submit::WithExtra(Box::new(submit), LineExtra::FilesOf("fix @a.rs: [paste #1: 20 lines]".into()));
+        Submit::WithExtra(Box::new(submit), MessageExtra::FilesOf("fix @a.rs: [paste #1: 20 lines]".into()));
     let actions = harness.key(KeyCode::Enter);
     assert!(actions.contains(&Action::Submit(sent)), "{actions:?}");
 }

@@ -23,7 +23,7 @@ use crate::message::{LoadedSession, Msg, TaskResult};
 use crate::navigate::Navigate;
 use crate::tests::harness::{Harness, SIZES, START, at_work, call, state, steered, text};
 use crate::transcript::section::LoadedPath;
-use crate::transcript_pane::lookup::{Lookup, SearchHits};
+use crate::transcript_pane::lookup::{SearchHits, SearchJob};
 use crate::view::view;
 
 impl Harness {
@@ -485,7 +485,7 @@ fn search_hit_in_unread_part_is_loaded() {
     read_sections(&mut harness);
     harness.control('f');
     harness.input(Msg::Paste("prompt 25".into()));
-    let lookups: Vec<Lookup> = std::mem::take(&mut harness.actions)
+    let lookups: Vec<SearchJob> = std::mem::take(&mut harness.actions)
         .into_iter()
         .filter_map(|action| {
             if let Action::Background(BackgroundJob::Search(lookup)) = action { Some(lookup) } else { None }

@@ -4,7 +4,7 @@
 //! printed lines.
 
 use tiller_render::{
-    self as render, AddressStyle, Breaks, ControlChars, Indent, Line, Role, Span, sanitize, wrap,
+    self as render, AddressStyle, BreakMode, ControlChars, Indent, Line, Role, Span, sanitize, wrap,
 };
 
 /// Prefix of the truncation note: in a tool result, and in the record of a user's shell command.
@@ -43,7 +43,7 @@ pub(super) fn lines(notes: &str, width: usize) -> Vec<Line> {
             &render::link_addresses(vec![span], AddressStyle::AsItIs),
             width,
             &Indent::default(),
-            Breaks::Words,
+            BreakMode::Words,
         )
     };
     notes.lines().flat_map(line).collect()

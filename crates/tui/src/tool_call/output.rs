@@ -1,7 +1,7 @@
 //! Output under a tool call or a user's shell command.
 
 use tiller_core::ansi::{StyleRun, StyledText};
-use tiller_render::{self as render, AddressStyle, Breaks, Indent, Line, Role, wrap};
+use tiller_render::{self as render, AddressStyle, BreakMode, Indent, Line, Role, wrap};
 
 use crate::layout::RenderContext;
 use crate::tool_call::notes;
@@ -65,7 +65,7 @@ impl<'a> ToolOutputBlock<'a> {
         let width = ctx.width.saturating_sub(4).max(1);
         let wrapped = |line: Line| {
             let spans = render::link_addresses(line.spans, AddressStyle::AsItIs);
-            wrap(&spans, width, &Indent::default(), Breaks::Anywhere)
+            wrap(&spans, width, &Indent::default(), BreakMode::Anywhere)
         };
         lines.into_iter().skip(skipped).flat_map(wrapped).collect()
     }

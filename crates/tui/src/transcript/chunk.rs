@@ -6,7 +6,7 @@
 use tiller_core::id::EntryId;
 use tiller_session::Section;
 
-use super::super::block::{Block, Fold};
+use super::super::block::{Block, FoldState};
 
 /// Entries per chunk: the unit of reading, a few milliseconds of work.
 pub(crate) const ENTRIES: usize = 100;
@@ -40,7 +40,7 @@ pub(super) enum ChunkContent {
 #[derive(Debug, Default)]
 struct RetainedState {
     asides: Vec<(usize, Block)>,
-    folds: Vec<(usize, Fold)>,
+    folds: Vec<(usize, FoldState)>,
 }
 
 impl Chunk {
@@ -64,7 +64,7 @@ impl Chunk {
     }
 
     /// Appends an entry to its section.
-    pub(super) fn lengthen(&mut self, id: &EntryId) {
+    pub(super) fn append_entry(&mut self, id: &EntryId) {
         self.section = Some(Section { last: id.clone(), count: self.count() + 1 });
     }
 
@@ -91,7 +91,7 @@ impl Chunk {
     }
 
     /// The blocks outside of the log, in memory or retained.
-    pub(super) fn asides_mut(&mut self) -> impl Iterator<Item = &mut Block> {
+    pub(super) fn unlogged_blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
         let read = match &mut self.content {
             ChunkContent::Read(blocks) => blocks.as_mut_slice(),
             ChunkContent::Unread | ChunkContent::Asked => &mut [],
@@ -118,7 +118,7 @@ impl Chunk {
     pub(super) fn forget(&mut self) {
         let ChunkContent::Read(blocks) = std::mem::take(&mut self.content) else { return };
         for (at, block) in blocks.into_iter().enumerate() {
-            if block.fold != Fold::Inherit {
+            if block.fold != FoldState::Inherit {
                 self.retained.folds.push((at, block.fold));
             }
             if block.entry.is_none() {
@@ -130,6 +130,6 @@ impl Chunk {
     /// Removes the blocks' own fold states.
     pub(super) fn fold_alike(&mut self) {
         self.retained.folds.clear();
-        self.blocks_mut().into_iter().flatten().for_each(|block| block.fold = Fold::Inherit);
+        self.blocks_mut().into_iter().flatten().for_each(|block| block.fold = FoldState::Inherit);
     }
 }

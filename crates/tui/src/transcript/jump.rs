@@ -1,6 +1,6 @@
 //! Jumps to positions that may have to be read first, and the focused block.
 
-use crate::block::{Block, BlockKind, Fold};
+use crate::block::{Block, BlockKind, FoldState};
 use crate::layout::RenderContext;
 use crate::transcript::chunk::{BlockPos, Chunk};
 use crate::transcript::jump_target::{Direction, JumpTarget};
@@ -170,7 +170,7 @@ impl Transcript {
         block.open(ctx.folds);
         let is_open = block.fold != before;
         if is_open {
-            self.refolded();
+            self.invalidate_layout();
         }
         is_open
     }
@@ -192,6 +192,6 @@ impl Transcript {
     pub(crate) fn reset_folds(&mut self) {
         self.mark_top_line();
         self.parts.iter_mut().for_each(Chunk::fold_alike);
-        self.live.iter_mut().for_each(|block| block.fold = Fold::Inherit);
+        self.live.iter_mut().for_each(|block| block.fold = FoldState::Inherit);
     }
 }

@@ -13,7 +13,7 @@ use crate::transcript::chunk::{BlockPos, Chunk, ChunkContent};
 use crate::transcript::jump_target::{Direction, JumpTarget};
 use crate::transcript::row::{Scroll, ShownRows, TranscriptRow};
 use crate::transcript::selection::Selection;
-use crate::transcript::viewport::NewBelow;
+use crate::transcript::viewport::UnseenBlocks;
 use crate::transcript::{BlockStep, Transcript};
 
 /// Distance in blocks at which an unloaded part is read.
@@ -64,7 +64,7 @@ impl Transcript {
     /// Fixes a row as the top line.
     pub(super) fn stay(&mut self, at: BlockPos, row: usize) {
         if self.view.scroll == Scroll::Follows {
-            self.view.new_below = NewBelow { known: self.blocks(), any: false };
+            self.view.new_below = UnseenBlocks { known: self.blocks(), any: false };
         }
         self.view.scroll = Scroll::From { at, row };
     }
@@ -93,7 +93,7 @@ impl Transcript {
     }
 
     /// Invalidates the layout after a block was folded or unfolded.
-    pub(super) fn refolded(&mut self) {
+    pub(super) fn invalidate_layout(&mut self) {
         self.view.laid = None;
     }
 
@@ -163,7 +163,7 @@ impl Transcript {
     /// Scrolls to the end and follows it.
     pub(crate) fn follow(&mut self) {
         self.view.scroll = Scroll::Follows;
-        self.view.new_below = NewBelow::default();
+        self.view.new_below = UnseenBlocks::default();
     }
 
     /// Returns true if a block on the screen changes with time.

@@ -12,7 +12,7 @@ use tiller_session::{EntryBody, Section};
 
 use super::*;
 use crate::block::BlockKind;
-use crate::layout::Folds;
+use crate::layout::FoldDefaults;
 use crate::transcript::jump_target::{Direction, JumpTarget};
 use crate::transcript::row::ShownRows;
 use crate::transcript::selection::{Granularity, TextPos};
@@ -213,8 +213,10 @@ fn transcript_lays_out_visible_blocks_only() {
     let is_measured = |block: &&Block| block.line(0).is_some();
     let measured = |transcript: &Transcript| transcript.newest().filter(is_measured).count();
     assert!(measured(&transcript) <= 10);
-    let open =
-        RenderContext { folds: Folds { output_open: true, thinking_open: true }, ..RenderContext::default() };
+    let open = RenderContext {
+        folds: FoldDefaults { output_open: true, thinking_open: true },
+        ..RenderContext::default()
+    };
     transcript.reset_folds();
     transcript.lay_out(10, &open);
     assert!(measured(&transcript) <= 10, "unfolding everything lays out what is visible");

@@ -1,7 +1,7 @@
 //! The state of the viewport: the rows on the screen, the scroll position, the focused block, the selection.
 
 use crate::block::Mark;
-use crate::layout::Folds;
+use crate::layout::FoldDefaults;
 use crate::transcript::anchor::{NextTop, TopRow};
 use crate::transcript::chunk::BlockPos;
 use crate::transcript::jump_target::JumpTarget;
@@ -16,7 +16,7 @@ pub(super) struct Viewport {
     /// The text position of the top line, while its block is about to be laid out again.
     pub(super) mark: Option<Mark>,
     /// Width and folds of the last layout; `None` after a block was folded or unfolded.
-    pub(super) laid: Option<(usize, Folds)>,
+    pub(super) laid: Option<(usize, FoldDefaults)>,
     /// The scroll position found for a mark at the last layout; repeated layouts use the original mark.
     pub(super) found: Option<(Scroll, Mark)>,
     /// A pending jump.
@@ -28,12 +28,12 @@ pub(super) struct Viewport {
     /// The focused block.
     pub(super) focus: Option<BlockPos>,
     pub(super) selection: Option<Selection>,
-    pub(super) new_below: NewBelow,
+    pub(super) new_below: UnseenBlocks,
 }
 
 /// Output below the screen.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct NewBelow {
+pub(super) struct UnseenBlocks {
     /// Number of blocks when the end was left.
     pub(super) known: usize,
     pub(super) any: bool,

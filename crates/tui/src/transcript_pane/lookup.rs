@@ -7,7 +7,7 @@ use crate::transcript::section::PathSection;
 
 /// A search job for the background.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Lookup {
+pub(crate) struct SearchJob {
     /// Increases with every search; results of earlier ones are dropped.
     pub(crate) number: u64,
     pub(crate) words: SearchTerm,

@@ -15,7 +15,7 @@ use crate::search_term::SearchTerm;
 use crate::transcript::chunk::BlockPos;
 use crate::transcript::jump_target::{Direction, JumpTarget};
 use crate::transcript_pane::TranscriptPane;
-use crate::transcript_pane::lookup::{Lookup, SearchHits};
+use crate::transcript_pane::lookup::{SearchHits, SearchJob};
 use crate::transcript_pane::search::{HitPosition, SearchBar, SearchTail};
 
 impl TranscriptPane {
@@ -96,7 +96,7 @@ impl TranscriptPane {
         search.is_running = !parts.is_empty();
         search.tail = SearchTail { from: self.transcript.newest_part(), seen: None };
         let context = self.transcript.context().clone();
-        let lookup = Lookup { number: search.number, words: search.words(), parts, context };
+        let lookup = SearchJob { number: search.number, words: search.words(), parts, context };
         self.follow_search(cx);
         cx.push(Action::Background(BackgroundJob::Search(lookup)));
     }
@@ -129,7 +129,7 @@ impl TranscriptPane {
 
     fn end_lookup(&mut self, cx: &mut Context<'_>) {
         self.searches += 1;
-        cx.push(Action::Background(BackgroundJob::Search(Lookup {
+        cx.push(Action::Background(BackgroundJob::Search(SearchJob {
             number: self.searches,
             words: SearchTerm::new(""),
             parts: Vec::new(),

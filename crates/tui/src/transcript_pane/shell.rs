@@ -34,11 +34,11 @@ impl TranscriptPane {
             BlockKind::Shell(shell) => shell.id.is_some() && shell.command == record.command,
             _ => false,
         };
-        let is_overtaken = self.transcript.is_overtaken(watched);
+        let has_block_after = self.transcript.has_block_after(watched);
         let Some(block) = self.transcript.find_last(watched) else {
             return ShellPlacement::Below(None);
         };
-        if is_overtaken {
+        if has_block_after {
             let took_ms = match &block.kind {
                 BlockKind::Shell(shell) => shell.took_ms(record),
                 _ => None,

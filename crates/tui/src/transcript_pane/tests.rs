@@ -23,7 +23,7 @@ use crate::component::testing::Bench;
 use crate::effect::{Effect, FlashText};
 use crate::search_term::SearchTerm;
 use crate::transcript::section::LoadedPath;
-use crate::transcript_pane::lookup::Lookup;
+use crate::transcript_pane::lookup::SearchJob;
 
 const AREA: Rect = Rect::new(0, 0, 60, 12);
 
@@ -113,7 +113,7 @@ impl Harness {
     }
 
     /// Types into the search bar; returns the searched texts.
-    fn type_text(&mut self, text: &str) -> Vec<Lookup> {
+    fn type_text(&mut self, text: &str) -> Vec<SearchJob> {
         let typed = text.chars().flat_map(|c| self.key(KeyCode::Char(c)).1);
         typed.map(lookup).collect()
     }
@@ -169,7 +169,7 @@ fn text(text: &str) -> AssistantBlock {
     AssistantBlock::text(text)
 }
 
-fn lookup(effect: Effect) -> Lookup {
+fn lookup(effect: Effect) -> SearchJob {
     match effect {
         Effect::Perform(Address::Transcript, Action::Background(BackgroundJob::Search(lookup))) => lookup,
         effect => panic!("{effect:?}"),
@@ -210,7 +210,7 @@ fn pane_search_types_steps_and_cancels() {
     harness.key(KeyCode::Down);
     assert!(harness.search_line().ends_with("5 of 12"), "{}", harness.search_line());
     let (outcome, effects) = harness.key(KeyCode::Esc);
-    let ended: Vec<Lookup> = effects.into_iter().map(lookup).collect();
+    let ended: Vec<SearchJob> = effects.into_iter().map(lookup).collect();
     assert!(outcome == Outcome::Consumed && ended.len() == 1 && ended[0].words.is_empty(), "{ended:?}");
     assert_eq!((harness.screen(), harness.search_line()), (before, String::new()));
 }

@@ -56,7 +56,7 @@ fn load_preview(reader: &Reader, tools: &ToolCatalog, node: usize) -> LoadedPrev
             blocks: vec![Block::notice(NoticeLevel::Error, text, None)],
         };
     };
-    let context = PathContext::unbranched(tools.clone());
+    let context = PathContext::without_branch_points(tools.clone());
     let mut blocks = BlockBuilder::from_entries([&entry], &context).blocks;
     blocks.iter_mut().for_each(shorten);
     for result in results(reader, node, &entry) {

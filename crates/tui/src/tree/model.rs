@@ -113,32 +113,33 @@ impl TreeModel {
 
     /// Counts the entries counted_for each of these for which `counts` is true; an entry counted_for several counts
     /// for the uppermost.
-    pub(super) fn counts_beneath(
+    pub(super) fn count_descendants(
         &self,
         these: &HashSet<usize>,
         counts: impl Fn(usize) -> bool,
     ) -> HashMap<usize, usize> {
-        let mut counts_beneath = HashMap::new();
+        let mut count_descendants = HashMap::new();
         let mut counted_for: Vec<Option<usize>> = vec![None; if these.is_empty() { 0 } else { self.len() }];
         for at in 0..counted_for.len() {
             let parent = self.node(at).parent;
             counted_for[at] = parent
                 .and_then(|parent| counted_for[parent].or_else(|| these.contains(&parent).then_some(parent)));
             if let Some(upper) = counted_for[at].filter(|_| counts(at)) {
-                *counts_beneath.entry(upper).or_default() += 1;
+                *count_descendants.entry(upper).or_default() += 1;
             }
         }
-        counts_beneath
+        count_descendants
     }
 
     /// For each entry, whether it is a descendant of one of these.
-    pub(super) fn beneath(&self, these: impl Iterator<Item = usize>) -> Vec<bool> {
-        let (mut begins, mut beneath) = (vec![false; self.len()], vec![false; self.len()]);
+    pub(super) fn is_below_any(&self, these: impl Iterator<Item = usize>) -> Vec<bool> {
+        let (mut begins, mut is_below_any) = (vec![false; self.len()], vec![false; self.len()]);
         these.filter(|at| *at < self.len()).for_each(|at| begins[at] = true);
         for at in 0..self.len() {
-            beneath[at] = self.node(at).parent.is_some_and(|parent| beneath[parent] || begins[parent]);
+            is_below_any[at] =
+                self.node(at).parent.is_some_and(|parent| is_below_any[parent] || begins[parent]);
         }
-        beneath
+        is_below_any
     }
 }
 

@@ -8,7 +8,7 @@ impl TreeView {
     /// Folds what follows the entry at the cursor; if there is nothing to fold, goes to the start of its branch.
     pub(super) fn fold(&mut self) {
         let Some(node) = self.chosen() else { return };
-        if self.has_rows_beneath(node) && self.search.found().is_none() {
+        if self.has_child_rows(node) && self.search.found().is_none() {
             self.filters.folded.insert(node);
             self.arrange();
         } else {
@@ -20,7 +20,7 @@ impl TreeView {
     pub(super) fn unfold(&mut self) {
         match self.chosen() {
             Some(node) if self.filters.folded.remove(&node) => self.arrange(),
-            Some(node) if self.has_rows_beneath(node) => self.step(1),
+            Some(node) if self.has_child_rows(node) => self.step(1),
             Some(_) | None => {}
         }
     }
@@ -31,8 +31,8 @@ impl TreeView {
         if self.filters.folded.is_empty() {
             let above: HashSet<usize> =
                 std::iter::successors(Some(node), |at| shape.node(*at).parent).collect();
-            let others = self.rows.beginnings().map(|row| row.node);
-            let others = others.filter(|at| !above.contains(at) && self.has_rows_beneath(*at));
+            let others = self.rows.branch_starts().map(|row| row.node);
+            let others = others.filter(|at| !above.contains(at) && self.has_child_rows(*at));
             self.filters.folded = others.collect();
         } else {
             self.filters.folded.clear();
@@ -41,7 +41,7 @@ impl TreeView {
     }
 
     /// Returns true if the next row belongs to what follows an entry.
-    fn has_rows_beneath(&self, node: usize) -> bool {
+    fn has_child_rows(&self, node: usize) -> bool {
         let below = self.rows.row_of(node).and_then(|row| self.rows.get(row + 1));
         let (Some(shape), Some(below)) = (&self.shape, below) else { return false };
         shape.nearest(below.node, |at| at <= node) == Some(node)

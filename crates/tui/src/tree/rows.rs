@@ -102,12 +102,12 @@ impl VisibleRows {
     }
 
     /// The rows that begin a branch.
-    pub(super) fn beginnings(&self) -> impl Iterator<Item = &TreeRow> {
+    pub(super) fn branch_starts(&self) -> impl Iterator<Item = &TreeRow> {
         self.rows.iter().filter(|row| row.branch != BranchMark::Continues)
     }
 
     /// The branch lines before a row, at most `widest` columns: the innermost levels of a deep tree.
-    pub(super) fn lead(&self, row: usize, widest: usize) -> String {
+    pub(super) fn branch_prefix(&self, row: usize, widest: usize) -> String {
         let Some(TreeRow { branch, depth, .. }) = self.rows.get(row) else { return String::new() };
         let levels = (widest / LEVEL).max(1);
         let (own, is_begun) = match branch {
@@ -182,7 +182,7 @@ mod tests {
             (1, BeginsLast),
             (1, Continues),
         ]);
-        let drawn: Vec<String> = (0..rows.len()).map(|row| rows.lead(row, 30)).collect();
+        let drawn: Vec<String> = (0..rows.len()).map(|row| rows.branch_prefix(row, 30)).collect();
         assert_eq!(drawn, ["", "├─ ", "│  ├─ ", "│  └─ ", "│     ", "└─ ", "   "]);
         assert_eq!(
             (rows.branch_below(0), rows.branch_below(3), rows.branch_above(3)),
@@ -195,8 +195,8 @@ mod tests {
     fn tree_rows_deep_lead_is_limited() {
         let drawn: Vec<_> = (1..=20).map(|depth| (depth, BranchMark::Begins)).collect();
         let rows = rows(&drawn);
-        assert_eq!(rows.lead(2, 9), "│  │  ├─ ");
-        assert_eq!(rows.lead(3, 9), "⋯  │  ├─ ");
-        assert_eq!(rows.lead(19, 9), rows.lead(3, 9));
+        assert_eq!(rows.branch_prefix(2, 9), "│  │  ├─ ");
+        assert_eq!(rows.branch_prefix(3, 9), "⋯  │  ├─ ");
+        assert_eq!(rows.branch_prefix(19, 9), rows.branch_prefix(3, 9));
     }
 }

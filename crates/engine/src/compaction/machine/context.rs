@@ -12,7 +12,7 @@ use super::{
 };
 use crate::approvals::Approver;
 use crate::compaction::{CompactionError, CompactionOptions, CompactionPlan, to_result};
-use crate::turn::NotCompacted;
+use crate::turn::NoCompactionReason;
 
 /// Number of messages by which a context must grow before a failed compaction is tried again.
 const MORE_MESSAGES: usize = 8;
@@ -115,7 +115,7 @@ impl CompactionMachine {
             }
             (Err(error), CompactionReason::Overflow) => {
                 // Only its end says why the run is over.
-                let cause = NotCompacted::Failed(overflow_error(&error));
+                let cause = NoCompactionReason::Failed(overflow_error(&error));
                 return out.extend([start, SummaryEffect::NotCompacted { reason, cause }]);
             }
         };

@@ -8,7 +8,7 @@ use tiller_session::entry::Compaction;
 
 use super::input::{BranchTarget, CallerId, JobNumber, PlanRequest};
 use crate::compaction::{CompactionError, SummaryRequest};
-use crate::turn::NotCompacted;
+use crate::turn::NoCompactionReason;
 
 /// An effect for the driver to perform.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub(crate) enum SummaryEffect {
         cost: SummaryCost,
     },
     /// Appends a compaction at once. If that fails, the driver drops the following effects and reports
-    /// [`StoreFailed`](super::SummaryInput::StoreFailed).
+    /// [`AppendFailure`](super::SummaryInput::StoreFailed).
     Append(Compaction),
     /// Hands a compaction to the turn machine, which appends it at the next gap between turns. The driver reports
     /// [`AppendedEntry`](super::SummaryInput::Appended).
@@ -49,7 +49,7 @@ pub(crate) enum SummaryEffect {
         /// Its cause.
         reason: CompactionReason,
         /// The reason why there is no entry.
-        cause: NotCompacted,
+        cause: NoCompactionReason,
     },
     /// Replies to a caller.
     Reply {

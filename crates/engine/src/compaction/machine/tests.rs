@@ -19,7 +19,7 @@ use tiller_session::{Entry, EntryBody};
 
 use super::*;
 use crate::compaction::{CompactionInput, RetentionLimits};
-use crate::turn::NotCompacted;
+use crate::turn::NoCompactionReason;
 
 const NOW: UnixMs = UnixMs(5);
 const WINDOW: Tokens = Tokens(100_000);
@@ -192,10 +192,10 @@ fn line(effect: &SummaryEffect) -> String {
         SummaryEffect::Submit { reason, compaction } => {
             format!("submit {} {}", reason_name(*reason), compaction_line(compaction))
         }
-        SummaryEffect::NotCompacted { reason, cause: NotCompacted::Stopped } => {
+        SummaryEffect::NotCompacted { reason, cause: NoCompactionReason::Stopped } => {
             format!("stopped {}", reason_name(*reason))
         }
-        SummaryEffect::NotCompacted { reason, cause: NotCompacted::Failed(error) } => {
+        SummaryEffect::NotCompacted { reason, cause: NoCompactionReason::Failed(error) } => {
             format!("failed {}: {error}", reason_name(*reason))
         }
         SummaryEffect::Reply { caller, outcome: Ok(result) } => {

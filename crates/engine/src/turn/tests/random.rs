@@ -24,7 +24,7 @@ enum Action {
     ToolEnd(usize),
     Decide(Decision),
     Compacted(CompactionReason),
-    NotCompacted(NotCompacted),
+    NotCompacted(NoCompactionReason),
     /// A review of the run's end, which may want the run to go on.
     EndReview(bool),
     Abort(QueueHandling),
@@ -49,7 +49,7 @@ fn action() -> impl Strategy<Value = Action> {
         Just(Decision::Session),
         Just(Decision::Deny { reason: "no".into() })
     ];
-    let cause = prop_oneof![Just(NotCompacted::Stopped), Just(NotCompacted::Failed("no".into()))];
+    let cause = prop_oneof![Just(NoCompactionReason::Stopped), Just(NoCompactionReason::Failed("no".into()))];
     let reason = prop_oneof![
         1 => Just(CompactionReason::Manual),
         1 => Just(CompactionReason::Threshold),
@@ -430,7 +430,7 @@ impl Harness {
         let queue = Queue::restore(&self.log);
         let reason = "full".to_owned();
         let failed =
-            StoreFailed { reason, hint: None, open_events: self.open_events.clone(), queue, records };
+            AppendFailure { reason, hint: None, open_events: self.open_events.clone(), queue, records };
         let effects = self.turn.step(Input::StoreFailed(failed), NOW);
         self.work.extend(effects);
     }

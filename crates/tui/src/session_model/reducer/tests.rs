@@ -85,7 +85,7 @@ fn model_retried_run_has_not_failed() {
         EventKind::AutoRetryStart { attempt: 1, max_attempts: 3, delay_ms: 500, error_message: error };
     let model = applied(SessionModel::default(), vec![run_ended(RunOutcome::Failed, true), retry]);
     let announced =
-        AnnouncedRetry { attempt: 1, max_attempts: 3, due: UnixMs(1_500), error: "overloaded".into() };
+        RetryAnnouncement { attempt: 1, max_attempts: 3, due: UnixMs(1_500), error: "overloaded".into() };
     let activity = SessionActivity { retry: Some(announced), ..SessionActivity::default() };
     assert_model(&model, &with_activity(2, activity));
     let ends = EventKind::AutoRetryEnd { success: true, attempt: 1, final_error: None };
@@ -153,13 +153,13 @@ fn model_queue_is_replaced() {
 
 #[test]
 fn model_summary_lasts_until_its_end() {
-    let of = SummaryOf::Context(CompactionReason::Manual);
+    let of = SummarySubject::Context(CompactionReason::Manual);
     let began = EventKind::CompactionStart { reason: CompactionReason::Manual };
     let error = "timeout".to_owned();
     let retry = EventKind::SummaryRetry { attempt: 2, max_attempts: 3, delay_ms: 10, error_message: error };
     let model = applied(SessionModel::default(), vec![retry.clone(), began, retry]);
     let announced =
-        AnnouncedRetry { attempt: 2, max_attempts: 3, due: UnixMs(1_010), error: "timeout".into() };
+        RetryAnnouncement { attempt: 2, max_attempts: 3, due: UnixMs(1_010), error: "timeout".into() };
     let summary = SummaryInProgress { of, since: UnixMs(1_000), retry: Some(announced), failed: None };
     let activity = SessionActivity { summary: Some(summary), ..SessionActivity::default() };
     assert_model(&model, &with_activity(3, activity));

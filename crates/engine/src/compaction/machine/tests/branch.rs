@@ -25,7 +25,7 @@ fn leaving() -> CompactionMachine {
 fn branch_is_left_with_its_summary() {
     let mut machine = leaving();
     assert!(machine.is_summarizing_branch() && !machine.is_compacting());
-    assert_eq!(machine.status(NOW).unwrap().of, SummaryOf::Branch);
+    assert_eq!(machine.status(NOW).unwrap().of, SummarySubject::Branch);
     step(&mut machine, job(1, usage(300)));
     let lines = step(&mut machine, job(1, answered("It failed.")));
     assert_eq!(lines, ["switch 7 to Some(\"e0\") Some(\"again\"): It failed. Some(300) m"]);

@@ -35,7 +35,7 @@ fn job_retry_is_emitted_and_part_of_the_status() {
     let reason = "busy".to_owned();
     let retry = SummaryEvent::Retry { attempt: 1, max_attempts: 5, delay: Duration::from_secs(2), reason };
     assert_eq!(step(&mut machine, job(1, retry)), ["emit summary_retry 1 of 5 in 2000: busy"]);
-    let announced = AnnouncedRetry::new((1, 5), NOW, 2_000, "busy");
+    let announced = RetryAnnouncement::new((1, 5), NOW, 2_000, "busy");
     assert_eq!(machine.status(NOW).unwrap().retry, Some(announced));
 }
 
@@ -87,7 +87,7 @@ fn job_summary_that_saves_nothing_fails_without_a_question() {
 fn job_failure_asks_the_user() {
     let machine = asking(summarizing(), "threshold");
     assert!(machine.is_awaiting_decision() && machine.is_compacting());
-    let of = SummaryOf::Context(CompactionReason::Threshold);
+    let of = SummarySubject::Context(CompactionReason::Threshold);
     let failed = Some("no luck".into());
     let expected = SummaryInProgress { of, since: UnixMs(9), retry: None, failed };
     assert_eq!(machine.status(UnixMs(9)), Some(expected));

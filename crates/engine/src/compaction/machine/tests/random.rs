@@ -282,8 +282,8 @@ impl Harness {
 
     fn pending_reason(&self) -> Option<CompactionReason> {
         match self.machine.status(NOW)?.of {
-            SummaryOf::Context(reason) => Some(reason),
-            SummaryOf::Branch => None,
+            SummarySubject::Context(reason) => Some(reason),
+            SummarySubject::Branch => None,
         }
     }
 

@@ -19,7 +19,7 @@ fn check_full_context_is_planned_and_summarized() {
     let lines = step_planned(&mut machine, check(CompactionPoint::Request), Ok(plan()));
     assert_eq!(lines, ["emit compaction_start threshold", "start job 1: e0 e1"]);
     let expected = SummaryInProgress {
-        of: SummaryOf::Context(CompactionReason::Threshold),
+        of: SummarySubject::Context(CompactionReason::Threshold),
         since: NOW,
         retry: None,
         failed: None,
