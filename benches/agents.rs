@@ -10,15 +10,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use futures_util::stream;
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tiller::agent::agents::{AgentRegistry, AgentSpec, Delegation, DelegationLimits};
 use tiller::agent::{AgentSession, InFlight, PromptOptions, RunningCall, SessionBuilder};
 use tiller::event::{Event, EventKind, ToolOutcome};
-use tiller::message::{Message, StopReason, UserBlock, UserMessage};
+use tiller::message::{Message, UserBlock, UserMessage};
 use tiller::provider::catalog::assumed;
-use tiller::provider::{Provider, ProviderRegistry, ProviderStream, Request, StreamEvent};
+use tiller::provider::scripted::{ScriptedAnswer, ScriptedProvider};
+use tiller::provider::{Provider, ProviderRegistry, ProviderStream, Request};
 use tiller::session::{EntryBody, Placement, SessionManager};
 
 use off_screen::NOW;
@@ -40,15 +40,34 @@ fn main() {
     }
 }
 
-/// A model whose main session spawns agents, which list the agents in each turn, or wait.
-struct Model {
+/// Scripted models of the main session, which spawns the agents, and of these.
+struct Models {
     agents: usize,
-    turns: usize,
-    /// Requests of agents that get no answer.
-    waiting: AtomicUsize,
+    main: ScriptedProvider,
+    agent: ScriptedProvider,
+    /// Requests of agents.
+    requests: AtomicUsize,
 }
 
-impl Provider for Model {
+impl Models {
+    /// Creates models for a number of agents, which list the agents in each of these turns, or wait if there are none.
+    fn new(agents: usize, turns: usize) -> Self {
+        let answer = |answer: Value| serde_json::from_value::<ScriptedAnswer>(answer).unwrap();
+        let call =
+            |name: &str, arguments: Value| json!({ "calls": [{ "name": name, "arguments": arguments }] });
+        let done = json!({ "text": "done" });
+        let tasks = vec![json!({ "agent": "agent", "task": "Work." }); agents];
+        let main = vec![call("spawn_agents", json!({ "tasks": tasks })), done.clone()];
+        let agent = match turns {
+            0 => vec![json!({ "text": "", "hang": true })],
+            turns => std::iter::repeat_n(call("list_agents", json!({})), turns).chain([done]).collect(),
+        };
+        let provider = |script: Vec<Value>| ScriptedProvider::new(script.into_iter().map(answer).collect());
+        Self { agents, main: provider(main), agent: provider(agent), requests: AtomicUsize::new(0) }
+    }
+}
+
+impl Provider for Models {
     fn name(&self) -> &str {
         "bench"
     }
@@ -58,39 +77,15 @@ impl Provider for Model {
     }
 
     fn stream(&self, request: Request) -> ProviderStream {
-        let is_agent = request.system.contains("[agent]");
-        let turn = request.messages.len() / 2;
-        let call = |name: &str, arguments: String| {
-            let id = format!("c{turn}");
-            vec![
-                Ok(StreamEvent::Call { block: 0, id: id.as_str().into(), name: name.into() }),
-                Ok(StreamEvent::Arguments { block: 0, json: arguments }),
-                Ok(StreamEvent::Finished(StopReason::ToolUse)),
-            ]
-        };
-        let text = || {
-            vec![
-                Ok(StreamEvent::Text { block: 0, text: "done".into() }),
-                Ok(StreamEvent::Finished(StopReason::Stop)),
-            ]
-        };
-        let parts = match (is_agent, turn) {
-            (false, 0) => {
-                let tasks = vec![json!({ "agent": "agent", "task": "Work." }); self.agents];
-                call("spawn_agents", json!({ "tasks": tasks }).to_string())
-            }
-            (true, turn) if turn < self.turns => call("list_agents", "{}".to_owned()),
-            _ => text(),
-        };
-        if !is_agent || self.turns > 0 {
-            return Box::pin(stream::iter(parts));
+        if !request.system.contains("[agent]") {
+            return self.main.stream(request);
         }
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        Box::pin(stream::pending())
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.agent.stream(request)
     }
 }
 
-fn session(model: &Arc<Model>, dir: &TempDir) -> AgentSession {
+fn session(model: &Arc<Models>, dir: &TempDir) -> AgentSession {
     let mut providers = ProviderRegistry::default();
     providers.add(Arc::clone(model) as Arc<dyn Provider>, vec![assumed("bench", "bench")]);
     let registry = AgentRegistry::default();
@@ -103,11 +98,11 @@ fn session(model: &Arc<Model>, dir: &TempDir) -> AgentSession {
 /// Measures the memory of agents that wait for their model.
 async fn rest(count: usize) {
     let dir = TempDir::new().unwrap();
-    let model = Arc::new(Model { agents: count, turns: 0, waiting: AtomicUsize::new(0) });
+    let model = Arc::new(Models::new(count, 0));
     let agent = session(&model, &dir);
     let before = resident_bytes();
     agent.prompt("Go.", PromptOptions::default()).await.unwrap();
-    while model.waiting.load(Ordering::Relaxed) < count {
+    while model.requests.load(Ordering::Relaxed) < count {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     // Their logs and handles are settled.
@@ -120,7 +115,7 @@ async fn rest(count: usize) {
 /// Measures when agents that work side by side finish.
 async fn work(count: usize) {
     let dir = TempDir::new().unwrap();
-    let model = Arc::new(Model { agents: count, turns: TURNS, waiting: AtomicUsize::new(0) });
+    let model = Arc::new(Models::new(count, TURNS));
     let agent = session(&model, &dir);
     let mut events = agent.subscribe();
     let start = Instant::now();
