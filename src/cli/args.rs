@@ -54,6 +54,9 @@ pub(super) struct PrintArgs {
     /// With --mode rpc: the client answers approval requests
     #[arg(long, requires = "mode")]
     pub(super) approvals: bool,
+    /// With --mode json or rpc: also send the deltas and partial output of agents
+    #[arg(long, requires = "mode")]
+    pub(super) agent_deltas: bool,
     /// Line-based front end: reads prompts line by line and prints plain text
     #[arg(long, conflicts_with_all = ["print", "mode"])]
     pub(super) plain: bool,

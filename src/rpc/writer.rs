@@ -93,7 +93,7 @@ impl<Out: Write> LineWriter<Out> {
     }
 
     fn event(&mut self, event: &std::sync::Arc<Event>) -> io::Result<()> {
-        if !self.deltas && matches!(event.kind, EventKind::MessageUpdate { .. }) {
+        if !self.deltas && is_delta(&event.kind) {
             return Ok(());
         }
         match self.find_named_command(&event.kind) {
@@ -119,6 +119,15 @@ impl<Out: Write> LineWriter<Out> {
         };
         let bash = self.user_commands.iter().find(|bash| bash.started.as_ref() == Some(entry))?;
         Some((entry.clone(), bash.id.clone()?))
+    }
+}
+
+/// Returns true for a delta of an answer, of the session or of an agent at any depth.
+fn is_delta(event: &EventKind) -> bool {
+    match event {
+        EventKind::MessageUpdate { .. } => true,
+        EventKind::AgentEvent { event, .. } => is_delta(&event.kind),
+        _ => false,
     }
 }
 

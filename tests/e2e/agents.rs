@@ -286,6 +286,32 @@ fn background_agents_end_before_a_script_does() {
 }
 
 #[test]
+fn deltas_of_agents_are_printed_on_demand() {
+    let sandbox = Sandbox::new();
+    let arguments = r#"{"agent": "explore", "task": "FIND the lexer"}"#;
+    let script = sandbox.script(&[
+        &format!(r#"{{"calls": [{{"name": "delegate_to_agent", "arguments": {arguments}}}]}}"#),
+        r#"{"text": "Found."}"#,
+        r#"{"when": "FIND", "text": "It is in lexer.rs."}"#,
+    ]);
+    let of_agent = |options: &[&str]| {
+        let model = ["--mode", "json", "--provider", "scripted", "--model", &script];
+        let output = sandbox.run(&[&model[..], options, &["where is it?"]].concat());
+        let lines = output.out.lines().map(|line| serde_json::from_str(line).unwrap());
+        let mut events: Vec<Value> = lines.filter(|event: &Value| event["type"] == "agent_event").collect();
+        events.retain(|event| event["event"]["type"] == "message_update");
+        events
+    };
+    assert_eq!(of_agent(&[]), Vec::<Value>::new());
+    let deltas = of_agent(&["--agent-deltas"]);
+    assert!(!deltas.is_empty());
+    assert!(
+        deltas.iter().all(|delta| delta["agentId"].is_string() && delta["parentId"].is_string()),
+        "{deltas:?}"
+    );
+}
+
+#[test]
 fn race_on_the_screen_is_watched_and_picked() {
     let sandbox = repository();
     let lines = [

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tiller_core::message::{ModelRef, ThinkingLevel};
-use tiller_core::setting::{Settings, SyncPolicy};
+use tiller_core::setting::{Switch, SyncPolicy};
 use tiller_core::unit::Tokens;
 use tiller_provider::ModelFacts;
 use tiller_provider::catalog::thinking_budget;
@@ -48,6 +48,8 @@ pub struct AgentOptions {
     pub offer: ToolOffer,
     /// The end of a run while agents work in the background.
     pub background_tasks: BackgroundTasks,
+    /// Forwarding of the deltas and partial output of agents, among their other events.
+    pub agent_deltas: Switch,
     /// The front end that the log names: `tui`, `print`.
     pub mode: &'static str,
     /// URL of the Git remote of the working directory's repository, without credentials. The log records it, so that
@@ -129,6 +131,7 @@ impl AgentOptions {
             output: OutputOptions { limits: OutputLimits::default(), scratch },
             offer: ToolOffer::All,
             background_tasks: BackgroundTasks::default(),
+            agent_deltas: Switch::Off,
             mode: "embedded",
             remote: None,
         }

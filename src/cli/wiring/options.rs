@@ -106,6 +106,7 @@ pub(super) fn options(
         answers: AnswerOptions::from(settings),
         policy: policy(arguments, config, (cwd, protected), (sandbox, sandbox_writable)),
         approver: front.audience(),
+        agent_deltas: if arguments.print.agent_deltas { Switch::On } else { Switch::Off },
         background_tasks: match front {
             FrontEnd::Print => BackgroundTasks::Await,
             _ => BackgroundTasks::Continue,

@@ -6,6 +6,7 @@ use tiller_core::delegated_task::DelegatedTask;
 use tiller_core::elicitation::{ElicitationAction, ElicitationAnswer};
 use tiller_core::event::{Decision, Event, EventKind};
 use tiller_core::id::{CallId, ElicitationId, SessionId};
+use tiller_core::setting::Switch;
 use tiller_core::unit::Usd;
 use tiller_session::{EntryBody, ModelUsage};
 use tiller_tools::policy::{ApprovalMode, ConfiguredRules};
@@ -106,11 +107,12 @@ impl Driver {
         self.append(agent_entry(START_TYPE, &start)).map_err(AgentError::from)?;
         let mut events = session.subscribe();
         let (agent, sender, watched) = (start.agent_id.clone(), self.jobs.sender(), session.downgrade());
+        let deltas = self.services.options.agent_deltas;
         let forwarder = self.jobs.spawn_silent(async move {
             while let Some(received) = events.next().await {
                 let agent = agent.clone();
                 let forwarded = match received {
-                    Ok(event) if is_piece(&event.kind) => continue,
+                    Ok(event) if !is_forwarded(&event.kind, deltas) => continue,
                     Ok(event) => JobEvent::AgentEvent { agent, event },
                     // The agent's log has the other events that were missed.
                     Err(Lag(_)) => match watched.send(|reply| DriverCommand::Snapshot { reply }).await {
@@ -181,7 +183,7 @@ impl Driver {
     }
 
     /// Handles an event of an agent. Its requests to the user become requests of this session; its other events are
-    /// forwarded, except for deltas and partial output.
+    /// forwarded.
     pub(super) fn agent_event(&mut self, agent: &SessionId, event: &Arc<Event>) {
         let root = self.approvals.policy().root.clone();
         let Some(child) = self.agents.child_mut(agent) else { return };
@@ -312,14 +314,15 @@ impl Driver {
     }
 }
 
-/// Returns true for the pieces of answers and of output, which aren't passed on.
-fn is_piece(event: &EventKind) -> bool {
-    matches!(
-        event,
+/// Returns true for the events of an agent that are passed on. Pieces of answers and of output are many, and most front
+/// ends show nothing of them.
+fn is_forwarded(event: &EventKind, deltas: Switch) -> bool {
+    match event {
         EventKind::MessageUpdate { .. }
-            | EventKind::ToolExecutionUpdate { .. }
-            | EventKind::BashExecutionUpdate { .. }
-            | EventKind::EntryAppended { .. }
-            | EventKind::Trace { .. }
-    )
+        | EventKind::ToolExecutionUpdate { .. }
+        | EventKind::BashExecutionUpdate { .. } => deltas == Switch::On,
+        EventKind::EntryAppended { .. } | EventKind::Trace { .. } => false,
+        // All others.
+        _ => true,
+    }
 }

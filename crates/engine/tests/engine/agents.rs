@@ -455,6 +455,30 @@ async fn agents_events_are_passed_on_without_pieces() {
 }
 
 #[tokio::test]
+async fn agents_deltas_are_passed_on_from_every_depth_on_demand() {
+    let scripts = vec![
+        ("main", vec![delegate("helper"), text_answer("ok")]),
+        ("helper", vec![delegate("other"), text_answer("yes")]),
+        ("other", vec![text_answer("deep")]),
+    ];
+    let mut stage = configured(scripts, |options| options.agent_deltas = Switch::On);
+    stage.run("go").await;
+    let main = stage.agent.reader().id().clone();
+    let helper = tiller_core::id::SessionId::new(stage.starts()[0]["agentId"].as_str().unwrap());
+    let mut senders = Vec::new();
+    while let Some(Ok(event)) = stage.events.try_next() {
+        if let EventKind::AgentEvent { name, event, parent_id, .. } = &event.kind
+            && matches!(event.kind, EventKind::MessageUpdate { .. })
+        {
+            senders.push((name.clone(), parent_id.clone()));
+        }
+    }
+    for sender in [("helper".to_owned(), main), ("other".to_owned(), helper)] {
+        assert!(senders.contains(&sender), "{sender:?} {senders:?}");
+    }
+}
+
+#[tokio::test]
 async fn agents_stop_with_the_run_and_can_be_resumed() {
     let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
     let scripts = vec![("main", vec![delegate("helper"), text_answer("ok")]), ("helper", vec![hanging])];

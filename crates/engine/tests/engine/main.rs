@@ -30,7 +30,7 @@ mod tool_servers;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tiller_core::setting::SyncPolicy;
+use tiller_core::setting::{Switch, SyncPolicy};
 
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -258,6 +258,7 @@ fn options(scratch: PathBuf) -> AgentOptions {
         output: OutputOptions { limits: OutputLimits::default(), scratch },
         offer: ToolOffer::All,
         background_tasks: BackgroundTasks::default(),
+        agent_deltas: Switch::Off,
         mode: "test",
         remote: None,
     }
