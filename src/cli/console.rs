@@ -48,6 +48,11 @@ pub(super) fn stderr() -> SanitizingWriter<io::Stderr> {
     SanitizingWriter::new(io::stderr())
 }
 
+/// Returns true if standard error is a terminal.
+pub(super) fn stderr_is_terminal() -> bool {
+    io::stderr().is_terminal()
+}
+
 /// Clears the current line of standard error's terminal, for progress that is redrawn.
 pub(super) fn clear_line() {
     let _ = stderr().write_escape("\r\x1b[K");

@@ -1,7 +1,7 @@
 //! `tiller race`: gives a prompt to several agents, shows their results as a table, and continues with one of them.
 
 use std::collections::HashSet;
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::io::{self, BufRead as _, Write as _};
 
 use anyhow::anyhow;
 use tokio::task::spawn_blocking;
@@ -92,7 +92,7 @@ enum RaceProgress {
 
 impl RaceProgress {
     fn new() -> Self {
-        match io::stderr().is_terminal() {
+        match console::stderr_is_terminal() {
             true => Self::Table { lines: 0 },
             false => Self::Lines { ended: HashSet::new() },
         }

@@ -7,6 +7,7 @@
 
 mod activity;
 mod agent;
+mod agent_at_work;
 mod answer;
 mod built_in;
 mod child;
@@ -16,6 +17,7 @@ mod delegation;
 mod delegation_limits;
 mod delegator;
 mod interrupted_call;
+mod isolation;
 mod link;
 mod list_agents;
 mod log_entries;
@@ -34,6 +36,7 @@ mod spec;
 mod task_record;
 mod task_run;
 mod task_states;
+mod tool_selection;
 mod usage_limits;
 mod without_delegation;
 
@@ -49,6 +52,7 @@ pub use definition::AgentDefinition;
 pub use delegation::Delegation;
 pub use delegation_limits::DelegationLimits;
 pub(crate) use interrupted_call::describe_tasks;
+pub use isolation::Isolation;
 pub use link::SessionLink;
 pub(crate) use log_entries::{END_TYPE, START_TYPE, agent_entry, cost_of, usage_entries};
 pub(crate) use logged_use::LoggedUse;
@@ -59,10 +63,10 @@ pub use race::{CheckOutcome, LaneState, Race, RaceError, RaceLane, RaceOptions};
 pub use race_arguments::{DEFAULT_LANES, split_models};
 pub use registry::{AgentRegistry, AgentSummary};
 pub use spawn::SpawnOptions;
-pub(crate) use spec::ToolSelection;
-pub use spec::{AgentSpec, Isolation};
+pub use spec::AgentSpec;
 pub use task_record::TaskRecord;
 pub(crate) use task_record::TaskRecords;
+pub(crate) use tool_selection::ToolSelection;
 pub use usage_limits::{UsageLimit, UsageScope, UsageScopes};
 
 /// Loads the definitions of search paths in order of precedence, then the built-in ones. A file that is broken now

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::answer::{AgentAnswer, AgentFailure};
 use super::middleware::{AgentTask, Middleware, Next};
-use super::spec::{AgentSpec, ToolSelection};
+use super::spec::AgentSpec;
+use super::tool_selection::ToolSelection;
 use super::usage_limits::UsageScope;
 use crate::embed::{EmbedError, SessionBuilder};
 use crate::handle::{AgentSession, EventStream};

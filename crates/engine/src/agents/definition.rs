@@ -15,7 +15,7 @@ use tiller_core::unit::{Tokens, Usd};
 use tiller_files::search_path::ResourceOrigin;
 use tiller_tools::policy::ApprovalMode;
 
-use super::spec::Isolation;
+use super::isolation::Isolation;
 use super::usage_limits::UsageLimit;
 use crate::definition_files::FileDefinition;
 use crate::foreign_tools::FOREIGN_TOOLS;

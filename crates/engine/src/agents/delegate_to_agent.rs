@@ -5,8 +5,9 @@ use serde::Deserialize;
 use tiller_core::tool_spec::{Access, ShownArgument, ToolSet, ToolTraits};
 use tiller_tools::tool::{ToolOutput, ToolProgress, TypedTool};
 
-use super::delegator::{DelegationRequest, Delegator};
-use super::spec::Isolation;
+use super::agent_at_work::DELEGATE_TOOL;
+use super::delegator::{Delegator, Task};
+use super::isolation::Isolation;
 use super::task_run::DelegatingCall;
 use super::task_states::TaskStates;
 
@@ -30,7 +31,7 @@ pub(super) struct Arguments {
 
 impl TypedTool for DelegateToAgent {
     type Arguments = Arguments;
-    const NAME: &'static str = "delegate_to_agent";
+    const NAME: &'static str = DELEGATE_TOOL;
     const TRAITS: ToolTraits = ToolTraits {
         set: Some(ToolSet::Agents),
         shown_argument: ShownArgument::Joined(&["agent", "task"]),

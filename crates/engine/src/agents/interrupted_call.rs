@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 use tiller_core::message::{Message, ToolCall, ToolResultMessage, UserBlock};
 use tiller_session::Reader;
 
+use super::agent_at_work::{AgentAtWork, resume_hint};
 use super::task_record::{TaskRecord, TaskRecords};
 use super::task_run::MAX_LOGGED_TASK;
-use super::task_states::{AgentAtWork, resume_hint, sections};
+use super::task_states::sections;
 
 /// The arguments of the tools that delegate.
 #[derive(Deserialize)]

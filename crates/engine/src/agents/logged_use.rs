@@ -1,4 +1,4 @@
-//! What a session and its agents have used, from their logs.
+//! The usage of a session and its agents, from their logs.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -9,7 +9,7 @@ use tiller_core::message::{Message, StopReason, Usage};
 use tiller_core::unit::UnixMs;
 use tiller_session::Reader;
 
-/// What was used before a session was opened.
+/// The usage before a session was opened.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct LoggedUse {
     /// Number of answered requests.

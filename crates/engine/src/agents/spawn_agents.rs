@@ -11,9 +11,9 @@ use tiller_core::tool_spec::{Access, ToolSet, ToolTraits};
 use tiller_tools::tool::{ToolOutput, ToolProgress, TypedTool};
 use tokio::sync::watch;
 
-use super::delegator::{DelegationRequest, Delegator};
+use super::delegator::{Delegator, Task};
+use super::isolation::Isolation;
 use super::report::TaskReport;
-use super::spec::Isolation;
 use super::task_run::DelegatingCall;
 use super::task_states::{TaskStates, sections};
 

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::Deserialize;
 use tiller_core::message::ThinkingLevel;
 use tiller_tools::policy::ApprovalMode;
 use tiller_tools::tool::{Tool, Tools};
 
 use super::definition::AgentDefinition;
+use super::isolation::Isolation;
 use super::middleware::{Middleware, Recovery, Timeout};
+use super::tool_selection::ToolSelection;
 use super::usage_limits::UsageLimit;
 
 /// The specification of an agent.
@@ -93,37 +93,6 @@ impl AgentSpec {
     }
 }
 
-/// The directory that an agent works in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum Isolation {
-    /// The working directory.
-    #[default]
-    None,
-    /// A git worktree of its own.
-    Worktree,
-}
-
-impl Isolation {
-    /// Returns the name in definitions.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Worktree => "worktree",
-        }
-    }
-}
-
-/// The tools of an agent among all that it could have: its own, and those that it takes.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ToolSelection {
-    own: Vec<String>,
-    inherited: Option<Vec<String>>,
-    excluded: Vec<String>,
-}
-
 impl From<&AgentSpec> for ToolSelection {
     fn from(spec: &AgentSpec) -> Self {
         Self {
@@ -131,26 +100,6 @@ impl From<&AgentSpec> for ToolSelection {
             inherited: spec.inherited_tools.clone(),
             excluded: spec.excluded_tools.clone(),
         }
-    }
-}
-
-impl ToolSelection {
-    /// Returns the names of the selected tools.
-    pub(crate) fn names(&self, all: &Tools) -> Vec<String> {
-        let inherited = self.inherited.as_ref().map(|names| all.expand_sets(names));
-        let excluded = all.expand_sets(&self.excluded);
-        let is_selected = |name: &str| {
-            let is_among = |names: &[String]| names.iter().any(|other| other == name);
-            is_among(&self.own) || (inherited.as_deref().is_none_or(is_among) && !is_among(&excluded))
-        };
-        all.names().filter(|name| is_selected(name)).map(str::to_owned).collect()
-    }
-
-    /// Returns the names of inherited tools that don't exist.
-    pub(crate) fn unknown(&self, all: &Tools) -> Vec<String> {
-        let mut names = self.inherited.as_ref().map(|names| all.expand_sets(names)).unwrap_or_default();
-        names.retain(|name| all.find(name).is_none());
-        names
     }
 }
 

@@ -9,8 +9,8 @@ use tiller_core::message::Content;
 use tiller_core::unit::UnixMs;
 use tiller_session::{Entry, EntryBody, ModelUsage, Reader, SessionError, Totals, Writer};
 
+use super::agent_at_work::{AgentAtWork, resume_hint};
 use super::log_entries::{END_TYPE, START_TYPE, agent_entry, usage_entries, usage_since};
-use super::task_states::{AgentAtWork, resume_hint};
 
 /// Reason in the end of a task that had none when its session was opened again.
 const INTERRUPTED: &str = "interrupted when tiller exited";

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 use tiller_core::id::SessionId;
-use tiller_tools::tool::{ToolOutput, TypedTool};
+use tiller_tools::tool::ToolOutput;
 
-use super::delegate_to_agent::DelegateToAgent;
+use super::agent_at_work::{AgentAtWork, resume_hint};
 use super::report::TaskReport;
 
 /// The progress of a task.
@@ -32,13 +32,6 @@ struct TaskState {
     line: String,
     /// The text and the details of its report.
     report: Option<(String, Value)>,
-}
-
-/// An agent that has started.
-#[derive(Clone)]
-pub(super) struct AgentAtWork {
-    pub id: SessionId,
-    pub branch: Option<String>,
 }
 
 impl TaskStates {
@@ -106,19 +99,6 @@ impl TaskStates {
     }
 }
 
-impl AgentAtWork {
-    /// The agent, as the subject of a sentence.
-    pub(super) fn name(&self, agent: &str) -> String {
-        format!("agent {agent} {}", self.id.short())
-    }
-
-    /// Says where the changes of an agent without a report are.
-    pub(super) fn branch_clause(&self) -> String {
-        let branch = self.branch.as_ref();
-        branch.map(|branch| format!("; its changes are kept on the branch {branch}")).unwrap_or_default()
-    }
-}
-
 /// Returns the texts of tasks by agent; one alone has no heading.
 pub(super) fn sections<'a>(texts: impl ExactSizeIterator<Item = (&'a str, String)>) -> String {
     let is_alone = texts.len() == 1;
@@ -127,13 +107,4 @@ pub(super) fn sections<'a>(texts: impl ExactSizeIterator<Item = (&'a str, String
         false => format!("## {}. {agent}\n\n{text}\n", at + 1),
     };
     texts.enumerate().map(section).collect::<Vec<_>>().join("\n")
-}
-
-/// Tells the model how to continue.
-pub(super) fn resume_hint() -> String {
-    format!(
-        "[to continue an agent that was stopped or interrupted, call {} with its name as `agent` and its id as \
-         `resume`: it keeps its conversation and its worktree; delegate tasks that were not started again]",
-        DelegateToAgent::NAME
-    )
 }

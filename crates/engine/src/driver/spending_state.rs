@@ -26,7 +26,7 @@ pub(super) struct DayCost {
 
 /// The outcome of a job that a request waits for.
 pub(crate) enum SpendingEvent {
-    /// What the session and its agents used before it was opened.
+    /// The usage of the session and its agents before it was opened.
     LogsRead(LoggedUse),
     /// The catalog's cost of the day, or the error of reading it.
     DayRead(Result<Usd, String>),

@@ -524,7 +524,7 @@ async fn agents_end_is_recorded_if_another_one_fails_meanwhile() {
 }
 
 #[tokio::test]
-async fn agents_in_the_background_are_awaited_by_a_run_that_ends_the_session() {
+async fn agents_in_the_background_are_awaited_on_demand() {
     let background = json!({ "agent": "helper", "task": "Do it.", "background": true });
     let nested = json!({ "agent": "other", "task": "Look.", "background": true });
     let scripts = vec![

@@ -102,7 +102,7 @@ async fn job_that_ends_during_a_run_is_told_at_the_next_gap() {
 }
 
 #[tokio::test]
-async fn job_ended_in_an_idle_session_is_logged_at_once_and_told_later() {
+async fn job_ended_in_an_idle_session_is_logged_at_once() {
     let mut harness =
         harness(vec![answer(&[background("cat pipe; exit 1")]), text_answer("started"), text_answer("seen")]);
     harness.prompt("go").await;

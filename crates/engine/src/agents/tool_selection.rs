@@ -1,0 +1,34 @@
+//! The selection of an agent's tools. Pure.
+
+use tiller_tools::tool::Tools;
+
+/// The tools of an agent among all that it could have: its own, and those that it takes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ToolSelection {
+    /// Names of its own tools.
+    pub own: Vec<String>,
+    /// Names of tools and sets that it takes; `None` for all.
+    pub inherited: Option<Vec<String>>,
+    /// Names of tools and sets that it doesn't take.
+    pub excluded: Vec<String>,
+}
+
+impl ToolSelection {
+    /// Returns the names of the selected tools.
+    pub(crate) fn names(&self, all: &Tools) -> Vec<String> {
+        let inherited = self.inherited.as_ref().map(|names| all.expand_sets(names));
+        let excluded = all.expand_sets(&self.excluded);
+        let is_selected = |name: &str| {
+            let is_among = |names: &[String]| names.iter().any(|other| other == name);
+            is_among(&self.own) || (inherited.as_deref().is_none_or(is_among) && !is_among(&excluded))
+        };
+        all.names().filter(|name| is_selected(name)).map(str::to_owned).collect()
+    }
+
+    /// Returns the names of inherited tools that don't exist.
+    pub(crate) fn unknown(&self, all: &Tools) -> Vec<String> {
+        let mut names = self.inherited.as_ref().map(|names| all.expand_sets(names)).unwrap_or_default();
+        names.retain(|name| all.find(name).is_none());
+        names
+    }
+}
