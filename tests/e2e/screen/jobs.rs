@@ -36,7 +36,7 @@ fn job_end_is_told_and_kill_of_tiller_ends_the_others() {
             {"name": "bash", "arguments": {"command": "echo $$ > pid; echo building; exec sleep 600"}}]}"#
             .replace('\n', ""),
         r#"{"text": "It builds."}"#.to_owned(),
-        r#"{"expect": "ended with exit status 3", "text": "So it failed."}"#.to_owned(),
+        r#"{"expect": "and?", "text": "So it failed."}"#.to_owned(),
     ];
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let mut terminal = sandbox.open_scripted(&lines, &["build"]);
@@ -52,6 +52,10 @@ fn job_end_is_told_and_kill_of_tiller_ends_the_others() {
     terminal.wait_for("exit 3 · out of memory");
     terminal.key(TerminalKey::Esc);
     terminal.wait_without("type to filter");
+    let is_note = |entry: &serde_json::Value| {
+        entry["customType"] == "tiller.job_end" && entry.to_string().contains("ended with exit status 3")
+    };
+    assert!(sandbox.log().iter().any(is_note), "an idle session logs the end at once");
     terminal.send("and?");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("So it failed.");
