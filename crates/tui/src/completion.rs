@@ -27,6 +27,7 @@ use crate::completion::paths::{PathKind, PathQuery};
 use crate::completion::values::ArgumentSources;
 use crate::completion::word::{CompletionKind, completion_kind};
 use crate::component::{Context, ViewContext};
+use crate::list_cursor::ListCursor;
 use crate::picker::fuzzy::{FuzzyQuery, MatchMode};
 
 /// Time in milliseconds before the project's files are listed again at the next `@`.
@@ -47,11 +48,8 @@ struct FileCandidates {
 #[derive(Debug, Default)]
 pub(super) struct Completion {
     candidates: Vec<Candidate>,
-    selected: usize,
-    /// The first visible row at the last click; rows stay in place under the mouse.
-    clicked: Option<usize>,
-    /// True if the user moved the selection; Enter then accepts it in any case.
-    is_user_selected: bool,
+    /// The selection; Enter accepts one of the user in any case.
+    cursor: ListCursor,
     kind: CompletionKind,
     /// The text before the cursor at the last update.
     seen: String,
@@ -75,7 +73,7 @@ impl Completion {
     }
 
     pub(super) fn selected(&self) -> usize {
-        self.selected
+        self.cursor.row
     }
 
     /// A hint about the argument of a command that takes free text.
@@ -120,23 +118,22 @@ impl Completion {
     fn step(&mut self, rows: isize) {
         let count = self.candidates.len().cast_signed();
         if count > 0 {
-            self.selected = (self.selected.cast_signed() + rows).rem_euclid(count).cast_unsigned();
-            self.is_user_selected = true;
-            self.clicked = None;
+            let to = (self.cursor.row.cast_signed() + rows).rem_euclid(count).cast_unsigned();
+            self.cursor.select(to, self.candidates.len());
+            self.cursor.release();
         }
     }
 
     /// Moves the selection, stopping at the ends.
     pub(super) fn step_within(&mut self, rows: isize) {
-        let last = self.candidates.len().saturating_sub(1).cast_signed();
-        let to = (self.selected.cast_signed() + rows).clamp(0, last);
-        self.step(to - self.selected.cast_signed());
+        if !self.candidates.is_empty() {
+            self.cursor.step(rows, self.candidates.len());
+        }
     }
 
     /// The first visible candidate, with `height` rows.
     pub(super) fn top(&self, height: usize) -> usize {
-        let min = (self.selected + 1).saturating_sub(height);
-        self.clicked.map_or(min, |top| top.clamp(min, self.selected))
+        self.cursor.top((self.cursor.row + 1).saturating_sub(height), height)
     }
 
     /// Returns true if there is a candidate on this line of `height` lines.
@@ -146,26 +143,23 @@ impl Completion {
 
     /// Selects the candidate on a line; returns whether the user had selected it before.
     pub(super) fn click(&mut self, line: usize, height: usize) -> bool {
-        let (top, before, was_user_selected) = (self.top(height), self.selected, self.is_user_selected);
-        self.selected = (top + line).min(self.candidates.len().saturating_sub(1));
-        (self.is_user_selected, self.clicked) = (true, Some(top));
-        was_user_selected && self.selected == before
+        self.cursor.click(self.top(height), line, self.candidates.len())
     }
 
     fn show(&mut self, candidates: Vec<Candidate>) {
         let selected = self
             .candidates
-            .get(self.selected)
-            .filter(|_| self.is_user_selected)
+            .get(self.cursor.row)
+            .filter(|_| self.cursor.is_user_selected)
             .map(|candidate| candidate.name.clone());
         self.candidates = candidates;
         self.is_stale = false;
-        (self.hint, self.clicked) = (None, None);
+        self.hint = None;
         (self.match_mode, self.range) = (MatchMode::Names, Range::Closed);
         let at =
             selected.and_then(|name| self.candidates.iter().position(|candidate| candidate.name == name));
-        self.is_user_selected = at.is_some();
-        self.selected = at.unwrap_or(0);
+        self.cursor.release();
+        self.cursor.follow(at);
     }
 
     /// Hides the candidates until the text changes.
@@ -274,8 +268,8 @@ impl Completion {
 
     /// The selected candidate, and the length of the text that it replaces in characters.
     pub(crate) fn take_selected(&mut self) -> Option<(Candidate, usize)> {
-        let candidate = self.candidates.get(self.selected)?.clone();
-        self.is_user_selected = false;
+        let candidate = self.candidates.get(self.cursor.row)?.clone();
+        self.cursor.is_user_selected = false;
         Some((candidate, self.kind.length()))
     }
 
@@ -314,15 +308,15 @@ impl Completion {
     /// A command runs if the user selected it or typed its name; otherwise Enter completes it as Tab does.
     pub(crate) fn enter(&mut self, agent_commands: &[AgentCommand]) -> EnterMeaning {
         if let CompletionKind::Command(typed) = &self.kind
-            && !self.is_user_selected
+            && !self.cursor.is_user_selected
         {
             let insert = certain_name(typed, agent_commands, Tui).map(|name| format!("/{name} "));
             let at = self.candidates.iter().position(|candidate| Some(&candidate.insert) == insert.as_ref());
             let Some(at) = at else { return EnterMeaning::Insert };
-            self.selected = at;
+            self.cursor.row = at;
         }
-        let Some(candidate) = self.candidates.get(self.selected) else { return EnterMeaning::Send };
-        let completes = self.is_user_selected
+        let Some(candidate) = self.candidates.get(self.cursor.row) else { return EnterMeaning::Send };
+        let completes = self.cursor.is_user_selected
             || match &self.kind {
                 CompletionKind::Nothing | CompletionKind::Path(_) => false,
                 CompletionKind::Command(_) => true,

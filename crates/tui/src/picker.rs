@@ -44,6 +44,7 @@ use tiller_render::Line;
 
 use crate::address::OverlayId;
 use crate::line_input::LineInput;
+use crate::list_cursor::ListCursor;
 use crate::list_kind::ListKind;
 use crate::picker::browser::SessionBrowser;
 use crate::picker::fuzzy::FuzzyQuery;
@@ -68,7 +69,11 @@ pub(super) struct Picker {
     source: &'static dyn ListSource,
     /// Indexes of the matching items; indexes after the last item refer to the browser's search hits.
     matches: Vec<usize>,
-    place: ItemPosition,
+    cursor: ListCursor,
+    /// True if the user moved the selection; typing then keeps it while it matches.
+    is_moved: bool,
+    /// The choice and excerpt of the last preview.
+    previewed: Option<(PickerChoice, SessionExcerpt)>,
     pub(super) waiting: bool,
     /// Additional state of session lists.
     browser: Option<SessionBrowser>,
@@ -79,20 +84,6 @@ pub(super) struct Picker {
     /// The area of the last layout.
     area: Rect,
     pub(super) id: OverlayId,
-}
-
-/// The selection.
-#[derive(Clone, Debug, Default)]
-struct ItemPosition {
-    row: usize,
-    /// True if the user moved it; typing then keeps it while it matches.
-    is_moved: bool,
-    /// True if the user selected it by a click or a key; a click then accepts it.
-    is_user_selected: bool,
-    /// The first visible row at the last click; rows stay in place under the mouse.
-    top: Option<usize>,
-    /// The choice and excerpt of the last preview.
-    previewed: Option<(PickerChoice, SessionExcerpt)>,
 }
 
 /// The content of the preview.
@@ -127,7 +118,9 @@ impl Picker {
             filter: LineInput::default(),
             source,
             matches: Vec::new(),
-            place: ItemPosition::default(),
+            cursor: ListCursor::default(),
+            is_moved: false,
+            previewed: None,
             waiting: true,
             browser: None,
             preview: if source.facts().has_preview { ItemPreview::Waiting } else { ItemPreview::None },
@@ -184,23 +177,23 @@ impl Picker {
         self.items = items.into();
         match (before, std::mem::take(&mut self.waiting)) {
             (Some(chosen), _) => {
-                let (row, was_user_selected) = (self.place.row, self.place.is_user_selected);
+                let (row, was_user_selected) = (self.cursor.row, self.cursor.is_user_selected);
                 self.refilter(Some(&chosen));
                 if self.chosen().is_none_or(|item| item.choice != chosen) {
-                    self.place.row = row.min(self.matches.len().saturating_sub(1));
+                    self.cursor.row = row.min(self.matches.len().saturating_sub(1));
                     // The same item with another value; in a shorter list, its successor.
-                    self.place.is_user_selected = was_user_selected && is_as_long;
+                    self.cursor.is_user_selected = was_user_selected && is_as_long;
                 }
             }
             (None, _) => {
                 self.refilter(None);
                 if self.filter.is_empty() {
-                    self.place.row = selected.min(self.matches.len().saturating_sub(1));
+                    self.cursor.row = selected.min(self.matches.len().saturating_sub(1));
                 }
             }
         }
         // The selected item's detail may have changed.
-        self.place.previewed = None;
+        self.previewed = None;
         self.continue_to_key();
     }
 
@@ -235,27 +228,27 @@ impl Picker {
 
     /// Moves the selection, stopping at the ends.
     pub(super) fn step(&mut self, rows: isize) {
-        self.go_to(self.place.row.saturating_add_signed(rows));
-        self.place.top = None;
+        self.cursor.step(rows, self.matches.len());
+        self.selection_moved();
     }
 
-    fn go_to(&mut self, row: usize) {
-        self.place.row = row.min(self.matches.len().saturating_sub(1));
-        (self.place.is_moved, self.place.is_user_selected) = (true, true);
+    /// Notes that the user moved the selection.
+    fn selection_moved(&mut self) {
+        self.is_moved = true;
         self.forget_awaited();
     }
 
     pub(super) fn chosen(&self) -> Option<&PickerItem> {
-        Some(self.item(*self.matches.get(self.place.row)?))
+        Some(self.item(*self.matches.get(self.cursor.row)?))
     }
 
     /// The selected choice, if it changed since the last call; `Some(None)` if nothing is left to select.
     pub(super) fn take_moved_selection(&mut self) -> Option<Option<PickerChoice>> {
         let now = self.chosen().map(|item| (item.choice.clone(), item.extract()));
-        if now == self.place.previewed {
+        if now == self.previewed {
             return None;
         }
-        self.place.previewed.clone_from(&now);
+        self.previewed.clone_from(&now);
         Some(now.map(|(choice, _)| choice))
     }
 
@@ -280,9 +273,8 @@ impl Picker {
 
     /// Updates the detail of the previewed item and keeps its loaded lines.
     fn refresh_detail(&mut self) {
-        let is_shown = |item: &&PickerItem| {
-            self.place.previewed.as_ref().is_some_and(|(choice, _)| *choice == item.choice)
-        };
+        let is_shown =
+            |item: &&PickerItem| self.previewed.as_ref().is_some_and(|(choice, _)| *choice == item.choice);
         let now = self.chosen().filter(is_shown).map(|item| Arc::clone(&item.detail));
         if let (Some(now), ItemPreview::Lines { detail, .. }) = (now, &mut self.preview) {
             *detail = now;
@@ -299,15 +291,13 @@ impl Picker {
     /// The matches in a window of `height` rows around the selection, with a flag for the selected one.
     pub(super) fn window(&self, height: usize) -> impl Iterator<Item = (&PickerItem, bool)> {
         let shown = self.matches.iter().enumerate().skip(self.top(height)).take(height);
-        shown.map(|(place, at)| (self.item(*at), place == self.place.row))
+        shown.map(|(place, at)| (self.item(*at), place == self.cursor.row))
     }
 
     /// The first visible match in a window of this height.
     fn top(&self, height: usize) -> usize {
-        let row = self.place.row;
         let max_top = self.matches.len().saturating_sub(height);
-        let clicked = self.place.top.map(|top| top.clamp((row + 1).saturating_sub(height), row));
-        clicked.unwrap_or(row.saturating_sub(height / 2)).min(max_top)
+        self.cursor.top(self.cursor.row.saturating_sub(height / 2), height).min(max_top)
     }
 
     /// Number of matches and of items.
@@ -359,32 +349,31 @@ impl Picker {
     /// Sets new matches; a selection by the user is kept if it still matches.
     fn set_matches(&mut self, mut matches: Vec<usize>) {
         self.pending_query = PendingQuery::None;
-        let selected = self.matches.get(self.place.row).copied().filter(|_| self.place.is_moved);
+        let selected = self.matches.get(self.cursor.row).copied().filter(|_| self.is_moved);
         self.add_hits(&mut matches);
         self.matches = matches;
         let row = selected.and_then(|at| self.matches.iter().position(|m| *m == at));
-        self.place.is_moved = row.is_some();
-        self.place.is_user_selected &= row.is_some();
-        self.place.row = row.unwrap_or(0);
+        self.is_moved = row.is_some();
+        self.cursor.follow(row);
     }
 
     /// Filters changed items; the selection follows its item.
     fn refilter(&mut self, chosen: Option<&PickerChoice>) {
-        let was_user_selected = self.place.is_user_selected;
+        let was_user_selected = self.cursor.is_user_selected;
         self.matches.clear();
         self.narrow();
         // Matches of the previous items are meaningless.
         self.settle();
         let is_chosen = |at: &usize| Some(&self.item(*at).choice) == chosen;
         let row = self.matches.iter().position(is_chosen);
-        self.place.is_moved = row.is_some();
-        self.place.is_user_selected = was_user_selected && row.is_some();
-        self.place.row = row.unwrap_or(0);
+        self.is_moved = row.is_some();
+        self.cursor.is_user_selected = was_user_selected;
+        self.cursor.follow(row);
     }
 
     /// The choice that the user moved to.
     fn moved_choice(&self) -> Option<PickerChoice> {
-        self.chosen().filter(|_| self.place.is_moved).map(|item| item.choice.clone())
+        self.chosen().filter(|_| self.is_moved).map(|item| item.choice.clone())
     }
 
     fn item(&self, at: usize) -> &PickerItem {

@@ -29,7 +29,9 @@ use tiller_session::{LineRole, Visibility};
 use crate::action::Action;
 use crate::address::OverlayId;
 use crate::line_input::LineInput;
+use crate::list_cursor::ListCursor;
 use crate::navigate::Navigate;
+use crate::preview_area::{PreviewSplit, split};
 use crate::tree::drawn_tree::DrawnTree;
 use crate::tree::model::{TreeFilter, TreeModel};
 use crate::tree::preview::EntryPreview;
@@ -122,7 +124,7 @@ pub(super) struct TreeView {
     filters: TreeFilterState,
     search: TreeSearch,
     rows: VisibleRows,
-    place: TreeCursor,
+    place: TreeViewport,
     texts: TextCache,
     preview: EntryPreview,
     labelling: Option<LabelInput>,
@@ -134,20 +136,16 @@ pub(super) struct TreeView {
     pub(super) id: OverlayId,
 }
 
-/// The cursor.
+/// The selected entry and the visible rows.
 #[derive(Debug, Default)]
-struct TreeCursor {
+struct TreeViewport {
     /// The entry, which stays selected whatever the filter shows.
     node: usize,
-    row: usize,
+    cursor: ListCursor,
     /// The first visible row.
     top: usize,
     /// Number of visible rows.
     height: usize,
-    /// True if it was clicked: then the list doesn't scroll, however close the cursor is to the edge.
-    is_clicked: bool,
-    /// True if the user moved it by a click or a key; a click then accepts it.
-    is_user_selected: bool,
     /// An error message shown until the next key.
     refused: Option<&'static str>,
 }
@@ -177,7 +175,7 @@ impl TreeView {
             },
             search: TreeSearch::default(),
             rows: VisibleRows::default(),
-            place: TreeCursor::default(),
+            place: TreeViewport::default(),
             texts: TextCache::default(),
             preview: EntryPreview::default(),
             labelling: None,
@@ -211,7 +209,7 @@ impl TreeView {
         let ahead = self.place.top.saturating_sub(self.place.height)..self.place.top + 2 * self.place.height;
         requests.extend(self.texts.ask(shape, &self.rows, ahead));
         if areas.preview.is_some() {
-            requests.extend(self.rows.get(self.place.row).and_then(|row| self.preview.ask(row.node)));
+            requests.extend(self.rows.get(self.place.cursor.row).and_then(|row| self.preview.ask(row.node)));
         }
         requests
     }
@@ -245,7 +243,7 @@ impl TreeView {
         if !same {
             (self.texts, self.preview) = (TextCache::default(), self.preview.for_other_session());
             (self.filters.folded, self.labelling) = (HashSet::new(), None);
-            self.place = TreeCursor { node: shape.current.unwrap_or(0), ..TreeCursor::default() };
+            self.place = TreeViewport { node: shape.current.unwrap_or(0), ..TreeViewport::default() };
         }
         self.search.outdate(shape.len());
         self.preview.outdate();
@@ -269,43 +267,48 @@ impl TreeView {
                 && folded.as_ref().is_none_or(|folded| !folded[at])
                 && found.is_none_or(|found| found.get(at).copied().unwrap_or(false))
         };
-        let hidden_counts = shape.count_descendants(&self.filters.folded, takes);
-        let above = self.place.row.saturating_sub(self.place.top);
+        let hidden_counts = shape.counts_beneath(&self.filters.folded, takes);
+        let above = self.place.cursor.row.saturating_sub(self.place.top);
         self.rows = VisibleRows::new(shape, shown);
         self.filters.hidden_counts = hidden_counts;
-        self.place.row = self.rows.nearest(shape, self.place.node);
-        self.place.is_user_selected &=
-            self.rows.get(self.place.row).is_some_and(|row| row.node == self.place.node);
+        self.place.cursor.row = self.rows.nearest(shape, self.place.node);
+        self.place.cursor.is_user_selected &=
+            self.rows.get(self.place.cursor.row).is_some_and(|row| row.node == self.place.node);
         // Keep the cursor's position on the screen.
-        self.place.top = self.place.row.saturating_sub(above);
+        self.place.top = self.place.cursor.row.saturating_sub(above);
         self.scroll_to_cursor();
     }
 
     fn scroll_to_cursor(&mut self) {
-        let TreeCursor { row, top, height, .. } = self.place;
-        let margin = if self.place.is_clicked { 0 } else { MARGIN.min(height.saturating_sub(1) / 2) };
+        let TreeViewport { top, height, cursor: ListCursor { row, .. }, .. } = self.place;
+        let margin =
+            if self.place.cursor.is_clicked() { 0 } else { MARGIN.min(height.saturating_sub(1) / 2) };
         let most = self.rows.len().saturating_sub(height);
         let lowest = (row + margin + 1).saturating_sub(height);
         self.place.top = top.min(row.saturating_sub(margin)).max(lowest).min(most);
     }
 
     fn go_to(&mut self, row: usize) {
-        self.place.row = row.min(self.rows.len().saturating_sub(1));
-        if let Some(row) = self.rows.get(self.place.row) {
+        self.place.cursor.select(row, self.rows.len());
+        self.selection_moved();
+    }
+
+    /// Shows the entry that the user selected.
+    fn selection_moved(&mut self) {
+        if let Some(row) = self.rows.get(self.place.cursor.row) {
             self.place.node = row.node;
         }
         self.preview.top = 0;
-        self.place.is_user_selected = true;
         self.scroll_to_cursor();
     }
 
     fn step(&mut self, rows: isize) {
-        self.go_to(self.place.row.saturating_add_signed(rows));
+        self.go_to(self.place.cursor.row.saturating_add_signed(rows));
     }
 
     /// The entry at the cursor.
     fn chosen(&self) -> Option<usize> {
-        self.rows.get(self.place.row).map(|row| row.node)
+        self.rows.get(self.place.cursor.row).map(|row| row.node)
     }
 
     fn chosen_id(&self) -> Option<EntryId> {
@@ -321,18 +324,10 @@ impl TreeView {
         if !self.preview.is_open {
             return TreeAreas { list: body, preview: None };
         }
-        if width >= WIDE {
-            // The list gets more than half: a row must show its text, the preview can wrap.
-            let list = width * 11 / 20;
-            let preview = Rect { x: body.x + list, width: width - list, ..body };
-            return TreeAreas { list: Rect { width: list, ..body }, preview: Some(preview) };
-        }
-        if body.height < TALL {
-            return TreeAreas { list: body, preview: None };
-        }
-        let preview_height = body.height * 2 / 5;
-        let list = Rect { height: body.height - preview_height, ..body };
-        TreeAreas { list, preview: Some(Rect { y: list.bottom(), height: preview_height, ..body }) }
+        // The list gets more than half: a row must show its text, the preview can wrap.
+        let beside = (width >= WIDE).then_some(width * 11 / 20);
+        let PreviewSplit { rows: list, preview } = split(body, beside, TALL);
+        TreeAreas { list, preview }
     }
 
     /// The effect of accepting an entry.

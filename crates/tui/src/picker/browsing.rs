@@ -134,7 +134,7 @@ impl Picker {
     /// Shows the results of a search, if they are current.
     pub(crate) fn browsed(&mut self, look: SessionQueryId, scope: SessionScope, what: &SessionsResult) {
         let awaited = self.browser.as_ref().and_then(|browser| browser.awaited.clone());
-        let (chosen, row) = (awaited.clone().or_else(|| self.moved_choice()), self.place.row);
+        let (chosen, row) = (awaited.clone().or_else(|| self.moved_choice()), self.cursor.row);
         let is_current = |browser: &&mut SessionBrowser| (browser.look, browser.scope) == (look, scope);
         let Some(browser) = self.browser.as_mut().filter(is_current) else { return };
         match what {
@@ -158,7 +158,7 @@ impl Picker {
         // Skip the open session in the initial selection.
         if chosen.is_none() && self.filter.is_empty() {
             let first_other = self.matches.iter().position(|at| !self.item(*at).is_open());
-            self.place.row = first_other.unwrap_or(0);
+            self.cursor.row = first_other.unwrap_or(0);
         }
         if awaited.is_some() && self.moved_choice() == awaited {
             self.forget_awaited();
@@ -166,8 +166,8 @@ impl Picker {
         self.refresh_detail();
         // The selected session was trashed: select its successor, not the newest one.
         if chosen.is_some() && self.moved_choice() != chosen {
-            self.place.row = row.min(self.matches.len().saturating_sub(1));
-            self.place.is_moved = true;
+            self.cursor.row = row.min(self.matches.len().saturating_sub(1));
+            self.is_moved = true;
         }
     }
 

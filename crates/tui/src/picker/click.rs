@@ -17,10 +17,9 @@ impl ClickableList for Picker {
 
     fn select_row(&mut self, line: usize, view: &ViewContext<'_>) -> bool {
         let top = self.top(usize::from(self.rows_area(view).height));
-        let (before, was_user_selected) = (self.place.row, self.place.is_user_selected);
-        self.go_to(top + line);
-        self.place.top = Some(top);
-        was_user_selected && self.place.row == before
+        let was_selected = self.cursor.click(top, line, self.matches.len());
+        self.selection_moved();
+        was_selected
     }
 
     /// A row can't be accepted while a line is asked for.

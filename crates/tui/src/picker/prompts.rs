@@ -61,7 +61,7 @@ impl Picker {
         let before = self.filter.clone();
         edit(&mut self.filter);
         if self.filter != before {
-            self.place.top = None;
+            self.cursor.release();
             self.narrow();
         }
     }

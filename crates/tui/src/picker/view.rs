@@ -18,6 +18,7 @@ use crate::picker::input_rows::{max_input_rows, typed, wrapped};
 use crate::picker::item::{MARKS, PickerItem};
 use crate::picker::line_prompt::StatusText;
 use crate::picker::{ItemPreview, Picker};
+use crate::preview_area::{PreviewSplit, split};
 use crate::ui_context::UiContext;
 
 /// Width from which on the preview is beside the rows.
@@ -35,7 +36,7 @@ const HIGH: u16 = 16;
 /// The areas of a list.
 struct ListAreas {
     rows: Rect,
-    preview: Rect,
+    preview: Option<Rect>,
     is_beside: bool,
     foot: Rect,
 }
@@ -47,19 +48,12 @@ impl ListAreas {
         let height = area.height.saturating_sub(head.saturating_add(foot));
         let body = Rect { y: area.y + head.min(area.height), height, ..area };
         let foot = Rect { y: body.bottom(), height: foot.min(area.bottom() - body.bottom()), ..area };
-        let none = Rect { height: 0, ..body };
-        let has_preview = *picker.preview() != ItemPreview::None;
-        if let Some(width) = width_beside(picker, area.width).filter(|_| has_preview) {
-            let rows = Rect { width, ..body };
-            let preview = Rect { x: area.x + width, width: area.width - width, ..body };
-            Self { rows, preview, is_beside: true, foot }
-        } else if has_preview && body.height >= HIGH {
-            let height = body.height * 2 / 5;
-            let rows = Rect { height: body.height - height, ..body };
-            Self { rows, preview: Rect { y: rows.bottom(), height, ..body }, is_beside: false, foot }
-        } else {
-            Self { rows: body, preview: none, is_beside: false, foot }
+        if *picker.preview() == ItemPreview::None {
+            return Self { rows: body, preview: None, is_beside: false, foot };
         }
+        let beside = width_beside(picker, area.width);
+        let PreviewSplit { rows, preview } = split(body, beside, HIGH);
+        Self { rows, preview, is_beside: beside.is_some(), foot }
     }
 }
 
@@ -113,8 +107,10 @@ pub(super) fn draw(picker: &Picker, area: Rect, buffer: &mut Buffer, ui: &UiCont
     for (at, (item, chosen)) in (0..).zip(shown) {
         put(&item_line(item, chosen, &mut query, edge), row(parts.rows, at), buffer, theme);
     }
-    for (at, line) in (0..).zip(preview(picker, &parts)) {
-        put(&line, row(parts.preview, at), buffer, theme);
+    if let Some(area) = parts.preview {
+        for (at, line) in (0..).zip(preview(picker, area, parts.is_beside)) {
+            put(&line, row(area, at), buffer, theme);
+        }
     }
     for (at, line) in (0..).zip(foot) {
         put(&line, row(parts.foot, at), buffer, theme);
@@ -269,22 +265,16 @@ fn hanging(line: &Line) -> Option<Span> {
 }
 
 /// The wrapped preview with its separator.
-fn preview(picker: &Picker, parts: &ListAreas) -> Vec<Line> {
-    let (width, height) = (usize::from(parts.preview.width), usize::from(parts.preview.height));
-    if height == 0 {
-        return Vec::new();
-    }
+fn preview(picker: &Picker, area: Rect, is_beside: bool) -> Vec<Line> {
+    let (width, height) = (usize::from(area.width), usize::from(area.height));
     let waiting = [Line::new("…", Role::Muted)];
     let (detail, more) = match picker.preview() {
         ItemPreview::None => return Vec::new(),
         ItemPreview::Waiting => (waiting.as_slice(), [].as_slice()),
         ItemPreview::Lines { detail, more } => (&**detail, more.as_slice()),
     };
-    let (bar, above) = if parts.is_beside {
-        (" │ ", None)
-    } else {
-        ("   ", Some(Line::new("─".repeat(width), Role::Muted)))
-    };
+    let (bar, above) =
+        if is_beside { (" │ ", None) } else { ("   ", Some(Line::new("─".repeat(width), Role::Muted))) };
     let bar = Span::new(bar, Role::Muted);
     let room = width.saturating_sub(1).max(4);
     let wrapped = detail.iter().chain(more).flat_map(|line| {
@@ -292,7 +282,7 @@ fn preview(picker: &Picker, parts: &ListAreas) -> Vec<Line> {
         wrap(&line.spans, room, &Indent { first: vec![bar.clone()], rest }, BreakMode::Words)
     });
     let mut all: Vec<Line> = above.into_iter().chain(wrapped).take(height).collect();
-    if parts.is_beside {
+    if is_beside {
         all.resize(height, Line::new(" │", Role::Muted));
     }
     all

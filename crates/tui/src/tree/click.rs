@@ -25,11 +25,10 @@ impl ClickableList for TreeView {
 
     /// Selects without scrolling.
     fn select_row(&mut self, line: usize, _view: &ViewContext<'_>) -> bool {
-        let (before, was_user_selected) = (self.place.row, self.place.is_user_selected);
         self.place.refused = None;
-        self.place.is_clicked = true;
-        self.go_to(self.place.top + line);
-        was_user_selected && self.place.row == before
+        let was_selected = self.place.cursor.click(self.place.top, line, self.rows.len());
+        self.selection_moved();
+        was_selected
     }
 
     fn accept_selected(&mut self, cx: &mut Context<'_>) {
@@ -38,7 +37,8 @@ impl ClickableList for TreeView {
     }
 
     fn turn_wheel(&mut self, rows: isize, _cx: &mut Context<'_>) {
-        (self.place.refused, self.place.is_clicked) = (None, false);
+        self.place.refused = None;
+        self.place.cursor.release();
         if self.labelling.is_none() && !matches!(self.going, PendingNavigation::Leaving(_)) {
             self.step(rows);
         }

@@ -7,6 +7,7 @@ use tiller_session::Visibility;
 use tiller_session::tree::TreeRow;
 use unicode_width::UnicodeWidthStr;
 
+use crate::draw;
 use crate::keymap::Keymap;
 use crate::keymap::table::KeyCommand;
 use crate::layout::{RenderContext, right_aligned, truncate_start};
@@ -34,7 +35,7 @@ impl TreeView {
         self.scroll_to_cursor();
         let row = |at: u16| Rect { y: at, height: u16::from(at < whole.height), ..whole };
         let width = usize::from(whole.width);
-        let mut lines = vec![(row(0), self.title(width)), (row(1), self.search_line(width))];
+        let mut lines = vec![(row(0), self.title(whole.width)), (row(1), self.search_line(width))];
         let typed = 3 + Line::new(self.search.words(), Role::Text).width();
         let mut cursor = (column(typed, whole.width), 1.min(whole.height.saturating_sub(1)));
         let list_width = usize::from(areas.list.width).saturating_sub(1);
@@ -60,7 +61,7 @@ impl TreeView {
         self.drawn = DrawnTree { lines, cursor };
     }
 
-    fn title(&self, width: usize) -> Line {
+    fn title(&self, width: u16) -> Line {
         let title = match self.purpose {
             TreePurpose::Go => "tree",
             TreePurpose::Fork => "fork from",
@@ -70,16 +71,7 @@ impl TreeView {
         notes.extend((!self.filters.folded.is_empty()).then(|| "folded".to_owned()));
         let total = self.shape.as_ref().map_or(0, |shape| shape.len());
         notes.push(format!("{} of {} entries", thousands(self.rows.len()), thousands(total)));
-        let notes = notes.join(" · ");
-        let bold = Style::from(Role::Accent).with(Emphasis::BOLD);
-        let used = title.chars().count() + notes.chars().count() + 8;
-        let rule = "─".repeat(width.saturating_sub(used));
-        vec![
-            Span::new("── ", Role::Muted),
-            Span::new(title, bold),
-            Span::new(format!(" {rule} {notes} ──"), Role::Muted),
-        ]
-        .into()
+        draw::title(title, &notes.join(" · "), width)
     }
 
     fn search_line(&self, width: usize) -> Line {
@@ -114,9 +106,9 @@ impl TreeView {
 
     /// A row, and the cursor's column if its label is being edited.
     fn row(&self, at: usize, row: &TreeRow, width: usize, ctx: &RenderContext) -> (Line, Option<usize>) {
-        let is_chosen = at == self.place.row;
-        let branch_prefix = self.rows.branch_prefix(at, width / 3);
-        let mut left = vec![self.gutter(at, row), Span::new(branch_prefix, Role::Muted)];
+        let is_chosen = at == self.place.cursor.row;
+        let lead = self.rows.lead(at, width / 3);
+        let mut left = vec![self.gutter(at, row), Span::new(lead, Role::Muted)];
         let (sign, text, style) = self.row_text(row, is_chosen);
         left.push(Span::new(format!("{sign:<SIGN$}"), style.in_role(sign_role(row, style.role))));
         let used = left.iter().map(Span::width).sum::<usize>();
@@ -139,7 +131,7 @@ impl TreeView {
     }
 
     fn gutter(&self, at: usize, row: &TreeRow) -> Span {
-        let cursor = if at == self.place.row { "▸" } else { " " };
+        let cursor = if at == self.place.cursor.row { "▸" } else { " " };
         let path = match (self.rows.current() == Some(at), row.on_path) {
             (true, _) => "●",
             (false, true) => "•",
@@ -194,7 +186,7 @@ impl TreeView {
             facts.push(branch.newest.age(ctx.now));
             facts.extend((!is_folded).then(|| size(branch.entries)));
             facts.extend(self.texts.model(row.node).map(one_line));
-        } else if at == self.place.row {
+        } else if at == self.place.cursor.row {
             facts.push(shape.node(row.node).timestamp.age(ctx.now));
         }
         facts

@@ -95,7 +95,8 @@ impl TreeView {
         let keymap = &cx.ui.keymap;
         let command = keymap.command(KeyContext::Tree, key);
         let command = command.or_else(|| keymap.command(KeyContext::Popup, key));
-        (self.place.refused, self.place.is_clicked) = (None, false);
+        self.place.refused = None;
+        self.place.cursor.release();
         let outcome = match (command, typed_char(key)) {
             _ if self.labelling.is_some() => self.label_key(command, key),
             _ if matches!(self.going, PendingNavigation::Leaving(_)) => self.leaving_key(command, key),
@@ -284,10 +285,10 @@ impl TreeView {
             KeyCommand::FoldOthers => self.fold_others(),
             KeyCommand::ForkPoint => self.go_to_fork_point(),
             KeyCommand::NextBranch => {
-                self.rows.branch_below(self.place.row).into_iter().for_each(|row| self.go_to(row))
+                self.rows.branch_below(self.place.cursor.row).into_iter().for_each(|row| self.go_to(row))
             }
             KeyCommand::PreviousBranch => {
-                self.rows.branch_above(self.place.row).into_iter().for_each(|row| self.go_to(row));
+                self.rows.branch_above(self.place.cursor.row).into_iter().for_each(|row| self.go_to(row));
             }
             KeyCommand::Leaf => self.go_to_leaf(),
             KeyCommand::NextFilter => {
@@ -324,7 +325,7 @@ impl TreeView {
 
     /// Returns true if the entry at the cursor is on the current path.
     pub(super) fn is_in_use(&self) -> bool {
-        self.rows.get(self.place.row).is_some_and(|row| row.on_path)
+        self.rows.get(self.place.cursor.row).is_some_and(|row| row.on_path)
     }
 
     /// A key during navigation: typed text is kept for the destination.

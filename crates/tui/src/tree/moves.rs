@@ -49,7 +49,7 @@ impl TreeView {
 
     pub(super) fn go_to_fork_point(&mut self) {
         if let Some(shape) = &self.shape {
-            let row = self.rows.fork_above(shape, self.place.row);
+            let row = self.rows.fork_above(shape, self.place.cursor.row);
             self.go_to(row);
         }
     }
