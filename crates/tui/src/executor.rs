@@ -15,6 +15,7 @@ mod queue;
 mod races;
 pub(crate) mod result_sender;
 mod rules;
+mod settings;
 mod submissions;
 pub(crate) mod welcome;
 
