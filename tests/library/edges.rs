@@ -66,6 +66,7 @@ const PRINTING: &[(&str, &[&str])] = &[
             "crates/tools/src/process/supervisor.rs",
             // The screen itself, whose cells hold no control characters.
             "crates/tui/src/terminal.rs",
+            "crates/tui/src/terminal/modes.rs",
         ],
     ),
     (

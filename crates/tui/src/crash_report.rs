@@ -8,13 +8,13 @@ use std::backtrace::Backtrace;
 use std::io::{self, Write as _};
 use std::panic::PanicHookInfo;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::{fs, thread};
 
 use tiller_files as files;
 use tiller_render::SanitizingWriter;
 
-use super::terminal::restore;
+use super::terminal::modes::TerminalModes;
 
 /// Maximum number of reports; older ones are deleted.
 const MAX_REPORTS: usize = 20;
@@ -24,29 +24,23 @@ static NEWEST: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 /// Installs the panic hook: it restores the terminal if the panic ends the program, and writes a report to
 /// `dir`, or prints it without one.
-pub(super) fn install_panic_hook(dir: Option<PathBuf>) {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        // A panic of the thread that draws ends the program.
-        let screen = thread::current().id();
-        std::panic::set_hook(Box::new(move |info| {
-            let ends = thread::current().id() == screen;
-            if ends {
-                restore();
-            }
-            let report = report(info);
-            let path = dir.as_deref().and_then(|dir| write_report(dir, &report));
-            tracing::error!("{}", report.lines().next().unwrap_or_default());
-            if ends {
-                let _ = writeln!(
-                    SanitizingWriter::new(io::stderr()),
-                    "{}",
-                    exit_message(path.as_deref(), &report)
-                );
-            }
-            *NEWEST.lock().unwrap_or_else(PoisonError::into_inner) = path;
-        }));
-    });
+pub(super) fn install_panic_hook(dir: Option<PathBuf>, modes: Arc<TerminalModes>) {
+    // A panic of the thread that draws ends the program.
+    let screen = thread::current().id();
+    std::panic::set_hook(Box::new(move |info| {
+        let ends = thread::current().id() == screen;
+        if ends {
+            modes.restore();
+        }
+        let report = report(info);
+        let path = dir.as_deref().and_then(|dir| write_report(dir, &report));
+        tracing::error!("{}", report.lines().next().unwrap_or_default());
+        if ends {
+            let _ =
+                writeln!(SanitizingWriter::new(io::stderr()), "{}", exit_message(path.as_deref(), &report));
+        }
+        *NEWEST.lock().unwrap_or_else(PoisonError::into_inner) = path;
+    }));
 }
 
 /// Takes the path of the newest report, if there is one since the last call.

@@ -49,6 +49,7 @@ use crate::message::{Msg, TaskReport, TaskResult};
 use crate::opened_session::OpenedSession;
 use crate::options::TuiOptions;
 use crate::terminal::Screen;
+use crate::terminal::modes::TerminalModes;
 use crate::terminal_signals::{Notifier, TerminalFocus};
 use crate::ui_context::UiContext;
 use crate::{clipboard, crash_report};
@@ -144,13 +145,14 @@ impl EventLoop {
         let signals = Signals::catch()?;
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        crash_report::install_panic_hook(options.files.crash_reports.clone());
-        let screen = Screen::enter(&options.terminal)?;
+        let modes = Arc::<TerminalModes>::default();
+        crash_report::install_panic_hook(options.files.crash_reports.clone(), Arc::clone(&modes));
+        let screen = Screen::enter(&options.terminal, &modes)?;
         app.ui.size = screen.size();
         app.opening(now());
         let mut event_loop = Self {
             app,
-            terminal: TerminalHandle { screen: Some(screen), input: None },
+            terminal: TerminalHandle { screen: Some(screen), input: None, modes },
             notifier: Notifier::new(options.terminal.signals),
             draft,
             history: earlier,

@@ -12,6 +12,7 @@ pub(crate) mod reader;
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -19,6 +20,7 @@ use tiller_render::theme::Rgb;
 use tokio::time::{Instant, timeout_at};
 
 use self::reader::EventReader;
+use crate::terminal::modes::TerminalModes;
 
 /// The query: OSC 11 (xterm's "Change VT100 text background color") with `?`.
 pub(super) const BACKGROUND_QUERY: &str = "\x1b]11;?\x07";
@@ -50,8 +52,8 @@ pub(super) struct InputStream {
 
 impl InputStream {
     /// Starts reading.
-    pub(super) fn open() -> Self {
-        Self { keys: EventReader::open(), replies: TerminalReplies::default(), ready: VecDeque::new() }
+    pub(super) fn open(modes: Arc<TerminalModes>) -> Self {
+        Self { keys: EventReader::open(modes), replies: TerminalReplies::default(), ready: VecDeque::new() }
     }
 
     /// Records that the query was sent.

@@ -9,24 +9,20 @@ pub(crate) mod capabilities;
 pub(crate) mod image_placement;
 pub(crate) mod kitty_images;
 pub(crate) mod links;
+pub(crate) mod modes;
 mod wide_graphemes;
 
 use std::io::{BufWriter, Stdout, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 use std::{io, thread};
 
 use crossterm::clipboard::CopyToClipboard;
-use crossterm::cursor::{SetCursorStyle, Show};
+use crossterm::cursor::SetCursorStyle;
 use crossterm::event::{
-    DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste, EnableFocusChange,
-    KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
+    EnableBracketedPaste, EnableFocusChange, KeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
 use crossterm::style::Print;
-use crossterm::terminal::{
-    Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
-    enable_raw_mode,
-};
+use crossterm::terminal::{Clear, ClearType, EnterAlternateScreen, disable_raw_mode, enable_raw_mode};
 use crossterm::{execute, queue};
 use ratatui::Terminal;
 use ratatui::backend::Backend;
@@ -38,6 +34,7 @@ use crate::options::TerminalOptions;
 use crate::screen_areas::ScreenAreas;
 use crate::terminal::backend::TerminalBackend;
 use crate::terminal::capabilities::MouseUse;
+use crate::terminal::modes::TerminalModes;
 use crate::view::view;
 
 /// Size of the write buffer in bytes, so that a frame takes few writes.
@@ -46,15 +43,6 @@ const BUFFER_SIZE: usize = 64 * 1024;
 /// Enables presses, wheel and drags with columns beyond 223, but not plain motion, which would wake the loop
 /// needlessly.
 const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
-
-/// The terminal-specific sequences written last when the terminal is restored.
-static TEARDOWN: Mutex<String> = Mutex::new(String::new());
-
-/// True while the terminal is taken over and must be restored.
-static IS_TAKEN_OVER: AtomicBool = AtomicBool::new(false);
-
-/// Serializes changes of the terminal's modes.
-static MODES: Mutex<()> = Mutex::new(());
 
 /// Writes frames, but nothing during a panic: the terminal is restored by then, and the rest of a frame would
 /// be stray text.
@@ -74,18 +62,15 @@ impl Write for TerminalWriter {
 pub(super) struct Screen {
     terminal: Terminal<TerminalBackend<BufWriter<TerminalWriter>>>,
     needs_redraw: bool,
+    modes: Arc<TerminalModes>,
 }
 
 impl Screen {
     /// Takes over the terminal.
-    pub(super) fn enter(options: &TerminalOptions) -> io::Result<Self> {
-        if let Ok(mut farewell) = TEARDOWN.lock() {
-            *farewell = options.signals.teardown();
-        }
-        IS_TAKEN_OVER.store(true, Ordering::SeqCst);
-        with_modes(enable_raw_mode)?;
+    pub(super) fn enter(options: &TerminalOptions, modes: &Arc<TerminalModes>) -> io::Result<Self> {
+        modes.take_over(options.signals.teardown())?;
         // From here on a failure restores the terminal.
-        let guard = RestoreGuard;
+        let guard = RestoreGuard(modes);
         execute!(
             io::stdout(),
             Print(options.signals.setup()),
@@ -104,14 +89,14 @@ impl Screen {
         let writer = BufWriter::with_capacity(BUFFER_SIZE, TerminalWriter(io::stdout()));
         let terminal = Terminal::new(TerminalBackend::new(writer, options.abilities))?;
         std::mem::forget(guard);
-        Ok(Self { terminal, needs_redraw: true })
+        Ok(Self { terminal, needs_redraw: true, modes: Arc::clone(modes) })
     }
 
     /// Sets up the terminal again after a stop, in which another program may have used it. Every sequence may
     /// be sent twice.
     pub(super) fn reenter(&mut self, mouse: MouseUse) -> io::Result<()> {
         // crossterm sets raw mode only from the original modes.
-        with_modes(|| disable_raw_mode().and_then(|()| enable_raw_mode()))?;
+        self.modes.change(|| disable_raw_mode().and_then(|()| enable_raw_mode()))?;
         let set = format!("\x1b[={};1u", keyboard_flags().bits());
         let painter = self.terminal.backend_mut();
         queue!(painter, EnterAlternateScreen, EnableBracketedPaste, EnableFocusChange, Print(set))?;
@@ -231,53 +216,15 @@ impl Drop for Screen {
         let painter = self.terminal.backend_mut();
         // An error can't be reported any more.
         let _ = painter.images_after_cells(Vec::new(), UnixMs(0)).and_then(|()| painter.finish());
-        restore();
+        self.modes.restore();
     }
 }
 
-struct RestoreGuard;
+/// Restores the terminal if taking it over fails.
+struct RestoreGuard<'a>(&'a TerminalModes);
 
-impl Drop for RestoreGuard {
+impl Drop for RestoreGuard<'_> {
     fn drop(&mut self) {
-        restore();
+        self.0.restore();
     }
-}
-
-/// Restores the terminal once: leaving the alternate screen twice would put the cursor on later output.
-/// Errors can't be reported any more.
-pub(super) fn restore() {
-    if !IS_TAKEN_OVER.swap(false, Ordering::SeqCst) {
-        return;
-    }
-    let mut out = io::stdout();
-    let _ = execute!(
-        out,
-        EndSynchronizedUpdate,
-        DisableMouseCapture,
-        PopKeyboardEnhancementFlags,
-        DisableFocusChange,
-        DisableBracketedPaste,
-        SetCursorStyle::DefaultUserShape,
-        LeaveAlternateScreen,
-        Show,
-        // A panic while it is locked leaves the title as it is.
-        Print(TEARDOWN.try_lock().map_or_else(|_| String::new(), |farewell| farewell.clone()))
-    );
-    let _ = out.flush();
-    let _ = with_modes(disable_raw_mode);
-}
-
-/// Runs `act` while no other thread changes the terminal's modes.
-fn with_modes<T>(act: impl FnOnce() -> T) -> T {
-    let _modes = MODES.lock().unwrap_or_else(PoisonError::into_inner);
-    act()
-}
-
-/// Does the same, unless the terminal was restored.
-pub(super) fn while_taken_over(act: impl FnOnce()) {
-    with_modes(|| {
-        if IS_TAKEN_OVER.load(Ordering::SeqCst) {
-            act();
-        }
-    });
 }

@@ -34,7 +34,7 @@ impl EventLoop {
         self.reset_terminal_state();
         // An interrupt meanwhile was meant for the other program.
         let _ = self.signals.interrupt.recv().now_or_never();
-        match Screen::enter(&self.options.terminal) {
+        match Screen::enter(&self.options.terminal, &self.terminal.modes) {
             Ok(screen) => {
                 self.app.ui.size = screen.size();
                 self.terminal.screen = Some(screen);

@@ -1,13 +1,18 @@
 //! The terminal while the front end owns it: screen and input.
 
+use std::sync::Arc;
+
 use super::super::input::{self, InputStream};
 use super::super::terminal::Screen;
+use super::super::terminal::modes::TerminalModes;
 use crate::theme::ThemeQuery;
 
-/// The terminal. Both parts are `None` while another program uses it.
+/// The terminal. Screen and input are `None` while another program uses it.
 pub(super) struct TerminalHandle {
     pub(super) screen: Option<Screen>,
     pub(super) input: Option<InputStream>,
+    /// Restores the terminal; shared with the panic hook.
+    pub(super) modes: Arc<TerminalModes>,
 }
 
 impl TerminalHandle {
@@ -15,7 +20,7 @@ impl TerminalHandle {
     /// a frame was written, so the query delays nothing.
     pub(super) fn listen(&mut self, asking: ThemeQuery) {
         let Some(screen) = self.screen.as_mut().filter(|_| self.input.is_none()) else { return };
-        let mut input = InputStream::open();
+        let mut input = InputStream::open(Arc::clone(&self.modes));
         // Size changes before this weren't reported.
         screen.forget_size();
         if asking == ThemeQuery::AfterFirstFrame && screen.write(input::BACKGROUND_QUERY).is_ok() {

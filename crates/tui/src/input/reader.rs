@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use nix::sys::select::{FD_SETSIZE, FdSet, select};
 use nix::sys::termios;
 use tokio::sync::mpsc;
 
-use crate::terminal::while_taken_over;
+use crate::terminal::modes::TerminalModes;
 
 /// Events of one read. The loop empties the channel often, so it holds few; the thread waits when it is full.
 type Batch = io::Result<Vec<Event>>;
@@ -39,9 +40,9 @@ pub(super) struct EventReader {
 
 impl EventReader {
     /// Starts the thread. If that fails, the first event is the error.
-    pub(super) fn open() -> Self {
+    pub(super) fn open(modes: Arc<TerminalModes>) -> Self {
         let (sender, batches) = mpsc::channel(BATCHES);
-        let started = start_thread(sender);
+        let started = start_thread(sender, modes);
         let (failed, guard) = match started {
             Ok(guard) => (None, Some(guard)),
             Err(error) => (Some(error), None),
@@ -85,7 +86,7 @@ pub(crate) fn open_terminal() -> io::Result<File> {
     File::open("/dev/tty")
 }
 
-fn start_thread(batches: mpsc::Sender<Batch>) -> io::Result<OwnedFd> {
+fn start_thread(batches: mpsc::Sender<Batch>, modes: Arc<TerminalModes>) -> io::Result<OwnedFd> {
     let stdin = io::stdin();
     // The same choice as crossterm's.
     let terminal: OwnedFd =
@@ -95,17 +96,17 @@ fn start_thread(batches: mpsc::Sender<Batch>) -> io::Result<OwnedFd> {
     let (shutdown, guard) = (OwnedFd::from(shutdown), OwnedFd::from(guard));
     thread::Builder::new()
         .name("keys".to_owned())
-        .spawn(move || read_loop(&terminal, &shutdown, &batches))?;
+        .spawn(move || read_loop(&terminal, &shutdown, &batches, &modes))?;
     Ok(guard)
 }
 
 /// Reads until the receiver is dropped or the terminal hangs up.
-fn read_loop(terminal: &OwnedFd, shutdown: &OwnedFd, batches: &mpsc::Sender<Batch>) {
+fn read_loop(terminal: &OwnedFd, shutdown: &OwnedFd, batches: &mpsc::Sender<Batch>, modes: &TerminalModes) {
     while wait(terminal, shutdown) {
         let batch = read_batch(terminal);
         let (is_over, is_empty) = (batch.is_err(), batch.as_ref().is_ok_and(Vec::is_empty));
         if is_empty {
-            wake_epoll(terminal);
+            wake_epoll(terminal, modes);
             thread::sleep(RETRY_DELAY);
         } else if batches.blocking_send(batch).is_err() || is_over {
             return;
@@ -182,10 +183,10 @@ fn restore_escapes(events: Vec<Event>, bytes: usize) -> Vec<Event> {
 /// Makes the terminal report waiting input again. crossterm gets one edge-triggered epoll event for bytes
 /// that arrive together, reads a kilobyte, and leaves the rest until the next key. Setting the current modes
 /// again wakes it.
-fn wake_epoll(terminal: &OwnedFd) {
-    while_taken_over(|| {
-        if let Ok(modes) = termios::tcgetattr(terminal) {
-            let _ = termios::tcsetattr(terminal, termios::SetArg::TCSANOW, &modes);
+fn wake_epoll(terminal: &OwnedFd, modes: &TerminalModes) {
+    modes.while_taken_over(|| {
+        if let Ok(current) = termios::tcgetattr(terminal) {
+            let _ = termios::tcsetattr(terminal, termios::SetArg::TCSANOW, &current);
         }
     });
 }
