@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tiller_core::message::{ModelRef, ThinkingLevel};
-use tiller_core::setting::{Switch, SyncPolicy};
+use tiller_core::setting::{Settings, Switch, SyncPolicy};
 use tiller_core::unit::Tokens;
 use tiller_provider::ModelFacts;
 use tiller_provider::catalog::thinking_budget;

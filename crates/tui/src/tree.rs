@@ -257,7 +257,7 @@ impl TreeView {
         let found = self.search.found();
         // Search hits are shown even under folded entries.
         let folded =
-            if found.is_some() { None } else { Some(shape.beneath(self.filters.folded.iter().copied())) };
+            if found.is_some() { None } else { Some(shape.is_below_any(self.filters.folded.iter().copied())) };
         let takes = |at: usize| {
             let is_in_tree = self.filters.hidden == Visibility::Shown || shape.hidden_with[at].is_none();
             is_in_tree && self.filters.filter.accepts(shape.node(at), shape.marks.label(at))
@@ -267,7 +267,7 @@ impl TreeView {
                 && folded.as_ref().is_none_or(|folded| !folded[at])
                 && found.is_none_or(|found| found.get(at).copied().unwrap_or(false))
         };
-        let hidden_counts = shape.counts_beneath(&self.filters.folded, takes);
+        let hidden_counts = shape.count_descendants(&self.filters.folded, takes);
         let above = self.place.cursor.row.saturating_sub(self.place.top);
         self.rows = VisibleRows::new(shape, shown);
         self.filters.hidden_counts = hidden_counts;

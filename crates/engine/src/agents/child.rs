@@ -13,6 +13,7 @@ use tiller_tools::tool::{Tools, Worktree, find_leftover_worktrees, remove_leftov
 
 use super::agent::Agent;
 use super::answer::AgentFailure;
+use super::isolation::Isolation;
 use super::link::SessionLink;
 use super::owned_worktree::OwnedWorktree;
 use super::parent::ParentSession;

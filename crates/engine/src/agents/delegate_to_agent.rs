@@ -6,7 +6,7 @@ use tiller_core::tool_spec::{Access, ShownArgument, ToolSet, ToolTraits};
 use tiller_tools::tool::{ToolOutput, ToolProgress, TypedTool};
 
 use super::agent_at_work::DELEGATE_TOOL;
-use super::delegator::{Delegator, Task};
+use super::delegator::{DelegationRequest, Delegator};
 use super::isolation::Isolation;
 use super::task_run::DelegatingCall;
 use super::task_states::TaskStates;

@@ -11,7 +11,7 @@ use tiller_core::tool_spec::{Access, ToolSet, ToolTraits};
 use tiller_tools::tool::{ToolOutput, ToolProgress, TypedTool};
 use tokio::sync::watch;
 
-use super::delegator::{Delegator, Task};
+use super::delegator::{DelegationRequest, Delegator};
 use super::isolation::Isolation;
 use super::report::TaskReport;
 use super::task_run::DelegatingCall;

@@ -2,7 +2,7 @@ use tiller_core::ansi::AnsiColor;
 use tiller_core::tool_spec::{Access, ShownArgument};
 
 use super::*;
-use crate::layout::{Folds, TEXT_WIDTH};
+use crate::layout::{FoldDefaults, TEXT_WIDTH};
 use crate::text::short_duration;
 use serde_json::json;
 use tiller_engine::built_in_tools;
@@ -48,7 +48,7 @@ fn tool_call_line_fits_a_narrow_screen() {
 fn tool_call_only_commands_interpret_escapes() {
     let open = RenderContext {
         width: 60,
-        folds: Folds { output_open: true, ..Folds::default() },
+        folds: FoldDefaults { output_open: true, ..FoldDefaults::default() },
         ..RenderContext::default()
     };
     let text = "10%\r20%\n\u{1b}[31mred\u{1b}[0m\r\n";
@@ -165,7 +165,7 @@ fn tool_call_argument_leaves_room_for_note() {
 fn tool_call_unfolded_shows_whole_argument() {
     let unfolded = |command: &str| {
         let call = done("bash", json!({"command": command}), "", json!({"exitCode": 0}), false);
-        let folds = Folds { output_open: true, ..Folds::default() };
+        let folds = FoldDefaults { output_open: true, ..FoldDefaults::default() };
         let lines = call.lines(&RenderContext { width: 60, folds, ..RenderContext::default() });
         lines.iter().map(|line| line.text().trim_end().to_owned()).skip(1).collect::<Vec<_>>()
     };

@@ -107,8 +107,8 @@ impl TreeView {
     /// A row, and the cursor's column if its label is being edited.
     fn row(&self, at: usize, row: &TreeRow, width: usize, ctx: &RenderContext) -> (Line, Option<usize>) {
         let is_chosen = at == self.place.cursor.row;
-        let lead = self.rows.lead(at, width / 3);
-        let mut left = vec![self.gutter(at, row), Span::new(lead, Role::Muted)];
+        let branch_prefix = self.rows.branch_prefix(at, width / 3);
+        let mut left = vec![self.gutter(at, row), Span::new(branch_prefix, Role::Muted)];
         let (sign, text, style) = self.row_text(row, is_chosen);
         left.push(Span::new(format!("{sign:<SIGN$}"), style.in_role(sign_role(row, style.role))));
         let used = left.iter().map(Span::width).sum::<usize>();
