@@ -1,7 +1,7 @@
 //! The approval policy: allow, ask or deny a tool call, from the tool's declared access, the parsed command, the mode
 //! and the session's rules.
 //!
-//! Pure: it reads only its arguments. It protects a careful user from mistakes and is no sandbox: an allowed command
+//! Pure: it reads only its arguments. It protects a careful user from mistakes and isn't a sandbox: an allowed command
 //! can do all that the [sandbox](crate::sandbox) lets it do, and without one, everything that the user can. Paths are
 //! checked by [`workspace`](crate::workspace).
 
@@ -221,7 +221,7 @@ impl Policy {
         self.rules.find(tool, |rule| rule.covers_path(path, &self.root, &self.protected.homes))
     }
 
-    /// Asks because a rule says so, unless the user has answered beforehand.
+    /// Asks for approval because of a rule, unless the user has answered beforehand.
     fn ask_for_rule(
         &self,
         rule: &ConfiguredRule,

@@ -37,8 +37,8 @@ pub use program_path::this_program;
 pub use sandbox::{NetworkAccess, SandboxProfile, SandboxSupport};
 
 /// Maximum time for which output is still read after the supervisor has ended. Usually no process of the command is
-/// left and the pipe ends at once; only a process that the supervisor may not kill (another user's, through sudo) can
-/// hold it open.
+/// left and the pipe ends immediately; only a process that the supervisor may not kill (another user's, through sudo)
+/// can hold it open.
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// Read buffer size, in bytes.
@@ -145,13 +145,13 @@ impl Runner {
         Self { prefix: Some(prefix.into()), ..self }
     }
 
-    /// Runs everything that is started from now on in this sandbox.
+    /// Runs all processes started later in this sandbox.
     #[must_use]
     pub fn with_sandbox(self, profile: SandboxProfile) -> Self {
         Self { sandbox: Some(profile), ..self }
     }
 
-    /// Removes variables of tiller's own environment from that of commands.
+    /// Removes variables of tiller's own environment from the environment of commands.
     #[must_use]
     pub fn without_variables(self, names: impl IntoIterator<Item = String>) -> Self {
         let launcher = Launcher { withheld: names.into_iter().collect(), ..self.launcher };

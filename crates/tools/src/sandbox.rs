@@ -146,7 +146,7 @@ fn expand(path: &str, home: Option<&Path>) -> Option<PathBuf> {
 }
 
 /// Returns the directories that git writes to if they lie outside the working directory: the repository of an upper
-/// directory, or that of a worktree.
+/// directory, or a worktree's.
 fn repository_dirs(cwd: &Path) -> Vec<PathBuf> {
     let Some(dot_git) = git::find(cwd) else { return Vec::new() };
     match git::dir(&dot_git) {

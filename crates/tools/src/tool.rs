@@ -135,8 +135,8 @@ pub trait Tool: Send + Sync {
     /// A sentence for the model that names the argument and the expected value.
     fn check(&self, arguments: &Value) -> Result<(), String>;
 
-    /// Prepares for a call while the model is still streaming its arguments, so that it starts sooner.
-    /// Called within a tokio runtime; must return at once. The call isn't guaranteed to follow.
+    /// Prepares for a call while the model is still streaming its arguments, so that it starts sooner. Called within a
+    /// tokio runtime; must return immediately. The call isn't guaranteed to follow.
     fn prepare(&self) {}
 
     /// Runs the call. Dropping the future stops it, with every process it started; its partial result then
@@ -181,7 +181,7 @@ pub struct ToolProgress {
 type PartialResult = dyn Fn() -> ToolOutput + Send;
 
 impl ToolProgress {
-    /// Creates a progress sink that passes each text to `show`.
+    /// Creates a progress sink that passes each string to `show`.
     pub fn new(show: impl Fn(StyledText) + Send + Sync + 'static) -> Self {
         let requests = watch::Sender::default();
         let network = NetworkAccess::Denied;

@@ -206,8 +206,8 @@ impl Workspace {
     /// not exist.
     ///
     /// # Errors
-    /// If the path leads out of the workspace, or into a read-only part, or can't be resolved; for writing, also when
-    /// a link hides that it leads to a path that needs approval.
+    /// If the path leads out of the workspace, or into a read-only part, or can't be resolved; for writing, also if a
+    /// link hides that it leads to a path that needs approval.
     pub fn resolve(&self, path: &str, access: FileAccess) -> Result<ResolvedPath, WorkspaceError> {
         let outside = || WorkspaceError::Outside { path: path.to_owned(), root: self.root.clone() };
         let expanded = self.expand_home(path).ok_or_else(outside)?;

@@ -24,7 +24,7 @@ pub(super) struct Arguments {
     /// Default: a fresh agent.
     #[serde(default)]
     resume: Option<String>,
-    /// Return at once; you are notified when the agent finishes. Default: false.
+    /// Return immediately; you are notified when the agent finishes. Default: false.
     #[serde(default)]
     background: bool,
 }

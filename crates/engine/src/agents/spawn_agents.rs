@@ -34,7 +34,7 @@ pub(super) struct Arguments {
     /// the same files. Default: none, all work in the working directory.
     #[serde(default)]
     isolation: Isolation,
-    /// Return at once; you are told when all have finished. Default: false.
+    /// Return immediately; you are notified when all have finished. Default: false.
     #[serde(default)]
     background: bool,
 }

@@ -145,7 +145,7 @@ async fn bash_truncated_output_is_marked_without_its_file() {
     });
     let record = harness.agent.execute_bash("seq 1 3", BashContext::Include).await.unwrap();
     assert!(record.truncated && record.full_output_path.is_none(), "{record:?}");
-    assert!(record.output.contains("could not be kept"), "{}", record.output);
+    assert!(record.output.contains("could not be saved"), "{}", record.output);
 }
 
 #[tokio::test]

@@ -113,7 +113,7 @@ impl fmt::Display for ConfiguredRule {
 }
 
 impl ConfiguredRule {
-    /// Parses a rule; the error says what is wrong.
+    /// Parses a rule; the error describes the problem.
     fn parse(value: &Value, source: &RuleSource) -> Result<Self, String> {
         let written = WrittenRule::deserialize(value).map_err(|error| error.to_string())?;
         let tool = written.tool.unwrap_or_else(|| "*".into());

@@ -34,8 +34,8 @@ pub(super) fn find_rule<'a>(rules: CommandRules<'a>, line: &str) -> Option<&'a C
     strictest.filter(|_| segments.iter().all(is_covered))
 }
 
-/// Checks whether a line that is allowed may use TCP: if the rule of each of its commands says so. Commands that only
-/// print or filter need none.
+/// Checks whether a line that is allowed may use TCP: the rule of each of its commands must allow it. Commands that
+/// only print or filter need none.
 pub(super) fn allow_tcp(rules: CommandRules<'_>, line: &str) -> bool {
     let may_run = find_rule(rules, line).is_some_and(|rule| rule.decision() != RuleDecision::Deny);
     let has_network = |command: &RunCommand| {

@@ -1,4 +1,4 @@
-//! The start of supervisors: at once, or ahead of time.
+//! Starts supervisors: on demand, or ahead of time.
 //!
 //! A supervisor takes a few milliseconds to start. A [`Standby`] holds one that was started while the model was still
 //! writing its answer. It waits for its order (`process/order.rs`) on stdin, so that a command then costs a write and a

@@ -9,8 +9,8 @@ use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-/// Maximum length of an encoded order, in bytes. An empty pipe accepts this much at once on every system (Linux 64 KiB,
-/// macOS at least 16 KiB), so writing it never blocks.
+/// Maximum length of an encoded order, in bytes. An empty pipe accepts this much in one write on every system (Linux 64
+/// KiB, macOS at least 16 KiB), so writing it never blocks.
 const MAX_LEN: usize = 16 * 1024;
 
 /// A command for a supervisor, to be encoded.

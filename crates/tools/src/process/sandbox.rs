@@ -27,7 +27,7 @@ impl SandboxSupport {
 }
 
 impl SandboxProfile {
-    /// Restricts this process, which must have one thread, and all that it starts from now on.
+    /// Restricts this process, which must have one thread, and all processes that it starts later.
     ///
     /// # Errors
     /// If the kernel refuses, or has no Landlock.

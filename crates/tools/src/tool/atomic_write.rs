@@ -37,7 +37,7 @@ pub(super) fn read(workspace: &Workspace, resolved: &ResolvedPath) -> Result<Fil
     Ok(FileContent { bytes, metadata })
 }
 
-/// Reads to the end. The size that was checked may be wrong: a file may grow, and those of `/proc` have no size.
+/// Reads to the end. The size that was checked may be wrong: a file may grow, and files in `/proc` have no size.
 fn read_whole(file: impl io::Read, display_path: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let read = file.take(MAX_READ + 1).read_to_end(&mut bytes);

@@ -35,7 +35,7 @@ pub(super) struct Arguments {
     #[serde(default)]
     #[schemars(range(min = 1))]
     timeout: Option<u64>,
-    /// Return at once and keep the command running as a job, until it ends or is stopped. For servers, watchers and long builds. Default: false.
+    /// Return immediately and keep the command running as a job, until it ends or is stopped. For servers, watchers and long builds. Default: false.
     #[serde(default)]
     background: bool,
     /// Run it without the sandbox, if the user allows that. Only for a command that the sandbox has refused. Default: false.

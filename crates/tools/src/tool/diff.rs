@@ -23,7 +23,7 @@ pub(super) struct FileDiff {
 }
 
 impl FileDiff {
-    /// Compares two texts by lines.
+    /// Compares two strings by lines.
     pub(super) fn new(path: &str, old: &str, new: &str) -> Self {
         // A line ends only with a newline, so that its number is the file's: by default `similar` would also split at a
         // lone carriage return.

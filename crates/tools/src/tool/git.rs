@@ -137,7 +137,7 @@ impl Git {
         let exit = running.wait().await.map_err(|error| error.to_string())?;
         match exit.status {
             ExitStatus::Code(0) if reading::are_adopted(&output) => Ok(output),
-            ExitStatus::Code(0) => Err("the tools that read need git 2.31 or later; use bash".into()),
+            ExitStatus::Code(0) => Err("read-only git tools need git 2.31 or later; use bash".into()),
             _ => Err(format!("git config failed: {}", String::from_utf8_lossy(&output).trim_end())),
         }
     }

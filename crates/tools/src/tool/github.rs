@@ -124,7 +124,7 @@ impl GithubClient<'_> {
     /// Returns the first `limit` entries of a list, whatever number of pages they take.
     ///
     /// # Errors
-    /// If the first page can't be read. If a later one can't, the list ends before it, and says so.
+    /// If the first page can't be read. If a later one can't, the list ends before it with a note.
     async fn list(&self, path: &str, query: &[(&str, String)], limit: usize) -> Result<GithubList, String> {
         let mut url = self.repository.address(path)?;
         url.query_pairs_mut().append_pair("per_page", &limit.min(PER_PAGE).to_string());
@@ -255,7 +255,7 @@ fn next_page(headers: &HeaderMap) -> Option<Url> {
     Url::parse(rest.split_once('>')?.0).ok()
 }
 
-/// Returns a text of an entry, such as `title` or `/user/login`.
+/// Returns a string field of an entry, such as `title` or `/user/login`.
 fn text<'a>(entry: &'a Value, pointer: &str) -> &'a str {
     entry.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }

@@ -42,7 +42,7 @@ pub(super) fn client(reach: AddressScope) -> Result<Client, String> {
         AddressScope::Public if !has_proxy() => builder.dns_resolver(Arc::new(PublicResolver)),
         AddressScope::Public | AddressScope::Anywhere => builder,
     };
-    builder.build().map_err(|error| format!("cannot create the HTTP client: {}", causes(&error)))
+    builder.build().map_err(|error| format!("can't create the HTTP client: {}", causes(&error)))
 }
 
 /// Installs ring as the process's crypto provider, unless there is one: rustls has none by default, and building a client
@@ -78,7 +78,7 @@ pub(super) fn causes(error: &reqwest::Error) -> String {
     with_causes(text.to_owned(), error)
 }
 
-/// Adds the causes of an error to a text about it, each once.
+/// Adds the causes of an error to its message, each once.
 pub fn with_causes(mut text: String, error: &dyn Error) -> String {
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -1,7 +1,7 @@
 //! The background jobs of a session: commands that keep running after their call has returned.
 //!
 //! A task owns each command and its output; the table owns the tasks, so that dropping it kills every job. The driver
-//! of the session gets the changes from here and tells the model about the ends that it doesn't know of.
+//! of the session gets the changes from here and informs the model about ends that it doesn't know of.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -163,7 +163,7 @@ impl JobTable {
     /// Returns the output of a job since the last reading; `None` if there is no such job.
     pub(super) fn read(&self, id: &JobId) -> Option<JobOutput> {
         let job = self.find(id)?;
-        // The status first: output that comes between the two is read, and an end after it is told later.
+        // The status first: output that comes between the two is read, and an end after it is reported later.
         let status = job.status.borrow().clone();
         let mut record = job.record();
         let output = record.reader.read_new();
@@ -172,7 +172,7 @@ impl JobTable {
         Some(JobOutput { status, output, notices, file })
     }
 
-    /// Waits for the end of a job; returns at once if there is no such job.
+    /// Waits for the end of a job; returns immediately if there is no such job.
     pub async fn wait(&self, id: &JobId) {
         let Some(mut status) = self.find(id).map(|job| job.status.subscribe()) else { return };
         // The job itself holds the sender.
@@ -284,7 +284,7 @@ impl Job {
         if job.status.is_running() || record.is_reported {
             return None;
         }
-        // The model's own requests count as told.
+        // The model's own requests count as reported.
         let by = if job.status == JobStatus::Stopped { " by the user" } else { "" };
         let (id, command) = (&job.job_id, job.short_command());
         let mut text = format!("Background job {id} (`{command}`) {}{by}.", past_tense(&job.status));

@@ -17,8 +17,9 @@ pub struct OutputOptions {
     pub scratch: PathBuf,
 }
 
-/// Cuts the texts of a result after the limits, which hold for all of them together. The whole text is stored in a
-/// file, which the model can read. Details over the limit are left out: the log keeps them, and the text says the same.
+/// Truncates the text blocks of a result at the limits, which apply to all of them together. The whole text is stored
+/// in a file, which the model can read. Details over the limit are left out: the log keeps them, and the text says the
+/// same.
 #[must_use]
 pub fn limit_output(mut output: ToolOutput, source: &str, options: &OutputOptions) -> ToolOutput {
     let OutputOptions { limits, scratch } = options;
@@ -31,7 +32,7 @@ pub fn limit_output(mut output: ToolOutput, source: &str, options: &OutputOption
     }
     let rest = match store_text(scratch, &whole) {
         Ok(path) => format!("all of it is in {}", path.display()),
-        Err(error) => format!("the rest could not be kept: {error}"),
+        Err(error) => format!("the full output could not be saved: {error}"),
     };
     let (count, total) = (shown.chars().count(), whole.chars().count());
     let notice = truncation_notice(count, Some(total), source, &rest);

@@ -3,13 +3,13 @@
 use tiller_core::unit::thousands;
 
 /// Returns the notice about a cut result: `OUTPUT TRUNCATED: showing 40,000 of 120,000 characters from bash; REST`,
-/// where `rest` says how to get at the rest. Without `total` it isn't known how much was left out.
+/// where `rest` describes how to read the rest. Without `total` it isn't known how much was left out.
 pub(super) fn truncation_notice(shown: usize, total: Option<usize>, source: &str, rest: &str) -> String {
     let total = total.map(|total| format!("of {} ", thousands(total))).unwrap_or_default();
     format!("OUTPUT TRUNCATED: showing {} {total}characters from {source}; {rest}", thousands(shown))
 }
 
-/// Adds a notice for the model to a text, on a line of its own.
+/// Appends a notice for the model to a string, on its own line.
 pub(super) fn push_notice(text: &mut String, notice: &str) {
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');

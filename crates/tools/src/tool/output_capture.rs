@@ -91,7 +91,7 @@ impl OutputHead {
     }
 }
 
-/// Returns the whole lines within the limits at the beginning of a text.
+/// Returns the whole lines within the limits at the beginning of the output.
 pub(super) fn first_lines(printed: &StyledText, limits: OutputLimits) -> StyledText {
     let end = printed.text.rfind('\n').map_or(0, |at| at + 1);
     match limits.head(&printed.text[..end]) {
@@ -185,7 +185,7 @@ impl OutputCapture {
         self.state().buffer.continuation(SNAPSHOT_BYTES)
     }
 
-    /// Keeps the whole output in a file from now on, however short it is.
+    /// Keeps the whole output in a file, regardless of its length.
     pub(super) async fn keep_file(&mut self) {
         self.keeps_file = true;
         if matches!(self.file, OutputFile::None) {
@@ -256,9 +256,9 @@ impl OutputCapture {
                     (format!("its first 64 MiB are in {}", path.display()), Some(path))
                 }
                 Ok(()) => (format!("all of it is in {}", path.display()), Some(path)),
-                Err(error) => (format!("the rest could not be kept: {error}"), None),
+                Err(error) => (format!("the full output could not be saved: {error}"), None),
             },
-            OutputFile::Failed(error) => (format!("the rest could not be kept: {error}"), None),
+            OutputFile::Failed(error) => (format!("the full output could not be saved: {error}"), None),
             OutputFile::None => ("the rest was not kept".into(), None),
         }
     }
@@ -306,7 +306,7 @@ impl CaptureState {
         let path = self.file.clone().map_or_else(|| self.store(scratch), Ok);
         let kept = match &path {
             Ok(path) => format!("what was kept of the rest is in {}", path.display()),
-            Err(error) => format!("the rest could not be kept: {error}"),
+            Err(error) => format!("the full output could not be saved: {error}"),
         };
         CapturedOutput { text, strokes, notice: Some(cut.notice(source, &kept)), full_output: path.ok() }
     }
@@ -333,7 +333,7 @@ pub(super) struct OutputCut {
 }
 
 impl OutputCut {
-    /// Returns the notice about the output of `source`; `rest` says how to get at the rest.
+    /// Returns the notice about the output of `source`; `rest` describes how to read the rest.
     pub(super) fn notice(self, source: &str, rest: &str) -> String {
         truncation_notice(self.shown, Some(self.total), source, rest)
     }
@@ -372,7 +372,7 @@ pub(super) fn lock(state: &Mutex<CaptureState>) -> MutexGuard<'_, CaptureState> 
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes a text to a new file, readable by this user only, in the directory of long outputs.
+/// Writes a string to a new file, readable by this user only, in the directory of long outputs.
 ///
 /// # Errors
 /// If it can't be written.
@@ -533,7 +533,7 @@ mod tests {
         capture.push(b"1\n2\n3\n").await;
         let output = capture.finish().await;
         assert_eq!((output.text.as_str(), output.full_output), ("2\n3\n", None));
-        assert!(output.notice.unwrap().contains("could not be kept: Not a directory"));
+        assert!(output.notice.unwrap().contains("could not be saved: Not a directory"));
     }
 
     #[test]

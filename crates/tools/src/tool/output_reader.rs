@@ -33,14 +33,14 @@ struct ReadMark {
 }
 
 impl ReadMark {
-    /// Returns the mark at the end of a text after `dropped` characters.
+    /// Returns the mark at the end of the output after `dropped` characters.
     fn at_end(text: &str, dropped: usize) -> Self {
         let start = text.rfind('\n').map_or(0, |at| at + 1);
         let (before, line) = text.split_at(start);
         Self { characters: dropped + before.chars().count(), line: line.to_owned() }
     }
 
-    /// Returns the byte at which the unread part of a text after `dropped` characters begins.
+    /// Returns the byte at which the unread part of the output after `dropped` characters begins.
     fn find(&self, text: &str, dropped: usize) -> usize {
         let before = self.characters.saturating_sub(dropped);
         let start = text.char_indices().nth(before).map_or(text.len(), |(at, _)| at);
@@ -50,7 +50,7 @@ impl ReadMark {
 }
 
 impl OutputReader {
-    /// Creates a reader of the output from its beginning on.
+    /// Creates a reader that starts at the beginning of the output.
     pub(super) fn new(capture: &OutputCapture) -> Self {
         let (source, limits, state) = (capture.source, capture.limits, capture.shared_state());
         Self { source, limits, state, mark: ReadMark::default() }
@@ -88,7 +88,7 @@ impl OutputReader {
         let (StyledText { text, strokes }, cut) = join_ends(head, &new, tail_limits, total);
         let rest = match &file {
             Some(path) => format!("the whole output is in {}", path.display()),
-            None => "the rest could not be kept".to_owned(),
+            None => "the full output could not be saved".to_owned(),
         };
         let notice = Some(cut.notice(&format!("the new output of {}", self.source), &rest));
         CapturedOutput { text, strokes, notice, full_output: file }

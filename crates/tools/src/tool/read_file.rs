@@ -61,7 +61,7 @@ impl TypedTool for ReadFile {
         let OutputLimits { max_lines, max_chars } = self.limits;
         format!(
             "Shows a file as plain text, an image (png, jpeg, gif, webp) or a PDF file. At most {max_lines} lines or {max_chars} \
-             characters at once; use offset to continue in a long file."
+             characters per call; use offset to continue in a long file."
         )
     }
 
@@ -145,7 +145,7 @@ fn show(
     Ok(output)
 }
 
-/// Returns the part of a text from a line on, at most `limit` lines.
+/// Returns the part of a file starting with a line, at most `limit` lines.
 fn lines_of(text: &str, first: usize, limit: Option<usize>) -> &str {
     let start_of = |text: &str, line: usize| {
         memchr::memchr_iter(b'\n', text.as_bytes()).nth(line).map_or(text.len(), |at| at + 1)

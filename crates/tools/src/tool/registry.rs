@@ -238,7 +238,7 @@ impl Tools {
         self.tools.iter().map(|entry| Arc::clone(&entry.tool))
     }
 
-    /// Adds the tools of another set; they replace those of the same names.
+    /// Adds the tools of another set; they replace tools with the same names.
     #[must_use]
     pub fn replaced_by(self, others: &Self) -> Self {
         let shared = self.shared;
@@ -270,7 +270,7 @@ impl Tools {
         Self { shared, ..Self::from_entries(self.tools.into_iter().chain([ToolEntry { tool, source }])) }
     }
 
-    /// Replaces the names of [sets](ToolSet) by those of their tools.
+    /// Replaces the names of [sets](ToolSet) by the names of their tools.
     #[must_use]
     pub fn expand_sets(&self, names: &[String]) -> Vec<String> {
         let tools_of = |set: ToolSet| self.specs.iter().filter(move |spec| spec.traits.set == Some(set));
@@ -311,7 +311,7 @@ impl Tools {
         UnknownTool { name: name.to_owned(), known, sets: sets.join(", ") }
     }
 
-    /// Removes the tools that run programs, and those of the shell.
+    /// Removes the tools that run programs, and the shell tools.
     #[must_use]
     pub fn without_programs(self) -> Self {
         let shared = self.shared;

@@ -58,7 +58,7 @@ impl<'a> Repairer<'a> {
     }
 }
 
-/// Parses a text where no alternative allows a text, and one allows the value that it stands for.
+/// Parses a string where no alternative allows a string, and one allows the parsed value.
 fn parse(schemas: &[&Value], text: &str) -> Option<Value> {
     if schemas.iter().any(|schema| allows(schema, "string")) {
         return None;

@@ -1,5 +1,5 @@
-//! Commands of tools in the sandbox: says what it may have refused, and what a command changed that git or tiller will
-//! run.
+//! Commands of tools in the sandbox: reports what it may have refused, and what a command changed that git or tiller
+//! will run.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
@@ -147,8 +147,7 @@ fn may_be_refused(text: &str, strength: SandboxStrength) -> bool {
 /// Maximum number of the names in a submodule's path.
 const SUBMODULE_DEPTH: usize = 8;
 
-/// Lists the directories of the repositories of submodules, and those of theirs, in the repository's directory
-/// `modules`.
+/// Lists the repository directories of submodules, and of nested submodules, in the repository's directory `modules`.
 fn list_submodules(modules: &Path, depth: usize) -> Vec<PathBuf> {
     let Some(depth) = depth.checked_sub(1) else { return Vec::new() };
     let entries = std::fs::read_dir(modules).into_iter().flatten().flatten();
@@ -226,7 +225,7 @@ fn read_git_programs(cwd: &Path) -> FileStates {
     read_states([dot_git.clone()].into_iter().filter(|path| path.is_file()).chain(named))
 }
 
-/// Directories of a project's `.tiller` with programs, or with texts that say what may run.
+/// Directories of a project's `.tiller` with programs, or with settings that determine what may run.
 const PROGRAM_DIRS: [&str; 3] = ["agents", "extensions", "hooks"];
 
 /// Reads the state of the files that make tiller run programs in a working directory, and in those above it in its

@@ -1,4 +1,4 @@
-//! Output limits: truncation of texts to whole lines, from the beginning or from the end.
+//! Output limits: truncation to whole lines, from the beginning or from the end.
 
 use tiller_core::setting::Settings;
 
@@ -47,7 +47,7 @@ pub enum TruncationExtent {
 }
 
 impl OutputLimits {
-    /// Truncates a text after its beginning.
+    /// Truncates a string after its beginning.
     #[must_use]
     pub fn head<'a>(&self, text: &'a str) -> TruncatedText<'a> {
         let (lines, bytes) = self.count_fitting(text.split_inclusive('\n'));
@@ -58,7 +58,7 @@ impl OutputLimits {
         TruncatedText { text: &text[..bytes], lines, extent: extent_of(bytes, text) }
     }
 
-    /// Truncates a text before its end.
+    /// Truncates a string before its end.
     #[must_use]
     pub fn tail<'a>(&self, text: &'a str) -> TruncatedText<'a> {
         let (lines, bytes) = self.count_fitting(text.split_inclusive('\n').rev());
@@ -70,7 +70,7 @@ impl OutputLimits {
         TruncatedText { text: &text[text.len() - bytes..], lines, extent: extent_of(bytes, text) }
     }
 
-    /// Divides the limits: a quarter for the beginning of a text, the rest for its end.
+    /// Divides the limits: a quarter for the beginning of the output, the rest for its end.
     pub(super) const fn split(self) -> (Self, Self) {
         let (lines, chars) = (self.max_lines / 4, self.max_chars / 4);
         let end = Self { max_lines: self.max_lines - lines, max_chars: self.max_chars - chars };

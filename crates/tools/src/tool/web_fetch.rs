@@ -1,4 +1,4 @@
-//! `web_fetch`: fetches a page as Markdown, or a text as it is.
+//! `web_fetch`: fetches a page as Markdown, or plain text as it is.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use htmd::HtmlToMarkdown;

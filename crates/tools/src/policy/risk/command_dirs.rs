@@ -64,7 +64,7 @@ pub(in crate::policy) struct CommandDirs<'a> {
     pub(super) writable: &'a [PathBuf],
     /// True if commands run without a question because the sandbox contains them.
     pub(super) is_contained: bool,
-    /// False for text that may be no command: what can't be known isn't reported then.
+    /// False for text that may not be a command; unknown directories aren't reported then.
     pub(super) is_certain: bool,
     /// The variables that the line sets.
     pub(super) variables: &'a [Variable],
@@ -93,7 +93,7 @@ impl<'a> CommandDirs<'a> {
         Self { rules, ..self }
     }
 
-    /// Returns these directories for text that may be no command.
+    /// Returns these directories for text that may not be a command.
     pub(super) const fn with_uncertainty(self) -> Self {
         Self { is_certain: false, ..self }
     }
@@ -122,7 +122,7 @@ impl<'a> CommandDirs<'a> {
     pub(in crate::policy) fn protection(self, path: &str) -> Option<Protection> {
         let direct_paths = Self { visited: &[], ..self }.resolve(path);
         direct_paths.iter().find_map(|path| self.protected.find(path)).or_else(|| {
-            // A `cd` through such a directory and out again is no write in it.
+            // A `cd` through such a directory and out again doesn't write in it.
             let is_local = |it: &Protection| [Protection::Git, Protection::Project].contains(it);
             let all_paths = self.resolve(path);
             all_paths.iter().filter_map(|path| self.protected.find(path)).find(|it| !is_local(it))

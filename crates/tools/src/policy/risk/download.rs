@@ -170,7 +170,7 @@ pub(super) fn is_code_flag(name: &str, word: &str) -> bool {
     }
 }
 
-/// Returns the first argument that is no option.
+/// Returns the first argument that isn't an option.
 fn script<'a>(name: &str, arguments: &'a [String]) -> Option<&'a String> {
     arguments.get(find_script(name, arguments))
 }

@@ -1,5 +1,5 @@
-//! Recognizes commands that other programs run because an option, a script in their own language or a variable says so:
-//! `tar --to-command`, `awk 'BEGIN { system("…") }'`, `GIT_EDITOR=…`.
+//! Recognizes commands that other programs run because an option, a script in their own language or a variable contains
+//! them: `tar --to-command`, `awk 'BEGIN { system("…") }'`, `GIT_EDITOR=…`.
 
 use super::arguments::{INTERPRETERS, SHELLS, is_assignment, program, targets, values};
 

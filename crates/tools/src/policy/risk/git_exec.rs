@@ -28,12 +28,11 @@ const RUNNING_KEYS: &[(&str, &str)] = &[
 /// Keys that name a file or a directory with programs for git to run.
 const LEADING_KEYS: &[(&str, &str)] = &[("core", "hookspath"), ("include", "path"), ("includeif", "path")];
 
-/// Finds the setting by which a command makes git run a program, once or from now on.
+/// Finds the setting by which a command makes git run a program, once or permanently.
 pub(super) fn find_git_setting(arguments: &[String]) -> Option<String> {
     // `clone` has a long name for `-c`.
     let inline = values(arguments, 'c', "config");
-    // The value is in a variable, so it may be anything. This option can't be abbreviated, unlike that of `clone` (git
-    // 2.47).
+    // The value is in a variable, so it may be anything. This option can't be abbreviated, unlike `clone`'s (git 2.47).
     let from_variable = arguments.iter().enumerate().filter_map(|(at, word)| {
         let rest = word.strip_prefix("--config-env")?;
         let value = if rest.is_empty() { arguments.get(at + 1)? } else { rest.strip_prefix('=')? };

@@ -64,7 +64,8 @@ const UNREAD: &[&str] =
 const UNREAD_BY_GIT: &[&str] = &["add", "check-ignore", "ls-files", "mv", "rm", "status", "update-index"];
 
 /// Lists the words of a command that may name a file without its being read: destinations, patterns, and files for the
-/// environment of a program. Only environment files are told apart so; writes to other credential files ask anyway.
+/// environment of a program. Only environment files are distinguished; writes to other credential files need approval
+/// anyway.
 fn list_named<'a>(name: &str, arguments: &'a [String]) -> Vec<&'a String> {
     let operands = || targets(arguments);
     let by_git = || git_data_loss::split_command(arguments).is_some_and(|it| UNREAD_BY_GIT.contains(&it.0));

@@ -103,7 +103,7 @@ const STARTS: usize = 8;
 /// Programs that run commands in other file systems than this one.
 const CONTAINERS: &[&str] = &["docker", "kubectl", "podman"];
 
-/// Checks whether the commands that a program runs see other files than those of this system.
+/// Checks whether the commands that a program runs see files of another system.
 pub(super) fn is_container(name: &str) -> bool {
     CONTAINERS.contains(&name)
 }

@@ -120,7 +120,8 @@ fn split_value(word: &str, written: &str) -> Vec<String> {
 /// Maximum number of forms of a word.
 const MAX_VARIANTS: usize = 32;
 
-/// Lists the texts of a word with the variables that the line sets replaced by their values. Others stay: `$HOME`.
+/// Lists the possible values of a word with the variables that the line sets replaced by their values. Others stay:
+/// `$HOME`.
 pub(super) fn expand_word(word: &str, variables: &[Variable]) -> Vec<String> {
     let mut forms = vec![word.to_owned()];
     for _ in 0..EXPANSIONS {
@@ -158,7 +159,7 @@ fn is_fixed(name: &str) -> bool {
     ["HOME", "PWD"].contains(&name)
 }
 
-/// Reads a plain reference at the beginning of a text, `$X`, `${X}` or `${X[@]}`, and returns the name and the length
+/// Reads a plain reference at the beginning of a string, `$X`, `${X}` or `${X[@]}`, and returns the name and the length
 /// of the reference. A reference with an operator, such as `${X#a}`, changes the value.
 fn read_reference(text: &str) -> Option<(&str, usize)> {
     let rest = text.strip_prefix('$')?;
@@ -177,7 +178,7 @@ fn read_reference(text: &str) -> Option<(&str, usize)> {
     is_plain.then_some((name, "${".len() + name.len() + end + 1))
 }
 
-/// Checks whether the line's variables tell all that a word stands for.
+/// Checks whether the line's variables determine the whole value of a word.
 pub(super) fn is_word_known(word: &str, variables: &[Variable]) -> bool {
     let splits_otherwise = variables.iter().any(|variable| variable.name == "IFS");
     !splits_otherwise && !expand_word(word, variables).iter().any(|text| text.contains(['$', '`']))

@@ -17,7 +17,7 @@ const PARENTHESES: usize = 12;
 /// Maximum depth of open brackets and compound commands: the grammar is recursive.
 const NESTING: usize = 32;
 
-/// Maximum number of substitutions in a text.
+/// Maximum number of substitutions in a string.
 const SUBSTITUTIONS: usize = 64;
 
 /// Maximum number of conditions in a row.

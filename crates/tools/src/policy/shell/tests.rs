@@ -125,7 +125,7 @@ fn parse_here_document_is_read_as_commands() {
         // `cat` and `tee` only copy it.
         ("cat > x <<EOF\nsudo ls $(b)\nEOF\nc", vec!["cat", "b", "c"]),
         ("cat > x <<'EOF'\nsudo ls $(b)\nEOF\nc", vec!["cat", "c"]),
-        // Text of other programs may be no commands.
+        // Text for other programs may not be commands.
         ("x <<EOF\nit's\nEOF\nb", vec!["x", "b"]),
         ("a <<A <<-B\nx\nA\n\ty\n\tB\nb", vec!["a", "x", "y", "b"]),
         ("echo $((1 << 2))\nb 'c\n2'", vec!["echo $((…))", "b c\n2"]),

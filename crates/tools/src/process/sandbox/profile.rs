@@ -31,7 +31,7 @@ pub enum NetworkAccess {
 pub enum SandboxSupport {
     /// None.
     Missing,
-    /// Landlock, with the version of its interface as far as tiller tells versions apart.
+    /// Landlock, with the version of its interface, as far as tiller distinguishes versions.
     Landlock {
         /// From 2, the first that allows moving files between directories.
         abi: u32,

@@ -57,8 +57,8 @@ impl StdinPump {
         self.stdin != StdinState::Open
     }
 
-    /// Lists the descriptors to poll: stdin first, except where poll would return at once forever, and the program's
-    /// stdin while bytes are buffered.
+    /// Lists the descriptors to poll: stdin first, except where poll would return immediately forever, and the
+    /// program's stdin while bytes are buffered.
     pub(super) fn poll_list<'a>(&'a self, stdin: BorrowedFd<'a>) -> Vec<PollFd<'a>> {
         let has_room = self.buffer.len() < CAPACITY;
         let events = if has_room { PollFlags::POLLIN } else { PollFlags::empty() };

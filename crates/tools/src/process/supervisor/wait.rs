@@ -64,7 +64,7 @@ pub(super) struct SignalWaiter {
 }
 
 impl SignalWaiter {
-    /// Blocks the signals and receives them through a descriptor from now on.
+    /// Blocks the signals and receives them through a descriptor instead.
     pub(super) fn open(early_signals: EarlySignals) -> nix::Result<Self> {
         let set: SigSet = ORDERS.into_iter().chain([Signal::SIGCHLD]).collect();
         set.thread_block()?;

@@ -41,7 +41,7 @@ pub(super) enum Fidelity {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct EditedText {
     pub text: String,
-    /// The least tolerance with which all old texts matched.
+    /// The least tolerance with which every `old_text` matched.
     pub fidelity: Fidelity,
     /// The number of replaced occurrences.
     pub count: usize,
@@ -222,7 +222,7 @@ impl NormalizedText {
         folded
     }
 
-    /// Adds a text in its plain form; accents are composed with their letters.
+    /// Adds a string in its plain form; accents are composed with their letters.
     fn push_similar(&mut self, content: &str, start: usize) {
         let normalizer = ComposingNormalizerBorrowed::new_nfc();
         for (at, grapheme) in content.grapheme_indices(true) {

@@ -4,7 +4,7 @@
 //! A worktree stands beside the repository, so that relative paths to other projects stay valid. The process that uses
 //! it holds a lock on a file in the repository; a worktree without a held lock was left by a crash.
 //!
-//! The agent may write anything in its worktree, its `.git` file included, so git is always told where the repository
+//! The agent may write anything in its worktree, its `.git` file included, so git is always passed where the repository
 //! is, and its configuration is read again before each use.
 
 use std::ffi::OsString;
@@ -25,13 +25,13 @@ use crate::process::{ExitStatus, Runner};
 /// Prefix of the branches.
 const BRANCH_PREFIX: &str = "tiller/";
 
-/// Separates the repository's name from that of the worktree in the name of the directory.
+/// Separates the repository's name from the worktree's in the directory name.
 const DIR_INFIX: &str = ".tiller-";
 
 /// The locked file, in git's own directory for the worktree.
 const LOCK_FILE: &str = "tiller.lock";
 
-/// Age from which on a worktree without a lock file was left by a crash, and isn't being made.
+/// Minimum age at which a worktree without a lock file counts as left by a crash, not as being made.
 const CREATION_TIME: Duration = Duration::from_secs(60);
 
 /// Time limit of a git command: a checkout of a large repository takes a minute.
@@ -318,7 +318,7 @@ struct RepositoryGit {
     runner: Runner,
     /// The directory that holds `.git`.
     root: PathBuf,
-    /// Assignments that say where the repository is; empty if git finds it.
+    /// Assignments that set the repository's location; empty if git finds it.
     location: Vec<OsString>,
     /// Assignments of environment variables.
     variables: Vec<OsString>,
@@ -354,7 +354,7 @@ impl RepositoryGit {
         Ok(git)
     }
 
-    /// Returns the worktrees of the repository: git's own directory, and that of the files.
+    /// Returns the worktrees of the repository: git's own directory, and the working directory.
     fn worktrees(&self) -> Vec<(PathBuf, PathBuf)> {
         let dot_git = self.root.join(".git");
         let Some(common) = git::dir(&dot_git).and_then(|_| git::common_dir(&dot_git)) else {
