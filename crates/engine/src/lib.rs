@@ -2,7 +2,7 @@
 //!
 //! [`AgentSession`] is a handle for commands, events and queries. Behind it one task, the driver, owns the log's
 //! writer, the queue and every job; two pure state machines decide what to do: `turn` for runs, [`compaction`] for
-//! summaries. Front ends hold a handle and a [`Reader`](tiller_session::Reader), and nothing else.
+//! summaries. Front ends hold only the handle and a [`Reader`](tiller_session::Reader).
 
 pub mod agents;
 mod approvals;

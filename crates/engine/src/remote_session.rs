@@ -20,8 +20,8 @@ pub enum RemoteError {
     /// The connection failed.
     #[error("the connection to the session failed")]
     Connection(#[source] std::io::Error),
-    /// The other process ended the connection before the session was there.
-    #[error("the other process ended the connection")]
+    /// The other process closed the connection before sending the session.
+    #[error("the other process closed the connection")]
     Ended,
     /// The other process sent nothing in time.
     #[error("the other process doesn't answer")]

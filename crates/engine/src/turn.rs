@@ -110,7 +110,7 @@ pub(crate) struct Turn {
     end_review: RunEndReview,
 }
 
-/// The review of a run's end: whether there is one, and what came of it.
+/// State of the end-of-run review.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum RunEndReview {
     /// Runs end without a review.

@@ -88,7 +88,7 @@ impl ParentSession {
         let cwd = self.manager.cwd();
         for leftover in find_leftover_worktrees(cwd, &self.runner).await {
             if let Err(error) = remove_leftover_worktree(&leftover, cwd, &self.runner).await {
-                tracing::warn!(dir = %leftover.dir.display(), %error, "a leftover worktree stays");
+                tracing::warn!(dir = %leftover.dir.display(), %error, "can't remove a leftover worktree");
             }
         }
         let worktree = Worktree::create(cwd, stem, &self.runner).await;
@@ -107,7 +107,7 @@ impl ParentSession {
         let mode = self.options.policy.mode;
         match mode {
             ApprovalMode::Plan | ApprovalMode::ReadOnly => {
-                Err(format!("no worktree is made in the mode {}, which only reads", mode.name()))
+                Err(format!("worktrees aren't available in mode {}", mode.name()))
             }
             ApprovalMode::Ask | ApprovalMode::Auto => Ok(()),
         }

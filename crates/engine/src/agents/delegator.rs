@@ -222,7 +222,7 @@ impl Delegator {
         };
         match run.end(outcome.as_ref().err().cloned()).await {
             Ok(changes) => report.changes = changes,
-            Err(error) => report.notices.push(format!("its worktree is left: {error}")),
+            Err(error) => report.notices.push(format!("its worktree couldn't be removed: {error}")),
         }
         outcome
     }

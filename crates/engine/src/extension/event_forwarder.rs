@@ -56,7 +56,7 @@ async fn forward_events(
                 if !std::mem::replace(&mut has_missed, true) {
                     let name = member.extension.name();
                     host.warn()
-                        .send(format!("extension {name}: too slow for the events, and missed {count}"));
+                        .send(format!("extension {name}: fell behind and missed {count} events"));
                 }
             }
             Err(broadcast::error::RecvError::Closed) => return,

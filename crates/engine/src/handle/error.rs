@@ -105,8 +105,8 @@ pub enum AgentError {
     /// The command isn't available in a session that another process has open.
     #[error("not possible while attached: another tiller has this session open")]
     OpenElsewhere,
-    /// The connection to the process that has the session open is lost, and is tried again.
-    #[error("not connected to the session; the connection is tried again")]
+    /// The connection to the process that has the session open is lost; it is being restored.
+    #[error("not connected to the session; reconnecting")]
     Disconnected,
     /// The session is closed.
     #[error("the session is closed")]

@@ -62,7 +62,7 @@ pub(super) fn parse(bytes: &[u8], path: &Path, origin: ResourceOrigin) -> Result
     let text = std::str::from_utf8(bytes).map_err(|_| "not UTF-8 text".to_owned())?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
-        return Err(format!("`/{name}` can't be typed; a name is made of letters, digits, - and _"));
+        return Err(format!("`/{name}` isn't a valid name; use letters, digits, - and _"));
     }
     let (head, body) = front_matter::parse::<TemplateFrontMatter>(text).map_err(|error| error.to_string())?;
     if body.is_empty() {

@@ -86,7 +86,7 @@ fn load_unusable_files_are_reported_and_affect_only_themselves() {
     assert_eq!(
         messages[..4],
         [
-            "template not used: `/a b` can't be typed; a name is made of letters, digits, - and _",
+            "template not used: `/a b` isn't a valid name; use letters, digits, - and _",
             "template not used: not UTF-8 text",
             "template not used: it is empty",
             "template not used: larger than 64 KiB",
