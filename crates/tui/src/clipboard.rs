@@ -1,5 +1,5 @@
-//! The system's clipboard, reached through the programs that the system or the user has for it. A thread of its own runs them, because
-//! they may take their time. And what is said of a copy: what is known to have come of it.
+//! The system clipboard, through helper programs, on its own thread because they can block. Also the messages that
+//! report a copy's result.
 
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt as _;

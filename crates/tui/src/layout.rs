@@ -11,7 +11,7 @@ use tiller_render::{
 /// Frames of the spinner, 100 ms each.
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/// Screen height from which on optional blank rows are shown.
+/// Minimum screen height for optional blank rows.
 pub(super) const ROOMY: u16 = 16;
 
 /// Maximum width of prose, in the column of answers. Prose and right-aligned labels keep to it; code, diffs, tables,
@@ -37,7 +37,7 @@ pub(super) struct RenderContext {
     /// The key that unfolds, for hints.
     pub(super) unfold_key: Arc<str>,
     pub(super) options: RenderOptions,
-    /// Generation of highlighted code; see [`tiller_render::code_told`].
+    /// Generation of highlighted code; see [`HighlightCache::generation`](tiller_render::HighlightCache::generation).
     pub(super) code_generation: u64,
     /// Limits of painted images; `None` if the terminal can't paint them.
     pub(super) images: Option<ImageLimits>,

@@ -43,10 +43,10 @@ use crate::tree::text_cache::TextCache;
 /// Rows kept between the cursor and the edge of the list.
 const MARGIN: usize = 2;
 
-/// Width from which on the preview is beside the list.
+/// Minimum width for the preview next to the list.
 const WIDE: u16 = 110;
 
-/// Body height from which on there is room for a preview below the list.
+/// Minimum body height for a preview below the list.
 const TALL: u16 = 12;
 
 /// Freshness of the structure.

@@ -12,11 +12,11 @@ use crate::text::one_line;
 /// Minimum rows of the call; with fewer it isn't shown.
 const MIN_ROWS: usize = 3;
 
-/// Rows of the call from which on its end is shown too, and the end's share of the rows.
+/// Minimum rows of the call for showing its end too, and the end's share of the rows.
 const MIN_ROWS_WITH_END: usize = 8;
 const END_SHARE: usize = 3;
 
-/// Panel height from which on a blank row precedes it.
+/// Minimum panel height for a blank row above it.
 const ROOMY_PANEL: usize = 8;
 
 /// The layout of the panel.

@@ -106,7 +106,7 @@ fn output(words: &[&str], timeout: Duration) -> io::Result<Option<Vec<u8>>> {
     let mut child = command.spawn()?;
     let Some(out) = child.stdout.take() else { return Ok(None) };
     let (told, heard) = mpsc::channel();
-    // On its own thread, so that a program that says nothing can be given up; it ends with the program's output.
+    // On its own thread, so that a program that hangs can be abandoned; it ends with the program's output.
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         let read = out.take(MAX_OUTPUT as u64).read_to_end(&mut bytes);
@@ -114,7 +114,7 @@ fn output(words: &[&str], timeout: Duration) -> io::Result<Option<Vec<u8>>> {
     });
     let bytes = heard.recv_timeout(timeout).ok().flatten();
     if bytes.as_ref().is_none_or(|bytes| bytes.len() == MAX_OUTPUT) {
-        // It is at work still; what became of it is of no matter.
+        // It may still be running; its result is ignored.
         let _ = child.kill();
         let _ = child.wait();
         return Ok(bytes);

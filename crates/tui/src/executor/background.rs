@@ -70,7 +70,7 @@ impl ExecutorWorker {
             BackgroundJob::OpenPage(url) => {
                 self.read_in_background(background, move || match open_web_page(&url) {
                     Ok(()) => TaskResult::Note("The address was opened in the browser.".to_owned()),
-                    Err(error) => TaskResult::Note(format!("Open the address yourself: {error}.")),
+                    Err(error) => TaskResult::Note(format!("Can't open the browser: {error}. Open the address yourself.")),
                 });
             }
             BackgroundJob::PasteImage => {

@@ -260,11 +260,11 @@ fn standing(standing: &OfferState) -> (String, String) {
         OfferState::Offered => ("on".to_owned(), "gets this tool".to_owned()),
         OfferState::LeftOut(setting) => {
             let setting = one_line(setting);
-            (format!("off: {setting}"), format!("doesn't get this tool: {setting} leaves it out"))
+            (format!("off: {setting}"), format!("tool not offered: excluded by {setting}"))
         }
         OfferState::Removed => (
             "off: switched off here".to_owned(),
-            "doesn't get this tool: you switched it off here".to_owned(),
+            "tool not offered: you switched it off here".to_owned(),
         ),
     }
 }

@@ -21,16 +21,16 @@ use crate::picker::{ItemPreview, Picker};
 use crate::preview_area::{PreviewSplit, split};
 use crate::ui_context::UiContext;
 
-/// Width from which on the preview is beside the rows.
+/// Minimum width for the preview next to the rows.
 const WIDE: u16 = 100;
 
 /// Minimum width of rows where there is room, so that notes of most lists end in one column.
 const MIN_ROW_WIDTH: usize = 80;
 
-/// Minimum width of a preview beside the rows.
+/// Minimum width of a preview next to the rows.
 const MIN_PREVIEW_WIDTH: u16 = 40;
 
-/// Body height from which on the preview is below the rows.
+/// Minimum body height for the preview below the rows.
 const HIGH: u16 = 16;
 
 /// The areas of a list.
