@@ -84,24 +84,24 @@ pub enum PolicyVerdict {
     Deny {
         /// The reason, for the model.
         reason: String,
-        /// The rule of the settings that denies it; without one the mode does.
+        /// The settings rule that denies it; without one the mode does.
         rule: Option<String>,
     },
 }
 
-/// The reason why a call runs without a question.
+/// The reason a call runs without a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AllowReason {
     /// A rule of the session covers the call.
     Rule(PermissionRule),
-    /// A rule of the settings allows the call.
+    /// A settings rule allows the call.
     Setting(Box<ConfiguredRule>),
     /// `--yes`.
     Yes,
 }
 
 impl PolicyVerdict {
-    /// The denial by a rule of the settings.
+    /// The denial by a settings rule.
     #[must_use]
     pub fn denied_by(rule: &ConfiguredRule) -> Self {
         let reason = format!("{DENIED_BY_RULE} ({rule}, in {})", rule.source());
@@ -125,7 +125,7 @@ impl PolicyVerdict {
     }
 }
 
-/// The reason of a denial by a rule of the settings.
+/// The reason of a denial by a settings rule.
 const DENIED_BY_RULE: &str = "a rule of the settings denies this";
 
 fn plan_reason(tool: &str) -> String {
@@ -154,7 +154,7 @@ pub struct Policy {
     pub sandbox: SandboxStrength,
     /// Directories and files that the user has opened to commands in the sandbox.
     pub sandbox_writable: Vec<PathBuf>,
-    /// The rules of the settings.
+    /// The settings rules.
     pub rules: ConfiguredRules,
 }
 
@@ -178,7 +178,7 @@ impl Policy {
         }
     }
 
-    /// Finds the rule of the settings that decides on a call: by its command, its path, its address or the tool alone.
+    /// Finds the settings rule that decides on a call: by its command, its path, its address or the tool alone.
     pub fn find_configured<'a>(
         &'a self,
         spec: &'a ToolSpec,
@@ -197,7 +197,7 @@ impl Policy {
         }
     }
 
-    /// Returns the network access that the rules of the settings give a call beside what every call has: TCP for its
+    /// Returns the network access that the settings rules give a call in addition to the default access: TCP for its
     /// command in the sandbox, and the user's own network for a page of a host that a rule with `network` names.
     #[must_use]
     pub fn network_access(&self, spec: &ToolSpec, arguments: &Value) -> NetworkAccess {
@@ -215,7 +215,7 @@ impl Policy {
         }
     }
 
-    /// Finds the rule of the settings that decides on calls of a tool with a path.
+    /// Finds the settings rule that decides on calls of a tool with a path.
     #[must_use]
     pub fn find_path_rule(&self, tool: &str, path: &Path) -> Option<&ConfiguredRule> {
         self.rules.find(tool, |rule| rule.covers_path(path, &self.root, &self.protected.homes))
@@ -283,7 +283,7 @@ impl Policy {
         protected.find(path).is_some() || protected.is_credential(path) || protected.holds_credentials(path)
     }
 
-    /// Decides on a call without a rule of the settings.
+    /// Decides on a call without a settings rule.
     fn judge_by_mode(&self, spec: &ToolSpec, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         match (self.mode, spec.traits.access_with(arguments)) {
             (_, Access::Reads) => self.judge_named_read(spec, arguments, rules),

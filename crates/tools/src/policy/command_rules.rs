@@ -1,4 +1,4 @@
-//! The rules of the settings for the commands of a tool.
+//! The settings rules for the commands of a tool.
 
 use super::configured_rule::{ConfiguredRule, ConfiguredRules, RuleDecision};
 use super::risk::RiskKind;

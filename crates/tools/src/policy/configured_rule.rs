@@ -1,4 +1,4 @@
-//! Rules of the settings: `{"tool": "bash", "match": "cargo test*", "decision": "allow"}`.
+//! Settings rules: `{"tool": "bash", "match": "cargo test*", "decision": "allow"}`.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -82,7 +82,7 @@ struct WrittenRule {
     network: bool,
 }
 
-/// A rule of the settings.
+/// A settings rule.
 #[derive(Clone, Debug)]
 pub struct ConfiguredRule {
     /// A pattern of tool names: `bash`, `mcp__github__*`.

@@ -15,9 +15,9 @@ use serde_json::json;
 pub struct ExplainedCommand {
     /// Its words and redirections, without quotes.
     pub command: String,
-    /// The reason for which it needs approval in every mode that runs commands.
+    /// The reason it needs approval in every mode that runs commands.
     pub risk: Option<String>,
-    /// The rule of the settings that decides on it.
+    /// The settings rule that decides on it.
     pub rule: Option<ConfiguredRule>,
     /// The decision on it alone, in the policy's mode.
     pub verdict: PolicyVerdict,

@@ -1,4 +1,4 @@
-//! The rule of the settings that decides on a command line.
+//! The settings rule that decides on a command line.
 
 use super::command_rules::CommandRules;
 use super::configured_rule::{ConfiguredRule, RuleDecision};

@@ -1,4 +1,4 @@
-//! The rules of the settings that are proposed for a call that needs approval: no wider than what is alike.
+//! The settings rules that are proposed for a call that needs approval: no wider than what is alike.
 
 use std::path::Path;
 
@@ -72,9 +72,9 @@ enum PatternWidth {
 }
 
 impl Policy {
-    /// Proposes rules of the settings that allow a call. Returns `None` for what no rule should answer: protected
-    /// paths, keys and passwords, the destruction of a system, code from the input, a danger that runs other commands;
-    /// and for calls that no rule allows.
+    /// Proposes settings rules that allow a call. Returns `None` for what no rule should answer: protected paths, keys
+    /// and passwords, the destruction of a system, code from the input, a danger that runs other commands; and for
+    /// calls that no rule allows.
     #[must_use]
     pub fn propose(&self, spec: &ToolSpec, arguments: &Value) -> Option<ProposedRules> {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str);

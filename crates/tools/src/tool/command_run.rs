@@ -110,14 +110,14 @@ pub(super) async fn run_until<I>(
     })
 }
 
-/// The reason why the command ended.
+/// The reason the command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EndCause {
     Exited,
     Timeout,
 }
 
-/// The reason for which no more output is read.
+/// The reason no more output is read.
 enum ReadEnd<I> {
     Ended(EndCause),
     Interrupted(I),

@@ -109,7 +109,7 @@ impl GithubRepository {
 /// The entries of a list.
 struct GithubList {
     entries: Vec<Value>,
-    /// The reason why entries are missing, for the model.
+    /// The reason entries are missing, for the model.
     problem: Option<String>,
 }
 

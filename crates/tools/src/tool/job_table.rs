@@ -314,7 +314,7 @@ struct JobTask {
     table: Weak<JobTableInner>,
 }
 
-/// The reason for which a job ended.
+/// The reason a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum JobEnd {
     Itself,

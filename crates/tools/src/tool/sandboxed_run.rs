@@ -27,7 +27,7 @@ const REFUSED_WRITES: &[&str] = &[
     "eperm",
 ];
 
-/// Error messages of programs that don't give the reason for which they couldn't connect.
+/// Error messages of programs that don't give the reason they couldn't connect.
 const REFUSED_CONNECTIONS: &[&str] = &[
     "could not connect to",
     "couldn't connect to",

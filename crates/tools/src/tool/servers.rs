@@ -37,7 +37,7 @@ pub trait ToolServers: Send + Sync {
     fn restart_failed(&self);
 }
 
-/// The pending text of a prompt or resource, or a sentence with the reason why there is none.
+/// The pending text of a prompt or resource, or a sentence with the reason there is none.
 pub type PromptFuture = Pin<Box<dyn Future<Output = Result<String, String>> + Send>>;
 
 /// A prompt of a server, which the user runs as a slash command.

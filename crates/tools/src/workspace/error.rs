@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// The reason why a path can't be accessed. The messages are for the model.
+/// The reason a path can't be accessed. The messages are for the model.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
     /// The working directory can't be used.

@@ -33,7 +33,7 @@ fn list_code<'a>(name: &'a str, arguments: &'a [String]) -> impl Iterator<Item =
 #[derive(Debug)]
 struct Literal<'a> {
     text: &'a str,
-    /// True if only a comma stands between it and the literal before.
+    /// True if only a comma is between it and the literal before.
     continues_list: bool,
 }
 

@@ -68,7 +68,7 @@ pub(in crate::policy) struct CommandDirs<'a> {
     pub(super) is_certain: bool,
     /// The variables that the line sets.
     pub(super) variables: &'a [Variable],
-    /// The rules of the settings for its commands.
+    /// The settings rules for its commands.
     pub(super) rules: CommandRules<'a>,
 }
 
@@ -88,7 +88,7 @@ impl<'a> CommandDirs<'a> {
         }
     }
 
-    /// Sets the rules of the settings.
+    /// Sets the settings rules.
     pub(in crate::policy) fn with_rules(self, rules: CommandRules<'a>) -> Self {
         Self { rules, ..self }
     }
@@ -118,7 +118,7 @@ impl<'a> CommandDirs<'a> {
         list_paths(word)
     }
 
-    /// Returns the reason why writing to a path needs a question, in any directory that the command may run in.
+    /// Returns the reason writing to a path needs a question, in any directory that the command may run in.
     pub(in crate::policy) fn protection(self, path: &str) -> Option<Protection> {
         let direct_paths = Self { visited: &[], ..self }.resolve(path);
         direct_paths.iter().find_map(|path| self.protected.find(path)).or_else(|| {

@@ -11,14 +11,14 @@ use super::git_data_loss;
 /// Actions of find with a file to write in the next word (GNU findutils 4.10).
 const FIND_OUTPUTS: &[&str] = &["-fls", "-fprint", "-fprint0", "-fprintf"];
 
-/// Returns the reason why writing to a program's outputs needs a question.
+/// Returns the reason writing to a program's outputs needs a question.
 pub(super) fn protection(name: &str, arguments: &[String], dirs: CommandDirs<'_>) -> Option<Protection> {
     list_written(name, arguments).iter().filter(|path| *path != "-").find_map(|path| dirs.protection(path))
 }
 
 const LINKS_OUT: &str = "creates a link that leads out of the working directory";
 
-/// Returns the reason why the target of a link needs a question: a command may write or read through the link.
+/// Returns the reason the target of a link needs a question: a command may write or read through the link.
 pub(super) fn judge_links(name: &str, arguments: &[String], dirs: CommandDirs<'_>) -> Option<String> {
     let sources = list_link_sources(name, arguments);
     let protection = sources.iter().find_map(|path| dirs.protection(path));

@@ -1,4 +1,4 @@
-//! A command of a line, and the reason why a line has none.
+//! A command of a line, and the reason a line has none.
 
 use std::fmt;
 
@@ -45,7 +45,7 @@ impl fmt::Display for Segment {
     }
 }
 
-/// The reason why the commands of a line are unknown.
+/// The reason the commands of a line are unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::policy) enum UnparsedLine {
     /// The line isn't in the shell's grammar; the parser's message.

@@ -18,7 +18,7 @@ use super::stdin_pump::{Readiness, StdinPump};
 #[cfg(not(target_os = "linux"))]
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The reason why a wait returned.
+/// The reason a wait returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wakeup {
     /// Stop: stdin was closed, or a signal arrived.
@@ -27,7 +27,7 @@ pub(super) enum Wakeup {
     Other,
 }
 
-/// The reason why the watchdog's wait returned.
+/// The reason the watchdog's wait returned.
 #[cfg(target_os = "linux")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WatchdogWakeup {

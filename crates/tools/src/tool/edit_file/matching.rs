@@ -57,7 +57,7 @@ pub(super) struct FailedEdit {
     pub problem: EditProblem,
 }
 
-/// The reason why a replacement can't be made.
+/// The reason a replacement can't be made.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum EditProblem {
     Missing {

@@ -1,8 +1,8 @@
 //! Worktrees for agents: each begins with the files of the working directory, changed and new ones included, and leaves
 //! its changes on a branch.
 //!
-//! A worktree stands beside the repository, so that relative paths to other projects stay valid. The process that uses
-//! it holds a lock on a file in the repository; a worktree without a held lock was left by a crash.
+//! A worktree is next to the repository, so that relative paths to other projects stay valid. The process that uses it
+//! holds a lock on a file in the repository; a worktree without a held lock was left by a crash.
 //!
 //! The agent may write anything in its worktree, its `.git` file included, so git is always passed where the repository
 //! is, and its configuration is read again before each use.
@@ -79,7 +79,7 @@ pub struct WorktreeChanges {
     pub patch: Arc<[u8]>,
 }
 
-/// The reason why an operation on a worktree has failed.
+/// The reason an operation on a worktree has failed.
 #[derive(Debug, thiserror::Error)]
 pub enum WorktreeError {
     /// The working directory is in no repository.
