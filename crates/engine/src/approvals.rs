@@ -122,13 +122,13 @@ impl Approvals {
         &self.policy.rules
     }
 
-    /// Sets the rules of the settings, for this session and those that follow.
+    /// Sets the settings rules, for this session and those that follow.
     pub(super) fn configure_rules(&mut self, rules: ConfiguredRules) {
         self.configured.rules.clone_from(&rules);
         self.policy.rules = rules;
     }
 
-    /// Proposes rules of the settings that would let a call run at once.
+    /// Proposes settings rules that would let a call run immediately.
     pub(super) fn propose_rules(
         &mut self,
         call: &ToolCall,

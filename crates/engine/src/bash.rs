@@ -12,7 +12,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::driver::job_event::{BashEnd, JobEvent};
 use super::handle::{BashContext, Reply, RunningBash};
 
-/// Bytes of unreported output that trigger a report at once.
+/// Bytes of unreported output that trigger an immediate report.
 const MAX_UNREPORTED: usize = 64 * 1024;
 
 /// The driver's side of a running command.

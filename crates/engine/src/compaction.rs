@@ -167,7 +167,7 @@ pub(crate) fn to_result(entry: &Compaction) -> CompactionResult {
     }
 }
 
-/// The reason why a context was not compacted.
+/// The reason a context was not compacted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompactionError {
     /// The settings forbid it.

@@ -22,7 +22,7 @@ pub(crate) trait FileDefinition: Clone {
     /// Parses a file.
     ///
     /// # Errors
-    /// The reason why it can't be used.
+    /// The reason it can't be used.
     fn parse(bytes: &[u8], path: &Path, origin: ResourceOrigin) -> Result<Self, String>;
 
     fn name(&self) -> &str;

@@ -47,7 +47,7 @@ pub struct SessionBuilder {
 /// A change to the options, applied last.
 type OptionsChange = Box<dyn FnOnce(&mut AgentOptions) + Send>;
 
-/// The reason why a session could not be set up, or a run could not be started.
+/// The reason a session could not be set up, or a run could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
     /// The model is unknown, or no model is available.

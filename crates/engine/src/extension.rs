@@ -284,7 +284,7 @@ pub enum CallVerdict {
     Rewrite {
         /// The complete arguments: an object.
         arguments: Value,
-        /// The reason why the changed call needs approval; `None` if it doesn't.
+        /// The reason the changed call needs approval; `None` if it doesn't.
         approval: Option<String>,
     },
 }

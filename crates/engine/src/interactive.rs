@@ -1,6 +1,6 @@
 //! Shell commands of the user that are refused: programs that need a terminal, and a lone `cd`. Pure.
 
-/// The reason why a command is not run.
+/// The reason a command is not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandRefusal {
     /// This program needs its own terminal.
@@ -53,7 +53,7 @@ const PROGRAMS: &[(&str, Needs)] = &[
 /// Options of `ssh` that take the next word (OpenSSH 9.9, ssh(1)).
 const SSH_WITH_VALUE: &str = "BbcDEeFIiJLlmOoPpQRSWw";
 
-/// Returns the reason why a command line is not run; only its first word counts.
+/// Returns the reason a command line is not run; only its first word counts.
 #[must_use]
 pub fn unrunnable(line: &str) -> Option<CommandRefusal> {
     let line = line.trim();

@@ -2,8 +2,8 @@
 //!
 //! [`share`] serves a session over a connection, and [`connect`] makes an [`AgentSession`](crate::AgentSession) of the
 //! other end: commands are sent there, events and entries come back, and the log is mirrored in memory. Both ends are
-//! the same version of tiller, so the lines between them (`protocol`) are no contract. [`connect_again`] also connects
-//! again after a lost connection (`redial`).
+//! the same version of tiller, so the lines between them (`protocol`) aren't a contract. [`connect_again`] also
+//! connects again after a lost connection (`redial`).
 
 mod client;
 mod host;
@@ -37,7 +37,7 @@ pub enum RemoteError {
     /// The other process sent something else.
     #[error("the other process sent an invalid line")]
     Invalid(#[source] serde_json::Error),
-    /// The log that the other process sent is no session.
+    /// The log that the other process sent isn't a session.
     #[error(transparent)]
     Log(#[from] tiller_session::SessionError),
 }

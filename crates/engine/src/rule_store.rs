@@ -79,8 +79,8 @@ impl std::fmt::Debug for RuleStore {
 }
 
 impl AgentSession {
-    /// Saves rules to a settings file. All rules of this file take effect at once, for calls that wait for approval,
-    /// too; those of the other file stay as they are, whatever its state. Returns the calls that still wait.
+    /// Saves rules to a settings file. All rules of this file take effect immediately, for calls that wait for
+    /// approval, too; those of the other file stay as they are, whatever its state. Returns the calls that still wait.
     ///
     /// # Errors
     /// [`AgentError::Rules`] if the file can't be read or written, or a pattern is malformed; then nothing changes.
@@ -94,7 +94,7 @@ impl AgentSession {
         self.configure_file_rules(scope, of_file).await
     }
 
-    /// Removes a rule from its settings file, at once. A rule that the file no longer has ends, too.
+    /// Immediately removes a rule from its settings file. A rule that the file no longer has ends, too.
     ///
     /// # Errors
     /// [`AgentError::Rules`] if the rule is in no file, or its file can't be read or written; then nothing changes.

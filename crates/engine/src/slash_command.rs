@@ -372,7 +372,7 @@ mod tests {
 
     use super::*;
 
-    /// The table as it stands in docs/lists.md.
+    /// The table in docs/lists.md.
     fn markdown() -> String {
         let mut out = "\n| command | aliases | description | `--plain` |\n|---|---|---|---|\n".to_owned();
         for row in TABLE {

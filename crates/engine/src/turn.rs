@@ -57,9 +57,9 @@ const END_REVIEW_TYPE: &str = "tiller.run_end";
 pub struct TurnOptions {
     /// Point of delivery of steering messages.
     pub steering_point: SteeringPoint,
-    /// Steering messages delivered at once. Default: all, because messages sent in a row belong together.
+    /// Steering messages delivered together. Default: all, because messages sent in a row belong together.
     pub steering_mode: DeliveryMode,
-    /// Follow-ups delivered at once. Default: one, because each is a task of its own.
+    /// Follow-ups delivered together. Default: one, because each is a task of its own.
     pub follow_up_mode: DeliveryMode,
     /// Parallel reading calls.
     pub groups: Switch,
@@ -490,7 +490,7 @@ impl Turn {
         }
     }
 
-    /// Ends the run whatever is queued; queued messages are held.
+    /// Ends the run regardless of the queue; queued messages are held.
     fn end_run(&mut self, phase: Box<ToolPhase>, outcome: RunOutcome, out: &mut Effects) {
         self.close_turn(phase, out);
         self.settle(outcome, out);

@@ -137,7 +137,7 @@ fn report(event: notify::Result<Event>) {
 }
 
 fn is_change(event: &Event, follower: &Follower) -> bool {
-    // Reading is no change; without this, reading the changed file would count as the next change.
+    // Reading isn't a change; without this, reading the changed file would count as the next change.
     if matches!(event.kind, EventKind::Access(_)) {
         return false;
     }

@@ -1,4 +1,4 @@
-//! The end of an agent's task: its answer, or the reason why there is none.
+//! The end of an agent's task: its answer, or the reason there is none.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +32,7 @@ impl AgentAnswer {
     }
 }
 
-/// The reason why a task has no answer.
+/// The reason a task has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentFailure {
     /// A request failed, and no retry is left.

@@ -1,4 +1,4 @@
-//! Starts the session of an agent, with the parts that it inherits from the parent session.
+//! Starts an agent session, with the parts that it inherits from the parent session.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -120,7 +120,7 @@ impl ParentSession {
         Self { manager: self.manager.with_cwd(root.to_owned()), tools: self.tools.at(root), options, ..self }
     }
 
-    /// Starts the session of an agent.
+    /// Starts an agent session.
     pub(super) fn start(
         self,
         spec: AgentSpec,

@@ -5,12 +5,12 @@
 pub struct DelegationLimits {
     /// Maximum depth of nested delegation.
     pub depth: usize,
-    /// Maximum number of agents that work at once for a session.
+    /// Maximum number of agents that work concurrently for a session.
     pub parallel: usize,
 }
 
 impl Default for DelegationLimits {
-    /// Three levels, four agents at once.
+    /// Three levels, four agents in parallel.
     fn default() -> Self {
         Self { depth: 3, parallel: 4 }
     }

@@ -227,7 +227,7 @@ impl Delegator {
         outcome
     }
 
-    /// Runs work in the background, and tells the model its outcome, also if it panics.
+    /// Runs work in the background, and reports the outcome to the model, even if it panics.
     pub(super) async fn run_in_background(
         &self,
         heading: &'static str,
@@ -246,7 +246,7 @@ impl Delegator {
     /// Tells the model that a background task has ended.
     async fn notify_model(&self, note: String) {
         let Ok(session) = self.session() else { return };
-        // The session may be closed by now.
+        // The session may already be closed.
         let _ =
             session.send(|reply| DriverCommand::Delegation(DelegationCommand::Notify { note, reply })).await;
     }

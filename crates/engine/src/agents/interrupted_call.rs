@@ -78,7 +78,7 @@ impl TaskRecord {
         }
     }
 
-    /// The agent's answer, or the reason why there is none.
+    /// The agent's answer, or the reason there is none.
     fn outcome_text(&self) -> String {
         let work = AgentAtWork { id: self.start.agent_id.clone(), branch: self.branch() };
         let (name, branch) = (work.name(&self.start.name), work.branch_clause());

@@ -1,4 +1,4 @@
-//! A worktree that is removed when it is no longer needed, also if the work in it is dropped.
+//! A worktree that is removed when it is no longer needed, even if the work in it is dropped.
 
 use std::path::Path;
 

@@ -38,7 +38,7 @@ pub struct RaceOptions {
     pub from: Option<EntryId>,
     /// The model of each lane: `[provider/]id[:thinking]`, or a part of an id; `None` for that of the session.
     pub models: Vec<Option<String>>,
-    /// A shell command that tells whether a result is good, by its exit status.
+    /// A shell command that accepts or rejects a result, by its exit status.
     pub check: Option<String>,
 }
 
@@ -129,7 +129,7 @@ pub struct Race {
     _tasks: JoinSet<()>,
 }
 
-/// The reason why a race can't start, or a result not be picked.
+/// The reason a race can't start, or a result not be picked.
 #[derive(Debug, thiserror::Error)]
 pub enum RaceError {
     /// The number of lanes is out of range.

@@ -11,7 +11,7 @@ pub const DEFAULT_LANES: usize = 3;
 const RACE_USAGE: &str = "[-n N | --models A,B] [--check COMMAND] [--from ENTRY] PROMPT";
 
 impl RaceOptions {
-    /// Parses the arguments of `/race`: options, then the prompt. A value with blanks stands in quotes.
+    /// Parses the arguments of `/race`: options, then the prompt. A value with blanks is quoted.
     ///
     /// # Errors
     /// If a value is missing or wrong, or the prompt is.
@@ -60,7 +60,7 @@ fn take_option(text: &str) -> Option<(&'static str, &str)> {
     Some((name, text[name.len()..].trim_start_matches('=').trim_start()))
 }
 
-/// Takes a word, or a text in quotes; returns it with the rest.
+/// Takes a word, or a quoted string; returns it with the rest.
 fn take_value(text: &str) -> Option<(String, &str)> {
     let quote = text.chars().next().filter(|first| matches!(first, '\'' | '"'));
     let (value, rest) = match quote {

@@ -1,4 +1,4 @@
-//! Opens the session of an agent whose task has ended.
+//! Opens an agent session whose task has ended.
 
 use tiller_core::delegated_task::DelegatedTask;
 use tiller_core::event::EventKind;
@@ -17,10 +17,10 @@ use crate::embed::EmbedError;
 use crate::handle::{AgentError, AgentSession, DelegationCommand, DriverCommand, EventStream, WeakSession};
 
 impl AgentSession {
-    /// Returns the session of an agent that this session has delegated a task to: as [`Self::running_agent`] while it
-    /// is at work, else opened from its log. It then has the tools, the limits and the approval mode of an agent, and
-    /// can go on with the conversation, in its worktree if it had one; if that is gone, the agent only reads. What it
-    /// uses is added to the totals of this session. An agent that isn't defined in a file gets the instructions of this
+    /// Returns an agent session that this session has delegated a task to: as [`Self::running_agent`] while it is at
+    /// work, else opened from its log. It then has the tools, the limits and the approval mode of an agent, and can go
+    /// on with the conversation, in its worktree if it had one; if that is gone, the agent only reads. What it uses is
+    /// added to the totals of this session. An agent that isn't defined in a file gets the instructions of this
     /// session; [`AgentRegistry::open_agent`] knows those of a program.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ pub(super) struct TaskReport {
 }
 
 impl TaskReport {
-    /// The answer, or the reason why there is none, for the delegating model.
+    /// The answer, or the reason there is none, for the delegating model.
     pub(super) fn text(&self) -> String {
         let id = self.id.as_ref().map(|id| format!(" {}", id.short())).unwrap_or_default();
         let mut text = match &self.outcome {

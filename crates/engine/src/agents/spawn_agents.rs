@@ -129,7 +129,7 @@ async fn run_all(
         };
         async move { (at, delegator.run(task, stop, show).await) }
     };
-    // The delegator limits how many work at once.
+    // The delegator limits how many work concurrently.
     let mut running: FuturesUnordered<_> = tasks.into_iter().enumerate().map(run).collect();
     let mut reports: Vec<Option<TaskReport>> = std::iter::repeat_with(|| None).take(count).collect();
     while let Some((at, report)) = running.next().await {

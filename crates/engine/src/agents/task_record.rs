@@ -102,7 +102,7 @@ impl TaskRecords {
     }
 }
 
-/// Returns the note that tells the model of a task in the background that was interrupted.
+/// Returns the note that informs the model of an interrupted background task.
 fn interrupted_note(start: &DelegatedTask, branch: Option<String>) -> EntryBody {
     let work = AgentAtWork { id: start.agent_id.clone(), branch };
     let (name, changes) = (work.name(&start.name), work.branch_clause());

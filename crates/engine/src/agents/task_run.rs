@@ -145,7 +145,7 @@ impl TaskRun {
         }
     }
 
-    /// Records the end, with the reason why there is no answer. Returns the changes in the agent's worktree, which is
+    /// Records the end, with the reason there is no answer. Returns the changes in the agent's worktree, which is
     /// removed. The task is ended even if the future is dropped.
     pub(super) async fn end(mut self, error: Option<String>) -> Result<Option<WorktreeChanges>, String> {
         let Some(ending) = self.guard.end(error) else { return Ok(None) };
@@ -197,7 +197,7 @@ impl OpenWork {
         let ended = |reply| DriverCommand::Delegation(DelegationCommand::Ended { task, reply });
         match above.send(ended).await {
             Err(error) if is_grafted => Err(error.to_string()),
-            // The session that delegated may be closed by now.
+            // The session that delegated may already be closed.
             Ok(()) | Err(_) => changes,
         }
     }
@@ -230,7 +230,7 @@ impl EndGuard {
         let above = self.above.clone();
         let end = DelegatedTaskEnd { agent_id: self.id.clone(), error, branch: None };
         Some(runtime.spawn(async move {
-            // The session may be closed by now.
+            // The session may already be closed.
             let _ = work.session.abort().await;
             let _ = work.session.settled().await;
             let changes = work.end(&above, end).await;

@@ -120,7 +120,7 @@ impl UsageScope {
         state.cost += usage.cost.total;
     }
 
-    /// Returns the reason why no further request may be sent.
+    /// Returns the reason no further request may be sent.
     pub(crate) fn exceeded_now(&self) -> Option<String> {
         self.exceeded(Instant::now())
     }
@@ -177,7 +177,7 @@ impl UsageScopes {
         self.scopes.iter().for_each(|scope| scope.add(usage));
     }
 
-    /// Returns the reason why no further request may be sent.
+    /// Returns the reason no further request may be sent.
     pub(crate) fn exceeded(&self) -> Option<String> {
         let now = Instant::now();
         self.scopes.iter().find_map(|scope| scope.exceeded(now))

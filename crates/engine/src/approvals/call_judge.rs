@@ -100,8 +100,8 @@ impl CallJudge<'_> {
         Policy { rules: ConfiguredRules::default(), ..self.policy.clone() }
     }
 
-    /// Returns the verdict on a call whose path leads to `real`: a rule of the settings counts for that path only if it
-    /// covers it.
+    /// Returns the verdict on a call whose path leads to `real`: a settings rule counts for that path only if it covers
+    /// it.
     fn judge_target(
         &self,
         verdict: PolicyVerdict,

@@ -39,7 +39,7 @@ fn find_harmless(root: &Path) -> Option<()> {
     is_harmless.then_some(())
 }
 
-/// Returns whether a text is a valid `HEAD`: a branch reference or a commit.
+/// Returns whether a string is a valid `HEAD`: a branch reference or a commit.
 fn is_head(text: &str) -> bool {
     let text = text.trim_end();
     let is_commit = [40, 64].contains(&text.len()) && text.chars().all(|c| c.is_ascii_hexdigit());

@@ -1,4 +1,4 @@
-//! The compaction machine: a pure state machine from inputs to effects, beside the turn machine.
+//! The compaction machine: a pure state machine from inputs to effects, next to the turn machine.
 //!
 //! It decides when a context is compacted and what becomes of a summary. At most one summary is made at a time, of
 //! the older part of the context or of a branch that is left. A finished compaction is submitted to the turn machine,

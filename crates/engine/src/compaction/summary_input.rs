@@ -56,7 +56,7 @@ fn units(text: &str) -> u64 {
     text.chars().map(|c| c.len_utf16() as u64).sum::<u64>() + 2
 }
 
-/// Returns the end of a text, in at most this many UTF-16 units.
+/// Returns the end of a string, in at most this many UTF-16 units.
 fn tail(text: &str, max_units: u64) -> String {
     let mut remaining = max_units;
     let has_room = |c: &char| {
@@ -131,7 +131,7 @@ fn render_command(bash: &BashExecutionMessage) -> String {
     format!("[User runs a command{end}] $ {}\n{}", bash.command, head(&bash.output))
 }
 
-/// Returns the beginning of a text, with a note of the number of characters left out.
+/// Returns the beginning of a string, with a note of the number of characters left out.
 fn head(text: &str) -> String {
     match text.char_indices().nth(SHOWN_CHARS) {
         None => text.to_owned(),

@@ -358,7 +358,7 @@ fn moved_cwd(from: &str, to: &str) -> Option<String> {
     (from != to && !Path::new(from).exists()).then(|| to.to_owned())
 }
 
-/// Returns the time from which on the log's entries belong to this session and not to the one it was forked from.
+/// Returns the time since which the log's entries belong to this session and not to the one it was forked from.
 fn own_since(reader: &Reader) -> UnixMs {
     let header = reader.header();
     let forked = header.parent_session.as_ref().and_then(|_| UnixMs::from_iso(&header.timestamp));

@@ -1,4 +1,4 @@
-//! Background jobs: their events, and the notes that tell the model about their ends.
+//! Background jobs: their events, and the notes that inform the model of their ends.
 
 use tiller_core::background_job::JOB_NOTE_TYPE;
 use tiller_core::delegated_task::AGENT_NOTE_TYPE;
@@ -72,8 +72,8 @@ impl Driver {
         }
     }
 
-    /// Appends these notes at once if no run is in progress, so that they are in the log if the process is killed. Ones
-    /// that can't be written wait for the next request.
+    /// Appends these notes immediately if no run is in progress, so that they are in the log if the process is killed.
+    /// Ones that can't be written wait for the next request.
     pub(super) fn append_notes_if_idle(&mut self) {
         if !self.turn.is_running()
             && let Err(error) = self.append_notes()

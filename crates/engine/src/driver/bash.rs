@@ -18,7 +18,7 @@ use crate::handle::{AgentError, BashContext, Reply, RunningBash};
 use crate::turn::Input;
 
 impl Driver {
-    /// Starts a command. `waits` receives its record, or the reason why it was not started.
+    /// Starts a command. `waits` receives its record, or the reason it was not started.
     pub(super) fn execute_bash(
         &mut self,
         line: String,
@@ -117,7 +117,7 @@ impl Driver {
         }
     }
 
-    /// Ends the command at once; the output captured so far is stored.
+    /// Ends the command immediately; the output captured so far is stored.
     pub(super) fn cut_off_bash(&mut self) {
         if let Some(mut bash) = self.jobs.take_bash() {
             let (id, reply) = (bash.shown.id.clone(), bash.take_reply());

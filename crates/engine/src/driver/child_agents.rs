@@ -51,7 +51,7 @@ impl Driver {
             DelegationCommand::Notify { note, reply } => {
                 self.agents.notes.push(note);
                 self.append_notes_if_idle();
-                // The model is told before the run that waits for it may end.
+                // The model is informed before the run that waits for it may end.
                 self.agents.background.send_modify(|running| *running = running.saturating_sub(1));
                 send_reply(reply, Ok(()));
             }
@@ -264,7 +264,7 @@ impl Driver {
         }
     }
 
-    /// Passes the rules of the settings on to the agents.
+    /// Passes the settings rules on to the agents.
     pub(super) fn share_rules(&self, rules: &ConfiguredRules) {
         for child in &self.agents.children {
             let (session, rules) = (child.session.clone(), rules.clone());
@@ -305,7 +305,7 @@ impl Driver {
     }
 
     /// Limits the agents to what is left of the budgets. What agents have used is in the totals only after their ends,
-    /// but nested agents count in the scope at once.
+    /// but nested agents count in the scope immediately.
     fn limit_agents_to_budget(&self) {
         let left =
             self.budgets().into_iter().map(|budget| budget.allowed.0 - budget.spent.0).reduce(f64::min);

@@ -415,7 +415,7 @@ impl Driver {
         }
     }
 
-    /// Sets the rules of the settings. Returns the calls that still wait for approval.
+    /// Sets the settings rules. Returns the calls that still wait for approval.
     fn configure_rules(&mut self, rules: ConfiguredRules) -> Vec<CallId> {
         self.share_rules(&rules);
         self.approvals.configure_rules(rules);

@@ -82,7 +82,7 @@ impl Driver {
         self.apply_summary(SummaryInput::Job { number, event, facts });
     }
 
-    /// Summarizes the branch that is left, then moves to the entry. Moves at once if the branch has nothing to
+    /// Summarizes the branch that is left, then moves to the entry. Moves immediately if the branch has nothing to
     /// summarize.
     pub(super) fn leave_branch(
         &mut self,

@@ -108,7 +108,7 @@ impl Driver {
         self.emit_appended(appended)
     }
 
-    /// Appends a result for every call that has none. Earlier results are in the log by now.
+    /// Appends a result for every call that has none. Earlier results are already in the log.
     fn repair_dangling_calls(&mut self) {
         for (call, cut_off) in unanswered_calls(&self.active.projection.messages, &self.services.tool_catalog)
         {

@@ -41,7 +41,7 @@ pub(crate) enum JobEvent {
     CallsReviewed { turn: TurnNumber, reviewed: Vec<CallReviewResult> },
     /// Extensions' texts for the model at the start of a session, with the number of that start.
     SessionStarted { number: u64, texts: Vec<String> },
-    /// Extensions' verdict on a prompt: texts for the model, or the reason why it must not be sent.
+    /// Extensions' verdict on a prompt: texts for the model, or the reason it must not be sent.
     PromptReviewed { number: u64, verdict: Result<Vec<String>, String> },
     /// A prompt was submitted some time ago, and may still wait for the extensions.
     PromptDelayed,

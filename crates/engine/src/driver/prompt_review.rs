@@ -151,7 +151,7 @@ impl Driver {
     }
 }
 
-/// Adds a text that the model gets after the message.
+/// Adds text that the model gets after the message.
 fn attach(options: &mut PromptOptions, text: &str) {
     let separator = if options.attached.is_empty() { "" } else { "\n\n" };
     options.attached = format!("{}{separator}<hook>\n{text}\n</hook>", options.attached);

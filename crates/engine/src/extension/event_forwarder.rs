@@ -55,8 +55,7 @@ async fn forward_events(
             Err(broadcast::error::RecvError::Lagged(count)) => {
                 if !std::mem::replace(&mut has_missed, true) {
                     let name = member.extension.name();
-                    host.warn()
-                        .send(format!("extension {name}: fell behind and missed {count} events"));
+                    host.warn().send(format!("extension {name}: fell behind and missed {count} events"));
                 }
             }
             Err(broadcast::error::RecvError::Closed) => return,

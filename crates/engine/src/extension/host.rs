@@ -242,7 +242,7 @@ impl Extension for CallGuard {
 }
 
 impl ExtensionHost {
-    /// Returns the extensions for the session of an agent; they only guard its calls.
+    /// Returns the extensions for an agent session; they only guard its calls.
     pub(crate) fn guards(&self) -> Extensions {
         let mut guards = Extensions::with_timeout(self.timeout);
         for member in self.members.iter() {

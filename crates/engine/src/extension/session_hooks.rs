@@ -17,8 +17,8 @@ impl ExtensionHost {
         texts
     }
 
-    /// Reviews a prompt; returns the texts for the model, or the reason why it must not be sent. An extension that
-    /// fails has no objection.
+    /// Reviews a prompt; returns the texts for the model, or the reason it must not be sent. An extension that fails
+    /// has no objection.
     pub(crate) async fn review_prompt(&self, prompt: &str) -> Result<Vec<String>, String> {
         let mut texts = Vec::new();
         for member in self.members() {

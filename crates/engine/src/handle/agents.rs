@@ -73,8 +73,8 @@ impl AgentSession {
         Ok(())
     }
 
-    /// Returns the session of an agent that works for this one, or for one of its agents, to watch and steer it. As
-    /// long as the handle exists, no other process can write to its log.
+    /// Returns an agent session that works for this one, or for one of its agents, to watch and steer it. As long as
+    /// the handle exists, no other process can write to its log.
     ///
     /// # Errors
     /// If no such agent is at work.
@@ -94,7 +94,7 @@ impl AgentSession {
         result
     }
 
-    /// Returns the session of an agent that works for this one.
+    /// Returns an agent session that works for this one.
     async fn child(&self, id: SessionId) -> Result<Self, AgentError> {
         self.send(|reply| DriverCommand::Delegation(DelegationCommand::Find { id, reply })).await
     }

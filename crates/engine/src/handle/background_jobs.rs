@@ -24,7 +24,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::BackgroundJob(BackgroundJobCommand::Stop { id, reply })).await
     }
 
-    /// Moves the running calls whose tools allow it to the background: each returns at once, and its command keeps
+    /// Moves the running calls whose tools allow it to the background: each returns immediately, and its command keeps
     /// running as a job.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use tiller_session::SessionError;
 
 use crate::compaction::CompactionError;
 
-/// The reason why a command could not be carried out.
+/// The reason a command could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// A prompt during a run without a `streaming_behavior`.
@@ -74,7 +74,7 @@ pub enum AgentError {
         /// The reason.
         reason: String,
     },
-    /// Rules of the settings can't be read or changed.
+    /// Settings rules can't be read or changed.
     #[error("{message}{}", hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default())]
     Rules {
         /// The reason.

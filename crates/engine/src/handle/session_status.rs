@@ -31,7 +31,7 @@ pub struct Status {
     pub messages: usize,
 }
 
-/// Activities of a session; all three are possible at once.
+/// Activities of a session; all three may be in progress concurrently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Activity {
     /// A run is in progress.
@@ -50,9 +50,9 @@ pub struct QueueStatus {
     pub items: Vec<QueueItem>,
     /// Point of delivery of steering messages.
     pub steering_point: SteeringPoint,
-    /// Number of steering messages that are delivered at once.
+    /// Number of steering messages that are delivered together.
     pub steering_mode: DeliveryMode,
-    /// Number of follow-ups that are delivered at once.
+    /// Number of follow-ups that are delivered together.
     pub follow_up_mode: DeliveryMode,
 }
 

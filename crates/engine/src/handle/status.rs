@@ -29,7 +29,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Status { reply }).await
     }
 
-    /// Waits until the session has settled, and returns the end of the last run; returns at once when idle.
+    /// Waits until the session has settled, and returns the end of the last run; returns immediately when idle.
     ///
     /// # Errors
     /// [`AgentError::Empty`] if idle and nothing has run yet, [`AgentError::Closed`] if the session is closed
@@ -81,7 +81,7 @@ impl AgentSession {
         self.configure(OptionChange::SteeringPoint(point)).await
     }
 
-    /// Sets the number of steering messages that are delivered at once.
+    /// Sets the number of steering messages that are delivered together.
     ///
     /// # Errors
     /// If the session is closed.
@@ -89,7 +89,7 @@ impl AgentSession {
         self.configure(OptionChange::SteeringMode(mode)).await
     }
 
-    /// Sets the number of follow-ups that are delivered at once.
+    /// Sets the number of follow-ups that are delivered together.
     ///
     /// # Errors
     /// If the session is closed.

@@ -86,7 +86,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Permission(PermissionCommand::Revoke { rule, reply })).await
     }
 
-    /// Returns the rules of the settings.
+    /// Returns the settings rules.
     ///
     /// # Errors
     /// If the session is closed.
@@ -100,8 +100,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Configure { change, reply }).await
     }
 
-    /// Replaces the rules of the settings, in this session and in later ones of this handle. Pending requests are
-    /// resolved if the rules allow or deny the call. Returns the calls that still wait for approval.
+    /// Replaces the settings rules, in this session and in later ones of this handle. Pending requests are resolved if
+    /// the rules allow or deny the call. Returns the calls that still wait for approval.
     ///
     /// # Errors
     /// If the session is closed.

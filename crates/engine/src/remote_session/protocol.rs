@@ -143,7 +143,7 @@ impl From<WireModel> for Model {
     }
 }
 
-/// The reason why a command failed. Errors that front ends tell apart stay what they are.
+/// The reason a command failed. Errors that front ends tell apart stay what they are.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum WireError {

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// The longest time between two attempts.
 const MAX_DELAY: Duration = Duration::from_secs(30);
 
-/// The time before the second attempt; the first one is made at once.
+/// The time before the second attempt; the first one is immediate.
 const FIRST_DELAY: Duration = Duration::from_millis(500);
 
 /// Opens another connection to a session, after a front end lost one.
@@ -21,7 +21,7 @@ pub trait Redial: Send + 'static {
     fn redial(&mut self, known: &Reader) -> impl Future<Output = Result<Self::Stream, RedialError>> + Send;
 }
 
-/// The reason why there is no other connection.
+/// The reason there is no other connection.
 #[derive(Debug, thiserror::Error)]
 pub enum RedialError {
     /// The process can't be reached; it is tried again.

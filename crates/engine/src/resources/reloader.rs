@@ -13,7 +13,7 @@ use crate::watch::FileWatcher;
 /// Delay after a change, for further ones: an editor saves, a checkout writes many files.
 const QUIET_PERIOD: Duration = Duration::from_millis(200);
 
-/// Capacity of the request channel; callers send only a few at once.
+/// Capacity of the request channel; callers send only a few at a time.
 const REQUEST_CAPACITY: usize = 8;
 
 /// A request to the task.
@@ -28,7 +28,7 @@ pub(crate) struct ReloadResult {
     pub(crate) resources: Arc<Resources>,
     /// True if a caller waits for it.
     pub(crate) requested: bool,
-    /// The reason why changes aren't watched, reported once.
+    /// The reason changes aren't watched, reported once.
     pub(crate) watch_error: Option<String>,
 }
 

@@ -36,7 +36,7 @@ pub(super) struct ParsedSkill {
 /// Parses a skill.
 ///
 /// # Errors
-/// The reason why it can't be used.
+/// The reason it can't be used.
 pub(super) fn parse(bytes: &[u8], file: &SkillFile, origin: ResourceOrigin) -> Result<ParsedSkill, String> {
     if bytes.len() > MAX_BYTES {
         return Err(format!("larger than {} KiB", MAX_BYTES / 1024));

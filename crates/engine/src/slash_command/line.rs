@@ -19,7 +19,7 @@ pub enum ParsedLine<'a> {
     Text,
 }
 
-/// The reason why a command is not run.
+/// The reason a command is not run.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SlashCommandError {
     /// No command has this name.

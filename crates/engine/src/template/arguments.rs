@@ -16,7 +16,7 @@ pub(super) struct TemplateArguments {
 }
 
 impl TemplateArguments {
-    /// Splits a text into arguments.
+    /// Splits a string into arguments.
     pub(super) fn parse(text: &str) -> Self {
         let mut arguments = Self::default();
         let mut chars = text.char_indices().peekable();

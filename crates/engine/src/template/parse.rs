@@ -38,7 +38,7 @@ struct TemplateFrontMatter {
     argument_hint: Option<ArgumentHint>,
 }
 
-/// `argument-hint: [file]` is a list in YAML, but means a text.
+/// `argument-hint: [file]` is a list in YAML, but means a string.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum ArgumentHint {

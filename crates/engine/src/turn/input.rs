@@ -94,13 +94,13 @@ pub(crate) enum Input {
         /// The rule that decided.
         rule: Option<String>,
     },
-    /// A call that was to ask is allowed by now.
+    /// A call that was to ask is already allowed.
     ApprovalWaived {
         call: CallId,
         /// The decider and the rule, unless the mode allows the call.
         grant: Option<(Decider, Option<String>)>,
     },
-    /// A call that was to ask is denied by now.
+    /// A call that was to ask is already denied.
     ApprovalDenied {
         call: CallId,
         /// The reason.
@@ -237,7 +237,7 @@ pub(crate) struct ModelSwitch {
     pub candidates: Vec<FallbackModel>,
 }
 
-/// The reason why there is no compaction.
+/// The reason there is no compaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NoCompactionReason {
     /// Stopped on request.
@@ -285,7 +285,7 @@ pub(crate) enum CallDecision {
     Deny(DeniedCall),
 }
 
-/// The reason for which a call may not run.
+/// The reason a call may not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DeniedCall {
     /// The kind of reason.
@@ -294,7 +294,7 @@ pub(crate) struct DeniedCall {
     pub reason: String,
     /// The least permissive option that would have allowed the call, if there is one.
     pub allowed_by: Option<AllowedBy>,
-    /// The rule of the settings that denies it.
+    /// The settings rule that denies it.
     pub rule: Option<String>,
 }
 

@@ -117,7 +117,7 @@ impl Turn {
         }
     }
 
-    /// Runs a call that was about to ask and is allowed by now, without an approval request. The log records the
+    /// Runs a call that was about to ask and is already allowed, without an approval request. The log records the
     /// decider.
     pub(super) fn waive_approval(
         &mut self,

@@ -53,7 +53,7 @@ pub(super) const ABORT: TurnInterruption = TurnInterruption {
     decider: Decider::User,
 };
 
-/// The user steers at once.
+/// The user steers immediately.
 pub(super) const STEER_NOW: TurnInterruption = TurnInterruption {
     reason: "the user steered",
     running: "aborted: the user steered; it may have had effects",

@@ -29,7 +29,7 @@ impl CompactionMachine {
         out: &mut Vec<SummaryEffect>,
     ) {
         let truncates = self.options.strategy == CompactionStrategy::Truncate;
-        // Truncation happens at once, so it is done directly before a request.
+        // Truncation is immediate, so it is done directly before a request.
         let is_due_point =
             point == CompactionPoint::Request || (!truncates && facts.approver == Approver::Present);
         // A context that can't be sent is compacted first, like one that the provider rejected.
@@ -135,7 +135,7 @@ impl CompactionMachine {
         }
     }
 
-    /// Truncates at once, because the next request must have the smaller context; the turn machine's next gap would
+    /// Truncates immediately, because the next request must have the smaller context; the turn machine's next gap would
     /// be too late.
     fn truncate_before_request(
         &mut self,

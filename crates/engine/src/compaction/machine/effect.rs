@@ -94,7 +94,7 @@ impl SummaryCost {
     }
 }
 
-/// The reason why a caller gets no summary.
+/// The reason a caller gets no summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SummaryError {
     /// Another summary is in progress.

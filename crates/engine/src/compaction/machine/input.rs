@@ -58,7 +58,7 @@ pub(crate) enum SummaryInput {
     Planned {
         /// The request.
         request: PlanRequest,
-        /// The plan, or the reason why there is none.
+        /// The plan, or the reason there is none.
         plan: Result<Box<CompactionPlan>, CompactionError>,
         /// The conversation.
         facts: ConversationFacts,

@@ -1,5 +1,5 @@
 //! Random tests of the compaction machine in every phase. The test performs effects like the driver and the turn
-//! machine: plans come at once, submitted compactions are appended later, or lost. Invariants are checked at every
+//! machine: plans come immediately, submitted compactions are appended later, or lost. Invariants are checked at every
 //! effect.
 
 use std::collections::BTreeSet;
