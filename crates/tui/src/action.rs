@@ -80,7 +80,7 @@ pub(crate) enum Action {
     ShowToolServers,
     /// Exports the session to this file; empty for a default name.
     Export(String),
-    /// Attaches the image in this file; pastes the text if it is no image.
+    /// Attaches the image in this file; pastes the text if it isn't an image.
     Attach(PathBuf, String),
     Terminal(TerminalAction),
 }
@@ -134,7 +134,7 @@ pub(crate) enum ListAction {
     },
     /// Removes a rule from its settings file.
     RemoveRule(Box<ConfiguredRule>),
-    /// Opens the session of an agent that works for the session.
+    /// Opens an agent session that works for the session.
     OpenAgent {
         id: SessionId,
         name: String,

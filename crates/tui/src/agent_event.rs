@@ -14,7 +14,7 @@ pub(crate) struct AgentEvent<'a> {
     pub(crate) time: UnixMs,
     /// Time of arrival.
     pub(crate) now: UnixMs,
-    /// The appended entry; `None` also if it can't be read.
+    /// The appended entry; `None` if there is none or it can't be read.
     pub(crate) entry: Option<Entry>,
 }
 

@@ -1,8 +1,8 @@
 //! The approval panel: shows the first pending call above the editor, or on a page of its own, and takes its answer.
 //!
-//! One rule decides about keys: **an answer counts while the editor is empty and the request has been visible for
-//! 0.4 s; a call longer than its panel can be allowed only after it was opened.** Letters with other meanings go into
-//! the editor, so a message can be typed at any time. Text that arrives at once (a paste, fast typing) is no answer.
+//! One rule decides about keys: **an answer counts while the editor is empty and the request has been visible for 0.4
+//! s; a call longer than its panel can be allowed only after it was opened.** Letters with other meanings go into the
+//! editor, so a message can be typed at any time. Text that arrives in one read (a paste, fast typing) isn't an answer.
 
 pub(crate) mod answer;
 mod call_lines;

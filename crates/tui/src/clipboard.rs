@@ -128,7 +128,7 @@ fn run(texts: &Receiver<CopyRequest>, fallback: CopyFallback) {
     }
 }
 
-/// Runs a program with a text as its input; returns whether it accepted the text.
+/// Runs a program with the text as its input; returns whether it accepted the text.
 fn feed(program: &[&str], text: &str, time_limit: Duration) -> io::Result<bool> {
     let Some((name, arguments)) = program.split_first() else { return Ok(false) };
     let mut command = Command::new(name);

@@ -355,7 +355,7 @@ pub(crate) enum CompletionKey {
 /// The meaning of Enter on a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EnterMeaning {
-    /// Inserts the candidate; the user goes on typing.
+    /// Inserts the candidate; the user continues typing.
     Insert,
     /// Inserts the candidate, with its effect.
     Accept,

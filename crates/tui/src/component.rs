@@ -28,8 +28,8 @@ use crate::ui_context::UiContext;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum UiEvent<'a> {
     Key(KeyEvent),
-    /// The rest of several characters that arrived at once, by fast typing or over a slow connection. Ignored text is
-    /// handled as keys, one character after the other.
+    /// The rest of several characters that arrived in one read, by fast typing or over a slow connection. Ignored text
+    /// is handled as keys, one character after the other.
     Text(&'a str),
     Paste(&'a str),
     Mouse(MouseEvent),

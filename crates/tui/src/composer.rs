@@ -1,6 +1,6 @@
 //! The composer: the text that the user is writing, its completion, and what the text is for.
 //!
-//! `submit` sends the text, `commands` executes slash commands, `purpose` handles texts that are no message.
+//! `submit` sends the text, `commands` executes slash commands, `purpose` handles text that isn't a message.
 
 mod commands;
 mod completing;

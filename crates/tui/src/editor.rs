@@ -1,4 +1,4 @@
-//! The editor: a text with its edit commands, placeholders for pastes and images, and the prompt history.
+//! The editor: text with its edit commands, placeholders for pastes and images, and the prompt history.
 
 pub(crate) mod edit_command;
 mod history_cursor;
@@ -196,7 +196,7 @@ impl Editor {
         self.history.prompts()
     }
 
-    /// Pastes a text on lines of its own at the end.
+    /// Pastes text on lines of its own at the end.
     pub(super) fn paste_on_new_line(&mut self, text: &str) {
         self.edit(EditCommand::TextEnd);
         if !self.is_empty() {
@@ -223,7 +223,7 @@ impl Editor {
         self.placeholders.adopt(text, images)
     }
 
-    /// Inserts a text at the cursor.
+    /// Inserts text at the cursor.
     pub(super) fn insert(&mut self, text: &str) {
         self.text.insert(text);
         self.after_change();

@@ -70,7 +70,7 @@ pub(crate) enum Effect {
     EnterQueue,
     /// A click accepted a list's row.
     ClickAccepted,
-    /// Inserts text that arrived at once into the editor.
+    /// Inserts text that arrived in one read into the editor.
     InsertText(String),
     /// Puts text before the draft in the editor.
     PutBeforeDraft(String),

@@ -29,7 +29,7 @@ pub(crate) struct ElicitationForm {
     inputs: Vec<FieldInput>,
     /// The selected row: a field, or after them an answer.
     selected: usize,
-    /// The reason why the selected field is invalid.
+    /// The reason the selected field is invalid.
     problem: Option<String>,
     /// Rows that the page is scrolled from where the selected row is visible.
     scrolled: isize,

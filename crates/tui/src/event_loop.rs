@@ -431,8 +431,8 @@ impl EventLoop {
         None
     }
 
-    /// Copies a text to the terminal's clipboard and to the system's, because the user may paste from either.
-    /// The system's result arrives later.
+    /// Copies text to the terminal's clipboard and to the system's, because the user may paste from either. The
+    /// system's result arrives later.
     fn copy(&mut self, CopiedText { text, what }: CopiedText) {
         let fits = text.len() <= MAX_BY_TERMINAL;
         let terminal = match self.terminal.screen.as_mut().filter(|_| fits).map(|screen| screen.copy(&text)) {

@@ -1,5 +1,5 @@
 //! The executor: one task that performs actions with the agent and the log. Prompts and navigation are performed in
-//! order, everything else at once; an abort returns the prompts that are still being prepared ([`submissions`]).
+//! order, everything else immediately; an abort returns the prompts that are still being prepared ([`submissions`]).
 //!
 //! Slow reads of the log run in the background.
 

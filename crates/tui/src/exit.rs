@@ -11,7 +11,7 @@ pub struct TuiExit {
     pub reason: ExitReason,
 }
 
-/// The reason why the front end ended.
+/// The reason the front end ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitReason {
     /// The user quit.

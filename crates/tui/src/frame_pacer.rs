@@ -15,7 +15,7 @@ const DRAW_SHARE: u32 = 56;
 /// Maximum time that the screen stays out of date, however slow its frames are.
 const MAX_DELAY: Duration = Duration::from_millis(120);
 
-/// The reason why the screen is out of date.
+/// The reason the screen is out of date.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Dirty {
     /// It is up to date.

@@ -29,7 +29,7 @@ pub(super) const BACKGROUND_QUERY: &str = "\x1b]11;?\x07";
 /// isn't noticeable.
 const HOLD_TIMEOUT: Duration = Duration::from_millis(30);
 
-/// Time after the query in which even Esc may begin a reply that arrived in two parts; later it acts at once.
+/// Time after the query in which even Esc may begin a reply that arrived in two parts; later it acts immediately.
 const TORN_WINDOW: Duration = Duration::from_secs(2);
 
 /// Maximum number of characters of a reply: `11;rgba:ffff/ffff/ffff/ffff`, and a few more.
@@ -212,7 +212,7 @@ mod tests {
     const BELL: KeyEvent = KeyEvent::new(KeyCode::Char('g'), KeyModifiers::CONTROL);
     const ESCAPE: KeyEvent = KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE);
 
-    /// The events decided after keys that arrive at once.
+    /// The events decided after keys that arrive in one read.
     fn decided(replies: &mut TerminalReplies, keys: &[KeyEvent]) -> Vec<TermEvent> {
         let now = Instant::now();
         keys.iter().flat_map(|key| replies.take(Event::Key(*key), now)).collect()

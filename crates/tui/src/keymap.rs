@@ -94,7 +94,7 @@ mod tests {
     use super::super::help;
     use super::*;
 
-    /// The table as it stands in docs/keys-and-terminals.md.
+    /// The table in docs/keys-and-terminals.md.
     fn markdown() -> String {
         let mut out = String::new();
         let mut context = None;

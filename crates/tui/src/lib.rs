@@ -100,8 +100,8 @@ pub use terminal_signals::{Alert, SignalSettings, SignalSupport};
 pub use theme::{ThemeOptions, ThemeQuery};
 pub use trust::{TrustService, UntrustedProject};
 
-/// Takes over the terminal at once and runs until the user quits; then closes the session and prints on the
-/// normal screen how to resume it. Input that arrives before the session is open is buffered.
+/// Takes over the terminal immediately and runs until the user quits; then closes the session and prints on the normal
+/// screen how to resume it. Input that arrives before the session is open is buffered.
 ///
 /// `open` is polled between keys and frames, so slow work in it belongs on another thread.
 ///

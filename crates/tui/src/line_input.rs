@@ -72,7 +72,7 @@ pub(crate) fn typed_char(key: KeyEvent) -> Option<char> {
     }
 }
 
-/// Deletes the last grapheme of a text.
+/// Deletes the last grapheme of a string.
 pub(crate) fn pop_grapheme(text: &mut String) {
     let end = text.grapheme_indices(true).next_back().map_or(0, |(at, _)| at);
     text.truncate(end);

@@ -28,7 +28,7 @@ pub(crate) trait ClickableList {
     fn turn_wheel(&mut self, rows: isize, cx: &mut Context<'_>);
 }
 
-/// Handles a click or the wheel; ignores a click beside the rows.
+/// Handles a click or the wheel; ignores a click next to the rows.
 pub(crate) fn handle_mouse(
     list: &mut impl ClickableList,
     event: MouseEvent,

@@ -36,7 +36,7 @@ use crate::{login, queue, tree};
 pub(crate) enum Msg {
     Key(KeyEvent),
     Mouse(MouseEvent),
-    /// Characters that arrived at once, each as if typed.
+    /// Characters that arrived in one read, each as if typed.
     Text(String),
     Paste(String),
     Resize {
@@ -69,7 +69,7 @@ impl From<TaskResult> for TaskReport {
     }
 }
 
-/// The session of an agent that works for the shown one.
+/// An agent session that works for the shown one.
 pub(crate) struct OpenedAgent {
     pub(crate) name: String,
     pub(crate) session: AgentSession,
@@ -146,7 +146,7 @@ pub(crate) enum TaskResult {
     Commands(Vec<AgentCommand>),
     /// The resources of servers.
     Resources(Vec<ServedResource>),
-    /// The session of an agent, to be shown.
+    /// An agent session, to be shown.
     AgentOpened(Box<OpenedAgent>),
     /// Data for the welcome screen.
     Welcome(Welcome),

@@ -10,7 +10,7 @@ pub struct OpenedSession {
     pub agent: AgentSession,
     /// Sources of the providers' API keys, as far as known.
     pub keys: Vec<ProviderKey>,
-    /// A prompt to send at once.
+    /// A prompt to send immediately.
     pub prompt: Option<InitialPrompt>,
     /// A text to paste into the editor.
     pub paste: Option<String>,

@@ -71,7 +71,7 @@ pub struct TuiServices {
     pub settings: Option<SettingsStore>,
     /// Implements `/login` and `/logout`.
     pub keys: Option<CredentialStore>,
-    /// Saves and removes rules of the settings.
+    /// Saves and removes settings rules.
     pub rules: Option<RuleStore>,
     /// Implements `/trust`.
     pub trust: Option<TrustService>,

@@ -144,7 +144,7 @@ impl Picker {
     }
 
     /// The list of providers, asking for the key of the one that `provider` names. It asks before the providers are
-    /// loaded: a key that is pasted at once must not be shown.
+    /// loaded: a key that is pasted immediately must not be shown.
     pub(super) fn asking_for_key(provider: String) -> Self {
         let mut picker = Self::waiting(&credentials::LoginList).with_filter(&provider);
         picker.set_prompt(credentials::key_prompt(provider));

@@ -67,7 +67,7 @@ impl QueuePanel {
         self.removed.clear();
     }
 
-    /// Reports whether finishing the edit sends the message at once, because the run that it waited for has ended.
+    /// Reports whether finishing the edit sends the message immediately, because the run that it waited for has ended.
     pub(crate) fn editing_sends(&self, view: &ViewContext<'_>) -> bool {
         let activity = &view.model.activity;
         let is_idle = activity.running_since.is_none() && !activity.last_run_failed;

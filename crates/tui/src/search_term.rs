@@ -29,7 +29,7 @@ impl SearchTerm {
         self.text.is_empty()
     }
 
-    /// Number of occurrences in a text.
+    /// Number of occurrences in a string.
     pub(super) fn count(&self, text: &str) -> usize {
         self.find(text).len()
     }

@@ -1,6 +1,6 @@
 //! Session search while the user types: runs on its own thread and answers the newest request.
 //!
-//! Indexed sessions appear at once; unindexed logs are read in between, and their results follow.
+//! Indexed sessions appear immediately; unindexed logs are read in between, and their results follow.
 
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 /// Interval between updated lists while logs are indexed.
 const LIST_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The reason why the thread ends.
+/// The reason the thread ends.
 enum SearchStop {
     /// The picker or the receiver of results is gone.
     Gone,

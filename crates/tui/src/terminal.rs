@@ -190,7 +190,7 @@ impl Screen {
         self.terminal.backend_mut().forget_size();
     }
 
-    /// Writes a control sequence at once.
+    /// Writes a control sequence immediately.
     pub(super) fn write(&mut self, sequence: &str) -> io::Result<()> {
         execute!(self.terminal.backend_mut(), Print(sequence))
     }

@@ -42,7 +42,7 @@ pub(super) const FOLDED_SHELL: FoldedOutput = FoldedOutput { head: 0, tail: 16 }
 /// Lines of a folded diff.
 const FOLDED_DIFF: FoldedOutput = FoldedOutput { head: 8, tail: 7 };
 
-/// The text that tells the model about empty output; not shown.
+/// The text that informs the model of empty output; not shown.
 const NO_OUTPUT: &str = "[no output]";
 
 /// Prefix of the result of a denied call.
@@ -488,7 +488,7 @@ fn exit_code(outcome: &ToolOutcome) -> Option<i64> {
     outcome.details.as_ref()?["exitCode"].as_i64()
 }
 
-/// The reason why a call didn't run. The part after a semicolon is for the model.
+/// The reason a call didn't run. The part after a semicolon is for the model.
 fn not_run_note(text: &str) -> String {
     let line = first_line(text);
     match line.split_once(';') {

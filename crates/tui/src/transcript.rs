@@ -110,7 +110,7 @@ impl Transcript {
     pub(super) fn replace(&mut self, newest: LoadedPath) -> ScrollAnchor {
         let (folds, next, former) = (self.folds, self.view.next, self.leave());
         *self = Self { folds, ..Self::of(self.epoch + 1, newest) };
-        // This may be one of several reloads requested at once.
+        // This may be one of several reloads requested together.
         self.view.next = next;
         former
     }
@@ -179,7 +179,7 @@ impl Transcript {
         self.live.iter().map(size).sum()
     }
 
-    /// The parts in memory from one on, with their log blocks and the blocks of the streaming answer.
+    /// The parts in memory starting with one, with their log blocks and the blocks of the streaming answer.
     pub(super) fn tail(&self, from: usize) -> impl Iterator<Item = (usize, impl Iterator<Item = &Block>)> {
         let parts = self.parts.iter().enumerate().skip(from);
         parts.filter_map(|(part, it)| {

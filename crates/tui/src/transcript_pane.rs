@@ -197,8 +197,8 @@ impl TranscriptPane {
         self.transcript.set_focus(None);
     }
 
-    /// Ends the block's focus for characters that arrived at once if any of them has no binding there: they
-    /// are a message.
+    /// Ends the block's focus for characters that arrived in one read if any of them has no binding there: they are a
+    /// message.
     pub(crate) fn unfocus_for(&mut self, text: &str, view: &ViewContext<'_>) {
         let is_elsewhere = view.focus.is_covered || view.focus.is_in_queue || self.search.is_some();
         let keymap = &view.ui.keymap;

@@ -1,6 +1,6 @@
 //! The session tree overlay: its rows, selection, filters and inputs.
 //!
-//! The structure of a session comes at once from the log's index ([`model`]); texts of entries are read when their
+//! The structure of a session comes immediately from the log's index ([`model`]); texts of entries are read when their
 //! rows become visible. The state here is pure: it requests missing data ([`TreeRequest`]), one request of a kind at a
 //! time, and receives [`TreeResult`]s. Cost depends on the visible rows, except that the row list is rebuilt in one
 //! pass over the nodes when the filter changes.

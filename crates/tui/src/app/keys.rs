@@ -9,7 +9,7 @@ use crate::compositor::consumed_key::KeyIntent;
 use crate::compositor::key_order::{EventReceiver, key_receivers, paste_receiver};
 use crate::effect::Effect;
 
-/// Maximum number of bytes that fast typing or a slow connection delivers at once; more are a paste.
+/// Maximum number of bytes that fast typing or a slow connection delivers in one read; more are a paste.
 const FAST_TYPING: usize = 64;
 
 impl App {
@@ -68,8 +68,8 @@ impl App {
         (outcome == Outcome::Consumed).then_some(actions)
     }
 
-    /// Handles characters that arrived at once, each as if typed, except where they can only be text: many of them in
-    /// a started message, and where a pending call would take one as its answer.
+    /// Handles characters that arrived in one read, each as if typed, except where they can only be text: many of them
+    /// in a started message, and where a pending call would take one as its answer.
     pub(super) fn handle_text(&mut self, text: &str) -> Vec<ActionRequest> {
         let mut actions = self.with_transcript(|pane, cx| pane.unfocus_for(text, cx));
         for (at, c) in text.char_indices() {

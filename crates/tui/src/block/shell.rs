@@ -129,7 +129,7 @@ impl Shell {
         lines
     }
 
-    /// The duration according to the command's record; `None` if it was cancelled.
+    /// The duration according to the command's record; `None` if it was canceled.
     pub(crate) fn took_ms(&self, record: &BashExecutionMessage) -> Option<u64> {
         match &self.state {
             ShellState::Running { since, .. } => took_ms(record, *since),
@@ -147,7 +147,7 @@ impl Shell {
     }
 }
 
-/// Duration of a command that started at `since`. The record of a cancelled one may be much later than its end.
+/// Duration of a command that started at `since`. The record of a canceled one may be much later than its end.
 pub(crate) fn took_ms(record: &BashExecutionMessage, since: UnixMs) -> Option<u64> {
     (!record.cancelled && record.timestamp >= since).then(|| record.timestamp.since_ms(since))
 }

@@ -18,7 +18,7 @@ pub(crate) struct Candidate {
 /// The effect of Enter on a candidate, besides inserting it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum OnAccept {
-    /// None; the user goes on typing.
+    /// None; the user continues typing.
     #[default]
     GoOn,
     /// Sends the message.

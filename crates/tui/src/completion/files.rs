@@ -56,7 +56,7 @@ pub(crate) fn list_files(cwd: &Path, excluded: &[PathBuf]) -> FileList {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileRankingJob {
     pub(crate) files: Arc<FileList>,
-    /// Resources of servers, which are offered beside the files.
+    /// Resources of servers, which are offered next to the files.
     pub(crate) resources: Arc<[ServedResource]>,
     pub(crate) query: String,
 }

@@ -1,4 +1,4 @@
-//! Texts that are no message: a denial's reason, a queued message, an instruction for a summary.
+//! Text that isn't a message: a denial's reason, a queued message, an instruction for a summary.
 
 use tiller_core::event::Decision;
 use tiller_core::id::CallId;

@@ -158,7 +158,8 @@ impl Composer {
             PickerItem::new("back to the editor", PickerChoice::Nothing),
         ];
         let model = view.model.model_name();
-        let title = format!("about {tokens} tokens in one message; the context window of {model} is {window}");
+        let title =
+            format!("about {tokens} tokens in one message; the context window of {model} is {window}");
         Some(OverlayRequest::Question { title, items })
     }
 
@@ -172,7 +173,7 @@ impl Composer {
     }
 }
 
-/// Enter in an empty editor: delivers a waiting steering message at once, or takes an unanswered prompt back.
+/// Enter in an empty editor: delivers a waiting steering message immediately, or takes an unanswered prompt back.
 fn submit_nothing(when: DeliveryTime, cx: &mut Context<'_>) {
     if !cx.model.is_working() {
         cx.push(Effect::TakeBackPrompt);

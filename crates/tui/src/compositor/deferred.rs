@@ -17,7 +17,7 @@ use crate::shown_since::ShownSince;
 use crate::text::one_line;
 
 impl Compositor {
-    /// Opens a dialog at once if it follows from an action in a list, otherwise once the user isn't typing.
+    /// Opens a dialog immediately if it follows from an action in a list, otherwise once the user isn't typing.
     pub(crate) fn open_dialog(&mut self, dialog: Dialog, cx: &mut Context<'_>) {
         if dialog.is_of_failure() || self.overlays.is_empty() {
             self.deferred.push(DeferredOverlay::Dialog(dialog));

@@ -1,4 +1,4 @@
-//! The kill ring: cut texts for yanking.
+//! The kill ring: cut text for yanking.
 
 use std::ops::Range;
 

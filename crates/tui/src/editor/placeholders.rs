@@ -11,7 +11,7 @@ const PASTE_CHARS: usize = 1_000;
 /// Prefix of image placeholders, before the number.
 const IMAGE: &str = "[image #";
 
-/// The placeholders of a text and their contents.
+/// The placeholders in the editor's text and their contents.
 #[derive(Debug, Default)]
 pub(super) struct Placeholders {
     entries: Vec<(String, PlaceholderKind)>,

@@ -231,7 +231,7 @@ fn value_text(input: &FieldInput, room: usize) -> (Span, Option<usize>) {
 
 /// The options of a choice; those around the chosen one or the cursor if there are many.
 fn options(input: &FieldInput, width: usize) -> Vec<Line> {
-    /// Options that are listed at once.
+    /// Options that are listed at a time.
     const SHOWN: usize = 8;
     let (labels, at) = match input {
         FieldInput::Line(_) => return Vec::new(),

@@ -70,7 +70,9 @@ impl ExecutorWorker {
             BackgroundJob::OpenPage(url) => {
                 self.read_in_background(background, move || match open_web_page(&url) {
                     Ok(()) => TaskResult::Note("The address was opened in the browser.".to_owned()),
-                    Err(error) => TaskResult::Note(format!("Can't open the browser: {error}. Open the address yourself.")),
+                    Err(error) => TaskResult::Note(format!(
+                        "Can't open the browser: {error}. Open the address yourself."
+                    )),
                 });
             }
             BackgroundJob::PasteImage => {

@@ -313,7 +313,7 @@ impl ExecutorWorker {
         self.permissions_changed(word).await
     }
 
-    /// Opens the session of an agent, at work or not.
+    /// Opens an agent session, at work or not.
     async fn open_agent(&self, id: SessionId, name: String) -> Result<Vec<TaskResult>, AgentError> {
         let session = self.agent.open_agent(id).await?;
         Ok(vec![TaskResult::AgentOpened(Box::new(OpenedAgent { name, session }))])

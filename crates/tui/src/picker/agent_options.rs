@@ -262,9 +262,8 @@ fn standing(standing: &OfferState) -> (String, String) {
             let setting = one_line(setting);
             (format!("off: {setting}"), format!("tool not offered: excluded by {setting}"))
         }
-        OfferState::Removed => (
-            "off: switched off here".to_owned(),
-            "tool not offered: you switched it off here".to_owned(),
-        ),
+        OfferState::Removed => {
+            ("off: switched off here".to_owned(), "tool not offered: you switched it off here".to_owned())
+        }
     }
 }

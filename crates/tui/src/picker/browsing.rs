@@ -109,7 +109,7 @@ impl Picker {
         })
     }
 
-    /// Notes whether a session can be restored; returns false if this is no session list.
+    /// Notes whether a session can be restored; returns false if this isn't a session list.
     pub(crate) fn set_can_undo(&mut self, can_undo: bool) -> bool {
         self.browser.as_mut().map(|browser| browser.can_undo = can_undo).is_some()
     }
@@ -121,7 +121,7 @@ impl Picker {
         }
     }
 
-    /// The request for another search of the same sessions; `None` if this is no session list.
+    /// The request for another search of the same sessions; `None` if this isn't a session list.
     pub(crate) fn search_again(&mut self, query: SessionQueryId) -> Option<SearchRequest> {
         self.browser.as_mut()?.look = query;
         self.search_request()

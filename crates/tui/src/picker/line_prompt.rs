@@ -6,7 +6,7 @@ use crate::line_input::LineInput;
 use crate::picker::item::PickerChoice;
 use crate::shown_since::ShownSince;
 
-/// A line prompt; keys edit it until it is accepted or cancelled.
+/// A line prompt; keys edit it until it is accepted or canceled.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LinePrompt {
     /// The item it is about.

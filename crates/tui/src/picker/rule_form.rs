@@ -22,7 +22,7 @@ use crate::text::one_line;
 /// Columns of a path before it is shortened.
 const PATH_WIDTH: usize = 60;
 
-/// The reason why a line that isn't wholly visible can't be saved.
+/// The reason a line that isn't wholly visible can't be saved.
 const TOO_LONG: &str = "the rule doesn't fit on the screen: shorten it, or enlarge the window";
 
 /// The settings files; Enter saves the rules of the line to the selected one.
@@ -61,7 +61,7 @@ impl ListSource for RuleForm {
     }
 }
 
-/// The reason why rules can't be saved. Clearing the line doesn't make a rule for every call of the tool.
+/// The reason rules can't be saved. Clearing the line doesn't make a rule for every call of the tool.
 fn find_problem(rules: &ProposedRules, before: &str) -> Option<String> {
     if rules.patterns.is_empty() && !before.is_empty() {
         return Some("an empty rule would cover every call of the tool: type what it covers".to_owned());

@@ -98,7 +98,7 @@ impl ListSource for SettingValueList {
     }
 }
 
-/// The reason why a setting can't have this value.
+/// The reason a setting can't have this value.
 pub(crate) fn setting_problem(setting: &Setting, value: &str, ui: &UiContext) -> Option<String> {
     match setting.parse(value) {
         Err(error) => Some(error.to_string()),

@@ -1,7 +1,7 @@
 //! The definition of a list: its title, its own keys, and the action of Enter.
 //!
-//! To add a list, implement [`ListSource`] beside the functions that build its items, and name it in
-//! [`list_source`]; `executor/lists` loads the items of a [`ListKind`].
+//! To add a list, implement [`ListSource`] next to the functions that build its items, and name it in [`list_source`];
+//! `executor/lists` loads the items of a [`ListKind`].
 
 use std::fmt::Debug;
 use std::path::PathBuf;

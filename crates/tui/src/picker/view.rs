@@ -57,7 +57,7 @@ impl ListAreas {
     }
 }
 
-/// Width of the rows beside a preview; `None` if there is no room for both. Models are chosen by their notes, which
+/// Width of the rows next to a preview; `None` if there is no room for both. Models are chosen by their notes, which
 /// must fit; sessions have long titles. For other lists the preview shows what is cut off.
 fn width_beside(picker: &Picker, width: u16) -> Option<u16> {
     let usual = match picker.session_browser() {

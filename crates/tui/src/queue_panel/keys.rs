@@ -143,7 +143,7 @@ impl QueuePanel {
         None
     }
 
-    /// Removes the selected message. The next one is selected at once, so that the update doesn't report the
+    /// Removes the selected message. The next one is selected immediately, so that the update doesn't report the
     /// removal.
     fn remove(&mut self, item: &QueueItem, row: usize, queue: &[QueueItem]) -> QueueAction {
         let position = queue.iter().position(|queued| queued.id == item.id).unwrap_or(0);

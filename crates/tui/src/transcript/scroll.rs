@@ -259,7 +259,7 @@ impl Transcript {
         }
     }
 
-    /// Up to `height` rows from a position on, and the reason if there are fewer.
+    /// Up to `height` rows starting at a position, and the reason if there are fewer.
     fn rows_from(
         &mut self,
         from: BlockPos,

@@ -88,7 +88,7 @@ impl SearchBar {
         self.hits.extend(hits.iter().map(|(index, count)| ((part, first + index), *count)));
     }
 
-    /// Replaces the hits of a part from one block on.
+    /// Replaces the hits of a part, starting with one block.
     pub(crate) fn replace(&mut self, first: HitPosition, hits: &[(usize, usize)]) {
         let outdated: Vec<HitPosition> =
             self.hits.range(first..(first.0 + 1, 0)).map(|(hit, _)| *hit).collect();

@@ -1,6 +1,6 @@
 //! The search bar: the typed text, the hits, and the hit on the screen.
 //!
-//! The newest part of the path and the arriving answer are in memory and searched at once. Older parts are read and
+//! The newest part of the path and the arriving answer are in memory and searched immediately. Older parts are read and
 //! searched in the background, newest first; their hits arrive part by part. A hit is identified by its part and the
 //! block's number among the part's log blocks.
 

@@ -8,8 +8,8 @@ use crate::block::{Block, BlockKind};
 use crate::tool_call::{CallState, ToolCallBlock};
 
 impl TranscriptPane {
-    /// Adds a delta to the streaming answer. Content blocks usually arrive in order; the index finds the
-    /// right one where several stream at once.
+    /// Adds a delta to the streaming answer. Content blocks usually arrive in order; the index finds the right one
+    /// where several stream in parallel.
     pub(super) fn append_delta(&mut self, delta: &AssistantDelta) {
         match delta {
             AssistantDelta::TextDelta { content_index, delta } => {

@@ -117,7 +117,7 @@ fn answer_text(answer: &AssistantMessage, tools: &ToolCatalog) -> EntryText {
     EntryText { sign, text: spaced(&text), role }
 }
 
-/// The beginning of a text on one line with whitespace collapsed.
+/// The beginning of a string on one line with whitespace collapsed.
 fn spaced(text: &str) -> String {
     let beginning: String = text.chars().take(LONGEST).collect();
     one_line(&beginning.split_whitespace().collect::<Vec<_>>().join(" "))

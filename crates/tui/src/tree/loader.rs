@@ -101,7 +101,7 @@ fn is_call_of(block: &Block, result: &ToolResultMessage) -> bool {
     matches!(&block.kind, BlockKind::Call(call) if call.id == result.tool_call_id)
 }
 
-/// Truncates long texts.
+/// Truncates long text.
 fn shorten(block: &mut Block) {
     match &mut block.kind {
         BlockKind::User { text, .. }
