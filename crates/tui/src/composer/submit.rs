@@ -158,8 +158,7 @@ impl Composer {
             PickerItem::new("back to the editor", PickerChoice::Nothing),
         ];
         let model = view.model.model_name();
-        let title =
-            format!("about {tokens} tokens in one message; the context window of {model} is {window}");
+        let title = format!("about {tokens} tokens; the context window of {model} is {window}");
         Some(OverlayRequest::Question { title, items })
     }
 

@@ -29,7 +29,7 @@ fn long_message_asks_before_sending() {
     assert_eq!(harness.key(KeyCode::Enter), []);
     let screen = harness.screen();
     assert!(
-        screen.contains("about 1.5k tokens in one message; the context window of claude-sonnet-4-5 is 1.0k"),
+        screen.contains("about 1.5k tokens; the context window of claude-sonnet-4-5 is 1.0k"),
         "{screen}"
     );
     for choice in ["attach it as a file", "send it anyway", "back to the editor"] {
