@@ -333,7 +333,7 @@ fn paste_of_a_megabyte_is_a_placeholder() {
     terminal.send(&format!("see \x1b[200~{pasted}\x1b[201~"));
     terminal.wait_for(" ❯ see [paste #1: 65536 lines]");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("about 262k tokens in one message");
+    terminal.wait_for("about 262k tokens; the context window");
     terminal.key(TerminalKey::Down);
     terminal.wait_for("▸ send it anyway");
     terminal.key(TerminalKey::Enter);
