@@ -256,8 +256,11 @@ impl TreeView {
         let Some(shape) = &self.shape else { return };
         let found = self.search.found();
         // Search hits are shown even under folded entries.
-        let folded =
-            if found.is_some() { None } else { Some(shape.is_below_any(self.filters.folded.iter().copied())) };
+        let folded = if found.is_some() {
+            None
+        } else {
+            Some(shape.is_below_any(self.filters.folded.iter().copied()))
+        };
         let takes = |at: usize| {
             let is_in_tree = self.filters.hidden == Visibility::Shown || shape.hidden_with[at].is_none();
             is_in_tree && self.filters.filter.accepts(shape.node(at), shape.marks.label(at))
