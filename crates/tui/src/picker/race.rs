@@ -60,11 +60,13 @@ fn item(lane: &RaceLane) -> PickerItem {
         (LaneState::Working, Some(id)) => {
             PickerChoice::Agent { id: id.clone(), name: format!("race-{}", lane.number) }
         }
-        (LaneState::Failed(reason), _) => PickerChoice::Unavailable(one_line(reason)),
-        (LaneState::Stopped, _) => {
-            PickerChoice::Unavailable("the lane was stopped and has no result".to_owned())
+        (LaneState::Failed(reason), _) => {
+            PickerChoice::Unavailable(format!("lane {}: {}", lane.number, one_line(reason)))
         }
-        _ => PickerChoice::Nothing,
+        (LaneState::Stopped, _) => {
+            PickerChoice::Unavailable(format!("lane {} was stopped and has no result", lane.number))
+        }
+        _ => PickerChoice::Row(name.clone()),
     };
     PickerItem::new(name.clone(), choice).with_note(note(lane)).with_detail(detail(&name, lane))
 }

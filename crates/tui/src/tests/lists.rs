@@ -67,6 +67,22 @@ fn models_narrow_keeps_distinguishing_part() {
 }
 
 #[test]
+fn models_preview_follows_rows_without_a_key() {
+    let mut harness = Harness::new(80, 24);
+    harness.control('l');
+    let facts = catalog::list_models("anthropic");
+    let ids: Vec<_> = facts.iter().take(3).map(|facts| facts.id.clone()).collect();
+    let locked =
+        facts.into_iter().map(|facts| LockedModel { facts, key_name: "ANTHROPIC_API_KEY".into() }).collect();
+    harness.items(ListKind::Models, model_items(&Models { locked, usable: Vec::new(), ..models() }));
+    for id in ids {
+        let screen = harness.screen();
+        assert!(screen.lines().any(|line| line.trim() == id), "{id}: {screen}");
+        harness.key(KeyCode::Down);
+    }
+}
+
+#[test]
 fn models_show_price_and_missing_key() {
     for (width, height) in SIZES {
         let mut harness = Harness::new(width, height);
