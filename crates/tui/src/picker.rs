@@ -72,8 +72,8 @@ pub(super) struct Picker {
     cursor: ListCursor,
     /// True if the user moved the selection; typing then keeps it while it matches.
     is_moved: bool,
-    /// The choice and excerpt of the last preview.
-    previewed: Option<(PickerChoice, SessionExcerpt)>,
+    /// The index, choice and excerpt of the item in the last preview; several items can have the same choice.
+    previewed: Option<(usize, PickerChoice, SessionExcerpt)>,
     pub(super) waiting: bool,
     /// Additional state of session lists.
     browser: Option<SessionBrowser>,
@@ -239,17 +239,24 @@ impl Picker {
     }
 
     pub(super) fn chosen(&self) -> Option<&PickerItem> {
-        Some(self.item(*self.matches.get(self.cursor.row)?))
+        Some(self.item(self.chosen_index()?))
+    }
+
+    fn chosen_index(&self) -> Option<usize> {
+        self.matches.get(self.cursor.row).copied()
     }
 
     /// The selected choice, if it changed since the last call; `Some(None)` if nothing is left to select.
     pub(super) fn take_moved_selection(&mut self) -> Option<Option<PickerChoice>> {
-        let now = self.chosen().map(|item| (item.choice.clone(), item.extract()));
+        let now = self.chosen_index().map(|at| {
+            let item = self.item(at);
+            (at, item.choice.clone(), item.extract())
+        });
         if now == self.previewed {
             return None;
         }
         self.previewed.clone_from(&now);
-        Some(now.map(|(choice, _)| choice))
+        Some(now.map(|(_, choice, _)| choice))
     }
 
     /// The excerpt for the preview of the selected session.
@@ -274,7 +281,7 @@ impl Picker {
     /// Updates the detail of the previewed item and keeps its loaded lines.
     fn refresh_detail(&mut self) {
         let is_shown =
-            |item: &&PickerItem| self.previewed.as_ref().is_some_and(|(choice, _)| *choice == item.choice);
+            |item: &&PickerItem| self.previewed.as_ref().is_some_and(|(_, choice, _)| *choice == item.choice);
         let now = self.chosen().filter(is_shown).map(|item| Arc::clone(&item.detail));
         if let (Some(now), ItemPreview::Lines { detail, .. }) = (now, &mut self.preview) {
             *detail = now;
@@ -357,18 +364,22 @@ impl Picker {
         self.cursor.follow(row);
     }
 
-    /// Filters changed items; the selection follows its item.
+    /// Filters changed items; the selection follows its item, the nearest one of several with the same choice.
     fn refilter(&mut self, chosen: Option<&PickerChoice>) {
+        let row_before = self.cursor.row;
         let was_user_selected = self.cursor.is_user_selected;
         self.matches.clear();
         self.narrow();
         // Matches of the previous items are meaningless.
         self.settle();
-        let is_chosen = |at: &usize| Some(&self.item(*at).choice) == chosen;
-        let row = self.matches.iter().position(is_chosen);
+        let is_chosen = |row: &usize| Some(&self.item(self.matches[*row]).choice) == chosen;
+        let row = (0..self.matches.len()).filter(is_chosen).min_by_key(|row| row.abs_diff(row_before));
         self.is_moved = row.is_some();
         self.cursor.is_user_selected = was_user_selected;
         self.cursor.follow(row);
+        if let (Some(row), Some(previewed)) = (row, &mut self.previewed) {
+            previewed.0 = self.matches[row];
+        }
     }
 
     /// The choice that the user moved to.

@@ -84,7 +84,7 @@ fn defined_item(agent: &AgentDefinition) -> PickerItem {
     detail.extend(agent.approval.map(|mode| fact("approval", mode.name().to_owned())));
     detail.push(Line::default());
     detail.extend(agent.instructions.lines().map(|line| Line::new(one_line(line), Role::Text)));
-    PickerItem::new(one_line(&agent.name), PickerChoice::Row(agent.name.clone()))
+    PickerItem::new(one_line(&agent.name), PickerChoice::Nothing)
         .with_note(one_line(&agent.description))
         .in_role(Role::Muted)
         .with_detail(detail)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tiller_core::event::CompactionChoice;
 use tiller_core::id::{CallId, EntryId, JobId, SessionId};
-use tiller_core::message::{ModelRef, ThinkingLevel};
+use tiller_core::message::ThinkingLevel;
 use tiller_core::setting::{Setting, SettingScope};
 use tiller_engine::{ApprovalMode, BranchSummary, ConfiguredRule, Permission};
 use tiller_render::{Line, Role};
@@ -114,8 +114,6 @@ pub(crate) enum PickerChoice {
     LongMessage(LongMessage, DeliveryTime),
     /// No effect.
     Nothing,
-    /// No effect; the name tells the rows of a list apart.
-    Row(String),
     /// Stops the agent, then navigates.
     Stop(Navigate),
     /// Forks a session with the path to this entry, without opening it.
@@ -163,7 +161,7 @@ pub(crate) enum PickerChoice {
     /// Applies this theme.
     Theme(String),
     /// A model whose provider has no key: prompts for the key.
-    LockedModel(ModelRef),
+    LockedModel(String),
     /// Prompts for this provider's key.
     Login(String),
     /// Removes this provider's key.

@@ -27,7 +27,7 @@ pub(crate) fn list_source(kind: ListKind) -> &'static dyn ListSource {
 #[cfg(test)]
 mod tests {
     use tiller_core::id::JobId;
-    use tiller_core::message::{ModelRef, ThinkingLevel};
+    use tiller_core::message::ThinkingLevel;
     use tiller_core::unit::UnixMs;
     use tiller_engine::ApprovalMode;
 
@@ -61,7 +61,7 @@ mod tests {
             ),
             (
                 ListKind::Models,
-                PickerChoice::LockedModel(ModelRef { provider: "openai".into(), id: "gpt".into() }),
+                PickerChoice::LockedModel("openai".into()),
                 ListResponse::stay(Effect::Open(OverlayRequest::Login("openai".into()))),
             ),
             (

@@ -35,8 +35,8 @@ impl ListSource for ModelList {
         match choice {
             PickerChoice::Model(name) => ListResponse::close(Action::Edit(SessionEdit::SetModel(name))),
             // The list stays beneath: once the key is stored, choosing continues there.
-            PickerChoice::LockedModel(model) => {
-                ListResponse::stay(Effect::Open(OverlayRequest::Login(model.provider)))
+            PickerChoice::LockedModel(provider) => {
+                ListResponse::stay(Effect::Open(OverlayRequest::Login(provider)))
             }
             _ => ListResponse::none(),
         }
@@ -81,7 +81,7 @@ pub(crate) fn model_items(models: &Models) -> (Vec<PickerItem>, usize) {
         let missing = format!("add its key with /login, or set {} before the next start", locked.key_name);
         let mut detail = detail(&locked.facts);
         detail.extend([Line::default(), Line::new(format!("{missing}."), Role::Warning)]);
-        let item = PickerItem::new(name, PickerChoice::LockedModel(reference(&locked.facts)));
+        let item = PickerItem::new(name, PickerChoice::LockedModel(locked.facts.provider.clone()));
         let item = item.with_lead(mark(false));
         item.with_note(format!("needs {}", locked.key_name)).in_role(Role::Muted).with_detail(detail)
     });
@@ -150,7 +150,6 @@ mod tests {
         let usable = catalog::list_models("anthropic");
         let current = usable.get(1).map(reference);
         let facts = catalog::list_models("openai").remove(0);
-        let locked_model = reference(&facts);
         let locked = vec![LockedModel { facts, key_name: "OPENAI_API_KEY".into() }];
         let cycled = vec![reference(&usable[0])];
         let count = usable.len();
@@ -160,6 +159,6 @@ mod tests {
         assert!(items[0].note.starts_with("cycled · "), "{}", items[0].note);
         let last = items.last().unwrap();
         assert_eq!((last.note.as_str(), last.role), ("needs OPENAI_API_KEY", Role::Muted));
-        assert_eq!(last.choice, PickerChoice::LockedModel(locked_model));
+        assert_eq!(last.choice, PickerChoice::LockedModel("openai".into()));
     }
 }

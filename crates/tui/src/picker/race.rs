@@ -60,13 +60,11 @@ fn item(lane: &RaceLane) -> PickerItem {
         (LaneState::Working, Some(id)) => {
             PickerChoice::Agent { id: id.clone(), name: format!("race-{}", lane.number) }
         }
-        (LaneState::Failed(reason), _) => {
-            PickerChoice::Unavailable(format!("lane {}: {}", lane.number, one_line(reason)))
-        }
+        (LaneState::Failed(reason), _) => PickerChoice::Unavailable(one_line(reason)),
         (LaneState::Stopped, _) => {
-            PickerChoice::Unavailable(format!("lane {} was stopped and has no result", lane.number))
+            PickerChoice::Unavailable("the lane was stopped and has no result".to_owned())
         }
-        _ => PickerChoice::Row(name.clone()),
+        _ => PickerChoice::Nothing,
     };
     PickerItem::new(name.clone(), choice).with_note(note(lane)).with_detail(detail(&name, lane))
 }

@@ -139,6 +139,24 @@ fn picker_refill_keeps_selection_or_row() {
 }
 
 #[test]
+fn picker_rows_with_the_same_choice_are_told_apart() {
+    let rows = || ["a", "b", "c"].map(|label| PickerItem::new(label, PickerChoice::Nothing)).to_vec();
+    let mut list = Picker::waiting(list_source(ListKind::Agents));
+    list.fill(rows(), 0);
+    for label in ["a", "b", "c"] {
+        assert_eq!(
+            list.take_moved_selection(),
+            Some(Some(PickerChoice::Nothing)),
+            "{label} has its own preview"
+        );
+        list.fill(rows(), 0);
+        assert_eq!(list.chosen().unwrap().label, label, "a refreshed list keeps the row");
+        list.take_moved_selection();
+        list.step(1);
+    }
+}
+
+#[test]
 fn picker_selection_stays_visible() {
     let mut picker = picker(&["a", "b", "c", "d", "e", "f"]);
     picker.step(100);

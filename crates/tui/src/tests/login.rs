@@ -1,7 +1,6 @@
 //! Login, logout and import lists.
 
 use crossterm::event::KeyCode;
-use tiller_core::message::ModelRef;
 use tiller_core::unit::UnixMs;
 use tiller_engine::{CredentialOrigin, KeyChangeOutcome, ProviderCredential};
 use tiller_session::import::{LogPeek, SourceFormat};
@@ -113,8 +112,7 @@ fn login_rejected_key_can_be_corrected() {
 #[test]
 fn login_from_locked_model_and_back() {
     let (mut harness, _) = submit(SIZES[0], "/model");
-    let model = ModelRef { provider: "anthropic".into(), id: "claude".into() };
-    let locked = PickerItem::new("anthropic/claude", PickerChoice::LockedModel(model));
+    let locked = PickerItem::new("anthropic/claude", PickerChoice::LockedModel("anthropic".into()));
     load_items(&mut harness, ListKind::Models, vec![locked]);
     assert_eq!(harness.key(KeyCode::Enter), [Action::List(ListAction::LoadItems(ListKind::Logins))]);
     load_items(&mut harness, ListKind::Logins, picker::credentials::logins(&credentials()));
