@@ -130,8 +130,8 @@ fn shell_tool() -> Result<ToolSpec, CliFailure> {
 const fn describe_sandbox(strength: SandboxStrength) -> &'static str {
     match strength {
         SandboxStrength::None => "Commands run without a sandbox.",
-        SandboxStrength::Writes => "Commands run in the sandbox, which limits writing.",
-        SandboxStrength::WritesAndTcp => "Commands run in the sandbox, which limits writing and refuses TCP.",
+        SandboxStrength::Writes => "Commands run in the sandbox, which restricts writes.",
+        SandboxStrength::WritesAndTcp => "Commands run in the sandbox, which restricts writes and blocks TCP.",
     }
 }
 
@@ -143,7 +143,7 @@ fn command_decision(command: &ExplainedCommand) -> String {
         (Some(rule), Some(_)) => format!("{rule}; {described}"),
         (Some(rule), None) => rule,
         (None, None) if command.is_harmless_filter && !command.verdict.runs() => {
-            "runs alongside an allowed command: only prints, filters or changes the directory".into()
+            "allow if the other commands are allowed: only prints, filters or changes the directory".into()
         }
         (None, _) => described,
     }
@@ -156,19 +156,19 @@ fn decision(policy: &Policy, spec: &ToolSpec, line: &str) -> String {
 
 fn describe(verdict: PolicyVerdict, only_reads: impl Fn() -> bool) -> String {
     match verdict {
-        PolicyVerdict::Allow => "runs".into(),
-        PolicyVerdict::Granted(AllowReason::Setting(rule)) => format!("runs: {rule}"),
-        PolicyVerdict::Granted(AllowReason::Yes) => "runs: --yes".into(),
-        PolicyVerdict::Granted(AllowReason::Rule(rule)) => format!("runs: {rule}"),
+        PolicyVerdict::Allow => "allow".into(),
+        PolicyVerdict::Granted(AllowReason::Setting(rule)) => format!("allow: {rule}"),
+        PolicyVerdict::Granted(AllowReason::Yes) => "allow: --yes".into(),
+        PolicyVerdict::Granted(AllowReason::Rule(rule)) => format!("allow: {rule}"),
         PolicyVerdict::Ask { .. } if only_reads() => {
-            "runs if it reads only inside the workspace; otherwise asks".into()
+            "allow if it reads only inside the workspace; otherwise ask".into()
         }
         PolicyVerdict::DenyUnlessReading { .. } if only_reads() => {
-            "runs if it reads only inside the workspace; otherwise denied".into()
+            "allow if it reads only inside the workspace; otherwise deny".into()
         }
-        PolicyVerdict::Ask { reason, .. } => format!("asks: {reason}"),
+        PolicyVerdict::Ask { reason, .. } => format!("ask: {reason}"),
         PolicyVerdict::Deny { reason, .. } | PolicyVerdict::DenyUnlessReading { reason } => {
-            format!("denied: {reason}")
+            format!("deny: {reason}")
         }
     }
 }

@@ -34,13 +34,13 @@ fn policy_rules_decide_on_commands_of_the_model() {
     assert!(command(&sandbox, "printf 'a b' && printf c", &[]).starts_with("a bc"));
     let asked = command(&sandbox, "touch x; printf c", &[]);
     assert!(asked.contains("no one can approve it"), "{asked}");
-    let denied = "a rule of the settings denies this (deny bash `printf hush*`, in ";
+    let denied = "a settings rule denies this (deny bash `printf hush*`, in ";
     for line in ["printf hush", "env sh -c 'printf hush'"] {
         let result = command(&sandbox, line, &["--yes"]);
         assert!(result.contains(denied), "{result}");
     }
     let result = command(&sandbox, "rm -rf /usr", &["--yes"]);
-    assert!(result.contains("(never allowed, in any mode)"), "{result}");
+    assert!(result.contains("(never allowed in any mode)"), "{result}");
 }
 
 #[test]
@@ -50,11 +50,11 @@ fn policy_explain_shows_commands_rules_and_decisions() {
         sandbox.run(&["--sandbox", "off", "policy", "explain", "--", "cd a && cargo test | tee log"]);
     let path = sandbox.home().join("tiller/settings.json");
     let expected = format!(
-        "cd a\n    runs alongside an allowed command: only prints, filters or changes the directory\n\
-         cargo test\n    rule: allow * `cargo test*` ({})\ntee log\n    asks: runs a command\n\n\
-         ask        asks: runs a command\nauto       runs\n\
-         plan       denied: bash can make changes; plan mode is read-only: only read, then present the plan in your \
-         answer\nread-only  denied: bash can make changes; the mode is read-only\n\n\
+        "cd a\n    allow if the other commands are allowed: only prints, filters or changes the directory\n\
+         cargo test\n    rule: allow * `cargo test*` ({})\ntee log\n    ask: runs a command\n\n\
+         ask        ask: runs a command\nauto       allow\n\
+         plan       deny: bash can make changes; plan mode is read-only: only read, then present the plan in your \
+         answer\nread-only  deny: bash can make changes; the mode is read-only\n\n\
          Commands run without a sandbox.\n",
         path.display()
     );
@@ -70,11 +70,11 @@ fn policy_explain_shows_commands_rules_and_decisions() {
         .collect();
     let rule = format!("rule: allow * `cargo test*` ({})", path.display());
     let expected = [
-        "runs alongside an allowed command: only prints, filters or changes the directory",
-        "asks: deletes everything under x",
-        "runs if it reads only inside the workspace; otherwise asks",
-        "asks: runs as another user (sudo)",
-        &format!("{rule}; asks: writes outside the working directory: /etc/x"),
+        "allow if the other commands are allowed: only prints, filters or changes the directory",
+        "ask: deletes everything under x",
+        "allow if it reads only inside the workspace; otherwise ask",
+        "ask: runs as another user (sudo)",
+        &format!("{rule}; ask: writes outside the working directory: /etc/x"),
     ];
     assert_eq!(decisions[1..], expected[1..], "{}", output.out);
     let output = sandbox.run(&["policy", "rules"]);

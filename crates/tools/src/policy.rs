@@ -126,7 +126,7 @@ impl PolicyVerdict {
 }
 
 /// The reason of a denial by a settings rule.
-const DENIED_BY_RULE: &str = "a rule of the settings denies this";
+const DENIED_BY_RULE: &str = "a settings rule denies this";
 
 fn plan_reason(tool: &str) -> String {
     format!(
@@ -135,7 +135,7 @@ fn plan_reason(tool: &str) -> String {
 }
 
 /// The end of the reason for what no mode runs.
-const NEVER_RUN: &str = "never allowed, in any mode";
+const NEVER_RUN: &str = "never allowed in any mode";
 
 /// The policy of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -233,7 +233,7 @@ impl Policy {
         match self.find_grant(rules.find(&spec.name, subject, None)) {
             Some(grant) => PolicyVerdict::Granted(grant),
             None => PolicyVerdict::Ask {
-                reason: format!("a rule asks ({rule}, in {})", rule.source()),
+                reason: format!("a rule requires approval ({rule}, in {})", rule.source()),
                 rule: PermissionRule::for_call(&spec.name, subject, None),
             },
         }
@@ -391,7 +391,7 @@ impl Policy {
         match self.find_grant(known).filter(|grant| !is_private || *grant != AllowReason::Yes) {
             Some(grant) => PolicyVerdict::Granted(grant),
             None => {
-                let place = if is_private { "a host of your own network" } else { "the network" };
+                let place = if is_private { "a host on your own network" } else { "the network" };
                 PolicyVerdict::Ask { reason: format!("reads from {place}: {host}"), rule }
             }
         }
@@ -437,7 +437,7 @@ impl Policy {
         let rule = PermissionRule::for_call(tool, command, pattern);
         let reason = risk.map(|risk| risk.reason).unwrap_or_else(|| match command {
             Some(_) => "runs a command".into(),
-            None if spec.traits.uses_sandbox => format!("{tool} runs hooks and filters of the repository"),
+            None if spec.traits.uses_sandbox => format!("{tool} runs the repository's hooks and filters"),
             None => format!("{tool} may do anything"),
         });
         PolicyVerdict::Ask { reason, rule }
@@ -601,7 +601,7 @@ mod tests {
         // As `bash` with `git commit` does.
         for tool in ["git_add", "git_commit", "git_branch"] {
             assert_eq!(run(SandboxStrength::WritesAndTcp, tool, &json!({ "name": "x" })), "allow", "{tool}");
-            let asks = format!("ask every call of {tool}: {tool} runs hooks and filters of the repository");
+            let asks = format!("ask every call of {tool}: {tool} runs the repository's hooks and filters");
             assert_eq!(run(SandboxStrength::Writes, tool, &json!({ "name": "x" })), asks);
         }
     }
@@ -641,7 +641,7 @@ mod tests {
         };
         let (public, private) = ("https://docs.rs/x", "http://localhost:3000/");
         let asks_public = "ask reading from docs.rs: reads from the network: docs.rs";
-        let asks_private = "ask reading from localhost: reads from a host of your own network: localhost";
+        let asks_private = "ask reading from localhost: reads from a host on your own network: localhost";
         for (mode, address, expected) in [
             (ApprovalMode::Ask, public, asks_public),
             (ApprovalMode::Ask, private, asks_private),
@@ -657,7 +657,7 @@ mod tests {
             (private, asks_private),
             (
                 "http://169.254.169.254/latest",
-                "ask reading from 169.254.169.254: reads from a host of your own network: 169.254.169.254",
+                "ask reading from 169.254.169.254: reads from a host on your own network: 169.254.169.254",
             ),
         ] {
             let verdict = judge(&yes, "web_fetch", Access::Network, &json!({ "url": address }), &rules);
