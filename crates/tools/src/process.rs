@@ -57,13 +57,13 @@ pub enum ProcessError {
         path: PathBuf,
     },
     /// The shell doesn't exist.
-    #[error("shell {shell}: program not found; give its absolute path, or a name that is on PATH")]
+    #[error("shell {shell}: program not found; use an absolute path or a name on PATH")]
     NoShell {
         /// The configured name or path.
         shell: String,
     },
     /// The supervisor could not be started.
-    #[error("supervisor {program}: cannot start")]
+    #[error("can't start the supervisor {program}")]
     Start {
         /// The supervisor's program.
         program: PathBuf,

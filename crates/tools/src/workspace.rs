@@ -576,7 +576,7 @@ mod tests {
             ("way-out/open/closed/new", false),
         ] {
             assert!(workspace.resolve(path, FileAccess::Read).is_ok(), "{path}");
-            let refusal = format!("{path} may be read but not written");
+            let refusal = format!("{path} is read-only");
             let expected = if is_writable { None } else { Some(refusal) };
             assert_eq!(display_path(&workspace, path).err(), expected, "{path}");
         }

@@ -18,10 +18,10 @@ pub(super) struct DelegateToAgent(pub Delegator);
 pub(super) struct Arguments {
     /// Name of the agent.
     agent: String,
-    /// The task, with everything that the agent has to know: it sees nothing of this conversation.
+    /// The task, with everything that the agent needs to know: it can't see this conversation.
     task: String,
     /// Id of an agent that has worked in this session, to continue its conversation, for example after an interruption.
-    /// Default: a fresh agent.
+    /// Default: a new agent.
     #[serde(default)]
     resume: Option<String>,
     /// Return immediately; you are notified when the agent finishes. Default: false.
@@ -39,8 +39,8 @@ impl TypedTool for DelegateToAgent {
     };
 
     fn description(&self) -> String {
-        "Delegates a task to an agent with a context of its own and returns its final answer. Use it for work that \
-         would fill this conversation, such as wide searches, or that is self-contained. list_agents shows the agents."
+        "Delegates a task to an agent with its own context and returns its final answer. Use it for work that \
+         would fill this conversation, such as broad searches, or that is self-contained. list_agents shows the agents."
             .to_owned()
     }
 

@@ -30,7 +30,7 @@ pub(super) struct Arguments {
     /// If one fails: `cancel` stops the others, `collect` lets them finish. Default: cancel.
     #[serde(default)]
     on_error: OnError,
-    /// `worktree` gives each agent a git worktree and branch of its own, and returns its diff; needed if several change
+    /// `worktree` gives each agent its own git worktree and branch, and returns its diff; needed if several change
     /// the same files. Default: none, all work in the working directory.
     #[serde(default)]
     isolation: Isolation,
@@ -45,7 +45,7 @@ pub(super) struct Arguments {
 struct TaskArguments {
     /// Name of the agent.
     agent: String,
-    /// The task, with everything that the agent has to know.
+    /// The task, with everything that the agent needs to know.
     task: String,
 }
 

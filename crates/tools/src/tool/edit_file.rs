@@ -30,7 +30,7 @@ pub(super) struct Arguments {
     /// Text to replace, exactly as it is in the file, with enough surrounding lines to be unique.
     #[serde(default)]
     old_text: Option<String>,
-    /// Text to put in its place; empty to delete.
+    /// Replacement text; empty to delete.
     #[serde(default)]
     new_text: Option<String>,
     /// Replace every occurrence instead of the only one. Default: false.
@@ -49,7 +49,7 @@ pub(super) struct Arguments {
 struct EditArguments {
     /// Text to replace, exactly as it is in the file, and unique there.
     old_text: String,
-    /// Text to put in its place; empty to delete.
+    /// Replacement text; empty to delete.
     new_text: String,
     /// Replace every occurrence instead of the only one. Default: false.
     #[serde(default)]
@@ -68,7 +68,7 @@ impl Arguments {
             }
             (Some(edits), None, None) => Ok(edits.iter().map(EditArguments::edit).collect()),
             (Some(_), ..) => {
-                Err("argument `edits`: replaces old_text and new_text; give one or the other".into())
+                Err("argument `edits`: can't be combined with old_text and new_text".into())
             }
             (None, Some(old), Some(new)) => Ok(vec![Edit { old, new, replace_all: self.replace_all }]),
             (None, None, _) => Err("missing argument `old_text`".into()),
@@ -105,8 +105,8 @@ impl TypedTool for EditFile {
     };
 
     fn description(&self) -> String {
-        "Changes a file: replaces old_text, which must occur exactly once, with new_text; or makes several edits at \
-         once. To create a file, use write_file."
+        "Edits a file: replaces old_text, which must occur exactly once, with new_text, or applies several \
+         edits. To create a file, use write_file."
             .into()
     }
 
@@ -118,7 +118,7 @@ impl TypedTool for EditFile {
         for (index, edit) in edits.iter().enumerate() {
             if edit.old.is_empty() {
                 let name = arguments.name(index, "old_text");
-                return Err(format!("argument `{name}`: must not be empty; to make a file, use write_file"));
+                return Err(format!("argument `{name}`: must not be empty; to create a file, use write_file"));
             }
             if edit.old == edit.new {
                 let name = arguments.name(index, "new_text");

@@ -27,7 +27,7 @@ pub(super) struct FindFiles {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Glob that a file has to match: `*.rs` by name at any depth, `src/**/*.{ts,tsx}` by path from the directory.
+    /// Glob that files must match: `*.rs` by name at any depth, `src/**/*.{ts,tsx}` by path from the directory.
     pattern: String,
     /// Directory to search, relative to the working directory. Default: the working directory.
     #[serde(default)]
@@ -56,7 +56,7 @@ impl TypedTool for FindFiles {
     };
 
     fn description(&self) -> String {
-        "Finds files by a glob, the most recently changed first. Files that git ignores are left out.".into()
+        "Finds files by glob, most recently changed first. Files that git ignores are left out.".into()
     }
 
     fn check(&self, arguments: &Arguments) -> Result<(), String> {

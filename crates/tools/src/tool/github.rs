@@ -212,7 +212,7 @@ async fn read(response: Response) -> Result<(HeaderMap, Value), String> {
     let value: Value = serde_json::from_slice(&body).unwrap_or_default();
     match status.is_success() {
         true if is_whole => Ok((headers, value)),
-        true => Err("GitHub's answer is longer than 10 MiB".into()),
+        true => Err("GitHub's response is larger than 10 MiB".into()),
         false => Err(failure(status, &headers, &value)),
     }
 }
@@ -221,7 +221,7 @@ async fn read(response: Response) -> Result<(HeaderMap, Value), String> {
 fn failure(status: StatusCode, headers: &HeaderMap, body: &Value) -> String {
     if let Some(wait) = rate_limit_wait(status, headers) {
         return format!(
-            "GitHub's rate limit is reached; requests work again in {} min",
+            "GitHub's rate limit was reached; try again in {} min",
             wait.as_secs().div_ceil(60)
         );
     }

@@ -38,7 +38,7 @@ pub(super) struct Grep {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Regular expression (Rust syntax) that a line has to match.
+    /// Regular expression (Rust syntax) that a line must match.
     pattern: String,
     /// File or directory to search, relative to the working directory. Default: the working directory.
     #[serde(default)]
@@ -56,7 +56,7 @@ pub(super) struct Arguments {
     #[serde(default)]
     #[schemars(range(max = 50))]
     context: Option<usize>,
-    /// Kind of the result: the matching `lines`, the `files` that have any, or their `counts` in each file. Default:
+    /// Kind of result: the matching `lines`, the `files` with matches, or the `counts` per file. Default:
     /// lines.
     #[serde(default)]
     show: ShownMatches,
@@ -187,7 +187,7 @@ fn show(results: SearchResults, options: &OutputOptions) -> ToolOutput {
     let mut output = limit_output(output, Grep::NAME, options);
     if results.is_full() {
         output.push_notice(
-            "there may be more matches than are shown; narrow it down with path, glob or pattern",
+            "there may be more matches than are shown; narrow the search with path, glob or pattern",
         );
     } else if results.matches == 0 {
         output.push_notice("no matches");

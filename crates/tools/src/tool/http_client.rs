@@ -72,7 +72,7 @@ pub(super) async fn read_body(mut response: Response, limit: usize) -> Result<(V
 pub(super) fn causes(error: &reqwest::Error) -> String {
     let text = match error {
         error if error.is_timeout() => "timed out",
-        error if error.is_connect() => "cannot connect",
+        error if error.is_connect() => "can't connect",
         _ => "the request failed",
     };
     with_causes(text.to_owned(), error)
@@ -115,7 +115,7 @@ impl Resolve for PublicResolver {
 /// Checks that a name leads to public addresses only.
 fn check_public(name: &str, found: &[SocketAddr]) -> Result<(), String> {
     match found.iter().find(|address| is_private(address.ip())) {
-        Some(address) => Err(format!("{name} leads to the private address {}", address.ip())),
+        Some(address) => Err(format!("{name} resolves to the private address {}", address.ip())),
         None => Ok(()),
     }
 }
@@ -133,7 +133,7 @@ mod tests {
         let error =
             client(AddressScope::Public).unwrap().get("http://localhost:1/").send().await.unwrap_err();
         let text = causes(&error);
-        assert!(text.contains("localhost leads to the private address"), "{text}");
+        assert!(text.contains("localhost resolves to the private address"), "{text}");
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(check_public("example.org", &addresses(&["93.184.216.34", "2606:2800:220:1::"])), Ok(()));
         assert_eq!(
             check_public("evil.example", &addresses(&["93.184.216.34", "169.254.169.254"])),
-            Err("evil.example leads to the private address 169.254.169.254".into())
+            Err("evil.example resolves to the private address 169.254.169.254".into())
         );
     }
 }

@@ -26,9 +26,9 @@ pub(super) struct JobTool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// `list` the jobs, `read` a job's output since the last reading, `wait` until it ends and read, or `stop` it and read.
+    /// `list` the jobs, `read` a job's output since the last read, `wait` until it ends and read, or `stop` it and read.
     action: JobAction,
-    /// Id of the job, such as `job_1`. Needed for all actions but `list`.
+    /// Id of the job, such as `job_1`. Required for all actions except `list`.
     #[serde(default)]
     id: Option<String>,
     /// Maximum seconds to wait, with `wait`. The job keeps running after that. Default: the timeout of bash.
@@ -66,16 +66,16 @@ impl TypedTool for JobTool {
 
     fn description(&self) -> String {
         format!(
-            "Lists the background jobs that bash has started, reads their new output, waits for their end, or stops \
-             them. A wait ends after {} seconds (timeout: at most {}), or when the user writes. You are told when a job \
-             ends by itself, so don't poll.",
+            "Lists the background jobs that bash has started, reads their new output, waits for them, or stops \
+             them. A wait ends after {} seconds (timeout: at most {}), or when the user sends a message. You are notified \
+             when a job ends on its own, so don't poll.",
             self.times.timeout_s, self.times.max_timeout_s
         )
     }
 
     fn check(&self, arguments: &Arguments) -> Result<(), String> {
         if arguments.id.is_none() && arguments.action != JobAction::List {
-            return Err("argument `id`: needed for this action".into());
+            return Err("argument `id`: required for this action".into());
         }
         let max = self.times.max_timeout_s;
         match arguments.timeout {

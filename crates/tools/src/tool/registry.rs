@@ -76,7 +76,7 @@ pub fn built_in_tools() -> ToolCatalog {
 
 /// An error for a name that no tool has.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown tool `{name}`; available tools: {known}; sets of tools: {sets}")]
+#[error("unknown tool `{name}`; available tools: {known}; tool sets: {sets}")]
 pub struct UnknownTool {
     /// The unknown name.
     pub name: String,
@@ -105,7 +105,7 @@ impl std::fmt::Display for ToolSource {
             Self::BuiltIn => f.write_str("built in"),
             Self::Extension(name) => write!(f, "extension {name}"),
             Self::Server(name) => write!(f, "MCP server {name}"),
-            Self::Host => f.write_str("given by the host program"),
+            Self::Host => f.write_str("provided by the host program"),
         }
     }
 }

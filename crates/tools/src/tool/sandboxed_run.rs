@@ -127,7 +127,7 @@ impl SandboxReview {
             let restrictions = &self.restrictions;
             format!(
                 "the sandbox may have refused this: commands {restrictions}; if the command needs more, call bash \
-                 with `unsandboxed: true`, which asks the user"
+                 with `unsandboxed: true`, which needs the user's approval"
             )
         });
         EndNotices { for_model: warning.clone().into_iter().chain(refusal).collect(), warning }

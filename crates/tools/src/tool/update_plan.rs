@@ -16,7 +16,7 @@ pub(super) struct UpdatePlan;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// All steps, in order, with their progress; they replace the plan.
+    /// All steps, in order, with their progress; they replace the previous plan.
     steps: Vec<StepArguments>,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Arguments {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 struct StepArguments {
-    /// The task of the step, in a few words.
+    /// What the step does, in a few words.
     step: String,
     /// Its progress.
     status: StatusArgument,
@@ -64,8 +64,8 @@ impl TypedTool for UpdatePlan {
     const TRAITS: ToolTraits = ToolTraits { set: Some(ToolSet::Plan), ..ToolTraits::new(Access::Reads) };
 
     fn description(&self) -> String {
-        "Shows the user the plan of a task with several steps. Call it when the plan is made, and again whenever a step \
-         begins or ends; at most one step is in progress. A task of one or two steps needs no plan."
+        "Shows the user your plan for a task with several steps. Call it once you have a plan, and again whenever a step \
+         starts or ends; at most one step may be in progress. A task of one or two steps needs no plan."
             .into()
     }
 
@@ -86,7 +86,7 @@ impl TypedTool for UpdatePlan {
     async fn run(&self, arguments: Arguments, _progress: ToolProgress) -> ToolOutput {
         let plan = TaskPlan { steps: arguments.steps.into_iter().map(PlanStep::from).collect() };
         let text = match plan.steps.len() {
-            0 => "the plan is empty now".to_owned(),
+            0 => "the plan is now empty".to_owned(),
             count => format!("{} of {count} steps done", plan.done()),
         };
         ToolOutput { details: Some(plan.to_details()), ..ToolOutput::text(text) }

@@ -67,7 +67,7 @@ impl TypedTool for WebFetch {
     };
 
     fn description(&self) -> String {
-        "Fetches a web page as Markdown; text and JSON come as they are. A redirect to another host is reported, not \
+        "Fetches a web page as Markdown; text and JSON are returned unchanged. A redirect to another host is reported, not \
          followed."
             .into()
     }

@@ -43,7 +43,7 @@ impl TypedTool for WriteFile {
 
     fn description(&self) -> String {
         "Writes a whole file: creates it with its parent directories, or replaces its content. \
-         To change a part of a file, use edit_file."
+         To change part of a file, use edit_file."
             .into()
     }
 

@@ -26,7 +26,7 @@ pub enum WorkspaceError {
         root: PathBuf,
     },
     /// The path is read-only.
-    #[error("{path} may be read but not written")]
+    #[error("{path} is read-only")]
     ReadOnly {
         /// The path, as given.
         path: String,

@@ -150,7 +150,7 @@ fn restrict_unknown_tool_lists_the_available() {
     let error = some.restrict(&["read_file".into()]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "unknown tool `read_file`; available tools: bash, grep; sets of tools: files, bash, git, github, web, plan, agents, mcp"
+        "unknown tool `read_file`; available tools: bash, grep; tool sets: files, bash, git, github, web, plan, agents, mcp"
     );
 }
 
@@ -251,7 +251,7 @@ fn check_invalid_argument_is_named() {
         (
             "edit_file",
             json!({"path": "a", "old_text": "x", "edits": []}),
-            "argument `edits`: replaces old_text and new_text",
+            "argument `edits`: can't be combined with old_text and new_text",
         ),
         (
             "edit_file",
@@ -609,7 +609,7 @@ mod edit_file {
         bench.write("a", "x\ny\nx\n");
         let error_text = async |old: &str| bench.error_text("edit_file", arguments(old, "new")).await;
         assert!(
-            error_text("x").await.starts_with("old_text is in a 2 times (lines 1, 3); add the lines around")
+            error_text("x").await.starts_with("old_text is in a 2 times (lines 1, 3); include surrounding lines")
         );
         assert_eq!(error_text("z z z").await, "old_text is not in a; read the file again");
         assert_eq!(bench.content("a"), "x\ny\nx\n");
@@ -755,7 +755,7 @@ mod grep {
         let bench = Bench::new();
         bench.write("a", "x\n".repeat(3));
         bench.write("b", format!("x{}", "y".repeat(600)));
-        let notice = "[there may be more matches than are shown; narrow it down with path, glob or pattern]";
+        let notice = "[there may be more matches than are shown; narrow the search with path, glob or pattern]";
         let text = bench.ok("grep", json!({"pattern": "x", "limit": 2})).await;
         assert_eq!(text, format!("a:1:x\na:2:x\n{notice}"));
         let text = bench.ok("grep", json!({"pattern": "x", "show": "counts", "limit": 1})).await;

@@ -125,8 +125,8 @@ async fn github_failures_say_what_to_do() {
         .header("x-ratelimit-reset", &reset.to_string());
     let later = Reply::status(429, "{}").header("retry-after", "90");
     for (reply, expected) in [
-        (limited, "GitHub's rate limit is reached; requests work again in 60 min"),
-        (later, "GitHub's rate limit is reached; requests work again in 2 min"),
+        (limited, "GitHub's rate limit was reached; try again in 60 min"),
+        (later, "GitHub's rate limit was reached; try again in 2 min"),
         (
             Reply::status(401, r#"{"message": "Bad credentials"}"#),
             "GitHub: status 401 Unauthorized: Bad credentials; the token is invalid",

@@ -63,7 +63,7 @@ async fn web_fetch_failures_say_what_happened() {
     assert_eq!(fetch_text([binary]).await, (expected.to_owned(), true));
     let refused = fetch("http://127.0.0.1:1/", OutputLimits::default()).await;
     let text = joined_text(&refused.content);
-    assert!(refused.is_error && text.starts_with("http://127.0.0.1:1/: cannot connect"), "{text}");
+    assert!(refused.is_error && text.starts_with("http://127.0.0.1:1/: can't connect"), "{text}");
 }
 
 #[tokio::test]

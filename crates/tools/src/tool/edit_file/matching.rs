@@ -82,14 +82,14 @@ impl EditProblem {
                 let numbers: Vec<String> = lines.iter().take(10).map(usize::to_string).collect();
                 let more = if lines.len() > 10 { ", …" } else { "" };
                 format!(
-                    "old_text is in {display_path} {} times (lines {}{more}); add the lines around the one you mean, or set \
-                     replace_all",
+                    "old_text is in {display_path} {} times (lines {}{more}); include surrounding lines to make it unique, \
+                     or set replace_all",
                     lines.len(),
                     numbers.join(", "),
                 )
             }
             Self::Overlapping { line } => format!(
-                "old_text overlaps with that of another edit at line {line} of {display_path}; join the two edits"
+                "old_text overlaps with another edit at line {line} of {display_path}; combine the two edits"
             ),
         }
     }
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn apply_ambiguous_or_missing_text_is_explained() {
-        let ambiguous = "old_text is in f 2 times (lines 1, 3); add the lines around the one you mean, or set replace_all";
+        let ambiguous = "old_text is in f 2 times (lines 1, 3); include surrounding lines to make it unique, or set replace_all";
         let hint = "old_text is not in f; the closest to its first line is line 2: `let total = 1;`";
         let differs =
             "old_text is not in f; its first line is line 2, but then the texts differ; read the file there";

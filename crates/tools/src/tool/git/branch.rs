@@ -21,7 +21,7 @@ pub(in crate::tool) struct Arguments {
     /// Create the branch. Default: false.
     #[serde(default)]
     create: bool,
-    /// Commit or branch that a new branch begins with. Default: the current commit.
+    /// Commit or branch that a new branch starts from. Default: the current commit.
     #[serde(default)]
     start: Option<String>,
 }
@@ -44,7 +44,7 @@ impl TypedTool for GitBranch {
     };
 
     fn description(&self) -> String {
-        "Lists the branches, the most recently changed first; with a name, switches to a branch or creates one.".into()
+        "Lists branches, most recently changed first; with a name, switches to a branch or creates one.".into()
     }
 
     fn check(&self, arguments: &Arguments) -> Result<(), String> {

@@ -15,7 +15,7 @@ pub(in crate::tool) struct GitCommit(Git);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::tool) struct Arguments {
-    /// The message: a subject of at most 72 characters; where more needs to be said, an empty line and the rest.
+    /// The message: a subject of at most 72 characters; if more is needed, a blank line and the rest.
     message: String,
     /// Also commit the changes of tracked files that aren't staged. Default: false.
     #[serde(default)]

@@ -22,7 +22,7 @@ pub(in crate::tool) struct Arguments {
     /// Compare the staged changes instead of the files. Default: false.
     #[serde(default)]
     staged: bool,
-    /// Show only the changes of this file or directory.
+    /// Show only changes to this file or directory.
     #[serde(default)]
     path: Option<String>,
     /// Show only the changed files, with the number of changed lines. Default: false.
@@ -58,7 +58,7 @@ impl TypedTool for GitDiff {
     };
 
     fn description(&self) -> String {
-        "Shows changes of files that git tracks: those not staged, those staged, or those between commits."
+        "Shows changes to tracked files: unstaged, staged, or between commits."
             .into()
     }
 

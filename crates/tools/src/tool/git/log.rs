@@ -18,7 +18,7 @@ pub(in crate::tool) struct GitLog(Git);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::tool) struct Arguments {
-    /// Commit or branch to begin with, or a range: `main`, `v1..v2`. Default: the current commit.
+    /// Commit or branch to start from, or a range: `main`, `v1..v2`. Default: the current commit.
     #[serde(default)]
     revision: Option<String>,
     /// List only commits that change this file or directory.
@@ -76,7 +76,7 @@ impl TypedTool for GitLog {
     };
 
     fn description(&self) -> String {
-        "Lists commits, the newest first.".into()
+        "Lists commits, newest first.".into()
     }
 
     fn check(&self, arguments: &Arguments) -> Result<(), String> {

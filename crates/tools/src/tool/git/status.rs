@@ -27,7 +27,7 @@ impl TypedTool for GitStatus {
         ToolTraits { output: OutputKind::Command, set: Some(ToolSet::Git), ..ToolTraits::new(Access::Reads) };
 
     fn description(&self) -> String {
-        "Shows the branch and the changed files, as `git status --short --branch` does.".into()
+        "Shows the branch and the changed files, like `git status --short --branch`.".into()
     }
 
     async fn run(&self, _arguments: Arguments, progress: ToolProgress) -> ToolOutput {

@@ -71,7 +71,7 @@ impl TypedTool for GithubListIssues {
     };
 
     fn description(&self) -> String {
-        "Lists the issues and pull requests of this repository on GitHub, the newest first.".into()
+        "Lists the issues and pull requests of this repository on GitHub, newest first.".into()
     }
 
     fn check(&self, arguments: &Arguments) -> Result<(), String> {
