@@ -49,7 +49,7 @@ impl ElicitationDialog {
     fn consent_text(&self) -> String {
         // The bars distinguish the server's lines from tiller's.
         let message = self.request.message.trim().replace('\n', "\n  │ ");
-        let intro = format!("question: {} asks\n  │ {message}\n", self.request.asker());
+        let intro = format!("question from {}\n  │ {message}\n", self.request.asker());
         let others = "n = decline; anything else = cancel";
         match &self.request.kind {
             ElicitationKind::Url { url, host } => {
@@ -59,7 +59,7 @@ impl ElicitationDialog {
             ElicitationKind::Form { fields } => {
                 let labels: Vec<&str> = fields.iter().map(FormField::label).collect();
                 format!(
-                    "{intro}  asks for: {}\n  Don't enter passwords or keys: servers must not ask for them here.\n  \
+                    "{intro}  fields: {}\n  Don't enter passwords or keys: servers must not ask for them here.\n  \
                      y = answer; {others}",
                     labels.join(", ")
                 )
@@ -173,7 +173,7 @@ mod tests {
         let mut dialog = form();
         assert_eq!(
             dialog.text(),
-            "question: MCP server shop asks\n  │ Who\n  │ are you?\n  asks for: age, tags, news\n  Don't enter passwords or keys: servers must not ask for them here.\n  y = answer; n = decline; anything else = cancel"
+            "question from MCP server shop\n  │ Who\n  │ are you?\n  fields: age, tags, news\n  Don't enter passwords or keys: servers must not ask for them here.\n  y = answer; n = decline; anything else = cancel"
         );
         assert_eq!(dialog.answer("y"), DialogStep::Ask(None));
         assert_eq!(dialog.text(), "question: age (1 of 3)\n  a whole number, at least 0");
@@ -198,7 +198,7 @@ mod tests {
         let mut page = dialog(ElicitationKind::Url { url: "https://x.org/in".into(), host: "x.org".into() });
         assert_eq!(
             page.text(),
-            "question: MCP server shop asks\n  │ Who\n  │ are you?\n  address: https://x.org/in\n  y = open it in the browser, at the host x.org; n = decline; anything else = cancel"
+            "question from MCP server shop\n  │ Who\n  │ are you?\n  address: https://x.org/in\n  y = open it in the browser, at the host x.org; n = decline; anything else = cancel"
         );
         assert_eq!(page.answer("y"), DialogStep::Answer(ElicitationAnswer::Accept(Map::new())));
     }

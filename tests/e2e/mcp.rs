@@ -245,7 +245,7 @@ fn mcp_question_of_a_server_is_answered_in_a_form() {
     ];
     let mut terminal = sandbox.open_scripted(&script, &[]);
     enter(&mut terminal, "greet me");
-    terminal.wait_for_question("MCP server sh asks");
+    terminal.wait_for_question("question from MCP server sh");
     terminal.wait_for("Who are you?");
     terminal.send("Ada");
     terminal.wait_for("Full name *  Ada");
@@ -262,7 +262,7 @@ fn mcp_question_of_a_server_is_answered_in_a_form() {
     terminal.wait_for_answer("Hello Ada.");
 
     enter(&mut terminal, "again");
-    terminal.wait_for_question("MCP server sh asks");
+    terminal.wait_for_question("question from MCP server sh");
     terminal.key(TerminalKey::Esc);
     terminal.wait_for("Never mind.");
 }
@@ -299,7 +299,7 @@ fn mcp_withdrawn_question_stays_until_it_is_closed() {
     let sandbox = Sandbox::new();
     let (mut terminal, gate) = open_hasty(&sandbox, &[]);
     enter(&mut terminal, "greet me");
-    terminal.wait_for_question("MCP server sh asks");
+    terminal.wait_for_question("question from MCP server sh");
     terminal.send("Ad");
     terminal.wait_for("name  Ad");
     fs::write(gate, "").unwrap();

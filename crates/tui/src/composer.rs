@@ -118,7 +118,7 @@ impl Component for Composer {
         let ComposePurpose::SummaryInstruction(_) = self.purpose else { return None };
         let (send, stop) = (view.key_of(KeyCommand::Send), view.key_of(KeyCommand::Stop));
         let text =
-            format!("what matters in the summary of the branch you leave? {send} starts it · {stop} cancels");
+            format!("what should the branch summary focus on? {send} starts it · {stop} cancels");
         Some(Line::from(vec![Span::new("  ? ", Role::Warning), Span::new(text, Role::Text)]))
     }
 }
@@ -236,7 +236,7 @@ impl Composer {
         self.editor.attach(image, size);
         if cx.model.info.image_input == ImageInput::Unsupported {
             let (model, models) = (cx.model.model_name(), cx.key_of(KeyCommand::PickModel));
-            cx.flash(format!("{model} takes no images; {models} chooses another model."));
+            cx.flash(format!("{model} doesn't accept images; {models} chooses another model."));
         }
     }
 

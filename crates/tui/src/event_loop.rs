@@ -411,7 +411,7 @@ impl EventLoop {
             // Its session belongs to the delegated task.
             Action::Navigate(_) if !self.above.is_empty() => {
                 let key = self.app.ui.keymap.key_of(KeyCommand::Agents);
-                self.app.flash(format!("An agent's session can't be left this way: {key} returns."));
+                self.app.flash(format!("You can't leave an agent's session this way; {key} returns."));
             }
             Action::Terminal(TerminalAction::Copy(copied)) => self.copy(copied),
             Action::Terminal(TerminalAction::Suspend) => self.suspend = Some(SuspendReason::Stop),

@@ -319,7 +319,7 @@ impl ExecutorWorker {
 
     async fn set_model(&self, text: String) -> Result<Vec<TaskResult>, AgentError> {
         let model = self.agent.set_model(text).await?;
-        Ok(vec![TaskResult::Note(format!("Model: {model}, from the next request on."))])
+        Ok(vec![TaskResult::Note(format!("Model: {model}, starting with the next request."))])
     }
 
     async fn refresh(&self, background: &mut JoinSet<()>) -> Result<Vec<TaskResult>, AgentError> {
@@ -382,7 +382,7 @@ impl ExecutorWorker {
 
     async fn cycle_model(&self, direction: CycleDirection) -> Result<Vec<TaskResult>, AgentError> {
         let note = match self.agent.cycle_model(direction).await? {
-            Some(chosen) => format!("Model: {}, from the next request on.", chosen.model),
+            Some(chosen) => format!("Model: {}, starting with the next request.", chosen.model),
             None => "No other model is available.".to_owned(),
         };
         Ok(vec![TaskResult::Note(note)])

@@ -337,7 +337,7 @@ fn ending(answer: &AssistantMessage) -> Option<BlockKind> {
         StopReason::Length => notice(
             NoticeLevel::Warning,
             "the answer reached the output limit",
-            Some("raise max_tokens, or type \"go on\""),
+            Some("raise max_tokens, or type \"continue\""),
         ),
         StopReason::Error => {
             let text = answer.error_message.as_deref().unwrap_or("the provider failed").to_owned();

@@ -208,7 +208,7 @@ fn activity_text(view: &ViewContext<'_>, arriving: Option<&BlockKind>) -> String
         return "waiting for your approval".to_owned();
     }
     if let Some(request) = view.model.activity.elicitations.first() {
-        return format!("{} asks: clear the prompt to see it", one_line(&request.asker()));
+        return format!("question from {}: clear the prompt to see it", one_line(&request.asker()));
     }
     match view.model.activity.calls.as_slice() {
         [] => {}

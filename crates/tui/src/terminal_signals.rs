@@ -308,7 +308,7 @@ fn pending(app: &App) -> Option<(String, String)> {
         (pending.request.tool_call_id.to_string(), text)
     });
     let question = activity.elicitations.first().map(|request| {
-        (request.elicitation_id.to_string(), format!("{} asks for input", one_line(&request.asker())))
+        (request.elicitation_id.to_string(), format!("{} needs input", one_line(&request.asker())))
     });
     call.or(question)
 }

@@ -41,7 +41,7 @@ const questions = (() => {
     show(key, `Allow ${call.toolName}?`, details, buttons);
     // A command could hide a part of itself with invisible characters, which the server's renderer shows.
     const [reasonText, rendered, change, rule] = await Promise.all([
-      text(`${call.reason}.${call.later ? ` ${call.later} more will ask after it.` : ""}`),
+      text(`${call.reason}.${call.later ? ` ${call.later} more will need approval after it.` : ""}`),
       render({ kind: "call", name: call.toolName, arguments: call.args }),
       preview(call.preview),
       call.rule ? text(`“For this session” allows ${call.rule}.`) : null,
@@ -103,7 +103,7 @@ const questions = (() => {
       reply("accept", Object.fromEntries(values));
     });
     const message = make("p");
-    show(key, asked.server ? `${asked.server} asks` : "tiller asks", message, form);
+    show(key, `Question from ${asked.server ?? "tiller"}`, message, form);
     message.append(await render({ kind: "text", text: asked.message }));
   };
 

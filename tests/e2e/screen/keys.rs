@@ -439,7 +439,7 @@ fn demo_model_warns_about_images() {
     terminal.wait_for("Type anything");
     terminal.send("what is @shot.png ");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("takes no images; enter sends a line of text instead");
+    terminal.wait_for("doesn't accept images; enter sends a line of text instead");
     terminal.wait_for(" ❯ what is @shot.png");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("does not accept images: each image is replaced with a line of text");

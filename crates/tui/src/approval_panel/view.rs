@@ -144,7 +144,7 @@ fn hidden_lines(panel: &ApprovalPanel, (rows, end): (usize, usize), view: &ViewC
 fn foot(panel: &ApprovalPanel, request: &ApprovalRequest, view: &ViewContext<'_>) -> Vec<Line> {
     if view.focus.is_in_queue {
         let back = key(view, KeyCommand::QueueBack);
-        return wrapped(&[muted("  the message queue has the keys; "), back, muted(" returns here")], view);
+        return wrapped(&[muted("  the message queue has the focus; "), back, muted(" returns here")], view);
     }
     if view.focus.is_writing_reason {
         let (send, back) = (key(view, KeyCommand::Send), key(view, KeyCommand::Stop));

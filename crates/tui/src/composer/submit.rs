@@ -137,7 +137,7 @@ impl Composer {
                 .is_empty();
         let model = view.model.model_name();
         (has_images && view.model.info.image_input == ImageInput::Unsupported)
-            .then(|| format!("{model} takes no images; {send} sends a line of text instead."))
+            .then(|| format!("{model} doesn't accept images; {send} sends a line of text instead."))
     }
 
     /// The question about a message that takes more than half of the context window; `None` for a shorter one.

@@ -93,7 +93,7 @@ fn form_fields_are_entered_one_after_the_other() {
     harness.press(KeyCode::Right);
     harness.press(KeyCode::Right);
     insta::assert_snapshot!(harness.shown(76, 20), @r"
-    ── MCP server shop asks ───────────────────────────────────── esc cancels ──
+    ── question from MCP server shop ──────────────────────────── esc cancels ──
 
       Your ␛[31mdetails,
       please.
@@ -118,7 +118,7 @@ fn form_fields_are_entered_one_after_the_other() {
     harness.press(KeyCode::Right);
     harness.type_text(" ");
     insta::assert_snapshot!(harness.shown(76, 20), @r"
-    ── MCP server shop asks ───────────────────────────────────── esc cancels ──
+    ── question from MCP server shop ──────────────────────────── esc cancels ──
 
       Your ␛[31mdetails,
       please.
@@ -222,7 +222,7 @@ fn form_address_is_shown_in_full_and_opened_only_on_request() {
     let url = format!("https://example.org/{}", "a".repeat(80));
     let mut harness = Harness::new(ElicitationKind::Url { url: url.clone(), host: "example.org".into() });
     insta::assert_snapshot!(harness.shown(60, 14), @r"
-    ── MCP server shop asks ───────────────────── esc cancels ──
+    ── question from MCP server shop ──────────── esc cancels ──
 
       Your ␛[31mdetails,
       please.

@@ -37,7 +37,7 @@ impl ElicitationForm {
         let theme = &view.ui.theme;
         let (asker, back) = (one_line(&self.request.asker()), view.key_of(KeyCommand::Back));
         let (name, note) = match self.withdrawn {
-            None => (format!("{asker} asks"), format!("{back} cancels")),
+            None => (format!("question from {asker}"), format!("{back} cancels")),
             Some(_) => (format!("withdrawn by {asker}"), format!("{back} closes")),
         };
         put(&title(&name, &note, area.width), row(area, 0), buffer, theme);

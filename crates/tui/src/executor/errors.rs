@@ -8,7 +8,7 @@ use crate::message::TaskResult;
 
 /// Reports a panic in a part of tiller, with the path of the crash report.
 pub(super) fn internal_error() -> TaskResult {
-    let what = "internal error: a part of tiller crashed; the rest continues".to_owned();
+    let what = "internal error: part of tiller crashed; the rest keeps running".to_owned();
     let hint = crash_report::take_newest().map(|path| format!("crash report: {}", path.display()));
     TaskResult::Failed { what, hint, text: None }
 }

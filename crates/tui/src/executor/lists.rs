@@ -270,7 +270,7 @@ impl ExecutorWorker {
                     .to_owned()
             }
             Some(_) => format!(
-                "Approval: {}. The plan is in the editor: enter lets the agent carry it out.",
+                "Approval: {}. The plan is in the editor: enter sends it to the agent.",
                 state.approval
             ),
             None => format!("Approval: {}. There is no plan yet.", state.approval),
@@ -354,7 +354,7 @@ impl ExecutorWorker {
         let offered = tools.iter().filter(|tool| tool.is_offered() != (tool.spec.name == name));
         self.agent.offer_tools(offered.map(|tool| tool.spec.name.clone()).collect()).await?;
         let items = picker::agent_options::tools(&self.agent.tools().await?);
-        let word = StatusText::note(format!("{} {is_now} from the next request on", one_line(&name)));
+        let word = StatusText::note(format!("{} {is_now} starting with the next request", one_line(&name)));
         Ok(vec![
             TaskResult::List(ListResult::Items { items, selected: 0 }),
             TaskResult::List(ListResult::Status(word)),

@@ -12,7 +12,7 @@ impl ExecutorWorker {
     /// a prompt that can't start one goes back to the composer.
     pub(super) async fn start_race(&mut self, options: RaceOptions) -> Result<Vec<TaskResult>, AgentError> {
         if self.race.is_some() {
-            let text = "There is a race already: pick a lane, or stop it or discard its results first.";
+            let text = "A race already exists: pick a lane, stop it, or discard its results first.";
             return Ok(vec![TaskResult::Note(text.to_owned()), TaskResult::BeforeDraft(options.prompt)]);
         }
         let prompt = options.prompt.clone();
@@ -44,6 +44,6 @@ impl ExecutorWorker {
     /// Stops the race, or forgets its results. Lanes that have ended stay in the tree.
     pub(super) fn end_race(&mut self) -> Vec<TaskResult> {
         self.race = None;
-        vec![TaskResult::Note("The race is over. Lanes that had ended stay in the tree.".to_owned())]
+        vec![TaskResult::Note("The race is over. Finished lanes stay in the tree.".to_owned())]
     }
 }

@@ -5,9 +5,9 @@ use tiller_engine::ApprovalMode;
 /// A short description of a mode.
 pub(crate) const fn mode_about(mode: ApprovalMode) -> &'static str {
     match mode {
-        ApprovalMode::Ask => "commands ask, except read-only and sandboxed ones",
+        ApprovalMode::Ask => "commands need approval, except read-only and sandboxed ones",
         ApprovalMode::Auto => "only dangerous commands need approval",
-        ApprovalMode::Plan => "only reading; the model presents a plan",
+        ApprovalMode::Plan => "read-only; the model presents a plan",
         ApprovalMode::ReadOnly => "commands and changes are denied",
     }
 }
@@ -30,13 +30,13 @@ pub(crate) const fn mode_effects(mode: ApprovalMode) -> [(&'static str, &'static
         ],
         ApprovalMode::Plan => [
             reading,
-            ("editing", "denied; the model is told to present a plan"),
+            ("editing", "denied; the model presents a plan"),
             ("commands", "denied, except those that only read here"),
             ("dangerous", "denied"),
         ],
         ApprovalMode::ReadOnly => [
             ("reading", "allowed here; denied elsewhere"),
-            ("editing", "denied; the model is told why"),
+            ("editing", "denied; the model gets the reason"),
             ("commands", "denied"),
             ("dangerous", "denied"),
         ],

@@ -241,9 +241,9 @@ mod tests {
         let shown: Vec<String> =
             items.iter().map(|item| format!("{}{} {}", item.lead, item.label, item.note)).collect();
         let expected = [
-            "  ask commands ask, except read-only and sandboxed ones · default",
+            "  ask commands need approval, except read-only and sandboxed ones · default",
             "● auto only dangerous commands need approval",
-            "  plan only reading; the model presents a plan",
+            "  plan read-only; the model presents a plan",
             "  read-only commands and changes are denied",
         ];
         assert_eq!((shown.as_slice(), selected), (expected.map(str::to_owned).as_slice(), 1));

@@ -24,7 +24,7 @@ impl TranscriptPane {
     pub(crate) fn apply(&mut self, event: &AgentEvent<'_>) {
         match event.kind {
             EventKind::AgentEnd { will_retry: false, outcome: RunOutcome::MaxTurns, .. } => {
-                let hint = Some("type \"go on\" to continue, or raise max_turns".to_owned());
+                let hint = Some("type \"continue\", or raise max_turns".to_owned());
                 self.notice(NoticeLevel::Warning, "stopped: turn limit reached", hint);
             }
             EventKind::AgentSettled => {

@@ -36,7 +36,7 @@ const CHOOSING: &[Step] = &[
     press(
         "next_model",
         "ctrl+p",
-        &[Has(" claude-sonnet-5-5  "), Has("claude-sonnet-5-5, from the next request on.")],
+        &[Has(" claude-sonnet-5-5  "), Has("claude-sonnet-5-5, starting with the next request.")],
     ),
     press("next_thinking", "shift+tab", &[Has("claude-sonnet-5-5 · minimal  "), Has("Thinking: minimal.")]),
     press("next_thinking", "shift+tab", &[Has("claude-sonnet-5-5 · low  "), Has("Thinking: low.")]),
