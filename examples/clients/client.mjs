@@ -47,7 +47,7 @@ async function* events(last) {
         }
       }
     } catch {
-      await sleep(1000); // The connection was lost, or the session isn't open any more.
+      await sleep(1000); // The connection was lost, or the session isn't open anymore.
     }
   }
 }

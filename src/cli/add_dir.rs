@@ -34,7 +34,7 @@ pub(super) fn describe_for_model((path, access): &AddedDir) -> String {
 pub(super) fn describe_for_user((path, access): &AddedDir, home: Option<&Path>) -> String {
     let path = at_home(path, home);
     match access {
-        FileAccess::Read => format!("{path} (read only)"),
+        FileAccess::Read => format!("{path} (read-only)"),
         FileAccess::Write => path,
     }
 }
@@ -60,8 +60,8 @@ mod tests {
             (root.join("docs:ro"), FileAccess::Read),
         ];
         assert_eq!(added, expected);
-        assert_eq!(describe_for_model(&added[1]), format!("{} (to read only)", docs.display()));
-        assert_eq!(describe_for_user(&added[1], Some(&root)), "~/docs (read only)");
+        assert_eq!(describe_for_model(&added[1]), format!("{} (read-only)", docs.display()));
+        assert_eq!(describe_for_user(&added[1], Some(&root)), "~/docs (read-only)");
         assert_eq!(describe_for_user(&added[0], None), docs.display().to_string());
         for (argument, expected) in [("none", "--add-dir none"), ("docs/none:ro", "--add-dir docs/none:ro")] {
             assert_eq!(dirs(&[argument.to_owned()], &root).unwrap_err().error.to_string(), expected);

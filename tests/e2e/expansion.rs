@@ -103,7 +103,7 @@ fn template_takes_arguments_and_nearer_one_wins() {
     assert_eq!(output.out, "Fine.\n", "{}", output.err);
     assert_eq!(sent_messages(&server), "Greet Ada Lovelace in English, then sing and dance.");
     let near = sandbox.project().canonicalize().unwrap().join("sub/.tiller/prompts/greet.md");
-    assert!(output.err.contains(&format!("{} has that name already", near.display())), "{}", output.err);
+    assert!(output.err.contains(&format!("{} already has that name", near.display())), "{}", output.err);
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn server_without_a_secure_connection_is_replaced() {
     fs::write(sandbox.home().join("tiller/settings.json"), settings.to_string()).unwrap();
     let output = sandbox.run(&["-p", "--model", "down/m", "hello"]);
     assert_eq!((output.out.as_str(), output.code), ("Hi.\n", Some(0)), "{}", output.err);
-    assert!(output.err.contains("there is no connection to down; using up/m"), "{}", output.err);
+    assert!(output.err.contains("can't connect to down; using up/m"), "{}", output.err);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn named_local_server_is_asked_for_its_models() {
     let sandbox = cloud;
     let output = sandbox.run(&["-p", "--provider", "vllm", "hello"]);
     assert_eq!(output.code, Some(2));
-    assert!(output.err.contains("vLLM doesn't answer"), "{}", output.err);
+    assert!(output.err.contains("vLLM doesn't respond"), "{}", output.err);
     assert!(output.err.contains("VLLM_BASE_URL"), "{}", output.err);
 }
 

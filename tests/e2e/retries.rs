@@ -105,7 +105,7 @@ fn retry_after_more_than_five_minutes_is_reported() {
     let sandbox = sandbox(&server.url);
     let output = ask(&sandbox);
     assert_eq!((output.code, server.requests().len()), (Some(1), 1));
-    assert!(output.out.contains("the provider asks to wait 301 s"), "{}", output.out);
+    assert!(output.out.contains("the provider requested a wait of 301 s"), "{}", output.out);
 }
 
 #[test]

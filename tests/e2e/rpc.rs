@@ -310,7 +310,7 @@ fn rpc_approvals_follow_opt_in() {
     let lines = client.wait_for("agent_settled");
     let result = lines.iter().find(|line| line["type"] == "tool_execution_end").unwrap();
     assert_eq!(result["isError"], true);
-    assert!(result["result"].to_string().contains("no one can approve it any more"), "{result}");
+    assert!(result["result"].to_string().contains("no one can approve it anymore"), "{result}");
     client.send(&json!({"type": "approve", "callId": "c", "decision": "once"}));
     let responses = client.wait_for("approve");
     assert_eq!(responses.last().unwrap()["error"], "there is no pending approval request for that call");

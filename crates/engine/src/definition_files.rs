@@ -133,7 +133,7 @@ impl<T: FileDefinition> Loader<'_, T> {
         let existing = self.names.get(name).map(|at| &self.loaded.definitions[*at]);
         let reason = match existing {
             Some(existing) if existing.path() == definition.path() => return,
-            Some(existing) => Some(format!("{} has that name already", existing.path().display())),
+            Some(existing) => Some(format!("{} already has that name", existing.path().display())),
             None if self.commands.iter().any(|command| command == name) => {
                 Some(format!("/{name} is a command"))
             }

@@ -37,9 +37,9 @@ pub(crate) fn cause(failure: FailureKind, provider: &str) -> String {
     match failure {
         FailureKind::Transient { .. } => format!("{provider} is overloaded or can't be reached"),
         FailureKind::Interrupted => format!("{provider} keeps interrupting its answers"),
-        FailureKind::Unreachable => format!("there is no connection to {provider}"),
-        FailureKind::Auth => format!("{provider} refuses access"),
-        FailureKind::Quota => format!("the quota of {provider} is used up"),
+        FailureKind::Unreachable => format!("can't connect to {provider}"),
+        FailureKind::Auth => format!("{provider} denied access"),
+        FailureKind::Quota => format!("the quota of {provider} is exhausted"),
         FailureKind::Overflow | FailureKind::Fatal => format!("{provider} can't answer"),
     }
 }

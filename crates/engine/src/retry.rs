@@ -78,7 +78,7 @@ pub(crate) fn decide(
         return (AfterFailure::GiveUp, None);
     }
     if let Some(requested) = requested.filter(|requested| *requested > MAX_WAIT) {
-        let notice = format!("the provider asks to wait {} s before a retry", requested.as_secs());
+        let notice = format!("the provider requested a wait of {} s before a retry", requested.as_secs());
         return (AfterFailure::GiveUp, Some(notice));
     }
     let delay = requested.unwrap_or_default().max(backoff(tried.retries, options, seed));
@@ -148,7 +148,7 @@ mod tests {
         assert!(delay(transient(0), 0, 0).unwrap() >= Duration::from_secs(2));
         let (action, notice) = decide(transient(301), attempts(0), &RetryOptions::default(), 0);
         assert_eq!(action, AfterFailure::GiveUp);
-        assert_eq!(notice.unwrap(), "the provider asks to wait 301 s before a retry");
+        assert_eq!(notice.unwrap(), "the provider requested a wait of 301 s before a retry");
     }
 
     #[test]

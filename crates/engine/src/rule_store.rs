@@ -100,7 +100,7 @@ impl AgentSession {
     /// [`AgentError::Rules`] if the rule is in no file, or its file can't be read or written; then nothing changes.
     pub async fn remove_rule(&self, store: &RuleStore, rule: ConfiguredRule) -> Result<(), AgentError> {
         let scope = rule.source().scope().ok_or_else(|| {
-            let message = format!("the rule is in no file; it comes from {}", rule.source());
+            let message = format!("the rule isn't in a file; it comes from {}", rule.source());
             AgentError::Rules { message, hint: None }
         })?;
         let of_file = store.run(move |files| files.remove(scope, &rule)).await?;

@@ -91,7 +91,7 @@ impl SkillLoader<'_> {
     fn add(&mut self, skill: Skill) {
         if let Some(at) = self.names.get(&skill.name) {
             let first = self.loaded.skills[*at].path.display();
-            let message = format!("skill `{}` not used: {first} has that name already", skill.name);
+            let message = format!("skill `{}` not used: {first} already has that name", skill.name);
             return self.loaded.problems.push(ResourceProblem::new(skill.path, message));
         }
         if self.loaded.skills.len() >= MAX_SKILLS {

@@ -263,7 +263,7 @@ const TABLE: &[CommandSpec] = &[
         C::Permissions,
         "permissions",
         NoArgument,
-        "show or remove the rules of this session and of the settings",
+        "show or remove session rules and settings rules",
     )
     .with_plain_argument(Optional("revoke N")),
     row(

@@ -41,7 +41,7 @@ impl SystemPrompt {
         text.push_str(&format!(
             "\n\n## Environment\n- Working directory: {}\n{}- Operating system: {}\n- Date: {}\n",
             cwd.display(),
-            self.dirs.iter().map(|dir| format!("- Tools also reach: {dir}\n")).collect::<String>(),
+            self.dirs.iter().map(|dir| format!("- Tools can also access: {dir}\n")).collect::<String>(),
             std::env::consts::OS,
             self.date
         ));
@@ -90,7 +90,7 @@ pub(super) fn skill_list(skills: &[Skill]) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let more = if left_out == 0 { String::new() } else { format!("({left_out} more have no room here.)\n") };
+    let more = if left_out == 0 { String::new() } else { format!("({left_out} more are not listed.)\n") };
     format!("\n{}\n\n<available_skills>\n{rows}</available_skills>\n{more}", SKILLS.trim())
 }
 
@@ -131,10 +131,10 @@ mod tests {
 
     #[test]
     fn system_prompt_added_dirs_follow_the_working_directory() {
-        let prompt = SystemPrompt { dirs: vec!["/docs (to read only)".into()], ..SystemPrompt::default() };
+        let prompt = SystemPrompt { dirs: vec!["/docs (read-only)".into()], ..SystemPrompt::default() };
         let text = prompt.text(Path::new("/p"), &[], &[]);
         assert!(
-            text.contains("- Working directory: /p\n- Tools also reach: /docs (to read only)\n"),
+            text.contains("- Working directory: /p\n- Tools can also access: /docs (read-only)\n"),
             "{text}"
         );
     }
@@ -170,7 +170,7 @@ mod tests {
         let listed = text.matches("<skill>\n").count();
         assert!(
             text.len() < MAX_LISTING + 8_000
-                && text.ends_with(&format!("({} more have no room here.)\n", 100 - listed))
+                && text.ends_with(&format!("({} more are not listed.)\n", 100 - listed))
         );
     }
 }

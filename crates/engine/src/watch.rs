@@ -13,7 +13,7 @@ use tiller_files::search_path::ResourceProblem;
 
 /// The watcher can't be started: the limit of watches is reached, or the system has none.
 #[derive(Debug, thiserror::Error)]
-#[error("changes of files can't be watched")]
+#[error("can't watch files for changes")]
 pub struct WatchError(#[from] notify::Error);
 
 /// A watcher of files and directories; it stops when dropped. All watchers of a process share one inotify instance,
@@ -78,13 +78,13 @@ impl FileWatcher {
         // again, too.
         for dir in &dirs {
             if let Err(error) = system.watch(dir, RecursiveMode::NonRecursive) {
-                problems.push(ResourceProblem::new(dir, format!("changes in it can't be watched: {error}")));
+                problems.push(ResourceProblem::new(dir, format!("can't watch it for changes: {error}")));
             }
         }
         problems
     }
 
-    /// Replaces the followed paths and watched directories; returns the directories that no one needs any more.
+    /// Replaces the followed paths and watched directories; returns the directories that no one needs anymore.
     fn replace(&self, paths: BTreeSet<PathBuf>, dirs: BTreeSet<PathBuf>) -> Vec<PathBuf> {
         let mut followers = lock(&FOLLOWERS);
         let Some(follower) = followers.get_mut(&self.number) else { return Vec::new() };
@@ -132,7 +132,7 @@ fn report(event: notify::Result<Event>) {
             drop(followers);
             concerned.iter().for_each(|changed| changed());
         }
-        Err(error) => tracing::warn!(%error, "a change of a file may have been missed"),
+        Err(error) => tracing::warn!(%error, "a file change may have been missed"),
     }
 }
 

@@ -59,7 +59,7 @@ pub fn parse_dir(text: &str, cwd: &Path, home: Option<&Path>) -> io::Result<(Pat
 #[must_use]
 pub fn describe_dir(path: &Path, access: FileAccess) -> String {
     match access {
-        FileAccess::Read => format!("{} (to read only)", path.display()),
+        FileAccess::Read => format!("{} (read-only)", path.display()),
         FileAccess::Write => path.display().to_string(),
     }
 }

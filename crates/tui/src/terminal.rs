@@ -214,7 +214,7 @@ fn prepare(app: &mut App, area: Rect) -> ScreenAreas {
 impl Drop for Screen {
     fn drop(&mut self) {
         let painter = self.terminal.backend_mut();
-        // An error can't be reported any more.
+        // An error can't be reported anymore.
         let _ = painter.images_after_cells(Vec::new(), UnixMs(0)).and_then(|()| painter.finish());
         self.modes.restore();
     }

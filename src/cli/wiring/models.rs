@@ -304,7 +304,7 @@ fn misconfigured(providers: &ProviderRegistry, provider: Option<&str>) -> Option
 pub(in crate::cli) fn no_provider(provider: &str) -> CliFailure {
     match ProviderDescriptor::find(provider) {
         Some(server) if server.is_local() => {
-            CliFailure::usage(anyhow!("{} doesn't answer", server.display_name))
+            CliFailure::usage(anyhow!("{} doesn't respond", server.display_name))
                 .hint(format!("start it, or set {} to its address", server.base_url_variable))
         }
         Some(descriptor) => CliFailure::usage(anyhow!("no API key for {provider}")).hint(format!(

@@ -70,7 +70,7 @@ impl AgentActivity {
         let turns = if self.turns == 1 { "turn" } else { "turns" };
         let seconds = now.since_ms(since) / 1_000;
         let doing = match (&self.tool, self.approvals) {
-            (_, 1..) => " · waits for approval".to_owned(),
+            (_, 1..) => " · waiting for approval".to_owned(),
             (Some(tool), 0) => format!(" · {tool}"),
             (None, 0) => String::new(),
         };

@@ -60,7 +60,7 @@ impl ConversationStart {
         let Self::Resumed(path) = self else { return None };
         let before = Reader::open(path).ok()?.header().cwd.clone();
         (Path::new(&before) != cwd)
-            .then(|| format!("it worked in {before} before; now it works in {}", cwd.display()))
+            .then(|| format!("it previously worked in {before}; now it works in {}", cwd.display()))
     }
 }
 
@@ -75,7 +75,7 @@ impl ParentSession {
     ) -> Result<Option<OwnedWorktree>, String> {
         match (earlier, isolation) {
             (Some(earlier), _) => self.reopen_worktree(earlier).await.map(Some).map_err(|error| {
-                format!("it can't go on in its worktree: {error}; delegate the task to a fresh agent")
+                format!("it can't continue in its worktree: {error}; delegate the task to a new agent")
             }),
             (None, Isolation::Worktree) => self.make_worktree(stem).await.map(Some),
             (None, Isolation::None) => Ok(None),

@@ -55,12 +55,12 @@ impl TypedTool for DelegateToAgent {
                 return ToolOutput::error(error);
             }
             let (delegator, name) = (self.0.clone(), task.agent.clone());
-            let started = self.0.run_in_background("A task in the background has ended.", async move {
+            let started = self.0.run_in_background("A background task has ended.", async move {
                 delegator.run(task, std::future::pending(), |_| {}).await.text()
             });
             return match started.await {
                 Ok(()) => ToolOutput::text(format!(
-                    "{name} runs in the background; you are notified when it finishes."
+                    "{name} is running in the background; you are notified when it finishes."
                 )),
                 Err(error) => ToolOutput::error(error),
             };

@@ -107,7 +107,7 @@ impl Delegator {
     fn check_depth(&self) -> Result<(), String> {
         match self.limits.depth {
             depth if self.depth >= depth => {
-                Err(format!("maximum depth of delegation ({depth}) reached; do the task without an agent"))
+                Err(format!("maximum delegation depth ({depth}) reached; do the task yourself"))
             }
             _ => Ok(()),
         }

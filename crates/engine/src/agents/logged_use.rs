@@ -53,7 +53,7 @@ fn collect_answers(reader: &Reader, answers: &mut HashSet<EntryId>) -> u64 {
         before = Some(entry.timestamp);
     });
     if let Err(error) = visited {
-        tracing::warn!(%error, "what a session has used can't be read");
+        tracing::warn!(%error, "a session's usage can't be read");
     }
     reader.agents_dir().into_iter().for_each(|dir| visit_logs(&dir, answers));
     time_ms

@@ -113,15 +113,15 @@ impl Middleware for Logger {
     fn handle<'a>(&'a self, task: AgentTask<'a>, next: Next<'a>) -> AgentFuture<'a> {
         Box::pin(async move {
             let (agent, start) = (task.name, Instant::now());
-            tracing::info!(agent, "agent starts a task");
+            tracing::info!(agent, "agent task started");
             let outcome = next.run(task).await;
             let ms = start.elapsed().as_millis();
             match &outcome {
                 Ok(AgentAnswer { turns, usage, .. }) => {
                     let tokens = usage.total().0;
-                    tracing::info!(agent, turns, tokens, ms, "agent finished a task");
+                    tracing::info!(agent, turns, tokens, ms, "agent task finished");
                 }
-                Err(error) => tracing::warn!(agent, %error, ms, "agent failed at a task"),
+                Err(error) => tracing::warn!(agent, %error, ms, "agent task failed"),
             }
             outcome
         })

@@ -58,7 +58,7 @@ impl Drop for OwnedWorktree {
                 Err(error) => Err(error),
             };
             if let Err(error) = removed {
-                tracing::warn!(%error, "the worktree of a stopped agent stays");
+                tracing::warn!(%error, "a stopped agent's worktree can't be removed");
             }
         });
     }

@@ -57,7 +57,7 @@ impl AgentRegistry {
                     tracing::warn!(
                         branch = earlier.branch,
                         error,
-                        "an agent without its worktree only reads"
+                        "an agent without its worktree is read-only"
                     );
                     spec.approval = Some(ApprovalMode::ReadOnly);
                     None

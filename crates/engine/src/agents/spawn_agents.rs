@@ -88,12 +88,12 @@ impl TypedTool for SpawnAgents {
         let call = progress.call().cloned();
         if arguments.background {
             let (delegator, count) = (self.0.clone(), arguments.tasks.len());
-            let started = self.0.run_in_background("The tasks in the background have ended.", async move {
+            let started = self.0.run_in_background("The background tasks have ended.", async move {
                 joined_text(&run_all(&delegator, arguments, call, &states, || ()).await.content)
             });
             return match started.await {
                 Ok(()) => ToolOutput::text(format!(
-                    "{count} agents run in the background; you are notified when all have finished."
+                    "{count} agents are running in the background; you are notified when all have finished."
                 )),
                 Err(error) => ToolOutput::error(error),
             };

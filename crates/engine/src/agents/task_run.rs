@@ -235,7 +235,7 @@ impl EndGuard {
             let _ = work.session.settled().await;
             let changes = work.end(&above, end).await;
             if let Err(error) = &changes {
-                tracing::warn!(%error, "the worktree of an agent is left");
+                tracing::warn!(%error, "an agent's worktree can't be removed");
             }
             changes
         }))

@@ -103,7 +103,7 @@ impl Prompt {
             Self::Branch => BRANCH.to_owned(),
         };
         if let Some(words) = instructions {
-            text.push_str("\nThe user asks for this in particular:\n");
+            text.push_str("\nThe user specifically asked for:\n");
             text.push_str(words);
             text.push('\n');
         }
@@ -162,7 +162,7 @@ mod tests {
             rendered.text
         );
         assert!(
-            rendered.text.ends_with("The user asks for this in particular:\nmind the lexer"),
+            rendered.text.ends_with("The user specifically asked for:\nmind the lexer"),
             "{}",
             rendered.text
         );

@@ -118,7 +118,7 @@ fn render_call(block: &AssistantBlock) -> Option<String> {
 fn render_result(result: &ToolResultMessage) -> String {
     let failed = if result.is_error { ", which failed" } else { "" };
     let pictures = result.content.iter().filter(|block| matches!(block, UserBlock::Image { .. })).count();
-    let picture_note = if pictures > 0 { " [with a picture]" } else { "" };
+    let picture_note = if pictures > 0 { " [with an image]" } else { "" };
     format!("[Result of {}{failed}] {}{picture_note}", result.tool_name, head(&joined_text(&result.content)))
 }
 
@@ -186,7 +186,7 @@ mod tests {
         };
         let text = transcript(&[projected(Message::ToolResult(result))], 0, 10_000);
         let expected = format!(
-            "[Result of read_file, which failed] {} [… 1,234 more characters] [with a picture]",
+            "[Result of read_file, which failed] {} [… 1,234 more characters] [with an image]",
             "ä".repeat(SHOWN_CHARS)
         );
         assert_eq!(text, expected);

@@ -201,8 +201,8 @@ impl ActiveSession {
     fn too_long_notice(&self) -> Option<String> {
         let reason = self.unsendable_reason()?;
         Some(format!(
-            "{reason}; /compact has its newest part summarized, /truncate leaves the older part out without a \
-             summary, and the next prompt does what the setting compaction.strategy says"
+            "{reason}; /compact summarizes its newest part, /truncate drops the older part without a summary, \
+             and the next prompt follows the setting compaction.strategy"
         ))
     }
 

@@ -656,7 +656,7 @@ impl Driver {
         tokio::task::spawn_blocking(move || send_reply(reply, query(&manager).map_err(AgentError::from)));
     }
 
-    /// Stops all jobs and syncs the log. Blocks for the last sync, because nothing else runs any more.
+    /// Stops all jobs and syncs the log. Blocks for the last sync, because nothing else runs anymore.
     pub(super) fn close(&mut self) -> Result<(), AgentError> {
         self.stop_summary();
         self.stop_commands();
@@ -697,5 +697,5 @@ pub(super) fn send_reply<T>(reply: oneshot::Sender<Result<T, AgentError>>, resul
 
 /// Returns the denial in the absence of an approver.
 pub(super) fn no_approver() -> Decision {
-    Decision::Deny { reason: "no one can approve it any more".to_owned() }
+    Decision::Deny { reason: "no one can approve it anymore".to_owned() }
 }

@@ -66,8 +66,8 @@ impl Driver {
         let model = self.active.model.reference().to_string();
         if self.active.model.facts.has_unknown_cost() && self.spending.unpriced.insert(model.clone()) {
             self.bus.warn(format!(
-                "no price of {model} is known, so its requests don't count in budgets; `tiller models refresh` reads \
-                 prices, and `cost` in models.json sets them"
+                "the price of {model} is unknown, so its requests don't count toward budgets; `tiller models refresh` \
+                 fetches prices, and `cost` in models.json sets them"
             ));
         }
     }
@@ -126,7 +126,7 @@ impl Driver {
     }
 
     fn budget_error(&self, exceeded: &ExceededBudget) -> ProviderError {
-        let hint = format!("Raise {}, or accept when tiller asks in a terminal.", exceeded.setting);
+        let hint = format!("Raise {}, or accept when tiller prompts in a terminal.", exceeded.setting);
         self.unsent(&exceeded.fact, Some(hint))
     }
 

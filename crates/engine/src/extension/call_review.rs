@@ -86,7 +86,7 @@ impl ExtensionHost {
                 HookReply::Opinion(opinion) => opinion,
                 HookReply::Rewrite(..) => {
                     let name = member.extension.name();
-                    CallOpinion::Failed(format!("extension {name} wants to change the final arguments"))
+                    CallOpinion::Failed(format!("extension {name} tried to change the final arguments"))
                 }
             };
             review.apply_reply(opinion);

@@ -143,9 +143,9 @@ impl Extensions {
                 let owner = owners.iter().find(|(command, _)| *command == name).map(|(_, owner)| *owner);
                 match owner {
                     _ if reserved.contains(&name) => found
-                        .push(format!("extension {extension}: its command /{name} is not available in the terminal UI: tiller has a command of that name")),
+                        .push(format!("extension {extension}: its command /{name} is not available in the terminal UI: tiller has a command with that name")),
                     Some(owner) => found
-                        .push(format!("extension {extension}: its command /{name} is ignored: {owner} has a command of that name")),
+                        .push(format!("extension {extension}: its command /{name} is ignored: {owner} has a command with that name")),
                     None => owners.push((name, extension)),
                 }
             }
@@ -165,7 +165,7 @@ impl Extensions {
                 if equipped.find(&name).is_some() {
                     let extension = member.extension.name();
                     notices.push(format!(
-                        "extension {extension}: its tool {name} is ignored: there is a tool of that name"
+                        "extension {extension}: its tool {name} is ignored: there is already a tool with that name"
                     ));
                 } else {
                     let source = ToolSource::Extension(member.extension.name().to_owned());

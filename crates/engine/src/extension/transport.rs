@@ -297,7 +297,7 @@ impl Dispatcher {
                 Some(ready) => drop(ready.send(Ok(declared))),
                 None => {
                     self.invalid.consecutive_invalid = consecutive_invalid;
-                    self.note_invalid(line, "it was ready already");
+                    self.note_invalid(line, "it was already ready");
                 }
             },
             Ok(FromProcess::Answer { id, result, error }) => {

@@ -19,7 +19,7 @@ pub enum AgentError {
     #[error("not possible while the agent is running")]
     Running,
     /// The command needs a session without agents at work.
-    #[error("not possible while agents work for this session; stop them first")]
+    #[error("not possible while agents are working for this session; stop them first")]
     AgentsAtWork,
     /// A shell command of the user is running.
     #[error("a command is already running; wait for it, or abort it")]
@@ -32,8 +32,8 @@ pub enum AgentError {
     Model(#[from] ModelError),
     /// The message alone is longer than the model's window, by estimate; nothing was sent.
     #[error(
-        "the message has about {tokens} tokens, more than {model} reads at once ({window}); put it into a file and \
-         name the file: the model reads it in parts"
+        "the message has about {tokens} tokens, more than the context window of {model} ({window}); put it in a file \
+         and mention the file: the model reads it in parts"
     )]
     TooLong {
         /// Estimated size of the message.
@@ -92,7 +92,7 @@ pub enum AgentError {
     #[error(transparent)]
     Compaction(#[from] CompactionError),
     /// A summary is in progress.
-    #[error("not possible while a summary is being made; wait for it, or abort it")]
+    #[error("not possible while a summary is being generated; wait for it, or abort it")]
     Summarizing,
     /// The process that has the session open refused the command.
     #[error("{message}")]

@@ -97,7 +97,7 @@ impl AgentSession {
     /// Restores the session that was last moved to the user's trash from `path`.
     ///
     /// # Errors
-    /// If it isn't in the trash any more, or its path is taken.
+    /// If it isn't in the trash anymore, or its path is taken.
     pub async fn restore_session(&self, path: PathBuf) -> Result<(), AgentError> {
         self.change_session(path, OtherSessionOp::Restore).await
     }

@@ -31,7 +31,7 @@ impl AgentSession {
     /// Answers a server's question. The values of an accepted answer go to the server and nowhere else.
     ///
     /// # Errors
-    /// [`AgentError::NotFound`] if the question isn't pending any more, [`AgentError::InvalidAnswer`] if a value
+    /// [`AgentError::NotFound`] if the question isn't pending anymore, [`AgentError::InvalidAnswer`] if a value
     /// doesn't fit its field; the question stays pending then.
     pub async fn answer_elicitation(
         &self,

@@ -215,7 +215,7 @@ impl From<WireError> for AgentError {
             WireError::BashRunning => Self::BashRunning,
             WireError::Empty => Self::Empty,
             WireError::Summarizing => Self::Summarizing,
-            WireError::NotFound => Self::NotFound("such item any more"),
+            WireError::NotFound => Self::NotFound("such item anymore"),
             WireError::Closed => Self::Closed,
             WireError::UnknownSkill { name, nearest } => Self::UnknownSkill { name, nearest },
             WireError::TooLong { tokens, model, window } => Self::TooLong { tokens, model, window },

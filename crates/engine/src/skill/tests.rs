@@ -88,7 +88,7 @@ fn load_first_of_one_name_counts_and_both_paths_are_reported() {
     assert_eq!(found.skills[0].path, first);
     assert_eq!(
         found.problems[0].to_string(),
-        format!("{}: skill `x` not used: {} has that name already", second.display(), first.display())
+        format!("{}: skill `x` not used: {} already has that name", second.display(), first.display())
     );
     let linked = nearer.path().join("link");
     symlink(nearer.path(), &linked).unwrap();

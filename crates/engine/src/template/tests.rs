@@ -64,7 +64,7 @@ fn load_first_of_one_name_counts_and_reserved_names_are_refused() {
         messages(&found),
         [
             "template `new` not used: /new is a command".to_owned(),
-            format!("template `x` not used: {} has that name already", first.display()),
+            format!("template `x` not used: {} already has that name", first.display()),
         ]
     );
 }

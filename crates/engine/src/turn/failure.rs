@@ -99,7 +99,7 @@ impl Turn {
     pub(super) fn cancel_retry(&mut self, out: &mut Effects) {
         if matches!(self.phase, Phase::AwaitingRetry) {
             out.effects.push(Effect::StopStream);
-            self.end_retries(Some("the retry was cancelled".to_owned()), out);
+            self.end_retries(Some("the retry was canceled".to_owned()), out);
             self.settle(RunOutcome::Failed, out);
         }
     }

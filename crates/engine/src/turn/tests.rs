@@ -895,7 +895,7 @@ fn retry_wait_can_be_cancelled_aborted_or_steered() {
     assert_eq!(
         step(&mut waiting(), Input::CancelRetry),
         lines(&[
-            &["stop stream".into(), retry_end("the retry was cancelled")],
+            &["stop stream".into(), retry_end("the retry was canceled")],
             &settled_after_pause("Failed")
         ])
     );

@@ -24,10 +24,10 @@ pub(super) const CUT_OFF: &str =
     "not run: the answer was cut off at the output limit, so the call may be incomplete";
 
 /// Result of calls in the last answer of a run with a turn limit.
-pub(super) const NO_TURN_LEFT: &str = "not run: the limit of turns is reached";
+pub(super) const NO_TURN_LEFT: &str = "not run: the turn limit was reached";
 
 /// Result of calls in the last answer of a run that was stopped because the model repeated a call.
-pub(super) const LOOPING: &str = "not run: the run ends, because the same call was repeated";
+pub(super) const LOOPING: &str = "not run: the run ended because the same call was repeated";
 
 /// Texts for the calls of an interrupted turn.
 #[derive(Debug)]

@@ -285,7 +285,7 @@ async fn delegation_ends_at_the_greatest_depth() {
     stage.run("go").await;
     let child = PathBuf::from(stage.starts()[0]["path"].as_str().unwrap());
     let lines = message_lines(&Reader::open(&child).unwrap());
-    let reason = "maximum depth of delegation (1) reached; do the task without an agent";
+    let reason = "maximum delegation depth (1) reached; do the task yourself";
     assert!(lines.iter().any(|line| line.ends_with(reason)), "{lines:?}");
 }
 
@@ -588,7 +588,7 @@ async fn agents_in_the_background_are_told_with_the_next_request() {
     stage.run("and?").await;
     let requests = stage.models.requests.lock().unwrap();
     let last = format!("{:?}", requests.last().unwrap().messages);
-    assert!(last.contains("A task in the background has ended.") && last.contains("found it"), "{last}");
+    assert!(last.contains("A background task has ended.") && last.contains("found it"), "{last}");
 }
 
 /// Notes when it begins and ends.
@@ -1131,7 +1131,7 @@ async fn agent_spawned_at_a_depth_counts_from_there() {
     }
     let (dir, limits) =
         (TempDir::new().unwrap(), DelegationLimits { depth: 2, ..DelegationLimits::default() });
-    for (depth, expected) in [(1, "result deep"), (2, "maximum depth of delegation (2) reached")] {
+    for (depth, expected) in [(1, "result deep"), (2, "maximum delegation depth (2) reached")] {
         let builder = SessionBuilder::new(providers.clone());
         let helper = registry.spawn("helper", SpawnOptions { depth, limits }, builder, dir.path()).unwrap();
         assert_eq!(helper.chat("go").await.unwrap().text, "helped");

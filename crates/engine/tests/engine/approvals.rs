@@ -105,7 +105,7 @@ async fn read_outside_asks_and_is_allowed_once_or_by_dir() {
         let dir_decision = format!("session user reading in {}", dir.display());
         assert_eq!(harness.decisions(), ["once user".to_owned(), dir_decision, "once mode".to_owned()]);
         let system = harness.requests().pop().unwrap().system;
-        let dir_line = format!("- Tools also reach: {} (to read only)\n", dir.display());
+        let dir_line = format!("- Tools can also access: {} (read-only)\n", dir.display());
         assert!(system.contains(&dir_line), "{system}");
     }
 }
@@ -430,7 +430,7 @@ async fn added_dir_is_reached_until_it_is_revoked() {
     harness.prompt("go").await;
     harness.settled().await;
     assert_eq!(harness.results(), ["text one"]);
-    let dir_line = format!("- Tools also reach: {} (to read only)\n", dir.display());
+    let dir_line = format!("- Tools can also access: {} (read-only)\n", dir.display());
     assert!(harness.requests()[0].system.contains(&dir_line));
     harness.agent.revoke_permission(permission).await.unwrap();
     harness.prompt("again").await;
@@ -481,7 +481,7 @@ async fn call_repeated_without_approver_ends_the_run() {
     harness.settled().await;
     let results = harness.results();
     assert_eq!(results[4], "denied: the same call for the 5th time in a row");
-    assert_eq!(results[5], "not run: the run ends, because the same call was repeated");
+    assert_eq!(results[5], "not run: the run ended because the same call was repeated");
     assert_eq!(results.len(), 6, "the sixth answer is the last");
 }
 

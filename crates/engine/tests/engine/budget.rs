@@ -139,7 +139,7 @@ async fn budget_model_without_price_is_warned_about_once() {
             _ => {}
         }
     }
-    let expected = "no price of openrouter/some/model is known, so its requests don't count in budgets; `tiller \
-                    models refresh` reads prices, and `cost` in models.json sets them";
+    let expected = "the price of openrouter/some/model is unknown, so its requests don't count toward budgets; `tiller \
+                    models refresh` fetches prices, and `cost` in models.json sets them";
     assert_eq!(warnings, [expected]);
 }

@@ -427,7 +427,7 @@ async fn tool_call_rewrite_does_not_bypass_an_earlier_guard() {
     let conflicting = vec![reviewer("a", rewrite(json!({"n": 2}))), reviewer("b", rewrite(json!({"n": 3})))];
     let error = run_call(conflicting, no_approver).await;
     let expected =
-        "result denied: extension a wants to change the final arguments, and no one can approve it";
+        "result denied: extension a tried to change the final arguments, and no one can approve it";
     assert_eq!(error, expected);
 }
 
@@ -636,7 +636,7 @@ async fn tool_of_extension_is_offered_unless_its_name_is_taken() {
     let mut harness = harness(vec![extension], vec![open, text_answer("done")], |_| {});
     assert_eq!(
         harness.agent.notices(),
-        ["extension p: its tool gate is ignored: there is a tool of that name"]
+        ["extension p: its tool gate is ignored: there is already a tool with that name"]
     );
     harness.prompt("go").await;
     harness.settled().await;

@@ -326,7 +326,7 @@ async fn process_skills_and_templates_are_listed() {
     assert_eq!(
         unreachable,
         [
-            "extension more: its command /model is not available in the terminal UI: tiller has a command of that name",
+            "extension more: its command /model is not available in the terminal UI: tiller has a command with that name",
             "extension twin: its command /todo is ignored: more has a command of that name",
         ]
     );

@@ -307,7 +307,7 @@ async fn agent_whose_definition_isolates_it_has_a_worktree() {
         tokio::task::yield_now().await;
     }
     let lines = message_lines(&fixture.agent.reader());
-    assert!(lines.iter().any(|line| line.starts_with("result apart runs in the background")), "{lines:?}");
+    assert!(lines.iter().any(|line| line.starts_with("result apart is running in the background")), "{lines:?}");
     assert_eq!(fs::read_to_string(fixture.path("a.txt")).unwrap(), "one\n");
 }
 
@@ -351,8 +351,8 @@ async fn agent_that_is_resumed_goes_on_in_its_worktree() {
     fixture.run("Again.").await;
     let lines = message_lines(&fixture.agent.reader());
     let result = lines.iter().rfind(|line| line.starts_with("result ")).unwrap();
-    let refused = "result agent left has no answer: it can't go on in its worktree: the branch tiller/left-1 is gone; \
-                   delegate the task to a fresh agent";
+    let refused = "result agent left has no answer: it can't continue in its worktree: the branch tiller/left-1 is gone; \
+                   delegate the task to a new agent";
     assert_eq!(result, refused);
 }
 

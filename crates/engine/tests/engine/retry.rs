@@ -65,7 +65,7 @@ async fn retry_long_delay_is_reported_and_not_slept() {
         panic!("no answer")
     };
     let error = answer.error_message.unwrap();
-    assert!(error.ends_with("the provider asks to wait 900 s before a retry"), "{error}");
+    assert!(error.ends_with("the provider requested a wait of 900 s before a retry"), "{error}");
 }
 
 #[tokio::test]

@@ -121,10 +121,10 @@ async fn middleware_logger_traces_start_end_and_failure() {
     agent.chat("secret task").await.unwrap_err();
     let target = "tiller_engine::agents::middleware:";
     let expected = [
-        format!("INFO {target} agent starts a task agent=\"poet\""),
-        format!("INFO {target} agent finished a task agent=\"poet\" turns=1 tokens=7"),
-        format!("INFO {target} agent starts a task agent=\"poet\""),
-        format!("WARN {target} agent failed at a task agent=\"poet\" error=scripted: no such luck"),
+        format!("INFO {target} agent task started agent=\"poet\""),
+        format!("INFO {target} agent task finished agent=\"poet\" turns=1 tokens=7"),
+        format!("INFO {target} agent task started agent=\"poet\""),
+        format!("WARN {target} agent task failed agent=\"poet\" error=scripted: no such luck"),
     ];
     assert_eq!(task_lines(&log), expected);
     assert!(!log.text().contains("secret"), "{}", log.text());

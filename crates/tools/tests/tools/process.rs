@@ -476,7 +476,7 @@ async fn standby_killed_is_replaced() {
     runner.start_standby();
     let watchdog = wait_for_standbys(&supervisor, 1).await[0];
     let supervisor = child_of(watchdog).await;
-    // Its watchdog ends with it, and then no process holds the pipe of the order any more.
+    // Its watchdog ends with it, and then no process holds the pipe of the order anymore.
     kill(supervisor, Signal::SIGKILL).unwrap();
     let has_files =
         |pid: Pid| std::fs::read_dir(format!("/proc/{pid}/fd")).is_ok_and(|mut files| files.next().is_some());

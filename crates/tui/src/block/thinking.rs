@@ -149,7 +149,7 @@ struct ThinkingLayout {
     consumed: usize,
     page: LayoutOptions,
     lines: Vec<Line>,
-    /// Number of lines that can't change any more.
+    /// Number of lines that can't change anymore.
     finished: usize,
 }
 

@@ -34,7 +34,7 @@ impl TerminalModes {
     }
 
     /// Restores the terminal once: leaving the alternate screen twice would put the cursor on later output.
-    /// Errors can't be reported any more.
+    /// Errors can't be reported anymore.
     pub(crate) fn restore(&self) {
         if !self.is_taken_over.swap(false, Ordering::SeqCst) {
             return;

@@ -72,7 +72,7 @@ fn returned_messages_keep_all_images() {
         held: false,
     };
     let report = TaskResult::ReturnedMessages(vec![waiting("q1"), waiting("q2")]);
-    assert!(report.returns_input(), "they are in no queue any more");
+    assert!(report.returns_input(), "they are in no queue anymore");
     harness.report_result(report);
     assert_eq!(harness.app.composer.editor.text(), "like [image #1: 3×2]\n\nlike [image #2: 3×2]");
     assert_eq!(

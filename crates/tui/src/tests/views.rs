@@ -221,7 +221,7 @@ fn session_page() {
     assert_each_size("session", |harness| {
         let about = ListContext {
             home: Some("/home/ada".into()),
-            dirs: vec!["~/code/lib".into(), "/srv/docs (read only)".into()],
+            dirs: vec!["~/code/lib".into(), "/srv/docs (read-only)".into()],
             files: vec!["/home/ada/code/conf/AGENTS.md".into(), "/home/ada/.config/tiller/AGENTS.md".into()],
             width: Pager::columns(harness.app.ui.size.0),
         };

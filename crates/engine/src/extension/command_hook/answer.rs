@@ -109,7 +109,7 @@ impl HookAnswer {
         let adds_text = matches!(moment, HookMoment::SessionStart | HookMoment::UserPromptSubmit);
         if stdout.starts_with('{') {
             let fields = serde_json::from_str::<AnswerFields>(stdout);
-            return match fields.map_err(|error| format!("its answer is not valid: {error}")) {
+            return match fields.map_err(|error| format!("its output is not valid: {error}")) {
                 Ok(fields) => {
                     let context = fields.specific.additional_context.as_deref().and_then(shorten);
                     let decision = fields.decision(moment).unwrap_or_else(HookDecision::Failed);
@@ -251,7 +251,7 @@ mod tests {
         }
         let broken = HookAnswer::parse(PreToolUse, &output(ExitStatus::Code(0), "{\"decision\":", ""));
         let Failed(reason) = broken.decision else { panic!("{broken:?}") };
-        assert!(reason.starts_with("its answer is not valid: "), "{reason}");
+        assert!(reason.starts_with("its output is not valid: "), "{reason}");
     }
 
     #[test]

@@ -233,7 +233,7 @@ impl Harness {
                 if reason == CompactionReason::Overflow && !std::mem::take(&mut self.jobs.compaction) {
                     return None;
                 }
-                // A compaction with another cause ends the wait too; the one in progress is not needed any more.
+                // A compaction with another cause ends the wait too; the one in progress is not needed anymore.
                 if self.turn.is_compacting() {
                     self.jobs.compaction = false;
                 }
