@@ -131,7 +131,9 @@ const fn describe_sandbox(strength: SandboxStrength) -> &'static str {
     match strength {
         SandboxStrength::None => "Commands run without a sandbox.",
         SandboxStrength::Writes => "Commands run in the sandbox, which restricts writes.",
-        SandboxStrength::WritesAndTcp => "Commands run in the sandbox, which restricts writes and blocks TCP.",
+        SandboxStrength::WritesAndTcp => {
+            "Commands run in the sandbox, which restricts writes and blocks TCP."
+        }
     }
 }
 

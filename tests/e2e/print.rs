@@ -350,8 +350,7 @@ fn print_prompt_longer_than_window_is_not_sent() {
     let arguments = ["-p", "--provider", "openai", "--model", "unknown-model", "explain"];
     let output = sandbox.run_with_stdin(&arguments, &"too long ".repeat(2_000));
     assert_eq!((output.out.as_str(), output.code), ("", Some(2)), "{}", output.err);
-    let expected =
-        "the message has about 4.5k tokens, more than the context window of unknown-model (2.0k); put it in a file";
+    let expected = "the message has about 4.5k tokens, more than the context window of unknown-model (2.0k); put it in a file";
     assert!(output.err.contains(expected), "{}", output.err);
     assert_eq!(server.requests().len(), 0);
 }

@@ -259,13 +259,8 @@ const TABLE: &[CommandSpec] = &[
         "toggle plan mode (read-only); leaving it puts the plan into the editor",
     )
     .with_plain_usage(NoArgument, "toggle plan mode (read-only)"),
-    row(
-        C::Permissions,
-        "permissions",
-        NoArgument,
-        "show or remove session rules and settings rules",
-    )
-    .with_plain_argument(Optional("revoke N")),
+    row(C::Permissions, "permissions", NoArgument, "show or remove session rules and settings rules")
+        .with_plain_argument(Optional("revoke N")),
     row(
         C::AddDir,
         "add-dir",

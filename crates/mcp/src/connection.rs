@@ -73,11 +73,11 @@ impl Connection {
     async fn run_with_restart(&self, first: StartedServer, is_listed: &mut bool) -> String {
         let first_end = self.serve(first, is_listed).await;
         // Its tools stay offered, and calls wait for the new start.
-        tracing::warn!(server = self.server.name(), "{first_end}; it is restarted");
+        tracing::warn!(server = self.server.name(), "{first_end}; restarting it");
         match self.start().await {
             Ok(again) => {
                 self.publish_change(&again).await;
-                format!("{}; it was restarted once already", self.serve(again, is_listed).await)
+                format!("{}; it was already restarted once", self.serve(again, is_listed).await)
             }
             Err(reason) => format!("{first_end}, and it could not be restarted: {reason}"),
         }
@@ -230,7 +230,7 @@ async fn subscribe(peer: &Peer<RoleClient>) -> Option<Subscription> {
     filter.resources_list_changed = resources.then_some(true);
     peer.listen(filter)
         .await
-        .inspect_err(|error| tracing::warn!(%error, "can't follow an MCP server's tools"))
+        .inspect_err(|error| tracing::warn!(%error, "can't watch an MCP server's tools"))
         .ok()
 }
 

@@ -91,7 +91,7 @@ fn question(params: ElicitRequestParams) -> Result<(String, ElicitationKind), &'
             let host = parse_host(&url)?;
             Ok((message, ElicitationKind::Url { url, host }))
         }
-        _ => Err("tiller doesn't know this kind of question"),
+        _ => Err("tiller doesn't support this kind of question"),
     }
 }
 

@@ -128,7 +128,7 @@ async fn discover(manager: &mut AuthorizationManager, url: &str) -> Result<(), A
     let endpoints = [Some(&metadata.authorization_endpoint), Some(&metadata.token_endpoint)];
     for endpoint in endpoints.into_iter().chain([metadata.registration_endpoint.as_ref()]).flatten() {
         if !is_safe_endpoint(endpoint, url) {
-            return Err(AuthError::MetadataError(format!("{endpoint:?} is not an encrypted web address")));
+            return Err(AuthError::MetadataError(format!("{endpoint:?} is not an https address")));
         }
     }
     manager.set_metadata(metadata);
@@ -200,7 +200,7 @@ async fn session(
 fn state_of(address: &str) -> Result<String, String> {
     let parsed = reqwest::Url::parse(address).map_err(|error| error.to_string())?;
     let state = parsed.query_pairs().find(|(name, _)| name == "state");
-    state.map(|(_, state)| state.into_owned()).ok_or_else(|| "the login's address has no state".to_owned())
+    state.map(|(_, state)| state.into_owned()).ok_or_else(|| "the login address has no state".to_owned())
 }
 
 /// Waits for the redirect of this login, in the browser or pasted. Requests with another state are refused and don't

@@ -99,7 +99,7 @@ impl RequestExchange<'_> {
         let mut responses = InputResponses::new();
         for (key, request) in requests {
             let InputRequest::Elicitation(request) = request else {
-                return Err("it requires input of a kind that tiller doesn't support".to_owned());
+                return Err("it requires a kind of input that tiller doesn't support".to_owned());
             };
             let answer = self.ask(request.params, questions).await;
             let encoded = serde_json::to_value(answer).map_err(|error| error.to_string())?;

@@ -13,7 +13,7 @@ const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/w
 const MAX_IMAGE_BYTES: usize = 5 * 1024 * 1024;
 
 /// Stands for content of a later version of the protocol.
-const UNKNOWN: &str = "[content of a kind that tiller doesn't know]";
+const UNKNOWN: &str = "[content of an unsupported kind]";
 
 /// Converts a result. Structured content is for people and programs; the model gets it only if there is no other.
 pub(crate) fn tool_output(result: CallToolResult) -> ToolOutput {

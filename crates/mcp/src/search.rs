@@ -125,7 +125,7 @@ impl Tool for SearchTool {
         Box::pin(async move {
             let found = self.find(invocation.arguments["query"].as_str().unwrap_or_default());
             if found.is_empty() {
-                return ToolOutput::text("No tool matches. Try other or fewer words.");
+                return ToolOutput::text("No tool matches. Try different or fewer words.");
             }
             let lines = found.iter().map(|(name, description)| format!("{name}: {description}"));
             let text = lines.collect::<Vec<_>>().join("\n");
@@ -164,7 +164,7 @@ mod tests {
         let offered = ["git__log", "hub__list_issues", "hub__close"]
             .map(|name| search.found.contains(&format!("mcp__{name}")));
         assert_eq!((offered, events.try_recv()), ([true, true, false], Ok(ToolServersEvent::Changed)));
-        assert_eq!(run("nothing").await, ToolOutput::text("No tool matches. Try other or fewer words."));
+        assert_eq!(run("nothing").await, ToolOutput::text("No tool matches. Try different or fewer words."));
         assert!(events.try_recv().is_err());
     }
 

@@ -121,23 +121,23 @@ impl<S: SessionService> ServerHandler for SessionServer<S> {
 
 /// The declarations of the tools.
 fn tools() -> Vec<Tool> {
-    let session = || json!({"type": "string", "description": "The session's id, or a part of it of at least 4 characters."});
-    let all = || json!({"type": "boolean", "description": "Consider sessions of all directories, not just of this one."});
+    let session = || json!({"type": "string", "description": "The session's id, or at least 4 characters from its start or end."});
+    let all = || json!({"type": "boolean", "description": "Include the sessions of all directories, not only of this one."});
     let limit = || json!({"type": "integer", "minimum": 1, "description": "Maximum number of results; 20 by default."});
     let reads = ToolAnnotations::new().read_only(true);
     vec![
         tool(
             "list_sessions",
-            "Lists tiller's sessions, the newest first.",
+            "Lists tiller's sessions, newest first.",
             &[],
             json!({"all": all(), "limit": limit()}),
         )
         .with_annotations(reads.clone()),
         tool(
             "search_sessions",
-            "Searches the text of tiller's sessions; all words have to occur.",
+            "Searches the text of tiller's sessions; all words must match.",
             &["query"],
-            json!({"query": {"type": "string", "description": "The words."}, "all": all(), "limit": limit()}),
+            json!({"query": {"type": "string", "description": "The search words."}, "all": all(), "limit": limit()}),
         )
         .with_annotations(reads.clone()),
         tool(

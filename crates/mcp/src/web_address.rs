@@ -20,7 +20,7 @@ pub(crate) fn parse_host(url: &str) -> Result<String, &'static str> {
     let is_plain = url.len() <= MAX_URL && url.chars().all(|c| c.is_ascii_graphic() && c != '\\');
     let parsed = reqwest::Url::parse(url).ok().filter(|_| is_plain).ok_or("its address is not valid")?;
     if !parsed.username().is_empty() || parsed.password().is_some() {
-        return Err("its address has a user's name before the host");
+        return Err("its address has a user name before the host");
     }
     parsed.host_str().map(str::to_owned).ok_or(NO_HOST)
 }

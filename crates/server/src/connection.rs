@@ -72,8 +72,8 @@ pub(crate) async fn serve(
         None => serve_stream(stream, router, shutdown).await,
         Some(acceptor) => match timeout(HEADER_TIMEOUT, acceptor.accept(stream)).await {
             Ok(Ok(stream)) => serve_stream(stream, router, shutdown).await,
-            Ok(Err(error)) => tracing::debug!(%error, "a client can't agree on TLS"),
-            Err(_) => tracing::debug!("a client doesn't agree on TLS in time"),
+            Ok(Err(error)) => tracing::debug!(%error, "a client's TLS handshake failed"),
+            Err(_) => tracing::debug!("a client's TLS handshake timed out"),
         },
     }
 }

@@ -247,7 +247,7 @@ impl SessionTableTask {
             }
         };
         if timeout(CLOSE_TIMEOUT, ended).await.is_err() {
-            tracing::warn!("a session is still being started, and is given up");
+            tracing::warn!("a session is still starting, and is abandoned");
             self.jobs.abort_all();
         }
         let mut closing = JoinSet::new();

@@ -265,7 +265,7 @@ fn message_of(entry: &Entry, edits: &HashMap<&EntryId, Option<&Replacement>>) ->
         }
         EntryBody::BranchSummary { summary, .. } => {
             let text = format!(
-                "Another branch of this conversation was left; this is what happened there:\n\n<summary>\n{summary}\n</summary>"
+                "Another branch of this conversation was abandoned; this is what happened there:\n\n<summary>\n{summary}\n</summary>"
             );
             user_message(entry, Content::Text(text))
         }

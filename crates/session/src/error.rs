@@ -36,7 +36,7 @@ pub enum SessionError {
         /// Why.
         source: io::Error,
     },
-    /// The written data may not survive a power cut.
+    /// The written data may not survive a power failure.
     #[error("session file {path}: can't be synced to the disk")]
     Sync {
         /// The file, or its directory.
@@ -152,7 +152,7 @@ impl SessionError {
                 Some("the line is kept unchanged; entries before and after it are intact")
             }
             Self::Sync { .. } => Some(
-                "the entry is written, but a power cut may lose it; repair the disk, then send the message again",
+                "the entry is written, but a power failure may lose it; repair the disk, then send the message again",
             ),
             Self::Cut { backup: None, .. } => {
                 Some("a backup may have the lost entries; the next message follows the remaining ones")

@@ -206,7 +206,7 @@ impl Log {
         created
     }
 
-    /// Syncs the directory: the name must survive a power cut, not only the content.
+    /// Syncs the directory: the name must survive a power failure, not only the content.
     fn sync_dir(&self, dir: &Path) -> Result<(), SessionError> {
         match self.fs.sync_dir(dir) {
             Ok(()) => Ok(()),

@@ -117,8 +117,7 @@ impl Component for Composer {
     fn status_hint(&self, view: &ViewContext<'_>) -> Option<Line> {
         let ComposePurpose::SummaryInstruction(_) = self.purpose else { return None };
         let (send, stop) = (view.key_of(KeyCommand::Send), view.key_of(KeyCommand::Stop));
-        let text =
-            format!("what should the branch summary focus on? {send} starts it · {stop} cancels");
+        let text = format!("what should the branch summary focus on? {send} starts it · {stop} cancels");
         Some(Line::from(vec![Span::new("  ? ", Role::Warning), Span::new(text, Role::Text)]))
     }
 }

@@ -138,7 +138,7 @@ async fn sync_failure_pauses_the_run_before_the_request() {
     let error = harness.agent.prompt("go", PromptOptions::default()).await.unwrap_err().to_string();
     let (message, hint) = harness.wait_for_event(warning).await;
     assert!(error.contains("can't be synced to the disk") && error == message, "{error} {message}");
-    assert!(hint.contains("power cut"), "{hint}");
+    assert!(hint.contains("power failure"), "{hint}");
     assert_eq!(harness.settled().await, RunOutcome::Failed);
     assert!(harness.requests().is_empty());
     disk.fail_syncs(false);

@@ -111,7 +111,7 @@ fn kind(definition: PrimitiveSchemaDefinition) -> Result<(FieldKind, FieldDescri
             let count = Limits { minimum: schema.min_items, maximum: schema.max_items };
             (FieldKind::Choices { options: titled(schema.items.any_of), count }, described!(schema))
         }
-        _ => return Err("its form has a field of a kind that tiller doesn't know"),
+        _ => return Err("its form has a field type that tiller doesn't support"),
     })
 }
 
@@ -121,7 +121,7 @@ fn format(format: StringFormat) -> Result<TextFormat, &'static str> {
         StringFormat::Uri => Ok(TextFormat::Uri),
         StringFormat::Date => Ok(TextFormat::Date),
         StringFormat::DateTime => Ok(TextFormat::DateTime),
-        _ => Err("its form has a field of a format that tiller doesn't know"),
+        _ => Err("its form has a field format that tiller doesn't support"),
     }
 }
 

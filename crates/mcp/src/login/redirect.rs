@@ -66,7 +66,7 @@ impl RedirectListener {
             };
             let (status, text) = match &redirect {
                 Ok(Redirect::Granted(_)) => {
-                    ("200 OK", "You can go back to tiller, which finishes the login.")
+                    ("200 OK", "You can return to tiller, which completes the login.")
                 }
                 Ok(Redirect::Refused(_)) => ("200 OK", "The login was refused. You can close this page."),
                 Err(problem) => ("400 Bad Request", problem.as_str()),
@@ -108,7 +108,7 @@ async fn respond(stream: &mut TcpStream, status: &str, text: &str) -> std::io::R
 /// # Errors
 /// If it isn't one of this login.
 pub(super) fn parse_redirect(address: &str, state: &str) -> Result<Redirect, String> {
-    let not_one = || "that is not the address that the browser ended at".to_owned();
+    let not_one = || "that is not the address that the browser was redirected to".to_owned();
     let parsed = reqwest::Url::parse(address).map_err(|_| not_one())?;
     let value = |name: &str| {
         let pair = parsed.query_pairs().find(|(key, _)| key == name);
@@ -143,7 +143,7 @@ mod tests {
         );
         let other = Err("that belongs to another login: its state doesn't match".to_owned());
         assert_eq!([parse("code=c&state=x"), parse("error=access_denied&state=x")], [other.clone(), other]);
-        let not_one = Err("that is not the address that the browser ended at".to_owned());
+        let not_one = Err("that is not the address that the browser was redirected to".to_owned());
         assert_eq!(
             [parse("code=c"), parse("state=s+t"), parse_redirect("hello", "s t")],
             [(); 3].map(|()| not_one.clone())

@@ -26,7 +26,7 @@ use crate::handler::{Lifecycle, TestServer};
 use crate::servers::{MemoryLogins, TestServers, server};
 
 /// The page after the redirect; the code isn't exchanged yet.
-const BACK: &str = "You can go back to tiller, which finishes the login.";
+const BACK: &str = "You can return to tiller, which completes the login.";
 
 /// The state of the servers.
 #[derive(Default)]

@@ -78,7 +78,7 @@ async fn stdio_crashed_server_is_restarted_once() {
 
     let echo = servers.tool("mcp__s__echo");
     assert_eq!(servers.call(crash, json!({})).await, ended);
-    let reason = "it ended with exit code 7; its last output: about to crash; it was restarted once already";
+    let reason = "it ended with exit code 7; its last output: about to crash; it was already restarted once";
     assert_eq!(servers.wait_for_failure().await, format!("MCP server s: {reason}"));
     assert_eq!((servers.failure(), servers.names()), (reason.to_owned(), vec![]));
     let (progress, _) = recording_progress();

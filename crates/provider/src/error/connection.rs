@@ -118,7 +118,7 @@ impl ConnectionFailure {
             Self::Certificate(why) => {
                 format!("the certificate of {} is not valid: {why}", without_port(host))
             }
-            Self::Tls => format!("no secure connection to {host} (does it speak https?)"),
+            Self::Tls => format!("can't establish a secure connection to {host} (does it support https?)"),
             Self::NotHttp => format!("{host} doesn't respond in HTTP"),
             Self::Other if within => "connection failed in the middle of the answer".to_owned(),
             Self::Other => format!("the connection to {host} failed"),
@@ -163,7 +163,7 @@ fn reason(error: &CertificateError) -> String {
             "it is not valid yet (is this machine's clock right?)".to_owned()
         }
         CertificateError::Revoked => "it was revoked".to_owned(),
-        CertificateError::UnknownIssuer => "this machine does not know its issuer".to_owned(),
+        CertificateError::UnknownIssuer => "this machine doesn't trust its issuer".to_owned(),
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             "it is for another host".to_owned()
         }

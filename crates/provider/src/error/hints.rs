@@ -13,12 +13,12 @@ pub(crate) const INTERRUPTED: &str = "check this machine's network, then send th
 pub(super) fn for_response(failure: FailureKind, status: u16) -> Option<&'static str> {
     match (failure, status) {
         (FailureKind::Fatal, 400 | 422) => Some(
-            "if the server refuses a message, go back to before it (/tree); else check the settings, or choose another \
+            "if the server rejects a message, go back to before it (/tree); otherwise check the settings, or choose another \
              model (/model, --model)",
         ),
         (FailureKind::Fatal, 404) => Some("check the model's id and the base URL"),
         (FailureKind::Quota, _) => Some(
-            "see the account's credit and limits at the provider, or choose another model (/model, --model)",
+            "check the account's credit and limits with the provider, or choose another model (/model, --model)",
         ),
         (FailureKind::Transient { .. }, 500..) => {
             Some("the server has a problem: wait, or choose another model (/model, --model)")

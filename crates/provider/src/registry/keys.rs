@@ -34,7 +34,7 @@ fn connect(name: &str, key: SecretString) -> Result<Arc<dyn Provider>, ProviderE
             failure: FailureKind::Fatal,
             message: "no public server has this name".to_owned(),
             hint: Some(format!(
-                "known names: {}; other providers are made from an endpoint",
+                "known names: {}; other providers are created from an endpoint",
                 names.join(", ")
             )),
         });

@@ -121,7 +121,10 @@ async fn connection_to_another_protocol_is_named() {
     assert_eq!(error.message, format!("127.0.0.1:{port} doesn't respond in HTTP"));
     let error = error_at(format!("https://127.0.0.1:{port}")).await;
     assert_eq!(error.failure, FailureKind::Unreachable);
-    assert_eq!(error.message, format!("no secure connection to 127.0.0.1:{port} (does it speak https?)"));
+    assert_eq!(
+        error.message,
+        format!("can't establish a secure connection to 127.0.0.1:{port} (does it support https?)")
+    );
 }
 
 #[tokio::test]

@@ -61,7 +61,7 @@ pub(crate) async fn approve(
 ) -> HandlerResult {
     let decision = match body {
         ApprovalBody { approved: true, reason: Some(_), .. } => {
-            return Err(INVALID.detail("the field `reason`: only a denial has one"));
+            return Err(INVALID.detail("the field `reason`: only a denial can have one"));
         }
         ApprovalBody { approved: true, always: true, .. } => Decision::Session,
         ApprovalBody { approved: true, always: false, .. } => Decision::Once,

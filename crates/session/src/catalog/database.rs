@@ -148,7 +148,7 @@ impl Database {
         let connection = Connection::open(path)?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.pragma_update(None, "journal_mode", "wal")?;
-        // A power cut may lose the newest rows, which are read again, but never damages the file.
+        // A power failure may lose the newest rows, which are read again, but never damages the file.
         connection.pragma_update(None, "synchronous", "normal")?;
         let database = Self { connection, path: Some(path.to_owned()) };
         database.prepare().map(|is_current| is_current.then_some(database))

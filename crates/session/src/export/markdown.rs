@@ -179,7 +179,7 @@ impl Page {
     }
 
     fn call(&mut self, call: &ToolCall) {
-        self.block(&format!("**Call of {}:**", inline(&call.name)));
+        self.block(&format!("**Call to {}:**", inline(&call.name)));
         match (&call.raw_arguments, call.arguments["command"].as_str()) {
             (Some(raw), _) => self.fenced("", raw),
             (None, Some(command))

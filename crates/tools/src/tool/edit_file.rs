@@ -67,9 +67,7 @@ impl Arguments {
                 Err("argument `replace_all`: set it in each of `edits`".into())
             }
             (Some(edits), None, None) => Ok(edits.iter().map(EditArguments::edit).collect()),
-            (Some(_), ..) => {
-                Err("argument `edits`: can't be combined with old_text and new_text".into())
-            }
+            (Some(_), ..) => Err("argument `edits`: can't be combined with old_text and new_text".into()),
             (None, Some(old), Some(new)) => Ok(vec![Edit { old, new, replace_all: self.replace_all }]),
             (None, None, _) => Err("missing argument `old_text`".into()),
             (None, Some(_), None) => Err("missing argument `new_text`".into()),
@@ -118,7 +116,9 @@ impl TypedTool for EditFile {
         for (index, edit) in edits.iter().enumerate() {
             if edit.old.is_empty() {
                 let name = arguments.name(index, "old_text");
-                return Err(format!("argument `{name}`: must not be empty; to create a file, use write_file"));
+                return Err(format!(
+                    "argument `{name}`: must not be empty; to create a file, use write_file"
+                ));
             }
             if edit.old == edit.new {
                 let name = arguments.name(index, "new_text");

@@ -220,10 +220,7 @@ async fn read(response: Response) -> Result<(HeaderMap, Value), String> {
 /// Returns the sentence for a failed request.
 fn failure(status: StatusCode, headers: &HeaderMap, body: &Value) -> String {
     if let Some(wait) = rate_limit_wait(status, headers) {
-        return format!(
-            "GitHub's rate limit was reached; try again in {} min",
-            wait.as_secs().div_ceil(60)
-        );
+        return format!("GitHub's rate limit was reached; try again in {} min", wait.as_secs().div_ceil(60));
     }
     let message = body["message"].as_str().unwrap_or_default();
     let hint = match status.as_u16() {

@@ -609,7 +609,9 @@ mod edit_file {
         bench.write("a", "x\ny\nx\n");
         let error_text = async |old: &str| bench.error_text("edit_file", arguments(old, "new")).await;
         assert!(
-            error_text("x").await.starts_with("old_text is in a 2 times (lines 1, 3); include surrounding lines")
+            error_text("x")
+                .await
+                .starts_with("old_text is in a 2 times (lines 1, 3); include surrounding lines")
         );
         assert_eq!(error_text("z z z").await, "old_text is not in a; read the file again");
         assert_eq!(bench.content("a"), "x\ny\nx\n");
@@ -755,7 +757,8 @@ mod grep {
         let bench = Bench::new();
         bench.write("a", "x\n".repeat(3));
         bench.write("b", format!("x{}", "y".repeat(600)));
-        let notice = "[there may be more matches than are shown; narrow the search with path, glob or pattern]";
+        let notice =
+            "[there may be more matches than are shown; narrow the search with path, glob or pattern]";
         let text = bench.ok("grep", json!({"pattern": "x", "limit": 2})).await;
         assert_eq!(text, format!("a:1:x\na:2:x\n{notice}"));
         let text = bench.ok("grep", json!({"pattern": "x", "show": "counts", "limit": 1})).await;

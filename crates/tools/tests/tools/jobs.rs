@@ -230,7 +230,10 @@ async fn jobs_refuse_unknown_ids_and_missing_ones() {
     assert!(output.is_error);
     assert_eq!(joined_text(&output.content), "no job `job_9`; available: none");
     let tool = bench.tools.find("job").unwrap();
-    assert_eq!(tool.check(&json!({"action": "wait"})).unwrap_err(), "argument `id`: required for this action");
+    assert_eq!(
+        tool.check(&json!({"action": "wait"})).unwrap_err(),
+        "argument `id`: required for this action"
+    );
     let list = bench.call("job", json!({"action": "list"})).await;
     assert_eq!(joined_text(&list.content), "no background jobs");
 }

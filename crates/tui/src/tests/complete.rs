@@ -132,10 +132,14 @@ fn image_for_text_only_model_is_held_once() {
     harness.report(TaskResult::State(Box::new(text_only)));
     let image = Image { data: "QUJD".into(), mime_type: "image/png".into() };
     harness.report(TaskResult::Attached(AttachedImage { image: image.clone(), size: (3, 2) }));
-    assert!(harness.screen().contains("claude-sonnet-4-5 doesn't accept images; ctrl+l chooses another model."));
+    assert!(
+        harness.screen().contains("claude-sonnet-4-5 doesn't accept images; ctrl+l chooses another model.")
+    );
     assert_eq!(harness.key(KeyCode::Enter), []);
     assert!(
-        harness.screen().contains("claude-sonnet-4-5 doesn't accept images; enter sends a line of text instead.")
+        harness
+            .screen()
+            .contains("claude-sonnet-4-5 doesn't accept images; enter sends a line of text instead.")
     );
     assert_eq!(harness.app.composer.editor.text(), "[image #1: 3×2] ");
     harness.type_text("what is it?");

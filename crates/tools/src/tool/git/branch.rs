@@ -44,7 +44,8 @@ impl TypedTool for GitBranch {
     };
 
     fn description(&self) -> String {
-        "Lists branches, most recently changed first; with a name, switches to a branch or creates one.".into()
+        "Lists branches, most recently changed first; with a name, switches to a branch or creates one."
+            .into()
     }
 
     fn check(&self, arguments: &Arguments) -> Result<(), String> {

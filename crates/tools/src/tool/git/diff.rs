@@ -58,8 +58,7 @@ impl TypedTool for GitDiff {
     };
 
     fn description(&self) -> String {
-        "Shows changes to tracked files: unstaged, staged, or between commits."
-            .into()
+        "Shows changes to tracked files: unstaged, staged, or between commits.".into()
     }
 
     fn check(&self, arguments: &Arguments) -> Result<(), String> {
