@@ -21,7 +21,7 @@ impl Extension for Discretion {
 
     fn turn_start<'a>(&'a self, context: &'a RequestContext) -> HookFuture<'a, RequestChange> {
         Box::pin(async move {
-            let system = format!("{}\nNever speak of secrets.\n", context.system);
+            let system = format!("{}\nNever reveal secrets.\n", context.system);
             Ok(RequestChange { system: Some(system), ..RequestChange::default() })
         })
     }

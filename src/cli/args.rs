@@ -281,7 +281,7 @@ pub(super) struct RaceArgs {
     /// Continue from this entry instead of the end of the current branch
     #[arg(long, value_name = "ENTRY")]
     pub(super) from: Option<String>,
-    /// Continue with this lane, or with the first one that passes the check, instead of letting you choose
+    /// Continue with this lane, or with the first one that passes the check, instead of prompting
     #[arg(long, value_name = "LANE|passed")]
     pub(super) pick: Option<RacePick>,
     /// Print the lanes as JSON

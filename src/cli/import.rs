@@ -57,7 +57,7 @@ fn import(
     path: &str,
 ) -> Result<Vec<ImportResult>, CliFailure> {
     if arguments.session.no_session {
-        let error = anyhow!("nothing can be imported: this session stores nothing on disk");
+        let error = anyhow!("can't import: this session stores nothing on disk");
         return Err(CliFailure::usage(error).hint("start tiller without --no-session"));
     }
     // The TUI has no `--all`; the list of logs replaces it.

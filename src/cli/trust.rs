@@ -80,7 +80,7 @@ pub(super) fn trust_service(arguments: &Arc<CliArgs>, trusted: TrustedProject) -
     let trust = move || {
         let project = lock(&answered).take().ok_or("nothing to trust yet: run /trust first")?;
         if !project.is_unchanged() {
-            return Err("the files have changed since the question; run /trust again".to_owned());
+            return Err("the files have changed since the prompt; run /trust again".to_owned());
         }
         remember(&project, &trust_arguments).map_err(|failure| format!("{:#}", failure.error))?;
         trusted.set(project);

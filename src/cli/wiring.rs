@@ -172,8 +172,8 @@ fn home_notice(protected: &ProtectedPaths, cwd: &Path) -> Option<String> {
     home.starts_with(cwd).then(|| {
         let verb = if home == cwd { "is" } else { "contains" };
         format!(
-            "the working directory {verb} your home directory, so tools reach all files in it but tiller's own; \
-             writing startup files such as .bashrc needs approval"
+            "the working directory {verb} your home directory, so tools can access all files in it except tiller's \
+             own; writing startup files such as .bashrc needs approval"
         )
     })
 }

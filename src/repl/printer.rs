@@ -218,7 +218,7 @@ impl<Out: Write, Err: Write> EventPrinter<Out, Err> {
             (RunOutcome::Failed, Some(error)) => format!("error: {error}").into(),
             (RunOutcome::Failed, None) => "error: the run failed".into(),
             (RunOutcome::Aborted, _) => "stopped".into(),
-            (RunOutcome::MaxTurns, _) => "reached the limit of requests; this answer is the last".into(),
+            (RunOutcome::MaxTurns, _) => "reached the request limit; this is the last answer".into(),
         };
         self.note(&text)
     }

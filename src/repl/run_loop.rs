@@ -279,7 +279,9 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
         };
         match self.agent.save_rules(store, SettingScope::User, rules).await {
             Ok(waiting) if waiting.contains(call) => self
-                .report(Err("saved, but the rule doesn't allow this call, which still waits".to_owned()))
+                .report(Err(
+                    "saved, but the rule doesn't allow this call, which still needs approval".to_owned()
+                ))
                 .map(drop),
             Ok(_) => {
                 self.is_answered = true;

@@ -186,7 +186,7 @@ fn rename_sets_and_removes_the_name() {
     let (sandbox, file) = sandbox();
     assert_eq!(
         run_session_command(&sandbox, &["rename", "session-two", " two ways "]),
-        "on-two is now called two ways\n"
+        "on-two is now named two ways\n"
     );
     assert_eq!(as_json(&sandbox, &["list", "--all"])[0]["name"], "two ways");
     let output = as_json(&sandbox, &["rename", "session-two", ""]);

@@ -31,7 +31,7 @@ pub struct DelegatedTask {
     /// The worktree that the agent works in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<TaskWorktree>,
-    /// True if the call returned at once.
+    /// True if the call returned immediately.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
 }

@@ -1,7 +1,7 @@
 //! Attachments of a message: `@FILE`, `@DIRECTORY`, and a long message that is sent as a file.
 //!
 //! Each attachment becomes a block of text after the message, truncated to the limits of `read_file`, with a notice
-//! that says how to read on. The session shows the message as it was typed, with one label for each block.
+//! that says how to read the rest. The session shows the message as it was typed, with one label for each block.
 
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read as _};

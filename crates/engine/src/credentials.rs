@@ -156,7 +156,7 @@ impl AgentSession {
     }
 
     /// Adds a provider, as [`AgentSession::change_provider`] does. If a model of the provider `replaced` is active and
-    /// nothing has been said yet, the first model of the added provider answers.
+    /// no prompt was sent yet, the first model of the added provider answers.
     ///
     /// # Errors
     /// If the session is closed, or the choice could not be stored.

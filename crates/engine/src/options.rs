@@ -63,7 +63,7 @@ pub enum BackgroundTasks {
     /// The run ends, and they work on. The log gets their ends.
     #[default]
     Continue,
-    /// The run waits for them, and goes on with their answers: for a session that ends with its run.
+    /// The run waits for them, and continues with their answers: for a session that ends with its run.
     Await,
 }
 
@@ -83,7 +83,7 @@ impl From<&Settings> for AnswerOptions {
 }
 
 impl AnswerOptions {
-    /// Default limit of an answer's tokens, thinking included: more than anyone reads at once, and less than a model
+    /// Default limit of an answer's tokens, thinking included: more than a person reads at a time, and less than a model
     /// that repeats itself may produce.
     const MAX_TOKENS: Tokens = Tokens(32_000);
 

@@ -25,7 +25,7 @@ pub struct QueueEdit {
     /// New kind.
     pub kind: Option<QueueKind>,
     /// New position: the number of messages before it; larger numbers mean last. By default a message that changes
-    /// its kind goes behind those of that kind.
+    /// its kind moves after those of that kind.
     pub place: Option<usize>,
 }
 

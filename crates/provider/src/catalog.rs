@@ -63,7 +63,7 @@ pub fn facts(provider: &str, id: &str) -> Option<ModelFacts> {
     table::row(provider, id).map(|row| row.facts(provider, id))
 }
 
-/// Returns the place and the day at which the facts about a provider's models were read.
+/// Returns where and when the facts about a provider's models were read.
 #[must_use]
 pub fn source(provider: &str) -> Option<&'static str> {
     table::source(provider)

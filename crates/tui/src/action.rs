@@ -26,7 +26,7 @@ use crate::transcript_pane::lookup::SearchJob;
 use crate::tree::request::TreeRequest;
 use crate::{login, queue};
 
-/// An action, and the part of the screen that asks for it.
+/// An action, and the part of the screen that requested it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ActionRequest {
     pub(crate) from: Address,

@@ -1,6 +1,6 @@
 //! Addresses of the parts of the screen that ask for actions: results of an action go to the part that asked.
 
-/// A part of the screen that asks for actions.
+/// A part of the screen that requests actions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Address {
     /// The screen as a whole, or a part that waits for no results.

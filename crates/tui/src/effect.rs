@@ -15,7 +15,7 @@ use crate::picker::item::PickerItem;
 use crate::queue::AfterQueueEdit;
 use crate::tree::request::TreePurpose;
 
-/// An effect that a component asks for.
+/// An effect that a component requests.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Effect {
     /// Performs an action outside of the screen, for a part of it.

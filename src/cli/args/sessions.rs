@@ -86,7 +86,7 @@ pub(in crate::cli) enum SessionsCommand {
         /// Session files or parts of ids
         #[arg(value_name = "SESSION", required_unless_present = "all")]
         sessions: Vec<String>,
-        /// Every session of every directory
+        /// Verify the sessions of all directories
         #[arg(long, conflicts_with = "sessions")]
         all: bool,
         /// Print JSON

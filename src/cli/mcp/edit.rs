@@ -26,7 +26,7 @@ pub(super) fn add(arguments: &CliArgs, server: &McpAddArgs) -> Result<u8, CliFai
 pub(super) fn remove(arguments: &CliArgs, name: &str, project: bool) -> Result<u8, CliFailure> {
     let file = file(arguments, project)?;
     let missing = || {
-        let error = anyhow!("{}: no MCP server is named {name}", file.path().display());
+        let error = anyhow!("{}: no MCP server named {name}", file.path().display());
         CliFailure::usage(error).hint("tiller mcp list shows the servers and their files")
     };
     if !file.path().exists() {

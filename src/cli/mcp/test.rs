@@ -40,5 +40,5 @@ pub(super) fn find<'a>(config: &'a Config, name: &str) -> Result<&'a ServerConfi
         None if names.is_empty() => "tiller mcp add adds one".to_owned(),
         None => format!("available: {}", names.join(", ")),
     };
-    Err(CliFailure::usage(anyhow!("no MCP server is named {name}")).hint(hint))
+    Err(CliFailure::usage(anyhow!("no MCP server named {name}")).hint(hint))
 }

@@ -25,7 +25,7 @@ pub(super) fn rename(
     let (mut writer, modified) = open(manager, session)?;
     let appended = writer.name(Some(name), startup::now())?;
     let message = match writer.reader().name() {
-        Some(name) => format!("{} is now called {name}", writer.reader().id().short()),
+        Some(name) => format!("{} is now named {name}", writer.reader().id().short()),
         None => format!("{} no longer has a name", writer.reader().id().short()),
     };
     finish(&writer, modified, (&appended, &message), as_json)

@@ -31,7 +31,7 @@ impl StatsPeriod {
     pub(super) fn until(now: Timestamp, days: u16, zone: TimeZone) -> anyhow::Result<Self> {
         let last = now.to_zoned(zone.clone()).date();
         let before = i64::from(days.saturating_sub(1)).days();
-        let first = last.checked_sub(before).with_context(|| format!("{days} days are too many"))?;
+        let first = last.checked_sub(before).with_context(|| format!("--days {days} is too large"))?;
         Ok(Self { first, last, zone })
     }
 

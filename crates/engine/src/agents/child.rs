@@ -26,7 +26,7 @@ use crate::handle::AgentSession;
 use crate::options::{BackgroundTasks, ToolOffer};
 use crate::system_prompt::SystemPrompt;
 
-/// Maximum number of requests for one task, unless the agent or the session says otherwise.
+/// Maximum number of requests for one task, unless the agent or the session sets another.
 const MAX_TURNS: u64 = 100;
 
 /// The tools with which an agent delegates in turn.

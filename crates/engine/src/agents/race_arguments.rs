@@ -14,7 +14,7 @@ impl RaceOptions {
     /// Parses the arguments of `/race`: options, then the prompt. A value with blanks is quoted.
     ///
     /// # Errors
-    /// If a value is missing or wrong, or the prompt is.
+    /// If the prompt or a value is missing, or a value is invalid.
     pub fn parse(arguments: &str) -> Result<Self, String> {
         let mut options = Self::default();
         let mut count = DEFAULT_LANES;

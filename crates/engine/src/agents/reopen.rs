@@ -18,10 +18,10 @@ use crate::handle::{AgentError, AgentSession, DelegationCommand, DriverCommand, 
 
 impl AgentSession {
     /// Returns an agent session that this session has delegated a task to: as [`Self::running_agent`] while it is at
-    /// work, else opened from its log. It then has the tools, the limits and the approval mode of an agent, and can go
-    /// on with the conversation, in its worktree if it had one; if that is gone, the agent only reads. What it uses is
+    /// work, else opened from its log. It then has the tools, the limits and the approval mode of an agent, and can
+    /// continue the conversation, in its worktree if it had one; if that is gone, the agent is read-only. What it uses is
     /// added to the totals of this session. An agent that isn't defined in a file gets the instructions of this
-    /// session; [`AgentRegistry::open_agent`] knows those of a program.
+    /// session; [`AgentRegistry::open_agent`] uses those of a program.
     ///
     /// # Errors
     /// If there is no such agent, or its log can't be opened.

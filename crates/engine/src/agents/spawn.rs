@@ -12,8 +12,8 @@ use crate::embed::SessionBuilder;
 /// The place of an agent among those that delegate; by default one to which no other agent has delegated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpawnOptions {
-    /// Number of delegations above it: 0 for an agent that the program itself gives its tasks. At the depth of the
-    /// limits it is refused to delegate further.
+    /// Number of delegations above it: 0 for an agent that the program itself gives its tasks. At the maximum depth
+    /// it can't delegate further.
     pub depth: usize,
     /// The limits of delegation.
     pub limits: DelegationLimits,

@@ -44,7 +44,7 @@ pub(super) struct TaskStart {
     pub call: Option<DelegatingCall>,
     /// The worktree that the agent works in.
     pub worktree: Option<OwnedWorktree>,
-    /// False for an agent that goes on with an earlier conversation.
+    /// False for an agent that continues an earlier conversation.
     pub is_new: bool,
 }
 

@@ -102,7 +102,7 @@ impl Extensions {
     }
 
     /// Sets the function that lists executables for extensions. Those that were not started are announced on reload.
-    /// `look` may read directories.
+    /// `find` may read directories.
     pub fn watch_for_new(&mut self, find: impl Fn() -> Vec<PathBuf> + Send + Sync + 'static) {
         self.new_executables.find = Some(Arc::new(find));
     }

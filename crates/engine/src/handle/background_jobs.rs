@@ -15,8 +15,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::BackgroundJob(BackgroundJobCommand::List { reply })).await
     }
 
-    /// Stops a background job with all processes that it started; returns when it has ended. The model is told with
-    /// the next request.
+    /// Stops a background job with all processes that it started; returns when it has ended. The model is notified
+    /// with the next request.
     ///
     /// # Errors
     /// [`AgentError::NotFound`] if no such job is running.

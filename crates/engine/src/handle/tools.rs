@@ -41,8 +41,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::AnswerElicitation { id, answer, reply }).await
     }
 
-    /// Returns the resources of the servers, and their templates; [`EventKind::CommandsChanged`] tells when they
-    /// change.
+    /// Returns the resources of the servers, and their templates; [`EventKind::CommandsChanged`] reports their
+    /// changes.
     ///
     /// [`EventKind::CommandsChanged`]: tiller_core::event::EventKind::CommandsChanged
     ///

@@ -14,7 +14,7 @@ mod seatbelt;
 pub use profile::{NetworkAccess, SandboxProfile, SandboxSupport};
 
 impl SandboxSupport {
-    /// Asks the system.
+    /// Queries the system.
     #[must_use]
     pub fn detect() -> Self {
         #[cfg(target_os = "linux")]

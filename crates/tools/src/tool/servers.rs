@@ -33,7 +33,7 @@ pub trait ToolServers: Send + Sync {
     /// Requests the text of a server's resource; waits for a server that is starting.
     fn resource_text(self: Arc<Self>, server: String, uri: String) -> PromptFuture;
 
-    /// Starts the servers that failed or have ended once more.
+    /// Restarts the servers that failed or have ended.
     fn restart_failed(&self);
 }
 
@@ -163,7 +163,7 @@ pub enum ToolServerState {
     Starting,
     /// It runs.
     Running {
-        /// Its name and version, as it says.
+        /// Its name and version, as it reports them.
         version: String,
         /// Its tools.
         tools: Vec<ServedToolSummary>,

@@ -16,7 +16,7 @@ use crate::text::one_line;
 use crate::ui_context::ShownAgent;
 
 impl EventLoop {
-    /// Shows an agent session. The session above goes on; its events are read again on the return.
+    /// Shows an agent session. The session above continues; its events are read again on the return.
     pub(super) fn open_agent(&mut self, OpenedAgent { name, session }: OpenedAgent) {
         self.app.ui.agents.push(ShownAgent { name, id: session.reader().id().clone() });
         let connection = self.connection_to(session, Vec::new());

@@ -41,7 +41,7 @@ fn session() -> Writer {
     writer
 }
 
-/// The tree of that session on a screen of 60 by 12, with all that it asks for.
+/// The tree of that session on a screen of 60 by 12, with all that it requests.
 struct TreeBench {
     bench: Bench<TreeView>,
     writer: Writer,

@@ -33,7 +33,7 @@ pub(crate) enum SummaryEffect {
         /// The cost.
         cost: SummaryCost,
     },
-    /// Appends a compaction at once. If that fails, the driver drops the following effects and reports
+    /// Appends a compaction immediately. If that fails, the driver drops the following effects and reports
     /// [`AppendFailure`](super::SummaryInput::StoreFailed).
     Append(Compaction),
     /// Hands a compaction to the turn machine, which appends it at the next gap between turns. The driver reports
