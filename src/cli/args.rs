@@ -84,7 +84,7 @@ pub(super) struct SessionArgs {
     /// Start a new session with a copy of another one's current branch, optionally only up to ENTRY
     #[arg(long, value_name = "PATH|ID[@ENTRY]", group = "which")]
     pub(super) fork: Option<String>,
-    /// Show a session that a server or another tiller has open, and work in it
+    /// Attach to a session that a server or another tiller has open
     #[arg(long, value_name = "URL|PATH|ID", group = "which")]
     pub(super) attach: Option<String>,
     /// Start a new session (the default)
@@ -332,7 +332,7 @@ pub(super) enum CliCommand {
     },
     /// Show tokens, cache hits and cost of all sessions by day, model and project
     Stats {
-        /// Number of days, today included
+        /// Number of days, including today
         #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..))]
         days: u16,
         /// Print JSON

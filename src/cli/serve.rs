@@ -77,7 +77,8 @@ async fn addresses(listen: &str, options: &ServeArgs) -> Result<Vec<SocketAddr>,
     if found.iter().all(|address| address.ip().is_loopback()) {
         return Ok(found);
     }
-    let refused = |reason: &str| CliFailure::usage(anyhow!("other machines can reach {listen}: {reason}"));
+    let refused =
+        |reason: &str| CliFailure::usage(anyhow!("{listen} is reachable from other machines: {reason}"));
     if !options.listen_anywhere {
         return Err(refused("not allowed").hint("add --listen-anywhere, or listen on 127.0.0.1"));
     }

@@ -18,7 +18,8 @@ pub(super) fn config(arguments: &CliArgs, trusted: Option<&Project>) -> Result<C
 /// The canonical path of the working directory.
 pub(super) fn cwd(arguments: &CliArgs) -> Result<PathBuf, CliFailure> {
     let cwd = arguments.environment.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
-    let canonical = cwd.canonicalize().with_context(|| format!("can't work in {}", cwd.display()));
+    let canonical =
+        cwd.canonicalize().with_context(|| format!("can't use {} as the working directory", cwd.display()));
     let canonical = canonical.map_err(CliFailure::usage)?;
     if canonical.is_dir() {
         Ok(canonical)

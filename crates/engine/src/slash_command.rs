@@ -332,7 +332,7 @@ const TABLE: &[CommandSpec] = &[
     row(C::Logout, "logout", Optional("PROVIDER"), "remove a provider's API key")
         .with_plain_argument(Required("PROVIDER")),
     row(C::Help, "help", NoArgument, "show help: commands and the most important keys")
-        .with_plain_usage(NoArgument, "show help: kinds of lines and commands"),
+        .with_plain_usage(NoArgument, "show help: input and commands"),
     row(C::Hotkeys, "hotkeys", NoArgument, "show every key").also(&["keys", "keybindings"]).only(Tui),
     row(C::Quit, "quit", NoArgument, "quit; the session is saved").also(&["exit", "q"]),
 ];

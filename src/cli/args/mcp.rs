@@ -10,7 +10,7 @@ pub(in crate::cli) enum McpCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Add a server to your settings, or replace the one of that name
+    /// Add a server to your settings, or replace the one with that name
     Add(McpAddArgs),
     /// Remove a server from your settings
     Remove {

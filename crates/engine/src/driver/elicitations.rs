@@ -49,7 +49,7 @@ impl Driver {
         self.bus.emit(EventKind::ElicitationRequested(request));
     }
 
-    /// Answers a question; values are checked against its fields. Cancelling one cancels the asker's other questions.
+    /// Answers a question; values are checked against its fields. Canceling one cancels the asker's other questions.
     pub(super) fn answer_elicitation(
         &mut self,
         id: &ElicitationId,

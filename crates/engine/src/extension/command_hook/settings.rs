@@ -235,8 +235,8 @@ fn foreign_tools(matcher: &Regex) -> Option<String> {
     let mut missed: Vec<_> = FOREIGN_TOOLS.iter().filter(missed).collect();
     missed.dedup_by_key(|(_, own)| *own);
     let (foreign, own): (Vec<&str>, Vec<&str>) = missed.into_iter().copied().unzip();
-    let reason = "no tool of tiller has the name";
-    (!foreign.is_empty()).then(|| format!("{reason} {}; write {}", foreign.join(", "), own.join(", ")))
+    let reason = "tiller has no tool named";
+    (!foreign.is_empty()).then(|| format!("{reason} {}; use {}", foreign.join(", "), own.join(", ")))
 }
 
 #[cfg(test)]
@@ -321,7 +321,7 @@ mod tests {
             ),
             (
                 json!({"PostToolUse": [{"matcher": "Edit|MultiEdit|Write|bash", "hooks": []}]}),
-                "`hooks.PostToolUse[0].matcher`: no tool of tiller has the name Edit, Write; write edit_file, write_file",
+                "`hooks.PostToolUse[0].matcher`: tiller has no tool named Edit, Write; use edit_file, write_file",
             ),
         ] {
             let (_, problems) = read(&value);
