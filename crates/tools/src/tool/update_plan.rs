@@ -25,7 +25,7 @@ pub(super) struct Arguments {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 struct StepArguments {
-    /// What the step does, in a few words.
+    /// The step, in a few words.
     step: String,
     /// Its progress.
     status: StatusArgument,
