@@ -425,7 +425,7 @@ fn add_dir_allows_that_dir_only() {
     run("from elsewhere", &read, &["--add-dir", &path]);
     let read_only = format!("{path}:ro");
     run("from elsewhere", &read, &["--add-dir", &read_only]);
-    run("may be read but not written", &write, &["--add-dir", &read_only]);
+    run("is read-only", &write, &["--add-dir", &read_only]);
     run("note", &write, &["--add-dir", &path]);
     assert_eq!(std::fs::read_to_string(other.path().join("note")).unwrap(), "x");
     let output = sandbox.run(&["-p", "--provider", "demo", "--add-dir", "no/such/directory", "hi"]);

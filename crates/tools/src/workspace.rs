@@ -546,7 +546,7 @@ mod tests {
         let secret = outside.join("secret").display().to_string();
         let resolved = workspace.resolve("way-out/secret", FileAccess::Read).unwrap();
         assert_eq!(resolved.path(), fs::canonicalize(outside.join("secret")).unwrap());
-        assert_eq!(display_path(&workspace, &secret), Err(format!("{secret} may be read but not written")));
+        assert_eq!(display_path(&workspace, &secret), Err(format!("{secret} is read-only")));
     }
 
     #[test]
@@ -590,7 +590,7 @@ mod tests {
         let secret = dir.path().join("outside/secret").display().to_string();
         let workspace = workspace.with_readable(dir.path().join("outside"));
         assert!(workspace.resolve(&secret, FileAccess::Read).is_ok());
-        assert_eq!(display_path(&workspace, &secret), Err(format!("{secret} may be read but not written")));
+        assert_eq!(display_path(&workspace, &secret), Err(format!("{secret} is read-only")));
     }
 
     #[test]

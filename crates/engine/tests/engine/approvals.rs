@@ -599,8 +599,8 @@ async fn settings_rule_for_a_path_counts_for_the_target_of_a_link() {
     assert!(results[0].contains("text one"), "{results:?}");
     assert!(results[1].starts_with("denied: reads keys or passwords"), "{results:?}");
     assert!(results[2].starts_with("denied: "), "{results:?}");
-    assert!(results[3].starts_with("denied: a rule of the settings"), "{results:?}");
-    assert!(results[4].starts_with("denied: a rule of the settings"), "{results:?}");
+    assert!(results[3].starts_with("denied: a settings rule"), "{results:?}");
+    assert!(results[4].starts_with("denied: a settings rule"), "{results:?}");
 }
 
 #[tokio::test]

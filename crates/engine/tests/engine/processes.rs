@@ -327,7 +327,7 @@ async fn process_skills_and_templates_are_listed() {
         unreachable,
         [
             "extension more: its command /model is not available in the terminal UI: tiller has a command with that name",
-            "extension twin: its command /todo is ignored: more has a command of that name",
+            "extension twin: its command /todo is ignored: more has a command with that name",
         ]
     );
     let mut sources = ResourcePaths::default();

@@ -100,7 +100,7 @@ async fn tracing_logs_the_steps_of_a_run_without_content() {
 /// The lines about tasks of agents, without their times.
 fn task_lines(log: &Log) -> Vec<String> {
     let text = log.text();
-    let lines = text.lines().filter(|line| line.contains("a task"));
+    let lines = text.lines().filter(|line| line.contains("agent task"));
     let untimed = |line: &str| {
         let (head, ms) = line.split_once(" ms=").unwrap_or((line, "0"));
         ms.parse::<u64>().expect("the time is a number");
