@@ -146,7 +146,7 @@ fn agent_is_opened_steered_and_left() {
     terminal.wait_for("Looking. Looking.");
     terminal.send("/new");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("An agent's session can't be left this way: alt+g returns.");
+    terminal.wait_for("You can't leave an agent's session this way; alt+g returns.");
     terminal.send("\x1bg");
     terminal.wait_for("I'll ask.");
     terminal.send("/agents");

@@ -198,7 +198,7 @@ fn branch_summary_takes_instructions() {
     terminal.key(TerminalKey::Down);
     terminal.wait_for("▸ summarize with instructions…");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("what matters in the summary");
+    terminal.wait_for("what should the branch summary focus on");
     terminal.send("only the stings");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("left another branch: summary");

@@ -192,7 +192,7 @@ fn plain_approval_always_saves_a_rule() {
     terminal.send("make it\r");
     terminal.wait_for("with the rule `bash touch made` in your settings");
     terminal.send("always touch other\r");
-    terminal.wait_for("the rule doesn't allow this call, which still waits");
+    terminal.wait_for("the rule doesn't allow this call, which still needs approval");
     terminal.send("always\r");
     terminal.wait_for("saved in your settings: the rule applies in all directories");
     terminal.wait_for("Made it.");

@@ -95,7 +95,7 @@ fn summary_instructions_are_typed_in_editor() {
         assert_eq!(harness.key(KeyCode::Enter), []);
     };
     choose(&mut harness);
-    assert!(harness.screen().contains("what matters in the summary"), "{}", harness.screen());
+    assert!(harness.screen().contains("what should the branch summary focus on"), "{}", harness.screen());
     harness.wait(400);
     assert_eq!(harness.key(KeyCode::Esc), []);
     choose(&mut harness);
