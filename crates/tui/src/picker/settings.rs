@@ -241,7 +241,7 @@ mod tests {
         let shown: Vec<String> =
             items.iter().map(|item| format!("{}{} {}", item.lead, item.label, item.note)).collect();
         let expected = [
-            "  ask commands need approval, except read-only and sandboxed ones · default",
+            "  ask commands need approval unless read-only/sandboxed · default",
             "● auto only dangerous commands need approval",
             "  plan read-only; the model presents a plan",
             "  read-only commands and changes are denied",

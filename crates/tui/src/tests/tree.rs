@@ -25,7 +25,7 @@ use crate::{list_data, tree};
 
 const HOUR: i64 = 3_600_000;
 
-const FORKS_BEFORE: &str = "enter: fork before it, with its text in the editor";
+const FORKS_BEFORE: &str = "enter: fork before it, its text in the editor";
 
 /// A front end over a session that lies in memory.
 struct TreeHarness {
