@@ -69,8 +69,8 @@ pub(crate) use task_record::TaskRecords;
 pub(crate) use tool_selection::ToolSelection;
 pub use usage_limits::{UsageLimit, UsageScope, UsageScopes};
 
-/// Loads the definitions of search paths in order of precedence, then the built-in ones. A file that is broken now
-/// keeps its version from `earlier`.
+/// Loads the definitions from search paths in order of precedence, then the built-in ones. If a file is
+/// invalid now, its version in `earlier` is kept.
 pub(crate) fn load(
     search_paths: &[SearchPath],
     has_built_in: bool,

@@ -1,5 +1,5 @@
-//! The decision on a tool call: the policy's verdict, the session's rules, the extensions' verdict, and the presence
-//! of an approver.
+//! The decision on a tool call, from the policy's verdict, the session's rules, the extensions' verdict, and
+//! the presence of an approver.
 
 use std::collections::{HashMap, HashSet};
 
@@ -27,7 +27,7 @@ mod shell_pattern;
 use call_judge::{Assessment, CallJudge};
 use outside_path::OutsidePath;
 
-/// Presence of a person who can answer approval requests.
+/// The presence of a person who can answer approval requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Approver {
     /// A person answers.
@@ -40,21 +40,21 @@ pub enum Approver {
 #[derive(Debug)]
 pub(super) struct Approvals {
     policy: Policy,
-    /// The policy that each session begins with.
+    /// The policy that each new session starts with.
     configured: Policy,
     approver: Approver,
-    /// The mode before plan mode, to which leaving it returns.
+    /// The mode before plan mode, restored when plan mode ends.
     before_plan: ApprovalMode,
-    /// The newest entry when plan mode was entered.
+    /// The newest entry at the time when plan mode was entered.
     plan_start: Option<EntryId>,
     rules: SessionRules,
     pending: Vec<ApprovalRequest>,
-    /// Calls for which an extension or a repetition demands approval, whatever the policy's verdict is.
+    /// Calls for which an extension or a repetition requires approval, regardless of the policy's verdict.
     demanded: HashSet<CallId>,
     repetition: Repetition,
-    /// The directories that the built-in tools may reach.
+    /// The directories that the built-in tools may access.
     workspace: Option<Workspace>,
-    /// Paths outside the workspace that calls of the current assistant message name.
+    /// Paths outside the workspace that calls of the current answer name.
     outside_paths: HashMap<CallId, OutsidePath>,
 }
 
@@ -100,7 +100,7 @@ impl Approvals {
         self.policy.ask_behavior = AskBehavior::User;
     }
 
-    /// Returns plan mode, or while planning, the mode before it.
+    /// Returns plan mode, or in plan mode, the mode before it.
     pub(super) fn toggled_plan(&self) -> ApprovalMode {
         if self.is_planning() { self.before_plan } else { ApprovalMode::Plan }
     }
@@ -113,7 +113,7 @@ impl Approvals {
         self.policy.mode == ApprovalMode::Plan
     }
 
-    /// Makes the approval mode that of the sessions that follow, too.
+    /// Keeps the current approval mode for later sessions of this process.
     pub(super) fn keep_mode(&mut self) {
         self.configured.clone_from(&self.policy);
     }
@@ -122,13 +122,13 @@ impl Approvals {
         &self.policy.rules
     }
 
-    /// Sets the settings rules, for this session and those that follow.
+    /// Sets the settings rules for this session and later ones of this process.
     pub(super) fn configure_rules(&mut self, rules: ConfiguredRules) {
         self.configured.rules.clone_from(&rules);
         self.policy.rules = rules;
     }
 
-    /// Proposes settings rules that would let a call run immediately.
+    /// Proposes settings rules that would allow a call to run without approval.
     pub(super) fn propose_rules(
         &mut self,
         call: &ToolCall,
@@ -161,11 +161,11 @@ impl Approvals {
         &self.pending
     }
 
-    /// Decides on a call with valid arguments before the calls in front of it have run. A command that would run
-    /// because it only reads asks at this point: its paths may lead elsewhere by the time it runs, so it is
-    /// checked again when its turn comes.
+    /// Decides on a call with valid arguments before the preceding calls have run. A command that would run
+    /// because it only reads needs approval at this point: its paths may lead elsewhere by the time it runs,
+    /// so it is checked again right before.
     ///
-    /// Records the call's path outside the workspace: an allowed call reaches this path and no other.
+    /// Records the call's path outside the workspace: an allowed call may access this path and no other.
     pub(super) fn plan(
         &mut self,
         call: &ToolCall,
@@ -225,7 +225,7 @@ impl Approvals {
             }
             PolicyVerdict::Granted(AllowReason::Setting(rule)) => {
                 let (decider, rule) = (Decider::Rule, Some(rule.to_string()));
-                // A rule for a path opens it as well.
+                // A rule for a path also opens the path.
                 return CallDecision::Granted { decider, rule };
             }
             PolicyVerdict::Granted(AllowReason::Yes) => {
@@ -244,7 +244,8 @@ impl Approvals {
         }
     }
 
-    /// Returns the least permissive option that would allow a call that needs approval; `None` if only a rule would.
+    /// Returns the least permissive option that would allow a call that needs approval; `None` if only a rule
+    /// would.
     fn find_least_permission(&self, call: &ToolCall, spec: &ToolSpec) -> Option<AllowedBy> {
         let auto = Policy { mode: ApprovalMode::Auto, ..self.policy.clone() };
         let yes = Policy { ask_behavior: AskBehavior::Yes, ..auto.clone() };
@@ -255,7 +256,7 @@ impl Approvals {
         }
     }
 
-    /// Adjusts the decision on a call that leaves the workspace.
+    /// Adjusts the decision on a call that accesses a path outside the workspace.
     fn apply_outside(&self, decision: CallDecision, outside_path: &OutsidePath) -> CallDecision {
         let reason = outside_path.reason();
         match decision {
@@ -279,14 +280,14 @@ impl Approvals {
         }
     }
 
-    /// Forgets the outside paths of the previous assistant message.
+    /// Clears the outside paths of the previous answer.
     pub(super) fn clear_outside_paths(&mut self) {
         self.outside_paths.clear();
         self.open_outside_path(&[]);
     }
 
-    /// Opens the outside path that these calls were allowed to reach, and closes the previous one. Only a single
-    /// call can have such a path.
+    /// Opens the outside path that these calls may access, and closes the previous one. Only a single call
+    /// can have such a path.
     pub(super) fn open_outside_path(&self, calls: &[ToolCall]) {
         let Some(workspace) = &self.workspace else { return };
         let outside_path = match calls {
@@ -297,8 +298,8 @@ impl Approvals {
             .allow_once(outside_path.map(|outside_path| (outside_path.path.clone(), outside_path.purpose)));
     }
 
-    /// Asks about a call that the model repeats, whatever else allows it. Denies it where no one can be asked, and if
-    /// it is refused each time, so that the run ends.
+    /// Requires approval for a call that the model repeats, regardless of other rules. Denies the call if
+    /// there is no approver, and after repeated refusals, so that the run ends.
     fn guard_repetition(&mut self, planned: PlannedCall) -> PlannedCall {
         let PlannedCall { call, decision } = planned;
         let Some(reason) = self.repetition.count(&call) else { return PlannedCall { call, decision } };
@@ -311,7 +312,8 @@ impl Approvals {
         PlannedCall { call, decision }
     }
 
-    /// Completes the plan of an answer's calls: calls that the model repeats ask, unless their tool is polled.
+    /// Completes the plan of an answer's calls: repeated calls need approval, unless their tool is meant for
+    /// polling.
     pub(super) fn guard_repetitions(
         &mut self,
         plan: Vec<PlannedCall>,
@@ -323,13 +325,13 @@ impl Approvals {
         guarded.collect()
     }
 
-    /// Forgets the calls of the previous run.
+    /// Clears the recorded calls of the previous run.
     pub(super) fn begin_run(&mut self) {
         self.repetition = Repetition::default();
     }
 
-    /// Combines the policy's decision with the extensions' verdict; the stricter one wins. `--yes` doesn't answer
-    /// for a guard that failed to reach a verdict.
+    /// Combines the policy's decision with the extensions' verdict; the stricter one wins. `--yes` doesn't
+    /// cover a guard that failed to reach a verdict.
     pub(super) fn apply_opinion(
         &mut self,
         call: &ToolCall,
@@ -361,7 +363,8 @@ impl Approvals {
         }
     }
 
-    /// Requests approval for a reason that no rule answers, joined with the policy's reason if there is one.
+    /// Requests approval for a reason that no rule can override, joined with the policy's reason if there is
+    /// one.
     fn demand_approval(&mut self, call: &ToolCall, decision: CallDecision, reason: String) -> CallDecision {
         self.demanded.insert(call.id.clone());
         let reason = match decision {
@@ -374,7 +377,7 @@ impl Approvals {
         CallDecision::Ask { reason, rule: String::new() }
     }
 
-    /// Returns whether a call needs approval whatever the policy's verdict is.
+    /// Returns true for a call that needs approval regardless of the policy's verdict.
     pub(super) fn requires_approval(&self, call: &CallId) -> bool {
         self.demanded.contains(call)
     }
@@ -394,8 +397,8 @@ impl Approvals {
         std::mem::take(&mut self.pending)
     }
 
-    /// Drops the session's rules and restores the configured mode, because another session begins, whose newest entry
-    /// is `leaf`.
+    /// Drops the session's rules and restores the configured mode for another session, whose newest entry is
+    /// `leaf`.
     pub(super) fn reset(&mut self, leaf: Option<EntryId>) {
         self.policy.clone_from(&self.configured);
         self.plan_start = leaf;
@@ -405,7 +408,8 @@ impl Approvals {
         self.share_dirs();
     }
 
-    /// Adds the rule that the pending request of a call offered, and no other, until another session is opened.
+    /// Adds the rule that the pending request of a call offered. It is in effect until another session is
+    /// opened.
     pub(super) fn allow_for_session(
         &mut self,
         request: &ApprovalRequest,
@@ -432,7 +436,7 @@ impl Approvals {
         offered.into_iter().for_each(|rule| self.add_rule(rule));
     }
 
-    /// Returns the rules that the user added for the session.
+    /// Returns the rules that the user has added for the session.
     pub(super) fn rules(&self) -> Vec<PermissionRule> {
         self.rules.iter().cloned().collect()
     }
@@ -443,14 +447,14 @@ impl Approvals {
         self.share_dirs();
     }
 
-    /// Removes a rule; returns `false` if it isn't one of the session's.
+    /// Removes a rule; returns `false` if the session doesn't have it.
     pub(super) fn revoke(&mut self, rule: &PermissionRule) -> bool {
         let is_gone = self.rules.remove(rule);
         self.share_dirs();
         is_gone
     }
 
-    /// Returns the directories that tools reach in this session only, as the system prompt lists them.
+    /// Returns the directories that tools may access in this session only, in the form for the system prompt.
     pub(super) fn session_dirs(&self) -> Vec<String> {
         let describe = |rule: &PermissionRule| match rule {
             PermissionRule::Directory { dir, access: DirAccess::Write } => {
@@ -466,7 +470,7 @@ impl Approvals {
         self.rules.iter().filter_map(describe).collect()
     }
 
-    /// Passes the directories of the session's rules on to the tools and the policy.
+    /// Passes the directories of the session's rules to the tools and the policy.
     fn share_dirs(&mut self) {
         let Some(workspace) = &self.workspace else { return };
         let mut dirs = SessionDirs::default();

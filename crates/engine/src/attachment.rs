@@ -1,7 +1,8 @@
 //! Attachments of a message: `@FILE`, `@DIRECTORY`, and a long message that is sent as a file.
 //!
-//! Each attachment becomes a block of text after the message, truncated to the limits of `read_file`, with a notice
-//! that says how to read the rest. The session shows the message as it was typed, with one label for each block.
+//! Each attachment becomes a text block after the message, truncated to the limits of `read_file`, with a
+//! notice that explains how to read the rest. The session shows the message as typed, with one label per
+//! block.
 
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read as _};
@@ -16,29 +17,29 @@ use tiller_files as files;
 use tiller_files::walk::{WalkEntryKind, WalkOptions, walk};
 use tiller_tools::tool::{OutputLimits, TruncationExtent, store_text};
 
-/// Largest file that is attached, in bytes: more than any model's window holds.
+/// Size limit of an attached file, in bytes. It exceeds every model's window.
 pub const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Maximum number of entries of a directory that are listed; the limit of `list_files`.
+/// Maximum number of directory entries in a listing; the same limit as in `list_files`.
 const MAX_ENTRIES: usize = 1_000;
 
-/// Number of bytes at the beginning of a file in which a NUL marks it as binary; Git uses the same number.
+/// Length of the prefix in which a NUL byte marks a file as binary; Git uses the same length.
 const BINARY_PREFIX: usize = 8_000;
 
-/// Part of a long message that the model gets along with the name of its file.
+/// Limits of the beginning of a long message that is sent along with the name of its file.
 const PREVIEW_LIMITS: OutputLimits = OutputLimits { max_lines: 20, max_chars: 2_000 };
 
 /// A file or directory to attach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileToAttach {
-    /// Its path.
+    /// Path of the file or directory.
     pub path: PathBuf,
     /// The name as typed.
     pub name: String,
 }
 
-/// Reads a file, a pipe or a directory as the block of text that goes with a message. The user named it, so the rules
-/// for tools don't apply.
+/// Reads a file, a pipe or a directory as the text block of an attachment. The user has named it, so the
+/// rules for tools don't apply.
 ///
 /// # Errors
 /// If it can't be read, is binary, or is larger than [`MAX_FILE_BYTES`].
@@ -60,8 +61,8 @@ pub fn read_attachment(file: &FileToAttach, limits: OutputLimits) -> io::Result<
     Ok(file_block(&file.name, &text, limits))
 }
 
-/// Reads an image or a PDF file, recognized by its first bytes. Returns `None` for other files, directories and pipes,
-/// which are attached as text.
+/// Reads an image or a PDF file, recognized by its first bytes. Returns `None` for other files, directories
+/// and pipes, which are attached as text.
 ///
 /// # Errors
 /// If the file can't be read, or is larger than [`max_media_bytes`].
@@ -78,7 +79,7 @@ pub fn read_media(path: &Path) -> io::Result<Option<Image>> {
     encode_media(&bytes)
 }
 
-/// Encodes the bytes of an image or a PDF file for a message. Returns `None` for everything else.
+/// Encodes the bytes of an image or a PDF file for a message. Returns `None` for any other content.
 ///
 /// # Errors
 /// If there are more than [`max_media_bytes`].
@@ -94,8 +95,8 @@ pub fn encode_media(bytes: &[u8]) -> io::Result<Option<Image>> {
     Ok(Some(Image { data: STANDARD.encode(bytes), mime_type: mime_type.to_owned() }))
 }
 
-/// Writes a long message to a file in `scratch`, a private directory, and returns the block that names the file and
-/// shows its beginning.
+/// Writes a long message to a file in `scratch`, a private directory, and returns the block with the file's
+/// name and the beginning of the text.
 ///
 /// # Errors
 /// If the file can't be written.
@@ -158,7 +159,7 @@ fn add_notice(body: &mut String, notice: Option<String>) {
     }
 }
 
-/// Escapes a name for use as a quoted attribute.
+/// Escapes a name for a quoted attribute.
 fn escape(name: &str) -> String {
     name.replace('&', "&amp;").replace('"', "&quot;").replace('\n', "&#10;")
 }

@@ -1,4 +1,4 @@
-//! The user's shell commands (`!` and `!!`): the job that runs one, and its record.
+//! The user's shell commands (`!` and `!!`): their jobs and their records.
 
 use tiller_core::ansi::Utf8Decoder;
 use tiller_core::id::EntryId;
@@ -18,7 +18,7 @@ const MAX_UNREPORTED: usize = 64 * 1024;
 /// The driver's side of a running command.
 pub(super) struct BashJob {
     pub(super) shown: RunningBash,
-    /// Stops the command when sent to, or dropped.
+    /// Stops the command when a message is sent or the sender is dropped.
     stop: Option<oneshot::Sender<()>>,
     /// Returns the output captured so far.
     snapshot: Box<dyn Fn() -> CapturedOutput + Send>,
@@ -27,7 +27,7 @@ pub(super) struct BashJob {
 }
 
 impl BashJob {
-    /// Wraps a command that was just started. The returned future runs it to its end.
+    /// Wraps a command that was just started. The returned future runs the command to its end.
     pub(super) fn start(
         shown: RunningBash,
         process: RunningCommand,
@@ -46,7 +46,7 @@ impl BashJob {
         (Self { shown, stop: Some(stop), snapshot, reply: None }, job)
     }
 
-    /// Requests that the command be stopped; its end is still reported.
+    /// Requests the command to stop; its end is still reported.
     pub(super) fn stop(&mut self) {
         self.stop = None;
     }
@@ -77,25 +77,25 @@ impl BashJob {
         }
     }
 
-    /// Returns the record of a command that can't be waited for any longer, with the output captured so far.
+    /// Returns the record of a command whose end can't be awaited any longer, with the output captured so
+    /// far.
     pub(super) fn into_cut_off_record(self, timestamp: UnixMs) -> BashExecutionMessage {
         let end = BashEnd { status: None, error: None, output: (self.snapshot)() };
         self.into_record(end, timestamp)
     }
 }
 
-/// Reports a command's output to the driver.
 struct OutputReporter {
     id: EntryId,
     report: mpsc::Sender<JobEvent>,
-    /// Output that came since the last report.
+    /// Output captured since the last report.
     unreported: Vec<u8>,
     decoder: Utf8Decoder,
 }
 
 impl OutputReporter {
-    /// Reports the new output together with all output up to now, so that a client of the full text can continue
-    /// with the deltas. Returns whether the driver still listens.
+    /// Reports the new output together with all output so far, so that a client that has the full text can
+    /// continue with the deltas. Returns false if the driver has stopped listening.
     async fn report(&mut self, capture: &OutputCapture) -> bool {
         let mut delta = String::with_capacity(self.unreported.len());
         self.decoder.decode(&self.unreported, &mut delta);

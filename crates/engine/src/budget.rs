@@ -1,4 +1,4 @@
-//! Cost limits of a session and of a day: they decide when to warn and when to ask. Pure.
+//! Cost limits of a session and of a day, with warnings and requests for consent. Pure.
 
 use serde::{Deserialize, Serialize};
 use tiller_core::setting::Settings;
@@ -7,9 +7,9 @@ use tiller_core::unit::Usd;
 /// Cost limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BudgetOptions {
-    /// Limit of a session, all branches; `None` for no limit.
+    /// Limit of a session, over all branches; `None` for no limit.
     pub session: Option<Usd>,
-    /// Limit of all sessions of a local day; `None` for no limit.
+    /// Limit of all sessions during a local day; `None` for no limit.
     pub day: Option<Usd>,
 }
 
@@ -50,11 +50,11 @@ impl BudgetPeriod {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BudgetStatus {
-    /// The period.
+    /// The budget's period.
     pub period: BudgetPeriod,
-    /// The limit that is set.
+    /// The configured limit.
     pub limit: Usd,
-    /// The limit with what the user has allowed beyond it.
+    /// The limit plus the amounts that the user has allowed beyond it.
     pub allowed: Usd,
     /// The cost so far.
     pub spent: Usd,
@@ -68,7 +68,7 @@ impl BudgetStatus {
     }
 }
 
-/// Cost of the periods so far.
+/// Cost so far in each period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spending {
     pub session: Usd,
@@ -84,7 +84,7 @@ impl Spending {
     }
 }
 
-/// The budgets of a session task.
+/// The budgets that apply to a session.
 #[derive(Debug)]
 pub(crate) struct Budgets {
     budgets: Vec<Budget>,
@@ -94,7 +94,7 @@ pub(crate) struct Budgets {
 struct Budget {
     period: BudgetPeriod,
     limit: Usd,
-    /// The limit, plus the same amount for each time the user agreed.
+    /// The limit, plus the same amount for each consent of the user.
     allowed: Usd,
     has_warned: bool,
 }
@@ -102,20 +102,19 @@ struct Budget {
 /// The outcome of a check before a request.
 #[derive(Debug, PartialEq)]
 pub(crate) enum BudgetCheck {
-    /// The request may be sent; the warnings are for the user.
+    /// The request may be sent; the user gets the warnings.
     Within { warnings: Vec<String> },
     /// The request needs the user's consent.
     Exceeded(ExceededBudget),
 }
 
-/// An exceeded budget.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ExceededBudget {
-    /// The cost and the limit, in a sentence without a period.
+    /// The cost and the limit, as a sentence without a period.
     pub fact: String,
     /// The setting with the limit.
     pub setting: &'static str,
-    /// The amount that a consent adds.
+    /// The amount that each consent adds.
     pub step: Usd,
 }
 
@@ -139,7 +138,7 @@ impl Budgets {
         self.budgets.iter().any(|budget| budget.period == period)
     }
 
-    /// Checks the cost before a request. A budget warns once, and again after each consent.
+    /// Checks the cost before a request. Each budget warns once, and again after each consent.
     pub(crate) fn check(&mut self, spending: Spending) -> BudgetCheck {
         let exceeded = self.budgets.iter().find(|budget| spending.of(budget.period) >= budget.allowed);
         if let Some(budget) = exceeded {
@@ -171,7 +170,7 @@ impl Budgets {
         }
     }
 
-    /// Discards consents and warnings about a session, because another one was opened.
+    /// Discards the session's consents and warnings when another session is opened.
     pub(crate) fn reset_session(&mut self) {
         for budget in self.budgets.iter_mut().filter(|budget| budget.period == BudgetPeriod::Session) {
             (budget.allowed, budget.has_warned) = (budget.limit, false);

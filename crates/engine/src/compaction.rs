@@ -1,9 +1,9 @@
 //! Compaction: replaces the older part of a conversation with a summary. Pure.
 //!
-//! `machine` decides when a context is compacted and what becomes of the summary. `retention` selects the messages
-//! that stay, `plan` makes the requests and turns the answers into an entry, and `summary_input` renders a
-//! conversation for the model that summarizes it. Nothing here sends a request or writes a log: the driver does. User
-//! guide: docs/compaction.md.
+//! `machine` decides when to compact and how to use the summary. `retention` selects the messages to keep,
+//! `plan` creates the requests and turns the answers into an entry, and `summary_input` renders a
+//! conversation for the model that summarizes it. This module sends no requests and writes no logs: the
+//! driver does. User guide: docs/compaction.md.
 
 mod branch;
 mod files;
@@ -25,36 +25,37 @@ use tiller_core::unit::Tokens;
 use tiller_session::context::Projection;
 use tiller_session::entry::Compaction;
 
-/// Default of the most tokens that stay free for the next answer.
+/// Default maximum of the tokens reserved for the next answer.
 const RESERVE: Tokens = Tokens(16_384);
 
-/// Default of the most tokens of the newest messages that stay verbatim.
+/// Default maximum of the tokens of the newest messages, which are kept verbatim.
 const KEEP: Tokens = Tokens(20_000);
 
 /// Limits and strategy of compaction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CompactionOptions {
-    /// The replacement of the older part.
+    /// The replacement for the older part.
     pub strategy: CompactionStrategy,
-    /// Automatic compaction.
+    /// Automatic compaction on or off.
     pub automatic: Switch,
-    /// Tokens that stay free; by default 16,384, at most a quarter of the window. Never more than half of it.
+    /// Tokens reserved for the next answer; by default 16,384, at most a quarter of the window. Never more
+    /// than half of it.
     pub reserve: Option<Tokens>,
-    /// Tokens of the newest messages that stay; by default 20,000, at most a third of the window. Never more than
-    /// half of it, or of `threshold`.
+    /// Tokens of the newest messages that are kept; by default 20,000, at most a third of the window. Never
+    /// more than half of the window or of `threshold`.
     pub keep: Option<Tokens>,
-    /// Fraction of the window above which a context is compacted, even if more than `reserve` is free; `None` for no
-    /// such limit.
+    /// Fraction of the window above which a context is compacted, even if more than `reserve` tokens are
+    /// free; `None` for no such limit.
     pub threshold: Option<f64>,
     /// Maximum number of messages of a context; `None` for no limit.
     pub max_messages: Option<usize>,
-    /// Messages that stay; by default half of `max_messages`, or all of them if the strategy is to truncate. The
-    /// first message of a truncated conversation counts.
+    /// Number of messages that are kept; by default half of `max_messages`, or all of them if the strategy is
+    /// to truncate. The first message of a truncated conversation counts.
     pub keep_messages: Option<usize>,
 }
 
 impl Default for CompactionOptions {
-    /// The defaults of the settings.
+    /// Returns the defaults of the settings.
     fn default() -> Self {
         Self::from(&Settings::default())
     }
@@ -75,20 +76,20 @@ impl From<&Settings> for CompactionOptions {
 }
 
 impl CompactionOptions {
-    /// Returns whether a context may be compacted automatically.
+    /// Returns true if contexts may be compacted automatically.
     #[must_use]
     pub(crate) fn is_automatic(&self) -> bool {
         self.automatic == Switch::On && self.strategy != CompactionStrategy::Off
     }
 
-    /// Returns the tokens that stay free in a window of this size.
+    /// Returns the tokens reserved in a window of this size.
     #[must_use]
     pub(crate) fn reserve(&self, window: Tokens) -> Tokens {
         limit_to_share(self.reserve, RESERVE, window, 4)
     }
 
-    /// Returns whether compaction is due: the context is larger than the threshold, leaves less than the reserve free,
-    /// or has too many messages.
+    /// Returns true if compaction is due: the context exceeds the threshold, leaves less than the reserve
+    /// free, or has too many messages.
     #[must_use]
     pub(crate) fn is_due(&self, size: ContextSize, window: Tokens) -> bool {
         let max_tokens = Tokens(window.0.saturating_sub(self.reserve(window).0));
@@ -103,10 +104,10 @@ impl CompactionOptions {
         self.threshold.map(|fraction| Tokens((window.0 as f64 * fraction) as u64))
     }
 
-    /// Returns the limits of the messages that stay in a window of this size.
+    /// Returns the limits of the messages that are kept in a window of this size.
     #[must_use]
     pub fn keep(&self, window: Tokens) -> RetentionLimits {
-        // A summary costs a request, so it should last for a while; leaving messages out costs nothing.
+        // A summary costs a request, so it should last for a while; truncation is free.
         let max_messages = self.max_messages.map(|max| match self.strategy {
             CompactionStrategy::Truncate => max,
             CompactionStrategy::Summarize | CompactionStrategy::Off => (max / 2).max(1),
@@ -139,9 +140,9 @@ fn limit_to_share(configured: Option<Tokens>, usual: Tokens, window: Tokens, par
 /// Size of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ContextSize {
-    /// Tokens, by the provider's count where there is one.
+    /// Tokens, by the provider's count if there is one.
     pub tokens: Tokens,
-    /// Number of messages, those that aren't loaded included.
+    /// Number of messages, including those that aren't loaded.
     pub messages: usize,
 }
 
@@ -151,7 +152,7 @@ impl From<&Projection> for ContextSize {
     }
 }
 
-/// Returns whether a context is compacted automatically ([`CompactionOptions`]).
+/// Returns true if a context is compacted automatically ([`CompactionOptions`]).
 #[must_use]
 pub fn due(projection: &Projection, window: Tokens, options: &CompactionOptions) -> bool {
     options.is_due(projection.into(), window)
@@ -167,10 +168,10 @@ pub(crate) fn to_result(entry: &Compaction) -> CompactionResult {
     }
 }
 
-/// The reason a context was not compacted.
+/// The reason for not compacting a context.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompactionError {
-    /// The settings forbid it.
+    /// Compaction is turned off in the settings.
     #[error("compaction is off (setting compaction.strategy)")]
     Off,
     /// Everything would be kept.
@@ -178,24 +179,24 @@ pub enum CompactionError {
         "nothing to compact: the newest {kept} tokens of messages are always kept (setting compaction.keep_tokens)"
     )]
     Nothing {
-        /// Limit of the part that stays, by estimate.
+        /// Limit of the kept part, by estimate.
         kept: Tokens,
     },
-    /// The part that has to stay is longer than the model's window.
+    /// The part that must be kept is longer than the model's window.
     #[error("the newest message has about {kept} tokens, more than the model's context window ({window})")]
     TooLong {
-        /// The size of the part that stays, by estimate.
+        /// Size of the kept part, by estimate.
         kept: Tokens,
-        /// The size of the window.
+        /// Size of the model's window.
         window: Tokens,
     },
-    /// The conversation is too long for the model even as a transcript with most of it left out.
+    /// The conversation doesn't fit into the model's window, even as a transcript with most of it omitted.
     #[error("the model's context window is too small for a summary request")]
     NoRoom,
-    /// The model's answer has no text.
+    /// The model's answer contains no text.
     #[error("the summary is empty")]
     Empty,
-    /// The summary is as long as the messages it replaces.
+    /// The summary is at least as long as the messages that it replaces.
     #[error("the summary would not make the context smaller: {before} tokens before, {after} after")]
     NotSmaller {
         /// Estimate of the replaced messages.
@@ -203,7 +204,7 @@ pub enum CompactionError {
         /// Estimate of the summary.
         after: Tokens,
     },
-    /// Stopped on request.
+    /// Compaction was stopped on request.
     #[error("stopped before the summary was finished")]
     Stopped,
     /// The conversation has changed since the summary was started.
@@ -215,7 +216,7 @@ pub enum CompactionError {
 }
 
 impl CompactionError {
-    /// Returns whether the summary itself failed, so that truncation would help.
+    /// Returns true if the summary itself failed, so that truncation can still succeed.
     #[must_use]
     pub(crate) fn is_summary_failure(&self) -> bool {
         match self {

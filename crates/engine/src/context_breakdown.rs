@@ -1,4 +1,4 @@
-//! Breakdown of the context window by kind of content, by estimate. Pure.
+//! Breakdown of the estimated context size by kind of content. Pure.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -14,16 +14,16 @@ use super::handle::snapshot::ContextUse;
 /// The parts of the context that the next request would send.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextBreakdown {
-    /// Size of the whole context and of the model's window; the provider's count where there is one.
+    /// Size of the whole context, by the provider's count if there is one, and of the model's window.
     pub context: ContextUse,
-    /// The parts, in the order in which a request has them.
+    /// The parts, in the order of a request.
     pub parts: Vec<ContextPart>,
 }
 
 /// One part of the context.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextPart {
-    /// The kind.
+    /// The part's kind.
     pub kind: ContextKind,
     /// Number of items of that kind.
     pub count: usize,
@@ -65,7 +65,7 @@ pub(super) struct ContextSource {
 }
 
 impl ContextBreakdown {
-    /// Estimates the parts; empty kinds are left out.
+    /// Estimates the parts; empty kinds are omitted.
     pub(super) fn new(source: &ContextSource) -> Self {
         let part = |kind, count, tokens| ContextPart { kind, count, tokens };
         let files: Vec<ContextPart> = source
@@ -131,7 +131,6 @@ impl ContextPart {
     }
 }
 
-/// Groups the messages by kind.
 fn message_parts(messages: &[Arc<Message>]) -> Vec<ContextPart> {
     let kinds = [
         ContextKind::UserMessages,

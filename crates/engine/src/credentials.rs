@@ -1,5 +1,5 @@
-//! Runtime management of provider API keys. The caller injects a [`CredentialStore`] into front ends, which know
-//! neither files nor providers; changes are applied to the session here.
+//! Runtime management of provider API keys. The caller injects a [`CredentialStore`] into front ends, which
+//! don't access files or providers; changes are applied to the session here.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ type RemoveKey = dyn Fn(&str) -> Result<CredentialChange, ErrorWithHint> + Send 
 pub struct ProviderCredential {
     /// The provider's name.
     pub provider: String,
-    /// The origin of its key.
+    /// The origin of the provider's key.
     pub origin: CredentialOrigin,
 }
 
@@ -39,20 +39,20 @@ pub enum CredentialOrigin {
     External(String),
 }
 
-/// The model that answers after a key was stored or removed.
+/// The effect of storing or removing a key on the session's model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyChangeOutcome {
-    /// The same model, and it belongs to the key's provider, which is usable.
+    /// The model stays; it belongs to the key's provider, which is usable.
     ActiveProvider,
-    /// The same model; the key's provider has other models to choose from.
+    /// The model stays; the key's provider has other models to choose from.
     OtherProvider,
-    /// The fallback model was active, so this model of the key's provider answers from the next turn on.
+    /// The fallback model was active; this model of the key's provider answers, starting with the next turn.
     SwitchedToProvider(ModelRef),
-    /// The same model; the key's provider became unusable, and was not in use.
+    /// The model stays; the key's provider became unusable, but it wasn't in use.
     Unchanged,
-    /// None: the active model's provider lost its key. The user must choose another model.
+    /// No model is left: the active model's provider lost its key. The user must choose another model.
     NoModel,
-    /// The fallback model, from the next turn on, because no other provider is usable.
+    /// No other provider is usable; the fallback model answers, starting with the next turn.
     SwitchedToFallback(ModelRef),
 }
 
@@ -77,7 +77,8 @@ pub struct CredentialStore {
 }
 
 impl CredentialStore {
-    /// Creates a store from three functions. `keep` gets a provider's name and its key, `forget` a name as typed.
+    /// Creates a store from three functions. `keep` gets a provider's name and its key, `forget` a name as
+    /// typed.
     pub fn new(
         list: impl Fn() -> Result<Vec<ProviderCredential>, ErrorWithHint> + Send + Sync + 'static,
         keep: impl Fn(&str, &SecretString) -> Result<CredentialChange, ErrorWithHint> + Send + Sync + 'static,
@@ -86,13 +87,13 @@ impl CredentialStore {
         Self { list: Arc::new(list), store: Arc::new(keep), remove: Arc::new(forget), fallback: None }
     }
 
-    /// Adds a model that answers when no other provider is usable.
+    /// Adds a fallback model that answers if no other provider is usable.
     #[must_use]
     pub fn with_fallback(self, model: Model) -> Self {
         Self { fallback: Some(model), ..self }
     }
 
-    /// Returns the providers that take keys.
+    /// Lists the providers that take keys.
     ///
     /// # Errors
     /// If the configuration can't be read; the error includes a hint.
@@ -103,7 +104,7 @@ impl CredentialStore {
     /// Stores the key of a provider.
     ///
     /// # Errors
-    /// If the provider is unknown, the key is malformed, or it can't be written.
+    /// If the provider is unknown, or the key is malformed or can't be written.
     pub fn store(&self, provider: &str, key: &SecretString) -> Result<CredentialChange, ErrorWithHint> {
         (self.store)(provider, key)
     }
@@ -124,9 +125,10 @@ impl std::fmt::Debug for CredentialStore {
 }
 
 impl AgentSession {
-    /// Applies a stored or removed key to the session, as [`AgentSession::change_provider`] does. If the active
-    /// model lost its key and only the store's fallback model is left, the fallback answers from the next turn on;
-    /// if the fallback is active and a key was added, the first model of the key's provider does.
+    /// Applies a stored or removed key to the session, like [`AgentSession::change_provider`]. If the active
+    /// model lost its key and only the store's fallback model is left, the fallback answers, starting with
+    /// the next turn; if the fallback is active and a key was added, the first model of the key's provider
+    /// answers.
     ///
     /// # Errors
     /// If the session is closed, or the choice could not be stored.
@@ -155,8 +157,8 @@ impl AgentSession {
         Ok(KeyChangeOutcome::SwitchedToFallback(self.set_model(name).await?))
     }
 
-    /// Adds a provider, as [`AgentSession::change_provider`] does. If a model of the provider `replaced` is active and
-    /// no prompt was sent yet, the first model of the added provider answers.
+    /// Adds a provider, like [`AgentSession::change_provider`]. If a model of the provider `replaced` is
+    /// active and the session has no messages yet, the first model of the added provider becomes active.
     ///
     /// # Errors
     /// If the session is closed, or the choice could not be stored.
@@ -173,7 +175,8 @@ impl AgentSession {
         Ok(())
     }
 
-    /// Switches from the fallback model to the first model of a provider: a user who adds a key wants to use it.
+    /// Switches from the fallback model to the first model of a provider: a user who adds a key wants to use
+    /// it.
     async fn leave_fallback(
         &self,
         store: &CredentialStore,

@@ -1,5 +1,5 @@
-//! Loading of files that each define one named thing: templates as `NAME.md` directly in a directory, agents also in its
-//! subdirectories.
+//! Loading of files that each define one named thing: templates as `NAME.md` directly in a directory, agents
+//! also in subdirectories.
 
 use std::collections::HashMap;
 use std::fs;
@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use tiller_files::search_path::{self, ResourceOrigin, ResourceProblem, SearchPath};
 
-/// A definition that a file holds.
+/// A definition that is stored in a file.
 pub(crate) trait FileDefinition: Clone {
     /// The noun for messages.
     const NOUN: &'static str;
     /// Maximum size of a file.
     const MAX_BYTES: usize;
-    /// Most definitions that are loaded.
+    /// Maximum number of loaded definitions.
     const MAX_COUNT: usize;
     /// Maximum depth of subdirectories.
     const MAX_DEPTH: usize = 0;
@@ -22,7 +22,7 @@ pub(crate) trait FileDefinition: Clone {
     /// Parses a file.
     ///
     /// # Errors
-    /// The reason it can't be used.
+    /// The reason the definition can't be used.
     fn parse(bytes: &[u8], path: &Path, origin: ResourceOrigin) -> Result<Self, String>;
 
     fn name(&self) -> &str;
@@ -31,7 +31,7 @@ pub(crate) trait FileDefinition: Clone {
 
     fn origin(&self) -> ResourceOrigin;
 
-    /// Returns a problem that doesn't keep the definition from being used.
+    /// Returns a problem that doesn't prevent the use of the definition.
     fn problem(&self) -> Option<String> {
         None
     }
@@ -42,14 +42,14 @@ pub(crate) trait FileDefinition: Clone {
 pub(crate) struct LoadedDefinitions<T> {
     /// In order of precedence; names are unique.
     pub definitions: Vec<T>,
-    /// Problems of files.
+    /// Problems found in the files.
     pub problems: Vec<ResourceProblem>,
     /// The directories that were read.
     pub dirs: Vec<PathBuf>,
 }
 
-/// Loads the definitions of search paths in order of precedence, then the built-in ones. A file that is broken now
-/// keeps its version from `earlier`. A definition with a name in `commands` is left out.
+/// Loads the definitions from search paths in order of precedence, then the built-in ones. If a file is
+/// invalid now, its version in `earlier` is kept. Definitions with a name in `commands` are omitted.
 pub(crate) fn load<T: FileDefinition>(
     search_paths: &[SearchPath],
     built_in: impl IntoIterator<Item = T>,
@@ -168,7 +168,7 @@ impl<T: FileDefinition> Loader<'_, T> {
     }
 }
 
-/// Maximum number of directories that are read.
+/// Maximum number of directories to read.
 const MAX_DIRS: usize = 200;
 
 /// The definition files and the subdirectories of a directory, both sorted by name.

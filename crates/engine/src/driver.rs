@@ -1,8 +1,8 @@
 //! The task that owns a session: the log's writer, the turn machine, and all jobs.
 //!
-//! Commands and job events come in; the machines in [`turn`](super::turn) and [`compaction`](super::compaction)
-//! decide; the effects are performed in order. An effect that waits for the disk delays the effects after it, never the
-//! loop. Order: persist, act, then emit events.
+//! Commands and job events come in; the machines in [`turn`](super::turn) and
+//! [`compaction`](super::compaction) decide; the effects are performed in order. An effect that waits for the
+//! disk delays the effects after it, never the loop. Order: persist, act, then emit events.
 
 mod active_session;
 mod attached_resources;
@@ -83,11 +83,11 @@ pub use first_model::{FirstModel, ModelChoice};
 /// Capacity of the job event channel; a full channel slows the stream down, not the loop.
 const JOB_EVENT_CAPACITY: usize = 1_024;
 
-/// Longest wait for a command's end on close: longer than the grace period between a process's termination signal
-/// and its kill.
+/// Maximum wait for a command's end on close. It is longer than the grace period between a process's
+/// termination signal and its kill.
 const BASH_END_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Everything a session consists of; the caller provides it.
+/// The parts of a session, provided by the caller.
 pub struct SessionParts {
     /// Access to the stored sessions.
     pub manager: SessionManager,
@@ -99,12 +99,14 @@ pub struct SessionParts {
     pub first: FirstModel,
     /// The tools that the model may call.
     pub tools: Tools,
-    /// The extensions. Their tools are joined to `tools`, unless [`Extensions::add_tools`] did that already; their
-    /// skills and templates are in `resources` if [`Extensions::add_resource_paths`] put them there.
+    /// The extensions. Their tools are added to `tools`, unless [`Extensions::add_tools`] has done so
+    /// already; their skills and templates are in `resources` if [`Extensions::add_resource_paths`] has added
+    /// them.
     pub extensions: Extensions,
-    /// The servers whose tools join `tools`. The first request waits until they have started.
+    /// The servers whose tools are added to `tools`. The first request waits until they have started.
     pub tool_servers: Option<ConnectedServers>,
-    /// The link of the tools that delegate, if there are such: [`Delegation::link`](crate::agents::Delegation::link).
+    /// The link of the delegation tools, if there are any:
+    /// [`Delegation::link`](crate::agents::Delegation::link).
     pub agent_link: Option<SessionLink>,
     /// Runs the user's shell commands.
     pub runner: Runner,
@@ -116,7 +118,6 @@ pub struct SessionParts {
     pub options: AgentOptions,
 }
 
-/// State of the session task.
 struct Driver {
     services: DriverServices,
     resources: ResourceState,
@@ -137,7 +138,7 @@ struct Driver {
     bus: EventBus,
 }
 
-/// Effects that are not yet performed.
+/// Effects that are waiting to be performed.
 #[derive(Default)]
 struct EffectQueue {
     items: VecDeque<QueuedEffect>,
@@ -145,38 +146,38 @@ struct EffectQueue {
     syncs: usize,
 }
 
-/// The engines that the driver uses, and its options.
+/// The driver's services and options.
 struct DriverServices {
     manager: SessionManager,
     providers: ProviderRegistry,
     tools: Tools,
-    /// Their traits, and those of tools that earlier calls may have used.
+    /// The traits of `tools`, and of tools that earlier calls may have used.
     tool_catalog: ToolCatalog,
-    /// The subset that is offered to the model.
+    /// The tools that are offered to the model.
     offered_tools: Tools,
     runner: Runner,
     options: AgentOptions,
     run: RunFacts,
 }
 
-/// An effect or reply, in order.
+/// A queued effect or reply.
 enum QueuedEffect {
     Effect(Box<Effect>),
-    /// Replies to the command that led to the preceding effects.
+    /// Replies to the command that caused the preceding effects.
     Reply(Box<dyn FnOnce(Result<(), AgentError>) + Send>),
     /// Replies with messages that were removed from the queue.
     ReturnQueued(ReturnQueued),
 }
 
-/// Messages that are returned to the caller who removed them from the queue.
+/// Messages to return to the caller that removed them from the queue.
 struct ReturnQueued {
     items: Vec<QueueItem>,
     reply: Box<dyn FnOnce(Result<Vec<QueueItem>, AgentError>) + Send>,
 }
 
 impl ReturnQueued {
-    /// Replies after a failed write. Messages that left the queue all the same are returned, because no one else has
-    /// them.
+    /// Replies after a failed write. Returns the messages that left the queue all the same, because they
+    /// exist nowhere else.
     fn fail(self, waiting: &Queue, reason: &str) {
         let is_queued = |item: &QueueItem| waiting.items().iter().any(|waiting| waiting.id == item.id);
         let items: Vec<QueueItem> = self.items.into_iter().filter(|item| !is_queued(item)).collect();
@@ -189,7 +190,7 @@ impl ReturnQueued {
 #[derive(Default)]
 struct SettleWaiters {
     last: Option<RunReport>,
-    /// Messages of the current run, as far as its pauses reported them.
+    /// Messages of the current run that its pauses have reported so far.
     messages: Vec<Arc<Message>>,
     replies: Vec<Reply<RunReport>>,
 }
@@ -206,13 +207,13 @@ impl SettleWaiters {
                 }
             }
             EventKind::AgentSettled => self.messages.clear(),
-            // No other event ends a run.
+            // Other events don't end a run.
             _ => {}
         }
     }
 }
 
-/// Stamps events with number and time, broadcasts them, and tracks unfinished operations.
+/// Adds a number and a time to events, broadcasts them, and tracks unfinished operations.
 struct EventBus {
     events: broadcast::Sender<Arc<Event>>,
     seq: u64,
@@ -233,7 +234,7 @@ impl EventBus {
         self.open.update(&kind, time);
         self.tracer.note(&kind, time);
         self.seq += 1;
-        // It is fine if there is no subscriber.
+        // Having no subscriber is fine.
         let _ = self.events.send(Arc::new(Event { kind, seq: self.seq, time }));
     }
 
@@ -244,7 +245,7 @@ impl EventBus {
         self.warn_unlogged(message);
     }
 
-    /// Emits a warning that is logged already, or that doesn't belong in the log.
+    /// Emits a warning that is already logged, or that doesn't belong in the log.
     fn warn_unlogged(&mut self, message: String) {
         self.emit(EventKind::Warning { message, hint: None });
     }
@@ -259,7 +260,7 @@ impl AgentSession {
         let link = parts.agent_link.take();
         let (commands, received) = mpsc::channel(COMMANDS);
         let (events, _) = broadcast::channel(EVENTS);
-        // Only the driver holds a strong sender, so the event streams end with it.
+        // Only the driver holds a strong sender, so the event streams end with the driver.
         let watched = events.downgrade();
         let forwarded = events.clone();
         let (mut driver, reader, notices) = Driver::build(parts, events)?;
@@ -362,7 +363,7 @@ impl Driver {
         self.approvals.reset(self.active.reader().leaf());
         self.restore_seen_files();
         self.spending.switch_session();
-        // Its notes are about tasks of the session before.
+        // The agents' notes are about tasks of the previous session.
         self.agents.switch_session();
         self.background_jobs().clear();
         self.background_jobs().number_after(self.active.reader().last_job());
@@ -378,7 +379,7 @@ impl Driver {
         Ok(notices)
     }
 
-    /// Restores the files that the model has seen, as far as the context still has the results.
+    /// Restores the record of files that the model has seen, for results that are still in the context.
     fn restore_seen_files(&self) {
         let messages = self.active.projection.messages.iter();
         let details = messages.filter_map(|projected| match &*projected.message {
@@ -405,7 +406,8 @@ impl Driver {
         self.perform();
     }
 
-    /// Applies an input that removes these messages from the queue, and returns them once its effects are performed.
+    /// Applies an input that removes these messages from the queue; returns the messages once its effects are
+    /// performed.
     fn apply_and_return(
         &mut self,
         input: Input,
@@ -443,14 +445,14 @@ fn run_facts(options: &AgentOptions, cwd: &Path) -> RunFacts {
     RunFacts { mode: options.mode, cwd: cwd.display().to_string(), remote: options.remote.clone() }
 }
 
-/// Returns an idle turn machine. The ends of runs are reviewed by extensions, or wait for tasks in the background.
+/// Returns an idle turn machine. At the end of a run, extensions review it, or it waits for background tasks.
 fn new_turn(options: &AgentOptions, queue: Queue, extensions: &ExtensionHost) -> Turn {
     let turn = Turn::new(options.turn, queue);
     let is_reviewed = !extensions.is_empty() || options.background_tasks == BackgroundTasks::Await;
     if is_reviewed { turn.with_end_review() } else { turn }
 }
 
-/// A driver and the channel of its jobs; separate, so that the loop can borrow both.
+/// A driver and the channel of its jobs, separate so that the loop can borrow both.
 struct DriverLoop {
     driver: Driver,
     job_events: mpsc::Receiver<JobEvent>,
@@ -466,7 +468,7 @@ impl DriverLoop {
                 self.driver.handle_job_event(sender);
             }
         };
-        // `close` cuts off a command that did not end in time.
+        // `close` cuts off a command that didn't end in time.
         let _ = tokio::time::timeout(BASH_END_TIMEOUT, ended).await;
     }
 

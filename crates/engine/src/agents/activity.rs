@@ -1,21 +1,21 @@
-//! The activity of a running agent, derived from its events, and its line. Pure.
+//! The activity of a running agent, derived from its events, and the status line that shows it. Pure.
 
 use serde::{Deserialize, Serialize};
 use tiller_core::event::EventKind;
 use tiller_core::message::Message;
 use tiller_core::unit::{Tokens, UnixMs, Usd};
 
-/// The work of an agent on its current task, from its session's events.
+/// The work of an agent on its current task, derived from its session's events.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentActivity {
-    /// Number of answers.
+    /// Number of the agent's answers.
     pub turns: u64,
-    /// Tokens of its requests.
+    /// Tokens used by the agent's requests.
     pub tokens: Tokens,
-    /// Their cost.
+    /// Cost of the agent's requests.
     pub cost: Usd,
-    /// The tool that runs, with the argument that identifies the call.
+    /// The running tool, with the argument that identifies the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// Number of calls that wait for approval.
@@ -30,7 +30,7 @@ const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Maximum characters of a call in the line.
+/// Maximum length of a call in the status line, in characters.
 const MAX_CALL: usize = 60;
 
 impl AgentActivity {
@@ -53,18 +53,18 @@ impl AgentActivity {
             EventKind::ToolCallDenied(_) => self.denied += 1,
             EventKind::ApprovalRequested(_) => self.approvals += 1,
             EventKind::ApprovalResolved { .. } => self.approvals = self.approvals.saturating_sub(1),
-            // No other event changes the line.
+            // Other events don't change the line.
             _ => {}
         }
     }
 
-    /// Returns the line for an agent that has worked since a time.
+    /// Returns the status line of an agent that has worked since a time.
     #[must_use]
     pub fn line(&self, name: &str, since: UnixMs, now: UnixMs) -> String {
         format!("{name} · {}", self.state(since, now))
     }
 
-    /// Returns the same without the name.
+    /// Returns the status line without the agent's name.
     #[must_use]
     pub fn state(&self, since: UnixMs, now: UnixMs) -> String {
         let turns = if self.turns == 1 { "turn" } else { "turns" };

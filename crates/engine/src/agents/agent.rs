@@ -1,4 +1,4 @@
-//! A running agent: a session that works on one task after the other.
+//! A running agent: a session that works on one task after another.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::embed::{EmbedError, SessionBuilder};
 use crate::handle::{AgentSession, EventStream};
 use crate::system_prompt::SystemPrompt;
 
-/// An agent with a session of its own.
+/// An agent with its own session.
 ///
 /// # Examples
 /// ```no_run
@@ -34,8 +34,8 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Starts an agent in a working directory, on the current tokio runtime. The builder provides what the
-    /// specification leaves open.
+    /// Starts an agent in a working directory, on the current tokio runtime. The builder provides everything
+    /// that the specification leaves open.
     ///
     /// # Errors
     /// If the directory, the model or the log can't be used.
@@ -68,25 +68,26 @@ impl Agent {
         Self { name, session, middleware }
     }
 
-    /// Returns the name.
+    /// Returns the agent's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the session.
+    /// Returns the agent's session.
     #[must_use]
     pub fn session(&self) -> &AgentSession {
         &self.session
     }
 
-    /// Returns the events from now on.
+    /// Subscribes to the session's events.
     #[must_use]
     pub fn events(&self) -> EventStream {
         self.session.subscribe()
     }
 
-    /// Gives the agent a task, through its middleware, and waits for the answer. Later tasks continue the conversation.
+    /// Gives the agent a task, which passes through its middleware, and waits for the answer. Later tasks
+    /// continue the conversation.
     ///
     /// # Errors
     /// If there is no answer.

@@ -1,11 +1,10 @@
-//! An agent that has started, as results name it for the model. Pure.
+//! A started agent, as tool results name it for the model. Pure.
 
 use tiller_core::id::SessionId;
 
 /// The name of the tool that delegates one task, or continues an agent.
 pub(super) const DELEGATE_TOOL: &str = "delegate_to_agent";
 
-/// An agent that has started.
 #[derive(Clone)]
 pub(super) struct AgentAtWork {
     pub id: SessionId,
@@ -18,14 +17,14 @@ impl AgentAtWork {
         format!("agent {agent} {}", self.id.short())
     }
 
-    /// Says where the changes of an agent without a report are.
+    /// Returns a clause with the branch that holds the changes of an agent without a report.
     pub(super) fn branch_clause(&self) -> String {
         let branch = self.branch.as_ref();
         branch.map(|branch| format!("; its changes are kept on the branch {branch}")).unwrap_or_default()
     }
 }
 
-/// Tells the model how to continue.
+/// Returns a sentence that tells the model how to continue an agent.
 pub(super) fn resume_hint() -> String {
     format!(
         "[to continue an agent that was stopped or interrupted, call {DELEGATE_TOOL} with its name as `agent` and its id as \

@@ -9,10 +9,10 @@ use tiller_core::message::{Message, Usage};
 use crate::embed::EmbedError;
 use crate::handle::{AgentError, AgentSession, PromptOptions};
 
-/// The end of a task.
+/// An agent's answer to a task.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentAnswer {
-    /// The final message.
+    /// The text of the final message.
     pub text: String,
     /// Number of answers of the model.
     pub turns: u64,
@@ -23,7 +23,7 @@ pub struct AgentAnswer {
 }
 
 impl AgentAnswer {
-    /// Takes the message of a later answer, and adds up the rest.
+    /// Replaces the message with that of a later answer and sums up the rest.
     pub(super) fn add(&mut self, later: Self) {
         self.text = later.text;
         self.turns += later.turns;
@@ -35,7 +35,7 @@ impl AgentAnswer {
 /// The reason a task has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentFailure {
-    /// A request failed, and no retry is left.
+    /// A request failed, and no retries are left.
     #[error("{0}")]
     Failed(String),
     /// The run was stopped.

@@ -1,4 +1,4 @@
-//! The built-in agents, part of the binary.
+//! The agents that are built into the binary.
 
 use std::path::Path;
 
@@ -14,7 +14,6 @@ const TEXTS: [(&str, &str); 3] = [
     ("<built-in>/worker.md", include_str!("../../../../prompts/agents/worker.md")),
 ];
 
-/// Returns the built-in definitions.
 pub(super) fn definitions() -> impl Iterator<Item = AgentDefinition> {
     TEXTS.iter().map(|(path, text)| {
         let parsed = AgentDefinition::parse(text.as_bytes(), Path::new(path), ResourceOrigin::BuiltIn);

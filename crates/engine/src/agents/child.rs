@@ -1,4 +1,4 @@
-//! Starts an agent session, with the parts that it inherits from the parent session.
+//! Starts an agent's session with the parts that it inherits from the parent session.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -26,36 +26,35 @@ use crate::handle::AgentSession;
 use crate::options::{BackgroundTasks, ToolOffer};
 use crate::system_prompt::SystemPrompt;
 
-/// Maximum number of requests for one task, unless the agent or the session sets another.
+/// Maximum number of requests for one task, if neither the agent nor the session sets a limit.
 const MAX_TURNS: u64 = 100;
 
-/// The tools with which an agent delegates in turn.
+/// The delegation tools of an agent.
 pub(super) struct ChildDelegation {
-    /// The tools; at the maximum depth they refuse.
+    /// The tools; at the maximum depth they reject every task.
     pub tools: Tools,
-    /// The names of all tools for delegation.
+    /// The names of all delegation tools.
     pub all_names: Vec<String>,
     pub link: SessionLink,
 }
 
-/// A started agent.
 pub(super) struct Child {
     pub agent: Agent,
-    /// Deviations from the specification, for the delegating model.
+    /// Deviations from the specification, reported to the delegating model.
     pub notices: Vec<String>,
 }
 
-/// The beginning of an agent's conversation.
+/// The start of an agent's conversation.
 pub(super) enum ConversationStart {
     New,
-    /// Goes on with that of the agent's log.
+    /// Continues the conversation in the agent's log.
     Resumed(PathBuf),
-    /// Goes on with that of the session that delegates, from this entry.
+    /// Continues the delegating session's conversation from this entry.
     Forked(EntryId),
 }
 
 impl ConversationStart {
-    /// Returns a notice for the conversation of an agent that has worked in another directory.
+    /// Returns a notice for an agent whose earlier conversation took place in another directory.
     fn notice(&self, cwd: &Path) -> Option<String> {
         let Self::Resumed(path) = self else { return None };
         let before = Reader::open(path).ok()?.header().cwd.clone();
@@ -65,8 +64,8 @@ impl ConversationStart {
 }
 
 impl ParentSession {
-    /// Opens or makes the worktree of a task, if it has one. A resumed task needs the one it had: in the working directory,
-    /// the agent would change other files than its conversation is about.
+    /// Opens or creates the worktree of a task, if it has one. A resumed task needs its earlier worktree: in
+    /// the working directory, the agent would change files that its conversation isn't about.
     pub(super) async fn task_worktree(
         &self,
         stem: &str,
@@ -82,7 +81,7 @@ impl ParentSession {
         }
     }
 
-    /// Makes a worktree for an agent.
+    /// Creates a worktree for an agent.
     pub(super) async fn make_worktree(&self, stem: &str) -> Result<OwnedWorktree, String> {
         self.check_worktree_mode()?;
         let cwd = self.manager.cwd();
@@ -113,14 +112,13 @@ impl ParentSession {
         }
     }
 
-    /// Moves the agent to a worktree.
+    /// Moves the agent into a worktree.
     pub(super) fn at(self, root: &Path) -> Self {
         let mut options = self.options;
         options.policy.root = root.to_owned();
         Self { manager: self.manager.with_cwd(root.to_owned()), tools: self.tools.at(root), options, ..self }
     }
 
-    /// Starts an agent session.
     pub(super) fn start(
         self,
         spec: AgentSpec,
@@ -177,7 +175,7 @@ impl ParentSession {
         Ok(Child { agent: Agent::new(spec.name, session, spec.middleware), notices })
     }
 
-    /// The agent's model, or that of the session if there is none by that name.
+    /// Returns the agent's model, or the session's if no model has that name.
     fn model(&self, spec: &AgentSpec, notices: &mut Vec<String>) -> (Model, ThinkingLevel) {
         let Some(words) = &spec.model else {
             return (self.model.clone(), spec.thinking.unwrap_or(self.thinking));
@@ -194,7 +192,7 @@ impl ParentSession {
         }
     }
 
-    /// The tools: those of the session and the agent's own, which take precedence.
+    /// Returns the session's tools and the agent's own, which take precedence.
     fn tools(
         &self,
         spec: &AgentSpec,
@@ -209,7 +207,7 @@ impl ParentSession {
             notices.push(format!("unknown tools: {}", unknown.join(", ")));
         }
         let mut names = selection.names(&all);
-        // The parent's delegation tools would delegate in its name.
+        // The parent's delegation tools would delegate on the parent's behalf.
         names.retain(|name| {
             !all_delegation_names.contains(name)
                 || [delegation_tools, &spec.tools].iter().any(|tools| tools.find(name).is_some())
@@ -219,8 +217,8 @@ impl ParentSession {
     }
 }
 
-/// Returns the stricter of two approval modes. An agent of a session in plan mode only reads: it has no plan to
-/// present.
+/// Returns the stricter of two approval modes. In a session in plan mode, an agent is read-only: it has no
+/// plan to present.
 pub(crate) fn stricter(session: ApprovalMode, agent: ApprovalMode) -> ApprovalMode {
     let strictness = |mode| match mode {
         ApprovalMode::Auto => 0,

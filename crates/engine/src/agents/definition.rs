@@ -20,50 +20,50 @@ use super::usage_limits::UsageLimit;
 use crate::definition_files::FileDefinition;
 use crate::foreign_tools::FOREIGN_TOOLS;
 
-/// Maximum characters of a description, which the model reads in a list.
+/// Maximum length of a description, in characters; the model reads the descriptions in a list.
 const MAX_DESCRIPTION: usize = 1_024;
 
 /// The definition of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentDefinition {
-    /// The name, by which tasks are delegated to the agent.
+    /// The name that selects the agent for a task.
     pub name: String,
-    /// Its use, for the model that delegates.
+    /// When to use the agent, read by the delegating model.
     pub description: String,
-    /// The names of its tools and tool sets; `None` for all that the delegating agent has.
+    /// The names of the agent's tools and tool sets; `None` for all tools of the delegating agent.
     pub tools: Option<Vec<String>>,
-    /// Tools that it doesn't get.
+    /// Tools withheld from the agent.
     pub excluded_tools: Vec<String>,
-    /// Its model, as `--model` takes it; `None` for the model of the delegating agent.
+    /// The model, in the syntax of `--model`; `None` for the delegating agent's model.
     pub model: Option<String>,
-    /// Its thinking level; `None` for the level of the delegating agent.
+    /// The thinking level; `None` for the delegating agent's level.
     pub thinking: Option<ThinkingLevel>,
     /// Maximum number of requests for one task.
     pub max_turns: Option<u64>,
-    /// Limits of tokens and cost of one task.
+    /// Limits on the tokens and the cost of one task.
     pub limit: UsageLimit,
     /// Time limit of one task.
     pub timeout: Option<Duration>,
-    /// Names of its skills; `None` for all.
+    /// Names of the agent's skills; `None` for all.
     pub skills: Option<Vec<String>>,
-    /// Its approval mode, unless that of the delegating agent is stricter.
+    /// The approval mode, unless the delegating agent's mode is stricter.
     pub approval: Option<ApprovalMode>,
-    /// The directory that it works in.
+    /// The directory that the agent works in.
     pub isolation: Isolation,
-    /// True if [`delegate_to_agent`](super::Delegation) doesn't wait for its answer.
+    /// True if [`delegate_to_agent`](super::Delegation) returns without waiting for the answer.
     pub background: bool,
-    /// Tools that it doesn't get, because the file restricts their calls (`Bash(git log:*)`): no rule of the policy could
-    /// refuse all other calls.
+    /// Tools withheld because the file allows only some of their calls (`Bash(git log:*)`): no policy rule
+    /// could reject all other calls.
     pub restricted_tools: Vec<String>,
-    /// Its instructions.
+    /// The agent's instructions.
     pub instructions: String,
-    /// Path of the file; for a built-in definition a name in angle brackets.
+    /// Path of the file; a name in angle brackets for a built-in definition.
     pub path: PathBuf,
-    /// Its origin.
+    /// The place where the definition was found.
     pub origin: ResourceOrigin,
 }
 
-/// Front matter of a definition. A key that Claude Code spells differently has its spelling as an alias.
+/// Front matter of a definition. Keys that Claude Code spells differently have its spelling as an alias.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct AgentFrontMatter {
@@ -88,7 +88,7 @@ struct AgentFrontMatter {
     background: Option<Flag>,
 }
 
-/// True or false, which is a text where the front matter isn't YAML.
+/// A boolean, or a string in front matter that isn't YAML.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Flag {
@@ -105,7 +105,7 @@ impl Flag {
     }
 }
 
-/// Names separated by commas, or a list of them.
+/// A list of names, or names separated by commas.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum NameList {
@@ -123,7 +123,7 @@ impl NameList {
     }
 }
 
-/// A whole number, which is a text where the front matter isn't YAML.
+/// A whole number, or a string in front matter that isn't YAML.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Number {
@@ -141,7 +141,7 @@ impl Number {
     }
 }
 
-/// An amount of dollars, which is a text where the front matter isn't YAML.
+/// An amount in dollars, or a string in front matter that isn't YAML.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum DecimalOrText {
@@ -160,8 +160,8 @@ impl DecimalOrText {
     }
 }
 
-/// Claude Code's permission modes, and the approval modes for them. `acceptEdits` is tiller's `ask`, in which writes in
-/// the workspace need no approval.
+/// Claude Code's permission modes and the corresponding approval modes. `acceptEdits` is tiller's `ask`, in
+/// which writes in the workspace need no approval.
 const PERMISSION_MODES: &[(&str, ApprovalMode)] = &[
     ("default", ApprovalMode::Ask),
     ("acceptEdits", ApprovalMode::Ask),
@@ -173,7 +173,7 @@ const PERMISSION_MODES: &[(&str, ApprovalMode)] = &[
 
 impl FileDefinition for AgentDefinition {
     const NOUN: &'static str = "agent";
-    /// It is part of every request of the agent: 64 KiB are about 16,000 tokens.
+    /// A definition is part of every request of its agent: 64 KiB are about 16,000 tokens.
     const MAX_BYTES: usize = 64 * 1024;
     const MAX_COUNT: usize = 200;
     const MAX_DEPTH: usize = 8;
@@ -272,17 +272,18 @@ fn isolation(name: &str) -> Result<Isolation, String> {
     }
 }
 
-/// Returns true for a name that is restricted to some calls, such as `Bash(git log:*)`. `Bash(*)` is all of them.
+/// Returns true for a name that is restricted to some calls, such as `Bash(git log:*)`. `Bash(*)` is
+/// unrestricted.
 fn is_restricted(name: &str) -> bool {
     name.split_once('(').is_some_and(|(_, calls)| !matches!(calls.trim_end_matches(')').trim(), "*" | ""))
 }
 
-/// Returns the tools of a list that aren't restricted to some calls.
+/// Returns the tools in a list that aren't restricted to some calls.
 fn unrestricted_tools(list: &NameList) -> Vec<String> {
     tool_names(&NameList::List(list.names().into_iter().filter(|name| !is_restricted(name)).collect()))
 }
 
-/// Returns the tools of a list that are restricted to some calls, unless the list has them without restriction too.
+/// Returns the tools that a list contains only with a restriction.
 fn restricted_tools(list: &NameList) -> Vec<String> {
     let mut names: Vec<String> = list.names().into_iter().filter(|name| is_restricted(name)).collect();
     let others = unrestricted_tools(list);
@@ -291,7 +292,8 @@ fn restricted_tools(list: &NameList) -> Vec<String> {
     names
 }
 
-/// Translates Claude Code's names. A restriction in parentheses is left out: where a tool is excluded, all of it is.
+/// Translates Claude Code's names. Restrictions in parentheses are dropped: an exclusion covers the whole
+/// tool.
 fn tool_names(list: &NameList) -> Vec<String> {
     let translate = |name: &String| {
         let name = name.split('(').next().unwrap_or_default().trim();
@@ -304,7 +306,7 @@ fn tool_names(list: &NameList) -> Vec<String> {
     names
 }
 
-/// Splits at commas, but not at those of `Bash(git add, git commit)`.
+/// Splits at commas outside parentheses, so that `Bash(git add, git commit)` stays whole.
 fn split_outside_parentheses(text: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let parts = text.split(move |c| {

@@ -13,20 +13,20 @@ use super::registry::AgentRegistry;
 use super::spawn_agents::SpawnAgents;
 use crate::embed::SessionBuilder;
 
-/// The ability of a session to delegate tasks to agents: those of a registry, and those of its
+/// Lets a session delegate tasks to the agents of a registry and of its
 /// [resources](crate::Resources::agents).
 pub struct Delegation {
     delegator: Delegator,
 }
 
 impl Delegation {
-    /// Creates the delegation of a session at the top, which isn't an agent's.
+    /// Creates the delegation of a top-level session.
     #[must_use]
     pub fn new(registry: AgentRegistry, limits: DelegationLimits) -> Self {
         Self { delegator: Delegator::new(registry, limits, make_tools) }
     }
 
-    /// Creates the delegation of an agent's session at this depth.
+    /// Creates the delegation of an agent's session at a depth.
     pub(super) fn of_agent(
         registry: AgentRegistry,
         limits: DelegationLimits,
@@ -57,7 +57,6 @@ impl Delegation {
     }
 }
 
-/// Returns the tools of a session.
 fn make_tools(delegator: &Delegator) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(TypedToolAdapter::new(ListAgents(delegator.clone()))),

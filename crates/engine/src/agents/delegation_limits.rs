@@ -10,7 +10,7 @@ pub struct DelegationLimits {
 }
 
 impl Default for DelegationLimits {
-    /// Three levels, four agents in parallel.
+    /// Returns three levels of delegation and four parallel agents.
     fn default() -> Self {
         Self { depth: 3, parallel: 4 }
     }

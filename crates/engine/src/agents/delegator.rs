@@ -1,4 +1,4 @@
-//! Runs a delegated task: finds and starts its agent, shows the progress, and reports the answer.
+//! Runs a delegated task: finds and starts the agent, shows its progress and reports the answer.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,16 +24,16 @@ use super::task_run::{DelegatingCall, TaskRun, TaskStart};
 use super::task_states::TaskProgress;
 use crate::handle::{DelegationCommand, DriverCommand, WeakSession};
 
-/// Delegates for a session.
+/// The delegation of a session.
 #[derive(Clone)]
 pub(super) struct Delegator {
     registry: AgentRegistry,
     pub limits: DelegationLimits,
-    /// The depth of the session: 0 for the user's.
+    /// The session's depth: 0 for the user's session.
     depth: usize,
-    /// The agents that may still start.
+    /// One permit for each agent that may still start.
     slots: Arc<Semaphore>,
-    /// The agent whose session this is.
+    /// The agent that owns the session; `None` for the user's session.
     agent: Option<String>,
     pub link: SessionLink,
     make_tools: fn(&Self) -> Vec<Arc<dyn Tool>>,
@@ -44,7 +44,7 @@ pub(super) struct Delegator {
 pub(super) struct DelegationRequest {
     pub agent: String,
     pub task: String,
-    /// Id of an earlier agent whose conversation continues.
+    /// Id of an earlier agent, to continue its conversation.
     pub resume: Option<String>,
     pub isolation: Isolation,
     /// The call that delegates.
@@ -61,7 +61,7 @@ impl Delegator {
         Self { registry, limits, depth: 0, slots, agent: None, link: SessionLink::default(), make_tools }
     }
 
-    /// Returns the delegator of an agent's session at this depth.
+    /// Returns the delegator for an agent's session at a depth.
     pub(super) fn of_agent(self, agent: &str, depth: usize) -> Self {
         Self { depth, agent: Some(agent.to_owned()), ..self }
     }
@@ -80,7 +80,7 @@ impl Delegator {
         self.session()?.parent().await.map_err(|error| error.to_string())
     }
 
-    /// Lists the agents that tasks can be delegated to, without the session's own agent.
+    /// Lists the agents that tasks can be delegated to, except the session's own agent.
     pub(super) async fn agents(&self) -> Result<(Vec<AgentSummary>, Vec<TaskRecord>), String> {
         let parent = self.parent().await?;
         Ok((self.available(&parent), parent.tasks))
@@ -113,13 +113,14 @@ impl Delegator {
         }
     }
 
-    /// Returns true if the answer of this agent isn't waited for.
+    /// Returns true for an agent whose answer isn't awaited.
     pub(super) async fn runs_in_background(&self, agent: &str) -> bool {
         let parent = self.parent().await.ok();
         parent.and_then(|parent| self.find(agent, &parent).ok()).is_some_and(|spec| spec.background)
     }
 
-    /// Checks that tasks can be delegated to all of these agents; the error names every task that can't.
+    /// Checks that each of these agents can be given a task; the error names every task that can't be
+    /// delegated.
     pub(super) async fn check_all(&self, agents: &[&str]) -> Result<(), String> {
         self.check_depth()?;
         let parent = self.parent().await?;
@@ -134,8 +135,8 @@ impl Delegator {
         Err(format!("no task was started\n{}\n{}", refusals.join("\n"), self.available_names(&parent)))
     }
 
-    /// Runs a task to its end, or until `stop` is over. Dropping the future stops the agent. Its line is shown each
-    /// second and at the end.
+    /// Runs a task to its end, or until `stop` resolves. Dropping the future stops the agent. Shows the
+    /// agent's status line each second and at the end.
     pub(super) async fn run(
         &self,
         task: DelegationRequest,
@@ -143,7 +144,7 @@ impl Delegator {
         show: impl Fn(TaskProgress) + Send + Sync,
     ) -> TaskReport {
         let mut stop = std::pin::pin!(stop);
-        // One for all calls of the session. It is never closed.
+        // One semaphore for all calls of the session. It is never closed.
         let slot = tokio::select! {
             biased;
             () = &mut stop => None,
@@ -227,7 +228,7 @@ impl Delegator {
         outcome
     }
 
-    /// Runs work in the background, and reports the outcome to the model, even if it panics.
+    /// Runs work in the background and reports the outcome to the model, even after a panic.
     pub(super) async fn run_in_background(
         &self,
         heading: &'static str,

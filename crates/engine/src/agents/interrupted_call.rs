@@ -1,4 +1,5 @@
-//! The result of a call that delegates and was cut off by a crash, from the logs of the session and of its agents.
+//! The result of a delegating call that a crash interrupted, derived from the logs of the session and its
+//! agents.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ use super::task_record::{TaskRecord, TaskRecords};
 use super::task_run::MAX_LOGGED_TASK;
 use super::task_states::sections;
 
-/// The arguments of the tools that delegate.
+/// The arguments of the delegation tools.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum DelegatingArguments {
@@ -24,8 +25,8 @@ struct DelegatedTaskArguments {
     task: String,
 }
 
-/// Adds to the result of a call that was cut off what became of its tasks, in order. Leaves the results of other calls
-/// alone.
+/// Adds the outcomes of the delegated tasks, in order, to the result of an interrupted call. Doesn't change
+/// the results of other calls.
 pub(crate) fn describe_tasks(result: &mut ToolResultMessage, call: &ToolCall, records: &TaskRecords) {
     let Ok(arguments) = serde_json::from_value(call.arguments.clone()) else { return };
     let tasks = match arguments {
@@ -56,7 +57,7 @@ pub(crate) fn describe_tasks(result: &mut ToolResultMessage, call: &ToolCall, re
 }
 
 impl TaskRecord {
-    /// Returns true for the record of a task with this number in its call. Older logs have no number.
+    /// Returns true for the record of the task with this number in its call. Older logs have no number.
     fn is_of(&self, number: usize, task: &DelegatedTaskArguments) -> bool {
         let start = &self.start;
         match start.number {
@@ -78,7 +79,7 @@ impl TaskRecord {
         }
     }
 
-    /// The agent's answer, or the reason there is none.
+    /// Returns the agent's answer, or the reason there is none.
     fn outcome_text(&self) -> String {
         let work = AgentAtWork { id: self.start.agent_id.clone(), branch: self.branch() };
         let (name, branch) = (work.name(&self.start.name), work.branch_clause());

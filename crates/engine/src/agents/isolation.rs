@@ -11,7 +11,7 @@ pub enum Isolation {
     /// The working directory.
     #[default]
     None,
-    /// A git worktree of its own.
+    /// A separate git worktree.
     Worktree,
 }
 

@@ -1,4 +1,4 @@
-//! The link from delegation tools to their session.
+//! The link between delegation tools and their session.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,7 +13,8 @@ pub struct SessionLink {
 impl SessionLink {
     /// Connects the tools to their session.
     pub(crate) fn connect(&self, session: &AgentSession) {
-        // A second session with the same tools is a mistake of the caller; the first one keeps them.
+        // A second session with the same tools is the caller's mistake; the tools stay connected to the first
+        // one.
         let _ = self.session.set(session.downgrade());
     }
 

@@ -1,4 +1,4 @@
-//! `list_agents`: the agents that tasks can be delegated to, and the tasks so far.
+//! `list_agents`: lists the agents that tasks can be delegated to, and the tasks so far.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

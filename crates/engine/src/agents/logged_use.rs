@@ -1,4 +1,4 @@
-//! The usage of a session and its agents, from their logs.
+//! The usage of a session and its agents, read from their logs.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -9,30 +9,32 @@ use tiller_core::message::{Message, StopReason, Usage};
 use tiller_core::unit::UnixMs;
 use tiller_session::Reader;
 
-/// The usage before a session was opened.
+/// The usage recorded before the session was opened.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct LoggedUse {
     /// Number of answered requests.
     pub turns: u64,
     /// Tokens and cost.
     pub usage: Usage,
-    /// The time of the answers and calls of the session, which includes that of the agents it waited for.
+    /// The time taken by the session's answers and calls, including the time of the agents that it waited
+    /// for.
     pub time: Duration,
 }
 
 impl LoggedUse {
-    /// Reads the logs of a session and of its agents, theirs included. Unreadable logs don't count.
+    /// Reads the logs of a session, its agents, and their agents in turn. Unreadable logs don't count.
     pub(crate) fn read(reader: &Reader) -> Self {
         let mut answers = HashSet::new();
         let time_ms = collect_answers(reader, &mut answers);
-        // The totals of the session have the usage of its agents.
+        // The session's totals already include its agents.
         let (turns, usage) = (answers.len() as u64, reader.usage());
         Self { turns, usage, time: Duration::from_millis(time_ms) }
     }
 }
 
-/// Adds the ids of the answers in a log and in those of its agents. An id counts once: lanes of a race begin with a copy
-/// of the conversation, and become branches of it. Returns the milliseconds of the log's own answers and calls.
+/// Adds the ids of the answers in a log and in the logs of its agents. An id counts once, because the lanes
+/// of a race start with a copy of the conversation and become branches of it. Returns the duration of the
+/// log's own answers and calls in milliseconds.
 fn collect_answers(reader: &Reader, answers: &mut HashSet<EntryId>) -> u64 {
     let (mut time_ms, mut before) = (0, None::<UnixMs>);
     let visited = reader.visit(0, |entry| {

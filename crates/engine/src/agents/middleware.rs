@@ -1,5 +1,5 @@
-//! Middleware around the tasks of an agent: each one may act before and after, change the prompt, or answer itself. The
-//! first of a list is the outermost.
+//! Middleware around the tasks of an agent. A layer can act before and after a task, change the prompt, or
+//! answer in the agent's place. The first layer of a list is the outermost.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use futures_util::FutureExt;
 use super::answer::{AgentAnswer, AgentFailure, run_prompt};
 use crate::handle::AgentSession;
 
-/// A pending task.
+/// A future that resolves to the result of a task.
 pub type AgentFuture<'a> = Pin<Box<dyn Future<Output = Result<AgentAnswer, AgentFailure>> + Send + 'a>>;
 
 /// A layer around the tasks of an agent.
@@ -128,7 +128,7 @@ impl Middleware for Logger {
     }
 }
 
-/// Returns the reason to reject a final message.
+/// A function that returns the reason to reject a final message.
 type OutputCheck = dyn Fn(&str) -> Result<(), String> + Send + Sync;
 
 /// Checks the final message. If it is rejected, the agent gets the reason and answers again.

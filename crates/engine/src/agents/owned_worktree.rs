@@ -5,7 +5,7 @@ use std::path::Path;
 use tiller_core::delegated_task::TaskWorktree;
 use tiller_tools::tool::{Worktree, WorktreeChanges};
 
-/// A worktree of an agent.
+/// The worktree of an agent.
 pub(super) struct OwnedWorktree(Option<Worktree>);
 
 impl OwnedWorktree {
@@ -13,18 +13,17 @@ impl OwnedWorktree {
         Self(Some(worktree))
     }
 
-    /// Returns the agent's working directory.
     pub(super) fn root(&self) -> &Path {
         self.0.as_ref().map_or(Path::new(""), Worktree::root)
     }
 
-    /// Describes it for the log.
+    /// Returns the worktree's record for the log.
     pub(super) fn describe(&self) -> Option<TaskWorktree> {
         let worktree = self.0.as_ref()?;
         Some(TaskWorktree { branch: worktree.branch().to_owned(), base: worktree.base().to_owned() })
     }
 
-    /// Commits the changes to the branch.
+    /// Commits all changes to the worktree's branch.
     pub(super) async fn commit(&self, message: &str) -> Result<WorktreeChanges, String> {
         match &self.0 {
             Some(worktree) => worktree.commit(message).await.map_err(|error| error.to_string()),
@@ -32,12 +31,12 @@ impl OwnedWorktree {
         }
     }
 
-    /// Leaves the worktree where it is.
+    /// Keeps the worktree.
     pub(super) fn keep(mut self) {
         self.0 = None;
     }
 
-    /// Removes the worktree, whose changes are committed.
+    /// Removes the worktree. Its changes must be committed.
     pub(super) async fn remove(mut self) -> Result<(), String> {
         match self.0.take() {
             Some(worktree) => worktree.remove().await.map_err(|error| error.to_string()),

@@ -16,37 +16,37 @@ use crate::options::AgentOptions;
 use crate::resources::Resources;
 use crate::system_prompt::SystemPrompt;
 
-/// The state of a session that delegates, from which the sessions of its agents are made.
+/// The state of a delegating session, from which its agents' sessions are created.
 pub(crate) struct ParentSession {
-    /// Access to the sessions of its agents.
+    /// Access to the agents' sessions.
     pub manager: SessionManager,
     pub reader: Reader,
-    /// The tasks that it has delegated.
+    /// The tasks delegated so far.
     pub tasks: Vec<TaskRecord>,
     pub providers: ProviderRegistry,
     pub model: Model,
     pub thinking: ThinkingLevel,
-    /// Its tools, with state of their own.
+    /// The session's tools, with separate state.
     pub tools: Tools,
-    /// Its extensions that guard calls.
+    /// The session's extensions that guard calls.
     pub guards: Extensions,
     pub runner: Runner,
     pub system_prompt: SystemPrompt,
     pub resources: Resources,
-    /// Its options, with the current policy and the rest of its budget.
+    /// The session's options, with the current policy and the rest of the budget.
     pub options: AgentOptions,
 }
 
-/// An agent that works on a task.
+/// An agent that is working on a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunningAgent {
-    /// The start of its task.
+    /// The record of the task's start.
     #[serde(flatten)]
     pub start: DelegatedTask,
-    /// The time of the start.
+    /// The time when the task started.
     pub since: UnixMs,
-    /// Its progress so far.
+    /// The agent's progress so far.
     pub activity: AgentActivity,
 }
 
@@ -55,6 +55,6 @@ pub(crate) struct EndedTask {
     pub end: DelegatedTaskEnd,
     /// The usage since its start.
     pub usage: Vec<ModelUsage>,
-    /// Its conversation, to become a branch of the session that delegates.
+    /// The agent's conversation, to be added as a branch of the delegating session.
     pub graft: Option<Graft>,
 }

@@ -1,7 +1,8 @@
-//! Races: the same prompt is given to several agents, each in a worktree of its own and with the conversation so far;
-//! one result is picked.
+//! Races: several agents get the same prompt, each in its own worktree and with the conversation so far; the
+//! user picks one result.
 //!
-//! Every lane's conversation becomes a branch of the session, so that the others stay in its tree.
+//! Each lane's conversation becomes a branch of the session, so the results that weren't picked stay in its
+//! tree.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,7 +27,7 @@ use crate::handle::{AgentError, AgentSession, BranchSummary, WeakSession};
 /// Maximum number of lanes.
 const MAX_LANES: usize = 10;
 
-/// Maximum bytes of a check's output that are kept, from its end.
+/// Maximum bytes kept from the end of a check's output.
 const MAX_CHECK_OUTPUT: usize = 4_096;
 
 /// Options of a race.
@@ -34,39 +35,40 @@ const MAX_CHECK_OUTPUT: usize = 4_096;
 pub struct RaceOptions {
     /// The prompt.
     pub prompt: String,
-    /// The entry after which the prompt comes; `None` for the session's leaf.
+    /// The entry that the prompt follows; `None` for the session's leaf.
     pub from: Option<EntryId>,
-    /// The model of each lane: `[provider/]id[:thinking]`, or a part of an id; `None` for that of the session.
+    /// The model of each lane: `[provider/]id[:thinking]`, or a part of an id; `None` for the session's
+    /// model.
     pub models: Vec<Option<String>>,
-    /// A shell command that accepts or rejects a result, by its exit status.
+    /// A shell command whose exit status accepts or rejects a result.
     pub check: Option<String>,
 }
 
-/// A lane of a race.
+/// One lane of a race: an agent and its result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RaceLane {
-    /// Its number, from 1.
+    /// The lane's number, from 1.
     pub number: usize,
-    /// Its model, as requested.
+    /// The requested model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The session of its agent, once it has started.
+    /// The agent's session, once it has started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<SessionId>,
-    /// Its state.
+    /// The lane's state.
     pub state: LaneState,
-    /// The work of its agent.
+    /// The agent's activity.
     pub activity: AgentActivity,
-    /// Milliseconds that its agent has worked.
+    /// Milliseconds since the agent started, until it finished.
     pub elapsed_ms: u64,
     /// The outcome of the check.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckOutcome>,
-    /// The changes, once its agent has finished.
+    /// The changed files, once the agent has finished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<WorktreeChanges>,
-    /// The end of its branch of the session.
+    /// The last entry of the lane's branch in the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leaf: Option<EntryId>,
 }
@@ -75,22 +77,22 @@ pub struct RaceLane {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", content = "reason", rename_all = "snake_case")]
 pub enum LaneState {
-    /// Its worktree is made.
+    /// The worktree is being created.
     Starting,
-    /// Its agent works.
+    /// The agent is working.
     Working,
-    /// The check runs.
+    /// The check is running.
     Checking,
-    /// It has a result.
+    /// The lane has a result.
     Finished,
-    /// It was stopped, and has no result.
+    /// The lane was stopped and has no result.
     Stopped,
-    /// It has no result.
+    /// The lane failed and has no result.
     Failed(String),
 }
 
 impl LaneState {
-    /// Returns true if nothing more happens.
+    /// Returns true for the final states.
     #[must_use]
     pub const fn is_over(&self) -> bool {
         matches!(self, Self::Finished | Self::Stopped | Self::Failed(_))
@@ -110,13 +112,13 @@ impl std::fmt::Display for LaneState {
     }
 }
 
-/// The outcome of a check.
+/// The outcome of a lane's check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckOutcome {
-    /// True if its exit status was 0.
+    /// True if the command exited with status 0.
     pub has_passed: bool,
-    /// The end of its output.
+    /// The end of the command's output.
     pub output: String,
 }
 
@@ -129,7 +131,7 @@ pub struct Race {
     _tasks: JoinSet<()>,
 }
 
-/// The reason a race can't start, or a result not be picked.
+/// The reason a race can't start, or a result can't be picked.
 #[derive(Debug, thiserror::Error)]
 pub enum RaceError {
     /// The number of lanes is out of range.
@@ -141,11 +143,11 @@ pub enum RaceError {
     /// The changes can't be applied to the working directory.
     #[error("the changes of lane {number} can't be applied, and stay on the branch {branch}: {reason}")]
     Conflict {
-        /// The lane.
+        /// The lane's number.
         number: usize,
-        /// Its branch.
+        /// The lane's branch.
         branch: String,
-        /// The reason.
+        /// The reason for the conflict.
         reason: String,
     },
     /// The session rejected a command.
@@ -179,20 +181,20 @@ impl Race {
         Ok(Self { session: session.clone(), runner, cwd, lanes: receiver, _tasks: tasks })
     }
 
-    /// Returns the current lanes.
+    /// Returns the current state of the lanes.
     #[must_use]
     pub fn lanes(&self) -> Vec<RaceLane> {
         self.lanes.borrow().clone()
     }
 
-    /// Waits for a change of a lane; false if all lanes are over. Cancel-safe.
+    /// Waits until a lane changes. Returns false when all lanes are over. Cancel-safe.
     pub async fn changed(&mut self) -> bool {
         let is_over = self.lanes.borrow().iter().all(|lane| lane.state.is_over());
         !is_over && self.lanes.changed().await.is_ok()
     }
 
-    /// Continues with the result of a lane: its branch becomes the session's, and its changes are applied to the
-    /// working directory.
+    /// Picks the result of a lane: the session continues on the lane's branch, and the lane's changes are
+    /// applied to the working directory.
     ///
     /// # Errors
     /// If the lane has no result, the changes can't be applied, or the session is at work.
@@ -229,7 +231,7 @@ impl RaceLane {
         }
     }
 
-    /// Returns the check's outcome in a word; empty without one.
+    /// Returns the check's outcome in one word, or an empty string without one.
     #[must_use]
     pub fn check_text(&self) -> &'static str {
         match &self.check {
@@ -240,7 +242,7 @@ impl RaceLane {
     }
 }
 
-/// The work of a lane.
+/// The task that runs one lane.
 struct Lane {
     above: WeakSession,
     options: Arc<RaceOptions>,
@@ -258,12 +260,12 @@ impl Lane {
         self.lanes.send_modify(|lanes| change(&mut lanes[self.at]));
     }
 
-    /// Returns the final state.
+    /// Runs the lane and returns its final state.
     async fn race(&self) -> Result<LaneState, String> {
         let RaceOptions { prompt, from, models, check } = &*self.options;
         let parent = self.above.parent().await.map_err(|error| error.to_string())?;
         if let Some(model) = &models[self.at] {
-            // Another model in its place would make the race worthless.
+            // A race with another model in its place would be meaningless.
             parent.providers.find(model).map_err(|error| error.to_string())?;
         }
         let worktree = parent.make_worktree(&format!("race-{}", self.at + 1)).await?;
@@ -302,7 +304,7 @@ impl Lane {
         self.update(|lane| (lane.activity, lane.elapsed_ms) = (activity.clone(), now.since_ms(since)));
     }
 
-    /// Reads the lane's conversation, to make it a branch of the session.
+    /// Reads the lane's conversation so that it can become a branch of the session.
     async fn read_graft(&self, reader: &Reader) -> Result<Graft, String> {
         let (reader, from) = (reader.clone(), self.options.from.clone());
         let read = tokio::task::spawn_blocking(move || Graft::read(&reader, from.as_ref())).await;
@@ -310,7 +312,7 @@ impl Lane {
     }
 }
 
-/// Runs a check to its end.
+/// Runs the check command to its end.
 async fn run_check(runner: &Runner, cwd: &Path, line: &str) -> CheckOutcome {
     let failed = |output: String| CheckOutcome { has_passed: false, output };
     let mut running = match runner.start(&ShellCommand { line: line.to_owned(), cwd: cwd.to_owned() }) {

@@ -4,17 +4,17 @@ use tiller_core::id::EntryId;
 
 use super::race::RaceOptions;
 
-/// Number of lanes, unless the arguments say otherwise.
+/// Number of lanes if the arguments don't set one.
 pub const DEFAULT_LANES: usize = 3;
 
 /// The form of the arguments.
 const RACE_USAGE: &str = "[-n N | --models A,B] [--check COMMAND] [--from ENTRY] PROMPT";
 
 impl RaceOptions {
-    /// Parses the arguments of `/race`: options, then the prompt. A value with blanks is quoted.
+    /// Parses the arguments of `/race`: options, then the prompt. Values with spaces must be quoted.
     ///
     /// # Errors
-    /// If the prompt or a value is missing, or a value is invalid.
+    /// If a value is missing or invalid, or the prompt is missing.
     pub fn parse(arguments: &str) -> Result<Self, String> {
         let mut options = Self::default();
         let mut count = DEFAULT_LANES;
@@ -43,7 +43,7 @@ impl RaceOptions {
     }
 }
 
-/// Splits a list of models, one for each lane.
+/// Parses a list of models, one for each lane.
 #[must_use]
 pub fn split_models(list: &str) -> Vec<Option<String>> {
     list.split(',')
@@ -60,7 +60,7 @@ fn take_option(text: &str) -> Option<(&'static str, &str)> {
     Some((name, text[name.len()..].trim_start_matches('=').trim_start()))
 }
 
-/// Takes a word, or a quoted string; returns it with the rest.
+/// Splits off a word or a quoted string and returns it with the rest of the text.
 fn take_value(text: &str) -> Option<(String, &str)> {
     let quote = text.chars().next().filter(|first| matches!(first, '\'' | '"'));
     let (value, rest) = match quote {

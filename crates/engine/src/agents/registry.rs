@@ -1,4 +1,4 @@
-//! The agents that a session can delegate to, by name.
+//! A registry of the agents that a session can delegate to.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -20,13 +20,13 @@ struct RegisteredAgent {
     create: Arc<dyn Fn() -> AgentSpec + Send + Sync>,
 }
 
-/// An agent in a list.
+/// An agent in a list of agents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentSummary {
-    /// The name.
+    /// The agent's name.
     pub name: String,
-    /// Its use.
+    /// When to use the agent.
     pub description: String,
 }
 
@@ -37,8 +37,8 @@ impl From<&AgentDefinition> for AgentSummary {
 }
 
 impl AgentRegistry {
-    /// Registers an agent, replacing one of the same name. `create` is called for every task, so each task has a fresh
-    /// agent; its result gets the name and the description given here.
+    /// Registers an agent and replaces any agent of the same name. `create` is called for every task, so each
+    /// task has a fresh agent; the specification that it returns gets the given name and description.
     pub fn register(
         &self,
         name: impl Into<String>,
@@ -49,7 +49,7 @@ impl AgentRegistry {
         self.agents.write().unwrap_or_else(PoisonError::into_inner).insert(name.into(), agent);
     }
 
-    /// Registers an agent with this specification.
+    /// Registers an agent with a fixed specification.
     pub fn register_spec(&self, spec: AgentSpec) {
         self.register(spec.name.clone(), spec.description.clone(), move || spec.clone());
     }
@@ -65,14 +65,15 @@ impl AgentRegistry {
         agents.iter().map(summary).collect()
     }
 
-    /// Creates a fresh specification; `None` for an unknown name.
+    /// Creates a specification for a new task; `None` for an unknown name.
     #[must_use]
     pub fn create(&self, name: &str) -> Option<AgentSpec> {
         let agent = self.agents.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()?;
         Some(AgentSpec { name: name.to_owned(), description: agent.description, ..(agent.create)() })
     }
 
-    /// Lists these agents and those of definitions, sorted by name. A registered agent hides a definition.
+    /// Lists the registered and the defined agents, sorted by name. A registered agent hides a definition of
+    /// the same name.
     pub(super) fn list_with(&self, definitions: &[AgentDefinition]) -> Vec<AgentSummary> {
         let mut agents = self.list();
         for definition in definitions {
@@ -84,7 +85,7 @@ impl AgentRegistry {
         agents
     }
 
-    /// Finds one of [`Self::list_with`].
+    /// Finds an agent that [`Self::list_with`] lists.
     pub(super) fn find(&self, name: &str, definitions: &[AgentDefinition]) -> Option<AgentSpec> {
         let defined = || definitions.iter().find(|agent| agent.name == name).map(AgentSpec::from);
         self.create(name).or_else(defined)

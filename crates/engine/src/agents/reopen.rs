@@ -17,11 +17,12 @@ use crate::embed::EmbedError;
 use crate::handle::{AgentError, AgentSession, DelegationCommand, DriverCommand, EventStream, WeakSession};
 
 impl AgentSession {
-    /// Returns an agent session that this session has delegated a task to: as [`Self::running_agent`] while it is at
-    /// work, else opened from its log. It then has the tools, the limits and the approval mode of an agent, and can
-    /// continue the conversation, in its worktree if it had one; if that is gone, the agent is read-only. What it uses is
-    /// added to the totals of this session. An agent that isn't defined in a file gets the instructions of this
-    /// session; [`AgentRegistry::open_agent`] uses those of a program.
+    /// Opens the session of an agent that this session has delegated a task to. While the agent is working,
+    /// this is the same as [`Self::running_agent`]; afterwards the session is opened from its log, with the
+    /// tools, limits and approval mode of an agent. It can continue the conversation, in its worktree if it
+    /// had one; without that worktree, the agent is read-only. Its usage is added to the totals of this
+    /// session. An agent that isn't defined in a file gets the instructions of this session;
+    /// [`AgentRegistry::open_agent`] also knows the instructions of agents that a program has registered.
     ///
     /// # Errors
     /// If there is no such agent, or its log can't be opened.
@@ -31,7 +32,8 @@ impl AgentSession {
 }
 
 impl AgentRegistry {
-    /// The same as [`AgentSession::open_agent`], for a session that delegates to the agents of this registry too.
+    /// Opens an agent's session like [`AgentSession::open_agent`], for a session that also delegates to the
+    /// agents of this registry.
     ///
     /// # Errors
     /// If there is no such agent, or its log can't be opened.
@@ -53,7 +55,8 @@ impl AgentRegistry {
             Some(earlier) => match parent.reopen_worktree(earlier).await {
                 Ok(worktree) => Some(worktree),
                 Err(error) => {
-                    // In the working directory it would change other files than its conversation is about.
+                    // In the working directory, the agent would change files that its conversation isn't
+                    // about.
                     tracing::warn!(
                         branch = earlier.branch,
                         error,
@@ -73,7 +76,7 @@ impl AgentRegistry {
         let recorded = record_usage(above, session.reader(), session.subscribe());
         tokio::spawn(async move {
             recorded.await;
-            // Commits the changes and removes it.
+            // Dropping the worktree commits the changes and removes it.
             drop(worktree);
         });
         Ok(session)
@@ -91,7 +94,7 @@ fn open(
     })
 }
 
-/// Adds what the agent uses to the totals of the session above, each time that it has settled, until it is closed.
+/// Adds the agent's usage to the totals of the session above each time the agent settles, until it is closed.
 async fn record_usage(above: WeakSession, reader: Reader, mut events: EventStream) {
     let mut before = models_in(&reader).await;
     let mut is_open = true;

@@ -1,4 +1,4 @@
-//! The report on a delegated task, for the model that delegates.
+//! The report on a delegated task for the delegating model.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(super) struct TaskReport {
 }
 
 impl TaskReport {
-    /// The answer, or the reason there is none, for the delegating model.
+    /// Returns the text for the delegating model: the answer, or the reason there is none.
     pub(super) fn text(&self) -> String {
         let id = self.id.as_ref().map(|id| format!(" {}", id.short())).unwrap_or_default();
         let mut text = match &self.outcome {
@@ -63,7 +63,7 @@ impl TaskReport {
     }
 }
 
-/// Maximum characters of a diff in a report.
+/// Maximum length of a diff in a report, in characters.
 const MAX_DIFF: usize = 20_000;
 
 /// Describes the changes on a branch, with the diff.

@@ -1,4 +1,4 @@
-//! Starts agents of a registry that delegate to its other agents.
+//! Starts an agent of a registry that can delegate to the registry's other agents.
 
 use std::path::Path;
 
@@ -9,19 +9,20 @@ use super::delegation_limits::DelegationLimits;
 use super::registry::AgentRegistry;
 use crate::embed::SessionBuilder;
 
-/// The place of an agent among those that delegate; by default one to which no other agent has delegated.
+/// The position of an agent among those that delegate. Default: an agent to which no other agent has
+/// delegated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpawnOptions {
-    /// Number of delegations above it: 0 for an agent that the program itself gives its tasks. At the maximum depth
-    /// it can't delegate further.
+    /// Number of delegations above the agent: 0 for an agent that gets its tasks from the program. At the
+    /// maximum depth of the limits, the agent can't delegate.
     pub depth: usize,
     /// The limits of delegation.
     pub limits: DelegationLimits,
 }
 
 impl AgentRegistry {
-    /// Starts a fresh agent that can delegate to the others, on the current tokio runtime. The builder provides what
-    /// the specification leaves open.
+    /// Starts a new agent that can delegate to the registry's other agents, on the current tokio runtime. The
+    /// builder provides everything that the specification leaves open.
     ///
     /// # Errors
     /// If there is no agent of this name, or the directory, the model or the log can't be used.

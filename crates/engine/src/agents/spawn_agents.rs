@@ -17,7 +17,7 @@ use super::report::TaskReport;
 use super::task_run::DelegatingCall;
 use super::task_states::{TaskStates, sections};
 
-/// Maximum number of tasks of one call.
+/// Maximum number of tasks in one call.
 const MAX_TASKS: usize = 100;
 
 pub(super) struct SpawnAgents(pub Delegator);
@@ -104,7 +104,7 @@ impl TypedTool for SpawnAgents {
     }
 }
 
-/// Runs the tasks; `show` is called when a state has changed.
+/// Runs the tasks. Calls `show` whenever a state has changed.
 async fn run_all(
     delegator: &Delegator,
     arguments: Arguments,
@@ -129,7 +129,7 @@ async fn run_all(
         };
         async move { (at, delegator.run(task, stop, show).await) }
     };
-    // The delegator limits how many work concurrently.
+    // The delegator limits the number of agents that work concurrently.
     let mut running: FuturesUnordered<_> = tasks.into_iter().enumerate().map(run).collect();
     let mut reports: Vec<Option<TaskReport>> = std::iter::repeat_with(|| None).take(count).collect();
     while let Some((at, report)) = running.next().await {

@@ -15,40 +15,41 @@ use super::usage_limits::UsageLimit;
 /// The specification of an agent.
 #[derive(Clone)]
 pub struct AgentSpec {
-    /// The name.
+    /// The agent's name.
     pub name: String,
-    /// Its use, for the model that delegates.
+    /// When to use the agent, read by the delegating model.
     pub description: String,
-    /// Its instructions, in place of the built-in system prompt; empty for those of the delegating session.
+    /// The agent's instructions, which replace the built-in system prompt. Empty for the delegating session's
+    /// instructions.
     pub instructions: String,
-    /// Tools of its own. They replace those of the delegating agent that have the same names.
+    /// The agent's own tools. They replace inherited tools of the same name.
     pub tools: Tools,
-    /// Names of the tools and tool sets that it takes from the delegating agent; `None` for all.
+    /// Names of the tools and tool sets inherited from the delegating agent; `None` for all.
     pub inherited_tools: Option<Vec<String>>,
-    /// Names of tools and tool sets that it doesn't take.
+    /// Names of the tools and tool sets that aren't inherited.
     pub excluded_tools: Vec<String>,
-    /// Its model: `[provider/]id[:thinking]`, or a part of an id; `None` for that of the delegating agent.
+    /// The model: `[provider/]id[:thinking]`, or a part of an id; `None` for the delegating agent's model.
     pub model: Option<String>,
-    /// Its thinking level; `None` for that of the delegating agent.
+    /// The thinking level; `None` for the delegating agent's level.
     pub thinking: Option<ThinkingLevel>,
     /// Maximum number of requests for one task.
     pub max_turns: Option<u64>,
-    /// Limits of what one task uses.
+    /// Limits on the usage of one task.
     pub limit: UsageLimit,
-    /// Names of its skills; `None` for those of the delegating agent.
+    /// Names of the agent's skills; `None` for the delegating agent's skills.
     pub skills: Option<Vec<String>>,
-    /// Its approval mode, unless that of the delegating agent is stricter.
+    /// The approval mode, unless the delegating agent's mode is stricter.
     pub approval: Option<ApprovalMode>,
-    /// The directory that it works in.
+    /// The directory that the agent works in.
     pub isolation: Isolation,
-    /// True if `delegate_to_agent` doesn't wait for its answer.
+    /// True if `delegate_to_agent` returns without waiting for the answer.
     pub background: bool,
-    /// Middleware around its tasks, outermost first.
+    /// Middleware around the agent's tasks, outermost first.
     pub middleware: Vec<Arc<dyn Middleware>>,
 }
 
 impl AgentSpec {
-    /// Creates the specification of an agent that takes everything else from the delegating agent.
+    /// Creates the specification of an agent that inherits everything else from the delegating agent.
     pub fn new(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -73,7 +74,7 @@ impl AgentSpec {
         }
     }
 
-    /// Adds a tool of its own.
+    /// Adds a tool of the agent's own.
     #[must_use]
     pub fn tool(self, tool: Arc<dyn Tool>) -> Self {
         Self { tools: self.tools.with(tool), ..self }

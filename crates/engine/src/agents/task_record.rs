@@ -1,4 +1,4 @@
-//! The tasks that a session has delegated, derived from its log, and the ends of those that were interrupted.
+//! The tasks that a session has delegated, derived from its log, and the closing of interrupted ones.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -12,24 +12,24 @@ use tiller_session::{Entry, EntryBody, ModelUsage, Reader, SessionError, Totals,
 use super::agent_at_work::{AgentAtWork, resume_hint};
 use super::log_entries::{END_TYPE, START_TYPE, agent_entry, usage_entries, usage_since};
 
-/// Reason in the end of a task that had none when its session was opened again.
+/// Reason recorded for a task that had no end when its session was opened again.
 const INTERRUPTED: &str = "interrupted when tiller exited";
 
-/// The newest task that a session has delegated to an agent.
+/// The newest task that a session has delegated to one agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskRecord {
-    /// Its start.
+    /// The record of the task's start.
     #[serde(flatten)]
     pub start: DelegatedTask,
-    /// The time of the start.
+    /// The time when the task started.
     pub since: UnixMs,
-    /// Its end; `None` while it runs.
+    /// The record of the task's end; `None` while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<DelegatedTaskEnd>,
 }
 
-/// The tasks that a session has delegated, one for each agent, in the order of their starts.
+/// The tasks that a session has delegated, one per agent, in the order of their starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TaskRecords {
     /// The directory of the agents' logs.
@@ -38,14 +38,14 @@ pub(crate) struct TaskRecords {
 }
 
 impl TaskRecords {
-    /// Returns the tasks in the entries of a log that are tiller's own.
+    /// Reads the tasks from a log's entries of tiller's own types.
     pub(crate) fn new(reader: &Reader, entries: &[Entry]) -> Self {
         let mut records = Self { dir: reader.agents_dir(), tasks: Vec::new() };
         entries.iter().for_each(|entry| records.apply(&entry.body, entry.timestamp));
         records
     }
 
-    /// Applies an entry of the log that was written at a time.
+    /// Applies an entry of the log, written at the given time.
     pub(crate) fn apply(&mut self, body: &EntryBody, at: UnixMs) {
         let EntryBody::Custom { custom_type, data: Some(data) } = body else { return };
         if custom_type == START_TYPE
@@ -62,21 +62,20 @@ impl TaskRecords {
         }
     }
 
-    /// Returns the path of an agent's log after a move of the session's. A fork keeps the paths of the other session's
-    /// agents.
+    /// Returns the current path of an agent's log if the session's log was moved. A fork keeps the paths of
+    /// the other session's agents.
     fn moved(&self, path: PathBuf) -> PathBuf {
         let dir = self.dir.as_ref().filter(|dir| path.parent().and_then(Path::file_name) == dir.file_name());
         dir.zip(path.file_name()).map_or(path.clone(), |(dir, name)| dir.join(name))
     }
 
-    /// The tasks.
     pub(crate) fn all(&self) -> &[TaskRecord] {
         &self.tasks
     }
 
-    /// Returns entries that end the tasks without an end, with what their agents have used, for a session none of whose
-    /// agents runs. Tasks that a fork has copied stay without an end: they are those of the other session. So do tasks
-    /// whose agent's log is open elsewhere.
+    /// Returns entries that end all tasks without an end, with the usage of their agents. To be called while
+    /// no agent of the session runs. Skips tasks that a fork has copied, which belong to the other session,
+    /// and tasks whose log is open in another process.
     pub(crate) fn interrupted_entries(&self) -> Vec<EntryBody> {
         let mut entries = Vec::new();
         for TaskRecord { start, since, end } in &self.tasks {
@@ -102,7 +101,7 @@ impl TaskRecords {
     }
 }
 
-/// Returns the note that informs the model of an interrupted background task.
+/// Returns the note that tells the model about an interrupted background task.
 fn interrupted_note(start: &DelegatedTask, branch: Option<String>) -> EntryBody {
     let work = AgentAtWork { id: start.agent_id.clone(), branch };
     let (name, changes) = (work.name(&start.name), work.branch_clause());
@@ -111,8 +110,8 @@ fn interrupted_note(start: &DelegatedTask, branch: Option<String>) -> EntryBody 
     EntryBody::CustomMessage { custom_type, content: Content::Text(text), display: true }
 }
 
-/// Returns what the agent with this log has used since a time. Its own agents were interrupted too; what they have used
-/// is recorded first.
+/// Returns an agent's usage since a time, read from its log. The agent's own agents were interrupted too;
+/// their usage is recorded first.
 fn used_since(path: &Path, since: UnixMs) -> Result<Vec<ModelUsage>, SessionError> {
     let mut writer = Writer::open(path)?;
     let reader = writer.reader();

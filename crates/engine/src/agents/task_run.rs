@@ -1,4 +1,4 @@
-//! An agent's work on one task for a session, from the record of its start to that of its end.
+//! An agent's work on one task for a session, from recording its start to recording its end.
 
 use std::time::{Duration, SystemTime};
 
@@ -18,13 +18,13 @@ use super::owned_worktree::OwnedWorktree;
 use super::parent::EndedTask;
 use crate::handle::{AgentSession, DelegationCommand, DriverCommand, WeakSession};
 
-/// Interval at which the elapsed time of a running agent is shown.
+/// Interval at which the elapsed time of a running agent is updated on the screen.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Maximum characters of a task in the log of the session that delegates; the agent's log has the whole.
+/// Maximum length of a task in the delegating session's log, in characters; the agent's log has all of it.
 pub(super) const MAX_LOGGED_TASK: usize = 500;
 
-/// Maximum characters of a task in the message of its commit.
+/// Maximum length of a task in its commit message, in characters.
 const MAX_COMMIT_SUBJECT: usize = 60;
 
 /// The call that delegates a task.
@@ -33,14 +33,14 @@ pub(super) struct DelegatingCall {
     pub id: CallId,
     /// Number of the task in the call, from 1.
     pub number: usize,
-    /// True if it has returned already.
+    /// True if the call has already returned.
     pub is_background: bool,
 }
 
-/// The start of a task.
+/// The parameters of a task's start.
 pub(super) struct TaskStart {
     pub prompt: String,
-    /// The call that delegates.
+    /// The delegating call.
     pub call: Option<DelegatingCall>,
     /// The worktree that the agent works in.
     pub worktree: Option<OwnedWorktree>,
@@ -48,7 +48,7 @@ pub(super) struct TaskStart {
     pub is_new: bool,
 }
 
-/// An agent's work on a task. If it is dropped, the agent is stopped and the end recorded.
+/// An agent's work on a task. Dropping it stops the agent and records the end.
 pub(super) struct TaskRun {
     agent: Agent,
     prompt: String,
@@ -57,7 +57,7 @@ pub(super) struct TaskRun {
 }
 
 impl TaskRun {
-    /// Records the start with the session that delegates.
+    /// Records the start in the delegating session's log.
     pub(super) async fn start(above: WeakSession, agent: Agent, start: TaskStart) -> Result<Self, String> {
         let TaskStart { prompt, call, worktree, is_new } = start;
         let session = agent.session().clone();
@@ -88,17 +88,16 @@ impl TaskRun {
         Ok(Self { agent, prompt, id, guard })
     }
 
-    /// The agent's session.
+    /// Returns the id of the agent's session.
     pub(super) fn id(&self) -> &SessionId {
         &self.id
     }
 
-    /// The agent.
     pub(super) fn agent(&self) -> &Agent {
         &self.agent
     }
 
-    /// Has the agent work; `show` gets its activity each second and at the end.
+    /// Runs the agent on its task. Calls `show` with the agent's activity each second and at the end.
     pub(super) async fn work(
         &self,
         show: impl Fn(&AgentActivity, UnixMs, UnixMs) + Send + Sync,
@@ -112,7 +111,7 @@ impl TaskRun {
                 outcome = &mut answer => break outcome,
                 event = events.next() => match event {
                     Some(Ok(event)) => activity.update(&event.kind),
-                    // It counts on; the log has the rest.
+                    // The activity counts on without the missed events; the log has them.
                     Some(Err(_)) => {
                         let snapshot = self.agent.session().snapshot().await;
                         let approvals = snapshot.map(|snapshot| snapshot.in_progress.approvals.len());
@@ -138,43 +137,44 @@ impl TaskRun {
         }
     }
 
-    /// Makes the conversation a branch of the session that delegates when the task ends.
+    /// Adds the conversation as a branch of the delegating session when the task ends.
     pub(super) fn graft_at_end(&mut self, graft: Graft) {
         if let Some(work) = &mut self.guard.work {
             work.graft = Some(graft);
         }
     }
 
-    /// Records the end, with the reason there is no answer. Returns the changes in the agent's worktree, which is
-    /// removed. The task is ended even if the future is dropped.
+    /// Records the end of the task, with the reason if there is no answer, and removes the agent's worktree.
+    /// Returns the changes in it. The task ends even if the future is dropped.
     pub(super) async fn end(mut self, error: Option<String>) -> Result<Option<WorktreeChanges>, String> {
         let Some(ending) = self.guard.end(error) else { return Ok(None) };
         ending.await.unwrap_or_else(|panic| Err(panic.to_string()))
     }
 }
 
-/// The parts of a task that its end closes.
+/// The parts of a task that are released at its end.
 struct OpenWork {
     session: AgentSession,
     worktree: Option<OwnedWorktree>,
-    /// The message of the commit.
+    /// The commit message.
     message: String,
-    /// The usage before the task.
+    /// The session's usage before the task.
     before: Vec<ModelUsage>,
-    /// The usage at its end, known before the session is closed.
+    /// The usage at the end of the task, set before the session is closed.
     used: Option<Vec<ModelUsage>>,
     graft: Option<Graft>,
-    /// The committed changes. What is changed later, for instance by the check of a race, isn't the agent's work.
+    /// The committed changes. Later changes, for instance by the check of a race, aren't the agent's work.
     changes: Option<WorktreeChanges>,
 }
 
 impl OpenWork {
-    /// Closes the agent's session, and commits the changes in the worktree, each once.
+    /// Closes the agent's session and commits the changes in the worktree, each once.
     async fn close(&mut self) -> Result<Option<WorktreeChanges>, String> {
         if self.used.is_none() {
             self.used = Some(models_of(&self.session).await);
         }
-        // Nothing may change the files meanwhile, not even a background job. It may be closed already.
+        // Nothing may change the files during the commit, not even a background job. The session may be
+        // closed already.
         let _ = self.session.close().await;
         if let (Some(worktree), None) = (&self.worktree, &self.changes) {
             let changes = worktree.commit(&self.message).await;
@@ -183,7 +183,8 @@ impl OpenWork {
         Ok(self.changes.clone())
     }
 
-    /// Ends the task; it is recorded last, so that nothing is left when it is no longer listed.
+    /// Ends the task. The end is recorded last, so that everything is released once the task is no longer
+    /// listed.
     async fn end(
         mut self,
         above: &WeakSession,
@@ -197,12 +198,12 @@ impl OpenWork {
         let ended = |reply| DriverCommand::Delegation(DelegationCommand::Ended { task, reply });
         match above.send(ended).await {
             Err(error) if is_grafted => Err(error.to_string()),
-            // The session that delegated may already be closed.
+            // The delegating session may already be closed.
             Ok(()) | Err(_) => changes,
         }
     }
 
-    /// Closes the work and removes the worktree. One whose changes can't be committed stays.
+    /// Closes the session and removes the worktree. A worktree whose changes can't be committed stays.
     async fn remove_worktree(&mut self) -> Result<Option<WorktreeChanges>, String> {
         let changes = self.close().await;
         match (&changes, self.worktree.take()) {
@@ -214,7 +215,6 @@ impl OpenWork {
     }
 }
 
-/// Ends the task if it is dropped.
 struct EndGuard {
     above: WeakSession,
     work: Option<OpenWork>,
@@ -222,8 +222,8 @@ struct EndGuard {
 }
 
 impl EndGuard {
-    /// Stops the agent and ends the task, once. This runs as a task of its own, because whoever waits for the end may
-    /// be stopped too.
+    /// Stops the agent and ends the task, once. Runs as a separate tokio task, because the caller that waits
+    /// for the end may be cancelled.
     fn end(&mut self, error: Option<String>) -> Option<JoinHandle<Result<Option<WorktreeChanges>, String>>> {
         let runtime = Handle::try_current().ok()?;
         let work = self.work.take()?;

@@ -1,4 +1,4 @@
-//! The states of the tasks of a call that delegates: its lines while they run, and its result if it is stopped.
+//! The states of a call's tasks: the lines shown while they run, and the call's result if it is stopped.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,18 +11,18 @@ use super::report::TaskReport;
 
 /// The progress of a task.
 pub(super) enum TaskProgress {
-    /// Its agent begins.
+    /// The task's agent has started.
     Started {
         id: SessionId,
-        /// The branch of its worktree.
+        /// The branch of the agent's worktree.
         branch: Option<String>,
     },
-    /// Its line has changed.
+    /// The agent's line has changed.
     Line(String),
 }
 
-/// The states of the tasks of a call, in order. Clones share them. A mutex, because the result is requested on another
-/// thread when the call is stopped; it is held only to read or change a state.
+/// The states of a call's tasks, in order. Clones share them. A mutex, because another thread requests the
+/// result when the call is stopped; it is held only to read or change a state.
 #[derive(Clone)]
 pub(super) struct TaskStates(Arc<Mutex<Vec<TaskState>>>);
 
@@ -30,12 +30,11 @@ struct TaskState {
     agent: String,
     work: Option<AgentAtWork>,
     line: String,
-    /// The text and the details of its report.
+    /// The text and the details of the task's report.
     report: Option<(String, Value)>,
 }
 
 impl TaskStates {
-    /// Creates the states of tasks for these agents.
     pub(super) fn new<'a>(agents: impl IntoIterator<Item = &'a str>) -> Self {
         let state = |agent: &str| TaskState {
             agent: agent.to_owned(),
@@ -75,7 +74,7 @@ impl TaskStates {
         lines.join("\n")
     }
 
-    /// Returns the result of a call that is stopped now.
+    /// Returns the result of a call that has just been stopped.
     pub(super) fn stopped_output(&self) -> ToolOutput {
         let states = self.states();
         let text = |state: &TaskState| match (&state.report, &state.work) {
@@ -99,7 +98,7 @@ impl TaskStates {
     }
 }
 
-/// Returns the texts of tasks by agent; one alone has no heading.
+/// Returns the texts of tasks, with agent names as headings; a single task has no heading.
 pub(super) fn sections<'a>(texts: impl ExactSizeIterator<Item = (&'a str, String)>) -> String {
     let is_alone = texts.len() == 1;
     let section = |(at, (agent, text)): (usize, (&str, String))| match is_alone {

@@ -2,14 +2,14 @@
 
 use tiller_tools::tool::Tools;
 
-/// The tools of an agent among all that it could have: its own, and those that it takes.
+/// The selection of an agent's tools: its own tools and the inherited ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ToolSelection {
-    /// Names of its own tools.
+    /// Names of the agent's own tools.
     pub own: Vec<String>,
-    /// Names of tools and sets that it takes; `None` for all.
+    /// Names of inherited tools and sets; `None` for all.
     pub inherited: Option<Vec<String>>,
-    /// Names of tools and sets that it doesn't take.
+    /// Names of tools and sets that aren't inherited.
     pub excluded: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Limits of what agents use: requests, tokens, cost and time of one task, or of a session with all its agents. They are
-//! checked before each request.
+//! Limits on the usage of agents: requests, tokens, cost and time of one task, or of a session with all its
+//! agents. They are checked before each request.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,12 +11,12 @@ use tokio::time::Instant;
 
 use super::logged_use::LoggedUse;
 
-/// Limits of what agents use; `None` for no limit.
+/// Limits on the usage of agents; `None` for no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct UsageLimit {
     /// Maximum number of answered requests.
     pub turns: Option<u64>,
-    /// Maximum time during which a session or at least one of its agents works. A single task has a
+    /// Maximum time during which the session or at least one of its agents is working. A single task has a
     /// [`Timeout`](super::Timeout) instead.
     pub time: Option<Duration>,
     /// Maximum tokens of all requests.
@@ -26,7 +26,7 @@ pub struct UsageLimit {
 }
 
 impl From<&Settings> for UsageLimit {
-    /// The limit of a single task.
+    /// Reads the limit of a single task.
     fn from(settings: &Settings) -> Self {
         Self {
             turns: settings.agents_max_turns(),
@@ -37,12 +37,12 @@ impl From<&Settings> for UsageLimit {
     }
 }
 
-/// A limit and what was used so far. Clones share both.
+/// A limit and the usage so far. Clones share both.
 #[derive(Clone, Debug)]
 pub struct UsageScope {
-    /// The work that counts, as the beginning of a sentence: `this task has`.
+    /// The subject of the limit's message, with its verb: `this task has`.
     subject: &'static str,
-    /// A mutex, because agents run on different threads; it is held only to add.
+    /// A mutex, because agents run on different threads; it is held only to add usage.
     state: Arc<Mutex<ScopeState>>,
 }
 
@@ -52,10 +52,10 @@ struct ScopeState {
     turns: u64,
     tokens: Tokens,
     cost: Usd,
-    /// Number of agents at work, and the time since when there are any.
+    /// Number of working agents, and the time when the first of them started.
     at_work: usize,
     since: Option<Instant>,
-    /// The time before that.
+    /// The working time before that.
     time: Duration,
 }
 
@@ -65,7 +65,7 @@ impl ScopeState {
     }
 }
 
-/// The limits of a session's requests, from the outermost in.
+/// The limits that apply to a session's requests, outermost first.
 #[derive(Clone, Debug, Default)]
 pub struct UsageScopes {
     scopes: Vec<UsageScope>,
@@ -76,7 +76,7 @@ impl UsageScope {
         Self { subject, state: Arc::new(Mutex::new(ScopeState { limit, ..ScopeState::default() })) }
     }
 
-    /// Creates the scope of a task.
+    /// Creates the scope of a single task.
     #[must_use]
     pub fn task(limit: UsageLimit) -> Self {
         Self::new("this task has", limit)
@@ -88,7 +88,7 @@ impl UsageScope {
         Self::new("this session and its agents have", limit)
     }
 
-    /// Creates the scope of agents that use what is left of a budget.
+    /// Creates the scope of agents that share the rest of a budget.
     pub(crate) fn budget() -> Self {
         Self::new("the agents that share the rest of the budget have", UsageLimit::default())
     }
@@ -103,7 +103,7 @@ impl UsageScope {
         self.state().limit != UsageLimit::default()
     }
 
-    /// Counts what was used before.
+    /// Adds the usage recorded in the logs.
     pub(crate) fn add_logged(&self, LoggedUse { turns, usage, time }: &LoggedUse) {
         let mut state = self.state();
         state.turns += turns;
@@ -112,7 +112,7 @@ impl UsageScope {
         state.time += *time;
     }
 
-    /// Counts an answer.
+    /// Adds the usage of an answer.
     pub(crate) fn add(&self, usage: &Usage) {
         let mut state = self.state();
         state.turns += 1;
@@ -120,19 +120,19 @@ impl UsageScope {
         state.cost += usage.cost.total;
     }
 
-    /// Returns the reason no further request may be sent.
+    /// Returns the reason to send no further request, if a limit is exceeded.
     pub(crate) fn exceeded_now(&self) -> Option<String> {
         self.exceeded(Instant::now())
     }
 
-    /// Counts the time from the start of an agent.
+    /// Starts counting the time of an agent.
     pub(crate) fn enter(&self, now: Instant) {
         let mut state = self.state();
         state.at_work += 1;
         state.since.get_or_insert(now);
     }
 
-    /// Ends the time of an agent.
+    /// Stops counting the time of an agent.
     pub(crate) fn leave(&self, now: Instant) {
         let mut state = self.state();
         state.at_work = state.at_work.saturating_sub(1);
@@ -165,19 +165,19 @@ impl UsageScope {
 }
 
 impl UsageScopes {
-    /// Adds a scope inside of these.
+    /// Adds a scope inside the existing ones.
     #[must_use]
     pub fn with(mut self, scope: UsageScope) -> Self {
         self.scopes.push(scope);
         self
     }
 
-    /// Counts an answer in every scope.
+    /// Adds the usage of an answer to every scope.
     pub(crate) fn add(&self, usage: &Usage) {
         self.scopes.iter().for_each(|scope| scope.add(usage));
     }
 
-    /// Returns the reason no further request may be sent.
+    /// Returns the reason to send no further request, if a limit is exceeded.
     pub(crate) fn exceeded(&self) -> Option<String> {
         let now = Instant::now();
         self.scopes.iter().find_map(|scope| scope.exceeded(now))

@@ -1,4 +1,4 @@
-//! The delegation of an agent that doesn't delegate.
+//! The configuration of an agent that can't delegate.
 
 use tiller_tools::tool::{Tools, TypedTool};
 
@@ -8,7 +8,8 @@ use super::link::SessionLink;
 use super::list_agents::ListAgents;
 use super::spawn_agents::SpawnAgents;
 
-/// Returns no tools, so that those of the session above, which would delegate in its name, are left out.
+/// Returns no tools. This leaves out the delegation tools of the session above, which would delegate on its
+/// behalf.
 pub(super) fn without_delegation() -> ChildDelegation {
     let all_names = [ListAgents::NAME, DelegateToAgent::NAME, SpawnAgents::NAME].map(str::to_owned).into();
     ChildDelegation { tools: Tools::default(), all_names, link: SessionLink::default() }

@@ -1,4 +1,5 @@
-//! The policy's verdict on a call: its arguments, the targets of links, and commands that only read.
+//! The policy's verdict on a call. It considers the arguments, the targets of links, and whether a command
+//! only reads.
 
 use std::path::Path;
 
@@ -15,7 +16,6 @@ use tiller_tools::workspace::{FileAccess, Workspace};
 use super::outside_path::OutsidePath;
 use super::{repository, shell_pattern};
 
-/// The policy, rules and workspace that decide on a call.
 #[derive(Clone, Copy)]
 pub(super) struct CallJudge<'a> {
     pub(super) policy: &'a Policy,
@@ -23,7 +23,6 @@ pub(super) struct CallJudge<'a> {
     pub(super) workspace: Option<&'a Workspace>,
 }
 
-/// The policy's verdict on a call.
 pub(super) struct Assessment {
     pub(super) verdict: PolicyVerdict,
     /// True for a command that can only read, and reads only paths that tools may read without approval.
@@ -49,7 +48,8 @@ impl CallJudge<'_> {
         Assessment { only_reads: may_read && self.only_reads(call, spec), verdict }
     }
 
-    /// Returns the policy's verdict on a call. For a built-in tool the target of symbolic links is judged, too.
+    /// Returns the policy's verdict on a call. For a built-in tool the targets of symbolic links are judged
+    /// too.
     pub(super) fn judge(
         &self,
         call: &ToolCall,
@@ -79,8 +79,8 @@ impl CallJudge<'_> {
         self.judge_target(verdict, (call, spec), (path, &real), purpose)
     }
 
-    /// Checks whether the rule that allows a call of a server's or an extension's tool holds for the target of its
-    /// path.
+    /// Returns true if the rule that allows a call of a server's or an extension's tool also covers the
+    /// target of the call's path.
     fn is_target_ruled(&self, call: &ToolCall, spec: &ToolSpec) -> bool {
         let path = call.arguments.get("path").and_then(Value::as_str).zip(self.workspace);
         let Some(real) = path.and_then(|(path, workspace)| {
@@ -95,13 +95,13 @@ impl CallJudge<'_> {
         })
     }
 
-    /// The policy without the rules of the settings.
+    /// Returns the policy without the rules of the settings.
     fn without_settings_rules(&self) -> Policy {
         Policy { rules: ConfiguredRules::default(), ..self.policy.clone() }
     }
 
-    /// Returns the verdict on a call whose path leads to `real`: a settings rule counts for that path only if it covers
-    /// it.
+    /// Returns the verdict on a call whose path leads to `real`. A settings rule applies only if it covers
+    /// that path.
     fn judge_target(
         &self,
         verdict: PolicyVerdict,
@@ -140,7 +140,7 @@ impl CallJudge<'_> {
         }
     }
 
-    /// Returns whether a call runs a command that can only read, and reads only paths that tools may read without
+    /// Returns true for a call of a command that only reads, and only paths that tools may read without
     /// approval.
     fn only_reads(&self, call: &ToolCall, spec: &ToolSpec) -> bool {
         let command = call.arguments.get("command").and_then(Value::as_str);

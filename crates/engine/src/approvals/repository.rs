@@ -1,11 +1,11 @@
-//! Inspection of the working directory's Git repository: it decides whether Git's reading commands only read.
+//! Inspection of the working directory's Git repository, to find out if Git's reading commands only read.
 
 use std::path::Path;
 
 use tiller_files::git;
 use tiller_tools::policy::{RepositoryState, is_harmless_git_config};
 
-/// Hooks that reading commands run: `git status` rewrites the index.
+/// Hooks that Git's reading commands run: `git status` rewrites the index.
 const HOOKS: &[&str] = &["post-index-change", "reference-transaction"];
 
 /// Inspects the repository whose `.git` lies in a directory. It is harmless if Git recognizes it as a repository, every
@@ -22,7 +22,7 @@ fn find_harmless(root: &Path) -> Option<()> {
     let exists = |path: &Path| path.symlink_metadata().is_ok();
     let dot_git = root.join(".git");
     let (git_dir, common) = (git::dir(&dot_git)?, git::common_dir(&dot_git)?);
-    // Without these files Git doesn't recognize the repository and searches the parent directories.
+    // Without these files, Git doesn't recognize the repository and searches the parent directories.
     let is_head = is_head(&git::read_file(&git_dir, "HEAD")?);
     let has_dir = |name: &str| common.join(name).symlink_metadata().is_ok_and(|facts| facts.is_dir());
     let is_repository = is_head && ["objects", "refs"].into_iter().all(has_dir);
@@ -39,7 +39,7 @@ fn find_harmless(root: &Path) -> Option<()> {
     is_harmless.then_some(())
 }
 
-/// Returns whether a string is a valid `HEAD`: a branch reference or a commit.
+/// Returns true for a valid `HEAD`: a branch reference or a commit.
 fn is_head(text: &str) -> bool {
     let text = text.trim_end();
     let is_commit = [40, 64].contains(&text.len()) && text.chars().all(|c| c.is_ascii_hexdigit());

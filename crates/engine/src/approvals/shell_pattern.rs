@@ -1,14 +1,14 @@
-//! The files that a shell inserts for a pattern, as far as they exist right before a command runs.
+//! Expansion of shell patterns to the files that exist right before a command runs.
 
 use std::path::{Path, PathBuf};
 
 use tiller_core::protected_path::name_may_match;
 
-/// Maximum number of files for a pattern.
+/// Maximum number of paths for one pattern.
 const MAX_PATHS: usize = 1_000;
 
-/// Lists the paths that a shell may insert for a pattern with `*` and `?`, relative to a directory. `None` if there are
-/// too many, if one may pass for an option, or if its name isn't UTF-8.
+/// Lists the paths that a shell may insert for a pattern with `*` and `?`, relative to a directory. `None` if
+/// there are too many, if a path could be taken for an option, or if a name isn't UTF-8.
 pub(super) fn expand(root: &Path, pattern: &str) -> Option<Vec<String>> {
     let mut paths = vec![PathBuf::from(if pattern.starts_with('/') { "/" } else { "" })];
     for name in pattern.split('/').filter(|name| !name.is_empty()) {

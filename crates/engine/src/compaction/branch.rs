@@ -7,7 +7,7 @@ use tiller_session::context::{ProjectedMessage, Projection};
 use super::retention::is_sent;
 use super::{CompactionError, Files, Prompt};
 
-/// Plan of a branch summary.
+/// The plan of a branch summary.
 #[derive(Clone, Debug)]
 pub struct BranchPlan {
     messages: Vec<ProjectedMessage>,
@@ -15,7 +15,7 @@ pub struct BranchPlan {
 }
 
 impl BranchPlan {
-    /// Plans the summary of the messages left behind; `None` if the branch has none.
+    /// Plans the summary of the abandoned messages; `None` if the branch has none.
     #[must_use]
     pub fn new(abandoned: Projection, tools: &ToolCatalog) -> Option<Self> {
         if !Self::is_useful(&abandoned) {
@@ -27,19 +27,19 @@ impl BranchPlan {
         Some(Self { messages: abandoned.messages, files })
     }
 
-    /// Checks that a summary of the messages left behind would have content.
+    /// Returns true if a summary of the abandoned messages would have content.
     #[must_use]
     pub fn is_useful(abandoned: &Projection) -> bool {
         abandoned.messages.iter().any(|projected| is_sent(&projected.message))
     }
 
-    /// Returns the prompt and the messages that it is about.
+    /// Returns the prompt and the messages to summarize.
     #[must_use]
     pub fn prompt(&self) -> (Prompt, &[ProjectedMessage]) {
         (Prompt::Branch, &self.messages)
     }
 
-    /// Returns the summary and its details, made from the model's answer.
+    /// Builds the summary and its details from the model's answer.
     ///
     /// # Errors
     /// [`CompactionError::Empty`] if the answer is empty.
@@ -62,8 +62,8 @@ mod tests {
 
     use crate::compaction::retention::tests::entries;
 
-    /// The plan for leaving `u a u a u a` at its second message, after a compaction at the fourth that keeps the
-    /// messages from `first_kept` on.
+    /// Returns the plan for leaving `u a u a u a` at its second message, after a compaction at the fourth
+    /// message that keeps the messages starting with `first_kept`.
     fn plan_from(first_kept: &str) -> BranchPlan {
         let mut path = entries("u a u a u a");
         let compaction = Compaction {

@@ -9,10 +9,10 @@ use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::tool_spec::{Access, TouchedPaths};
 use tiller_session::context::ProjectedMessage;
 
-/// Maximum number of files of a kind that a summary names; the entry's details name all of them.
+/// Maximum number of files of each kind in a summary; the entry's details name all of them.
 const MAX_LISTED: usize = 100;
 
-/// Files that were read and files that were modified, the most recent at the end. No file is in both lists.
+/// Files that were read and files that were modified, most recent last. No file is in both lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files {
     /// Files that were only read.
@@ -64,7 +64,7 @@ impl Files {
         }
     }
 
-    /// Returns the lists as the end of a summary; empty when there are no files.
+    /// Formats the lists as the end of a summary; empty if there are no files.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = String::new();

@@ -1,12 +1,13 @@
 //! The compaction machine: a pure state machine from inputs to effects, next to the turn machine.
 //!
-//! It decides when a context is compacted and what becomes of a summary. At most one summary is made at a time, of
-//! the older part of the context or of a branch that is left. A finished compaction is submitted to the turn machine,
-//! which appends it between two turns. The driver performs the effects in order. No clock, no I/O: time and the
-//! conversation come with the inputs; replies to callers are effects with an id.
+//! It decides when to compact a context and how to use the summary. At most one summary is in progress at a
+//! time, of the older part of the context or of an abandoned branch. A finished compaction is submitted to
+//! the turn machine, which appends it between two turns. The driver performs the effects in order. The
+//! machine has no clock and does no I/O: time and the conversation come with the inputs; replies to callers
+//! are effects with an id.
 //!
-//! [`input`] and [`effect`] define inputs and effects; `context` decides on compactions, this file on the job, on
-//! branch summaries and on the end of a run.
+//! [`input`] and [`effect`] define inputs and effects. `context` decides on compactions; this file handles
+//! the job, branch summaries and the end of a run.
 
 mod context;
 pub(crate) mod effect;
@@ -32,27 +33,26 @@ pub(crate) use input::{
     SummaryEvent, SummaryInput,
 };
 
-/// The compaction machine.
 #[derive(Debug)]
 pub(crate) struct CompactionMachine {
     options: CompactionOptions,
     phase: SummaryPhase,
     /// Number of the newest job.
     job: JobNumber,
-    /// Size of a context that could not be made smaller.
+    /// Size of a context that compaction failed to reduce.
     futile_size: Option<ContextSize>,
-    /// True if a run is over whose last event waits for a compaction.
+    /// True if a run has ended and its last event is delayed until a compaction ends.
     is_settle_deferred: bool,
 }
 
 #[derive(Debug)]
 enum SummaryPhase {
     Idle,
-    /// A job makes a summary.
+    /// A job is creating a summary.
     Summarizing(Box<RunningSummary>),
-    /// The summary failed; the user is asked what to do.
+    /// The summary failed; the user is asked for a decision.
     AwaitingDecision(Box<PendingCompaction>, CompactionError),
-    /// The turn machine has the entry, and the caller waits until it is appended.
+    /// The turn machine has the entry; the caller waits until it is appended.
     Ready(Option<CallerId>),
 }
 
@@ -77,7 +77,7 @@ struct PendingCompaction {
     plan: Box<CompactionPlan>,
     instructions: Option<String>,
     caller: Option<CallerId>,
-    /// The newest compaction on the path when this one began.
+    /// The newest compaction on the path when this one started.
     after: Option<EntryId>,
     cost: SummaryCost,
 }
@@ -92,13 +92,11 @@ struct PendingSwitch {
 }
 
 impl CompactionMachine {
-    /// Creates an idle machine.
     #[must_use]
     pub(crate) fn new(options: CompactionOptions) -> Self {
         Self { options, phase: SummaryPhase::Idle, job: 0, futile_size: None, is_settle_deferred: false }
     }
 
-    /// Returns the options.
     #[must_use]
     pub(crate) fn options(&self) -> &CompactionOptions {
         &self.options
@@ -110,24 +108,23 @@ impl CompactionMachine {
         self.forget_failure();
     }
 
-    /// Forgets that the context could not be made smaller: it is another one, or the model has another window.
+    /// Clears the record of a failed reduction, because the context or the model's window has changed.
     pub(crate) fn forget_failure(&mut self) {
         self.futile_size = None;
     }
 
-    /// Returns whether a branch is being summarized in order to be left.
+    /// Returns true while a branch is being summarized before it is left.
     #[must_use]
     pub(crate) fn is_summarizing_branch(&self) -> bool {
         matches!(&self.phase, SummaryPhase::Summarizing(running) if matches!(running.purpose, SummaryPurpose::Branch(_)))
     }
 
-    /// Returns whether a compaction is in progress.
     #[must_use]
     pub(crate) fn is_compacting(&self) -> bool {
         !matches!(self.phase, SummaryPhase::Idle) && !self.is_summarizing_branch()
     }
 
-    /// Returns whether the user is asked what to do about a failed summary.
+    /// Returns true while the user is asked about a failed summary.
     #[must_use]
     pub(crate) fn is_awaiting_decision(&self) -> bool {
         matches!(self.phase, SummaryPhase::AwaitingDecision(..))
@@ -146,7 +143,7 @@ impl CompactionMachine {
         }
     }
 
-    /// Returns the state for front ends.
+    /// Returns the progress for front ends.
     #[must_use]
     pub(crate) fn status(&self, now: UnixMs) -> Option<SummaryInProgress> {
         match &self.phase {
@@ -188,7 +185,7 @@ impl CompactionMachine {
             SummaryInput::Job { number, event, facts } if number == self.job => {
                 self.job_event(event, &facts, out);
             }
-            // From a job that was aborted.
+            // From an aborted job.
             SummaryInput::Job { .. } => {}
             SummaryInput::Decide { choice, facts } => self.decide(choice, &facts, out),
             SummaryInput::ApproverLeft { facts } => self.decide_alone(&facts, out),
@@ -248,7 +245,7 @@ impl CompactionMachine {
         }
     }
 
-    /// Summarizes the branch that is left. A summary of its context would be useless, so that one is stopped.
+    /// Starts summarizing the abandoned branch. Stops a summary of its context, which would be useless.
     fn leave_branch(
         &mut self,
         switch: PendingSwitch,
@@ -269,7 +266,7 @@ impl CompactionMachine {
         );
     }
 
-    /// Stops the summary in progress and everything that waits for it. A submitted compaction stays.
+    /// Stops the summary in progress and everything that waits for it. A submitted compaction is kept.
     fn stop(&mut self, origin: StopOrigin, out: &mut Vec<SummaryEffect>) {
         let pending = match self.take_phase() {
             SummaryPhase::Idle => return,
@@ -321,7 +318,7 @@ impl RunningSummary {
     }
 }
 
-/// Moves the leaf once the summary is made, or reports its failure.
+/// Moves the leaf when the summary is complete, or reports its failure.
 fn switch_branch(
     switch: PendingSwitch,
     answers: Result<Vec<String>, CompactionError>,
@@ -338,7 +335,7 @@ fn switch_branch(
     }
 }
 
-/// Reports the failure of a branch summary; the leaf stays where it is.
+/// Reports the failure of a branch summary; the leaf doesn't move.
 fn fail_branch_summary(switch: &PendingSwitch, error: CompactionError, out: &mut Vec<SummaryEffect>) {
     append_cost("branch_summary", &switch.cost, out);
     let aborted = error == CompactionError::Stopped;
@@ -347,15 +344,15 @@ fn fail_branch_summary(switch: &PendingSwitch, error: CompactionError, out: &mut
     out.push(SummaryEffect::Reply { caller: switch.caller, outcome: Err(SummaryError::Failed(error)) });
 }
 
-/// Appends the cost of a summary that isn't used, if it has any.
+/// Appends the cost of an unused summary, if it has any.
 fn append_cost(kind: &'static str, cost: &SummaryCost, out: &mut Vec<SummaryEffect>) {
     if cost.nonzero().is_some() {
         out.push(SummaryEffect::AppendCost { kind, cost: cost.clone() });
     }
 }
 
-/// Ends a compaction without an entry: appends its cost, replies to its caller, and returns the effect that reports
-/// it to the turn machine.
+/// Ends a compaction without an entry: appends its cost, replies to its caller, and returns the effect that
+/// reports it to the turn machine.
 fn end_without_entry(
     pending: PendingCompaction,
     error: CompactionError,
@@ -373,7 +370,7 @@ fn end_without_entry(
     SummaryEffect::NotCompacted { reason, cause }
 }
 
-/// Returns the error of a run whose context doesn't fit and could not be made smaller, with the next step.
+/// Returns the error of a run whose context doesn't fit and can't be reduced, with the next step.
 fn overflow_error(error: &CompactionError) -> String {
     let reason = match error {
         CompactionError::Nothing { .. } => " and can't be shortened".to_owned(),

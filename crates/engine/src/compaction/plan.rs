@@ -1,4 +1,4 @@
-//! One compaction: the part that stays, the summary requests, and the entry made from the answers. Pure.
+//! A single compaction: the kept part, the summary requests, and the entry created from the answers. Pure.
 
 use std::collections::HashMap;
 use tiller_core::setting::CompactionStrategy;
@@ -20,13 +20,13 @@ use super::{
 };
 use crate::task_plan;
 
-/// Maximum characters of the first message that a summary quotes.
+/// Maximum length of the first message in a summary, in characters.
 const QUOTED_CHARS: usize = 2_000;
 
-/// Key in a compaction's details: estimated size of the context after it.
+/// Key in a compaction's details: the estimated size of the context afterwards.
 const TOKENS_AFTER: &str = "tokensAfter";
 
-/// Beginning of the plan behind a summary.
+/// Start of the task plan that follows a summary.
 const PLAN_TAG: &str = "\n\n<plan>\n";
 
 const FIRST_MESSAGE_TAGS: (&str, &str) = ("<first-message>\n", "\n</first-message>");
@@ -55,14 +55,14 @@ pub struct CompactionPlan {
     previous: Option<String>,
     /// The messages to summarize.
     older: Vec<ProjectedMessage>,
-    /// The part before `older`, which is not loaded.
+    /// The part before `older`, which isn't loaded.
     unloaded: UnloadedContext,
-    /// The beginning of a split turn; summarized on its own.
+    /// The beginning of a split turn, summarized separately.
     turn: Vec<ProjectedMessage>,
-    /// Estimated size of the part that stays.
+    /// Estimated size of the kept part.
     kept_tokens: Tokens,
     files: Files,
-    /// The plan of the task as it was at the end of the replaced part.
+    /// The task plan at the end of the replaced part.
     task_plan: Option<TaskPlan>,
     replaced: ReplacedSize,
 }
@@ -70,18 +70,18 @@ pub struct CompactionPlan {
 /// Size of the replaced messages; the summary must be smaller.
 #[derive(Clone, Copy, Debug)]
 struct ReplacedSize {
-    /// By estimate.
+    /// Estimated tokens.
     tokens: Tokens,
-    /// The number of messages, if that number has to come down.
+    /// The number of messages, if it has to decrease.
     messages: Option<usize>,
 }
 
 impl CompactionPlan {
-    /// Selects the messages to summarize and those that stay.
+    /// Selects the messages to summarize and those to keep.
     ///
     /// # Errors
-    /// [`CompactionError::Off`] if the settings forbid it, [`CompactionError::Nothing`] if everything would
-    /// stay.
+    /// [`CompactionError::Off`] if compaction is turned off in the settings, [`CompactionError::Nothing`] if
+    /// everything would be kept.
     pub fn new(
         input: &CompactionInput,
         keep: RetentionLimits,
@@ -96,7 +96,7 @@ impl CompactionPlan {
                 head + first_kept_without_fragment(&messages[head.min(messages.len())..], keep)
             }
             CompactionStrategy::Truncate => match truncate(messages, keep)[..] {
-                // All of them: if the first one stays too, nothing is left out.
+                // All of them: if the first message is kept too, nothing is left to omit.
                 [_, 1, ..] => head,
                 [_, first, ..] => first,
                 [_] | [] => messages.len(),
@@ -111,7 +111,7 @@ impl CompactionPlan {
             return Err(nothing);
         }
         let (older, turn) = match split_turn(messages, first).map(|at| at.saturating_sub(head)) {
-            // Without earlier messages only the turn's beginning is summarized.
+            // Without earlier messages, only the beginning of the turn is summarized.
             Some(at) if replaced[..at].iter().any(|projected| is_sent(&projected.message)) => {
                 replaced.split_at(at)
             }
@@ -141,11 +141,11 @@ impl CompactionPlan {
         })
     }
 
-    /// Selects the messages for a compaction with this cause, in a window of this size.
+    /// Selects the messages for a compaction in a window of this size.
     ///
     /// # Errors
-    /// Returns the same errors as [`CompactionPlan::new`]; [`CompactionError::TooLong`] if the part that
-    /// stays would not fit into the window, however short the summary is.
+    /// Returns the same errors as [`CompactionPlan::new`], and [`CompactionError::TooLong`] if the kept part
+    /// doesn't fit into the window even with a minimal summary.
     pub(crate) fn for_window(
         input: &CompactionInput,
         reason: CompactionReason,
@@ -163,7 +163,7 @@ impl CompactionPlan {
         }
     }
 
-    /// Returns the first entry that stays.
+    /// Returns the first entry that is kept.
     #[must_use]
     pub(crate) fn first_kept(&self) -> &EntryId {
         &self.first_kept
@@ -182,7 +182,7 @@ impl CompactionPlan {
         std::iter::once(main).chain((!self.turn.is_empty()).then(of_turn)).collect()
     }
 
-    /// Makes the entry from the answers.
+    /// Creates the entry from the answers.
     ///
     /// # Errors
     /// If an answer is empty, or the context would not get smaller.
@@ -194,8 +194,8 @@ impl CompactionPlan {
         self.entry(&answers.join("\n\n---\n\n## The Beginning of the Current Turn\n"))
     }
 
-    /// Makes the entry without a request: it quotes the first message, keeps the previous summary, and notes that
-    /// the rest is left out.
+    /// Creates the entry without a request: it quotes the first message, keeps the previous summary, and
+    /// notes that the rest is omitted.
     ///
     /// # Errors
     /// If the context would not get smaller.
@@ -235,8 +235,8 @@ impl CompactionPlan {
     }
 }
 
-/// Returns the files of the previous compaction, of branch summaries, and of the calls in the replaced messages, in
-/// this order.
+/// Returns the files named by the previous compaction, by branch summaries, and by the calls in the replaced
+/// messages, in this order.
 fn collect_files(input: &CompactionInput, replaced: &[ProjectedMessage]) -> Files {
     let earlier = input.projection.compaction.as_ref().and_then(|earlier| earlier.details.as_ref());
     let mut files = earlier.map(Files::from_details).unwrap_or_default();
@@ -259,8 +259,8 @@ fn quote(text: &str) -> String {
     }
 }
 
-/// Returns the text of a summary without the first message before it, and the plan and the file lists behind it, that
-/// tiller added.
+/// Strips tiller's additions from a summary: the first message before it, and the plan and the file lists
+/// after it.
 fn strip_additions(summary: &str) -> &str {
     let text = summary
         .strip_prefix(FIRST_MESSAGE_TAGS.0)
@@ -273,7 +273,7 @@ fn strip_additions(summary: &str) -> &str {
     text[..end.unwrap_or(text.len())].trim()
 }
 
-/// Returns the text of the user's first message, if it has any.
+/// Returns the text of the user's first message, if it contains text.
 #[must_use]
 pub fn first_message(message: &Message) -> Option<String> {
     match message {
@@ -305,7 +305,7 @@ mod tests {
         }
     }
 
-    /// A conversation whose messages are long enough to be worth a summary.
+    /// Returns a conversation whose messages are long enough for a summary.
     fn long_input(words: &str) -> CompactionInput {
         let mut input = input(words);
         for projected in &mut input.projection.messages {
@@ -336,7 +336,7 @@ mod tests {
         assert_eq!(entry.first_kept_entry_id.as_str(), "e2");
         let details = entry.details.unwrap();
         assert_eq!(Files::from_details(&details), Files::default());
-        // Two messages of 250 and 1 tokens stay, and the summary has 52 characters.
+        // Two messages of 250 and 1 tokens are kept, and the summary has 52 characters.
         assert_eq!(details["tokensAfter"], 250 + 1 + 13);
     }
 
@@ -371,12 +371,12 @@ mod tests {
         let plan = plan(&input, 2).unwrap();
         let [question] = &plan.requests()[..] else { panic!("one summary") };
         assert_eq!((ids(&question.messages), question.unloaded), (vec!["e0", "e1"], 7));
-        // Longer than the loaded part, and still shorter than everything it replaces.
+        // Longer than the loaded part, but shorter than everything it replaces.
         let entry = plan.summary_entry(&["word ".repeat(1_000)]).unwrap();
         assert_eq!(entry.tokens_before, Tokens(5_000 + 2 * 251));
     }
 
-    /// A conversation that continues after a compaction.
+    /// Returns a conversation that continues after a compaction.
     fn compacted(entry: Compaction, words: &str) -> CompactionInput {
         let mut input = long_input(words);
         let summary = Message::User(UserMessage::text(&*entry.summary, UnixMs(1)));

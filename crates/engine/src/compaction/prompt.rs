@@ -16,13 +16,13 @@ const UPDATE: &str = include_str!("../../../../prompts/system/summary_update.md"
 const SPLIT_TURN: &str = include_str!("../../../../prompts/system/split_turn.md");
 const BRANCH: &str = include_str!("../../../../prompts/system/branch_summary.md");
 
-/// Maximum tokens of a summary: several pages; a longer one saves too little.
+/// Maximum tokens of a summary: several pages; a longer summary would save too little.
 const MAX_SUMMARY_TOKENS: Tokens = Tokens(8_192);
 
-/// UTF-16 units per token, as in all token estimates.
+/// UTF-16 units per token, the same ratio as in all token estimates.
 const UNITS_PER_TOKEN: u64 = 4;
 
-/// Fewest tokens of conversation that are worth a request.
+/// Minimum tokens of conversation that are worth a request.
 const MIN_CONVERSATION_TOKENS: u64 = 128;
 
 /// The kind of summary.
@@ -48,7 +48,7 @@ pub struct SummaryRequest {
     pub prompt: Prompt,
     /// Oldest first.
     pub messages: Vec<ProjectedMessage>,
-    /// Number of earlier messages that are not in `messages`, because they were not loaded.
+    /// Number of earlier messages that aren't in `messages` because they weren't loaded.
     pub unloaded: usize,
 }
 
@@ -64,11 +64,11 @@ pub struct RenderedRequest {
 }
 
 impl SummaryRequest {
-    /// Renders the request within a model's window. `attempt` counts from 0; each further attempt halves the room
-    /// for the conversation, because the token estimate was too low.
+    /// Renders the request within a model's window. `attempt` counts from 0; each further attempt halves the
+    /// space for the conversation, because the token estimate was too low.
     ///
     /// # Errors
-    /// [`CompactionError::NoRoom`] if the window has no room for any conversation worth the request.
+    /// [`CompactionError::NoRoom`] if the window has too little space for a conversation.
     pub fn render(
         &self,
         instructions: Option<&str>,
@@ -115,7 +115,7 @@ impl Prompt {
 const SECTIONS: &str = "These are the instructions that a summary follows:\n\n";
 
 impl RenderedRequest {
-    /// Returns the request to a model. It offers no tools.
+    /// Converts it to a request for a model. The request offers no tools.
     #[must_use]
     pub fn into_request(self, model: &ModelFacts, now: UnixMs) -> Request {
         let message = Message::User(UserMessage::text(self.text, now));

@@ -1,7 +1,7 @@
 //! The messages that compaction keeps: selection of the point where a conversation is cut. Pure.
 //!
-//! A cut never separates a call from its result. It may fall inside a turn, before one of its later answers: then
-//! the turn is *split*, and its beginning is summarized on its own.
+//! A cut never separates a call from its result. It may fall inside a turn, before one of the turn's later
+//! answers: then the turn is *split*, and its beginning is summarized separately.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use tiller_core::message::{AssistantBlock, Message, StopReason};
 use tiller_core::unit::Tokens;
 use tiller_session::context::{ProjectedMessage, estimate};
 
-/// Limits of the part that stays: the newest messages within both limits, and always the newest one that is sent.
+/// Limits of the kept part: the newest messages within both limits. The newest sent message is always kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetentionLimits {
     /// Maximum tokens, by estimate.
@@ -24,7 +24,7 @@ pub struct RetentionLimits {
 struct KeptSize {
     tokens: Tokens,
     messages: usize,
-    /// Number of the messages that are sent to a provider.
+    /// Number of messages that are sent to a provider.
     sent: usize,
 }
 
@@ -51,12 +51,12 @@ impl KeptSize {
     }
 }
 
-/// Returns whether a message is sent to a provider.
+/// Returns true for a message that is sent to a provider.
 pub(super) fn is_sent(message: &Message) -> bool {
     match message {
         Message::Assistant(answer) => match answer.stop_reason {
             StopReason::Error => false,
-            // Of an aborted answer only the text is sent.
+            // Of an aborted answer, only the text is sent.
             StopReason::Aborted => answer.content.iter().any(is_text),
             StopReason::Stop | StopReason::Length | StopReason::ToolUse => !answer.content.is_empty(),
         },
@@ -76,11 +76,12 @@ pub(super) fn sent_tokens(messages: &[ProjectedMessage]) -> Tokens {
     sent.fold(Tokens(0), |sum, projected| sum + estimate(&projected.message))
 }
 
-/// A split turn is summarized whole if less than this fraction of the kept part (1/4) would remain of it.
+/// A split turn is summarized whole if its remainder would be less than this fraction (1/4) of the kept part.
 const FRAGMENT_DIVISOR: u64 = 4;
 
-/// Returns the position of the first kept message. The remainder of a split turn that would be a small part of the
-/// kept messages is summarized with its beginning: one summary says more than a fragment and two summaries.
+/// Returns the position of the first kept message. If the remainder of a split turn would be a small part of
+/// the kept messages, the whole turn is summarized: one summary is more useful than a fragment and two
+/// summaries.
 pub(super) fn first_kept_without_fragment(messages: &[ProjectedMessage], keep: RetentionLimits) -> usize {
     let first = first_kept(messages, keep);
     if split_turn(messages, first).is_none() {
@@ -88,15 +89,15 @@ pub(super) fn first_kept_without_fragment(messages: &[ProjectedMessage], keep: R
     }
     let is_user = |projected: &ProjectedMessage| matches!(*projected.message, Message::User(_));
     let Some(next) = messages[first..].iter().position(is_user).map(|at| first + at) else { return first };
-    // The same walk with a smaller limit, so its end never separates a call from its result.
+    // This repeats the search with a smaller limit, so the cut never separates a call from its result.
     let smaller = RetentionLimits { tokens: sent_tokens(&messages[next..]), ..keep };
     let is_fragment =
         sent_tokens(&messages[first..next]).0 * FRAGMENT_DIVISOR < sent_tokens(&messages[first..]).0;
     if is_fragment && first_kept(messages, smaller) == next { next } else { first }
 }
 
-/// Returns the position of the first kept message: the oldest one before which a cut is possible with everything
-/// after it within the limits. Returns the number of messages when none is kept.
+/// Returns the position of the first kept message: the oldest possible cut with everything after it within
+/// the limits. Returns the number of messages if none is kept.
 pub(super) fn first_kept(messages: &[ProjectedMessage], keep: RetentionLimits) -> usize {
     let (mut first, mut kept, mut unit) = (messages.len(), KeptSize::default(), KeptSize::default());
     let mut results = HashSet::new();
@@ -128,8 +129,8 @@ pub(super) fn first_kept(messages: &[ProjectedMessage], keep: RetentionLimits) -
     first
 }
 
-/// Returns the position of the user message of the turn that a cut before `first_kept` splits. `None` when the cut
-/// falls between two turns, or when the beginning of the turn is gone already.
+/// Returns the position of the user message of the turn that a cut before `first_kept` splits. `None` if the
+/// cut falls between two turns, or if the beginning of the turn is already gone.
 pub(super) fn split_turn(messages: &[ProjectedMessage], first_kept: usize) -> Option<usize> {
     let speaks = |projected: &&ProjectedMessage| {
         matches!(*projected.message, Message::User(_) | Message::Assistant(_))
@@ -141,9 +142,9 @@ pub(super) fn split_turn(messages: &[ProjectedMessage], first_kept: usize) -> Op
     messages[..first_kept].iter().rposition(|projected| matches!(*projected.message, Message::User(_)))
 }
 
-/// Returns the positions of the messages that stay when the middle of a conversation is left out: the first one and
-/// the newest ones within the limits, which include the first. Calls stay with their results. Returns all of them
-/// when they are within the limits.
+/// Returns the positions of the messages to keep when the middle of a conversation is omitted: the first
+/// message and the newest ones within the limits. The first message counts towards the limits. Calls are kept
+/// with their results. Returns all positions if everything is within the limits.
 #[must_use]
 pub fn truncate(messages: &[ProjectedMessage], keep: RetentionLimits) -> Vec<usize> {
     let Some((first, rest)) = messages.split_first() else { return Vec::new() };
@@ -170,10 +171,10 @@ pub(super) mod tests {
     use tiller_core::unit::UnixMs;
     use tiller_session::{Entry, EntryBody};
 
-    /// A conversation in shorthand: `u` a user message, `a` an answer, `a1` an answer with call 1, `a12` one with
-    /// calls 1 and 2, `r1` the result of call 1, `e` a failed answer, `s1` an answer aborted before call 1 was
-    /// complete and without text, `!` a command, `!!` a command excluded from the context. Each text has 4
-    /// characters, one token.
+    /// Parses a conversation in shorthand: `u` is a user message, `a` an answer, `a1` an answer with call 1,
+    /// `a12` one with calls 1 and 2, `r1` the result of call 1, `e` a failed answer, `s1` an answer without
+    /// text that was aborted before call 1 was complete, `!` a command, `!!` a command excluded from the
+    /// context. Each text has 4 characters, one token.
     pub(in crate::compaction) fn conversation(words: &str) -> Vec<ProjectedMessage> {
         let message = |(at, word): (usize, &str)| ProjectedMessage {
             entry: format!("e{at}").as_str().into(),
@@ -182,7 +183,7 @@ pub(super) mod tests {
         words.split_whitespace().enumerate().map(message).collect()
     }
 
-    /// The same conversation as log entries.
+    /// Parses the same shorthand into log entries.
     pub(in crate::compaction) fn entries(words: &str) -> Vec<Entry> {
         let entry = |ProjectedMessage { entry, message }| Entry {
             id: entry,
@@ -327,7 +328,8 @@ pub(super) mod tests {
         prop::collection::vec(word, 0..24).prop_map(|words| conversation(&words.join(" ")))
     }
 
-    /// Returns whether a call before the cut has its result after the cut, where the result would have been sent.
+    /// Returns true if a call before the cut has its result after the cut, and the result would have been
+    /// sent.
     fn is_torn(conversation: &[ProjectedMessage], first: usize) -> bool {
         let mut open: HashSet<&str> = HashSet::new();
         for (at, projected) in conversation.iter().enumerate() {

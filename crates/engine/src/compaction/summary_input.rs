@@ -1,5 +1,5 @@
-//! A conversation as plain text for the model that summarizes it. Text avoids pairing calls with results and
-//! offering tools. Pure.
+//! A conversation as plain text for the model that summarizes it. Plain text needs no pairing of calls with
+//! results and no tools. Pure.
 
 use tiller_core::message::{
     AssistantBlock, AssistantMessage, BashExecutionMessage, Message, StopReason, ToolCall, ToolResultMessage,
@@ -10,15 +10,16 @@ use tiller_session::context::ProjectedMessage;
 
 use super::retention::is_sent;
 
-/// Maximum characters of a tool result, of command output, or of a call's arguments.
+/// Maximum length of a tool result, of command output, or of a call's arguments, in characters.
 const SHOWN_CHARS: usize = 2_000;
 
-/// End of the conversation block. A message that contains this text is escaped.
+/// End of the conversation block. It is escaped in messages.
 const END: &str = "</conversation>";
 const ESCAPED_END: &str = "<\\/conversation>";
 
-/// Renders the messages, oldest first, in at most about `most_units` UTF-16 units. The oldest are left out first,
-/// and the text says so. `unloaded` counts older messages that are not in `messages` and are always left out.
+/// Renders the messages, oldest first, in at most about `max_units` UTF-16 units. Omits the oldest messages,
+/// with a note, if there are too many. `unloaded` is the number of older messages that aren't in `messages`
+/// and are always omitted.
 pub(super) fn transcript(messages: &[ProjectedMessage], unloaded: usize, max_units: u64) -> String {
     let texts: Vec<String> =
         messages.iter().filter_map(|projected| render_message(&projected.message)).collect();
@@ -56,7 +57,7 @@ fn units(text: &str) -> u64 {
     text.chars().map(|c| c.len_utf16() as u64).sum::<u64>() + 2
 }
 
-/// Returns the end of a string, in at most this many UTF-16 units.
+/// Returns the end of a string, at most this many UTF-16 units long.
 fn tail(text: &str, max_units: u64) -> String {
     let mut remaining = max_units;
     let has_room = |c: &char| {
@@ -69,7 +70,7 @@ fn tail(text: &str, max_units: u64) -> String {
     format!("[the beginning is left out] {}", &text[text.len() - kept_bytes..])
 }
 
-/// Renders a message; `None` for one that isn't sent to models.
+/// Renders a message; `None` for a message that isn't sent to models.
 fn render_message(message: &Message) -> Option<String> {
     if !is_sent(message) {
         return None;
@@ -83,7 +84,7 @@ fn render_message(message: &Message) -> Option<String> {
     }
 }
 
-/// Returns the text of the blocks; an image is only mentioned.
+/// Renders the blocks' text; images are only mentioned.
 fn render_content(blocks: &[UserBlock]) -> String {
     let texts = blocks.iter().filter_map(|block| match block {
         UserBlock::Text { text } => Some(text.clone()),
@@ -131,7 +132,7 @@ fn render_command(bash: &BashExecutionMessage) -> String {
     format!("[User runs a command{end}] $ {}\n{}", bash.command, head(&bash.output))
 }
 
-/// Returns the beginning of a string, with a note of the number of characters left out.
+/// Returns the beginning of a string, with a note about the number of omitted characters.
 fn head(text: &str) -> String {
     match text.char_indices().nth(SHOWN_CHARS) {
         None => text.to_owned(),

@@ -14,14 +14,14 @@ use crate::approvals::Approver;
 use crate::compaction::{CompactionError, CompactionOptions, CompactionPlan, to_result};
 use crate::turn::NoCompactionReason;
 
-/// Number of messages by which a context must grow before a failed compaction is tried again.
+/// Number of messages by which a context must grow before a failed compaction is retried.
 const MORE_MESSAGES: usize = 8;
 
-/// The same as a divisor of the window.
+/// The same growth in tokens, as a divisor of the window.
 const MORE_OF_WINDOW: u64 = 16;
 
 impl CompactionMachine {
-    /// Plans a compaction if the context is close to the model's window.
+    /// Plans a compaction if the context has reached its limit.
     pub(super) fn check_context(
         &mut self,
         point: CompactionPoint,
@@ -44,11 +44,11 @@ impl CompactionMachine {
         }
     }
 
-    /// Compacts because a request was longer than the window; the run waits.
+    /// Compacts the context because a request was longer than the window; the run waits.
     pub(super) fn overflow(&mut self, out: &mut Vec<SummaryEffect>) {
         const REASON: CompactionReason = CompactionReason::Overflow;
         match self.take_phase() {
-            // A summary in progress serves as well.
+            // A summary in progress can be used.
             SummaryPhase::Summarizing(mut running) => {
                 if let SummaryPurpose::Compaction(pending) = &mut running.purpose {
                     pending.reason = REASON;
@@ -68,8 +68,8 @@ impl CompactionMachine {
         }
     }
 
-    /// Compacts on the user's request. The user's instructions lead to another summary than the one that an
-    /// automatic compaction is making.
+    /// Compacts the context on the user's request. Replaces an automatic compaction in progress, whose
+    /// summary doesn't follow the user's instructions.
     pub(super) fn request(
         &mut self,
         options: CompactionOptions,
@@ -95,7 +95,7 @@ impl CompactionMachine {
         out.push(SummaryEffect::Plan(PlanRequest { reason, options, instructions: None, caller: None }));
     }
 
-    /// Begins a planned compaction.
+    /// Starts a planned compaction.
     pub(super) fn planned(
         &mut self,
         request: PlanRequest,
@@ -114,7 +114,7 @@ impl CompactionMachine {
                 return out.extend(caller.map(reply));
             }
             (Err(error), CompactionReason::Overflow) => {
-                // Only its end says why the run is over.
+                // The run's error is in the end of the compaction only.
                 let cause = NoCompactionReason::Failed(overflow_error(&error));
                 return out.extend([start, SummaryEffect::NotCompacted { reason, cause }]);
             }
@@ -135,8 +135,8 @@ impl CompactionMachine {
         }
     }
 
-    /// Truncates immediately, because the next request must have the smaller context; the turn machine's next gap would
-    /// be too late.
+    /// Truncates immediately, because the next request must have the smaller context; the turn machine's next
+    /// gap would be too late.
     fn truncate_before_request(
         &mut self,
         pending: Box<PendingCompaction>,
@@ -158,7 +158,7 @@ impl CompactionMachine {
         }
     }
 
-    /// Starts the job. The cost of an earlier attempt by another model is appended on its own.
+    /// Starts the job. The cost of an earlier attempt by another model is appended separately.
     fn summarize(
         &mut self,
         mut pending: Box<PendingCompaction>,
@@ -173,7 +173,7 @@ impl CompactionMachine {
         self.start_job(requests, instructions, (SummaryPurpose::Compaction(pending), facts.now), out);
     }
 
-    /// Leaves the older part out, without a request.
+    /// Truncates without a request.
     fn truncate(
         &mut self,
         pending: Box<PendingCompaction>,
@@ -186,8 +186,8 @@ impl CompactionMachine {
         }
     }
 
-    /// Uses a finished summary. After a failed one the user is asked what to do; without an approver the older part is
-    /// left out, so that the run continues.
+    /// Uses a finished summary. After a failure the user is asked; without an approver the context is
+    /// truncated, so that the run continues.
     pub(super) fn summarized(
         &mut self,
         pending: Box<PendingCompaction>,
@@ -223,7 +223,7 @@ impl CompactionMachine {
         self.phase = SummaryPhase::AwaitingDecision(pending, error);
     }
 
-    /// Applies the decision on a failed summary.
+    /// Applies the user's decision on a failed summary.
     pub(super) fn decide(
         &mut self,
         choice: CompactionChoice,
@@ -271,13 +271,13 @@ impl CompactionMachine {
         }
         let PendingCompaction { reason, caller, cost, .. } = *pending;
         entry.usage = cost.nonzero();
-        // A truncation made without a request has no author.
+        // A truncation without a request has no author.
         entry.made_by = entry.usage.as_ref().map(|_| cost.model.into());
         self.phase = SummaryPhase::Ready(caller);
         out.push(SummaryEffect::Submit { reason, compaction: entry });
     }
 
-    /// Ends a compaction that could not be made.
+    /// Ends a failed compaction.
     fn fail(
         &mut self,
         pending: PendingCompaction,
@@ -292,7 +292,7 @@ impl CompactionMachine {
         out.push(end);
     }
 
-    /// Returns whether the context has hardly grown since it could not be made smaller.
+    /// Returns true if the context has hardly grown since it could not be reduced.
     fn is_futile(&self, facts: &ConversationFacts) -> bool {
         self.futile_size.is_some_and(|futile| {
             facts.size.tokens <= futile.tokens + Tokens(facts.window.0 / MORE_OF_WINDOW)

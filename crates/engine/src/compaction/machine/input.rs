@@ -10,7 +10,7 @@ use tiller_core::unit::{Tokens, UnixMs};
 use crate::approvals::Approver;
 use crate::compaction::{BranchPlan, CompactionError, CompactionOptions, CompactionPlan, ContextSize};
 
-/// Number of a summary job. Events carry it, so that late ones are dropped.
+/// Number of a summary job. Events carry it, so that late ones can be dropped.
 pub(crate) type JobNumber = u64;
 
 /// Id of a caller that waits for a reply.
@@ -20,13 +20,13 @@ pub(crate) struct CallerId(pub(crate) u64);
 /// A compaction to plan.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PlanRequest {
-    /// Its cause.
+    /// The reason for the compaction.
     pub reason: CompactionReason,
     /// Limits and strategy.
     pub options: CompactionOptions,
     /// The user's instructions.
     pub instructions: Option<String>,
-    /// The caller that requested it.
+    /// The caller that requested the compaction.
     pub caller: Option<CallerId>,
 }
 
@@ -37,83 +37,46 @@ pub(crate) enum SummaryInput {
     CheckContext {
         /// The point in the run.
         point: CompactionPoint,
-        /// The conversation.
         facts: ConversationFacts,
     },
     /// A request was longer than the model's window; the run waits for a compaction.
     Overflow,
-    /// Compact on the user's request, by the configured strategy.
-    Compact {
-        /// The user's instructions.
-        instructions: Option<String>,
-        /// The caller.
-        caller: CallerId,
-    },
-    /// Leave the older part out on the user's request.
-    Truncate {
-        /// The caller.
-        caller: CallerId,
-    },
+    /// Compacts on the user's request with the configured strategy.
+    Compact { instructions: Option<String>, caller: CallerId },
+    /// Truncates on the user's request.
+    Truncate { caller: CallerId },
     /// The plan of a requested compaction.
     Planned {
-        /// The request.
         request: PlanRequest,
         /// The plan, or the reason there is none.
         plan: Result<Box<CompactionPlan>, CompactionError>,
-        /// The conversation.
         facts: ConversationFacts,
     },
-    /// Summarize a branch, then leave it.
+    /// Summarizes a branch, then leaves it.
     LeaveBranch {
-        /// The plan of the summary.
         plan: BranchPlan,
-        /// The new leaf.
         target: BranchTarget,
-        /// The user's instructions.
         instructions: Option<String>,
-        /// The caller.
         caller: CallerId,
-        /// The conversation.
         facts: ConversationFacts,
     },
     /// An event of a summary job.
-    Job {
-        /// Number of the job.
-        number: JobNumber,
-        /// The event.
-        event: SummaryEvent,
-        /// The conversation.
-        facts: ConversationFacts,
-    },
+    Job { number: JobNumber, event: SummaryEvent, facts: ConversationFacts },
     /// The user's decision on a failed summary.
-    Decide {
-        /// The decision.
-        choice: CompactionChoice,
-        /// The conversation.
-        facts: ConversationFacts,
-    },
-    /// The approver has left: no one can decide on a failed summary.
-    ApproverLeft {
-        /// The conversation.
-        facts: ConversationFacts,
-    },
-    /// Stop the summary in progress.
+    Decide { choice: CompactionChoice, facts: ConversationFacts },
+    /// The approver has left, so nobody can decide on a failed summary.
+    ApproverLeft { facts: ConversationFacts },
+    /// Stops the summary in progress.
     Stop(StopOrigin),
     /// The submitted compaction is in the log, and its end was emitted.
     Appended(CompactionResult),
     /// An append failed; the submitted compaction is lost.
-    StoreFailed {
-        /// The reason.
-        reason: String,
-    },
-    /// A run begins.
+    StoreFailed { reason: String },
+    /// A run has started.
     RunStarted,
-    /// A run is over; its last event is due.
-    RunSettled {
-        /// Presence of an approver.
-        approver: Approver,
-    },
-    /// No effect of the turn machine is pending.
+    /// A run has ended; its last event is due.
+    RunSettled { approver: Approver },
+    /// The turn machine has no pending effects.
     Drained,
 }
 
@@ -131,18 +94,18 @@ pub(crate) enum CompactionPoint {
 pub(crate) enum StopOrigin {
     /// A command.
     Command,
-    /// The turn machine, which has emitted the end of a compaction that it waited for.
+    /// The turn machine, which has already emitted the end of the compaction that it waited for.
     TurnMachine,
 }
 
-/// The conversation at the time of an input.
+/// The state of the conversation at the time of an input.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ConversationFacts {
     /// The time.
     pub now: UnixMs,
     /// Size of the context.
     pub size: ContextSize,
-    /// True if the whole context is loaded, so that it can be sent.
+    /// True if the whole context is loaded and can be sent.
     pub is_loaded: bool,
     /// The model.
     pub model: ModelRef,
@@ -152,8 +115,8 @@ pub(crate) struct ConversationFacts {
     pub approver: Approver,
     /// The newest compaction on the path to the leaf.
     pub compaction: Option<EntryId>,
-    /// True if the path to the leaf contains [`first_kept`](super::CompactionMachine::first_kept), or if there is no
-    /// such entry.
+    /// True if the path to the leaf contains [`first_kept`](super::CompactionMachine::first_kept), or if
+    /// there is no such entry.
     pub is_first_kept_on_path: bool,
 }
 
@@ -169,7 +132,7 @@ pub(crate) struct BranchTarget {
 /// An event of a summary job.
 #[derive(Clone, Debug)]
 pub(crate) enum SummaryEvent {
-    /// Usage of a request that is over.
+    /// Usage of a completed request.
     Usage(Usage),
     /// A request failed and is retried after a delay.
     Retry { attempt: u32, max_attempts: u32, delay: Duration, reason: String },

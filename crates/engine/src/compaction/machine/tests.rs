@@ -1,5 +1,5 @@
-//! Tests of the compaction machine on whole effect vectors, written as lines: `plan threshold Summarize`, `start job 1:
-//! e0 e1`, `emit compaction_start manual`.
+//! Tests of the compaction machine that compare whole effect vectors, written as lines: `plan threshold
+//! Summarize`, `start job 1: e0 e1`, `emit compaction_start manual`.
 
 mod branch;
 mod decision;
@@ -24,7 +24,7 @@ use crate::turn::NoCompactionReason;
 const NOW: UnixMs = UnixMs(5);
 const WINDOW: Tokens = Tokens(100_000);
 
-/// More than the threshold of [`WINDOW`], by default 83,616 tokens.
+/// Above the threshold of [`WINDOW`], by default 83,616 tokens.
 const FULL: ContextSize = ContextSize { tokens: Tokens(90_000), messages: 4 };
 
 const OMITTED: &str = "[The messages that followed are left out to save room, without a summary of them; what comes \
@@ -38,7 +38,7 @@ fn machine_with(strategy: CompactionStrategy) -> CompactionMachine {
     CompactionMachine::new(CompactionOptions { strategy, ..CompactionOptions::default() })
 }
 
-/// A full context of a session with an approver.
+/// Returns the facts of a full context in a session with an approver.
 fn facts() -> ConversationFacts {
     ConversationFacts {
         now: NOW,
@@ -56,7 +56,7 @@ fn without_approver() -> ConversationFacts {
     ConversationFacts { approver: Approver::Absent, ..facts() }
 }
 
-/// Another branch: the first kept entry isn't on it.
+/// Returns the facts after a switch to a branch without the first kept entry.
 fn on_another_branch() -> ConversationFacts {
     ConversationFacts { is_first_kept_on_path: false, ..facts() }
 }
@@ -65,7 +65,7 @@ fn model(id: &str) -> ModelRef {
     ModelRef { provider: "p".into(), id: id.into() }
 }
 
-/// Four messages e0 to e3 of this many tokens each; the first two are to be replaced.
+/// Returns four messages, e0 to e3, of this many tokens each; the first two are to be replaced.
 fn input(tokens: usize) -> CompactionInput {
     let text = "x".repeat(tokens * 4);
     let user = || Message::User(UserMessage::text(text.clone(), NOW));
@@ -83,7 +83,7 @@ fn input(tokens: usize) -> CompactionInput {
     CompactionInput { projection: project(&path), ..CompactionInput::default() }
 }
 
-/// The plan that replaces e0 and e1.
+/// Returns the plan that replaces e0 and e1.
 fn plan_of(tokens: usize) -> Box<CompactionPlan> {
     let keep = RetentionLimits { tokens: Tokens(u64::MAX), messages: Some(2) };
     Box::new(CompactionPlan::new(&input(tokens), keep, &CompactionOptions::default()).unwrap())
@@ -134,7 +134,7 @@ fn step(machine: &mut CompactionMachine, input: SummaryInput) -> Vec<String> {
     machine.step(input).iter().map(line).collect()
 }
 
-/// Applies an input that leads to a plan as its last effect, then the plan.
+/// Applies an input whose last effect requests a plan, then the plan.
 fn step_planned(
     machine: &mut CompactionMachine,
     input: SummaryInput,
@@ -148,7 +148,7 @@ fn step_planned(
     lines
 }
 
-/// A machine whose first job makes the summary of an automatic compaction.
+/// Returns a machine whose first job creates the summary of an automatic compaction.
 fn summarizing() -> CompactionMachine {
     let mut machine = machine();
     let lines = step_planned(&mut machine, check(CompactionPoint::Request), Ok(plan()));
@@ -156,7 +156,7 @@ fn summarizing() -> CompactionMachine {
     machine
 }
 
-/// A machine whose first job makes the summary that caller 1 asked for.
+/// Returns a machine whose first job creates the summary that caller 1 requested.
 fn summarizing_for_caller() -> CompactionMachine {
     let mut machine = machine();
     let lines = step_planned(&mut machine, compact(1), Ok(plan()));
@@ -164,7 +164,7 @@ fn summarizing_for_caller() -> CompactionMachine {
     machine
 }
 
-/// The same machine, or that of an overflow, after its summary failed and the user was asked.
+/// Returns the machine after its summary failed and the user was asked.
 fn asking(mut machine: CompactionMachine, reason: &str) -> CompactionMachine {
     let lines = step(&mut machine, job(1, broken()));
     assert_eq!(lines, [format!("emit compaction_failed {reason}: no luck")]);

@@ -1,4 +1,4 @@
-//! Summaries of branches that are left.
+//! Summaries of abandoned branches.
 
 use tiller_core::tool_catalog::ToolCatalog;
 

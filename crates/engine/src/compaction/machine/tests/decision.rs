@@ -10,7 +10,7 @@ fn job_alone(event: SummaryEvent) -> SummaryInput {
     SummaryInput::Job { number: 1, event, facts: without_approver() }
 }
 
-/// A machine whose first job makes the summary for a request that was too long.
+/// Returns a machine whose first job creates the summary for a request that was too long.
 fn summarizing_for_overflow() -> CompactionMachine {
     let mut machine = machine();
     step_planned(&mut machine, SummaryInput::Overflow, Ok(plan()));

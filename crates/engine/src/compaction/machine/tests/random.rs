@@ -1,6 +1,6 @@
-//! Random tests of the compaction machine in every phase. The test performs effects like the driver and the turn
-//! machine: plans come immediately, submitted compactions are appended later, or lost. Invariants are checked at every
-//! effect.
+//! Random tests of the compaction machine in every phase. The test performs effects like the driver and the
+//! turn machine: plans arrive immediately, submitted compactions are appended later, or lost. Every effect is
+//! checked against the invariants.
 
 use std::collections::BTreeSet;
 
@@ -93,13 +93,13 @@ fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// An announced compaction, as front ends see it.
+/// An announced compaction, as seen by front ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Announced {
     #[default]
     None,
     Started,
-    /// The user is asked.
+    /// The user is asked for a decision.
     Failed,
 }
 
@@ -115,11 +115,11 @@ struct Harness {
     announced: Announced,
     /// True while an announced branch summary has no end.
     is_branch_announced: bool,
-    /// A compaction that the turn machine has.
+    /// A compaction submitted to the turn machine.
     submitted: Option<CompactionReason>,
-    /// True if a run is over whose last event is missing.
+    /// True if a run has ended and its last event is missing.
     is_settling: bool,
-    /// Tokens spent by jobs, and those accounted for.
+    /// Tokens spent by jobs, and the tokens accounted for.
     spent: u64,
     counted: u64,
     history: Vec<String>,
@@ -164,11 +164,11 @@ impl Harness {
         }
     }
 
-    /// Converts an action into an input that is possible now.
+    /// Converts an action into an input that is valid in the current state.
     fn input(&mut self, action: Action) -> Option<SummaryInput> {
         let facts = self.facts.clone();
-        // The turn machine appends a compaction before it waits for another one, no run goes on while a branch is
-        // left, and the driver lets no one leave a branch before everything is idle.
+        // The turn machine appends a compaction before it waits for another one, no run continues while a
+        // branch is being left, and the driver allows leaving a branch only when everything is idle.
         let is_busy = self.submitted.is_some() || self.is_branch_announced;
         Some(match action {
             Action::Check(point) => SummaryInput::CheckContext { point, facts },
@@ -300,7 +300,7 @@ impl Harness {
             self.history.push(format!("    {}", line(&effect)));
             match effect {
                 SummaryEffect::Plan(request) => {
-                    // A fresh plan is always of the current path.
+                    // A fresh plan always belongs to the current path.
                     let facts = ConversationFacts { is_first_kept_on_path: true, ..self.facts.clone() };
                     let plan = match self.has_plan {
                         true => Ok(self.plan.clone()),
@@ -357,7 +357,7 @@ impl Harness {
         assert!(is_in_order, "emitted out of order: {}\n{}", event_line(event), self.trace());
     }
 
-    /// The turn machine emits the end of the announced compaction.
+    /// Simulates the turn machine's end of the announced compaction.
     fn end(&mut self) {
         let announced = std::mem::take(&mut self.announced);
         assert_ne!(announced, Announced::None, "an end without a start\n{}", self.trace());
@@ -371,7 +371,7 @@ impl Harness {
         self.counted += usage.map_or(0, |usage| usage.total().0);
     }
 
-    /// Checks an idle machine: nothing is left open.
+    /// Checks that an idle machine has nothing left open.
     fn check_at_rest(&self) {
         assert!(self.waiting.is_empty(), "no reply to {:?}\n{}", self.waiting, self.trace());
         assert_eq!(self.announced, Announced::None, "no end\n{}", self.trace());
