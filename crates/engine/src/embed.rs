@@ -1,7 +1,9 @@
-//! Entry points for programs that embed tiller: a session from a few settings, and a single prompt with its result.
+//! Entry points for programs that embed tiller: a session from a few settings, and a single prompt with its
+//! result.
 //!
-//! [`SessionBuilder`] fills in defaults for most [`SessionParts`]; for full control use [`AgentSession::start`].
-//! Nothing is read from the environment or from configuration files: the program provides keys, directories and rules.
+//! [`SessionBuilder`] fills in defaults for most [`SessionParts`]; for full control use
+//! [`AgentSession::start`]. This module doesn't read the environment or configuration files: the program
+//! provides keys, directories and rules.
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -24,8 +26,9 @@ use super::extension::Extensions;
 use super::handle::{AgentError, AgentSession, PromptOptions};
 use super::{AgentOptions, Approver, FirstModel, ModelChoice, Resources, SessionParts, SystemPrompt};
 
-/// A session with defaults. Given only providers it uses the first available model, an in-memory session, the
-/// built-in tools that run no programs, and no approver, so that calls that need approval are denied.
+/// A builder for sessions. With only providers set, the session uses the first available model, an in-memory
+/// log, the built-in tools that run no programs, and no approver, so that calls that need approval are
+/// denied.
 pub struct SessionBuilder {
     providers: ProviderRegistry,
     model: Option<String>,
@@ -44,10 +47,10 @@ pub struct SessionBuilder {
     configure: OptionsChange,
 }
 
-/// A change to the options, applied last.
+/// A change to the options, applied after the other settings.
 type OptionsChange = Box<dyn FnOnce(&mut AgentOptions) + Send>;
 
-/// The reason a session could not be set up, or a run could not be started.
+/// The reason a session can't be set up, or a run can't be started.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
     /// The model is unknown, or no model is available.
@@ -93,8 +96,8 @@ impl SessionBuilder {
         Self { model: Some(words.into()), ..self }
     }
 
-    /// Sets the thinking level; the model's nearest supported level is used. By default, and without a level in the
-    /// model's name, a resumed session keeps its level.
+    /// Sets the thinking level; the nearest level that the model supports is used. By default a resumed
+    /// session keeps its level, unless the model's name includes one.
     #[must_use]
     pub fn thinking(self, level: ThinkingLevel) -> Self {
         Self { thinking: Some(level), ..self }
@@ -118,37 +121,39 @@ impl SessionBuilder {
         Self { messages, ..self }
     }
 
-    /// Offers these tools in place of the built-in ones.
+    /// Offers these tools instead of the built-in ones.
     #[must_use]
     pub fn tools(self, tools: Tools) -> Self {
         Self { tools: Some(tools), ..self }
     }
 
-    /// Adds tools to the others; they replace those of the same names.
+    /// Adds tools; they replace existing ones of the same name.
     #[must_use]
     pub fn more_tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.more_tools.extend(tools);
         self
     }
 
-    /// Leaves out the tools that an agent doesn't have.
+    /// Removes the tools that an agent doesn't get.
     pub(crate) fn select_tools(self, selection: ToolSelection) -> Self {
         Self { tool_selection: Some(selection), ..self }
     }
 
-    /// Leaves out the skills that an agent doesn't have.
+    /// Removes the skills that an agent doesn't get.
     pub(crate) fn select_skills(self, names: &[String]) -> Self {
         Self { resources: self.resources.for_agent(Some(names)), ..self }
     }
 
-    /// Sets the link of tools that delegate; [`Delegation::equip`](crate::agents::Delegation::equip) does both.
+    /// Sets the link of the delegation tools. [`Delegation::equip`](crate::agents::Delegation::equip) adds
+    /// both the tools and the link.
     #[must_use]
     pub fn agent_link(self, link: SessionLink) -> Self {
         Self { agent_link: Some(link), ..self }
     }
 
-    /// Runs commands with this runner, which adds the `bash` tool and `!`. Its helper is either tiller's own program
-    /// or the embedding one, if its `main` calls [`supervisor::main`](tiller_tools::process::supervisor::main).
+    /// Runs commands with this runner. This adds the `bash` tool and `!`. The runner's helper is either
+    /// tiller's own program or the embedding one, if its `main` calls
+    /// [`supervisor::main`](tiller_tools::process::supervisor::main).
     #[must_use]
     pub fn commands(self, runner: Runner) -> Self {
         Self { runner: Some(runner), ..self }
@@ -176,19 +181,19 @@ impl SessionBuilder {
         Self { resources, ..self }
     }
 
-    /// Runs every call that would need approval. Calls that the policy refuses outright stay refused.
+    /// Runs every call that would need approval. Calls that the policy denies outright stay denied.
     #[must_use]
     pub fn approve_all(self) -> Self {
         self.configure(|options| options.policy.ask_behavior = AskBehavior::Yes)
     }
 
-    /// Requests approval of calls: each request is an event and waits for [`AgentSession::decide`].
+    /// Enables approval requests: each is an event and waits for [`AgentSession::decide`].
     #[must_use]
     pub fn request_approvals(self) -> Self {
         self.configure(|options| options.approver = Approver::Present)
     }
 
-    /// Changes any other option; several changes are applied in order.
+    /// Changes any other option. Several changes are applied in order.
     #[must_use]
     pub fn configure(self, change: impl FnOnce(&mut AgentOptions) + Send + 'static) -> Self {
         let before = self.configure;
@@ -255,8 +260,8 @@ impl SessionBuilder {
 }
 
 impl AgentSession {
-    /// Starts the agent of a session whose log begins with these messages. They are written, in memory or on disk,
-    /// before this returns.
+    /// Starts a session whose log begins with these messages. They are written, in memory or on disk, before
+    /// this returns.
     ///
     /// # Errors
     /// If they can't be written, or the session's log can't be read.
@@ -273,7 +278,7 @@ impl AgentSession {
 pub struct RunRequest {
     /// Text of the prompt.
     pub prompt: String,
-    /// Images attached to it.
+    /// Images attached to the prompt.
     pub images: Vec<Image>,
     /// The session.
     pub session: SessionBuilder,
@@ -293,7 +298,7 @@ pub struct RunResult {
     pub text: String,
     /// Outcome of the run.
     pub outcome: RunOutcome,
-    /// The provider's error message, if it failed.
+    /// The provider's error message, if the run failed.
     pub error: Option<String>,
     /// Messages that the run added to the session, in order.
     pub messages: Vec<Arc<Message>>,
@@ -301,7 +306,7 @@ pub struct RunResult {
     pub usage: Usage,
     /// Id of the session.
     pub session: SessionId,
-    /// Path of its log; `None` for an in-memory session.
+    /// Path of the session's log; `None` for an in-memory session.
     pub path: Option<PathBuf>,
 }
 
@@ -369,8 +374,8 @@ fn select_model(
     }
 }
 
-/// Returns the directory for output over the limits: next to the logs, or else a directory with an unguessable name,
-/// created on demand.
+/// Returns the directory for output that exceeds the limits: next to the logs, or else a directory with an
+/// unguessable name, created on demand.
 fn scratch(placement: &Placement) -> PathBuf {
     match placement {
         Placement::Flat(dir) | Placement::ByDirectory(dir) => dir.join("outputs"),

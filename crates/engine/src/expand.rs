@@ -1,4 +1,4 @@
-//! Expansion of `/skill:name` and `/template` at the beginning of a prompt. Pure.
+//! Expansion of `/skill:name` and `/template` at the start of a prompt. Pure.
 
 use std::borrow::Cow;
 
@@ -19,8 +19,8 @@ pub(super) struct UnknownSkill {
     pub(super) nearest: Option<String>,
 }
 
-/// Expands a prompt for the model. A prompt that begins with a slash and names neither a skill nor a template stays
-/// as it is.
+/// Expands a prompt for the model. A prompt that starts with a slash but names neither a skill nor a template
+/// isn't changed.
 pub(super) fn expand<'a>(text: &'a str, resources: &Resources) -> Result<Cow<'a, str>, UnknownSkill> {
     let line = text.trim_start();
     if let Some(rest) = line.strip_prefix(SKILL) {

@@ -1,10 +1,11 @@
 //! Extensions of a session: hooks into its runs, commands, tools, skills and templates.
 //!
-//! An [`Extension`] lives in this process; [`process`] makes one from an executable that speaks JSON lines, and
-//! [`command_hook`] one from the commands in settings files. A session takes a set of them as [`Extensions`].
+//! An [`Extension`] runs in this process. [`process`] creates one from an executable that speaks JSON lines,
+//! and [`command_hook`] one from the commands in settings files. A session takes a set of them as
+//! [`Extensions`].
 //!
-//! A hook that fails, panics or times out never stops a run: it counts as having no opinion. The exception is the
-//! review of a tool call, where a failing guard must not count as consent.
+//! A hook that fails, panics or times out never stops a run: it counts as having no opinion. The exception is
+//! the review of a tool call, where a failing guard must not count as consent.
 
 mod call_review;
 pub mod command_hook;
@@ -37,42 +38,45 @@ pub(super) use host::{ExtensionHost, RequestPosition};
 /// A participant in a session. Every method has a default that does nothing, so an extension implements only the
 /// methods it needs.
 ///
-/// Hooks run one extension after the other, in the order in which the session got them.
+/// Hooks run one extension after the other, in the order in which the extensions were added to the session.
 pub trait Extension: Send + Sync + 'static {
-    /// Returns its name, for warnings and lists.
+    /// Returns the extension's name, for warnings and lists.
     fn name(&self) -> &str;
 
-    /// Returns its name in messages.
+    /// Returns the extension's name in messages.
     fn label(&self) -> String {
         format!("extension {}", self.name())
     }
 
-    /// Returns the time limit of its hooks, if it isn't that of all extensions.
+    /// Returns the time limit of the extension's hooks, if it differs from the session's limit.
     fn hook_timeout(&self) -> Option<Duration> {
         None
     }
 
-    /// Runs when a session was opened; the first prompt waits for it. Returns text that is added to that prompt.
+    /// Runs after a session is opened; the first prompt waits for it. Returns text that is added to that
+    /// prompt.
     fn session_start<'a>(&'a self, _opening: &'a SessionOpening) -> HookFuture<'a, Option<String>> {
         Box::pin(ready(Ok(None)))
     }
 
-    /// Reviews a prompt of the user before it is queued or sent.
+    /// Reviews a user's prompt before it is queued or sent.
     fn prompt_submit<'a>(&'a self, _prompt: &'a str) -> HookFuture<'a, PromptVerdict> {
         Box::pin(ready(Ok(PromptVerdict::default())))
     }
 
-    /// Runs before the first request of a run is sent. Changes apply to this request only.
+    /// Runs before the first request of a run. Changes apply to this request only.
     fn before_agent_start<'a>(&'a self, _opening: &'a RequestContext) -> HookFuture<'a, RequestChange> {
         Box::pin(ready(Ok(RequestChange::default())))
     }
 
-    /// Runs before each request, the first of a run included. Changes apply to this request and its retries only.
+    /// Runs before each request, including the first of a run. Changes apply to this request and its retries
+    /// only.
     fn turn_start<'a>(&'a self, _opening: &'a RequestContext) -> HookFuture<'a, RequestChange> {
         Box::pin(ready(Ok(RequestChange::default())))
     }
 
-    /// Runs when an answer and the results of its calls are complete and in the log. The run continues meanwhile.
+    /// Runs when an answer and the results of its calls are complete and in the log. The run doesn't wait for
+    /// it.
     fn turn_end<'a>(&'a self, _answer: &'a Message, _results: &'a [Arc<Message>]) -> HookFuture<'a, ()> {
         Box::pin(ready(Ok(())))
     }
@@ -82,7 +86,7 @@ pub trait Extension: Send + Sync + 'static {
         Box::pin(ready(Ok(CallVerdict::Allow)))
     }
 
-    /// Runs when a call has its result, which is not in the log yet.
+    /// Runs when a call has its result, before the result is logged.
     fn tool_result<'a>(
         &'a self,
         _call: &'a ToolCall,
@@ -96,60 +100,63 @@ pub trait Extension: Send + Sync + 'static {
         Box::pin(ready(Ok(RunEndVerdict::default())))
     }
 
-    /// Receives an event. Events come in order, and don't delay the run; an extension that is too slow misses some.
+    /// Receives an event. Events arrive in order and don't delay the run; an extension that is too slow
+    /// misses some.
     fn session_event<'a>(&'a self, _event: &'a Event) -> HookFuture<'a, ()> {
         Box::pin(ready(Ok(())))
     }
 
-    /// Returns the set of events that [`Extension::session_event`] gets.
+    /// Returns the set of events that [`Extension::session_event`] receives.
     fn event_detail(&self) -> EventDetail {
         EventDetail::Whole
     }
 
-    /// Reloads the extension on the user's request. One that has stopped gets another chance.
+    /// Reloads the extension on the user's request. An extension that has stopped may restart.
     fn reload(&self) -> HookFuture<'_, ()> {
         Box::pin(ready(Ok(())))
     }
 
-    /// Shuts down after the session was closed and all of its events were delivered. Dropped after a second.
+    /// Shuts down after the session is closed and all its events are delivered. The future is dropped after a
+    /// second.
     fn close(&self) -> HookFuture<'_, ()> {
         Box::pin(ready(Ok(())))
     }
 
-    /// Returns its slash commands.
+    /// Returns the extension's slash commands.
     fn commands(&self) -> Vec<ExtensionCommand> {
         Vec::new()
     }
 
-    /// Runs one of its commands; `arguments` is the text after the name. There is no timeout; the user can abort it.
+    /// Runs a command of the extension; `arguments` is the text after the name. There is no timeout; the user
+    /// can abort the command.
     fn run_command<'a>(&'a self, name: &'a str, _arguments: &'a str) -> HookFuture<'a, CommandOutcome> {
         Box::pin(ready(Err(HookError::new(format!("unknown command {name}")))))
     }
 
-    /// Returns the tools that it adds. The session's policy applies to them, too.
+    /// Returns the extension's tools. The session's policy applies to them, too.
     fn tools(&self) -> Vec<Arc<dyn Tool>> {
         Vec::new()
     }
 
-    /// Returns the directories of skills that it adds; absolute.
+    /// Returns the absolute paths of the extension's skill directories.
     fn skills(&self) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// Returns the directories of templates that it adds; absolute.
+    /// Returns the absolute paths of the extension's template directories.
     fn prompts(&self) -> Vec<PathBuf> {
         Vec::new()
     }
 }
 
-/// The work of a hook.
+/// The future that a hook returns.
 pub type HookFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, HookError>> + Send + 'a>>;
 
-/// The error of a hook; shown to the user as a warning.
+/// The error of a hook, shown to the user as a warning.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct HookError {
-    /// The message, without a full stop.
+    /// The message, without a period.
     message: String,
 }
 
@@ -160,32 +167,32 @@ impl HookError {
     }
 }
 
-/// A session that was opened.
+/// An opened session, as extensions get it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionOpening {
     /// Id of the session.
     pub session: SessionId,
-    /// Its log, which may not exist yet; `None` if it is only in memory.
+    /// The session's log, which may not exist yet; `None` if it is only in memory.
     pub log: Option<PathBuf>,
-    /// Its origin.
+    /// The session's origin.
     pub source: SessionSource,
 }
 
 /// The origin of an opened session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionSource {
-    /// It is new, and tiller has just started.
+    /// A new session at the start of tiller.
     Startup,
-    /// It existed before.
+    /// An existing session.
     Resume,
-    /// It is new, and follows another session of the same process.
+    /// A new session that follows another one in the same process.
     Clear,
-    /// It was compacted.
+    /// A session that was just compacted.
     Compact,
 }
 
 impl SessionSource {
-    /// Returns its name in the hooks of processes and commands.
+    /// Returns the name in the hooks of processes and commands.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -200,12 +207,12 @@ impl SessionSource {
 /// An extension's verdict on a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PromptVerdict {
-    /// It may be sent.
+    /// The prompt may be sent.
     Accept {
         /// Text for the model, after the prompt.
         context: Option<String>,
     },
-    /// It must not be sent.
+    /// The prompt must not be sent.
     Reject {
         /// The reason for the user.
         reason: String,
@@ -221,7 +228,8 @@ impl Default for PromptVerdict {
 /// A run that is about to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunEnd {
-    /// True if the run was continued once because of [`RunEndVerdict::Continue`]. It isn't continued again.
+    /// True if the run was already continued because of [`RunEndVerdict::Continue`]. It isn't continued
+    /// again.
     pub is_continued: bool,
 }
 
@@ -245,7 +253,7 @@ pub struct RequestContext {
     pub session: SessionId,
     /// The model that gets the request.
     pub model: ModelRef,
-    /// The user's newest message as typed, or as earlier hooks changed it for this request.
+    /// The user's newest message as typed, or as changed by earlier hooks for this request.
     pub prompt: String,
     /// The system prompt.
     pub system: String,
@@ -256,15 +264,17 @@ pub struct RequestContext {
 /// Changes to a request; `None` keeps the current value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestChange {
-    /// Replacement for the user's newest message. The log records both, and later requests use the replacement, too.
+    /// Replacement for the user's newest message. The log records both, and later requests use the
+    /// replacement too.
     pub prompt: Option<String>,
     /// Replacement for the system prompt.
     pub system: Option<String>,
-    /// Names of the tools to offer, out of the session's tools. Calls of others are refused.
+    /// Names of the session's tools to offer. Calls of other tools are refused.
     pub tools: Option<Vec<String>>,
 }
 
-/// An extension's verdict on a call. Of several verdicts on one call, the policy's among them, the strictest counts.
+/// An extension's verdict on a call. Of all verdicts on a call, including the policy's, the strictest
+/// applies.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum CallVerdict {
     /// No objection.
@@ -280,11 +290,12 @@ pub enum CallVerdict {
         /// The reason for the model.
         reason: String,
     },
-    /// The call should run with other arguments. They are validated and judged like the model's own.
+    /// The call should run with other arguments. They are validated and judged like the model's own
+    /// arguments.
     Rewrite {
         /// The complete arguments: an object.
         arguments: Value,
-        /// The reason the changed call needs approval; `None` if it doesn't.
+        /// The reason the changed call needs approval; `None` if it doesn't need approval.
         approval: Option<String>,
     },
 }
@@ -298,13 +309,13 @@ pub struct ResultChange {
     pub is_error: Option<bool>,
 }
 
-/// The set of events that an extension gets.
+/// The set of events that an extension receives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EventDetail {
     /// No events.
     Nothing,
-    /// All events except partial ones: pieces of an answer, output of a running call or command.
+    /// All events except partial ones, such as pieces of an answer, or output of a running call or command.
     #[default]
     Whole,
     /// All events.
@@ -333,7 +344,7 @@ impl EventDetail {
 pub struct ExtensionCommand {
     /// The name after the slash: letters, digits, `-`, `_` and `:`.
     pub name: String,
-    /// Description in one line.
+    /// One-line description.
     #[serde(default)]
     pub description: String,
     /// Description of its arguments for the user: `[add

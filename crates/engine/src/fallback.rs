@@ -1,20 +1,21 @@
-//! Fallback models, used until the run ends when the session's model fails: the setting `fallback`. Pure; the turn
-//! machine picks the model, the driver switches to it.
+//! Fallback models (the setting `fallback`), used until the end of the run when the session's model fails.
+//! Pure: the turn machine selects the model, and the driver switches to it.
 
 use tiller_core::message::{ModelRef, ThinkingLevel};
 use tiller_provider::FailureKind;
 
-/// A model of the setting `fallback`.
+/// A model listed in the setting `fallback`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FallbackModel {
     /// The model.
     pub model: ModelRef,
-    /// The thinking level; `None` leaves it unchanged.
+    /// The thinking level; `None` keeps the current level.
     pub thinking: Option<ThinkingLevel>,
 }
 
-/// Returns the listed models that may answer after a failure of `provider`. A key, a quota and a certificate belong to a
-/// provider, so after such a failure only models of other providers qualify. For an invalid or too long request, none qualifies.
+/// Returns the listed models that can answer after a failure of `provider`. A key, a quota or a certificate
+/// belongs to a provider, so after such a failure only models of other providers qualify. For an invalid or
+/// too long request, no model qualifies.
 #[must_use]
 pub(crate) fn candidates(
     failure: FailureKind,
@@ -31,7 +32,7 @@ pub(crate) fn candidates(
     listed.into_iter().filter(may_answer).collect()
 }
 
-/// Returns the cause of a switch, for the user.
+/// Returns the reason for a switch, shown to the user.
 #[must_use]
 pub(crate) fn cause(failure: FailureKind, provider: &str) -> String {
     match failure {

@@ -1,6 +1,6 @@
-//! Names of Claude Code's tools, for hooks and agents that were written for it.
+//! Names of Claude Code's tools, used in hooks and agents written for it.
 
-/// Its names (November 2026) and tiller's, where there is a tool for the same purpose.
+/// Claude Code's tool names (November 2026) and tiller's, if a tool has the same purpose.
 pub(crate) const FOREIGN_TOOLS: [(&str, &str); 14] = [
     ("Agent", "delegate_to_agent"),
     ("Bash", "bash"),

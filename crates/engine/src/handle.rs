@@ -48,12 +48,13 @@ pub use summary_in_progress::{BranchSummary, SummaryInProgress, SummarySubject};
 /// Capacity of the command channel; a person can't type faster than the driver empties it.
 pub(super) const COMMANDS: usize = 64;
 
-/// Number of events that a front end may lag behind before it has to take a snapshot: a few seconds of a fast
-/// stream.
+/// Maximum number of events that a front end may lag behind before it needs a snapshot: a few seconds of a
+/// fast stream.
 pub(super) const EVENTS: usize = 8_192;
 
 impl AgentSession {
-    /// Sends a message to the agent: starts a run, or steers or follows up as set in `options`.
+    /// Sends a message to the agent. It starts a run, or during a run it steers or follows up as set in
+    /// `options`.
     ///
     /// Returns once the message is accepted, not when it is answered.
     ///
@@ -65,7 +66,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Prompt { text, options, reply }).await
     }
 
-    /// Sends a message that is delivered at the next gap between tool calls; starts a run when idle.
+    /// Sends a message that is delivered at the next gap between tool calls, or starts a run if the agent is
+    /// idle.
     ///
     /// # Errors
     /// If the message could not be stored.
@@ -77,7 +79,7 @@ impl AgentSession {
         .await
     }
 
-    /// Sends a message that is delivered when the agent has finished; starts a run when idle.
+    /// Sends a message that is delivered when the agent has finished, or starts a run if the agent is idle.
     ///
     /// # Errors
     /// If the message could not be stored.
@@ -92,8 +94,9 @@ impl AgentSession {
         .await
     }
 
-    /// Stops the current request and calls, stores their partial output, and continues with the waiting steering
-    /// messages and this one; starts a run when idle. If the run waits for a compaction, the message waits, too.
+    /// Stops the current request and calls, stores their partial output, and continues with the waiting
+    /// steering messages and this one. Starts a run if the agent is idle. If the run is waiting for a
+    /// compaction, the message waits too.
     ///
     /// # Errors
     /// If the message could not be stored.
@@ -111,8 +114,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::SteerNow { text: None, options, reply }).await
     }
 
-    /// Reads files and directories as the text blocks of a message's attachments, truncated to the session's output
-    /// limits; for [`PromptOptions::attached`]. An `Err` names the file and the reason.
+    /// Reads files and directories as attachment blocks for [`PromptOptions::attached`], truncated to the
+    /// session's output limits. An `Err` names the file and the reason.
     ///
     /// # Errors
     /// If the session is closed.
@@ -123,8 +126,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Attach(AttachCommand::Read { files, reply })).await
     }
 
-    /// Writes a long message to a private file that the model's tools may read. Returns the text block that names it
-    /// and shows its beginning, for [`PromptOptions::attached`].
+    /// Writes a long message to a private file that the model's tools may read. Returns a text block with the
+    /// file's name and the beginning of the text, for [`PromptOptions::attached`].
     ///
     /// # Errors
     /// [`AgentError::Store`] if it can't be written.
@@ -141,8 +144,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::AbortRetry { reply }).await
     }
 
-    /// Stops the run and `!` commands, stores the partial output, and returns the queued messages. Held messages
-    /// stay.
+    /// Stops the run and `!` commands, stores the partial output, and returns the queued messages. Held
+    /// messages stay in the queue.
     ///
     /// # Errors
     /// If the session is closed.
@@ -150,7 +153,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Abort { queue: QueueHandling::Return, reply }).await
     }
 
-    /// Like [`AgentSession::abort`], but holds queued messages, for callers that can't take them.
+    /// Stops the run like [`AgentSession::abort`], but holds the queued messages, for callers that can't take
+    /// them.
     ///
     /// # Errors
     /// If the session is closed.
@@ -166,8 +170,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::EditQueued { id, edit, reply }).await
     }
 
-    /// Holds a queued message, for instance while it is edited: it isn't delivered until it is released. Holds
-    /// aren't logged: after a restart the message is queued like any other.
+    /// Holds a queued message, for instance while it is edited: it isn't delivered until it is released.
+    /// Holds aren't logged: after a restart the message is queued like any other.
     ///
     /// # Errors
     /// If it is no longer queued.
@@ -175,7 +179,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Hold { id, reply }).await
     }
 
-    /// Releases a held message: it is delivered in its turn during a run, and starts a run when idle.
+    /// Releases a held message. During a run it is delivered in order; otherwise it starts a run.
     ///
     /// # Errors
     /// If it is no longer queued.
@@ -199,9 +203,9 @@ impl AgentSession {
         self.send(|reply| DriverCommand::RemoveQueued { id, reply }).await
     }
 
-    /// Queues a message again that [`AgentSession::remove_queued`] or [`AgentSession::clear_queue`] removed, at a
-    /// position counted from 0; larger positions mean last. It is held while the agent is idle. Does nothing if the
-    /// message is queued.
+    /// Queues a message again that was removed by [`AgentSession::remove_queued`] or
+    /// [`AgentSession::clear_queue`]. `position` counts from 0; larger positions mean last. The message is
+    /// held while the agent is idle. Does nothing if the message is queued.
     ///
     /// # Errors
     /// If that could not be stored.
@@ -209,7 +213,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::PutBack { item, position, reply }).await
     }
 
-    /// Sets whether an approver is present. Without one, calls that need approval are denied, pending ones included.
+    /// Sets the presence of an approver. Without one, calls that need approval are denied, including pending
+    /// ones.
     ///
     /// # Errors
     /// If the session is closed.
@@ -225,8 +230,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Decide { call, decision, reply }).await
     }
 
-    /// Returns the state that a front end needs to start: take it after subscribing, then skip events up to its
-    /// `seq`.
+    /// Returns the state that a front end needs at its start. Take it after subscribing, then skip events up
+    /// to its `seq`.
     ///
     /// # Errors
     /// If the session is closed.
@@ -234,7 +239,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Snapshot { reply }).await
     }
 
-    /// Subscribes to events from now on; the stream is empty if the session is closed.
+    /// Subscribes to new events; the stream is empty if the session is closed.
     #[must_use]
     pub fn subscribe(&self) -> EventStream {
         let events = match self.events.upgrade() {
@@ -244,13 +249,14 @@ impl AgentSession {
         EventStream { events }
     }
 
-    /// Returns notices about the session at its start, a sentence each: damaged entries, an unavailable model.
+    /// Returns notices about the start of the session, one sentence each: damaged entries, an unavailable
+    /// model.
     #[must_use]
     pub fn notices(&self) -> &[String] {
         &self.notices
     }
 
-    /// Returns a reader of the current session's log; take another one after `SessionChanged`.
+    /// Returns a reader of the current session's log. Take a new one after `SessionChanged`.
     #[must_use]
     pub fn reader(&self) -> Reader {
         self.reader.borrow().clone()

@@ -1,7 +1,7 @@
 //! Context files: the first of AGENTS.md, CLAUDE.md and AGENT.md in each directory.
 //!
-//! The caller chooses the directories and their order. A broken file leads to a problem report; if it was valid before,
-//! that version stays. Begin with [`load`].
+//! The caller chooses the directories and their order. An invalid file is reported; if it was valid before,
+//! its earlier version is kept. Start with [`load`].
 
 use std::collections::HashSet;
 use std::io;
@@ -12,20 +12,21 @@ use tiller_files::search_path::{self, ResourceOrigin, ResourceProblem, SearchPat
 /// File names, in order of precedence.
 pub const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "AGENT.md"];
 
-/// Maximum bytes of one file. It is part of every request, and 64 KiB are about 16,000 tokens.
+/// Maximum bytes of one file. The file is part of every request, and 64 KiB are about 16,000 tokens.
 pub const MAX_BYTES: usize = 64 * 1024;
 
-/// Maximum bytes of all files together; the last ones, nearest to the work, take precedence.
+/// Maximum bytes of all files together. The last files take precedence; they are nearest to the working
+/// directory.
 pub(crate) const MAX_TOTAL: usize = 192 * 1024;
 
 /// The instructions of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instructions {
-    /// Its path.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its text, at most [`MAX_BYTES`] of it, with a notice if it was truncated.
+    /// Text of the file, at most [`MAX_BYTES`] of it, with a notice if it was truncated.
     pub text: String,
-    /// Its origin.
+    /// The origin of the directory.
     pub origin: ResourceOrigin,
 }
 
@@ -38,8 +39,8 @@ pub struct LoadedInstructions {
     pub problems: Vec<ResourceProblem>,
 }
 
-/// Loads the instructions of directories. An unusable file is reported and the next name tried, unless `earlier` has a
-/// valid version of it. A file that is reached in two ways counts once.
+/// Loads the instructions of directories. An unusable file is reported and the next name tried, unless
+/// `earlier` has a valid version of the file. A file that is reached in two ways counts once.
 #[must_use]
 pub fn load(dirs: &[SearchPath], earlier: &[Instructions]) -> LoadedInstructions {
     let mut loaded = LoadedInstructions::default();
@@ -105,7 +106,8 @@ fn read_file(
     }
 }
 
-/// Truncates to the total limit, beginning with the first file, which is the farthest from the work.
+/// Truncates to the total limit. Shortens the first files first; they are farthest from the working
+/// directory.
 fn truncate_total(loaded: &mut LoadedInstructions) {
     let mut remaining = MAX_TOTAL;
     let LoadedInstructions { instructions, problems } = loaded;
@@ -146,7 +148,7 @@ fn parse(bytes: &[u8]) -> Option<(String, FileExtent)> {
     }
     let text = match std::str::from_utf8(&bytes[..MAX_BYTES]) {
         Ok(text) => text,
-        // The limit cut through a character: everything before it is valid.
+        // The limit split a character: everything before it is valid.
         Err(error) if error.error_len().is_none() => {
             std::str::from_utf8(&bytes[..error.valid_up_to()]).ok()?
         }

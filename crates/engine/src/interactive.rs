@@ -1,24 +1,24 @@
-//! Shell commands of the user that are refused: programs that need a terminal, and a lone `cd`. Pure.
+//! User's shell commands that are refused: programs that need a terminal, and a lone `cd`. Pure.
 
-/// The reason a command is not run.
+/// The reason to refuse a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandRefusal {
     /// This program needs its own terminal.
     NeedsTerminal(String),
-    /// It changes the directory of its own shell and does nothing else.
+    /// The command only changes the directory of its own shell.
     OnlyChangesDirectory,
 }
 
 /// The condition under which a program needs a terminal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Needs {
-    /// Always, but with one of these arguments.
+    /// Always, except with one of these arguments.
     Unless(&'static [&'static str]),
-    /// When its output isn't redirected.
+    /// If its output isn't redirected.
     Output,
-    /// When nothing follows its name.
+    /// If nothing follows its name.
     Alone,
-    /// When no command follows the host.
+    /// If no command follows the host.
     WithoutCommand,
 }
 
@@ -50,10 +50,10 @@ const PROGRAMS: &[(&str, Needs)] = &[
     ("ssh", Needs::WithoutCommand),
 ];
 
-/// Options of `ssh` that take the next word (OpenSSH 9.9, ssh(1)).
+/// Options of `ssh` that take a value (OpenSSH 9.9, ssh(1)).
 const SSH_WITH_VALUE: &str = "BbcDEeFIiJLlmOoPpQRSWw";
 
-/// Returns the reason a command line is not run; only its first word counts.
+/// Returns the reason to refuse a command line; only its first word counts.
 #[must_use]
 pub fn unrunnable(line: &str) -> Option<CommandRefusal> {
     let line = line.trim();
@@ -79,7 +79,7 @@ pub fn unrunnable(line: &str) -> Option<CommandRefusal> {
     is_interactive.then(|| CommandRefusal::NeedsTerminal(name.to_owned()))
 }
 
-/// Returns whether the arguments of `ssh` name at most a host, and no mode without a shell.
+/// Returns true if the arguments of `ssh` name at most a host, and no mode without a shell.
 fn is_ssh_without_command(arguments: &[&str]) -> bool {
     let mut operands = 0;
     let mut words = arguments.iter();
@@ -99,7 +99,7 @@ fn is_ssh_without_command(arguments: &[&str]) -> bool {
 }
 
 impl CommandRefusal {
-    /// Returns the message for the user; `other_place` names a place where such a program can run.
+    /// Returns the message for the user; `other_place` names a place where the program can run.
     #[must_use]
     pub fn message(&self, other_place: &str) -> String {
         match self {

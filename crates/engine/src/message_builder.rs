@@ -1,4 +1,5 @@
-//! Accumulator of a streamed message: stream events in, deltas out, with access to the partial message. Pure.
+//! Accumulates a streamed message: takes stream events, returns deltas, and gives access to the partial
+//! message. Pure.
 
 use serde_json::Value;
 use tiller_core::event::AssistantDelta;
@@ -16,7 +17,7 @@ pub(crate) struct MessageBuilder {
 
 #[derive(Clone, Debug)]
 struct ContentBuilder {
-    /// The provider's number of the block.
+    /// The provider's number for the block.
     number: usize,
     kind: BlockContent,
     open: bool,
@@ -63,13 +64,13 @@ pub(crate) enum MessageUpdate {
 }
 
 impl MessageBuilder {
-    /// Creates an empty message; `head` names the model and the time.
+    /// Creates an empty message; `head` contains the model and the time.
     #[must_use]
     pub(crate) fn new(head: AssistantMessage) -> Self {
         Self { head, blocks: Vec::new() }
     }
 
-    /// Returns the tokens so far.
+    /// Returns the token usage so far.
     #[must_use]
     pub(crate) fn usage(&self) -> &Usage {
         &self.head.usage
@@ -101,7 +102,7 @@ impl MessageBuilder {
         }
     }
 
-    /// Returns the message so far; blocks without content are left out.
+    /// Returns the message so far, without empty blocks.
     #[must_use]
     pub(crate) fn message(&self) -> AssistantMessage {
         let content = self.blocks.iter().filter_map(ContentBuilder::block).collect();
@@ -137,8 +138,8 @@ impl MessageBuilder {
         started.into_iter().map(MessageUpdate::Delta).collect()
     }
 
-    /// Returns a unique id. Some servers give several calls of an answer the same id, and their results would be
-    /// indistinguishable.
+    /// Returns a unique id. Some servers give several calls of an answer the same id, which would make their
+    /// results indistinguishable.
     fn unique_id(&self, number: usize, id: CallId) -> CallId {
         let is_used = self.blocks.iter().any(|block| {
             block.number != number && matches!(&block.kind, BlockContent::Call(call) if call.id == id)
@@ -146,8 +147,8 @@ impl MessageBuilder {
         if is_used { CallId::new(format!("{id}-{number}")) } else { id }
     }
 
-    /// Returns the block of a number, or opens it. Streams nearly always extend the newest block, so the search
-    /// begins there.
+    /// Returns the block with a number, or opens it. Streams nearly always extend the newest block, so the
+    /// search starts there.
     fn find_or_open(&mut self, number: usize, kind: BlockContent) -> (usize, Option<AssistantDelta>) {
         if let Some(at) = self.blocks.iter().rposition(|block| block.number == number) {
             return (at, None);
@@ -216,7 +217,8 @@ fn thinking() -> BlockContent {
     BlockContent::Thinking { text: String::new(), signature: String::new() }
 }
 
-/// A call whose arguments arrive without an announcement: a provider's error; the call will be refused as unknown.
+/// A call whose arguments arrive without an announcement, which is an error of the provider; the call will be
+/// refused as unknown.
 fn unannounced_call(block: usize) -> BlockContent {
     BlockContent::Call(CallBuilder::new(CallId::new(format!("unannounced-{block}")), String::new()))
 }

@@ -24,17 +24,17 @@ pub struct AgentOptions {
     pub turn: TurnOptions,
     /// Retry of failed requests.
     pub retry: RetryOptions,
-    /// Names of the models that answer for the rest of a run when the session's model fails, in order.
+    /// Names of the models that take over in order, until the end of the run, when the session's model fails.
     pub fallback: Vec<String>,
-    /// Limits of cost.
+    /// Cost limits.
     pub budget: BudgetOptions,
-    /// Limits of what the session's requests use, for agents.
+    /// Usage limits of the session's requests, for agents.
     pub limits: UsageScopes,
-    /// Limit of what all agents of the session use together.
+    /// Usage limit of all agents of the session together.
     pub agent_limit: UsageLimit,
     /// Limits and strategy of compaction.
     pub compaction: CompactionOptions,
-    /// Syncs of the log.
+    /// When the log is synced to disk.
     pub sync: SyncPolicy,
     /// Options of the model's answers.
     pub answers: AnswerOptions,
@@ -46,24 +46,24 @@ pub struct AgentOptions {
     pub output: OutputOptions,
     /// The tools offered to the model at the start.
     pub offer: ToolOffer,
-    /// The end of a run while agents work in the background.
+    /// Whether a run ends while agents work in the background.
     pub background_tasks: BackgroundTasks,
-    /// Forwarding of the deltas and partial output of agents, among their other events.
+    /// Forwarding of agents' deltas and partial output, along with their other events.
     pub agent_deltas: Switch,
-    /// The front end that the log names: `tui`, `print`.
+    /// The front end recorded in the log: `tui`, `print`.
     pub mode: &'static str,
-    /// URL of the Git remote of the working directory's repository, without credentials. The log records it, so that
-    /// the session is found after the project has moved.
+    /// URL of the Git remote of the working directory's repository, without credentials. It is recorded in
+    /// the log, to find the session after the project has moved.
     pub remote: Option<String>,
 }
 
-/// The end of a run while agents work in the background.
+/// Whether a run ends while agents work in the background.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackgroundTasks {
-    /// The run ends, and they work on. The log gets their ends.
+    /// The run ends and the agents continue. Their ends are logged.
     #[default]
     Continue,
-    /// The run waits for them, and continues with their answers: for a session that ends with its run.
+    /// The run waits for the agents and continues with their answers, for a session that ends with its run.
     Await,
 }
 
@@ -83,15 +83,15 @@ impl From<&Settings> for AnswerOptions {
 }
 
 impl AnswerOptions {
-    /// Default limit of an answer's tokens, thinking included: more than a person reads at a time, and less than a model
-    /// that repeats itself may produce.
+    /// Default limit on an answer's tokens, including thinking: more than anyone reads at once, and few
+    /// enough to stop a model that repeats itself.
     const MAX_TOKENS: Tokens = Tokens(32_000);
 
     /// Tokens left for the answer in addition to a thinking budget, by default.
     const BUDGET_WITH_THINKING: Tokens = Tokens(16_000);
 
-    /// Returns the most tokens of an answer to a context of this size, thinking included: no more than the free part
-    /// of the window, but at least `reserve`, the part that compaction keeps free.
+    /// Returns the maximum tokens of an answer to a context of this size, including thinking: at most the
+    /// free part of the window, but at least `reserve`, the part that compaction keeps free.
     pub(crate) fn max_tokens(
         &self,
         model: &ModelFacts,
@@ -104,7 +104,7 @@ impl AnswerOptions {
         let usual =
             Self::MAX_TOKENS.max(budget.map_or(Tokens(0), |budget| budget + Self::BUDGET_WITH_THINKING));
         let requested = self.max_tokens.unwrap_or(usual).min(model.max_output);
-        // Covers the error of the estimate, and the system prompt and tools where they aren't counted.
+        // Covers the error of the estimate, and the system prompt and tools if they aren't counted.
         let margin = model.window.0 / 20;
         let free = model.window.0.saturating_sub(context.0 + margin);
         requested.min(Tokens(free).max(reserve))
@@ -112,8 +112,8 @@ impl AnswerOptions {
 }
 
 impl AgentOptions {
-    /// The settings' defaults, for a session in a working directory without an approver. Output beyond the limits
-    /// goes to files in `scratch`.
+    /// Returns the settings' defaults, for a session in a working directory without an approver. Output
+    /// beyond the limits is written to files in `scratch`.
     #[must_use]
     pub fn new(work_dir: PathBuf, scratch: PathBuf) -> Self {
         Self {
@@ -138,7 +138,7 @@ impl AgentOptions {
     }
 }
 
-/// The tools offered to a model at the start. The others stay available and can be offered later.
+/// The tools offered to a model at the start. The others can be offered later.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ToolOffer {
     /// All tools.
@@ -146,9 +146,9 @@ pub enum ToolOffer {
     All,
     /// The named tools, in this order; unknown names are ignored.
     Only {
-        /// The names of tools, and of sets.
+        /// The names of tools and tool sets.
         names: Vec<String>,
-        /// The origin of the list, as shown to people: `--tools`, the setting `tools` of a file.
+        /// The source of the list, shown to the user: `--tools`, the setting `tools` of a file.
         source: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Queued messages: steering for the next gap, follow-ups for the end of the run. Pure.
+//! The message queue: steering messages for the next gap, follow-ups for the end of the run. Pure.
 
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -12,10 +12,11 @@ use tiller_core::unit::UnixMs;
 use tiller_session::EntryBody;
 use tiller_session::entry::{Entry, QueueChange, QueueHistory, TillerEntry};
 
-/// Maximum number of messages in the queue: far more than a person queues, and few enough for events and memory.
+/// Maximum number of messages in the queue: more than a person would queue, and few enough for events and
+/// memory.
 pub const MAX_WAITING: usize = 1_000;
 
-/// A change of a queued message; `None` keeps the current value.
+/// A change to a queued message; `None` keeps the current value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueueEdit {
     /// New text.
@@ -24,8 +25,8 @@ pub struct QueueEdit {
     pub images: Option<Vec<Image>>,
     /// New kind.
     pub kind: Option<QueueKind>,
-    /// New position: the number of messages before it; larger numbers mean last. By default a message that changes
-    /// its kind moves after those of that kind.
+    /// New position: the number of messages before it; larger numbers mean last. By default, a message with a
+    /// new kind goes after the other messages of that kind.
     pub place: Option<usize>,
 }
 
@@ -47,7 +48,7 @@ struct MessageHistory {
     was_held: bool,
 }
 
-/// Queues are equal if the same messages wait in the same order.
+/// Queues are equal if they contain the same messages in the same order.
 impl PartialEq for Queue {
     fn eq(&self, other: &Self) -> bool {
         self.items == other.items
@@ -55,7 +56,8 @@ impl PartialEq for Queue {
 }
 
 impl Queue {
-    /// Restores the queue from a log: messages added and neither removed nor delivered. They are held.
+    /// Restores the queue from a log: messages that were added but neither removed nor delivered. They are
+    /// held.
     #[must_use]
     pub fn restore<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
         let mut queue = Self::default();
@@ -107,7 +109,7 @@ impl Queue {
         }
     }
 
-    /// Changes a queued message; returns the entry of the change.
+    /// Changes a queued message; returns the entry that records the change.
     pub fn edit(&mut self, id: &QueueId, edit: QueueEdit) -> Option<EntryBody> {
         let at = self.items.iter().position(|item| item.id == *id)?;
         let mut item = Arc::unwrap_or_clone(self.items.remove(at));
@@ -121,7 +123,7 @@ impl Queue {
         item.images = images.map_or(item.images, Arc::from);
         let new_kind = kind.filter(|kind| *kind != item.kind);
         item.kind = kind.unwrap_or(item.kind);
-        // It doesn't overtake messages of its new kind.
+        // The message doesn't overtake others of its new kind.
         let position = position.or_else(|| {
             let last = self.items.iter().rposition(|queued| Some(queued.kind) == new_kind)?;
             Some(at.max(last + 1))
@@ -137,7 +139,7 @@ impl Queue {
         Some(EntryBody::from_tiller(&TillerEntry::Queue(change)))
     }
 
-    /// Holds a message while it is edited; the receipt doesn't mention it.
+    /// Holds a message during editing; the receipt doesn't mention it.
     pub fn hold(&mut self, id: &QueueId) {
         for item in self.items.iter_mut().filter(|item| item.id == *id) {
             Arc::make_mut(item).held = true;
@@ -158,7 +160,7 @@ impl Queue {
         Some(Arc::unwrap_or_clone(self.items.remove(at)))
     }
 
-    /// Removes the next messages of a kind for delivery, with their history; held ones stay.
+    /// Removes the next messages of a kind for delivery, with their history; held messages stay.
     pub fn deliver(&mut self, kind: QueueKind, mode: DeliveryMode) -> Vec<(QueueItem, QueueHistory)> {
         let limit = match mode {
             DeliveryMode::OneAtATime => 1,
@@ -180,13 +182,13 @@ impl Queue {
         delivered.into_iter().map(with_history).collect()
     }
 
-    /// Returns whether a message of this kind waits for delivery.
+    /// Returns true if a message of this kind is waiting for delivery.
     #[must_use]
     pub(crate) fn has_waiting(&self, kind: QueueKind) -> bool {
         self.items.iter().any(|item| item.kind == kind && !item.held)
     }
 
-    /// Holds all messages: they are delivered only at the user's request.
+    /// Holds all messages; they are delivered only on the user's request.
     pub(crate) fn hold_all(&mut self) {
         for item in &mut self.items {
             Arc::make_mut(item).held = true;
@@ -196,7 +198,7 @@ impl Queue {
         }
     }
 
-    /// Returns all messages, held or not.
+    /// Returns all messages, including held ones.
     #[must_use]
     pub fn items(&self) -> &[Arc<QueueItem>] {
         &self.items
@@ -229,14 +231,14 @@ pub fn added(item: &QueueItem) -> EntryBody {
     EntryBody::from_tiller(&TillerEntry::Queue(change))
 }
 
-/// Returns the entry of a removal.
+/// Returns the entry that records a removal.
 #[must_use]
 pub fn removed(id: &QueueId) -> EntryBody {
     EntryBody::from_tiller(&TillerEntry::Queue(QueueChange::Remove { queue_id: id.clone() }))
 }
 
-/// Returns the text of an edited item, `None` if unchanged, and its text as typed. Attached files stay; the
-/// expansion of a template doesn't.
+/// Returns the new text of an edited item, `None` if unchanged, and its text as typed. Attached files are
+/// kept; the expansion of a template isn't.
 fn edited_text(item: &QueueItem, text: Option<String>) -> (Option<String>, Option<String>) {
     let Some(text) = text.filter(|text| *text != item.text && item.typed.as_ref() != Some(text)) else {
         return (None, item.typed.clone());
@@ -395,7 +397,7 @@ mod tests {
         let steers = QueueEdit { kind: Some(QueueKind::Steer), ..QueueEdit::default() };
         log.push(entry(queue.edit(&"q1".into(), steers.clone()).unwrap()));
         assert_eq!(order(&queue, QueueKind::Steer), ["q2", "q1"]);
-        // A change to its current kind moves nothing.
+        // A change to the current kind moves nothing.
         log.push(entry(queue.edit(&"q2".into(), steers).unwrap()));
         assert_eq!(order(&queue, QueueKind::Steer), ["q2", "q1"]);
         let edit = QueueEdit { kind: Some(QueueKind::FollowUp), ..QueueEdit::default() };

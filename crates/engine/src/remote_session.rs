@@ -1,9 +1,10 @@
-//! A session that another process has open: its front end here, its driver there.
+//! A session that is open in another process, with its front end in this process.
 //!
-//! [`share`] serves a session over a connection, and [`connect`] makes an [`AgentSession`](crate::AgentSession) of the
-//! other end: commands are sent there, events and entries come back, and the log is mirrored in memory. Both ends are
-//! the same version of tiller, so the lines between them (`protocol`) aren't a contract. [`connect_again`] also
-//! connects again after a lost connection (`redial`).
+//! [`share`] serves a session over a connection, and [`connect`] creates an
+//! [`AgentSession`](crate::AgentSession) for the other end. Commands go to the process that has the session
+//! open; events and entries come back, and the log is mirrored in memory. Both ends are the same version of
+//! tiller, so the protocol between them (`protocol`) isn't a contract. [`connect_again`] also reconnects
+//! after a lost connection (`redial`).
 
 mod client;
 mod host;
@@ -23,18 +24,18 @@ pub enum RemoteError {
     /// The other process closed the connection before sending the session.
     #[error("the other process closed the connection")]
     Ended,
-    /// The other process sent nothing in time.
-    #[error("the other process doesn't respond")]
+    /// The other process sent nothing before the timeout.
+    #[error("the other process doesn't answer")]
     Silent,
     /// The other process doesn't speak this version's protocol.
     #[error("the session is open in {theirs}, and this is {ours}; use the same version for both")]
     Version {
-        /// The other version.
+        /// The other process's version.
         theirs: String,
-        /// This version.
+        /// This process's version.
         ours: &'static str,
     },
-    /// The other process sent something else.
+    /// The other process sent an invalid line.
     #[error("the other process sent an invalid line")]
     Invalid(#[source] serde_json::Error),
     /// The log that the other process sent isn't a session.

@@ -1,12 +1,12 @@
-//! Calls that a model repeats without getting further. Pure.
+//! Detection of calls that a model repeats without progress. Pure.
 
 use serde_json::Value;
 use tiller_core::message::ToolCall;
 
-/// Number of equal calls in a row that count as a loop.
+/// Number of consecutive equal calls that count as a loop.
 const LOOP_LENGTH: usize = 5;
 
-/// Counts equal calls in a row.
+/// Counts consecutive equal calls.
 #[derive(Debug, Default)]
 pub(crate) struct Repetition {
     last: Option<(String, Value)>,
@@ -14,7 +14,8 @@ pub(crate) struct Repetition {
 }
 
 impl Repetition {
-    /// Counts a call; returns a reason to ask about it at every fifth with the same tool and arguments in a row.
+    /// Counts a call. Returns a reason to request approval for every fifth consecutive call with the same
+    /// tool and arguments.
     pub(crate) fn count(&mut self, call: &ToolCall) -> Option<String> {
         let is_same = self
             .last

@@ -1,11 +1,11 @@
-//! `@SERVER:URI` in a prompt: a resource of a server. Pure.
+//! Mentions of server resources in a prompt, as `@SERVER:URI`. Pure.
 
 use std::fmt;
 
-/// Punctuation that may follow a URI without belonging to it.
+/// Punctuation that may follow a URI and isn't part of it.
 const TRAILING: [char; 8] = ['.', ',', ';', ':', '!', '?', ')', '\''];
 
-/// Maximum number of resources attached to one prompt: pasted text may name many.
+/// Maximum number of resources attached to one prompt; pasted text may name many.
 const MAX_MENTIONS: usize = 20;
 
 /// A resource that a prompt names.
@@ -30,7 +30,7 @@ impl ResourceMention {
     }
 }
 
-/// Finds the resources of these servers that a text names, each once.
+/// Finds the resources of these servers that a text mentions, each once.
 pub(crate) fn find_mentions(text: &str, servers: &[String]) -> Vec<ResourceMention> {
     let mut found = Vec::new();
     for word in

@@ -1,7 +1,7 @@
-//! Resources, the files that people write for the model: skills, templates, agents, context files.
+//! Resources: the files that people write for the model, namely skills, templates, agents and context files.
 //!
-//! [`ResourcePaths`] lists the search paths, [`Resources`] is the result of loading. It is immutable: on a reload a
-//! new value is made from it and replaces it in one step.
+//! [`ResourcePaths`] lists the search paths, [`Resources`] is the result of loading. It is immutable: a
+//! reload creates a new value and replaces the old one in one step.
 
 mod reloader;
 mod search_paths;
@@ -22,13 +22,13 @@ pub(super) use reloader::{ReloadRequest, ReloadResult, ResourceReloader};
 
 /// Search paths of skills, templates, agents and context files. The default is none.
 ///
-/// Paths are searched in the order of their [`ResourceOrigin`](tiller_files::search_path::ResourceOrigin), and within
-/// one origin in the order given here, so more paths can be added at the end.
+/// Paths are searched in the order of their [`ResourceOrigin`](tiller_files::search_path::ResourceOrigin),
+/// and in the given order for each origin, so more paths can be added at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourcePaths {
     /// Directories of skills, skill directories, and skill files.
     pub skills: Vec<SearchPath>,
-    /// The directory that the built-in skills are written to; `None` leaves them out.
+    /// The directory where the built-in skills are written; `None` omits them.
     pub built_in_skills: Option<PathBuf>,
     /// Directories and files of templates.
     pub templates: Vec<SearchPath>,
@@ -40,7 +40,7 @@ pub struct ResourcePaths {
     pub built_in_agents: BuiltIn,
     /// Reserved names that templates can't have.
     pub reserved_names: Vec<String>,
-    /// Directories of context files; the model reads the last ones last, and they take precedence.
+    /// Directories of context files. The model reads the last ones last, and they take precedence.
     pub instructions: Vec<SearchPath>,
     /// Automatic reload on changes.
     pub watch: WatchMode,
@@ -49,9 +49,9 @@ pub struct ResourcePaths {
 /// Automatic reload on changes of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WatchMode {
-    /// Changes are watched.
+    /// Files are watched for changes.
     On,
-    /// Only on request.
+    /// Reloads only on request.
     #[default]
     Off,
 }
@@ -82,21 +82,21 @@ pub struct Inventory {
     pub problems: usize,
 }
 
-/// A slash command of the agent, with which a prompt may begin: a template, a skill or a command of an extension.
-/// Front ends run the built-in ones ([`BuiltInCommand`](crate::slash_command::BuiltInCommand)).
+/// A slash command of the agent at the start of a prompt: a template, a skill or a command of an extension.
+/// Front ends run the built-in commands ([`BuiltInCommand`](crate::slash_command::BuiltInCommand)).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentCommand {
     /// The name without the slash: `review`, `skill:commit`.
     pub name: String,
-    /// Description in one line.
+    /// One-line description.
     pub description: String,
-    /// Hint on its arguments.
+    /// Hint for the arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub argument_hint: Option<String>,
-    /// Its origin.
+    /// The kind of the command.
     pub source: CommandSource,
-    /// The file that defines it, if there is one.
+    /// The file that defines the command, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<PathBuf>,
 }
@@ -120,7 +120,7 @@ impl Resources {
         Self { sources: Arc::new(sources), ..Self::default() }.reloaded()
     }
 
-    /// Reloads everything; a file that is broken now keeps its earlier version.
+    /// Reloads everything; if a file is invalid now, its earlier version is kept.
     #[must_use]
     pub fn reloaded(&self) -> Self {
         let sources = &self.sources;
@@ -156,7 +156,8 @@ impl Resources {
         }
     }
 
-    /// Returns the resources of an agent: the skills of these names, or all, and no templates. They aren't reloaded.
+    /// Returns the resources of an agent: all skills, or the named ones, and no templates. They aren't
+    /// reloaded.
     pub(crate) fn for_agent(mut self, skills: Option<&[String]>) -> Self {
         let sources = ResourcePaths { watch: WatchMode::Off, ..(*self.sources).clone() };
         self.sources = Arc::new(sources);
@@ -230,7 +231,7 @@ impl Resources {
         self.problems.iter().filter(|problem| !before.problems.contains(problem))
     }
 
-    /// Returns whether a model or a user would notice no difference.
+    /// Returns true if neither a model nor a user would notice a difference.
     pub(super) fn has_same_content(&self, other: &Self) -> bool {
         self.skills == other.skills
             && self.templates == other.templates
@@ -251,7 +252,7 @@ fn context_files(dir: &SearchPath) -> impl Iterator<Item = PathBuf> {
     instructions::NAMES.map(|name| dir.path.join(name)).into_iter()
 }
 
-/// Returns whether a path lies in a directory after resolving symbolic links; false if either doesn't exist.
+/// Returns true if a path lies in a directory after resolving symbolic links; false if either doesn't exist.
 fn is_inside(path: &Path, dir: &Path) -> bool {
     match (path.canonicalize(), dir.canonicalize()) {
         (Ok(path), Ok(dir)) => path.starts_with(dir),

@@ -1,4 +1,4 @@
-//! Decision on retrying a failed request, with the delay. Pure.
+//! Decides on the retry of a failed request and its delay. Pure.
 
 use std::time::Duration;
 use tiller_core::setting::{Settings, Switch};
@@ -10,7 +10,7 @@ use tiller_provider::FailureKind;
 
 use super::turn::AfterFailure;
 
-/// Longest delay requested by a provider that is honored; a longer one is reported instead.
+/// Maximum delay requested by a provider that is honored; a longer one is reported to the user.
 const MAX_WAIT: Duration = Duration::from_secs(300);
 
 /// Hint for a conversation that doesn't fit and can't be compacted.
@@ -20,18 +20,18 @@ pub(crate) const TOO_LONG_HELP: &str =
 /// Options of the retry of failed requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryOptions {
-    /// On or off.
+    /// Retries on or off.
     pub mode: Switch,
     /// Maximum number of retries.
     pub max: u32,
-    /// Delay before the first retry; it doubles with each.
+    /// Delay before the first retry; it doubles with each retry.
     pub base: Duration,
-    /// Longest delay of tiller's own choosing.
+    /// Maximum of the doubled delay.
     pub cap: Duration,
 }
 
 impl Default for RetryOptions {
-    /// The defaults of the settings.
+    /// Returns the defaults of the settings.
     fn default() -> Self {
         Self::from(&Settings::default())
     }
@@ -53,11 +53,11 @@ impl From<&Settings> for RetryOptions {
 pub(crate) struct Attempts {
     /// Number of retries of the request.
     pub retries: u32,
-    /// True if its context was compacted, or can't be.
+    /// True if the context was compacted for the request, or can't be compacted.
     pub has_compacted: bool,
 }
 
-/// Decides on a failed request; returns also a hint for the user beyond the error. `seed` determines the jitter.
+/// Decides on a failed request; also returns a hint for the user. `seed` determines the jitter.
 #[must_use]
 pub(crate) fn decide(
     failure: FailureKind,
@@ -85,8 +85,8 @@ pub(crate) fn decide(
     (AfterFailure::Retry { delay, max_attempts: options.max }, None)
 }
 
-/// Returns whether an answer without content means that the context was longer than the window: some servers
-/// truncate the context and then have no room left to answer.
+/// Returns true for an answer without content that indicates a context longer than the window: some servers
+/// truncate the context and then have no room left for the answer.
 #[must_use]
 pub(crate) fn is_silent_overflow(answer: &AssistantMessage, window: Tokens) -> bool {
     let input_tokens = answer.usage.input.0 + answer.usage.cache_read.0 + answer.usage.cache_write.0;
@@ -95,8 +95,8 @@ pub(crate) fn is_silent_overflow(answer: &AssistantMessage, window: Tokens) -> b
     answer.stop_reason == StopReason::Length && says_nothing && window.0 > 0 && is_full
 }
 
-/// Returns the base delay, doubled with each retry, plus up to as much jitter, so that many clients don't return at
-/// once.
+/// Returns the base delay, doubled with each retry, plus jitter of up to the same length, so that many
+/// clients don't return at once.
 fn backoff(tries: u32, options: &RetryOptions, seed: u64) -> Duration {
     let mut backoffs = ExponentialBuilder::new()
         .with_min_delay(options.base)

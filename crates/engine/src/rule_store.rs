@@ -1,5 +1,5 @@
-//! Rules in settings files, changed at run time. The caller injects a [`RuleStore`] into front ends, which know no
-//! files; changes are applied to the session here.
+//! Rules in settings files, changed at run time. The caller injects a [`RuleStore`] into front ends, which
+//! don't access files; changes are applied to the session here.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use super::{AgentError, AgentSession};
 /// A settings file that can have rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleFile {
-    /// The owner of the settings.
+    /// The scope of the file's settings.
     pub scope: SettingScope,
-    /// Its path; the file may not exist.
+    /// Path of the file, which may not exist.
     pub path: PathBuf,
 }
 
-/// The settings files that can have rules. The functions read and write files, so they are called on other threads than
-/// those of the runtime.
+/// The settings files that can have rules. The methods read and write files, so they must be called on
+/// blocking threads.
 pub trait RuleFiles: Send + Sync {
     /// Lists the files that rules can be added to, the user's first.
     fn list(&self) -> Vec<RuleFile>;
@@ -30,28 +30,28 @@ pub trait RuleFiles: Send + Sync {
     /// Loads the rules of all files.
     ///
     /// # Errors
-    /// [`AgentError::Rules`] if a file can't be read, or a rule that denies something may be missing.
+    /// [`AgentError::Rules`] if a file can't be read, or a denying rule may be missing.
     fn load(&self) -> Result<ConfiguredRules, AgentError>;
 
-    /// Adds rules to a file and returns all rules of this file.
+    /// Adds rules to a file and returns all rules of the file.
     ///
     /// # Errors
     /// [`AgentError::Rules`] if a pattern is malformed, or the file can't be read or written; then nothing changes.
     fn add(&self, scope: SettingScope, rules: &ProposedRules) -> Result<ConfiguredRules, AgentError>;
 
-    /// Removes a rule from a file, which may no longer have it, and returns the other rules of this file.
+    /// Removes a rule from a file, if it is there, and returns the other rules of the file.
     ///
     /// # Errors
     /// [`AgentError::Rules`] if the file can't be read or written; then nothing changes.
     fn remove(&self, scope: SettingScope, rule: &ConfiguredRule) -> Result<ConfiguredRules, AgentError>;
 }
 
-/// A shared handle of the settings files that can have rules.
+/// A shared handle to the settings files that can have rules.
 #[derive(Clone)]
 pub struct RuleStore(Arc<dyn RuleFiles>);
 
 impl RuleStore {
-    /// Creates a store.
+    /// Creates a store over the settings files.
     pub fn new(files: impl RuleFiles + 'static) -> Self {
         Self(Arc::new(files))
     }
@@ -79,8 +79,9 @@ impl std::fmt::Debug for RuleStore {
 }
 
 impl AgentSession {
-    /// Saves rules to a settings file. All rules of this file take effect immediately, for calls that wait for
-    /// approval, too; those of the other file stay as they are, whatever its state. Returns the calls that still wait.
+    /// Saves rules to a settings file. All rules of this file take effect immediately, also for calls that
+    /// are waiting for approval; the rules of other files don't change. Returns the calls that are still
+    /// waiting.
     ///
     /// # Errors
     /// [`AgentError::Rules`] if the file can't be read or written, or a pattern is malformed; then nothing changes.
@@ -94,7 +95,7 @@ impl AgentSession {
         self.configure_file_rules(scope, of_file).await
     }
 
-    /// Immediately removes a rule from its settings file. A rule that the file no longer has ends, too.
+    /// Removes a rule from its settings file and from the session, even if the file no longer contains it.
     ///
     /// # Errors
     /// [`AgentError::Rules`] if the rule is in no file, or its file can't be read or written; then nothing changes.
@@ -107,7 +108,7 @@ impl AgentSession {
         self.configure_file_rules(scope, of_file).await.map(drop)
     }
 
-    /// Reads the rules of the settings files again. Returns whether they have changed.
+    /// Reloads the rules of the settings files. Returns true if they have changed.
     ///
     /// # Errors
     /// [`AgentError::Rules`] if a file can't be read, or has invalid rules; then nothing changes.

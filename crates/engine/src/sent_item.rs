@@ -5,7 +5,7 @@ use tiller_core::event::{QueueItem, QueueKind};
 use tiller_core::id::QueueId;
 use tiller_core::message::Image;
 
-/// A queued message with its images, which an event as JSON only counts.
+/// A queued message with its images; in the JSON of events, images are only counted.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct WireQueueItem {
     id: QueueId,
@@ -34,12 +34,12 @@ pub(crate) fn sent_items<'a>(items: impl IntoIterator<Item = &'a QueueItem>) -> 
     items.into_iter().map(WireQueueItem::from).collect()
 }
 
-/// Returns the messages that were sent.
+/// Returns the received messages.
 pub(crate) fn queue_items(items: Vec<WireQueueItem>) -> Vec<QueueItem> {
     items.into_iter().map(QueueItem::from).collect()
 }
 
-/// A field with queued messages: `#[serde(with = "sent_item::list")]`.
+/// Serialization of fields with queued messages: `#[serde(with = "sent_item::list")]`.
 pub(crate) mod list {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use tiller_core::event::QueueItem;

@@ -1,9 +1,9 @@
-//! Skills: instructions for one kind of task, in a file that is read when the task comes up (the Agent Skills format,
+//! Skills: instructions for one kind of task, in a file that is read when needed (the Agent Skills format,
 //! agentskills.io/specification, November 2026).
 //!
 //! A skill is `NAME/SKILL.md` or, directly in a directory of skills, `NAME.md`. The caller chooses the
-//! directories; the engine expands skills in prompts. A broken file leads to a problem report; if it was valid before,
-//! that version stays. Begin with [`load`].
+//! directories; the engine expands skills in prompts. An invalid file is reported; if it was valid before,
+//! its earlier version is kept. Start with [`load`].
 
 mod built_in;
 mod definition;
@@ -19,11 +19,11 @@ use tiller_files::search_path::{self, ResourceProblem, SearchPath};
 pub use built_in::built_in;
 pub use definition::{LoadedSkills, MAX_BYTES, Skill, SkillInvocation};
 
-/// Most skills that are loaded.
+/// Maximum number of loaded skills.
 pub(crate) const MAX_SKILLS: usize = 500;
 
-/// Loads the skills of search paths in order of precedence. A file that is broken now keeps its version from
-/// `earlier`.
+/// Loads the skills from search paths in order of precedence. If a file is invalid now, its version in
+/// `earlier` is kept.
 #[must_use]
 pub fn load(search_paths: &[SearchPath], earlier: &[Skill]) -> LoadedSkills {
     let mut loader =
@@ -38,7 +38,7 @@ struct SkillLoader<'a> {
     loaded: LoadedSkills,
     /// Position of each name in `skills`.
     names: HashMap<String, usize>,
-    /// Files with symbolic links resolved, so that a file reached in two ways doesn't collide with itself.
+    /// Files with symbolic links resolved, so that a file reached in two ways doesn't conflict with itself.
     seen: HashSet<PathBuf>,
     earlier: &'a [Skill],
 }
@@ -60,7 +60,7 @@ impl SkillLoader<'_> {
         let read = search_path.read(&file.path, MAX_BYTES);
         let bytes = match read {
             Ok(bytes) => bytes,
-            // It was deleted while the directory was read.
+            // The file was deleted while the directory was read.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => return self.keep_earlier(&file.path, &error.to_string(), 0),
         };
@@ -75,7 +75,7 @@ impl SkillLoader<'_> {
         }
     }
 
-    /// Keeps the earlier version of a broken file, if there is one.
+    /// Keeps the earlier version of an invalid file, if there is one.
     fn keep_earlier(&mut self, path: &Path, reason: &str, state: u64) {
         let earlier = self.earlier.iter().find(|skill| skill.path == path).cloned();
         let message = match earlier {

@@ -1,8 +1,8 @@
 //! Slash commands: the table of built-in commands, and the parsing of lines.
 //!
-//! Completion, help pages and the docs are made from the table; the front ends run the commands. Besides the table
-//! there are the agent's commands ([`AgentCommand`](crate::AgentCommand)): templates, skills and commands of
-//! extensions, which the engine runs.
+//! Completion, help pages and the docs are generated from the table; the front ends run the commands. The
+//! agent's commands ([`AgentCommand`](crate::AgentCommand)) aren't in the table: templates, skills and
+//! commands of extensions, which the engine runs.
 
 mod line;
 
@@ -17,7 +17,7 @@ use self::InteractiveFrontEnd::{Plain, Tui};
 
 pub use line::{ParsedLine, SlashCommandError, certain_name, find_command, parse, unavailable};
 
-/// A built-in slash command; the table describes each.
+/// A built-in slash command, described in the table.
 #[allow(missing_docs, reason = "the table describes each")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuiltInCommand {
@@ -67,7 +67,7 @@ pub enum BuiltInCommand {
     Quit,
 }
 
-/// A front end in which a user types commands.
+/// A front end where the user types commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InteractiveFrontEnd {
     /// The TUI.
@@ -88,11 +88,11 @@ pub enum Availability {
 /// The argument of a command, with its placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandArgument {
-    /// The command takes none.
+    /// The command takes no argument.
     NoArgument,
-    /// The command also runs without it.
+    /// The argument is optional.
     Optional(&'static str),
-    /// The command needs it.
+    /// The argument is required.
     Required(&'static str),
 }
 
@@ -106,7 +106,7 @@ impl fmt::Display for CommandArgument {
     }
 }
 
-/// The argument of a command and its summary in one line.
+/// The argument of a command and its one-line summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommandUsage {
     /// The argument.
@@ -122,7 +122,7 @@ pub struct CommandSpec {
     pub command: BuiltInCommand,
     /// The name without the slash.
     pub name: &'static str,
-    /// Further names, most of them known from other programs.
+    /// Additional names, most of them known from other programs.
     pub aliases: &'static [&'static str],
     /// The front ends that run it.
     pub availability: Availability,
@@ -367,7 +367,7 @@ mod tests {
 
     use super::*;
 
-    /// The table in docs/lists.md.
+    /// Returns the table in docs/lists.md.
     fn markdown() -> String {
         let mut out = "\n| command | aliases | description | `--plain` |\n|---|---|---|---|\n".to_owned();
         for row in TABLE {
@@ -381,7 +381,7 @@ mod tests {
         out
     }
 
-    /// The cell about `--plain`.
+    /// Returns the cell about `--plain`.
     fn in_plain(row: &CommandSpec) -> String {
         match (row.availability, row.plain_usage) {
             (Availability::Only(Tui), _) => "no".to_owned(),

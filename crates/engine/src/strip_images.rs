@@ -1,14 +1,15 @@
-//! Replacement of images and PDF files by a line of text, where the model or all APIs refuse them. Pure.
+//! Replaces images and PDF files with a line of text if the model or the APIs don't accept them. Pure.
 
 use std::sync::Arc;
 
 use tiller_core::message::{Content, Message, PDF_TYPE, ToolResultMessage, UserBlock, UserMessage};
 use tiller_provider::{ImageInput, ModelFacts};
 
-/// The types of images that the APIs of all providers accept, or replace themselves.
+/// The image types that the APIs of all providers accept, or replace themselves.
 const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// Replaces the images and PDF files that the model doesn't take by a line of text each; other messages are shared.
+/// Replaces images and PDF files that the model doesn't accept with a line of text; other messages are
+/// shared.
 pub(super) fn strip_images(messages: Vec<Arc<Message>>, model: &ModelFacts) -> Vec<Arc<Message>> {
     messages.into_iter().map(|message| strip(&message, model).map_or(message, Arc::new)).collect()
 }
@@ -27,7 +28,7 @@ fn strip(message: &Message, model: &ModelFacts) -> Option<Message> {
     }
 }
 
-/// Returns `None` if there is nothing to replace.
+/// Replaces the refused blocks; `None` if there are none.
 fn strip_blocks(blocks: &[UserBlock], model: &ModelFacts) -> Option<Vec<UserBlock>> {
     let replaced = |block: &UserBlock| {
         let (mime_type, _) = block.as_image()?;

@@ -1,4 +1,4 @@
-//! Subscription to a session that recovers lost events from the log.
+//! Subscription to a session's events that recovers lost events from the log.
 //!
 //! For front ends that only forward events: print mode, the JSON-lines protocol, the plain REPL. A front end that
 //! draws uses a [`Snapshot`](super::Snapshot) instead.
@@ -19,8 +19,8 @@ use tokio::task::JoinSet;
 
 use super::handle::{AgentSession, EventStream, Lag};
 
-/// Capacity of the buffer for a slow subscriber (some 20 MB). Beyond it events are dropped, the subscriber gets a
-/// notice, and the log is read instead.
+/// Capacity of the buffer for a slow subscriber (some 20 MB). When it is full, events are dropped, the
+/// subscriber gets a notice, and the log is read instead.
 const BUFFER_CAPACITY: usize = 65_536;
 
 /// A subscription to a session.
@@ -30,7 +30,7 @@ pub struct Subscription {
     ledger: DeliveryLog,
 }
 
-/// A subscription that reads events in its own task, so that a burst doesn't overrun a slow consumer.
+/// A subscription that reads events in a separate task, so that a burst doesn't overrun a slow consumer.
 pub struct BufferedSubscription {
     received: mpsc::Receiver<SubscriptionItem>,
     _forwarder: JoinSet<()>,
@@ -45,8 +45,8 @@ pub enum SubscriptionItem {
     Missed {
         /// Number of dropped events.
         events: u64,
-        /// The messages that they contained, read from the log, in its order; their own `message_end` events are
-        /// skipped.
+        /// The messages of the dropped events, read from the log in its order; their own `message_end` events
+        /// are skipped.
         messages: Vec<Arc<Message>>,
     },
 }
@@ -76,7 +76,7 @@ fn write_line(value: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
 }
 
 impl Subscription {
-    /// Subscribes to events from now on.
+    /// Subscribes to new events.
     #[must_use]
     pub fn new(agent: &AgentSession) -> Self {
         let events = agent.subscribe();
@@ -95,7 +95,7 @@ impl Subscription {
         }
     }
 
-    /// Returns the next item if there is one already.
+    /// Returns the next item if one is available.
     pub fn try_next(&mut self) -> Option<SubscriptionItem> {
         loop {
             let received = self.events.try_next()?;
@@ -139,18 +139,18 @@ impl BufferedSubscription {
         self.received.recv().await
     }
 
-    /// Returns the next item if there is one already.
+    /// Returns the next item if one is available.
     pub fn try_next(&mut self) -> Option<SubscriptionItem> {
         self.received.try_recv().ok()
     }
 }
 
-/// The entry of the message whose end comes next; its `EntryAppended` precedes it.
+/// The entry of the message whose end comes next. The message's `EntryAppended` event precedes it.
 enum NextEntry {
     Nothing,
     Entry(EntryId),
-    /// Events were lost since. A message that ends now was in the log before its event was sent, and was recovered
-    /// from there.
+    /// Events were lost since then. A message that ends now was in the log before its event was sent, and was
+    /// recovered from there.
     Lost,
 }
 
@@ -159,7 +159,7 @@ struct DeliveryLog {
     /// The newest delivered entry, from which to recover.
     last_delivered: Option<EntryId>,
     announced: NextEntry,
-    /// Messages that were recovered from the log and whose own events may still come.
+    /// Messages that were recovered from the log and whose own events may still arrive.
     recovered: HashSet<EntryId>,
 }
 
@@ -168,7 +168,7 @@ impl DeliveryLog {
         Self { last_delivered: last_entry, announced: NextEntry::Nothing, recovered: HashSet::new() }
     }
 
-    /// Returns whether to deliver an event: all except the end of a message that was recovered from the log.
+    /// Returns true for an event to deliver: all except the end of a message that was recovered from the log.
     fn should_deliver(&mut self, event: &EventKind, reader: &Reader) -> bool {
         match event {
             EventKind::EntryAppended { entry_id, .. } => self.announced = NextEntry::Entry(entry_id.clone()),
@@ -179,7 +179,7 @@ impl DeliveryLog {
         true
     }
 
-    /// Returns whether the message that ends was recovered from the log.
+    /// Returns true if the message that ends was recovered from the log.
     fn was_recovered(&mut self) -> bool {
         match mem::replace(&mut self.announced, NextEntry::Nothing) {
             NextEntry::Lost => true,
@@ -206,8 +206,8 @@ impl DeliveryLog {
     }
 }
 
-/// Returns the entries of the path to `leaf` after `last`; none if `last` isn't on it, because that is another
-/// branch or session.
+/// Returns the entries of the path to `leaf` after `last`; none if `last` isn't on the path, because it
+/// belongs to another branch or session.
 fn entries_after(reader: &Reader, leaf: &EntryId, last: Option<&EntryId>) -> Vec<Entry> {
     let path = reader.path_to(leaf).unwrap_or_default();
     let from = match last {
@@ -245,7 +245,7 @@ mod tests {
         ]
     }
 
-    /// Handles an event; records the message whose end it is, if that is to be delivered.
+    /// Handles an event; records the message that it ends, if the event is to be delivered.
     fn collect(
         ledger: &mut DeliveryLog,
         event: &EventKind,
@@ -293,7 +293,7 @@ mod tests {
         let reader = second.reader();
         let change =
             EventKind::SessionChanged { reason: SessionChange::Open, session_id: reader.id().clone() };
-        // The change of session may have been delivered or lost with the rest.
+        // The change of session may have been delivered, or lost with the rest.
         let mut unaware =
             DeliveryLog { last_delivered: ledger.last_delivered.clone(), ..DeliveryLog::after(None) };
         assert_eq!(unaware.recover(&reader), []);

@@ -8,7 +8,7 @@ use tiller_files::search_path::ResourceOrigin;
 use crate::instructions::Instructions;
 use crate::skill::{Skill, SkillInvocation};
 
-/// The fixed part.
+/// The fixed part of the prompt.
 const AGENT: &str = include_str!("../../../prompts/system/agent.md");
 
 /// Precedes the list of skills.
@@ -29,7 +29,7 @@ pub struct SystemPrompt {
     pub appended: Option<String>,
     /// Date of the session: `2026-11-21`.
     pub date: String,
-    /// Directories outside the working directory that tools reach.
+    /// Directories outside the working directory that tools may access.
     pub dirs: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ fn section(heading: &str, instructions: &[&Instructions]) -> String {
     format!("\n## {heading}\n{}", files.join("\n"))
 }
 
-/// Renders the list of skills that the model may use by itself, as far as there is room.
+/// Renders the list of skills that the model may use by itself, up to [`MAX_LISTING`].
 pub(super) fn skill_list(skills: &[Skill]) -> String {
     let mut rows = String::new();
     let mut left_out = 0_usize;

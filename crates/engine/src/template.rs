@@ -1,7 +1,7 @@
-//! Templates: files with prompts that are typed often; `/NAME arguments` expands to the file's body with the
+//! Templates: files with prompts that are used often; `/NAME arguments` expands to the file's body with the
 //! arguments.
 //!
-//! The caller chooses the directories. Begin with [`load`]; [`Template::expand`] inserts the arguments.
+//! The caller chooses the directories. Start with [`load`]; [`Template::expand`] inserts the arguments.
 
 mod arguments;
 mod built_in;
@@ -17,7 +17,7 @@ use crate::definition_files::{self, FileDefinition};
 use parse::parse;
 pub use parse::{MAX_BYTES, Template};
 
-/// Most templates that are loaded.
+/// Maximum number of loaded templates.
 pub(crate) const MAX_TEMPLATES: usize = 500;
 
 /// The loaded templates.
@@ -34,9 +34,9 @@ pub struct LoadedTemplates {
 /// Use of the built-in templates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BuiltIn {
-    /// After all others.
+    /// Loaded after all others.
     Included,
-    /// They are left out.
+    /// Omitted.
     #[default]
     LeftOut,
 }
@@ -48,8 +48,8 @@ pub struct ReservedNames<'a> {
     pub names: &'a [String],
 }
 
-/// Loads the templates of search paths in order of precedence, then the built-in ones. A file that is broken now
-/// keeps its version from `earlier`.
+/// Loads the templates from search paths in order of precedence, then the built-in ones. If a file is invalid
+/// now, its version in `earlier` is kept.
 #[must_use]
 pub fn load(
     search_paths: &[SearchPath],

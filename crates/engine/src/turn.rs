@@ -1,14 +1,14 @@
 //! The turn machine: a pure state machine from inputs to effects.
 //!
-//! Three levels. *Session*: while follow-ups are queued, the next one starts again. *Turn*: while the model calls
-//! tools or steering messages are queued, another request is sent. *Step*: one call or one group of reading calls,
-//! then the steering gap. The driver performs the effects in order: persist, act, then emit events. No clock, no
-//! I/O; time and ids come with the inputs.
+//! Three levels. *Session*: while follow-ups are queued, the next one starts another turn. *Turn*: while the
+//! model calls tools or steering messages are queued, another request is sent. *Step*: one call or one group
+//! of read-only calls, then the steering gap. The driver performs the effects in order: persist, act, then
+//! emit events. The machine has no clock and does no I/O; time and ids come with the inputs.
 //!
-//! A run is always in one phase: a request is streaming, its calls are being planned or executed, a failed request
-//! waits for its retry, or a compaction must precede the retry. [`input`] and [`effect`] define inputs and effects;
-//! `tool_calls` executes calls, `failure` handles failed requests, `delivery` the queue, `interrupt` every early end of a
-//! run.
+//! A run is always in one phase: a request is streaming, its calls are being planned or executed, a failed
+//! request waits for its retry, or a compaction must precede the retry. [`input`] and [`effect`] define
+//! inputs and effects; `tool_calls` executes calls, `failure` handles failed requests, `delivery` the queue,
+//! and `interrupt` all early ends of a run.
 
 mod delivery;
 pub(crate) mod effect;
@@ -49,26 +49,27 @@ pub(crate) use input::{
 pub(crate) use open_events::OpenEvents;
 pub use open_events::RetryAnnouncement;
 
-/// Type of the log entry with the instruction of a review of the run's end.
+/// Type of the log entry with a reviewer's instruction at the end of a run.
 const END_REVIEW_TYPE: &str = "tiller.run_end";
 
 /// Options of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnOptions {
-    /// Point of delivery of steering messages.
+    /// The point of delivery of steering messages.
     pub steering_point: SteeringPoint,
-    /// Steering messages delivered together. Default: all, because messages sent in a row belong together.
+    /// Number of steering messages delivered together. Default: all, because messages sent in a row belong
+    /// together.
     pub steering_mode: DeliveryMode,
-    /// Follow-ups delivered together. Default: one, because each is a task of its own.
+    /// Number of follow-ups delivered together. Default: one, because each is a separate task.
     pub follow_up_mode: DeliveryMode,
-    /// Parallel reading calls.
+    /// Parallel read-only calls on or off.
     pub groups: Switch,
-    /// Maximum number of requests of one run, before a last one without tools; `None` for no limit.
+    /// Maximum number of requests of one run, before a last request without tools; `None` for no limit.
     pub max_turns: Option<u64>,
 }
 
 impl Default for TurnOptions {
-    /// The defaults of the settings.
+    /// Returns the defaults of the settings.
     fn default() -> Self {
         Self::from(&Settings::default())
     }
@@ -93,18 +94,18 @@ pub(crate) struct Turn {
     phase: Phase,
     queue: Queue,
     turn: TurnNumber,
-    /// Requests since the last prompt or follow-up was delivered.
+    /// Number of requests since the last prompt or follow-up was delivered.
     requests: u64,
-    /// True if the model repeated a call and no one could be asked; the next request is the last.
+    /// True if the model repeated a call and there was no approver; the next request is the last.
     is_looping: bool,
     retry: RetryState,
     /// Models that failed in this run and were replaced.
     failed_models: Vec<ModelRef>,
-    /// True if the run's end was emitted with the promise of a retry.
+    /// True if the run's end was emitted with the announcement of a retry.
     is_paused: bool,
-    /// Messages that this run has added, for its end event.
+    /// Messages that this run has added, for the event of its end.
     run_messages: Vec<Arc<Message>>,
-    /// Entries that wait for the turn's end.
+    /// Entries that are written at the end of the turn.
     deferred: DeferredEntries,
     /// The review of the run's end.
     end_review: RunEndReview,
@@ -118,7 +119,7 @@ pub(crate) enum RunEndReview {
     Off,
     /// The run's end will be reviewed.
     Due,
-    /// The run went on once because of its review.
+    /// The run has continued once because of its review.
     Continued,
 }
 
@@ -134,9 +135,9 @@ enum Phase {
     RunningTools(Box<ToolPhase>),
     /// A failed request waits for its retry.
     AwaitingRetry,
-    /// A request that was longer than the model's window waits for a compaction.
+    /// A request longer than the model's window waits for a compaction.
     Compacting,
-    /// Nothing is left to do, and the review of that is pending.
+    /// Nothing is left to do, and the run's end is being reviewed.
     Ending,
 }
 
@@ -154,14 +155,13 @@ impl Turn {
         Self { options, queue, ..Self::default() }
     }
 
-    /// Has the ends of runs reviewed.
+    /// Enables the review of runs' ends.
     #[must_use]
     pub(crate) fn with_end_review(self) -> Self {
         Self { end_review: RunEndReview::Due, ..self }
     }
 
-    /// Replaces an earlier machine: turn numbers continue, so that late events of the earlier machine's turns are
-    /// dropped.
+    /// Continues an earlier machine's turn numbers, so that late events of its turns are dropped.
     #[must_use]
     pub(crate) fn after(self, earlier: &Self) -> Self {
         Self { turn: earlier.turn, end_review: earlier.end_review, ..self }
@@ -184,7 +184,7 @@ impl Turn {
         self.options
     }
 
-    /// Sets the options; operations in progress continue as they began.
+    /// Sets the options; operations in progress aren't affected.
     pub(crate) fn set_options(&mut self, options: TurnOptions) {
         self.options = options;
     }
@@ -213,7 +213,7 @@ impl Turn {
         matches!(self.phase, Phase::Compacting)
     }
 
-    /// Returns whether a turn is in progress, so that entries of other kinds must wait for its end.
+    /// Returns true during a turn, when other entries must wait for its end.
     fn is_in_turn(&self) -> bool {
         match self.phase {
             Phase::Streaming(_) | Phase::Planning(_) | Phase::RunningTools(_) => true,
@@ -227,7 +227,7 @@ impl Turn {
         matches!(self.phase, Phase::AwaitingRetry)
     }
 
-    /// Returns whether a call is running.
+    /// Returns true while a call is running.
     #[must_use]
     pub(crate) fn awaits(&self, call: &CallId) -> bool {
         match &self.phase {
@@ -241,7 +241,7 @@ impl Turn {
         }
     }
 
-    /// Returns whether this call, with these arguments, waits for approval: a model may use an id again.
+    /// Returns true if a call with this id and these arguments waits for approval. A model may reuse an id.
     #[must_use]
     pub(crate) fn asks(&self, call: &CallId, arguments: &Value) -> bool {
         matches!(&self.phase, Phase::RunningTools(phase) if phase.asks(call, arguments))
@@ -279,7 +279,7 @@ impl Turn {
             Input::EndReviewed { turn, verdict } if turn == self.turn => {
                 self.apply_end_review(verdict, to);
             }
-            // From a turn that is over.
+            // From an earlier turn.
             Input::Answered { .. }
             | Input::Failed { .. }
             | Input::RetryDue { .. }
@@ -312,7 +312,7 @@ impl Turn {
         self.begin_with(entry, out);
     }
 
-    /// Starts a run with a message of the user.
+    /// Starts a run with a user's message.
     fn begin_with(&mut self, entry: MessageEntry, out: &mut Effects) {
         out.emit(EventKind::AgentStart);
         out.effects.push(Effect::RepairDanglingCalls);
@@ -333,8 +333,8 @@ impl Turn {
         self.run_messages.push(message);
     }
 
-    /// Appends an answer. Its calls wait for their plan; those of a failed or aborted answer never run, and requests
-    /// leave them out.
+    /// Appends an answer. Its calls wait for their plan; the calls of a failed or aborted answer never run,
+    /// and requests omit them.
     fn append_answer(&mut self, answer: AssistantMessage, out: &mut Effects) -> Box<ToolPhase> {
         let calls = match answer.stop_reason {
             StopReason::Error | StopReason::Aborted => Vec::new(),
@@ -353,7 +353,7 @@ impl Turn {
         let is_over_limit = self.options.max_turns.is_some_and(|max_turns| self.requests >= max_turns);
         let is_last = is_over_limit || self.is_looping;
         let tool_choice = if is_last { ToolChoice::None } else { ToolChoice::Auto };
-        // A retry isn't another request.
+        // A retry doesn't count as another request.
         if self.is_looping && self.retry == RetryState::default() {
             let message = "the model repeats the same call: asking for a final answer".to_owned();
             out.emit(EventKind::Warning { message, hint: None });
@@ -395,7 +395,8 @@ impl Turn {
         }
     }
 
-    /// Ends a turn whose calls are all done; continues with steering messages, follow-ups, or not at all.
+    /// Ends a turn whose calls are complete, and continues with steering messages or follow-ups if there are
+    /// any.
     fn end_turn(&mut self, phase: Box<ToolPhase>, out: &mut Effects) {
         let had_calls = phase.had_calls();
         let receipt = phase.receipt();
@@ -430,7 +431,7 @@ impl Turn {
         is_waiting
     }
 
-    /// Forgets what counts per task: the prompt of a run, and each follow-up.
+    /// Resets the counters of a task, which is the prompt of a run or a follow-up.
     fn begin_task(&mut self) {
         self.requests = 0;
         self.is_looping = false;
@@ -439,7 +440,7 @@ impl Turn {
         }
     }
 
-    /// Ends a run that has nothing left to do, after the review of its end if there is one.
+    /// Ends a run with nothing left to do, after its review if there is one.
     fn review_end(&mut self, out: &mut Effects) {
         if self.end_review == RunEndReview::Off {
             return self.settle(RunOutcome::Completed, out);
@@ -449,7 +450,8 @@ impl Turn {
         out.effects.push(Effect::ReviewEnd { turn: self.turn, is_continued });
     }
 
-    /// Ends the run, unless messages have arrived meanwhile or the review wants it to go on for the first time.
+    /// Ends the run, unless messages have arrived in the meantime or the review continues it for the first
+    /// time.
     fn apply_end_review(&mut self, verdict: EndVerdict, out: &mut Effects) {
         if !matches!(self.phase, Phase::Ending) {
             return;
@@ -509,7 +511,7 @@ impl Turn {
         }
         out.effects.push(Effect::Sync);
         if std::mem::take(&mut self.is_paused) {
-            // Its end was emitted already: it continues only to emit its final end.
+            // The end was already emitted: the run continues only to emit its final end.
             out.emit(EventKind::AgentStart);
         }
         let messages = std::mem::take(&mut self.run_messages);

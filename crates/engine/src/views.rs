@@ -1,4 +1,4 @@
-//! The JSON of an open session for programs: its state, its operations in progress, and its statistics. Documented in
+//! The JSON of an open session for programs: state, operations in progress, and statistics. Documented in
 //! docs/rpc.md.
 
 mod model;
@@ -26,7 +26,7 @@ use crate::turn::RetryAnnouncement;
 
 pub use model::ModelView;
 
-/// A session. File and name are left out when there is none, like other optional fields.
+/// A session. Like other optional fields, file and name are omitted if there is none.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionView<'a, M> {
@@ -68,7 +68,7 @@ pub struct ContextView {
 
 impl From<ContextUse> for ContextView {
     fn from(context: ContextUse) -> Self {
-        // A tenth of a percent is as exact as an estimate gets.
+        // A tenth of a percent is the precision of the estimate.
         let permille = context.used.0.saturating_mul(1_000) / context.window.0.max(1);
         let percent = u32::try_from(permille).map_or(f64::INFINITY, f64::from) / 10.0;
         Self { tokens: context.used, context_window: context.window, percent }
@@ -95,7 +95,7 @@ pub struct StateView<'a> {
 }
 
 impl<'a> StateView<'a> {
-    /// Creates the view; `notices` are those of the session's start.
+    /// Creates the view; `notices` are the notices of the session's start.
     #[must_use]
     pub fn new(status: &'a Status, model: ModelView, notices: &'a [String]) -> Self {
         Self {

@@ -1,8 +1,8 @@
-//! File watcher: signals that one of some files or directories may have changed.
+//! File watcher: signals that watched files or directories may have changed.
 //!
-//! It watches directories and never files, because editors replace files; each directory without its descendants,
-//! because their number is unknown. A missing path is awaited in its nearest existing ancestor. Nothing is read here,
-//! and changes aren't coalesced: debouncing is up to the caller.
+//! It watches directories and never files, because editors replace files. It watches each directory without
+//! its descendants, because their number is unknown. A missing path is awaited in its nearest existing
+//! ancestor. The watcher reads no files and doesn't coalesce changes: debouncing is up to the caller.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,25 +11,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tiller_files::search_path::ResourceProblem;
 
-/// The watcher can't be started: the limit of watches is reached, or the system has none.
+/// The watcher can't be started: the limit of watches is reached, or the system doesn't support watching.
 #[derive(Debug, thiserror::Error)]
 #[error("can't watch files for changes")]
 pub struct WatchError(#[from] notify::Error);
 
-/// A watcher of files and directories; it stops when dropped. All watchers of a process share one inotify instance,
-/// because Linux allows a user 128 by default, and a server may have more sessions.
+/// A watcher of files and directories; it stops when dropped. All watchers of a process share one inotify
+/// instance, because Linux allows 128 per user by default, and a server may have more sessions.
 pub struct FileWatcher {
     number: u64,
 }
 
-/// The system's watcher; `None` while no one needs it. Locked before [`FOLLOWERS`].
+/// The system's watcher; `None` while it isn't needed. Locked before [`FOLLOWERS`].
 static SYSTEM_WATCHER: Mutex<Option<RecommendedWatcher>> = Mutex::new(None);
 
-/// The watchers of this process by number. The thread of the system's watcher locks it for each event, and the system's
-/// watcher waits for that thread, so nothing is watched while it is locked.
+/// The watchers of this process by number. The thread of the system's watcher locks it for each event, and
+/// the system's watcher waits for that thread, so watches must not be added while it is locked.
 static FOLLOWERS: Mutex<BTreeMap<u64, Follower>> = Mutex::new(BTreeMap::new());
 
-/// The paths of a watcher and the function to call when they change.
+/// The paths of a watcher and its callback.
 struct Follower {
     changed: Arc<dyn Fn() + Send + Sync>,
     paths: BTreeSet<PathBuf>,
@@ -38,14 +38,16 @@ struct Follower {
 }
 
 impl Follower {
-    /// Returns whether a changed path is followed, lies in a followed path, or is an ancestor of one.
+    /// Returns true if a changed path is followed, lies in a followed path, or is an ancestor of a followed
+    /// path.
     fn concerns(&self, changed: &Path) -> bool {
         self.paths.iter().any(|path| changed.starts_with(path) || path.starts_with(changed))
     }
 }
 
 impl FileWatcher {
-    /// Starts a watcher that follows nothing. `changed` is called on the watcher's own thread, and must not block.
+    /// Starts a watcher that follows nothing. `changed` is called on the watcher's own thread and must not
+    /// block.
     ///
     /// # Errors
     /// If the system can't provide a watcher.
@@ -61,11 +63,11 @@ impl FileWatcher {
         Ok(Self { number })
     }
 
-    /// Follows these absolute paths from now on, and no others. Returns the paths that can't be watched.
+    /// Replaces the followed paths with these absolute paths. Returns the paths that can't be watched.
     pub fn follow<'a>(&mut self, paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<ResourceProblem> {
         let mut followed = BTreeSet::new();
         for path in paths {
-            // Changes of a symbolic link's target are reported under its real path.
+            // Changes to a symbolic link's target are reported under its real path.
             followed.extend(path.canonicalize().ok());
             followed.insert(path.clone());
         }
@@ -74,8 +76,8 @@ impl FileWatcher {
         let Some(system) = system.as_mut() else { return Vec::new() };
         unwatch(system, self.replace(followed, dirs.clone()));
         let mut problems = Vec::new();
-        // A directory that was replaced with another of the same name needs a new watch, so known ones are requested
-        // again, too.
+        // A directory that was replaced with another of the same name needs a new watch, so watches for known
+        // directories are requested again.
         for dir in &dirs {
             if let Err(error) = system.watch(dir, RecursiveMode::NonRecursive) {
                 problems.push(ResourceProblem::new(dir, format!("can't watch it for changes: {error}")));
@@ -84,7 +86,8 @@ impl FileWatcher {
         problems
     }
 
-    /// Replaces the followed paths and watched directories; returns the directories that no one needs anymore.
+    /// Replaces the followed paths and watched directories; returns the directories that are no longer
+    /// needed.
     fn replace(&self, paths: BTreeSet<PathBuf>, dirs: BTreeSet<PathBuf>) -> Vec<PathBuf> {
         let mut followers = lock(&FOLLOWERS);
         let Some(follower) = followers.get_mut(&self.number) else { return Vec::new() };
@@ -117,12 +120,12 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn unwatch(system: &mut RecommendedWatcher, dirs: Vec<PathBuf>) {
     for dir in dirs {
-        // The watch of a deleted directory is gone already.
+        // The watch of a deleted directory is already gone.
         let _ = system.unwatch(&dir);
     }
 }
 
-/// Passes an event of the system on to the watchers that it concerns.
+/// Notifies the watchers that an event of the system concerns.
 fn report(event: notify::Result<Event>) {
     match event {
         Ok(event) => {
@@ -144,8 +147,8 @@ fn is_change(event: &Event, follower: &Follower) -> bool {
     event.need_rescan() || event.paths.iter().any(|path| follower.concerns(path))
 }
 
-/// Returns the directories in which changes of a path appear: the path itself if it is a directory, and its nearest
-/// existing ancestor, where it is created and deleted.
+/// Returns the directories where changes to a path appear: the path itself if it is a directory, and its
+/// nearest existing ancestor, where it is created and deleted.
 fn watch_dirs(path: &Path) -> impl Iterator<Item = PathBuf> {
     let itself = path.is_dir().then(|| path.to_owned());
     let above = path.ancestors().skip(1).find(|dir| dir.is_dir()).map(Path::to_owned);

@@ -25,21 +25,21 @@ pub(super) struct ActiveSession {
     /// Converts the projection to request messages; reset with it.
     pub(super) request_messages: RequestMessages,
     pub(super) model: Model,
-    /// The previous model, while the log's model is unavailable and none answers.
+    /// The previous model, while the log's model is unavailable and no model answers.
     previous_model: Option<Model>,
-    /// The user's model, while another one answers for the rest of the run.
+    /// The user's model, while another model answers for the rest of the run.
     replaced_model: Option<Model>,
-    /// The level of that other one, where the setting `fallback` names it.
+    /// The fallback model's thinking level, if the setting `fallback` sets one.
     fallback_thinking: Option<ThinkingLevel>,
-    /// The model of the last request; another one may have been chosen since.
+    /// The model of the last request; the user may have chosen another one since.
     pub(super) requested_model: Arc<ModelFacts>,
     pub(super) thinking: ThinkingLevel,
-    /// The level that the user requested, which another model may support.
+    /// The level that the user requested. The active model may not support it.
     pub(super) requested_thinking: ThinkingLevel,
     pub(super) name: Option<String>,
-    /// The tasks that the session has delegated.
+    /// The delegated tasks.
     pub(super) tasks: TaskRecords,
-    /// Entries that other processes append to the log.
+    /// Entries that other processes have appended to the log.
     pub(super) external: ExternalAppends,
     /// State of the log before this process's first entry; `None` once that entry is written.
     pending_run_entries: Option<PendingRunEntries>,
@@ -58,8 +58,8 @@ struct PendingRunEntries {
 }
 
 impl ActiveSession {
-    /// Loads a session. Returns it with the queue that an earlier process left behind and with the problems found in
-    /// the log.
+    /// Loads a session. Returns it with the queue left by an earlier process and the problems found in the
+    /// log.
     pub(super) fn load(
         writer: Writer,
         model: Model,
@@ -112,9 +112,9 @@ impl ActiveSession {
         Ok(damaged)
     }
 
-    /// Adopts the model and the level that the log names, each where the log takes precedence; after a crash in a run
-    /// that another model finished, the user's. Returns a notice if that model is unavailable; the current model stays
-    /// then, unless it is the demo.
+    /// Adopts the log's model and level, as far as the log takes precedence; after a crash in a run that a
+    /// fallback model finished, the user's model. Returns a notice if that model is unavailable; then the
+    /// current model stays, unless it is the demo.
     pub(super) fn adopt_log_model(
         &mut self,
         providers: &ProviderRegistry,
@@ -128,7 +128,8 @@ impl ActiveSession {
         if model == ModelChoice::Log {
             match providers.exact(&named) {
                 Ok(model) => self.set_model(model),
-                // What was said to a model on this machine isn't sent to another provider unasked.
+                // A conversation with a local model isn't sent to another provider without the user's
+                // consent.
                 Err(error) if !is_local(&named) && providers.is_usable_fallback(&self.model) => {
                     notice = Some(format!("{error}; continuing with {}", self.model.reference()));
                 }
@@ -149,7 +150,7 @@ impl ActiveSession {
         notice
     }
 
-    /// Sets the model that the user or the log chose.
+    /// Sets the model that the user or the log has chosen.
     pub(super) fn set_model(&mut self, model: Model) {
         (self.previous_model, self.replaced_model, self.fallback_thinking) = (None, None, None);
         self.replace_model(model);
@@ -157,8 +158,8 @@ impl ActiveSession {
 
     /// Replaces the model, or its facts.
     ///
-    /// If its window is so large that more of the log has to be loaded and that part can't be read, the conversation
-    /// counts as too long.
+    /// If the model's window is so large that more of the log has to be loaded, and that part can't be read,
+    /// the conversation counts as too long.
     pub(super) fn replace_model(&mut self, model: Model) {
         let loaded = max_loaded(self.model.facts.window);
         self.model = model;
@@ -170,7 +171,7 @@ impl ActiveSession {
         }
     }
 
-    /// Sets a model that answers for the rest of the run, with its level; `None` leaves the user's.
+    /// Sets a fallback model for the rest of the run, with its level; `None` keeps the user's level.
     pub(super) fn set_fallback_model(&mut self, model: Model, thinking: Option<ThinkingLevel>) {
         let replaced = self.replaced_model.take().unwrap_or_else(|| self.model.clone());
         self.set_model(model);
@@ -187,17 +188,17 @@ impl ActiveSession {
         self.fallback_thinking.unwrap_or(self.requested_thinking)
     }
 
-    /// Returns the user's model while another one answers for the rest of the run.
+    /// Returns the user's model while a fallback model answers for the rest of the run.
     pub(super) fn replaced_model(&self) -> Option<&Model> {
         self.replaced_model.as_ref()
     }
 
-    /// Returns notices about a window that is too small for the work, or for the conversation.
+    /// Returns notices about a window that is too small for tiller, or for the conversation.
     pub(super) fn window_notices(&self) -> impl Iterator<Item = String> {
         self.model.facts.window_warning().into_iter().chain(self.too_long_notice())
     }
 
-    /// Returns the same error as a notice for the user, with the next step.
+    /// Returns the error of a conversation that is too long, as a notice with the next step.
     fn too_long_notice(&self) -> Option<String> {
         let reason = self.unsendable_reason()?;
         Some(format!(
@@ -206,8 +207,8 @@ impl ActiveSession {
         ))
     }
 
-    /// Returns an error if the conversation can't be sent to the model because it is so much longer than the window
-    /// that not all of it is loaded.
+    /// Returns an error if the conversation is so much longer than the window that only part of it is loaded,
+    /// and it can't be sent.
     pub(super) fn unsendable_reason(&self) -> Option<String> {
         self.projection.unloaded?;
         let (size, facts) = (self.projection.tokens(), &self.model.facts);
@@ -219,13 +220,13 @@ impl ActiveSession {
         ))
     }
 
-    /// Returns the model for a session whose log names none.
+    /// Returns the model for a session whose log names no model.
     pub(super) fn default_model(&self) -> Model {
         self.previous_model.as_ref().unwrap_or(&self.model).clone()
     }
 
-    /// Adopts the path's model and level after a move within the session; where the path's model is unavailable, the
-    /// session's current choice stays.
+    /// Adopts the path's model and level after a move within the session. If the path's model is unavailable,
+    /// the session's current choice stays.
     pub(super) fn adopt_path_model(&mut self, providers: &ProviderRegistry) -> Option<String> {
         let (before, was_usual) = (self.model.clone(), self.previous_model.is_none());
         let notice = self.adopt_log_model(providers, ModelChoice::Log, ModelChoice::Log);
@@ -237,7 +238,7 @@ impl ActiveSession {
         notice
     }
 
-    /// Appends entries, preceded by the introduction of this process if it is due. Appends all or none of them.
+    /// Appends entries, after the introduction of this process if it is due. Appends all or none of them.
     pub(super) fn append(
         &mut self,
         new_entries: Vec<EntryBody>,
@@ -271,8 +272,8 @@ impl ActiveSession {
         Ok(appended)
     }
 
-    /// Returns the run entry, the model and the level, where the log doesn't have them already, and the records of
-    /// commands and the ends of agents that were cut off when an earlier process was killed.
+    /// Returns the run entry, the model and the level, as far as the log doesn't contain them already, and
+    /// entries for commands and agents that were interrupted when an earlier process was killed.
     fn introduction_entries(&self, run: &RunFacts) -> Vec<EntryBody> {
         let mut bodies = Vec::new();
         let Some(before) = &self.pending_run_entries else { return bodies };
@@ -305,8 +306,8 @@ impl ActiveSession {
             .and_then(|_| Some(self.projection.messages.first()?.entry.clone()))
     }
 
-    /// Returns the model and level changes needed where the path differs: after a move to a point with another
-    /// model, or with none.
+    /// Returns model and level changes if the path differs: after a move to a point with another model, or
+    /// with none.
     fn state_changes(&self) -> Vec<EntryBody> {
         let model = self.model.reference();
         let model = (self.projection.model.as_ref() != Some(&model)).then(|| model_change(&model));
@@ -315,8 +316,8 @@ impl ActiveSession {
         model.into_iter().chain(level).collect()
     }
 
-    /// Returns a model change if an answer by another model was appended after the choice: the log's last model
-    /// counts.
+    /// Returns a model change if an answer by another model was appended after the choice, because the last
+    /// model in the log applies.
     fn model_correction(&self, body: Option<&EntryBody>) -> Option<EntryBody> {
         let mut state = Projection::default();
         state.apply_settings(body.filter(|body| body.as_message().is_some())?);
@@ -324,7 +325,7 @@ impl ActiveSession {
         state.model.filter(|named| *named != chosen).map(|_| model_change(&chosen))
     }
 
-    /// Returns whether this process has written to the log, so that changes must be appended one by one.
+    /// Returns true if this process has written to the log, so that changes must be appended one by one.
     pub(super) fn has_written_to_log(&self) -> bool {
         self.pending_run_entries.is_none()
     }
@@ -339,9 +340,9 @@ fn changes_projection(body: &EntryBody) -> bool {
     matches!(body, EntryBody::ContextEdit { .. } | EntryBody::Compaction(_) | EntryBody::CustomMessage { .. })
 }
 
-/// Returns the most tokens of a conversation that are held in memory for this window. Beyond four windows by
-/// estimate, a smaller count from the provider isn't trusted either ([`Projection::tokens`]), so the unloaded part
-/// could not be sent.
+/// Returns the maximum tokens of a conversation that are kept in memory for this window. Beyond four windows
+/// by estimate, a smaller count from the provider isn't trusted ([`Projection::tokens`]), so the unloaded
+/// part could not be sent.
 fn max_loaded(window: Tokens) -> Tokens {
     /// A few megabytes; most conversations are shorter.
     const MIN_LOADED: Tokens = Tokens(2_000_000);
@@ -352,20 +353,22 @@ pub(super) fn model_change(model: &ModelRef) -> EntryBody {
     EntryBody::ModelChange { provider: model.provider.clone(), model_id: model.id.clone() }
 }
 
-/// Returns the project's new directory if it was moved. If the old directory still exists, the session stays there,
-/// wherever it is continued.
+/// Returns the project's new directory if it was moved. If the old directory still exists, the session stays
+/// there.
 fn moved_cwd(from: &str, to: &str) -> Option<String> {
     (from != to && !Path::new(from).exists()).then(|| to.to_owned())
 }
 
-/// Returns the time since which the log's entries belong to this session and not to the one it was forked from.
+/// Returns the time since when the log's entries belong to this session, and not to the session it was forked
+/// from.
 fn own_since(reader: &Reader) -> UnixMs {
     let header = reader.header();
     let forked = header.parent_session.as_ref().and_then(|_| UnixMs::from_iso(&header.timestamp));
     forked.unwrap_or(UnixMs(i64::MIN))
 }
 
-/// Returns the `!` commands that have a start entry and no record, because tiller died before it could write one.
+/// Returns the `!` commands with a start entry but no record, because tiller was killed before it could write
+/// one.
 fn cut_off_commands(entries: &[Entry], since: UnixMs) -> Vec<BashExecutionMessage> {
     let mut open: Vec<BashExecutionMessage> = Vec::new();
     for entry in entries {

@@ -1,5 +1,5 @@
-//! Resources of servers that a prompt names with `@SERVER:URI`: they are read before the prompt is queued, and the model
-//! gets their text after it. Stopping the agent stops the reading and returns the prompt.
+//! Server resources that a prompt names as `@SERVER:URI`. They are read before the prompt is queued, and
+//! their text follows the prompt. Stopping the agent stops the reading and returns the prompt.
 
 use super::Driver;
 use super::commands::send_reply;
@@ -35,7 +35,7 @@ impl Driver {
         None
     }
 
-    /// Queues a prompt with the resources that were read; the others are reported.
+    /// Queues a prompt with the resources that were read; failures are reported.
     pub(super) fn resources_attached(&mut self, number: u64, blocks: Vec<Result<String, String>>) {
         let reading = &mut self.resource_prompts.reading;
         let Some(at) = reading.iter().position(|prompt| prompt.number == number) else { return };
@@ -50,7 +50,7 @@ impl Driver {
         self.queue_prompt(text, options, reply);
     }
 
-    /// Stops reading; the prompts return to their callers.
+    /// Stops reading; returns the prompts to their callers.
     pub(super) fn stop_reading_resources(&mut self) {
         for PromptWithResources { held, task, .. } in self.resource_prompts.reading.drain(..) {
             task.abort();

@@ -1,4 +1,4 @@
-//! Background jobs: their events, and the notes that inform the model of their ends.
+//! Background jobs: their events, and the notes that inform the model about their ends.
 
 use tiller_core::background_job::JOB_NOTE_TYPE;
 use tiller_core::delegated_task::AGENT_NOTE_TYPE;
@@ -46,7 +46,7 @@ impl Driver {
         if self.jobs.move_to_background(has_jobs) { Ok(()) } else { Err(NONE) }
     }
 
-    /// Emits the changes of the jobs.
+    /// Emits changes to the jobs.
     pub(super) fn background_jobs_changed(&mut self) {
         self.append_notes_if_idle();
         for change in self.background_jobs().take_changes() {
@@ -60,8 +60,8 @@ impl Driver {
         }
     }
 
-    /// Appends a note for each job that has ended without the model's knowledge. Returns true if there was one: the
-    /// request with the notes waits until they are on the disk.
+    /// Appends a note for each job that has ended without the model's knowledge. Returns true if there was
+    /// one: the request with the notes waits until they are synced.
     pub(super) fn append_job_notes(&mut self) -> bool {
         match self.append_notes() {
             Ok(has_notes) => has_notes,
@@ -72,8 +72,8 @@ impl Driver {
         }
     }
 
-    /// Appends these notes immediately if no run is in progress, so that they are in the log if the process is killed.
-    /// Ones that can't be written wait for the next request.
+    /// Appends these notes immediately if no run is in progress, so that they are logged if the process is
+    /// killed. Notes that can't be written wait for the next request.
     pub(super) fn append_notes_if_idle(&mut self) {
         if !self.turn.is_running()
             && let Err(error) = self.append_notes()

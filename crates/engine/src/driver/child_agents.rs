@@ -1,4 +1,4 @@
-//! Agents that work for the session: the parts for their sessions, their events and requests, and their ends.
+//! Agents that work for the session: the parts of their sessions, their events and requests, and their ends.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ impl Driver {
             DelegationCommand::Notify { note, reply } => {
                 self.agents.notes.push(note);
                 self.append_notes_if_idle();
-                // The model is informed before the run that waits for it may end.
+                // The model is informed before a run that waits for the task may end.
                 self.agents.background.send_modify(|running| *running = running.saturating_sub(1));
                 send_reply(reply, Ok(()));
             }
@@ -114,7 +114,7 @@ impl Driver {
                 let forwarded = match received {
                     Ok(event) if !is_forwarded(&event.kind, deltas) => continue,
                     Ok(event) => JobEvent::AgentEvent { agent, event },
-                    // The agent's log has the other events that were missed.
+                    // The agent's log has the other missed events.
                     Err(Lag(_)) => match watched.send(|reply| DriverCommand::Snapshot { reply }).await {
                         Ok(snapshot) => JobEvent::AgentMissed { agent, snapshot },
                         Err(_) => return,
@@ -130,14 +130,15 @@ impl Driver {
         let (approvals, questions) = (Vec::new(), Vec::new());
         self.agents.all.enter(Instant::now());
         self.agents.children.push(RunningChild { status, session, approvals, questions, forwarder });
-        // They may have changed since the agent got them.
+        // The rules may have changed since the agent started.
         self.share_approval_mode(self.approvals.policy().mode);
         self.share_rules(self.approvals.configured_rules());
         self.share_approver(self.approvals.approver());
         Ok(())
     }
 
-    /// Records the end of a task. The usage is that of the messages where these become a branch of the session.
+    /// Records the end of a task. If the agent's messages become a branch of the session, they include the
+    /// usage.
     fn agent_ended(&mut self, EndedTask { end, usage, graft }: EndedTask) -> Result<(), AgentError> {
         let grafted = graft.map(|graft| {
             let appended = self.active.writer.graft(&graft, now());
@@ -169,20 +170,20 @@ impl Driver {
         result
     }
 
-    /// Records what an agent has used outside of a task.
+    /// Records an agent's usage outside of a task.
     fn agent_used(&mut self, usage: Vec<ModelUsage>) -> Result<(), AgentError> {
         self.agents.recorded += cost_of(&usage);
         Ok(self.append_all(usage_entries(usage).collect())?)
     }
 
-    /// Brings an agent's requests up to date with a snapshot of its session, after events were missed.
+    /// Updates an agent's requests from a snapshot of its session after events were missed.
     pub(super) fn agent_missed_events(&mut self, agent: &SessionId, snapshot: &Snapshot) {
         let root = self.approvals.policy().root.clone();
         let Some(child) = self.agents.child_mut(agent) else { return };
         child.catch_up(&snapshot.in_progress, &root).into_iter().for_each(|kind| self.bus.emit(kind));
     }
 
-    /// Handles an event of an agent. Its requests to the user become requests of this session; its other events are
+    /// Handles an event of an agent. Requests to the user become requests of this session; other events are
     /// forwarded.
     pub(super) fn agent_event(&mut self, agent: &SessionId, event: &Arc<Event>) {
         let root = self.approvals.policy().root.clone();
@@ -218,7 +219,7 @@ impl Driver {
         }
     }
 
-    /// Forwards a decision to the agent that asked; returns the arguments if no agent asked.
+    /// Forwards a decision to the agent that made the request; returns the arguments if it wasn't an agent.
     pub(super) fn decide_for_agent(
         &self,
         call: CallId,
@@ -233,7 +234,7 @@ impl Driver {
         None
     }
 
-    /// Forwards an answer to the agent that asked; returns the arguments if no agent asked.
+    /// Forwards an answer to the agent that made the request; returns the arguments if it wasn't an agent.
     pub(super) fn answer_for_agent(
         &self,
         id: ElicitationId,
@@ -246,7 +247,7 @@ impl Driver {
         None
     }
 
-    /// Closes the sessions of the agents that work for this one.
+    /// Closes the sessions of the agents that work for this session.
     pub(super) fn close_agents(&self) {
         for child in &self.agents.children {
             let session = child.session.clone();
@@ -255,7 +256,7 @@ impl Driver {
         }
     }
 
-    /// Passes a change of the approval mode on to the agents, as far as it makes theirs stricter.
+    /// Forwards a change of the approval mode to the agents whose mode is less strict.
     pub(super) fn share_approval_mode(&self, mode: ApprovalMode) {
         for child in &self.agents.children {
             let session = child.session.clone();
@@ -264,7 +265,7 @@ impl Driver {
         }
     }
 
-    /// Passes the settings rules on to the agents.
+    /// Forwards the settings rules to the agents.
     pub(super) fn share_rules(&self, rules: &ConfiguredRules) {
         for child in &self.agents.children {
             let (session, rules) = (child.session.clone(), rules.clone());
@@ -290,12 +291,12 @@ impl Driver {
         }
     }
 
-    /// Returns true if the end of a run waits until the model knows of ended tasks.
+    /// Returns true if the end of a run waits until the model is informed about ended tasks.
     pub(super) fn tells_notes(&self) -> bool {
         self.services.options.background_tasks == BackgroundTasks::Await && !self.agents.notes.is_empty()
     }
 
-    /// Returns the outcome of a review of a run's end.
+    /// Returns the result of reviewing a run's end.
     pub(super) fn end_verdict(&self, instruction: Option<String>) -> EndVerdict {
         match instruction {
             Some(instruction) => EndVerdict::Instruct(instruction),
@@ -304,7 +305,7 @@ impl Driver {
         }
     }
 
-    /// Limits the agents to what is left of the budgets. What agents have used is in the totals only after their ends,
+    /// Limits the agents to the rest of the budgets. An agent's usage is added to the totals only at its end,
     /// but nested agents count in the scope immediately.
     fn limit_agents_to_budget(&self) {
         let left =
@@ -314,8 +315,8 @@ impl Driver {
     }
 }
 
-/// Returns true for the events of an agent that are passed on. Pieces of answers and of output are many, and most front
-/// ends show nothing of them.
+/// Returns true for events of an agent that are forwarded. Deltas of answers and of output are many, and most
+/// front ends don't show them.
 fn is_forwarded(event: &EventKind, deltas: Switch) -> bool {
     match event {
         EventKind::MessageUpdate { .. }

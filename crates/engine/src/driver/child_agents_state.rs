@@ -14,21 +14,21 @@ use tokio::time::Instant;
 use crate::agents::{LoggedUse, RunningAgent, UsageLimit, UsageScope};
 use crate::handle::{AgentSession, InFlight};
 
-/// The running agents, their requests to the user, and notes about those that have ended in the background.
+/// The running agents, their requests to the user, and notes about agents that have ended in the background.
 pub(super) struct ChildAgents {
-    /// The usage of the session and of all of them.
+    /// The usage of the session and all its agents.
     pub(super) all: UsageScope,
     limit: UsageLimit,
-    /// True if [`Self::all`] counts what was used before the session was opened.
+    /// True if [`Self::all`] includes the usage before the session was opened.
     pub(super) counts_logs: bool,
     /// True if a run of the session is counted as work.
     is_session_at_work: bool,
-    /// Their cost, limited by what is left of the session's budgets.
+    /// The cost of the agents, limited by the rest of the session's budgets.
     pub(super) budget: UsageScope,
-    /// The cost of agents that have ended, which is in the session's totals.
+    /// The cost of ended agents, which is included in the session's totals.
     pub(super) recorded: Usd,
     pub(super) children: Vec<RunningChild>,
-    /// Texts for the model, added when the session is idle, or to the next request.
+    /// Notes for the model, added immediately when the session is idle, or else to the next request.
     pub(super) notes: Vec<String>,
     /// The number of calls whose tasks run in the background.
     pub(super) background: watch::Sender<usize>,
@@ -37,11 +37,11 @@ pub(super) struct ChildAgents {
 pub(super) struct RunningChild {
     pub(super) status: RunningAgent,
     pub(super) session: AgentSession,
-    /// Approval requests, under ids of this session.
+    /// Approval requests, with ids of this session.
     pub(super) approvals: Vec<ApprovalRequest>,
-    /// Questions, under ids of this session.
+    /// Questions, with ids of this session.
     pub(super) questions: Vec<ElicitationRequest>,
-    /// Forwards its events.
+    /// The task that forwards the agent's events.
     pub(super) forwarder: AbortHandle,
 }
 
@@ -49,20 +49,20 @@ pub(super) struct RunningChild {
 const SEPARATOR: char = '/';
 
 impl RunningChild {
-    /// Returns the id in this session of a call of the agent.
+    /// Returns the id in this session for a call of the agent.
     pub(super) fn call_id(&self, call: &CallId) -> CallId {
         CallId::new(format!("{}{SEPARATOR}{call}", self.status.start.agent_id.short()))
     }
 
-    /// Returns the id in this session of a question of the agent.
+    /// Returns the id in this session for a question of the agent.
     pub(super) fn question_id(&self, question: &ElicitationId) -> ElicitationId {
         ElicitationId::new(format!("{}{SEPARATOR}{question}", self.status.start.agent_id.short()))
     }
 }
 
 impl RunningChild {
-    /// Makes an approval request of the agent one of this session, which works in the directory `root`; returns its
-    /// event, unless it is known already.
+    /// Converts an approval request of the agent into a request of this session, which works in the directory
+    /// `root`. Returns its event, unless the request is already known.
     pub(super) fn adopt_approval_request(
         &mut self,
         mut request: ApprovalRequest,
@@ -73,7 +73,7 @@ impl RunningChild {
             return None;
         }
         request.reason = format!("agent {}: {}", self.status.start.name, request.reason);
-        // A rule is saved for the session that asks.
+        // Rules are saved only for requests of the session itself.
         request.proposed = None;
         let dir = || PathBuf::from(&self.session.reader().header().cwd);
         request.cwd = request.cwd.or_else(|| Some(dir()).filter(|dir| dir != root));
@@ -81,7 +81,8 @@ impl RunningChild {
         Some(EventKind::ApprovalRequested(request))
     }
 
-    /// Makes a question of the agent one of this session; returns its event, unless it is known already.
+    /// Converts a question of the agent into a question of this session. Returns its event, unless the
+    /// question is already known.
     pub(super) fn adopt_question(&mut self, mut request: ElicitationRequest) -> Option<EventKind> {
         request.elicitation_id = self.question_id(&request.elicitation_id);
         if self.questions.iter().any(|known| known.elicitation_id == request.elicitation_id) {
@@ -92,7 +93,7 @@ impl RunningChild {
         Some(EventKind::ElicitationRequested(request))
     }
 
-    /// Adopts the requests that the agent's session has pending, and drops the others; returns the events of both.
+    /// Adopts the pending requests of the agent's session and drops all others; returns the events of both.
     pub(super) fn catch_up(&mut self, pending: &InFlight, root: &Path) -> Vec<EventKind> {
         let InFlight { approvals, elicitations, .. } = pending;
         self.status.activity.approvals = approvals.len();
@@ -134,40 +135,40 @@ impl ChildAgents {
         }
     }
 
-    /// Prepares for another session, for which no agent works.
+    /// Prepares for another session, for which no agent is working.
     pub(super) fn switch_session(&mut self) {
         self.notes.clear();
         (self.all, self.counts_logs) = (UsageScope::with_agents(self.limit), false);
         self.is_session_at_work = false;
     }
 
-    /// Counts what was used before the session was opened, once.
+    /// Adds the usage before the session was opened, once.
     pub(super) fn count_logs(&mut self, logged: &LoggedUse) {
         if !std::mem::replace(&mut self.counts_logs, true) {
             self.all.add_logged(logged);
         }
     }
 
-    /// Returns true if what was used before the session was opened matters and isn't counted yet.
+    /// Returns true if the usage before the session was opened matters and isn't counted yet.
     pub(super) fn needs_logs(&self) -> bool {
         !self.counts_logs && self.all.is_limited()
     }
 
-    /// Counts the time of the session's own run from now on.
+    /// Starts counting the time of the session's own run.
     pub(super) fn enter_run(&mut self, now: Instant) {
         if !std::mem::replace(&mut self.is_session_at_work, true) {
             self.all.enter(now);
         }
     }
 
-    /// Ends the time of the session's own run.
+    /// Stops counting the time of the session's own run.
     pub(super) fn leave_run(&mut self, now: Instant) {
         if std::mem::take(&mut self.is_session_at_work) {
             self.all.leave(now);
         }
     }
 
-    /// The agents at work, in the order of their starts.
+    /// Returns the running agents, in the order of their starts.
     pub(super) fn statuses(&self) -> Vec<RunningAgent> {
         self.children.iter().map(|child| child.status.clone()).collect()
     }
@@ -180,7 +181,7 @@ impl ChildAgents {
         self.children.iter_mut().find(|child| child.status.start.agent_id == *id)
     }
 
-    /// Returns the agent that a request of this id comes from, and the agent's own id.
+    /// Returns the agent that made the request with this id, and the agent's own id.
     pub(super) fn owner<'a>(&self, id: &'a str) -> Option<(&RunningChild, &'a str)> {
         let (agent, own) = id.split_once(SEPARATOR)?;
         let child = self.children.iter().find(|child| child.status.start.agent_id.short() == agent)?;
@@ -224,7 +225,7 @@ mod tests {
         }
     }
 
-    /// The events in words.
+    /// Formats events as strings.
     fn words(events: Vec<EventKind>) -> Vec<String> {
         let word = |event| match event {
             EventKind::ApprovalRequested(request) => format!("asked {}", request.tool_call_id),

@@ -192,7 +192,7 @@ impl Driver {
         self.apply_and_reply(Input::SteerNow { prompt, partial_output }, |result| send_reply(reply, result));
     }
 
-    /// Returns an error if the queue already holds [`MAX_WAITING`] messages.
+    /// Returns an error if the queue holds [`MAX_WAITING`] messages.
     fn queue_full(&self) -> Option<AgentError> {
         let waiting = self.turn.queue().items().len();
         (self.turn.is_running() && waiting >= MAX_WAITING).then_some(AgentError::QueueFull(waiting))
@@ -206,7 +206,7 @@ impl Driver {
         options: PromptOptions,
     ) -> Result<TurnPrompt, AgentError> {
         let mut text_to_send = self.resources.expand(text.clone(), options.expand_templates)?;
-        // A message made by a skill records its own origin.
+        // A message created by a skill records its own origin.
         let is_template = text_to_send != text && typed_skill(&text_to_send).is_none();
         let typed = (is_template || !options.attached.is_empty()).then(|| text.trim().to_owned());
         if !options.attached.is_empty() {
@@ -220,7 +220,7 @@ impl Driver {
         Ok(TurnPrompt { text: text_to_send, typed, images: options.images, kind, id })
     }
 
-    /// Rejects a message that is longer than the model's window: no compaction could make room for it.
+    /// Rejects a message longer than the model's window: no compaction could make room for it.
     fn check_length(&self, text: &str) -> Result<(), AgentError> {
         let (facts, tokens) = (&self.active.model.facts, estimate_text(text));
         if tokens <= facts.window {
@@ -237,7 +237,7 @@ impl Driver {
         self.apply_and_reply(Input::PutBack { item, position }, |result| send_reply(reply, result));
     }
 
-    /// Makes the attachment blocks of a message.
+    /// Creates the attachment blocks of a message.
     fn attach(&self, command: AttachCommand) {
         match command {
             AttachCommand::Read { files, reply } => self.read_attachments(files, reply),
@@ -322,7 +322,7 @@ impl Driver {
         self.stop_prompt_reviews();
         self.stop_reading_resources();
         self.cancel_elicitations();
-        // The turn machine stops a compaction that the run waits for.
+        // The turn machine stops a compaction that the run is waiting for.
         if !self.turn.is_compacting() {
             self.stop_summary();
         }
@@ -361,7 +361,7 @@ impl Driver {
         }
     }
 
-    /// Sets whether an approver is present. Without one, pending requests are denied and questions declined.
+    /// Sets the presence of an approver. Without one, pending requests are denied and questions declined.
     fn set_approver(&mut self, approver: Approver) -> Result<(), AgentError> {
         self.approvals.set_approver(approver);
         self.share_approver(approver);
@@ -382,7 +382,7 @@ impl Driver {
             return send_reply(reply, Err(AgentError::NotFound("pending approval request for that call")));
         };
         let tool = self.services.tools.find(&request.tool_name);
-        // A call for which an extension demands approval asks every time.
+        // A call for which an extension requires approval needs it every time.
         let decision = match decision {
             Decision::Session if self.approvals.requires_approval(&call) => Decision::Once,
             decision => decision,
@@ -415,7 +415,7 @@ impl Driver {
         }
     }
 
-    /// Sets the settings rules. Returns the calls that still wait for approval.
+    /// Sets the settings rules. Returns the calls that are still waiting for approval.
     fn configure_rules(&mut self, rules: ConfiguredRules) -> Vec<CallId> {
         self.share_rules(&rules);
         self.approvals.configure_rules(rules);
@@ -432,7 +432,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Lets tools reach another directory for the session.
+    /// Lets tools access another directory during the session.
     fn add_dir(&mut self, typed: &str) -> Result<PermissionRule, AgentError> {
         let homes = &self.services.options.policy.protected.homes;
         let rule = dir_rule(typed, self.services.manager.cwd(), homes.last().map(PathBuf::as_path));
@@ -444,7 +444,7 @@ impl Driver {
         Ok(rule)
     }
 
-    /// Enters plan mode, or leaves it and returns the plan: the newest answer since it was entered.
+    /// Enters plan mode, or leaves it and returns the plan: the newest answer since plan mode was entered.
     fn toggle_plan(&mut self) -> Option<String> {
         let mode = self.approvals.toggled_plan();
         let plan = if self.approvals.is_planning() { self.find_plan() } else { None };
@@ -452,7 +452,7 @@ impl Driver {
         plan
     }
 
-    /// Sets the approval mode, for calls that wait, too.
+    /// Sets the approval mode, also for waiting calls.
     pub(super) fn change_approval(&mut self, mode: ApprovalMode) {
         self.approvals.set_mode(mode, self.active.reader().leaf());
         self.share_approval_mode(mode);
@@ -471,7 +471,7 @@ impl Driver {
         newest.find_map(|it| answer_text(&it.message).filter(|_| path[from..].contains(&it.entry)))
     }
 
-    /// Updates the directories and the mode in the system prompt, from the next request on.
+    /// Updates the directories and the mode in the system prompt, starting with the next request.
     pub(super) fn permissions_changed(&mut self) {
         let dirs = self.approvals.session_dirs();
         self.resources.set_permissions(dirs, self.approvals.is_planning());
@@ -495,9 +495,9 @@ impl Driver {
         Ok(self.emit_appended(appended)?)
     }
 
-    /// Returns an error unless the session is idle, so that it may be left or its leaf moved.
+    /// Returns an error unless the session is idle and may be left or its leaf moved.
     pub(super) fn ensure_idle(&self) -> Result<(), AgentError> {
-        // Entries that are still to be written belong to this session.
+        // Entries that are waiting to be written belong to this session.
         let is_writing = self.effects.syncs > 0 || !self.effects.items.is_empty();
         let is_working = self.turn.is_running() || self.hooks.is_busy();
         if is_working || self.jobs.bash_running().is_some() || is_writing {
@@ -508,7 +508,7 @@ impl Driver {
 
     fn switch(&mut self, to: SwitchTarget) -> Result<SessionSwitched, AgentError> {
         self.ensure_idle()?;
-        // Their ends and costs belong to this session.
+        // The agents' ends and costs belong to this session.
         if !matches!(to, SwitchTarget::Leaf { .. }) && !self.agents.children.is_empty() {
             return Err(AgentError::AgentsAtWork);
         }
@@ -553,7 +553,7 @@ impl Driver {
         }
     }
 
-    /// Creates a fork next to this session; a run continues.
+    /// Creates a fork next to this session. A run continues.
     fn create_fork(&self, entry: EntryId) -> Result<ForkedSession, AgentError> {
         let reader = self.active.reader();
         let NavigationTarget { entry: end, text: text_to_queue } = reader.navigation_target(&entry)?;
@@ -580,7 +580,7 @@ impl Driver {
         Ok(self.emit_switch(change, editor, notices))
     }
 
-    /// Emits the switch, then its notices: front ends start a new page at a switch.
+    /// Emits the switch, then its notices: front ends start a new transcript at a switch.
     fn emit_switch(
         &mut self,
         change: SessionChange,
@@ -596,7 +596,8 @@ impl Driver {
         SessionSwitched { change, session, editor }
     }
 
-    /// Opens a log. If that fails the current session stays; nothing happens if it is the same session.
+    /// Opens a log. If that fails, the current session stays. Does nothing if the log belongs to the current
+    /// session.
     fn open(&mut self, path: &Path) -> Result<SessionSwitched, AgentError> {
         if self.active.reader().is_at(path) {
             return Ok(self.emit_switch(SessionChange::Open, None, None));
@@ -656,7 +657,8 @@ impl Driver {
         tokio::task::spawn_blocking(move || send_reply(reply, query(&manager).map_err(AgentError::from)));
     }
 
-    /// Stops all jobs and syncs the log. Blocks for the last sync, because nothing else runs anymore.
+    /// Stops all jobs and syncs the log. Blocks during the last sync, because nothing else is running any
+    /// more.
     pub(super) fn close(&mut self) -> Result<(), AgentError> {
         self.stop_summary();
         self.stop_commands();
@@ -669,7 +671,7 @@ impl Driver {
         if self.turn.is_running() {
             self.apply(Input::Abort { partial_output, queue: QueueHandling::Hold });
         }
-        // A sync in progress delays nothing now; the last one below covers it.
+        // Syncs in progress delay nothing now; the last sync below covers them.
         while std::mem::take(&mut self.effects.syncs) > 0 {
             self.perform();
         }
@@ -680,7 +682,7 @@ impl Driver {
     }
 }
 
-/// Parses a directory as typed into a rule.
+/// Parses a typed directory into a rule.
 fn dir_rule(typed: &str, cwd: &Path, home: Option<&Path>) -> io::Result<PermissionRule> {
     let (dir, purpose) = parse_dir(typed, cwd, home)?;
     let access = match purpose {
@@ -690,12 +692,12 @@ fn dir_rule(typed: &str, cwd: &Path, home: Option<&Path>) -> io::Result<Permissi
     Ok(PermissionRule::Directory { dir, access })
 }
 
-/// Sends a reply; it is fine if the caller is gone.
+/// Sends a reply; ignores a caller that is gone.
 pub(super) fn send_reply<T>(reply: oneshot::Sender<Result<T, AgentError>>, result: Result<T, AgentError>) {
     let _ = reply.send(result);
 }
 
-/// Returns the denial in the absence of an approver.
+/// Returns the denial for calls without an approver.
 pub(super) fn no_approver() -> Decision {
     Decision::Deny { reason: "no one can approve it anymore".to_owned() }
 }

@@ -1,4 +1,4 @@
-//! Effects of the compaction machine: planning, jobs, replies, and the hand-over to the turn machine.
+//! Effects of the compaction machine: planning, jobs, replies, and submission to the turn machine.
 //!
 //! The machine in [`compaction`](crate::compaction) decides; `summarize_job` sends the requests.
 
@@ -21,7 +21,8 @@ use crate::compaction::{BranchPlan, CompactionInput, CompactionPlan, first_messa
 use crate::handle::{AgentError, Reply, SessionSwitched};
 use crate::turn::Input;
 
-/// Applies an input to the turn machine: [`Driver::apply`], or [`Driver::step_next`] while effects are performed.
+/// Applies an input to the turn machine: [`Driver::apply`], or [`Driver::step_next`] while effects are being
+/// performed.
 type ApplyToTurn = fn(&mut Driver, Input);
 
 impl From<SummaryError> for AgentError {
@@ -35,13 +36,13 @@ impl From<SummaryError> for AgentError {
 }
 
 impl Driver {
-    /// Applies an input of a command or a job to the compaction machine.
+    /// Applies an input from a command or a job to the compaction machine.
     pub(super) fn apply_summary(&mut self, input: SummaryInput) {
         let effects = self.summaries.machine.step(input);
         self.perform_summary(effects, Self::apply);
     }
 
-    /// Applies an input to the compaction machine while effects of the turn machine are performed.
+    /// Applies an input to the compaction machine while effects of the turn machine are being performed.
     pub(super) fn step_summary(&mut self, input: SummaryInput) {
         let effects = self.summaries.machine.step(input);
         self.perform_summary(effects, Self::step_next);
@@ -82,8 +83,8 @@ impl Driver {
         self.apply_summary(SummaryInput::Job { number, event, facts });
     }
 
-    /// Summarizes the branch that is left, then moves to the entry. Moves immediately if the branch has nothing to
-    /// summarize.
+    /// Summarizes the abandoned branch, then moves to the entry. Moves immediately if the branch has nothing
+    /// to summarize.
     pub(super) fn leave_branch(
         &mut self,
         entry: EntryId,
@@ -153,7 +154,7 @@ impl Driver {
         self.summaries.machine.step(SummaryInput::Planned { request, plan, facts })
     }
 
-    /// Collects the input of a compaction. Unreadable parts are left out: a summary without them is better than
+    /// Collects the input of a compaction. Omits unreadable parts: a summary without them is better than
     /// none.
     fn compaction_input(&self) -> CompactionInput {
         let reader = self.active.reader();
@@ -170,7 +171,8 @@ impl Driver {
         }
     }
 
-    /// Returns the conversation for the compaction machine. The path is read only while a compaction is in progress.
+    /// Returns the conversation's state for the compaction machine. The path is read only while a compaction
+    /// is in progress.
     pub(super) fn conversation_facts(&self) -> ConversationFacts {
         let is_on_path = |entry: &EntryId| {
             let reader = self.active.reader();
@@ -216,9 +218,9 @@ impl Driver {
         Ok((BranchTarget { entry, editor }, plan))
     }
 
-    /// Emits the end of a run, and replies to the callers that wait for it.
+    /// Emits the end of a run and replies to the callers that wait for it.
     fn settle(&mut self) {
-        // The next run may have begun.
+        // The next run may have started.
         if !self.turn.is_running() {
             self.services.runner.end_standby();
         }

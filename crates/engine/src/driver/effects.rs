@@ -29,7 +29,7 @@ use crate::strip_images::strip_images;
 use crate::turn::{AppendFailure, CallDecision, Effect, Input, TurnNumber};
 
 impl Driver {
-    /// Performs the queued effects until none is left or a sync has to finish first.
+    /// Performs the queued effects until none are left or a sync has to finish first.
     pub(super) fn perform(&mut self) {
         while self.effects.syncs == 0 {
             match self.effects.items.pop_front() {
@@ -56,11 +56,11 @@ impl Driver {
             }
             Effect::RepairDanglingCalls => self.repair_dangling_calls(),
             Effect::Sync if self.services.options.sync == SyncPolicy::Turn => self.sync(),
-            // With `always`, every append was followed by a sync.
+            // With `always`, every append is already followed by a sync.
             Effect::Sync => {}
-            // The run may have been stopped while this waited for the disk.
+            // The run may have been stopped during the sync.
             Effect::Request { turn, .. } if self.turn.streaming() != Some(turn) => {}
-            // Persist first: the request follows when the notes are on the disk.
+            // Persist first: the request follows when the notes are synced.
             Effect::Request { .. } if self.append_job_notes() => {
                 self.effects.items.push_front(QueuedEffect::Effect(Box::new(effect)));
             }
@@ -72,7 +72,7 @@ impl Driver {
                 }
             }
             Effect::Sleep { turn, delay } => self.jobs.sleep(turn, delay),
-            // The run may have been stopped meanwhile.
+            // The run may have been stopped in the meantime.
             Effect::Compact if !self.turn.is_compacting() => {}
             Effect::Compact => self.step_summary(SummaryInput::Overflow),
             Effect::SwitchModel { to, cause } => self.switch_model(&to, &cause),
@@ -108,7 +108,7 @@ impl Driver {
         self.emit_appended(appended)
     }
 
-    /// Appends a result for every call that has none. Earlier results are already in the log.
+    /// Appends a result for every call without one. Earlier results are already in the log.
     fn repair_dangling_calls(&mut self) {
         for (call, cut_off) in unanswered_calls(&self.active.projection.messages, &self.services.tool_catalog)
         {
@@ -125,7 +125,8 @@ impl Driver {
         }
     }
 
-    /// Emits the writer's findings and the appended entries. Reprojects the context if the log's entries changed.
+    /// Emits the writer's findings and the appended entries. Recomputes the projection if other entries of
+    /// the log have changed.
     pub(super) fn emit_appended(
         &mut self,
         appended: Result<Vec<AppendedEntry>, SessionError>,
@@ -151,7 +152,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Emits a warning about a change by another process; frequent ones go to the tracing log only.
+    /// Emits a warning about a change by another process; frequent warnings go to the tracing log only.
     fn warn_external_change(&mut self, change: &ExternalChange, own_entries: usize) {
         tracing::warn!("{change}");
         let mut message = change.to_string();
@@ -167,7 +168,7 @@ impl Driver {
         self.bus.emit(EventKind::Warning { message, hint });
     }
 
-    /// Emits the entries of another process, which stand before the `own_entries` newest entries.
+    /// Emits the entries of another process, which precede the newest `own_entries` entries.
     fn emit_external_appends(&mut self, entries: usize, own_entries: usize) {
         let reader = self.active.reader();
         let end = reader.entry_count().saturating_sub(own_entries);
@@ -182,7 +183,7 @@ impl Driver {
         }
     }
 
-    /// Handles a failed write: drops the remaining effects, and informs the machine and the callers that wait.
+    /// Handles a failed write: drops the remaining effects, and informs the machine and the waiting callers.
     /// Unwritten records of commands are kept for later, and the queue is restored from the log.
     pub(super) fn handle_store_failure(
         &mut self,
@@ -299,7 +300,7 @@ impl Driver {
         self.bus.emit(EventKind::MessageStart { message });
     }
 
-    /// Applies an input whose effects precede all queued effects.
+    /// Applies an input; its effects precede all queued effects.
     pub(super) fn step_next(&mut self, input: Input) {
         let effects = self.turn.step(input, now());
         for effect in effects.into_iter().rev() {
@@ -307,8 +308,8 @@ impl Driver {
         }
     }
 
-    /// Finds the tool of a call. The results of all but the built-in ones, which know best what to leave out, are limited
-    /// here.
+    /// Finds the tool of a call. Limits the results of all tools but the built-in ones, which know best what
+    /// to omit.
     fn find_callee(&self, ToolCall { name, arguments, .. }: &ToolCall) -> Option<CallTarget> {
         let tools = &self.services.tools;
         let is_limited = tools.source(name) != Some(&ToolSource::BuiltIn);
@@ -336,8 +337,8 @@ impl Driver {
         }
     }
 
-    /// Requests approval, unless a rule, a change of mode, or the fact that a command still only reads decides the
-    /// call by now. The request includes a preview.
+    /// Requests approval, with a preview, unless the call is already decided by a rule, a change of mode, or
+    /// because a command still only reads.
     fn ask(&mut self, call: ToolCall, reason: String, rule: String) {
         match self.decide_call(&call) {
             Some(CallDecision::Run(_)) => {
@@ -377,27 +378,27 @@ impl Driver {
         }
     }
 
-    /// Returns the decision on a call that is about to run; `None` if approval is demanded whatever the policy says.
+    /// Returns the decision on a call that is about to run; `None` if approval is required regardless of the
+    /// policy.
     fn decide_call(&self, call: &ToolCall) -> Option<CallDecision> {
         let tool =
             self.services.tools.find(&call.name).filter(|_| !self.approvals.requires_approval(&call.id))?;
         Some(self.approvals.decide(call, tool.spec(), self.services.tools.source(&call.name)))
     }
 
-    /// Returns the rules that would allow a call, unless approval is demanded whatever they say.
+    /// Returns rules that would allow a call, unless approval is required regardless of rules.
     fn propose_rules(&mut self, call: &ToolCall) -> Option<ProposedRules> {
         let tool =
             self.services.tools.find(&call.name).filter(|_| !self.approvals.requires_approval(&call.id))?;
         self.approvals.propose_rules(call, tool.spec(), self.services.tools.source(&call.name))
     }
 
-    /// Returns whether a call that was to ask still needs approval.
+    /// Returns true if a call that was about to request approval still needs it.
     fn still_needs_approval(&self, call: &ToolCall) -> bool {
         !matches!(self.decide_call(call), Some(CallDecision::Run(_) | CallDecision::Granted { .. }))
     }
 
-    /// Resolves the pending requests that a new approval mode or new rules decide: allowed calls run, denied calls
-    /// don't.
+    /// Resolves the pending requests that a new approval mode or new rules decide.
     pub(super) fn resolve_pending(&mut self) {
         for request in self.approvals.pending().to_vec() {
             if let Some((decision, decider, rule)) = self.decide_request(&request) {
@@ -407,8 +408,8 @@ impl Driver {
         }
     }
 
-    /// Returns the decision that the mode or a rule makes on a request, what decided, and the rule; `None` if it is the
-    /// user's.
+    /// Returns the decision of the mode or a rule on a request, with the decider and the rule; `None` if the
+    /// user must decide.
     fn decide_request(&self, request: &ApprovalRequest) -> Option<(Decision, Decider, Option<String>)> {
         let (id, name) = (request.tool_call_id.clone(), request.tool_name.clone());
         let call = ToolCall {
@@ -434,7 +435,7 @@ impl Driver {
         self.bus.emit(EventKind::ApprovalRequested(request));
     }
 
-    /// Emits an approval request with its preview, unless the call was decided meanwhile or the approver has left.
+    /// Emits an approval request with its preview, unless the call has been decided or the approver has left.
     pub(super) fn previewed(&mut self, request: ApprovalRequest) {
         self.approvals.open_outside_path(&[]);
         if !self.turn.asks(&request.tool_call_id, &request.args) {
@@ -442,7 +443,7 @@ impl Driver {
         }
         let (decision, decider, rule) = match self.decide_request(&request) {
             _ if self.approvals.approver() == Approver::Absent => (no_approver(), Decider::Nobody, None),
-            // The mode or a rule was changed while the preview was made.
+            // The mode or a rule has changed during the preview.
             Some(decided) => decided,
             None => return self.emit_request(request),
         };
@@ -459,8 +460,8 @@ impl Driver {
     }
 }
 
-/// Returns the error of a request that no model could take. It leads to a compaction, like a request that the
-/// provider rejected as too long.
+/// Returns the error of a request that no model could accept. It leads to a compaction, like a request that
+/// the provider rejected as too long.
 fn unsendable_error(model: &ModelFacts, message: String) -> ProviderError {
     ProviderError { provider: model.provider.clone(), failure: FailureKind::Overflow, message, hint: None }
 }

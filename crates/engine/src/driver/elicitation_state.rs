@@ -1,21 +1,21 @@
-//! The questions of servers that wait for the user; `elicitations` changes them.
+//! Pending questions of servers to the user; `elicitations` changes them.
 
 use tiller_core::elicitation::{ElicitationAnswer, ElicitationRequest};
 use tiller_core::id::ElicitationId;
 use tokio::sync::oneshot;
 
-/// The pending questions, in the order in which they came.
+/// The pending questions, in the order of arrival.
 #[derive(Default)]
 pub(super) struct Elicitations {
     pub(super) pending: Vec<PendingElicitation>,
-    /// Number of the last question of this process.
+    /// Number of this process's last question.
     pub(super) last: u64,
 }
 
-/// A question, and the way to its answer.
+/// A question and the channel for its answer.
 pub(super) struct PendingElicitation {
     pub(super) request: ElicitationRequest,
-    /// Hands the answer to the task that watches the question.
+    /// Sends the answer to the task that waits for it.
     pub(super) answer: oneshot::Sender<ElicitationAnswer>,
 }
 

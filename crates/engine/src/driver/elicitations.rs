@@ -1,4 +1,5 @@
-//! Questions to the user, of servers and of tiller itself: they wait for an answer of a front end, or until the server withdraws them.
+//! Questions to the user from servers and from tiller itself. They wait for an answer from a front end, or
+//! until the server withdraws them.
 
 use tiller_core::elicitation::{ElicitationAction, ElicitationAnswer, ElicitationKind, ElicitationRequest};
 use tiller_core::event::EventKind;
@@ -19,7 +20,7 @@ impl Driver {
         self.ask_user(Some(question.server), question.message, question.kind, question.reply);
     }
 
-    /// Asks the user. Without an approver the question is dropped, so the asker gets no answer.
+    /// Asks the user. Without an approver the question is dropped and gets no answer.
     pub(super) fn ask_user(
         &mut self,
         server: Option<String>,
@@ -39,7 +40,7 @@ impl Driver {
             tokio::select! {
                 biased;
                 answer = answered => {
-                    // Without an answer the approver has left, and dropping `reply` says so.
+                    // Without an answer, the approver has left; dropping `reply` reports that.
                     let _ = answer.map(|answer| reply.send(answer));
                 }
                 () = reply.closed() => {}
@@ -49,7 +50,8 @@ impl Driver {
         self.bus.emit(EventKind::ElicitationRequested(request));
     }
 
-    /// Answers a question; values are checked against its fields. Canceling one cancels the asker's other questions.
+    /// Answers a question; values are checked against the question's fields. Cancelling one question cancels
+    /// the asker's other questions.
     pub(super) fn answer_elicitation(
         &mut self,
         id: &ElicitationId,
@@ -73,7 +75,7 @@ impl Driver {
         send_reply(reply, Ok(()));
     }
 
-    /// Cancels all questions, because the calls that they belong to are stopped.
+    /// Cancels all questions, because their calls are stopped.
     pub(super) fn cancel_elicitations(&mut self) {
         self.cancel_elicitations_where(|_| true);
     }

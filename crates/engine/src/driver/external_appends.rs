@@ -1,5 +1,5 @@
-//! Entries that another process appended to the active session's log. They are found before the next append, and
-//! emitted like our own unless they are many.
+//! Entries that another process appended to the active session's log. They are found before the next append.
+//! If there are few, they are emitted like this process's own.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ pub(super) struct ExternalAppends {
 }
 
 impl ExternalAppends {
-    /// Records that another process appended entries. Returns the warning to emit: one at the first time, and one
-    /// whenever the number of times has grown tenfold, because two programs that write in turn would warn at every
-    /// entry.
+    /// Records that another process appended entries, and returns the warning to emit. Warns the first time,
+    /// and whenever the number of appends has grown tenfold, because two programs that write in turn would
+    /// cause a warning at every entry.
     pub(super) fn warning(&mut self, entries: usize) -> AppendNotice {
         (self.times, self.entries) = (self.times + 1, self.entries + entries);
         let is_power_of_ten = self.times == 10_usize.pow(self.times.ilog10());
@@ -33,7 +33,6 @@ impl ExternalAppends {
     }
 }
 
-/// The warning about appended entries.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum AppendNotice {
     /// The writer's text.
@@ -43,13 +42,13 @@ pub(super) enum AppendNotice {
     Silent,
 }
 
-/// Maximum number of entries that are emitted individually, about a screenful. More would keep front ends busy with
-/// entries that no one watched arrive.
+/// Maximum number of entries that are emitted individually, about a screenful. More would keep front ends
+/// busy with entries that nobody saw arrive.
 const MAX_EVENTS: usize = 50;
 
-/// Returns the events for the entries at these positions. A few entries that continue from the current leaf are
-/// emitted individually. If one of them starts elsewhere, the path has changed; for that and for many entries one
-/// event makes front ends reload.
+/// Returns the events for the entries at these positions. If the entries are few and continue from the
+/// current leaf, each has its own event. Otherwise the path has changed or there are too many entries: a
+/// single event makes front ends reload.
 pub(super) fn events(reader: &Reader, positions: Range<usize>) -> Vec<EventKind> {
     let tree = reader.tree();
     let nodes = tree.nodes().get(positions.clone()).unwrap_or_default();
@@ -72,7 +71,7 @@ pub(super) fn events(reader: &Reader, positions: Range<usize>) -> Vec<EventKind>
     positions.zip(nodes).filter_map(entry).collect()
 }
 
-/// Returns whether each entry's parent is the entry before it in the file.
+/// Returns true if each entry's parent is the preceding entry in the file.
 fn is_chain(nodes: &[TreeNode], first: usize) -> bool {
     nodes.iter().zip(first..).all(|(node, at)| node.parent == at.checked_sub(1))
 }

@@ -1,4 +1,4 @@
-//! Switches to fallback models when the session's model fails, and back when the run ends.
+//! Switches to fallback models when the session's model fails, and back at the end of the run.
 
 use tiller_core::event::EventKind;
 use tiller_provider::ProviderError;
@@ -11,8 +11,8 @@ use crate::fallback::{FallbackModel, candidates, cause};
 use crate::turn::{AfterFailure, ModelSwitch};
 
 impl Driver {
-    /// Returns the reaction to a failure after all retries. A model that the user has chosen during the request isn't
-    /// replaced.
+    /// Returns the reaction to a failure after all retries. A model that the user chose during the request
+    /// isn't replaced.
     pub(super) fn switch_or_give_up(&self, error: &ProviderError) -> AfterFailure {
         let failed = self.active.model.reference();
         let requested = &self.active.requested_model;
@@ -24,7 +24,7 @@ impl Driver {
         AfterFailure::SwitchModel(ModelSwitch { failed, cause, candidates })
     }
 
-    /// Resolves the names of the setting; those that aren't usable now are skipped.
+    /// Resolves the model names in the setting; unusable models are skipped.
     fn fallback_models(&self) -> Vec<FallbackModel> {
         let names = self.services.options.fallback.iter();
         let resolved = names.filter_map(|name| self.services.providers.find(name).ok());
@@ -33,7 +33,7 @@ impl Driver {
             .collect()
     }
 
-    /// Switches to another model until the run ends. The user's choice of a thinking level stays.
+    /// Switches to another model until the end of the run. A thinking level chosen by the user stays.
     pub(super) fn switch_model(&mut self, to: &FallbackModel, cause: &str) {
         match self.try_switch_model(to) {
             Ok(()) => self.bus.warn(format!("{cause}; using {} for the rest of this run", to.model)),
@@ -42,7 +42,7 @@ impl Driver {
     }
 
     fn try_switch_model(&mut self, to: &FallbackModel) -> Result<(), SessionError> {
-        // Its provider may have been removed since the failure; then this request fails like the one before.
+        // The provider may have been removed since the failure; then this request fails like the one before.
         let Ok(model) = self.services.providers.exact(&to.model) else { return Ok(()) };
         let replaced = self.active.replaced_model().unwrap_or(&self.active.model).reference();
         let users_choice = EntryBody::from_tiller(&TillerEntry::Fallback {
@@ -56,7 +56,7 @@ impl Driver {
         self.apply_thinking(self.active.wanted_thinking())
     }
 
-    /// Returns to the user's model after a run, unless the user has chosen one meanwhile.
+    /// Switches back to the user's model after a run, unless the user has chosen another model.
     pub(super) fn restore_model(&mut self) {
         let Some(model) = self.active.replaced_model() else { return };
         let (replaced, level) = (model.reference(), model.facts.clamp(self.active.requested_thinking));
@@ -71,11 +71,11 @@ impl Driver {
         }
     }
 
-    /// Makes the user's model the active one. The log records that in an entry, or, after a failed write, in the
-    /// entries before the next message.
+    /// Makes the user's model active again. The log records the switch in an entry, or, after a failed write,
+    /// in the entries before the next message.
     pub(super) fn leave_fallback(&mut self) {
         let Some(replaced) = self.active.replaced_model().cloned() else { return };
-        // Its provider may have got another key.
+        // The provider may have a new key.
         let model = self.services.providers.exact(&replaced.reference()).unwrap_or(replaced);
         self.active.set_model(model);
         self.model_changed();

@@ -3,24 +3,24 @@
 use tiller_core::message::ThinkingLevel;
 use tiller_provider::Model;
 
-/// The initial model, used unless the session's log names another one and the log takes precedence.
+/// The initial model. It is used unless the session's log names another model and the log takes precedence.
 #[derive(Clone, Debug)]
 pub struct FirstModel {
     /// The model.
     pub model: Model,
     /// The thinking level.
     pub thinking: ThinkingLevel,
-    /// Precedence when the log names another model.
+    /// Whether this model or the log's takes precedence.
     pub choice: ModelChoice,
-    /// Precedence when the log names another level.
+    /// Whether this thinking level or the log's takes precedence.
     pub thinking_choice: ModelChoice,
 }
 
-/// Precedence between caller and log for the model and thinking level of a resumed session.
+/// Precedence of caller or log for the model and the thinking level of a resumed session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelChoice {
-    /// The caller: a model was named on the command line.
+    /// The caller takes precedence: the command line names a model.
     Caller,
-    /// The log.
+    /// The log takes precedence.
     Log,
 }

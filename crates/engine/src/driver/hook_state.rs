@@ -10,13 +10,12 @@ use crate::extension::ExtensionHost;
 use crate::handle::{PromptOptions, Reply};
 use crate::turn::TurnNumber;
 
-/// The extensions and the state of their hooks.
 #[derive(Debug)]
 pub(super) struct Hooks {
     pub(super) extensions: ExtensionHost,
     /// True if the next request is the first of a run.
     pub(super) begins_run: bool,
-    /// Changes by extensions to the current request.
+    /// Changes to the current request by extensions.
     pub(super) opened: Option<OpenedRequest>,
     /// Calls of the current answer whose arguments were changed, and the extensions that changed them.
     pub(super) rewritten: HashMap<CallId, Vec<String>>,
@@ -26,14 +25,14 @@ pub(super) struct Hooks {
     pub(super) prompts: PromptReviews,
 }
 
-/// Prompts on their way through the extensions, one after the other.
+/// The queue of prompts that wait for the extensions' review.
 #[derive(Debug, Default)]
 pub(super) struct PromptReviews {
-    /// Number of the newest start of a session, and of the newest review.
+    /// Number of the newest session start or review.
     pub(super) number: u64,
-    /// The start of the session whose hooks run; prompts wait for it.
+    /// The session start whose hooks are running; prompts wait for it.
     pub(super) starting: Option<u64>,
-    /// Texts that the model gets with the next prompt.
+    /// Texts added to the next prompt for the model.
     pub(super) texts: Vec<String>,
     /// The prompt in review.
     pub(super) current: Option<PendingPromptReview>,
@@ -46,7 +45,7 @@ impl PromptReviews {
         self.number
     }
 
-    /// Returns whether a prompt waits for the extensions.
+    /// Returns true if a prompt waits for the extensions.
     pub(super) fn is_waiting(&self) -> bool {
         self.current.is_some() || !self.waiting.is_empty()
     }
@@ -68,12 +67,12 @@ pub(super) struct SubmittedPrompt {
     pub(super) delivery: PromptDelivery,
 }
 
-/// The delivery of a prompt that may be sent.
+/// The delivery of a reviewed prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PromptDelivery {
-    /// It starts a run, or is queued.
+    /// Starts a run, or is queued.
     Usual,
-    /// It is delivered immediately, and stops what is running.
+    /// Is delivered immediately and stops everything in progress.
     SteerNow,
 }
 
@@ -105,7 +104,7 @@ impl Hooks {
         }
     }
 
-    /// Returns whether an extension's command is running, or a prompt is in review.
+    /// Returns true while an extension's command is running or a prompt is under review.
     pub(super) fn is_busy(&self) -> bool {
         !self.commands.is_empty() || self.prompts.is_waiting()
     }

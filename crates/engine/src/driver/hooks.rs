@@ -1,6 +1,6 @@
 //! Extension hooks: before a request is sent, before calls run, after a result, and extension commands.
 //!
-//! Hooks run in jobs outside the loop. Without extensions nothing waits and nothing is copied.
+//! Hooks run in jobs outside the loop. Without extensions, nothing waits and nothing is copied.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ use crate::resources::{AgentCommand, CommandSource};
 use crate::turn::{CallDecision, Effect, Input, PlannedCall, TurnNumber};
 
 impl Driver {
-    /// Marks the begin of a run. A retry belongs to the same run.
+    /// Marks the start of a run. A retry belongs to the same run.
     pub(super) fn mark_run_start(&mut self) {
         let is_again = self.turn.retries() > 0 || self.turn.has_compacted();
         if !is_again {
@@ -31,7 +31,7 @@ impl Driver {
         }
     }
 
-    /// Sends a request after the extensions' hooks. They see a retry as the same request.
+    /// Sends a request after the extensions' hooks have run. Hooks see a retry as the same request.
     pub(super) fn open_request(&mut self, turn: TurnNumber, tool_choice: ToolChoice) {
         let is_again = self.turn.retries() > 0 || self.turn.has_compacted();
         let is_open = |opened: &OpenedRequest| opened.turn == turn || is_again;
@@ -58,7 +58,8 @@ impl Driver {
     }
 
     fn request_context(&self) -> RequestContext {
-        // The text as typed and not as edited before: edits of edits would pile up from request to request.
+        // The text as typed, without earlier edits: otherwise edits of edits would accumulate from request to
+        // request.
         let prompt =
             self.last_user_message().and_then(|(entry, _)| self.typed_text(&entry)).unwrap_or_default();
         RequestContext {
@@ -77,7 +78,7 @@ impl Driver {
             reader.entry(entry).is_ok_and(|entry| entry.body.as_message().is_some())
         };
         self.active.projection.messages.iter().rev().find_map(|projected| match &*projected.message {
-            // A summary reads as a user message, too.
+            // A summary has the form of a user message, too.
             Message::User(user) if is_message(&projected.entry) => {
                 Some((projected.entry.clone(), user.content.clone()))
             }
@@ -85,7 +86,7 @@ impl Driver {
         })
     }
 
-    /// Returns the user's text in an entry, without edits by extensions.
+    /// Returns the user's text in an entry, without the extensions' edits.
     fn typed_text(&self, entry: &tiller_core::id::EntryId) -> Option<String> {
         let entry = self.active.reader().entry(entry).ok()?;
         match &**entry.body.as_message()? {
@@ -94,7 +95,7 @@ impl Driver {
         }
     }
 
-    /// Writes the extensions' changes to the prompt, then sends the request.
+    /// Logs the extensions' changes to the prompt, then sends the request.
     pub(super) fn request_opened(
         &mut self,
         (turn, tool_choice): (TurnNumber, ToolChoice),
@@ -107,7 +108,7 @@ impl Driver {
         let tools = if before.tools == after.tools {
             self.services.offered_tools.clone()
         } else {
-            // The extensions' names were checked against these very tools.
+            // The extensions' tool names were checked against the same set.
             self.services.tools.restrict(&after.tools).unwrap_or_default()
         };
         self.hooks.opened = Some(OpenedRequest { turn, system: after.system, tools });
@@ -117,8 +118,8 @@ impl Driver {
         self.perform();
     }
 
-    /// Returns an entry that replaces the text of the user's message for the model, images aside; `None` if the
-    /// model reads that text already.
+    /// Returns an entry that replaces the text of the user's message for the model and keeps its images;
+    /// `None` if the model already gets that text.
     fn edit_entry(&self, text: &str) -> Option<EntryBody> {
         let (target_id, content) =
             self.last_user_message().filter(|(_, content)| content.joined_text() != text)?;
@@ -138,7 +139,7 @@ impl Driver {
         self.hooks.opened.as_ref().map_or(&self.services.offered_tools, |opened| &opened.tools)
     }
 
-    /// Decides on calls after the extensions have reviewed those that would run or ask.
+    /// Decides on calls after the extensions have reviewed those that would run or need approval.
     pub(super) fn plan_calls(&mut self, turn: TurnNumber, calls: &[ToolCall]) {
         self.hooks.rewritten.clear();
         self.approvals.clear_outside_paths();
@@ -193,7 +194,7 @@ impl Driver {
         PlannedCall { call, decision }
     }
 
-    /// Notes in a result that its call ran with changed arguments.
+    /// Adds a note to a result if its call ran with changed arguments.
     pub(super) fn note_rewrite(
         &mut self,
         result: &mut ToolResultMessage,
@@ -207,8 +208,8 @@ impl Driver {
         }
     }
 
-    /// Returns the slash commands; extensions' commands come first, because they take precedence, and servers' prompts
-    /// last.
+    /// Returns the slash commands. Extensions' commands come first, because they take precedence; servers'
+    /// prompts come last.
     pub(super) fn slash_commands(&self) -> Vec<AgentCommand> {
         let of_extension = |command: ExtensionCommand| AgentCommand {
             name: command.name,
@@ -236,7 +237,8 @@ impl Driver {
         commands
     }
 
-    /// Runs the command of an extension or the prompt of a server that a prompt names; returns the prompt if there is none.
+    /// Runs the extension command or the server prompt that a prompt names; returns the prompt if it names
+    /// none.
     pub(super) fn extension_command(
         &mut self,
         text: String,
@@ -272,7 +274,7 @@ impl Driver {
         }
     }
 
-    /// Emits a command's message. The caller waits for the end of a run, so that is emitted, too.
+    /// Emits a command's message. The caller waits for the end of a run, so an end is emitted too.
     fn notice(&mut self, message: String, reply: Reply<()>) {
         let notice = Effect::Emit(EventKind::Notice { message });
         let effects = if self.turn.is_running() {

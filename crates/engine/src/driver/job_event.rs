@@ -26,24 +26,24 @@ pub(crate) enum JobEvent {
     StreamEnded { turn: TurnNumber },
     /// The wait before a retry is over.
     RetryDue { turn: TurnNumber },
-    /// Extensions' changes to a request that is about to be sent.
+    /// Changes by extensions to a request that is about to be sent.
     RequestOpened {
         turn: TurnNumber,
         tool_choice: ToolChoice,
         before: Box<RequestContext>,
         after: Box<RequestContext>,
     },
-    /// The end of a request's wait for the cost of the day, or for the user's consent.
+    /// A result that a request waits for: the usage so far, the day's cost, or the user's consent.
     Spending { turn: TurnNumber, tool_choice: ToolChoice, event: SpendingEvent },
     /// An approval request with its preview.
     Previewed(ApprovalRequest),
     /// Extensions' reviews of the calls of an answer.
     CallsReviewed { turn: TurnNumber, reviewed: Vec<CallReviewResult> },
-    /// Extensions' texts for the model at the start of a session, with the number of that start.
+    /// Texts from extensions for the model at the start of a session, with the number of the start.
     SessionStarted { number: u64, texts: Vec<String> },
-    /// Extensions' verdict on a prompt: texts for the model, or the reason it must not be sent.
+    /// The extensions' verdict on a prompt: texts for the model, or the reason to reject it.
     PromptReviewed { number: u64, verdict: Result<Vec<String>, String> },
-    /// A prompt was submitted some time ago, and may still wait for the extensions.
+    /// A prompt was submitted some time ago and may still be waiting for the extensions.
     PromptDelayed,
     /// The extensions' verdict on the end of a run: an instruction to continue.
     EndReviewed { turn: TurnNumber, instruction: Option<String> },
@@ -51,17 +51,17 @@ pub(crate) enum JobEvent {
     CommandEnded { id: u64, outcome: Result<CommandOutcome, String> },
     /// A problem with an extension.
     ExtensionWarning(String),
-    /// An event of the servers that offer tools.
+    /// An event of the tool servers.
     ToolServers(ToolServersEvent),
-    /// A question of a server to the user.
+    /// A question from a server to the user.
     ServerQuestion(ServerQuestion),
-    /// A question was answered, or is withdrawn.
+    /// A question was answered or withdrawn.
     ElicitationEnded(ElicitationId),
-    /// The resources that a prompt names, or why they can't be read.
+    /// The resources that a prompt names, or the reasons they can't be read.
     ResourcesAttached { number: u64, blocks: Vec<Result<String, String>> },
     /// An event of an agent that works for the session.
     AgentEvent { agent: SessionId, event: Arc<Event> },
-    /// Events of an agent were missed; its state after them.
+    /// Events of an agent were missed; the snapshot has its current state.
     AgentMissed { agent: SessionId, snapshot: Box<Snapshot> },
     /// Background jobs have started or ended.
     BackgroundJobsChanged,
@@ -90,7 +90,7 @@ pub(crate) struct PromptAwaitingResources {
 
 /// A call under review by the extensions.
 pub(crate) enum CallReviewResult {
-    /// Refused before any extension sees it.
+    /// Refused before the extensions' review.
     Refused(PlannedCall),
     Reviewed(ReviewedCall),
 }
@@ -99,7 +99,7 @@ pub(crate) enum CallReviewResult {
 pub(crate) struct BashEnd {
     /// `None` if the command was stopped or its status was lost.
     pub(crate) status: Option<ExitStatus>,
-    /// The error that running it led to.
+    /// The error that running the command caused.
     pub(crate) error: Option<String>,
     pub(crate) output: CapturedOutput,
 }

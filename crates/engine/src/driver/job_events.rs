@@ -28,7 +28,7 @@ fn refuse(reason: String, problems: &[ArgumentDiagnostic]) -> CallDecision {
     CallDecision::Refuse { reason, details: Some(json!({ "diagnostics": problems })) }
 }
 
-/// Returns a call with arguments that were repaired, if they were invalid and that makes them valid.
+/// Returns the call with repaired arguments, if the arguments are invalid and the repair makes them valid.
 fn repaired(call: &ToolCall, tool: &dyn Tool) -> ToolCall {
     let given = match &call.raw_arguments {
         Some(raw) => serde_json::from_str(raw).unwrap_or_default(),
@@ -140,7 +140,7 @@ impl Driver {
         answer
     }
 
-    /// Returns the partial output of everything in progress.
+    /// Returns the partial output of all work in progress.
     pub(super) fn partial_output(&self) -> PartialOutput {
         PartialOutput {
             answer: self.partial.as_ref().map(|_| self.partial_answer()),

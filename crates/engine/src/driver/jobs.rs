@@ -32,16 +32,16 @@ use crate::handle::{Reply, RunningBash, RunningCall};
 use crate::resources::ResourceReloader;
 use crate::turn::TurnNumber;
 
-/// Timeout of a preview before an approval request: enough for a slow disk to read a large file.
+/// Timeout of a preview before an approval request: enough to read a large file from a slow disk.
 const PREVIEW_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The running jobs.
 pub(super) struct Jobs {
     tasks: JoinSet<()>,
     events: mpsc::Sender<JobEvent>,
-    /// The stream, or the job that precedes it.
+    /// The stream, or the job before it.
     stream: Option<AbortHandle>,
-    /// The job that precedes calls.
+    /// The job before the calls.
     plan: Option<AbortHandle>,
     calls: HashMap<CallId, CallJob>,
     bash: Option<BashJob>,
@@ -52,13 +52,13 @@ pub(super) struct CallTarget {
     pub tool: Arc<dyn Tool>,
     /// The extensions, which may revise the result.
     pub host: ExtensionHost,
-    /// Limits of a result that the tool doesn't limit itself.
+    /// Limits of the result, if the tool doesn't limit it itself.
     pub limited: Option<OutputOptions>,
-    /// The network access that a rule gives the call.
+    /// The network access that a rule grants to the call.
     pub network: NetworkAccess,
 }
 
-/// Cuts a result to the limits.
+/// Truncates a result to the limits.
 async fn limit(output: ToolOutput, tool: String, options: OutputOptions) -> ToolOutput {
     let limited = spawn_blocking(move || limit_output(output, &tool, &options)).await;
     limited.unwrap_or_else(|error| ToolOutput::error(format!("the result could not be read: {error}")))
@@ -82,8 +82,8 @@ impl CallJob {
 }
 
 impl Jobs {
-    /// Starts with the jobs that run as long as the driver: the resource reloader, and the one that watches the
-    /// background jobs.
+    /// Starts the jobs that run as long as the driver: the resource reloader and the watcher of background
+    /// jobs.
     pub(super) fn new(
         report: mpsc::Sender<JobEvent>,
         reloader: ResourceReloader,
@@ -108,7 +108,7 @@ impl Jobs {
         self.follow_stream(turn, provider.stream(request));
     }
 
-    /// Fails a request with an error without sending it.
+    /// Fails a request with an error instead of sending it.
     pub(super) fn refuse(&mut self, turn: TurnNumber, error: ProviderError) {
         self.follow_stream(turn, Box::pin(stream::iter([Err(error)])));
     }
@@ -118,14 +118,14 @@ impl Jobs {
         let (report, end) = (self.events.clone(), self.events.clone());
         let forwarding = forward(parts, report, move |part| JobEvent::StreamPart { turn, part });
         let task = async move {
-            // A provider that panics has ended its stream early, like a connection that breaks.
+            // A panic in a provider ends its stream early, like a broken connection.
             let _ = AssertUnwindSafe(forwarding).catch_unwind().await;
             let _ = end.send(JobEvent::StreamEnded { turn }).await;
         };
         self.stream = Some(self.tasks.spawn(task));
     }
 
-    /// Waits before a retry; stopped like a stream.
+    /// Waits before a retry. The wait can be stopped like a stream.
     pub(super) fn sleep(&mut self, turn: TurnNumber, delay: Duration) {
         self.stop_stream();
         let report = self.events.clone();
@@ -135,18 +135,18 @@ impl Jobs {
         }));
     }
 
-    /// Starts the job that precedes a request.
+    /// Starts the job that runs before a request.
     pub(super) fn open(&mut self, work: impl Future<Output = JobEvent> + Send + 'static) {
         self.stop_stream();
         self.stream = Some(self.spawn(work));
     }
 
-    /// Starts the job that precedes calls.
+    /// Starts the job that runs before calls.
     pub(super) fn plan(&mut self, work: impl Future<Output = JobEvent> + Send + 'static) {
         self.plan = Some(self.spawn(work));
     }
 
-    /// Previews a call before its approval request. A preview that fails or takes too long is left out.
+    /// Previews a call for its approval request. A preview that fails or takes too long is omitted.
     pub(super) fn preview(&mut self, tool: Arc<dyn Tool>, request: ApprovalRequest) {
         self.plan(async move {
             let attempt = async {
@@ -170,7 +170,7 @@ impl Jobs {
         })
     }
 
-    /// Starts a job that reports events of its own.
+    /// Starts a job that sends its own events.
     pub(super) fn spawn_silent(&mut self, work: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         self.tasks.spawn(work)
     }
@@ -180,7 +180,7 @@ impl Jobs {
         self.events.clone()
     }
 
-    /// Forwards events from outside as long as the driver runs.
+    /// Forwards events from another task while the driver runs.
     pub(super) fn forward<T: Send + 'static>(
         &mut self,
         mut events: mpsc::Receiver<T>,
@@ -243,7 +243,7 @@ impl Jobs {
         self.calls.insert(id, CallJob { task: self.tasks.spawn(task), snapshot: running, progress });
     }
 
-    /// Each progress report replaces the one before, so a full channel drops it.
+    /// Each progress report replaces the previous one, so a report is dropped if the channel is full.
     fn progress(&self, call: CallId) -> ToolProgress {
         let (report, id) = (self.events.clone(), call.clone());
         let show = move |printed| {
@@ -261,7 +261,8 @@ impl Jobs {
         }
     }
 
-    /// Moves the running calls of tools that `has_jobs` accepts to the background. Returns false if there is none.
+    /// Moves the running calls of tools accepted by `has_jobs` to the background. Returns false if there are
+    /// none.
     pub(super) fn move_to_background(&self, has_jobs: impl Fn(&str) -> bool) -> bool {
         let calls = self.calls.values().filter(|call| has_jobs(&call.snapshot.name));
         calls.map(|call| call.progress.move_to_background()).count() > 0
@@ -285,7 +286,7 @@ impl Jobs {
         self.calls.values().map(|call| &call.snapshot)
     }
 
-    /// Returns the partial results of the running calls, where there are any.
+    /// Returns the partial results of running calls that have one.
     pub(super) fn partial_results(&self) -> HashMap<CallId, ToolOutcome> {
         let partial_result = |(id, call): (&CallId, &CallJob)| (id.clone(), call.partial_result());
         self.calls
@@ -295,14 +296,14 @@ impl Jobs {
             .collect()
     }
 
-    /// Starts the job of a command that was just started.
+    /// Starts the job of a command that has just started.
     pub(super) fn bash(&mut self, snapshot: RunningBash, process: RunningCommand, capture: OutputCapture) {
         let (bash, job) = BashJob::start(snapshot, process, capture, self.events.clone());
         self.tasks.spawn(job);
         self.bash = Some(bash);
     }
 
-    /// Registers the reply for the record of the running command.
+    /// Registers the reply channel for the running command's record.
     pub(super) fn await_bash(&mut self, reply: Reply<BashExecutionMessage>) {
         if let Some(bash) = &mut self.bash {
             bash.reply = Some(reply);
@@ -332,7 +333,7 @@ impl Jobs {
     }
 }
 
-/// Reports changes of the background jobs.
+/// Reports changes to the background jobs.
 async fn report_background_jobs(mut version: watch::Receiver<u64>, report: mpsc::Sender<JobEvent>) {
     while version.changed().await.is_ok() {
         if report.send(JobEvent::BackgroundJobsChanged).await.is_err() {

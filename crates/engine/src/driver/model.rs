@@ -13,8 +13,8 @@ use super::commands::send_reply;
 use crate::handle::{AgentError, ChosenModel, CycleScope, ProviderChange, Reply};
 
 impl Driver {
-    /// Applies a change of the usable providers. The active model uses its provider's new state, and the facts that come
-    /// with it, from the next request on.
+    /// Applies a change to the usable providers. The active model uses its provider's new state and facts,
+    /// starting with the next request.
     pub(super) fn change_provider(&mut self, change: ProviderChange, reply: Reply<()>) {
         let is_active = self.active.model.facts.provider == change.provider();
         match change {
@@ -40,7 +40,7 @@ impl Driver {
         send_reply(reply, Ok(()));
     }
 
-    /// Takes the facts about the active model from the registry.
+    /// Reloads the active model's facts from the registry.
     fn renew_facts(&mut self) -> Result<(), AgentError> {
         let model = self.services.providers.exact(&self.active.model.reference())?;
         if model.facts != self.active.model.facts {
@@ -84,8 +84,7 @@ impl Driver {
         Ok(Some(ChosenModel { model, thinking: self.active.thinking, scope }))
     }
 
-    /// Records the choice of a model, then emits it. The level is the one requested last, as far as this model
-    /// supports it.
+    /// Records and emits a model choice. Keeps the level requested last, as far as the model supports it.
     fn choose(&mut self, model: Model, thinking: Option<ThinkingLevel>) -> Result<(), AgentError> {
         self.record_change(model_change(&model.reference()))?;
         self.active.set_model(model);
@@ -149,7 +148,7 @@ impl Driver {
         ));
     }
 
-    /// Appends a change of state. An empty log stays empty: the introduction will include the change.
+    /// Appends a state change. An empty log stays empty: the introduction will include the change.
     fn record_change(&mut self, body: EntryBody) -> Result<(), SessionError> {
         let has_words = self.active.reader().leaf().is_some();
         if has_words || self.active.has_written_to_log() { self.append(body) } else { Ok(()) }

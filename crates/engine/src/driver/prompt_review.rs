@@ -1,7 +1,7 @@
 //! Extension hooks around prompts: the start of a session, the review of prompts, and the end of a run.
 //!
-//! Prompts are reviewed one after the other, so that they stay in order. The first one waits for the hooks of the
-//! session's start.
+//! Prompts are reviewed one after the other, to preserve their order. The first one waits for the hooks of
+//! the session's start.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,18 +16,18 @@ use crate::extension::{RunEnd, SessionOpening, SessionSource};
 use crate::handle::{AgentError, PromptOptions};
 use crate::turn::TurnNumber;
 
-/// Time after which a notice says that a prompt waits for hooks.
+/// Delay before a notice that a prompt is waiting for hooks.
 const DELAY: Duration = Duration::from_secs(2);
 
 impl Driver {
-    /// Runs the hooks of a session that was opened. `new_source` applies if it is new.
+    /// Runs the hooks for an opened session. `new_source` applies if the session is new.
     pub(super) fn start_session_hooks(&mut self, new_source: SessionSource) {
         self.hooks.prompts.texts.clear();
         let is_new = self.active.reader().entry_count() == 0;
         self.run_session_hooks(if is_new { new_source } else { SessionSource::Resume });
     }
 
-    /// Runs the hooks of a session that was opened or compacted.
+    /// Runs the hooks for a session that was opened or compacted.
     pub(super) fn run_session_hooks(&mut self, source: SessionSource) {
         if self.hooks.extensions.is_empty() {
             return;
@@ -53,7 +53,7 @@ impl Driver {
         }
     }
 
-    /// Accepts a prompt of the user once the extensions have reviewed it.
+    /// Accepts a user's prompt after the extensions have reviewed it.
     pub(super) fn submit(&mut self, submitted: SubmittedPrompt) {
         if self.hooks.extensions.is_empty() {
             return self.accept_prompt(submitted);
@@ -66,7 +66,7 @@ impl Driver {
         });
     }
 
-    /// Tells the user if a prompt still waits for hooks.
+    /// Notifies the user if a prompt is still waiting for hooks.
     pub(super) fn announce_delay(&mut self) {
         if self.hooks.prompts.is_waiting() {
             let message = "hooks are running; the prompt is sent when they have finished".to_owned();
@@ -116,7 +116,7 @@ impl Driver {
         self.queue_prompt(text, options, reply);
     }
 
-    /// Returns all prompts that are in review, or wait for it, to their callers.
+    /// Returns all prompts that are under review, or waiting for it, to their callers.
     pub(super) fn stop_prompt_reviews(&mut self) {
         let reviews = &mut self.hooks.prompts;
         let current = reviews.current.take().map(|current| {
@@ -131,8 +131,8 @@ impl Driver {
         }
     }
 
-    /// Has the extensions review the end of a run, after the tasks in the background if it waits for them. When these
-    /// have ended, the run goes on first.
+    /// Lets the extensions review the end of a run, after the background tasks if the run waits for them. If
+    /// such tasks have ended, the run continues first.
     pub(super) fn review_end(&mut self, turn: TurnNumber, is_continued: bool) {
         let host = self.hooks.extensions.clone();
         let awaited = self.awaited_tasks();
@@ -141,7 +141,7 @@ impl Driver {
             if let Some(mut running) = awaited
                 && (!are_told || *running.borrow_and_update() > 0)
             {
-                // The driver, which has the sender, drops this job with it.
+                // The driver owns the sender and drops this job together with it.
                 let _ = running.wait_for(|running| *running == 0).await;
                 return JobEvent::EndReviewed { turn, instruction: None };
             }
@@ -151,7 +151,7 @@ impl Driver {
     }
 }
 
-/// Adds text that the model gets after the message.
+/// Adds text after the message for the model.
 fn attach(options: &mut PromptOptions, text: &str) {
     let separator = if options.attached.is_empty() { "" } else { "\n\n" };
     options.attached = format!("{}{separator}<hook>\n{text}\n</hook>", options.attached);

@@ -1,4 +1,4 @@
-//! Queries of the session's state, and changes of its options at run time.
+//! Queries of the session's state, and changes to its options at run time.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -94,7 +94,7 @@ impl Driver {
         projected.map(|projected| Arc::clone(&projected.message)).collect()
     }
 
-    /// Replies now, or when the run is over.
+    /// Replies immediately, or at the end of the run.
     pub(super) fn settled(&mut self, reply: Reply<RunReport>) {
         self.bus.settle_waiters.replies.push(reply);
         if self.bus.open.since.is_none() && !self.turn.is_running() {
@@ -110,7 +110,7 @@ impl Driver {
         }
     }
 
-    /// Counts messages, tokens and cost on a blocking thread, because that reads the whole log.
+    /// Counts messages, tokens and cost on a blocking thread, because it reads the whole log.
     pub(super) fn stats(&self, reply: Reply<Box<SessionStats>>) {
         let (reader, context, budgets) = (self.active.reader(), self.context(), self.budgets());
         tokio::task::spawn_blocking(move || {
@@ -120,7 +120,7 @@ impl Driver {
         });
     }
 
-    /// Estimates the context's parts on a blocking thread, because that reads every message.
+    /// Estimates the context's parts on a blocking thread, because it reads every message.
     pub(super) fn context_breakdown(&self, reply: Reply<Box<ContextBreakdown>>) {
         let files = self.resources.resources.instructions().iter();
         let source = ContextSource {
@@ -164,8 +164,8 @@ impl Driver {
         }
     }
 
-    /// Offers these tools from the next request on, in the session's order of tools, so that the caller's order
-    /// doesn't change the prompt.
+    /// Offers these tools, starting with the next request. Keeps the session's order of tools, so that the
+    /// caller's order doesn't change the prompt.
     pub(super) fn offer_tools(&mut self, names: &[String]) -> Result<(), AgentError> {
         if names.iter().any(|name| self.services.tools.find(name).is_none()) {
             return Err(AgentError::NotFound("tool of that name"));

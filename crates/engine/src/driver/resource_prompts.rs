@@ -8,7 +8,7 @@ use super::job_event::PromptAwaitingResources;
 #[derive(Default)]
 pub(super) struct PromptsWithResources {
     pub(super) reading: Vec<PromptWithResources>,
-    /// Number of the last one.
+    /// Number of the newest prompt.
     pub(super) last: u64,
 }
 

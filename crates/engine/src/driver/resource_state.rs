@@ -1,5 +1,5 @@
-//! The loaded skills, templates and context files: they make the system prompt, expand prompts, and are replaced on
-//! reload.
+//! The loaded skills, templates and context files. They form the system prompt, expand prompts, and are
+//! replaced on reload.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -19,11 +19,11 @@ use crate::system_prompt::{PLAN, SystemPrompt, skill_list};
 /// The current resources.
 pub(super) struct ResourceState {
     pub(super) resources: Arc<Resources>,
-    /// The system prompt. It is rebuilt only when its sources change, because providers cache the common beginning
-    /// of requests.
+    /// The system prompt. It is rebuilt only when its sources change, because providers cache the common
+    /// prefix of requests.
     system: String,
     prompt: SystemPrompt,
-    /// Directories that tools reach in this session only.
+    /// Directories that tools may access in this session only.
     session_dirs: Vec<String>,
     /// True in plan mode.
     is_planning: bool,
@@ -42,7 +42,7 @@ enum SkillListing {
 }
 
 impl SkillListing {
-    /// Lists skills if the model can read them: with a tool that reads files.
+    /// Lists skills if the model has a tool that reads files.
     fn with(tools: &Tools) -> Self {
         let reads_files =
             |spec: &ToolSpec| (spec.traits.access, spec.traits.paths) == (Access::Reads, TouchedPaths::File);
@@ -51,7 +51,7 @@ impl SkillListing {
 }
 
 impl ResourceState {
-    /// Returns the settings of the system prompt, with the directories added in this session.
+    /// Returns the settings of the system prompt, including the directories added in this session.
     pub(super) fn prompt_settings(&self) -> SystemPrompt {
         let dirs = self.prompt.dirs.iter().chain(&self.session_dirs).cloned().collect();
         SystemPrompt { dirs, ..self.prompt.clone() }
@@ -79,7 +79,7 @@ impl ResourceState {
         &self.system
     }
 
-    /// Returns the list of skills in the system prompt, and the number of skills in it.
+    /// Returns the list of skills in the system prompt, and their number.
     pub(super) fn skills_listing(&self) -> (String, usize) {
         let listing = skill_list(self.listed_skills());
         let count = listing.matches("  <skill>\n").count();
@@ -102,7 +102,7 @@ impl ResourceState {
         }
     }
 
-    /// Sets the directories that tools reach in this session only, and whether the model is to plan.
+    /// Sets the directories that tools may access in this session only, and plan mode.
     pub(super) fn set_permissions(&mut self, dirs: Vec<String>, is_planning: bool) {
         if (&dirs, is_planning) != (&self.session_dirs, self.is_planning) {
             self.session_dirs = dirs;

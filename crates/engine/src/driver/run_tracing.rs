@@ -1,7 +1,7 @@
 //! Tracing of a session for diagnosis: starts and ends of operations.
 //!
-//! Made from events. It contains no content: no prompts, answers, call arguments or output, and nothing at all about
-//! the user's shell commands.
+//! Derived from events. The trace contains no content: no prompts, answers, call arguments or output, and
+//! nothing about the user's shell commands.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use tiller_core::message::{AssistantMessage, Message, StopReason};
 use tiller_core::unit::UnixMs;
 use tiller_session::Reader;
 
-/// Maximum characters of an error that are logged: a server may answer with a whole page.
+/// Maximum length of an error in the trace, in characters: a server may answer with a whole page.
 const MAX_ERROR_CHARS: usize = 300;
 
 /// Start times of the operations in progress.
@@ -144,7 +144,7 @@ fn answered(answer: &AssistantMessage, took_ms: u64) {
     );
 }
 
-/// Returns the milliseconds since an operation began; 0 if its start was not emitted.
+/// Returns the milliseconds since an operation started; 0 if its start was not emitted.
 fn elapsed_ms(since: Option<UnixMs>, time: UnixMs) -> u64 {
     since.map_or(0, |since| time.since_ms(since))
 }

@@ -1,4 +1,4 @@
-//! The servers of the session and the state of their tools; `tool_servers` changes it.
+//! The session's servers and the state of their tools; `tool_servers` changes it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ pub(super) struct ServedTools {
     pub(super) servers: Option<Arc<dyn ToolServers>>,
     /// The session's own tools.
     pub(super) base: Tools,
-    /// False while servers start; requests wait for that.
+    /// False while servers are starting; requests wait until they have started.
     pub(super) is_ready: bool,
     pub(super) has_changed: bool,
     /// The context window that the tools were selected for.
     pub(super) window: Tokens,
-    /// Tools that the user has switched off; they stay off when their server comes back.
+    /// Tools that the user has disabled; they stay disabled when their server reconnects.
     pub(super) switched_off: HashSet<String>,
-    /// The prompts that front ends know.
+    /// The prompts last sent to front ends.
     pub(super) known_prompts: Vec<ServedPrompt>,
-    /// The resources that front ends know.
+    /// The resources last sent to front ends.
     pub(super) known_resources: Vec<ServedResource>,
     pub(super) waiting_request: Option<(TurnNumber, ToolChoice)>,
 }

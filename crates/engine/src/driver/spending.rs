@@ -15,8 +15,8 @@ use crate::budget::{BudgetCheck, BudgetPeriod, BudgetStatus, ExceededBudget, Spe
 use crate::turn::{Effect, TurnNumber};
 
 impl Driver {
-    /// Refuses a request beyond the limits of an agent, and keeps one that exceeds a budget until the user consents;
-    /// returns true if it isn't sent now.
+    /// Rejects a request beyond an agent's limits, and delays one that exceeds a budget until the user
+    /// consents. Returns true if the request isn't sent now.
     pub(super) fn wait_for_budget(&mut self, turn: TurnNumber, tool_choice: ToolChoice) -> bool {
         if let Some(reason) = self.services.options.limits.exceeded() {
             self.jobs.refuse(turn, self.unsent(&reason, None));
@@ -97,7 +97,7 @@ impl Driver {
         });
     }
 
-    /// Sends a request that waited, or fails it.
+    /// Sends or fails a request that has waited.
     pub(super) fn spending_event(&mut self, turn: TurnNumber, tool_choice: ToolChoice, event: SpendingEvent) {
         if self.turn.streaming() != Some(turn) {
             return;
@@ -116,7 +116,7 @@ impl Driver {
 
     fn day_read(&mut self, read: Result<Usd, String>) {
         let session = self.active.reader().usage().cost.total;
-        // The catalog has no sessions in memory.
+        // The catalog has no in-memory sessions.
         let unlogged = if self.active.reader().path().is_none() { session } else { Usd::default() };
         let day = read.unwrap_or_else(|error| {
             self.bus.warn(format!("the cost of today's other sessions can't be read: {error}"));

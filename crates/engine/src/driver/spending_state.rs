@@ -1,4 +1,4 @@
-//! The budgets of a session task and the cost so far; `spending` changes them.
+//! The budgets of a session and the cost so far; `spending` changes them.
 
 use std::collections::BTreeSet;
 
@@ -10,25 +10,25 @@ use crate::budget::{BudgetOptions, Budgets, ExceededBudget};
 /// The budgets, and the cost of the day's sessions.
 pub(super) struct SpendingState {
     pub(super) budgets: Budgets,
-    /// Read from the catalog before the first request of each run with a budget for a day.
+    /// Read from the catalog before the first request of each run, if a budget for a day is set.
     pub(super) day: Option<DayCost>,
-    /// The models without a known price about which the user was warned, by `provider/id`.
+    /// The models without a known price that the user was warned about, as `provider/id`.
     pub(super) unpriced: BTreeSet<String>,
 }
 
-/// The cost of the day at a time.
+/// The day's cost at a point in time.
 #[derive(Clone, Copy)]
 pub(super) struct DayCost {
     pub(super) day: Usd,
-    /// The cost of the session at that time.
+    /// The session's cost at the same time.
     pub(super) session: Usd,
 }
 
-/// The outcome of a job that a request waits for.
+/// The result of a job that a request waits for.
 pub(crate) enum SpendingEvent {
-    /// The usage of the session and its agents before it was opened.
+    /// The usage of the session and its agents before the session was opened.
     LogsRead(LoggedUse),
-    /// The catalog's cost of the day, or the error of reading it.
+    /// The day's cost from the catalog, or the error of reading it.
     DayRead(Result<Usd, String>),
     /// The user's answer about a budget.
     Answered { exceeded: ExceededBudget, consents: bool },
@@ -39,7 +39,7 @@ impl SpendingState {
         Self { budgets: Budgets::new(options), day: None, unpriced: BTreeSet::new() }
     }
 
-    /// Discards the cost of the day, so that the next request reads it again.
+    /// Discards the day's cost, so that the next request reads it again.
     pub(super) fn begin_run(&mut self) {
         self.day = None;
     }

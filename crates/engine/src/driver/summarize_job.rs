@@ -1,6 +1,7 @@
-//! The job that makes a summary: it sends the requests one after the other, and retries where that may help.
+//! The job that creates a summary. It sends the requests one after the other and retries failures that may be
+//! temporary.
 //!
-//! Like other jobs it reports events, here its cost and its end, and is stopped by being dropped.
+//! Like other jobs it reports events, here the cost and the end, and dropping it stops it.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -18,7 +19,7 @@ use crate::message_builder::{MessageBuilder, MessageUpdate};
 use crate::retry::{self, Attempts, RetryOptions};
 use crate::turn::AfterFailure;
 
-/// Number of times that a conversation is halved because the provider finds it too long.
+/// Maximum number of times a conversation is halved because the provider rejects it as too long.
 const MAX_HALVINGS: u32 = 3;
 
 /// Appended to a summary that reached the output limit.
@@ -79,7 +80,8 @@ impl SummaryJob {
         Ok(answers)
     }
 
-    /// Returns the delay before the next retry and the most retries; an error when there is no retry.
+    /// Returns the delay before the next retry and the maximum number of retries, or an error if there is no
+    /// retry.
     fn retry_delay(&self, error: &ProviderError, times: u32) -> Result<(Duration, u32), CompactionError> {
         let tried = Attempts { retries: times, has_compacted: true };
         match retry::decide(error.failure, tried, &self.retry, jitter()).0 {

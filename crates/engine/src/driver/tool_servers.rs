@@ -1,5 +1,5 @@
-//! Tools of servers: they join the session's own tools before a request. Between the requests of a run the tools stay
-//! the same, because calls that are planned refer to them.
+//! Tools of servers. They are added to the session's own tools before a run's first request. Between the
+//! requests of a run the tools don't change, because planned calls refer to them.
 
 use tiller_core::event::EventKind;
 use tiller_provider::ToolChoice;
@@ -28,13 +28,13 @@ impl Driver {
         }
         let is_ready = self.served.is_ready;
         if let Some((turn, tool_choice)) = self.served.waiting_request.take_if(|_| is_ready) {
-            // The check of the turn is with the effect.
+            // The turn is checked when the effect is performed.
             self.enqueue(vec![Effect::Request { turn, tool_choice }]);
             self.perform();
         }
     }
 
-    /// Keeps a request until the servers have started; returns whether it waits.
+    /// Delays a request until the servers have started; returns true if it waits.
     pub(super) fn wait_for_servers(&mut self, turn: TurnNumber, tool_choice: ToolChoice) -> bool {
         if !self.served.is_ready {
             self.served.waiting_request = Some((turn, tool_choice));
@@ -42,7 +42,7 @@ impl Driver {
         !self.served.is_ready
     }
 
-    /// Adopts the servers' current tools. A new tool is offered if the options don't leave it out.
+    /// Adopts the servers' current tools. A new tool is offered unless the options exclude it.
     pub(super) fn update_served_tools(&mut self) {
         let window = self.active.model.facts.window;
         let Some(servers) = &self.served.servers else { return };

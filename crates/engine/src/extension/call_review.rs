@@ -1,4 +1,5 @@
-//! Reviews of calls by extensions: rewrites are applied one after the other, and the strictest verdict counts.
+//! Reviews of calls by extensions. Rewrites are applied one after the other, and the strictest verdict
+//! applies.
 
 use std::sync::Arc;
 
@@ -28,15 +29,15 @@ pub(crate) enum CallOpinion {
     Allow,
     /// Needs approval, for this reason.
     Ask(String),
-    /// A guard failed to reach a verdict, for this reason. Unlike a request for approval, no flag answers it in
-    /// advance.
+    /// A guard failed to reach a verdict, for this reason. Unlike a request for approval, this can't be
+    /// answered in advance by a flag.
     Failed(String),
     /// Must not run, for this reason.
     Deny(String),
 }
 
 impl CallOpinion {
-    /// Returns the stricter of two; the first if they are equal.
+    /// Returns the stricter of the two; the first if they are equal.
     fn stricter(self, other: Self) -> Self {
         if other.strictness() > self.strictness() { other } else { self }
     }
@@ -54,13 +55,14 @@ impl CallOpinion {
 /// One extension's verdict.
 enum HookReply {
     Opinion(CallOpinion),
-    /// Other arguments, and an opinion on the call with them.
+    /// New arguments, and an opinion on the call with them.
     Rewrite(Value, CallOpinion),
 }
 
 impl ExtensionHost {
-    /// Reviews a call. Each extension sees the arguments as changed by earlier extensions. An extension that saw other
-    /// arguments than the final ones reviews the call again, so that a rewrite can't bypass a guard.
+    /// Reviews a call. Each extension sees the arguments as changed by earlier extensions. An extension that
+    /// saw other arguments than the final ones reviews the call again, so that a rewrite can't bypass a
+    /// guard.
     pub(crate) async fn review_call(&self, call: ToolCall, tool: &dyn Tool) -> ReviewedCall {
         let mut review = ReviewedCall { call, opinion: CallOpinion::Allow, rewritten_by: Vec::new() };
         let mut saw_others = 0;
@@ -97,7 +99,7 @@ impl ExtensionHost {
         review
     }
 
-    /// Runs one extension's hook. A rewrite to the current arguments changes nothing.
+    /// Runs one extension's hook. A rewrite to the current arguments has no effect.
     async fn call_hook(&self, member: &LoadedExtension, call: &ToolCall) -> HookReply {
         let (extension, reviewed) = (Arc::clone(&member.extension), call.clone());
         let work = async move { extension.tool_call(&reviewed).await };
@@ -132,8 +134,8 @@ impl ReviewedCall {
     }
 }
 
-/// Applies other arguments if the tool accepts them. Otherwise the call counts as not reviewed, because an extension
-/// wanted it changed.
+/// Applies new arguments if the tool accepts them. Otherwise the call counts as not reviewed, because an
+/// extension wanted it changed.
 fn rewrite(
     review: &mut ReviewedCall,
     arguments: Value,

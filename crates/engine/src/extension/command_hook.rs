@@ -1,7 +1,7 @@
 //! Hooks as commands in settings files, in the format of Claude Code: docs/hooks.md.
 //!
-//! All commands together are one extension. The commands that match an event run in parallel, and the strictest answer
-//! counts.
+//! All commands together form one extension. The commands that match an event run in parallel, and the
+//! strictest answer applies.
 
 mod answer;
 mod run;
@@ -29,15 +29,15 @@ use settings::{HookCommand, HookMoment};
 pub use run::HookEnvironment;
 pub use settings::{HookProblems, HookSettings};
 
-/// Added to the longest time limit of a command: killing it takes a moment.
+/// Added to the longest time limit of a command, because killing it takes a moment.
 const KILL_TIME: Duration = Duration::from_secs(5);
 
-/// Longest part of a command line in a message, in characters.
+/// Maximum length of a command line in a message, in characters.
 const MAX_QUOTE: usize = 60;
 
 impl Extensions {
-    /// Adds the commands of settings files as one extension, if there are any. Add it last, so that it sees the
-    /// arguments of calls as the others left them.
+    /// Adds the commands in settings files as one extension, if there are any. Add it last, so that it sees
+    /// the arguments of calls after all other changes.
     pub fn add_commands(&mut self, settings: HookSettings, environment: HookEnvironment) {
         if !settings.is_empty() {
             let (warn, state) = (self.warn(), Mutex::default());
@@ -46,7 +46,6 @@ impl Extensions {
     }
 }
 
-/// The extension that runs the commands.
 struct CommandHooks {
     settings: HookSettings,
     environment: HookEnvironment,
@@ -58,9 +57,9 @@ struct CommandHooks {
 #[derive(Default)]
 struct HookState {
     session: Option<SessionOpening>,
-    /// Text that `PreToolUse` hooks add to the results of calls that haven't ended.
+    /// Texts that `PreToolUse` hooks will add to the results of calls in progress.
     call_contexts: HashMap<CallId, String>,
-    /// Warnings that were shown; each is shown once.
+    /// Warnings already shown; each is shown once.
     shown: HashSet<String>,
 }
 
@@ -69,7 +68,7 @@ impl CommandHooks {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Runs the matching commands, and combines their answers.
+    /// Runs the matching commands and combines their answers.
     async fn run(&self, moment: HookMoment, subject: &str, fields: Value) -> HookAnswer {
         let commands = self.settings.matching(moment, subject);
         if commands.is_empty() {
@@ -79,8 +78,8 @@ impl CommandHooks {
         combine(self.answers(&commands, &input).await)
     }
 
-    /// Runs the commands that match a call. If one changes the arguments, the others run again with the new ones, so
-    /// that a change can't bypass a guard.
+    /// Runs the commands that match a call. If a command changes the arguments, the others run again with the
+    /// new arguments, so that a change can't bypass a guard.
     async fn review(&self, call: &ToolCall) -> HookAnswer {
         let commands = self.settings.matching(HookMoment::PreToolUse, &call.name);
         let input = |call: &ToolCall| self.input(HookMoment::PreToolUse, call_fields(call));
@@ -127,7 +126,7 @@ impl CommandHooks {
         Value::Object(entries(common).into_iter().chain(entries(fields)).collect())
     }
 
-    /// Runs the commands of an event at which they can't ask; a failure is shown.
+    /// Runs the commands of an event at which they can't request approval. Failures are shown.
     async fn run_and_report(&self, moment: HookMoment, subject: &str, fields: Value) -> HookAnswer {
         let answer = self.run(moment, subject, fields).await;
         if let HookDecision::Failed(reason) | HookDecision::Ask(reason) = &answer.decision {
@@ -136,14 +135,14 @@ impl CommandHooks {
         answer
     }
 
-    /// Shows a warning, the first time that it occurs.
+    /// Shows a warning the first time it occurs.
     fn show(&self, warning: String) {
         if self.change(|state| state.shown.insert(warning.clone())) {
             self.warn.send(warning);
         }
     }
 
-    /// Runs the commands before a compaction, which they can't prevent.
+    /// Runs the commands before a compaction. They can't prevent it.
     async fn before_compaction(&self, reason: CompactionReason) {
         let trigger = match reason {
             CompactionReason::Manual => "manual",
@@ -281,7 +280,7 @@ fn call_fields(call: &ToolCall) -> Value {
     json!({"tool_name": call.name, "tool_use_id": call.id, "tool_input": call.arguments})
 }
 
-/// Returns a hook's text in a result.
+/// Returns a hook's text as a block of a result.
 fn hook_block(text: String) -> UserBlock {
     UserBlock::Text { text: format!("[hook] {text}") }
 }

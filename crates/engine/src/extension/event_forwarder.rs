@@ -21,7 +21,7 @@ pub(crate) struct EventForwarder {
 }
 
 impl EventForwarder {
-    /// Starts to forward events.
+    /// Starts forwarding events.
     pub(crate) fn start(host: ExtensionHost, events: &broadcast::Sender<Arc<Event>>) -> Self {
         let mut tasks = JoinSet::new();
         for member in host.members() {

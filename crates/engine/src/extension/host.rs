@@ -18,13 +18,13 @@ use super::{
 };
 use crate::resources::ResourcePaths;
 
-/// Warnings that are buffered before the session runs; further ones add nothing.
+/// Number of warnings that are buffered before the session runs; further warnings are dropped.
 const WARNING_CAPACITY: usize = 64;
 
 /// Time limit for the shutdown of one extension.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The extensions for a session, in order.
+/// The extensions of a session, in order.
 #[derive(Debug)]
 pub struct Extensions {
     members: Vec<Arc<LoadedExtension>>,
@@ -36,7 +36,7 @@ pub struct Extensions {
     new_executables: NewExecutables,
 }
 
-/// Finds executables that would be extensions if tiller started now.
+/// Finds executables that would be extensions if tiller were started now.
 #[derive(Clone, Default)]
 struct NewExecutables {
     find: Option<Arc<dyn Fn() -> Vec<PathBuf> + Send + Sync>>,
@@ -45,7 +45,7 @@ struct NewExecutables {
 }
 
 impl NewExecutables {
-    /// Returns a sentence about each executable that was not started.
+    /// Returns a sentence for each executable that wasn't started.
     fn announcements(&self) -> Vec<String> {
         let found = self.find.as_ref().map(|find| find()).unwrap_or_default();
         let notice = |path: PathBuf| {
@@ -69,7 +69,7 @@ pub(super) struct WarningSender(mpsc::Sender<String>);
 impl WarningSender {
     pub(super) fn send(&self, warning: String) {
         tracing::warn!("{warning}");
-        // A full channel holds enough warnings already.
+        // A full channel already holds enough warnings.
         let _ = self.0.try_send(warning);
     }
 }
@@ -96,13 +96,13 @@ impl Extensions {
         }
     }
 
-    /// Adds an extension at the end.
+    /// Adds an extension after the existing ones.
     pub fn add(&mut self, extension: Arc<dyn Extension>) {
         self.members.push(Arc::new(LoadedExtension { extension, reported: AtomicU32::new(0) }));
     }
 
-    /// Sets the function that lists executables for extensions. Those that were not started are announced on reload.
-    /// `find` may read directories.
+    /// Sets the function that lists the executables of extensions. On reload, executables that weren't
+    /// started are announced. `find` may read directories.
     pub fn watch_for_new(&mut self, find: impl Fn() -> Vec<PathBuf> + Send + Sync + 'static) {
         self.new_executables.find = Some(Arc::new(find));
     }
@@ -118,8 +118,8 @@ impl Extensions {
         self.timeout
     }
 
-    /// Adds the extensions' directories of skills and templates to the search paths, and reserves the names of their
-    /// commands, so that no template gets them.
+    /// Adds the extensions' directories of skills and templates to the search paths, and reserves the names
+    /// of their commands, so that templates can't use them.
     pub fn add_resource_paths(&self, sources: &mut ResourcePaths) {
         for member in &self.members {
             let search_path = |path| SearchPath { path, origin: ResourceOrigin::Extension, bounds: None };
@@ -131,8 +131,8 @@ impl Extensions {
         }
     }
 
-    /// Returns a sentence about each command that can't be reached, because its name is in `taken` or belongs to an
-    /// earlier extension.
+    /// Returns a sentence for each command that is unreachable, because its name is in `reserved` or belongs
+    /// to an earlier extension.
     #[must_use]
     pub fn unreachable_commands(&self, reserved: &[String]) -> Vec<String> {
         let mut found = Vec::new();
@@ -153,8 +153,8 @@ impl Extensions {
         found
     }
 
-    /// Adds the extensions' tools to these, for callers that select among all tools before the session begins. A
-    /// tool whose name is taken is left out, and `notices` says so.
+    /// Adds the extensions' tools to a set, for callers that select among all tools before the session
+    /// starts. Tools whose name is taken are omitted, with a notice in `notices`.
     #[must_use]
     pub fn add_tools(&mut self, tools: Tools, notices: &mut Vec<String>) -> Tools {
         self.has_added_tools = true;
@@ -180,8 +180,8 @@ impl Extensions {
         self.warn.clone()
     }
 
-    /// Joins the tools and starts the host; returns also the receiver of later warnings. Earlier warnings go to
-    /// `notices`.
+    /// Joins the tools and starts the host. Also returns the receiver of later warnings; earlier warnings go
+    /// to `notices`.
     pub(crate) fn join(
         mut self,
         tools: Tools,
@@ -194,10 +194,10 @@ impl Extensions {
     }
 }
 
-/// An extension and the warnings already given about it.
+/// An extension and a record of the warnings about it.
 pub(super) struct LoadedExtension {
     pub(super) extension: Arc<dyn Extension>,
-    /// A bit for each kind of failure of each hook.
+    /// One bit for each kind of failure of each hook.
     reported: AtomicU32,
 }
 
@@ -252,7 +252,7 @@ impl ExtensionHost {
     }
 }
 
-/// A hook, for warnings.
+/// A hook, named in warnings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hook {
     BeforeAgentStart,
@@ -336,7 +336,7 @@ impl ExtensionHost {
         &self.warn
     }
 
-    /// Runs the hooks before a request, each on the result of the one before.
+    /// Runs the hooks before a request, each on the result of the previous one.
     pub(crate) async fn review_request(
         &self,
         position: RequestPosition,
@@ -400,7 +400,7 @@ impl ExtensionHost {
         now
     }
 
-    /// Returns all commands. Of several with the same name the first one counts.
+    /// Returns all commands. If several have the same name, the first one wins.
     pub(crate) fn commands(&self) -> Vec<ExtensionCommand> {
         let mut commands: Vec<ExtensionCommand> = Vec::new();
         for command in self.members.iter().flat_map(|member| member.extension.commands()) {
@@ -424,7 +424,7 @@ impl ExtensionHost {
         while chances.join_next().await.is_some() {}
     }
 
-    /// Runs a command; `None` when no extension has a command of that name.
+    /// Runs a command; `None` if no extension has a command of that name.
     pub(crate) fn command(
         &self,
         name: &str,
@@ -460,8 +460,8 @@ impl ExtensionHost {
         while farewells.join_next().await.is_some() {}
     }
 
-    /// Runs a hook in its own task, with a timeout, so that its panics and delays are contained. The first failure
-    /// of each kind is reported.
+    /// Runs a hook in a separate task with a timeout, to contain panics and delays. The first failure of each
+    /// kind is reported.
     pub(super) async fn run_hook<T: Send + 'static>(
         &self,
         member: &LoadedExtension,

@@ -1,7 +1,8 @@
 //! Extensions that run as a process: executables that speak JSON lines, as docs/extending.md describes.
 //!
-//! They run under the supervisor, so none outlives tiller, and without the environment variables that hold secrets. A
-//! process that has ended counts as having no opinion. If it reviewed calls, or never declared its hooks, calls need
+//! The processes run under the supervisor, so none outlives tiller, and without the environment variables
+//! that hold secrets. A process that has ended counts as having no opinion. If it reviewed calls, or never
+//! declared its hooks, calls need approval.
 //! approval.
 
 use std::path::PathBuf;
@@ -24,8 +25,8 @@ use super::{
 };
 
 impl Extensions {
-    /// Starts executables in parallel, and adds them in order. An executable that can't be started or isn't ready in
-    /// time is added, too: its hooks are unknown, so calls need approval, and a warning says so.
+    /// Starts executables in parallel and adds them in order. An executable that can't be started or isn't
+    /// ready in time is added too, with a warning: its hooks are unknown, so calls need approval.
     pub async fn start(&mut self, launches: Vec<Launch>, options: &ProcessOptions) {
         let (limit, warn) = (self.timeout(), self.warn());
         self.mark_started(launches.iter().map(|launch| launch.path.clone()));
@@ -57,7 +58,7 @@ impl Extension for Process {
 
     fn session_start<'a>(&'a self, opening: &'a SessionOpening) -> HookFuture<'a, Option<String>> {
         Box::pin(async move {
-            // The process has its context still, and sees the events of the compaction.
+            // The process still has its context, and sees the events of the compaction.
             if opening.source == SessionSource::Compact {
                 return Ok(None);
             }

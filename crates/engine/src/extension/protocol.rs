@@ -1,4 +1,4 @@
-//! Messages between tiller and an extension's process: docs/extending.md. Types and their JSON only.
+//! Messages between tiller and an extension's process (docs/extending.md): types and their JSON.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -76,7 +76,7 @@ pub(super) struct DeclaredTool {
     pub(super) name: String,
     #[serde(default)]
     pub(super) description: String,
-    /// A JSON Schema of type object; by default one without arguments.
+    /// A JSON Schema of type object. Default: a schema without arguments.
     #[serde(default)]
     pub(super) parameters: Option<Value>,
     #[serde(default)]
@@ -88,7 +88,7 @@ pub(super) struct DeclaredTool {
 pub(super) enum DeclaredAccess {
     Reads,
     Writes,
-    /// The default, because it gets the strictest treatment.
+    /// The default, because it is the strictest.
     #[default]
     Executes,
 }
@@ -126,7 +126,7 @@ impl Declaration {
         if self.has("session_event") { self.events.unwrap_or_default() } else { EventDetail::Nothing }
     }
 
-    /// Returns its first unknown hook.
+    /// Returns the first unknown hook in the declaration.
     pub(super) fn unknown_hook(&self) -> Option<&str> {
         self.hooks.iter().map(String::as_str).find(|hook| !HOOKS.contains(hook))
     }
@@ -154,7 +154,7 @@ pub(super) fn result_params(call: &ToolCall, output: &ToolOutput) -> Value {
     params
 }
 
-/// Parses a result; `what` names it in errors.
+/// Parses a result; `subject` names it in errors.
 fn parse_result<T: for<'de> Deserialize<'de>>(result: Value, subject: &str) -> Result<T, HookError> {
     serde_path_to_error::deserialize(result).map_err(|error| {
         let path = error.path().to_string();
@@ -188,7 +188,7 @@ pub(super) fn prompt_verdict(result: Value) -> Result<PromptVerdict, HookError> 
     })
 }
 
-/// Parses a verdict on the end of a run. Null lets it end.
+/// Parses a verdict on the end of a run. Null lets the run end.
 pub(super) fn run_end_verdict(result: Value) -> Result<RunEndVerdict, HookError> {
     #[derive(Deserialize)]
     #[serde(tag = "verdict", rename_all = "lowercase")]
@@ -216,7 +216,7 @@ pub(super) fn request_change(result: Value) -> Result<RequestChange, HookError> 
     Ok(RequestChange { prompt, system, tools })
 }
 
-/// Parses a verdict. Anything unclear is an error and not consent.
+/// Parses a verdict on a call. Invalid input is an error and never counts as consent.
 pub(super) fn verdict(result: Value) -> Result<CallVerdict, HookError> {
     #[derive(Deserialize)]
     #[serde(tag = "verdict", rename_all = "lowercase")]

@@ -1,4 +1,4 @@
-//! A tool that another process runs.
+//! A tool that runs in another process.
 
 use std::sync::Arc;
 

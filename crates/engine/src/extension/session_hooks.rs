@@ -6,7 +6,7 @@ use super::host::{ExtensionHost, Hook};
 use super::{PromptVerdict, RunEnd, RunEndVerdict, SessionOpening};
 
 impl ExtensionHost {
-    /// Runs the hooks of a session that was opened; returns the texts for the model.
+    /// Runs the hooks for an opened session; returns the texts for the model.
     pub(crate) async fn start_session(&self, opening: SessionOpening) -> Vec<String> {
         let mut texts = Vec::new();
         for member in self.members() {
@@ -17,8 +17,8 @@ impl ExtensionHost {
         texts
     }
 
-    /// Reviews a prompt; returns the texts for the model, or the reason it must not be sent. An extension that fails
-    /// has no objection.
+    /// Reviews a prompt; returns the texts for the model, or the reason to reject it. An extension that fails
+    /// counts as having no objection.
     pub(crate) async fn review_prompt(&self, prompt: &str) -> Result<Vec<String>, String> {
         let mut texts = Vec::new();
         for member in self.members() {
@@ -34,7 +34,7 @@ impl ExtensionHost {
         Ok(texts)
     }
 
-    /// Reviews the end of a run; returns the first instruction to continue it.
+    /// Reviews the end of a run; returns the first instruction to continue.
     pub(crate) async fn review_end(&self, end: RunEnd) -> Option<String> {
         for member in self.members() {
             let extension = Arc::clone(&member.extension);

@@ -1,4 +1,4 @@
-//! The process of an extension, shared with the tools that it declared: its start, its end, and requests to it.
+//! The process of an extension, shared with the tools that it declared: start, end, and requests.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use super::host::WarningSender;
 use super::protocol::{self, Declaration, PROTOCOL, ToProcess};
 use super::transport::Transport;
 
-/// Returns whether a program may still be run; called before each start.
+/// A function that returns true while a program may be run; called before each start.
 pub type StartPermission = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// An extension's executable.
@@ -33,16 +33,16 @@ pub struct Launch {
 pub struct ProcessOptions {
     /// Starts the processes.
     pub runner: Runner,
-    /// The first session that is reported to them.
+    /// The first session reported to the processes.
     pub session: SessionId,
-    /// Their working directory.
+    /// The processes' working directory.
     pub cwd: PathBuf,
-    /// Names of environment variables that they don't get.
+    /// Names of environment variables withheld from the processes.
     pub withheld_variables: Vec<String>,
 }
 
-/// Makes Python scripts flush their output and write no cache: a project's files are trusted as they are, and a
-/// cache would change them.
+/// Makes Python scripts flush their output and write no cache. A project's files are trusted in their current
+/// state, and a cache would change them.
 const VARIABLES: [(&str, &str); 2] = [("PYTHONUNBUFFERED", "1"), ("PYTHONDONTWRITEBYTECODE", "1")];
 
 /// State shared by a process and its tools.
@@ -58,7 +58,7 @@ pub(super) struct SharedProcess {
 
 #[derive(Clone, Default)]
 pub(super) struct ProcessState {
-    /// Its latest declaration; `None` until it was ready once.
+    /// The process's latest declaration; `None` until it was first ready.
     pub(super) declared: Option<Arc<Declaration>>,
     pub(super) transport: Option<Arc<Transport>>,
     /// State of the executable when it was started.
@@ -75,7 +75,7 @@ struct FileState {
 }
 
 impl FileState {
-    /// Returns `None` if the file has no readable metadata.
+    /// Reads the file's state; `None` if its metadata is unreadable.
     fn read(path: &Path) -> Option<Self> {
         let facts = path.metadata().ok()?;
         Some(Self { inode: facts.ino(), bytes: facts.len(), changed: (facts.mtime(), facts.mtime_nsec()) })
@@ -107,7 +107,7 @@ impl SharedProcess {
 
     /// Starts the process, or reports the error.
     pub(super) async fn start(&self) {
-        // Taken before the start, so that a change in between counts as a change.
+        // Read before the start, so that a change in between counts as a change.
         let file = FileState::read(&self.launch.path);
         match self.start_process().await {
             Ok((transport, declared)) => {
@@ -155,7 +155,7 @@ impl SharedProcess {
         }
     }
 
-    /// Stops the process, after calls in progress have finished.
+    /// Stops the process after the calls in progress have finished.
     pub(super) async fn stop(&self) {
         let mut transport = None;
         self.change(|state| transport = state.transport.take());
@@ -191,7 +191,7 @@ impl SharedProcess {
             let version = declared.protocol;
             return Err(format!("it uses protocol version {version}, tiller uses version {PROTOCOL}"));
         }
-        // A guard with a typo in its only hook would review nothing, and no one would notice.
+        // A guard with a typo in its only hook would review nothing, and nobody would notice.
         match declared.unknown_hook() {
             Some(hook) => Err(format!("unknown hook `{hook}`; available: {}", protocol::HOOKS.join(", "))),
             None => Ok((transport, declared)),
@@ -211,7 +211,7 @@ impl SharedProcess {
         }
     }
 
-    /// Sends a request if the process runs and has declared the hook.
+    /// Sends a request if the process is running and has declared the hook.
     pub(super) async fn request_if_declared(
         &self,
         hook: &'static str,

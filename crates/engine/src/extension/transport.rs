@@ -1,7 +1,8 @@
 //! Transport to an extension's process: requests and replies as JSON lines.
 //!
-//! One task, the dispatcher, owns the pending requests. Writer, reader and stderr each have their own task, so that
-//! a process that doesn't read can't block the reading of its own replies. All tasks end with the transport.
+//! One task, the dispatcher, owns the pending requests. Writer, reader and stderr each have their own task,
+//! so that a process that doesn't read can't block the reading of its replies. All tasks end with the
+//! transport.
 
 use std::collections::HashMap;
 use std::io;
@@ -20,16 +21,16 @@ use super::HookError;
 use super::host::WarningSender;
 use super::protocol::{Declaration, FromProcess, ToProcess};
 
-/// Longest line from a process, in bytes: a result with several images.
+/// Maximum length of a line from a process, in bytes: a result with several images.
 const MAX_LINE: usize = 8 * 1024 * 1024;
 
-/// Longest line of stderr, and longest quote in a warning, in bytes.
+/// Maximum length of a line of stderr and of a quote in a warning, in bytes.
 const MAX_QUOTE: usize = 300;
 
-/// Number of consecutive invalid lines after which the process is killed: it isn't an extension.
+/// Number of consecutive invalid lines after which the process is killed, because it isn't an extension.
 const MAX_INVALID: u32 = 100;
 
-/// Number of invalid lines and stderr lines that are logged.
+/// Maximum number of invalid lines and of stderr lines that are logged.
 const MAX_LOGGED_INVALID: u32 = 5;
 
 const MAX_LOGGED_STDERR: u32 = 1_000;
@@ -49,7 +50,7 @@ pub(super) struct Transport {
 
 #[derive(Debug, Default)]
 struct TransportState {
-    /// Set before an intended end, so that the end is not reported.
+    /// Set before an intended end, so that the end isn't reported.
     closing: AtomicBool,
     over: AtomicBool,
 }
@@ -65,7 +66,7 @@ enum TransportMessage {
 #[derive(Debug, PartialEq, Eq)]
 enum StdoutLine {
     Whole(Vec<u8>),
-    /// The beginning of a line over the limit; the rest was skipped.
+    /// The start of a line over the limit; the rest was skipped.
     TooLong(Vec<u8>),
 }
 
@@ -113,7 +114,7 @@ impl Transport {
         self.lines.send(message.to_line()).await.map_err(|_| closed_error())
     }
 
-    /// Sends a request and waits for the reply. If dropped before, it sends a cancellation.
+    /// Sends a request and waits for the reply. If the future is dropped before, a cancellation is sent.
     pub(super) async fn ask(
         &self,
         hook: &'static str,
@@ -122,7 +123,7 @@ impl Transport {
     ) -> Result<Value, HookError> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
-        // Registered before it is sent, or the reply could arrive first.
+        // Registered before sending, because the reply could otherwise arrive first.
         self.messages
             .send(TransportMessage::Pending { id, answer, progress })
             .await
@@ -139,8 +140,8 @@ impl Transport {
         self.state.closing.store(true, Ordering::Relaxed);
         let Self { lines, messages, mut tasks, .. } = self;
         let _ = lines.send(ToProcess::Close.to_line()).await;
-        // Without these senders the writer closes the process's stdin, and the dispatcher ends when all senders are
-        // gone.
+        // Without these senders, the writer closes the process's stdin; the dispatcher ends when all senders
+        // are dropped.
         drop((lines, messages));
         while tasks.join_next().await.is_some() {}
     }
@@ -150,7 +151,7 @@ fn closed_error() -> HookError {
     HookError::new("it has ended")
 }
 
-/// A request that waits for its reply.
+/// A request that is waiting for its reply.
 struct ReplyWaiter<'a> {
     id: u64,
     transport: &'a Transport,
@@ -214,7 +215,8 @@ async fn log_stderr(name: &str, stderr: ChildStderr) -> String {
     if before.is_empty() { end } else { format!("{end}; last output: {before}") }
 }
 
-/// Reads the next line without its newline; the part over the limit is skipped. `None` at the end.
+/// Reads the next line without its newline; the excess of a line over the limit is skipped. `None` at the
+/// end.
 async fn next_line(from: &mut (impl AsyncBufRead + Unpin), limit: usize) -> io::Result<Option<StdoutLine>> {
     let (mut line, mut is_too_long) = (Vec::new(), false);
     loop {
@@ -248,7 +250,7 @@ struct Dispatcher {
     ready: Option<oneshot::Sender<Result<Declaration, String>>>,
     pending: HashMap<u64, PendingRequest>,
     invalid: InvalidLines,
-    /// Its end closes the process's stdin, and so ends the process.
+    /// Aborting this task closes the process's stdin, which ends the process.
     writer: AbortHandle,
     end_reason: Option<String>,
 }
@@ -276,7 +278,7 @@ impl Dispatcher {
                     self.pending.insert(id, PendingRequest { answer, progress });
                 }
                 TransportMessage::Cancelled { id } => drop(self.pending.remove(&id)),
-                // Lines that follow the kill are ignored.
+                // Lines after the kill are ignored.
                 TransportMessage::Line(_) if self.is_killed() => {}
                 TransportMessage::Line(StdoutLine::Whole(line)) => self.handle_line(&line),
                 TransportMessage::Line(StdoutLine::TooLong(line)) => {

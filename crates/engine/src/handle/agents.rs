@@ -9,7 +9,7 @@ use super::command::{DelegationCommand, DriverCommand};
 use super::{AgentError, AgentSession};
 use crate::agents::{AgentDefinition, RunningAgent, TaskRecord};
 
-/// Time for agents to end.
+/// Maximum wait for agents to end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl AgentSession {
@@ -21,8 +21,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Delegation(DelegationCommand::List { reply })).await
     }
 
-    /// Lists the tasks that the session has delegated, on all branches: the newest of each agent, in the order of their
-    /// starts. In a session that another process has open the list is empty.
+    /// Lists the tasks that the session has delegated, on all branches: the newest task of each agent, in the
+    /// order of their starts. The list is empty for a session that is open in another process.
     ///
     /// # Errors
     /// If the session is closed.
@@ -30,7 +30,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Delegation(DelegationCommand::Tasks { reply })).await
     }
 
-    /// Lists the definitions of agents in files, in order of precedence.
+    /// Lists the agents that are defined in files, in order of precedence.
     ///
     /// # Errors
     /// If the session is closed.
@@ -38,8 +38,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Delegation(DelegationCommand::Definitions { reply })).await
     }
 
-    /// Stops the run and all agents that work for the session, and waits until their ends are recorded and their
-    /// worktrees removed, at most 10 s. Does nothing without such agents.
+    /// Stops the run and all agents that work for the session, and waits at most 10 s until their ends are
+    /// recorded and their worktrees removed. Does nothing without such agents.
     ///
     /// # Errors
     /// If the session is closed.
@@ -54,12 +54,12 @@ impl AgentSession {
             while let Ok(agents) = self.running_agents().await
                 && !agents.is_empty()
             {
-                // An agent that ends makes room for one that has waited.
+                // When an agent ends, a waiting one may start.
                 for agent in agents.into_iter().map(|agent| agent.start.agent_id) {
                     if interrupted.insert(agent.clone())
                         && let Ok(session) = self.running_agent(agent).await
                     {
-                        // It may have ended meanwhile.
+                        // It may have ended in the meantime.
                         let _ = session.interrupt().await;
                     }
                 }
@@ -68,13 +68,13 @@ impl AgentSession {
                 }
             }
         };
-        // Worktrees that are left are found again.
+        // Remaining worktrees are found again later.
         let _ = tokio::time::timeout(STOP_TIMEOUT, ended).await;
         Ok(())
     }
 
-    /// Returns an agent session that works for this one, or for one of its agents, to watch and steer it. As long as
-    /// the handle exists, no other process can write to its log.
+    /// Returns the session of an agent that works for this session or for one of its agents, to watch and
+    /// steer it. While the handle exists, no other process can write to its log.
     ///
     /// # Errors
     /// If no such agent is at work.
@@ -94,7 +94,7 @@ impl AgentSession {
         result
     }
 
-    /// Returns an agent session that works for this one.
+    /// Returns the session of an agent that works for this one.
     async fn child(&self, id: SessionId) -> Result<Self, AgentError> {
         self.send(|reply| DriverCommand::Delegation(DelegationCommand::Find { id, reply })).await
     }

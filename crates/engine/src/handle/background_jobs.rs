@@ -7,7 +7,7 @@ use super::command::{BackgroundJobCommand, DriverCommand};
 use super::{AgentError, AgentSession};
 
 impl AgentSession {
-    /// Lists the background jobs of the session, the oldest first, with those that have ended.
+    /// Lists the background jobs of the session, oldest first, including ended ones.
     ///
     /// # Errors
     /// If the session is closed.
@@ -15,8 +15,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::BackgroundJob(BackgroundJobCommand::List { reply })).await
     }
 
-    /// Stops a background job with all processes that it started; returns when it has ended. The model is notified
-    /// with the next request.
+    /// Stops a background job with all its processes; returns when it has ended. The model is informed with
+    /// the next request.
     ///
     /// # Errors
     /// [`AgentError::NotFound`] if no such job is running.
@@ -24,8 +24,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::BackgroundJob(BackgroundJobCommand::Stop { id, reply })).await
     }
 
-    /// Moves the running calls whose tools allow it to the background: each returns immediately, and its command keeps
-    /// running as a job.
+    /// Moves the running calls whose tools allow it to the background: each call returns immediately, and its
+    /// command continues as a job.
     ///
     /// # Errors
     /// [`AgentError::NotFound`] if no such call is running.

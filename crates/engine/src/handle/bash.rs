@@ -9,17 +9,18 @@ use super::{AgentError, AgentSession};
 impl AgentSession {
     /// Runs a shell command of the user.
     ///
-    /// Returns once it has started; its output comes as events.
+    /// Returns once the command has started; its output arrives as events.
     ///
     /// # Errors
-    /// [`AgentError::BashRunning`] if one is running already; the log's error if its start could not be stored.
+    /// [`AgentError::BashRunning`] if a command is already running; the log's error if the start could not be
+    /// stored.
     pub async fn bash(&self, line: impl Into<String>, context: BashContext) -> Result<(), AgentError> {
         let line = line.into();
         self.send(|reply| DriverCommand::Bash { line, context, reply }).await
     }
 
-    /// Works as [`AgentSession::bash`], but returns the command's record when it has ended in any way. During a run
-    /// the record is appended at the end of the turn.
+    /// Runs a command like [`AgentSession::bash`], but returns its record when it has ended for any reason.
+    /// During a run the record is appended at the end of the turn.
     ///
     /// # Errors
     /// Returns the same errors as [`AgentSession::bash`].
@@ -32,8 +33,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::ExecuteBash { line, context, reply }).await
     }
 
-    /// Stops the user's shell command with its child processes; its output is stored. Does nothing if none is
-    /// running.
+    /// Stops the user's shell command with its child processes and stores its output. Does nothing if no
+    /// command is running.
     ///
     /// # Errors
     /// If the session is closed.

@@ -1,6 +1,7 @@
 //! The handle of a session, and the commands that it sends to the driver.
 //!
-//! They are in one file because each mentions the other: an agent's session is handed to the session that delegates.
+//! They are in one file because they depend on each other: an agent's session is passed to the delegating
+//! session.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -76,7 +77,7 @@ pub struct AgentSession {
     pub(crate) reader: watch::Receiver<Reader>,
     pub(crate) notices: Arc<[String]>,
     pub(crate) tool_catalog: ToolCatalog,
-    /// `None` in a front end of another process's session: its extensions are there.
+    /// `None` in a front end of another process's session, which has the extensions.
     pub(crate) forwarder: Option<Arc<EventForwarder>>,
     /// The connection to the process that has the session open; `None` in that process.
     pub(crate) connection: Option<watch::Receiver<ConnectionState>>,
@@ -141,7 +142,7 @@ async fn send<T>(
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, AgentError>>;
 
-/// Commands that make attachment blocks.
+/// Commands that create attachment blocks.
 pub(crate) enum AttachCommand {
     Read { files: Vec<FileToAttach>, reply: Reply<Vec<Result<String, String>>> },
     Text { text: String, reply: Reply<String> },
@@ -248,7 +249,7 @@ pub(crate) enum OptionChange {
     Retry(Switch),
     Compaction(Switch),
     Approval(ApprovalMode),
-    /// Sets a mode unless the current one is stricter.
+    /// Sets a mode unless the current mode is stricter.
     TightenApproval(ApprovalMode),
     ConfiguredApproval(ApprovalMode),
 }
@@ -286,6 +287,6 @@ pub struct SessionSwitched {
     pub change: SessionChange,
     /// Id of the session that is active now.
     pub session: SessionId,
-    /// Text for the editor: that of the user message after the new leaf.
+    /// Text for the editor: the text of the user message after the new leaf.
     pub editor: Option<String>,
 }

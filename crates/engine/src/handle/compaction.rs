@@ -6,8 +6,8 @@ use super::command::DriverCommand;
 use super::{AgentError, AgentSession};
 
 impl AgentSession {
-    /// Replaces the older part of the context with a summary; `instructions` set its focus. During a run the summary
-    /// is made in the background and appended at the end of the turn.
+    /// Replaces the older part of the context with a summary. `instructions` set the summary's focus. During
+    /// a run the summary is created in the background and appended at the end of the turn.
     ///
     /// Returns when it is in the log.
     ///
@@ -17,20 +17,20 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Compact { instructions, reply }).await
     }
 
-    /// Leaves the older part of the context out, without a summary and without a request.
+    /// Removes the older part of the context, without a summary and without a request.
     ///
-    /// Returns when that is in the log.
+    /// Returns when the change is in the log.
     ///
     /// # Errors
-    /// If there is nothing to leave out, or a summary is in progress.
+    /// If there is nothing to remove, or a summary is in progress.
     pub async fn truncate(&self) -> Result<CompactionResult, AgentError> {
         self.send(|reply| DriverCommand::Truncate { reply }).await
     }
 
-    /// Stops the compaction in progress, or dismisses the question after a failed one.
+    /// Stops the compaction in progress, or dismisses the question after a failed compaction.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is neither.
     pub async fn abort_compaction(&self) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::AbortCompaction { reply }).await
     }

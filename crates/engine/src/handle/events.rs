@@ -30,7 +30,7 @@ impl EventStream {
         }
     }
 
-    /// Returns the next event if there is one already.
+    /// Returns the next event if one is available.
     pub fn try_next(&mut self) -> Option<Result<Arc<Event>, Lag>> {
         match self.events.try_recv() {
             Ok(event) => Some(Ok(event)),

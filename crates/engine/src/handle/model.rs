@@ -8,7 +8,7 @@ use super::model_change::{ChosenModel, LockedModel, ProviderChange};
 use super::{AgentError, AgentSession};
 
 impl AgentSession {
-    /// Adds a provider or removes one. A request in progress is not affected. A model whose provider was removed
+    /// Adds or removes a provider. A request in progress isn't affected. A model whose provider was removed
     /// stays active, and every request to it fails with the reason.
     ///
     /// # Errors
@@ -17,10 +17,10 @@ impl AgentSession {
         self.send(|reply| DriverCommand::ChangeProvider { change, reply }).await
     }
 
-    /// Sets the model from the next turn on: `[provider/]id[:thinking]`, or a part of an id.
+    /// Sets the model, starting with the next turn: `[provider/]id[:thinking]`, or a part of an id.
     ///
     /// # Errors
-    /// If no model matches, or its provider has no key; nothing changes then, and nothing is written.
+    /// If no model matches, or its provider has no key. Then nothing is changed or written.
     pub async fn set_model(&self, words: impl Into<String>) -> Result<ModelRef, AgentError> {
         let words = words.into();
         self.send(|reply| DriverCommand::SetModel { words, reply }).await
@@ -35,7 +35,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::CycleModel { direction, reply }).await
     }
 
-    /// Returns the models that are cycled through: those of the setting `models`, or all usable ones.
+    /// Returns the models of the cycle: those in the setting `models`, or all usable ones.
     ///
     /// # Errors
     /// If the session is closed.
@@ -43,8 +43,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::ScopedModels { reply }).await
     }
 
-    /// Sets the thinking level from the next turn on; returns the nearest level that the model supports. A model
-    /// that is chosen later gets the level requested here, if it supports it.
+    /// Sets the thinking level, starting with the next turn, and returns the nearest level that the model
+    /// supports. A model chosen later gets the requested level if it supports it.
     ///
     /// # Errors
     /// If the choice could not be stored.
@@ -52,8 +52,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::SetThinking { level, reply }).await
     }
 
-    /// Switches to the next level that the model supports, wrapping from the highest to the lowest; `None` if it
-    /// doesn't think.
+    /// Switches to the next level that the model supports, wrapping from the highest to the lowest; `None` if
+    /// the model has no thinking levels.
     ///
     /// # Errors
     /// If the choice could not be stored.
@@ -61,7 +61,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::CycleThinking { reply }).await
     }
 
-    /// Returns the levels that the model supports, lowest first: only `off` if it doesn't think.
+    /// Returns the levels that the model supports, lowest first; only `off` if it has no thinking levels.
     ///
     /// # Errors
     /// If the session is closed.

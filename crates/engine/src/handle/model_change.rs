@@ -1,4 +1,4 @@
-//! The choice of a model, and changes of the usable providers.
+//! Model choices, and changes to the usable providers.
 
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use tiller_provider::{ModelFacts, Provider};
 /// Result of cycling through the models.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChosenModel {
-    /// The model from the next turn on.
+    /// The model, starting with the next turn.
     pub model: ModelRef,
-    /// Its thinking level.
+    /// The model's thinking level.
     pub thinking: ThinkingLevel,
-    /// The set of models that was cycled through.
+    /// The models of the cycle.
     pub scope: CycleScope,
 }
 
-/// The set of models that is cycled through.
+/// The models of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CycleScope {
     /// The configured list.
@@ -35,12 +35,12 @@ pub struct LockedModel {
     pub key_name: String,
 }
 
-/// A change of the usable providers.
+/// A change to the usable providers.
 #[derive(Clone)]
 pub enum ProviderChange {
-    /// Adds or replaces a provider, with its models, from the next request on.
+    /// Adds or replaces a provider with its models, starting with the next request.
     Add(Arc<dyn Provider>, Vec<ModelFacts>),
-    /// Removes a provider, because its key is gone.
+    /// Removes a provider that lost its key.
     Remove {
         /// The provider's name.
         provider: String,

@@ -1,4 +1,4 @@
-//! A tool of the session, and whether the model gets it.
+//! A tool of the session, with its offer state.
 
 use tiller_core::tool_spec::ToolSpec;
 use tiller_tools::tool::ToolSource;
@@ -6,11 +6,11 @@ use tiller_tools::tool::ToolSource;
 /// A tool of the session.
 #[derive(Clone, Debug)]
 pub struct OfferedTool {
-    /// Its specification for the model.
+    /// The specification for the model.
     pub spec: ToolSpec,
-    /// Its origin.
+    /// The tool's origin.
     pub source: ToolSource,
-    /// The state of its offer to the model.
+    /// Whether the tool is offered to the model.
     pub offer: OfferState,
 }
 
@@ -19,9 +19,9 @@ pub struct OfferedTool {
 pub enum OfferState {
     /// Offered to the model.
     Offered,
-    /// Left out since the start by this source: a flag, a setting.
+    /// Excluded at the start by this source, such as a flag or a setting.
     LeftOut(String),
-    /// Left out by [`AgentSession::offer_tools`](super::AgentSession::offer_tools).
+    /// Removed by [`AgentSession::offer_tools`](super::AgentSession::offer_tools).
     Removed,
 }
 

@@ -6,52 +6,52 @@ use tiller_core::message::Image;
 /// Options of a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptOptions {
-    /// The treatment during a run; `None` makes that an error.
+    /// The delivery during a run; `None` makes the prompt an error.
     pub streaming_behavior: Option<StreamingBehavior>,
-    /// Expansion of `/skill:name` and `/template` at its beginning.
+    /// Expansion of `/skill:name` and `/template` at the start of the prompt.
     pub expand_templates: Expansion,
     /// Attached images.
     pub images: Vec<Image>,
-    /// Text blocks that the model gets after the message; the session shows the message without them.
+    /// Text blocks that are sent after the message; the session shows the message without them.
     pub attached: String,
     /// The treatment of a message that is longer than the model's window.
     pub length_check: LengthCheck,
 }
 
-/// The treatment of a message that alone is longer than the model's window, by estimate.
+/// The treatment of a message that alone exceeds the model's window, by estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LengthCheck {
-    /// The message is rejected, and nothing is sent.
+    /// Rejects the message without sending anything.
     #[default]
     Enforce,
-    /// The message is sent anyway.
+    /// Sends the message anyway.
     Skip,
 }
 
-/// Expansion of skills, templates and commands at a prompt's beginning.
+/// Expansion of skills, templates and commands at the start of a prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Expansion {
-    /// They are expanded.
+    /// Expands them.
     #[default]
     Expand,
-    /// The text is sent unchanged.
+    /// Sends the text unchanged.
     Verbatim,
 }
 
-/// The treatment of a prompt during a run.
+/// The delivery of a prompt during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StreamingBehavior {
-    /// It becomes a steering message.
+    /// Delivers it as a steering message.
     Steer,
-    /// It becomes a follow-up.
+    /// Delivers it as a follow-up.
     FollowUp,
 }
 
 /// Use of a command's output in the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BashContext {
-    /// `!`: the model gets it.
+    /// `!`: the model gets the output.
     Include,
-    /// `!!`: it is only logged and shown.
+    /// `!!`: the output is only logged and shown.
     Exclude,
 }

@@ -29,8 +29,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Resources { request, reply }).await
     }
 
-    /// Expands a prompt that begins with `/skill:name` or `/template`; returns others unchanged. Commands of
-    /// extensions are not run.
+    /// Expands a prompt that starts with `/skill:name` or `/template`; returns other prompts unchanged.
+    /// Doesn't run commands of extensions.
     ///
     /// # Errors
     /// [`AgentError::UnknownSkill`] if there is no such skill.
@@ -39,7 +39,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Expand { text, reply }).await
     }
 
-    /// Returns the slash commands that a prompt may begin with, without those of front ends.
+    /// Returns the slash commands for prompts, except those of front ends.
     ///
     /// # Errors
     /// If the session is closed.

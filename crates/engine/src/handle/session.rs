@@ -44,7 +44,7 @@ impl AgentSession {
         self.switch(SwitchTarget::New).await
     }
 
-    /// Switches to a new session whose log names the one at `parent` as its origin.
+    /// Switches to a new session whose log records the log at `parent` as its origin.
     ///
     /// # Errors
     /// During a run.
@@ -52,7 +52,7 @@ impl AgentSession {
         self.switch(SwitchTarget::NewAfter(parent.into())).await
     }
 
-    /// Switches to a copy of this session: a new one that begins with the whole path of this one.
+    /// Switches to a copy of this session, which starts with the whole path of this one.
     ///
     /// # Errors
     /// During a run, or [`AgentError::Empty`] if there is nothing to copy.
@@ -68,8 +68,8 @@ impl AgentSession {
         self.switch(SwitchTarget::Open(path)).await
     }
 
-    /// Switches to a new session that begins with the whole path of the session at `path`, which may belong to
-    /// another process.
+    /// Switches to a new session that starts with the whole path of the session at `path`. That session may
+    /// belong to another process.
     ///
     /// # Errors
     /// During a run, [`AgentError::Empty`] if the other session is empty, or if the log can't be read.
@@ -77,8 +77,8 @@ impl AgentSession {
         self.switch(SwitchTarget::ForkOf(path)).await
     }
 
-    /// Names a session, this one or another; a blank name removes the name. The session's time of last use doesn't
-    /// change.
+    /// Names this or another session; a blank name removes the name. Doesn't change the session's time of
+    /// last use.
     ///
     /// # Errors
     /// If another process writes to it, or the name could not be stored.
@@ -89,7 +89,8 @@ impl AgentSession {
     /// Moves a session to the user's trash.
     ///
     /// # Errors
-    /// [`AgentError::SessionOpen`] if it is this one; if another process writes to it, or there is no trash.
+    /// [`AgentError::SessionOpen`] if it is this session. Also fails if another process writes to it, or
+    /// there is no trash.
     pub async fn trash_session(&self, path: PathBuf) -> Result<(), AgentError> {
         self.change_session(path, OtherSessionOp::Trash).await
     }
@@ -97,7 +98,7 @@ impl AgentSession {
     /// Restores the session that was last moved to the user's trash from `path`.
     ///
     /// # Errors
-    /// If it isn't in the trash anymore, or its path is taken.
+    /// If it is no longer in the trash, or its path is taken.
     pub async fn restore_session(&self, path: PathBuf) -> Result<(), AgentError> {
         self.change_session(path, OtherSessionOp::Restore).await
     }
@@ -106,8 +107,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::ChangeSession { path, operation, reply }).await
     }
 
-    /// Switches to a new session that begins with this one's path up to `entry`; for a user message up to just
-    /// before it, with its text for the editor.
+    /// Switches to a new session that starts with this session's path up to `entry`. For a user message, the
+    /// path ends just before it, and its text is returned for the editor.
     ///
     /// # Errors
     /// During a run, or if there is no such entry.
@@ -115,8 +116,9 @@ impl AgentSession {
         self.switch(SwitchTarget::Fork(entry)).await
     }
 
-    /// Creates a session that begins with this one's path up to `entry`, as [`AgentSession::fork`] does, without
-    /// switching to it; works during a run. The text of a user message is queued in it, held.
+    /// Creates a session that starts with this session's path up to `entry`, like [`AgentSession::fork`],
+    /// without switching to it. Works during a run. The text of a user message is added to the new session's
+    /// queue and held.
     ///
     /// # Errors
     /// If there is no such entry, if nothing precedes it ([`AgentError::Empty`]), or if the log could not be
@@ -125,9 +127,9 @@ impl AgentSession {
         self.send(|reply| DriverCommand::CreateFork { entry, reply }).await
     }
 
-    /// Moves the leaf to an earlier entry of this session; for a user message to just before it, with its text for
-    /// the editor. A summary tells the model about the abandoned branch; generating one takes a while, and
-    /// [`AgentSession::abort`] stops it. An empty branch gets no summary.
+    /// Moves the leaf to an earlier entry of this session. For a user message, it moves just before it, and
+    /// its text is returned for the editor. A summary tells the model about the abandoned branch. Generating
+    /// it takes a while, and [`AgentSession::abort`] stops it. An empty branch gets no summary.
     ///
     /// # Errors
     /// During a run, if there is no such entry, or if the summary failed.
@@ -154,10 +156,11 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Sessions { scope, reply }).await
     }
 
-    /// Returns the catalog for searching all sessions. It reads files, so use it on a blocking thread.
+    /// Returns the catalog for searching all sessions. Its methods read files, so use it on a blocking
+    /// thread.
     ///
     /// # Errors
-    /// If it can't be stored, or the session is closed.
+    /// If the catalog can't be stored, or the session is closed.
     pub async fn catalog(&self) -> Result<Catalog, AgentError> {
         self.send(|reply| DriverCommand::Catalog { reply }).await
     }

@@ -12,7 +12,7 @@ use tiller_session::Totals;
 use super::snapshot::{ContextUse, SessionState};
 use crate::budget::BudgetStatus;
 
-/// The state of a session without operations in progress: cheap to get at any time.
+/// The state of a session without the operations in progress. Cheap to get at any time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Status {
     /// Names, model, thinking level, context use, approval mode.
@@ -31,14 +31,14 @@ pub struct Status {
     pub messages: usize,
 }
 
-/// Activities of a session; all three may be in progress concurrently.
+/// Activities of a session. All three may be in progress concurrently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Activity {
     /// A run is in progress.
     pub is_running: bool,
     /// A compaction is in progress.
     pub is_compacting: bool,
-    /// A failed request waits for its retry.
+    /// A failed request is waiting for its retry.
     pub is_retrying: bool,
 }
 
@@ -74,6 +74,6 @@ pub struct SessionStats {
 pub struct RunReport {
     /// The outcome.
     pub outcome: RunOutcome,
-    /// The messages that it added, in order.
+    /// The messages that the run added, in order.
     pub messages: Vec<Arc<Message>>,
 }

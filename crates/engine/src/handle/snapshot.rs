@@ -44,7 +44,7 @@ pub struct SessionState {
     pub cwd: PathBuf,
     /// The model of the next turn.
     pub model: ModelRef,
-    /// Its thinking level.
+    /// The model's thinking level.
     pub thinking: ThinkingLevel,
     /// Image support of the model.
     pub image_input: ImageInput,
@@ -54,7 +54,7 @@ pub struct SessionState {
     pub usage: Usage,
     /// The approval mode: `ask`, `auto`, `plan`, `read-only`, `yes`.
     pub approval: String,
-    /// The plan of the task, until no step is left.
+    /// The task plan, until all steps are done.
     pub plan: Option<TaskPlan>,
 }
 
@@ -87,7 +87,7 @@ pub struct InFlight {
     pub elicitations: Vec<ElicitationRequest>,
     /// The user's running shell command.
     pub bash: Option<RunningBash>,
-    /// The background jobs, with those that have ended.
+    /// The background jobs, including ended ones.
     pub background_jobs: Vec<CommandJob>,
     /// The agents that work for the session.
     pub agents: Vec<RunningAgent>,
@@ -102,11 +102,11 @@ pub struct RunningCall {
     pub id: CallId,
     /// Name of the tool.
     pub name: String,
-    /// Its arguments.
+    /// The call's arguments.
     pub arguments: Value,
     /// Start time.
     pub since: UnixMs,
-    /// The newest part of its output.
+    /// The newest part of the output.
     pub partial: ToolOutcome,
 }
 
@@ -117,24 +117,24 @@ pub struct RunningBash {
     pub id: EntryId,
     /// The command line.
     pub line: String,
-    /// Use of its output in the context.
+    /// Use of the output in the context.
     pub context: BashContext,
     /// Start time.
     pub since: UnixMs,
-    /// Its output so far, cut at the front; append the text of later events to this buffer.
+    /// The output so far, cut at the front. Append the text of later events to this buffer.
     #[serde(with = "output_text")]
     pub output: OutputBuffer,
 }
 
 impl RunningBash {
-    /// Returns the last screenful of its output.
+    /// Returns the last screenful of output.
     #[must_use]
     pub fn last_lines(&self) -> StyledText {
         last_screen(&self.output)
     }
 }
 
-/// The output of a command as text, without its colors.
+/// Serializes a command's output as text, without its colors.
 mod output_text {
     use serde::{Deserialize, Deserializer, Serializer};
     use tiller_core::ansi::OutputBuffer;

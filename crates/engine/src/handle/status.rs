@@ -10,7 +10,7 @@ use super::session_status::{RunReport, SessionStats, Status};
 use super::{AgentError, AgentSession};
 use crate::context_breakdown::ContextBreakdown;
 
-/// Returns the text of an answer that didn't fail, if it has any.
+/// Returns the text of an answer that didn't fail, if it contains text.
 pub(crate) fn answer_text(message: &Message) -> Option<String> {
     match message {
         Message::Assistant(answer) if answer.stop_reason != StopReason::Error => {
@@ -21,7 +21,7 @@ pub(crate) fn answer_text(message: &Message) -> Option<String> {
 }
 
 impl AgentSession {
-    /// Returns the session's status without operations in progress.
+    /// Returns the session's status, without the operations in progress.
     ///
     /// # Errors
     /// If the session is closed.
@@ -29,11 +29,12 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Status { reply }).await
     }
 
-    /// Waits until the session has settled, and returns the end of the last run; returns immediately when idle.
+    /// Waits until the session has settled, and returns the end of the last run. Returns immediately when
+    /// idle.
     ///
     /// # Errors
     /// [`AgentError::Empty`] if idle and nothing has run yet, [`AgentError::Closed`] if the session is closed
-    /// meanwhile.
+    /// during the wait.
     pub async fn settled(&self) -> Result<RunReport, AgentError> {
         self.send(|reply| DriverCommand::Settled { reply }).await
     }
@@ -55,8 +56,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::ContextBreakdown { reply }).await
     }
 
-    /// Returns the messages of the current branch as the model would get them, and the failed answers and `!!`
-    /// records that requests leave out; oldest first.
+    /// Returns the messages of the current branch, oldest first: the messages that the model would get, and
+    /// the failed answers and `!!` records that requests omit.
     ///
     /// # Errors
     /// If the session is closed.
@@ -64,7 +65,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Messages { reply }).await
     }
 
-    /// Returns the text of the newest answer on the current branch that has any; skips failed answers.
+    /// Returns the text of the newest answer with text on the current branch; skips failed answers.
     ///
     /// # Errors
     /// If the session is closed.
@@ -97,7 +98,7 @@ impl AgentSession {
         self.configure(OptionChange::FollowUpMode(mode)).await
     }
 
-    /// Turns the retry of failed requests on or off, from the next failure on.
+    /// Turns the retry of failed requests on or off, starting with the next failure.
     ///
     /// # Errors
     /// If the session is closed.

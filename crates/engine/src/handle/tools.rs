@@ -12,7 +12,7 @@ use super::offered_tool::OfferedTool;
 use super::{AgentError, AgentSession};
 
 impl AgentSession {
-    /// Returns all tools, including those that are not offered to the model.
+    /// Returns all tools, including those that aren't offered to the model.
     ///
     /// # Errors
     /// If the session is closed.
@@ -20,7 +20,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Tools { reply }).await
     }
 
-    /// Returns the state of the servers whose tools the session has.
+    /// Returns the state of the session's tool servers.
     ///
     /// # Errors
     /// If the session is closed.
@@ -28,11 +28,11 @@ impl AgentSession {
         self.send(|reply| DriverCommand::ToolServers { reply }).await
     }
 
-    /// Answers a server's question. The values of an accepted answer go to the server and nowhere else.
+    /// Answers a server's question. The values of an accepted answer are sent to the server and not logged.
     ///
     /// # Errors
-    /// [`AgentError::NotFound`] if the question isn't pending anymore, [`AgentError::InvalidAnswer`] if a value
-    /// doesn't fit its field; the question stays pending then.
+    /// [`AgentError::NotFound`] if the question is no longer pending, [`AgentError::InvalidAnswer`] if a
+    /// value doesn't fit its field; then the question stays pending.
     pub async fn answer_elicitation(
         &self,
         id: ElicitationId,
@@ -41,8 +41,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::AnswerElicitation { id, answer, reply }).await
     }
 
-    /// Returns the resources of the servers, and their templates; [`EventKind::CommandsChanged`] reports their
-    /// changes.
+    /// Returns the servers' resources and resource templates. [`EventKind::CommandsChanged`] reports changes.
     ///
     /// [`EventKind::CommandsChanged`]: tiller_core::event::EventKind::CommandsChanged
     ///
@@ -52,16 +51,16 @@ impl AgentSession {
         self.send(|reply| DriverCommand::ServedResources { reply }).await
     }
 
-    /// Returns the traits of all tools, and of the built-in ones that the session doesn't have: calls of any of them
-    /// may be in its log. Tools of servers are missing; they have the default
-    /// traits. The result stays the same as long as the handle exists.
+    /// Returns the traits of all tools, including built-in ones that the session doesn't have, because its
+    /// log may contain calls of them. Tools of servers are missing; they have the default traits. The result
+    /// doesn't change during the lifetime of the handle.
     #[must_use]
     pub fn tool_catalog(&self) -> ToolCatalog {
         self.tool_catalog.clone()
     }
 
-    /// Offers the tools with these names to the model, from the next request on and in later sessions of this
-    /// handle. The choice isn't stored: the next start uses the setting `tools`.
+    /// Offers the tools with these names to the model, starting with the next request, also in later sessions
+    /// of this handle. The choice isn't stored: the next start uses the setting `tools`.
     ///
     /// # Errors
     /// [`AgentError::NotFound`] if a name is unknown.
@@ -69,8 +68,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::OfferTools { names, reply }).await
     }
 
-    /// Returns the rules that the user added for this session, in order: commands, files, and directories that tools
-    /// reach.
+    /// Returns the rules that the user has added for this session, in order: commands, files, and directories
+    /// that tools may access.
     ///
     /// # Errors
     /// If the session is closed.
@@ -78,7 +77,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Permission(PermissionCommand::List { reply })).await
     }
 
-    /// Revokes a rule of this session; the calls that it covered need approval again.
+    /// Revokes a rule of this session; its calls need approval again.
     ///
     /// # Errors
     /// [`AgentError::NotFound`] if there is no such rule.
@@ -100,8 +99,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Configure { change, reply }).await
     }
 
-    /// Replaces the settings rules, in this session and in later ones of this handle. Pending requests are resolved if
-    /// the rules allow or deny the call. Returns the calls that still wait for approval.
+    /// Replaces the settings rules, in this session and in later ones of this handle. Resolves pending
+    /// requests whose calls the rules allow or deny. Returns the calls that are still waiting for approval.
     ///
     /// # Errors
     /// If the session is closed.
@@ -109,7 +108,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Permission(PermissionCommand::Configure { rules, reply })).await
     }
 
-    /// Replaces the rules of one settings file, as [`configure_rules`](Self::configure_rules) replaces all.
+    /// Replaces the rules of one settings file. [`configure_rules`](Self::configure_rules) replaces all
+    /// rules.
     pub(crate) async fn configure_file_rules(
         &self,
         scope: SettingScope,
@@ -119,10 +119,10 @@ impl AgentSession {
             .await
     }
 
-    /// Lets tools reach another directory until another session is opened; with the suffix `:ro` they may only read
-    /// there. A relative path starts at the working directory. Returns the rule, which
-    /// [`revoke_permission`](Self::revoke_permission) removes. The system prompt of the next request names the
-    /// directory.
+    /// Lets tools access another directory until another session is opened; with the suffix `:ro` they may
+    /// only read there. A relative path starts at the working directory. Returns the rule, which
+    /// [`revoke_permission`](Self::revoke_permission) removes. The system prompt names the directory,
+    /// starting with the next request.
     ///
     /// # Errors
     /// [`AgentError::Directory`] if there is no such directory.
@@ -131,8 +131,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Permission(PermissionCommand::AddDir { typed, reply })).await
     }
 
-    /// Sets the approval mode from the next call on until another session is opened, created or forked; ends the
-    /// effect of `--yes`. Pending requests are resolved if the mode allows or denies the call.
+    /// Sets the approval mode, starting with the next call, until another session is opened, created or
+    /// forked; ends the effect of `--yes`. Resolves pending requests whose calls the mode allows or denies.
     ///
     /// # Errors
     /// If the session is closed.
@@ -140,8 +140,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Configure { change: OptionChange::Approval(mode), reply }).await
     }
 
-    /// Enters plan mode, or leaves it for the mode before and returns the plan: the text of the newest answer since
-    /// plan mode was entered.
+    /// Enters plan mode, or leaves it for the previous mode and returns the plan: the text of the newest
+    /// answer since plan mode was entered.
     ///
     /// # Errors
     /// If the session is closed.
@@ -149,8 +149,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::TogglePlan { reply }).await
     }
 
-    /// Sets the approval mode as [`set_approval`](Self::set_approval) does, and for later sessions of this handle,
-    /// too.
+    /// Sets the approval mode like [`set_approval`](Self::set_approval), also for later sessions of this
+    /// handle.
     ///
     /// # Errors
     /// If the session is closed.

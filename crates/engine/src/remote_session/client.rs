@@ -1,4 +1,4 @@
-//! The front end's side: a handle whose driver is in another process.
+//! The front end's side: a handle to a driver in another process.
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
@@ -29,17 +29,17 @@ use crate::handle::{
 };
 use crate::sent_item::{WireQueueItem, queue_items};
 
-/// Time for the other process to send its first line.
+/// Timeout for the other process's first line.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Takes the result of a command.
+/// Receives the result of a command.
 type Receiver = Box<dyn FnOnce(Result<Box<RawValue>, WireError>) + Send>;
 
-/// Connects to a session that the process at the other end of `stream` has open. Closing the handle ends the
-/// connection; when the other end closes it, the session is closed here.
+/// Connects to a session that is open in the process at the other end of `stream`. Closing the handle ends
+/// the connection; if the other end closes it, the session is closed here.
 ///
 /// # Errors
-/// If the connection fails or ends, or the other process is another version.
+/// If the connection fails or ends, or the other process has another version.
 pub async fn connect<S>(stream: S) -> Result<AgentSession, RemoteError>
 where
     S: AsyncRead + AsyncWrite + Send + 'static,
@@ -47,11 +47,11 @@ where
     connect_again(stream, NoRedial(PhantomData)).await
 }
 
-/// Connects as [`connect`], and again after the connection was lost, until `redial` is refused. Meanwhile commands fail
-/// with [`AgentError::Disconnected`]; afterwards front ends need a snapshot.
+/// Connects like [`connect`], and reconnects after a lost connection until `redial` is refused. In between,
+/// commands fail with [`AgentError::Disconnected`]; after a reconnection, front ends need a snapshot.
 ///
 /// # Errors
-/// When the first connection fails or ends, or the other process is another version.
+/// If the first connection fails or ends, or the other process has another version.
 pub async fn connect_again<R: Redial>(stream: R::Stream, redial: R) -> Result<AgentSession, RemoteError> {
     let (connection, log) = Connection::open(stream).await?;
     let mirror = MirrorLog::new(log.lines, log.path)?;
@@ -80,7 +80,7 @@ struct Connection<S> {
     sent: mpsc::Sender<ClientLine>,
 }
 
-/// The log, or the part of it that the front end doesn't have.
+/// The log, or the part that the front end doesn't have yet.
 struct ReceivedLog {
     lines: Vec<String>,
     path: Option<PathBuf>,
@@ -123,7 +123,7 @@ async fn next<R: AsyncRead + Unpin>(
     line.map(|line| serde_json::from_str(&line).map_err(RemoteError::Invalid)).transpose()
 }
 
-/// Writes lines until there are no more, then ends the connection.
+/// Writes lines until the channel is closed, then ends the connection.
 async fn write_lines(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<ClientLine>) {
     while let Some(line) = lines.recv().await {
         let mut bytes = serde_json::to_vec(&line).unwrap_or_default();
@@ -135,9 +135,9 @@ async fn write_lines(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Recei
     let _ = output.shutdown().await;
 }
 
-/// Passes commands on, and results and events back.
+/// Forwards commands in one direction, and results and events in the other.
 struct RemoteDriver {
-    /// The lines to the other process; replaced with the connection.
+    /// The channel to the other process; replaced together with the connection.
     sent: mpsc::Sender<ClientLine>,
     next_id: u64,
     waiting: HashMap<u64, Receiver>,
@@ -162,7 +162,7 @@ impl RemoteDriver {
         }
     }
 
-    /// Passes everything on until the connection is lost; breaks if the front end has closed the session.
+    /// Forwards everything until the connection is lost; breaks if the front end has closed the session.
     async fn serve<S: AsyncRead + AsyncWrite>(
         &mut self,
         connection: &mut Connection<S>,
@@ -190,8 +190,8 @@ impl RemoteDriver {
         }
     }
 
-    /// Connects again, after longer and longer delays; `None` if that is refused, or the front end has closed the
-    /// session. Commands are dropped meanwhile, which their handle reports.
+    /// Reconnects with increasing delays. Returns `None` if the connection is refused, or the front end has
+    /// closed the session. Commands are dropped in between, and their handle reports that.
     async fn connect_again<R: Redial>(
         &mut self,
         redial: &mut R,
@@ -252,7 +252,7 @@ impl RemoteDriver {
                 {
                     tracing::warn!(%error, "an entry can't be mirrored");
                 }
-                // Without a subscriber nobody misses it.
+                // Having no subscriber is fine.
                 let _ = self.events.send(event);
             }
             HostLine::Answer { id, result } => {
@@ -276,12 +276,12 @@ impl RemoteDriver {
         }
     }
 
-    /// Sends a command; its result goes to `reply`.
+    /// Sends a command; the result goes to `reply`.
     async fn send<T: DeserializeOwned + Send + 'static>(&mut self, command: R, reply: Reply<T>) {
         self.send_for(command, reply, |result: T| result).await;
     }
 
-    /// Sends a command; its result is converted first.
+    /// Sends a command; the result is converted for `reply`.
     async fn send_for<W, T>(
         &mut self,
         command: R,
@@ -298,7 +298,7 @@ impl RemoteDriver {
                 serde_json::from_str(json.get())
                     .map_err(|error| AgentError::Remote { message: error.to_string(), hint: None })
             });
-            // The asker may have gone.
+            // The caller may be gone.
             let _ = reply.send(result.map(convert));
         };
         self.waiting.insert(id, Box::new(receiver));
@@ -380,12 +380,12 @@ impl RemoteDriver {
             C::Stats { reply } => self.send(R::Stats, reply).await,
             C::ContextBreakdown { reply } => self.send(R::ContextBreakdown, reply).await,
             C::Messages { reply } => self.send(R::Messages, reply).await,
-            // The other process has its own approver, and this one answers its requests as well.
+            // The other process has its own approver, and this one answers requests too.
             C::SetApprover { reply, .. } => _ = reply.send(Ok(())),
             C::LockedModels { reply } => _ = reply.send(Ok(Vec::new())),
             C::Delegation(DelegationCommand::Tasks { reply }) => _ = reply.send(Ok(Vec::new())),
             C::Delegation(DelegationCommand::Definitions { reply }) => _ = reply.send(Ok(Vec::new())),
-            // The other process doesn't know this one's sessions, keys and rules.
+            // The other process doesn't know this process's sessions, keys and rules.
             C::ToolServers { reply } => refuse(reply),
             C::Tools { reply } => refuse(reply),
             C::OfferTools { reply, .. } => refuse(reply),
@@ -424,7 +424,7 @@ impl RemoteDriver {
 }
 
 fn refuse<T>(reply: Reply<T>) {
-    // The asker may have gone.
+    // The caller may be gone.
     let _ = reply.send(Err(AgentError::OpenElsewhere));
 }
 

@@ -1,4 +1,4 @@
-//! The side of the process that has the session open.
+//! The host's side: the process that has the session open.
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ use crate::handle::{
 };
 use crate::sent_item::{WireQueueItem, sent_items};
 
-/// Lines that wait for a slow front end before events wait, too. One that lags behind the session's events is
-/// disconnected, and can connect again.
+/// Number of lines that wait for a slow front end before events have to wait too. A front end that lags
+/// behind the session's events is disconnected, and can reconnect.
 const LINES: usize = 256;
 
-/// Serves a session to the front end at the other end of `stream`, until one of them ends the connection or the session
-/// is closed. A front end that lost its connection has the entries up to `known`.
+/// Serves a session to the front end at the other end of `stream`, until one end closes the connection or the
+/// session is closed. A front end that reconnects already has the entries up to `known`.
 ///
 /// # Errors
 /// If the connection fails, or the other end sends an invalid line.
@@ -35,7 +35,7 @@ where
 {
     let (input, output) = tokio::io::split(stream);
     let (lines, outgoing) = mpsc::channel(LINES);
-    // Subscribed before the log is read, so that no entry is lost; the other end drops those that it has.
+    // Subscribed before the log is read, so that no entry is lost; the other end drops duplicates.
     let events = agent.subscribe();
     let mut tasks = JoinSet::new();
     let (answers, answered) = mpsc::channel(LINES);
@@ -49,7 +49,7 @@ where
     }
 }
 
-/// Writes lines as they come.
+/// Writes lines as they arrive.
 async fn write_lines(
     mut output: impl AsyncWrite + Unpin,
     mut lines: mpsc::Receiver<HostLine>,
@@ -65,8 +65,8 @@ async fn write_lines(
     Ok(())
 }
 
-/// Sends the log, and then events and answers, until the session is closed, the front end lags, or it is gone. What
-/// happened before an answer is sent before it: a snapshot must not be newer than the mirrored log.
+/// Sends the log, then events and results, until the session is closed, or the front end lags or is gone.
+/// Events that precede a result are sent before it: a snapshot must not be newer than the mirrored log.
 async fn send_lines(
     agent: AgentSession,
     known: Option<EntryId>,
@@ -100,7 +100,7 @@ async fn send_lines(
     }
 }
 
-/// Sends an event, after the log if it is another one; returns false if the front end is gone.
+/// Sends an event, after the log if the log was replaced. Returns false if the front end is gone.
 async fn send_event(agent: &AgentSession, event: Arc<Event>, lines: &mpsc::Sender<HostLine>) -> bool {
     if has_other_log(&event) && !send_log(agent, None, lines).await {
         return false;
@@ -108,7 +108,7 @@ async fn send_event(agent: &AgentSession, event: Arc<Event>, lines: &mpsc::Sende
     lines.send(HostLine::event(event)).await.is_ok()
 }
 
-/// Returns true if the event says that the log isn't the one before with entries that were reported.
+/// Returns true if the log after this event is more than the previous log with the reported entries.
 fn has_other_log(event: &Event) -> bool {
     matches!(&event.kind, EventKind::SessionChanged { reason, .. } if *reason != SessionChange::Leaf)
 }
@@ -129,16 +129,16 @@ async fn send_log(agent: &AgentSession, known: Option<EntryId>, lines: &mpsc::Se
             tracing::warn!(%error, "the log can't be sent to another front end");
             false
         }
-        // Only a panic ends it early, and that is reported.
+        // Only a panic ends it early, and a panic is reported.
         Err(_) => false,
     }
 }
 
-/// Performs a front end's commands, in their order.
+/// Performs a front end's commands in order.
 struct Host {
     agent: AgentSession,
     answers: mpsc::Sender<HostLine>,
-    /// The tasks that wait for results.
+    /// The tasks that are waiting for results.
     waiting: JoinSet<()>,
 }
 
@@ -153,7 +153,7 @@ impl Host {
         Ok(())
     }
 
-    /// Gives a command to the driver; its result is sent when it is there.
+    /// Sends a command to the driver; forwards the result when it is available.
     async fn give<T>(&mut self, id: u64, command: impl FnOnce(Reply<T>) -> C)
     where
         T: Serialize + Send + 'static,
@@ -161,7 +161,7 @@ impl Host {
         self.forward_converted(id, command, |result| result).await;
     }
 
-    /// Gives a command to the driver; its result is converted and sent when it is there.
+    /// Sends a command to the driver; converts and forwards the result when it is available.
     async fn forward_converted<T, W>(
         &mut self,
         id: u64,
@@ -181,7 +181,7 @@ impl Host {
                 to_raw_value(&result)
                     .map_err(|error| WireError::Other { message: error.to_string(), hint: None })
             });
-            // The front end may have gone.
+            // The front end may be gone.
             let _ = answers.send(HostLine::Answer { id, result }).await;
         });
     }

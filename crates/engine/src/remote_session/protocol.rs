@@ -1,4 +1,4 @@
-//! The lines between a front end and the process that has the session open: JSON, one a line.
+//! The protocol between a front end and the process that has the session open: one line of JSON per message.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,19 +19,19 @@ use crate::queue::QueueEdit;
 use crate::sent_item::{WireQueueItem, sent_items};
 use crate::turn::QueueHandling;
 
-/// The version of the protocol: that of tiller.
+/// The version of the protocol, which is tiller's version.
 pub(super) const VERSION: &str = concat!("tiller ", env!("CARGO_PKG_VERSION"));
 
-/// A line of the process that has the session open.
+/// A line from the process that has the session open.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum HostLine {
     /// The first line.
     Hello { version: String },
-    /// The log: its lines as they are, all or those after the entry that the front end has. Sent first, and when the
-    /// session has changed.
+    /// Unchanged lines of the log: all of them, or those after the last entry that the front end has. Sent
+    /// first, and after each change of the session.
     Log { lines: Vec<String>, path: Option<PathBuf>, part: LogPart },
-    /// An event, with the queued messages if it is about them.
+    /// An event, with the queued messages if the event is about them.
     Event {
         event: Arc<Event>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,11 +46,11 @@ pub(super) enum HostLine {
 #[serde(rename_all = "snake_case")]
 pub(super) enum LogPart {
     Whole,
-    /// The entries after the last one of the front end.
+    /// The entries after the front end's last one.
     Rest,
 }
 
-/// A line of the front end.
+/// A line from the front end.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ClientLine {
     pub(super) id: u64,
@@ -111,7 +111,7 @@ pub(super) enum RemoteCommand {
     Messages,
 }
 
-/// A model that the session can use: what lists show of it.
+/// A usable model, with the fields that lists show.
 #[derive(Serialize, Deserialize)]
 pub(super) struct WireModel {
     provider: String,
@@ -143,7 +143,7 @@ impl From<WireModel> for Model {
     }
 }
 
-/// The reason a command failed. Errors that front ends tell apart stay what they are.
+/// The reason a command failed. Errors that front ends distinguish are kept as variants.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum WireError {
@@ -165,7 +165,7 @@ pub(super) enum WireError {
         model: String,
         window: Tokens,
     },
-    /// Any other, as text.
+    /// Any other error, as text.
     Other {
         message: String,
         hint: Option<String>,
@@ -235,7 +235,7 @@ impl HostLine {
     }
 }
 
-/// Returns the event of a line, complete again.
+/// Restores the complete event of a line.
 pub(super) fn received_event(mut event: Arc<Event>, queue: Option<Vec<WireQueueItem>>) -> Arc<Event> {
     if let (Some(queue), EventKind::QueueUpdate { items, .. }) = (queue, &mut Arc::make_mut(&mut event).kind)
     {

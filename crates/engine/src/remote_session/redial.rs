@@ -1,4 +1,4 @@
-//! Connections after a lost one.
+//! Reconnection after a lost connection.
 
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -6,28 +6,28 @@ use std::time::Duration;
 use tiller_session::Reader;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// The longest time between two attempts.
+/// Maximum delay between two attempts.
 const MAX_DELAY: Duration = Duration::from_secs(30);
 
-/// The time before the second attempt; the first one is immediate.
+/// Delay before the second attempt; the first one is immediate.
 const FIRST_DELAY: Duration = Duration::from_millis(500);
 
-/// Opens another connection to a session, after a front end lost one.
+/// Opens a new connection to a session after a connection was lost.
 pub trait Redial: Send + 'static {
-    /// The connection.
+    /// The type of connections.
     type Stream: AsyncRead + AsyncWrite + Send + 'static;
 
     /// Opens a connection to the session. `known` is the front end's copy of the log.
     fn redial(&mut self, known: &Reader) -> impl Future<Output = Result<Self::Stream, RedialError>> + Send;
 }
 
-/// The reason there is no other connection.
+/// The reason a connection can't be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum RedialError {
-    /// The process can't be reached; it is tried again.
+    /// The process can't be reached; another attempt follows.
     #[error("the session can't be reached: {0}")]
     Unreachable(String),
-    /// The process refuses the connection, which ends the front end.
+    /// The process refuses the connection, which closes the front end's session.
     #[error("{0}")]
     Refused(String),
 }
@@ -38,22 +38,22 @@ pub enum ConnectionState {
     /// Connected.
     #[default]
     Connected,
-    /// The connection is lost, and is tried again.
+    /// The connection is lost; attempts to reconnect follow.
     Lost {
-        /// The number of the next attempt, from 1.
+        /// Number of the next attempt, from 1.
         attempt: u32,
     },
 }
 
 impl ConnectionState {
-    /// Returns true while there is no connection.
+    /// Returns true if the connection is lost.
     #[must_use]
     pub const fn is_lost(&self) -> bool {
         matches!(self, Self::Lost { .. })
     }
 }
 
-/// The time before an attempt, counted from 1.
+/// Returns the delay before an attempt, counted from 1.
 pub(super) fn delay(attempt: u32) -> Duration {
     match attempt {
         ..=1 => Duration::ZERO,
@@ -61,7 +61,7 @@ pub(super) fn delay(attempt: u32) -> Duration {
     }
 }
 
-/// A connection that ends with the process at its other end.
+/// A connection that is never reopened.
 pub(super) struct NoRedial<S>(pub(super) PhantomData<fn() -> S>);
 
 impl<S: AsyncRead + AsyncWrite + Send + 'static> Redial for NoRedial<S> {

@@ -1,4 +1,4 @@
-//! The task that reloads resources: on request, and after files have changed and been quiet for a moment.
+//! The task that reloads resources, on request or after file changes followed by a quiet period.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use super::{ResourcePaths, Resources, WatchMode};
 use crate::watch::FileWatcher;
 
-/// Delay after a change, for further ones: an editor saves, a checkout writes many files.
+/// Delay after a change, to collect further ones: an editor saves, a checkout writes many files.
 const QUIET_PERIOD: Duration = Duration::from_millis(200);
 
 /// Capacity of the request channel; callers send only a few at a time.
@@ -26,9 +26,9 @@ pub(crate) enum ReloadRequest {
 
 pub(crate) struct ReloadResult {
     pub(crate) resources: Arc<Resources>,
-    /// True if a caller waits for it.
+    /// True if a caller is waiting for the result.
     pub(crate) requested: bool,
-    /// The reason changes aren't watched, reported once.
+    /// The reason changes can't be watched, reported once.
     pub(crate) watch_error: Option<String>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct ReloadResult {
 pub(crate) struct ResourceReloader {
     current: Arc<Resources>,
     requests: mpsc::Receiver<ReloadRequest>,
-    /// Signals from the watcher; one pending signal stands for any number of changes.
+    /// Signals from the watcher; one pending signal represents any number of changes.
     changes: mpsc::Receiver<()>,
     changed: mpsc::Sender<()>,
     watch: Option<FileWatcher>,
@@ -74,7 +74,7 @@ impl ResourceReloader {
         }
     }
 
-    /// Waits for a request, or for changes followed by quiet.
+    /// Waits for a request, or for changes followed by a quiet period.
     async fn wait(&mut self) -> Option<ReloadCause> {
         tokio::select! {
             biased;
@@ -82,14 +82,14 @@ impl ResourceReloader {
             // `changed` is never dropped, so this doesn't end.
             Some(()) = self.changes.recv() => {
                 sleep(QUIET_PERIOD).await;
-                // Signals that arrived meanwhile are covered by this reload.
+                // Signals that have arrived in the meantime are covered by this reload.
                 while self.changes.try_recv().is_ok() {}
                 Some(ReloadCause::Watch)
             }
         }
     }
 
-    /// Reloads on a blocking thread; `None` when the runtime shuts down.
+    /// Reloads on a blocking thread; `None` if the runtime is shutting down.
     async fn read(mut self, request: Option<ReloadRequest>) -> Option<(Self, Option<String>)> {
         let read = move || {
             if let Some(ReloadRequest::Change(change)) = request {
@@ -110,7 +110,7 @@ impl ResourceReloader {
         self.current = Arc::new(resources);
     }
 
-    /// Reloads, and watches the loaded paths. Returns the watcher's problem.
+    /// Reloads, and watches the loaded paths. Returns the watcher's error.
     fn reload(&mut self) -> Option<String> {
         let mut resources = self.current.reloaded();
         let mut error = Vec::new();
@@ -125,14 +125,15 @@ impl ResourceReloader {
         error.first().map(ToString::to_string)
     }
 
-    /// Starts the watcher if it is enabled and not running. Returns the error if it can't; nothing is watched then.
+    /// Starts the watcher if it is enabled and not running. Returns the error if it can't be started; then
+    /// nothing is watched.
     fn start_watch(&mut self) -> Option<String> {
         match self.current.sources.watch {
             WatchMode::Off => self.watch = None,
             WatchMode::On if self.watch.is_some() => {}
             WatchMode::On => {
                 let changed = self.changed.clone();
-                // A full channel holds an unprocessed change.
+                // A full channel already holds an unprocessed change.
                 match FileWatcher::start(move || _ = changed.try_send(())) {
                     Ok(mut watch) => {
                         watch.follow(&self.current.watched);
@@ -152,7 +153,7 @@ impl ResourceReloader {
 }
 
 enum ReloadCause {
-    /// The watcher starts, or reported a change.
+    /// The watcher was started, or has reported a change.
     Watch,
     Request(ReloadRequest),
 }

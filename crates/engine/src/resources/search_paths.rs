@@ -1,4 +1,4 @@
-//! Search paths: the project's directories, from the working directory up to its root, and the user's directories.
+//! Search paths: the directories of the project, from the working directory up to its root, and of the user.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::{ResourcePaths, Resources, is_inside};
 impl ResourcePaths {
     /// Returns the default search paths for a working directory and a user, without the built-in resources.
     ///
-    /// `config` is the user's directory for tiller; `home`, if there is one, holds `.agents/skills` and
+    /// `config` is the user's directory for tiller; `home`, if any, contains `.agents/skills` and
     /// `.claude/agents`.
     #[must_use]
     pub fn usual(cwd: &Path, config: &Path, home: Option<&Path>) -> Self {
@@ -47,9 +47,9 @@ impl ResourcePaths {
 }
 
 impl Resources {
-    /// Returns the directories and files outside the working directory that tools must be able to read for the skills:
-    /// the user's wherever their links lead, the project's only if they stay inside it, because anybody may have
-    /// written them.
+    /// Returns the directories and files outside the working directory that tools must be able to read for
+    /// the skills. Links of the user's skills may lead anywhere; the project's must stay inside the project,
+    /// because anybody may have written them.
     #[must_use]
     pub fn readable(&self, cwd: &Path) -> Vec<PathBuf> {
         let root = project_dirs(cwd).pop().unwrap_or_else(|| cwd.to_owned());
@@ -80,7 +80,7 @@ impl Resources {
     }
 }
 
-/// Returns the working directory and the directories above it up to the root of its repository, nearest first.
+/// Returns the working directory and its ancestors up to the root of the repository, nearest first.
 fn project_dirs(cwd: &Path) -> Vec<PathBuf> {
     up_to_repository(cwd).into_iter().map(Path::to_owned).collect()
 }

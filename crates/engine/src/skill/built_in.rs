@@ -1,4 +1,5 @@
-//! The built-in skills: part of the binary, and written to a directory so that a model can read them like other skills.
+//! The built-in skills. They are part of the binary, and written to a directory so that a model can read them
+//! like other skills.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -18,7 +19,7 @@ const TEXTS: [(&str, &str); 4] = [
     ("write-tests", include_str!("../../../../skills/write-tests/SKILL.md")),
 ];
 
-/// Returns the built-in skills after writing them to a directory where they are missing. They are usable even if that
+/// Returns the built-in skills after writing missing ones to a directory. They are usable even if writing
 /// fails.
 #[must_use]
 pub fn built_in(dir: &Path) -> LoadedSkills {
@@ -35,7 +36,7 @@ pub fn built_in(dir: &Path) -> LoadedSkills {
     loaded
 }
 
-/// Writes a file unless it has this content already; readers see either the old or the new content.
+/// Writes a file unless it already has this content; readers see either the old or the new content.
 fn write_if_changed(path: &Path, text: &str) -> io::Result<()> {
     if files::read(path, text.len() as u64).is_ok_and(|existing| existing == text.as_bytes()) {
         return Ok(());

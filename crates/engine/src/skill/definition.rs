@@ -11,24 +11,24 @@ pub const MAX_BYTES: usize = 128 * 1024;
 /// A valid skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skill {
-    /// Its name.
+    /// The skill's name.
     pub name: String,
     /// Purpose and time of use, in one line.
     pub description: String,
     /// The instructions, without the front matter.
     pub body: Arc<str>,
-    /// Absolute path of its file.
+    /// Absolute path of the skill's file.
     pub path: PathBuf,
-    /// Its origin.
+    /// The place where the skill was found.
     pub origin: ResourceOrigin,
-    /// The permitted callers.
+    /// Whether the model may use the skill by itself.
     pub invocation: SkillInvocation,
 }
 
-/// The callers of a skill.
+/// Who may use a skill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SkillInvocation {
-    /// The user, and the model where it sees fit.
+    /// The user, and the model on its own decision.
     #[default]
     Anyone,
     /// The user only: `disable-model-invocation: true`.
@@ -42,12 +42,12 @@ pub struct LoadedSkills {
     pub skills: Vec<Skill>,
     /// Problems of files.
     pub problems: Vec<ResourceProblem>,
-    /// The directories that were read: a change in one of them requires a reload.
+    /// The directories that were read; a change in one of them requires a reload.
     pub dirs: Vec<PathBuf>,
 }
 
 impl Skill {
-    /// Returns the directory that paths in its body are relative to.
+    /// Returns the directory that the body's relative paths start from.
     #[must_use]
     pub fn dir(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("/"))

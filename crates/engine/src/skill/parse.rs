@@ -1,4 +1,4 @@
-//! Parser of skill files: the requirements of the format, and remarks on deviations.
+//! Parser of skill files. Checks the requirements of the format and reports deviations.
 
 use serde::Deserialize;
 use tiller_core::front_matter;
@@ -7,13 +7,13 @@ use tiller_files::search_path::ResourceOrigin;
 use super::definition::{MAX_BYTES, Skill, SkillInvocation};
 use super::walk::SkillFile;
 
-/// Maximum characters of a name.
+/// Maximum length of a name, in characters.
 const MAX_NAME: usize = 64;
 
-/// Maximum characters of a description.
+/// Maximum length of a description, in characters.
 const MAX_DESCRIPTION: usize = 1_024;
 
-/// Maximum characters of the compatibility note.
+/// Maximum length of the compatibility note, in characters.
 const MAX_COMPATIBILITY: usize = 500;
 
 /// Front matter of a skill file. `license`, `metadata` and `allowed-tools` are accepted and ignored.
@@ -26,7 +26,7 @@ struct SkillFrontMatter {
     disable_model_invocation: bool,
 }
 
-/// A skill, and remarks on harmless deviations from the format.
+/// A skill, with remarks about harmless deviations from the format.
 #[derive(Debug)]
 pub(super) struct ParsedSkill {
     pub(super) skill: Skill,
@@ -36,7 +36,7 @@ pub(super) struct ParsedSkill {
 /// Parses a skill.
 ///
 /// # Errors
-/// The reason it can't be used.
+/// The reason the file can't be used.
 pub(super) fn parse(bytes: &[u8], file: &SkillFile, origin: ResourceOrigin) -> Result<ParsedSkill, String> {
     if bytes.len() > MAX_BYTES {
         return Err(format!("larger than {} KiB", MAX_BYTES / 1024));
@@ -69,7 +69,7 @@ pub(super) fn parse(bytes: &[u8], file: &SkillFile, origin: ResourceOrigin) -> R
     Ok(ParsedSkill { skill, remarks })
 }
 
-/// Returns the skill's name, in a form that can be typed after `/skill:`.
+/// Returns the skill's name in a form that can be typed after `/skill:`.
 fn name(declared: Option<&str>, file_name: &str, remarks: &mut Vec<String>) -> String {
     let declared = declared.map(str::trim).filter(|name| !name.is_empty());
     let name = declared.unwrap_or(file_name);
@@ -86,7 +86,7 @@ fn name(declared: Option<&str>, file_name: &str, remarks: &mut Vec<String>) -> S
     typed.collect::<Vec<_>>().join("-")
 }
 
-/// Returns the rule of the format that a name breaks.
+/// Returns the rule of the format that a name violates.
 fn broken_rule(name: &str) -> Option<String> {
     if name.chars().count() > MAX_NAME {
         return Some(format!("is longer than {MAX_NAME} characters"));

@@ -1,4 +1,4 @@
-//! Skills from directories.
+//! Tests that load skills from directories.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use tiller_files::search_path::ResourceOrigin;
 
 use super::*;
 
-/// Writes a file in a directory, and creates the directories it needs.
+/// Writes a file in a directory, creating missing parent directories.
 fn write(dir: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
     let path = dir.join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();

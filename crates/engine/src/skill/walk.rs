@@ -1,4 +1,4 @@
-//! Search for skill files in a directory, within limits.
+//! Bounded search for skill files in a directory.
 
 use std::collections::HashSet;
 use std::fs;
@@ -11,17 +11,17 @@ use tiller_files::search_path::{ResourceOrigin, ResourceProblem, SearchPath};
 /// The file that makes a directory a skill.
 const FILE: &str = "SKILL.md";
 
-/// Depth of subdirectories that are searched: enough for groups of groups of skills, but not a whole disk.
+/// Maximum depth of the search: enough for groups of groups of skills, but not a whole disk.
 const MAX_DEPTH: usize = 4;
 
-/// Maximum number of directories that are searched for one path.
+/// Maximum number of directories searched for one path.
 const MAX_DIRS: usize = 1_000;
 
 /// A candidate for a skill file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SkillFile {
     pub(super) path: PathBuf,
-    /// The name derived from its path.
+    /// The name derived from the path.
     pub(super) name: String,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn walk(search_path: &SearchPath) -> WalkResult {
 struct SkillWalk<'a> {
     search_path: &'a SearchPath,
     result: WalkResult,
-    /// Directories with symbolic links resolved: a link to a parent directory would never end.
+    /// Directories with symbolic links resolved; a link to a parent directory would cause an endless search.
     seen: HashSet<PathBuf>,
 }
 
@@ -106,12 +106,13 @@ impl SkillWalk<'_> {
     }
 }
 
-/// Returns whether a file directly in a directory of skills is a skill; a README describes the directory to people.
+/// Returns true for a skill file directly in a directory of skills; a README describes the directory to
+/// people.
 fn is_skill(name: &str) -> bool {
     name.ends_with(".md") && !name.eq_ignore_ascii_case("readme.md")
 }
 
-/// Returns the entries of a directory that aren't hidden, sorted by name.
+/// Returns the non-hidden entries of a directory, sorted by name.
 fn entries(dir: &Path) -> io::Result<Vec<(PathBuf, String)>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(dir)? {

@@ -1,4 +1,5 @@
-//! Parsing of lines: the command that a typed name runs, its argument, and a suggestion for an unknown name. Pure.
+//! Parsing of typed lines: the command that a name selects, its argument, and a suggestion for an unknown
+//! name. Pure.
 
 use std::borrow::Cow;
 
@@ -8,18 +9,18 @@ use super::InteractiveFrontEnd::{Plain, Tui};
 use super::{Availability, CommandArgument, CommandSpec, InteractiveFrontEnd, TABLE, available_commands};
 use crate::resources::AgentCommand;
 
-/// A line that can be run.
+/// A parsed line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ParsedLine<'a> {
     /// A built-in command with its argument.
     BuiltIn(&'static CommandSpec, &'a str),
-    /// A command of the agent; the line with the command's full name.
+    /// A command of the agent: the line with the command's full name.
     Agent(Cow<'a, str>),
-    /// A prompt: not a command, but for example a path, a comment or a regular expression.
+    /// A prompt. It may start with a slash, for example as a path, a comment or a regular expression.
     Text,
 }
 
-/// The reason a command is not run.
+/// The reason a command can't be run.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SlashCommandError {
     /// No command has this name.
@@ -36,7 +37,7 @@ pub enum SlashCommandError {
     /// Only `--plain` has this command.
     #[error("/{0} is available only with --plain")]
     OnlyInPlain(&'static str),
-    /// Text follows a command without argument.
+    /// Text follows a command that takes no argument.
     #[error("/{0} takes no arguments")]
     UnexpectedArgument(&'static str),
 }
@@ -52,7 +53,7 @@ pub fn find_command(name: &str, front_end: InteractiveFrontEnd) -> Option<&'stat
     available_commands(front_end).find(|row| row.name == name).or_else(by_alias)
 }
 
-/// Returns the error for the name or alias of a command that only another front end has.
+/// Returns the error for a name or alias that only another front end has.
 #[must_use]
 pub fn unavailable(name: &str, front_end: InteractiveFrontEnd) -> Option<SlashCommandError> {
     let row = TABLE.iter().find(|row| row.name == name || row.aliases.contains(&name))?;
@@ -80,9 +81,9 @@ impl<'a> CommandTarget<'a> {
     }
 }
 
-/// Returns the command that a typed name runs: the one with exactly this name or alias, or the only one with a name or
-/// alias that begins with it. Skills also match by their own name. Exact matches prefer built-in names, then the
-/// agent's names, then aliases.
+/// Returns the command that a typed name selects: the one with exactly this name or alias, or the only one
+/// with a name or alias that starts with it. Skills also match by their own name. Among exact matches,
+/// built-in names come first, then the agent's names, then aliases.
 fn resolve<'a>(
     typed: &str,
     agent_commands: &'a [AgentCommand],
@@ -119,7 +120,7 @@ fn unknown(name: &str, agent_commands: &[AgentCommand], front_end: InteractiveFr
     SlashCommandError::Unknown { name: name.to_owned(), nearest }
 }
 
-/// Returns the name of the command that Enter runs when this much of a name is typed, if that is certain.
+/// Returns the name of the command that Enter runs at this point of typing, if it is certain.
 #[must_use]
 pub fn certain_name(
     typed: &str,
@@ -129,7 +130,7 @@ pub fn certain_name(
     resolve(typed, agent_commands, front_end).ok().map(|target| target.name().to_owned())
 }
 
-/// Parses a line that was typed in a front end. `agent_commands` are the agent's commands.
+/// Parses a line typed in a front end. `agent_commands` are the agent's commands.
 ///
 /// # Errors
 ///
@@ -158,7 +159,7 @@ pub fn parse<'a>(
     }
 }
 
-/// Returns whether the text may be the name of a command, unlike a path or a comment.
+/// Returns true for text that can be the name of a command, unlike a path or a comment.
 fn is_command_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_:".contains(c))
 }

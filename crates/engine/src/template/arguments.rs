@@ -1,8 +1,8 @@
 //! Parser of a template's arguments, similar to a shell. Pure.
 //!
-//! Arguments are more often prose and pasted text than words for a program, so three rules differ from a shell: an
-//! apostrophe within a word is literal, a quote that is never closed is literal, and so is a backslash before
-//! anything but a space, a quote or a backslash.
+//! Arguments are more often prose and pasted text than words for a program, so three rules differ from a
+//! shell: an apostrophe within a word is literal, a quote that is never closed is literal, and so is a
+//! backslash that precedes anything but a space, a quote or a backslash.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
@@ -35,7 +35,8 @@ impl TemplateArguments {
         self.words.get(number.checked_sub(1)?).map(String::as_str)
     }
 
-    /// Returns at most `count` arguments from a number on, counted from 1, with the whitespace between them.
+    /// Returns at most `count` arguments, starting with a number counted from 1, with the whitespace between
+    /// them.
     pub(super) fn from(&self, number: usize, count: usize) -> String {
         let mut text = String::new();
         let chosen = self.gaps.iter().zip(&self.words).skip(number.saturating_sub(1)).take(count);

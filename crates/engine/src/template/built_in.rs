@@ -1,4 +1,4 @@
-//! The built-in templates, part of the binary.
+//! The templates that are built into the binary.
 
 use std::path::Path;
 
@@ -14,7 +14,6 @@ const TEXTS: [(&str, &str); 4] = [
     ("<built-in>/test.md", include_str!("../../../../prompts/test.md")),
 ];
 
-/// Returns the built-in templates.
 pub(super) fn templates() -> impl Iterator<Item = Template> {
     TEXTS.iter().map(|(path, text)| {
         let parsed = parse(text.as_bytes(), Path::new(path), ResourceOrigin::BuiltIn);

@@ -1,6 +1,6 @@
 //! Insertion of arguments into a template's body. Pure.
 //!
-//! The body is read once from left to right, and inserted text is not scanned again: an argument that reads `$1`
+//! The body is scanned once from left to right, and inserted text is not scanned again: an argument `$1`
 //! stays `$1`.
 
 use super::arguments::TemplateArguments;
@@ -27,8 +27,8 @@ enum DefaultedPlaceholder {
 }
 
 impl Template {
-    /// Returns the prompt with these arguments, quoted as in a shell. A missing argument is empty. If the body has
-    /// no placeholder, the arguments follow it.
+    /// Returns the prompt with these arguments, which are quoted as in a shell. Missing arguments are empty.
+    /// If the body has no placeholder, the arguments follow it.
     #[must_use]
     pub fn expand(&self, arguments: &str) -> String {
         let text = arguments.trim();
@@ -83,7 +83,7 @@ fn parse_placeholder(text: &str) -> Option<(Placeholder<'_>, usize)> {
             Some((parse_braced(&text[1..end])?, end + 1))
         }
         '@' => Some((Placeholder::All, 1)),
-        // `$12` is the twelfth argument, as in pi, and not the first one followed by a 2, as in a shell.
+        // `$12` is the twelfth argument, as in pi, not the first one followed by a 2, as in a shell.
         '1'..='9' => {
             let digits = text.bytes().take_while(u8::is_ascii_digit).count();
             Some((Placeholder::Argument(text[..digits].parse().ok()?), digits))

@@ -10,7 +10,7 @@ use tiller_files::search_path::ResourceOrigin;
 /// Maximum bytes of a template: it is a prompt, and 64 KiB are about 16,000 tokens.
 pub const MAX_BYTES: usize = 64 * 1024;
 
-/// Maximum characters of a description, which has one line in a list.
+/// Maximum length of a description, in characters; it has one line in a list.
 const MAX_DESCRIPTION: usize = 200;
 
 /// A valid template.
@@ -18,15 +18,15 @@ const MAX_DESCRIPTION: usize = 200;
 pub struct Template {
     /// The file's name without `.md`.
     pub name: String,
-    /// Purpose in one line; by default the body's first line.
+    /// One-line purpose; by default the body's first line.
     pub description: String,
-    /// Hint on its arguments.
+    /// Hint for the arguments.
     pub argument_hint: Option<String>,
-    /// Its text.
+    /// The prompt.
     pub body: Arc<str>,
     /// Path of the file; for a built-in template a name in angle brackets.
     pub path: PathBuf,
-    /// Its origin.
+    /// The place where the template was found.
     pub origin: ResourceOrigin,
 }
 
@@ -38,7 +38,7 @@ struct TemplateFrontMatter {
     argument_hint: Option<ArgumentHint>,
 }
 
-/// `argument-hint: [file]` is a list in YAML, but means a string.
+/// `argument-hint: [file]` is a list in YAML, but is meant as a string.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum ArgumentHint {

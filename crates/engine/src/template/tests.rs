@@ -1,4 +1,4 @@
-//! Templates from directories.
+//! Tests that load templates from directories.
 
 use tempfile::TempDir;
 

@@ -45,7 +45,7 @@ impl Turn {
         }
     }
 
-    /// Resolves a pending approval request if a steering message arrives.
+    /// Denies a pending approval request if a steering message arrives.
     fn deny_if_steered(&mut self, kind: QueueKind, out: &mut Effects) {
         if kind == QueueKind::Steer && self.options.steering_point == SteeringPoint::BetweenTools {
             self.deny_for_steering(out);
@@ -71,13 +71,14 @@ impl Turn {
         }
     }
 
-    /// Holds a message until it is released. Holds aren't logged: every message restored from a log is held.
+    /// Holds a message until it is released. Holds aren't logged, because every message restored from a log
+    /// is held.
     pub(super) fn hold(&mut self, id: &QueueId, out: &mut Effects) {
         self.queue.hold(id);
         out.emit(self.queue.update());
     }
 
-    /// Releases a message: it is delivered in its turn, or starts a run now.
+    /// Releases a message: during a run it is delivered in order; otherwise it starts a run.
     pub(super) fn release(&mut self, id: &QueueId, out: &mut Effects) {
         if self.is_running() {
             self.queue.release(id);
@@ -87,7 +88,7 @@ impl Turn {
                 self.deny_if_steered(kind, out);
             }
         } else if let Some(item) = self.queue.find(id) {
-            // It starts a run, so it overtakes nothing; its former kind no longer matters.
+            // The message starts a run, so it overtakes nothing, and its kind doesn't matter any more.
             let item = QueueItem { kind: QueueKind::FollowUp, ..item };
             let waited = self.queue.waited(&item);
             let receipt = DeliveryReceipt { kind: item.kind, waited, ..DeliveryReceipt::default() };
@@ -97,7 +98,7 @@ impl Turn {
         }
     }
 
-    /// Delivers the next queued messages of a kind. Delivery is one write: the message itself.
+    /// Delivers the next queued messages of a kind. Each delivery is a single write: the message itself.
     pub(super) fn deliver(
         &mut self,
         kind: QueueKind,

@@ -24,7 +24,8 @@ pub(crate) enum Effect {
     RepairDanglingCalls,
     /// Syncs the log; the following effects wait for it.
     Sync,
-    /// Emits the start of a turn, and sends a request. Notes about ended background jobs are appended before it.
+    /// Emits the start of a turn and sends a request. Notes about ended background jobs are appended before
+    /// it.
     Request {
         /// Number of the request.
         turn: TurnNumber,
@@ -43,20 +44,20 @@ pub(crate) enum Effect {
     /// Switches to another model until the run ends.
     SwitchModel {
         to: FallbackModel,
-        /// The cause, for the user.
+        /// The reason, shown to the user.
         cause: String,
     },
-    /// Returns to the user's model at the end of a run that switched, unless the user has chosen one meanwhile.
+    /// Switches back to the user's model at the end of a run, unless the user has chosen another model.
     RestoreModel,
     /// Decides on calls; reports [`Input::Planned`](super::Input::Planned).
     Plan {
-        /// Number of the request whose answer made them.
+        /// Number of the request whose answer made the calls.
         turn: TurnNumber,
         calls: Vec<ToolCall>,
     },
     /// Runs calls in parallel.
     Run {
-        /// Number of the request whose answer made them.
+        /// Number of the request whose answer made the calls.
         turn: TurnNumber,
         calls: Vec<ToolCall>,
     },
@@ -64,14 +65,14 @@ pub(crate) enum Effect {
     Ask {
         call: ToolCall,
         reason: String,
-        /// The rule of the session that is offered.
+        /// The session rule that the request offers.
         rule: String,
     },
-    /// Has the end of the run reviewed; reports [`Input::EndReviewed`](super::Input::EndReviewed).
+    /// Starts the review of the run's end, reported as [`Input::EndReviewed`](super::Input::EndReviewed).
     ReviewEnd {
         /// Number of the last request.
         turn: TurnNumber,
-        /// True if a review has continued the run once.
+        /// True if a review has already continued the run.
         is_continued: bool,
     },
     /// Stops the stream, the wait for a retry, or the review of the run's end.
@@ -84,7 +85,7 @@ pub(crate) enum Effect {
     Emit(EventKind),
 }
 
-/// Collects effects; holds the time of the input.
+/// Collects effects, with the time of the input.
 pub(super) struct Effects {
     pub(super) effects: Vec<Effect>,
     pub(super) now: UnixMs,

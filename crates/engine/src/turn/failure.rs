@@ -1,5 +1,5 @@
-//! Reactions to a failed request: retry, compaction, another model, or the end of the run. Also compactions in general, because
-//! they are appended between two turns for any cause.
+//! Reactions to a failed request: retry, compaction, another model, or the end of the run. Compactions for
+//! other reasons are here too, because all compactions are appended between two turns.
 
 use tiller_core::event::{CompactionReason, EventKind, QueueKind, RunOutcome};
 use tiller_core::message::AssistantMessage;
@@ -21,13 +21,13 @@ impl Turn {
         self.retry.retries
     }
 
-    /// Returns whether the context was compacted for the current request.
+    /// Returns true if the context was compacted for the current request.
     #[must_use]
     pub(crate) fn has_compacted(&self) -> bool {
         self.retry.has_compacted
     }
 
-    /// Stores a failed answer and reacts to the failure. Requests leave the answer out.
+    /// Stores a failed answer and reacts to the failure. Later requests omit the answer.
     pub(super) fn handle_failure(
         &mut self,
         answer: AssistantMessage,
@@ -88,7 +88,7 @@ impl Turn {
         self.resume(self.options.steering_mode, out);
     }
 
-    /// Sends the request again after the wait.
+    /// Resends the request after the delay.
     pub(super) fn retry_due(&mut self, out: &mut Effects) {
         if matches!(self.phase, Phase::AwaitingRetry) {
             self.resume(self.options.steering_mode, out);
@@ -128,7 +128,7 @@ impl Turn {
         out.emit(EventKind::AgentEnd { messages, will_retry: true, outcome: RunOutcome::Failed });
     }
 
-    /// Continues a paused run with another request and the steering messages queued meanwhile.
+    /// Continues a paused run with another request, including the steering messages queued in the meantime.
     pub(super) fn resume(&mut self, mode: DeliveryMode, out: &mut Effects) {
         self.is_paused = false;
         out.emit(EventKind::AgentStart);
@@ -138,7 +138,7 @@ impl Turn {
         self.request(out);
     }
 
-    /// Takes a finished compaction: it is appended at the next gap between turns, which may be now.
+    /// Accepts a finished compaction and appends it at the next gap between turns, which may be now.
     pub(super) fn append_compaction(
         &mut self,
         reason: CompactionReason,
@@ -152,9 +152,9 @@ impl Turn {
                 out,
             );
         }
-        // The context is smaller now, for any cause of the compaction.
+        // Any compaction makes the context smaller, whatever its reason.
         let ends_the_wait = matches!(self.phase, Phase::Compacting);
-        // Between the failed turn and the next one is a gap, too.
+        // There is also a gap between the failed turn and the next one.
         if !self.is_in_turn() {
             self.flush_compaction(ends_the_wait, out);
         }
@@ -163,7 +163,7 @@ impl Turn {
         }
     }
 
-    /// Ends a compaction without a result; a run that waited for it has failed, unless it was stopped already.
+    /// Ends a compaction without a result. A run that waited for it fails, unless it was already stopped.
     pub(super) fn handle_compaction_failure(
         &mut self,
         reason: CompactionReason,

@@ -20,7 +20,7 @@ use super::open_events::OpenEvents;
 use crate::fallback::FallbackModel;
 use crate::queue::{Queue, QueueEdit};
 
-/// Number of a request. Jobs carry the number of their request, so that late events are dropped.
+/// Number of a request. Jobs carry the number of their request, so that late events can be dropped.
 pub(crate) type TurnNumber = u64;
 
 /// An input of the turn machine.
@@ -28,23 +28,17 @@ pub(crate) type TurnNumber = u64;
 pub(crate) enum Input {
     /// A message of the user.
     Prompt(TurnPrompt),
-    /// Stop the current operations and deliver all steering messages.
+    /// Stops the current operations and delivers all steering messages.
     SteerNow {
-        /// A new message, behind those in the queue.
+        /// A new message, queued after the others.
         prompt: Option<TurnPrompt>,
         /// Partial output of the stopped operations.
         partial_output: PartialOutput,
     },
-    /// Release a held message.
-    Release {
-        /// The message.
-        id: QueueId,
-    },
-    /// Hold a queued message.
-    Hold {
-        /// The message.
-        id: QueueId,
-    },
+    /// Releases a held message.
+    Release { id: QueueId },
+    /// Holds a queued message.
+    Hold { id: QueueId },
     /// The answer to a request is complete.
     Answered {
         /// Number of the request.
@@ -57,7 +51,7 @@ pub(crate) enum Input {
         turn: TurnNumber,
         /// The partial answer, with `stop_reason` error.
         answer: AssistantMessage,
-        /// Reaction to the failure.
+        /// The reaction to the failure.
         action: AfterFailure,
     },
     /// The wait before a retry is over.
@@ -65,11 +59,11 @@ pub(crate) enum Input {
         /// Number of the failed request.
         turn: TurnNumber,
     },
-    /// Cancel the pending retry.
+    /// Cancels the pending retry.
     CancelRetry,
     /// Decisions on the calls of an answer.
     Planned {
-        /// Number of the request whose answer made them.
+        /// Number of the request whose answer made the calls.
         turn: TurnNumber,
         /// The calls in order.
         plan: Vec<PlannedCall>,
@@ -91,54 +85,37 @@ pub(crate) enum Input {
         call: CallId,
         decision: Decision,
         decider: Decider,
-        /// The rule that decided.
+        /// The rule that made the decision.
         rule: Option<String>,
     },
-    /// A call that was to ask is already allowed.
+    /// A call that was about to request approval is already allowed.
     ApprovalWaived {
         call: CallId,
-        /// The decider and the rule, unless the mode allows the call.
+        /// The decider and the rule; `None` if the mode allows the call.
         grant: Option<(Decider, Option<String>)>,
     },
-    /// A call that was to ask is already denied.
-    ApprovalDenied {
-        call: CallId,
-        /// The reason.
-        denied: DeniedCall,
-    },
+    /// A call that was about to request approval is already denied.
+    ApprovalDenied { call: CallId, denied: DeniedCall },
     /// A compaction is ready.
     Compacted {
-        /// Its cause.
         reason: CompactionReason,
         /// The entry to append.
         compaction: Compaction,
     },
     /// A compaction failed or was stopped.
-    NotCompacted {
-        /// Its cause.
-        reason: CompactionReason,
-        /// The reason.
-        cause: NoCompactionReason,
-    },
-    /// Stop everything.
+    NotCompacted { reason: CompactionReason, cause: NoCompactionReason },
+    /// Stops everything.
     Abort {
         /// Partial output of the stopped operations.
         partial_output: PartialOutput,
-        /// Treatment of the queued messages.
         queue: QueueHandling,
     },
-    /// Remove messages from the queue.
+    /// Removes messages from the queue.
     Unqueue(Vec<QueueId>),
-    /// Change a queued message.
-    EditQueued {
-        /// The message.
-        id: QueueId,
-        /// The change.
-        edit: QueueEdit,
-    },
-    /// Queue a removed message again.
+    /// Changes a queued message.
+    EditQueued { id: QueueId, edit: QueueEdit },
+    /// Queues a removed message again.
     PutBack {
-        /// The message.
         item: QueueItem,
         /// Number of messages before it; larger numbers mean last.
         position: usize,
@@ -154,27 +131,27 @@ pub(crate) enum Input {
 pub(crate) enum EndVerdict {
     /// The run may end.
     End,
-    /// A hook wants it to continue with this instruction.
+    /// A hook continues the run with this instruction.
     Instruct(String),
-    /// The ends of tasks in the background wait for the next request, which tells the model.
+    /// Background tasks have ended, and the next request informs the model about them.
     TellNotes,
 }
 
-/// Partial output of operations in progress, stored when they are stopped.
+/// Partial output of the operations in progress, stored when they are stopped.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct PartialOutput {
     /// The partial answer; `None` before the request was sent.
     pub answer: Option<AssistantMessage>,
-    /// Partial results of running calls, where there are any.
+    /// Partial results of running calls that have one.
     pub calls: HashMap<CallId, ToolOutcome>,
 }
 
-/// Treatment of queued messages when everything stops.
+/// The treatment of queued messages when everything stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum QueueHandling {
-    /// They are returned to the caller; held ones stay.
+    /// Returns them to the caller, except held messages.
     Return,
-    /// They are held.
+    /// Holds them.
     Hold,
 }
 
@@ -185,8 +162,8 @@ pub(crate) struct AppendFailure {
     pub reason: String,
     /// The next step for the user.
     pub hint: Option<String>,
-    /// Unfinished operations as front ends see them. The machine's own state may differ, because its last effects
-    /// may be among those that were not performed.
+    /// Unfinished operations, as seen by front ends. The machine's own state may differ, because its last
+    /// effects may be among those that weren't performed.
     pub open_events: OpenEvents,
     /// The queue according to the log.
     pub queue: Queue,
@@ -203,9 +180,9 @@ pub(crate) struct TurnPrompt {
     pub typed: Option<String>,
     /// Attached images.
     pub images: Vec<Image>,
-    /// The kind in which it is queued during a run.
+    /// The message's kind if it is queued during a run.
     pub kind: QueueKind,
-    /// Id for the queue.
+    /// The id in the queue.
     pub id: QueueId,
 }
 
@@ -220,9 +197,9 @@ pub(crate) enum AfterFailure {
     },
     /// Compact the context, then retry.
     Compact,
-    /// Send the request to another model; without one, the run has failed.
+    /// Switch to another model; the run fails if there is none.
     SwitchModel(ModelSwitch),
-    /// None: the run has failed.
+    /// Give up: the run has failed.
     GiveUp,
 }
 
@@ -231,9 +208,9 @@ pub(crate) enum AfterFailure {
 pub(crate) struct ModelSwitch {
     /// The model that failed.
     pub failed: ModelRef,
-    /// The cause, for the user.
+    /// The reason, shown to the user.
     pub cause: String,
-    /// Models that may answer in its place.
+    /// Models that may answer instead.
     pub candidates: Vec<FallbackModel>,
 }
 
@@ -256,7 +233,7 @@ pub(crate) struct PlannedCall {
 }
 
 impl PlannedCall {
-    /// Returns true if the call is denied because the model repeats it.
+    /// Returns true for a call that is denied as a repetition.
     pub(crate) fn is_denied_loop(&self) -> bool {
         matches!(&self.decision, CallDecision::Deny(denied) if denied.cause == DenialCause::Loop)
     }
@@ -264,24 +241,24 @@ impl PlannedCall {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum CallDecision {
-    /// It may run.
+    /// May run.
     Run(Access),
-    /// It may run, because a rule or flag grants the approval.
+    /// May run, because a rule or flag grants approval.
     Granted { decider: Decider, rule: Option<String> },
-    /// It needs approval.
+    /// Needs approval.
     Ask {
         reason: String,
-        /// The rule of the session that is offered.
+        /// The session rule that the request offers.
         rule: String,
     },
-    /// It can't run: unknown tool, invalid arguments.
+    /// Can't run, because the tool is unknown or the arguments are invalid.
     Refuse {
         /// The reason, for the model.
         reason: String,
-        /// The `details` of its result: the problems of the arguments.
+        /// The `details` of the result: the problems of the arguments.
         details: Option<Value>,
     },
-    /// It is denied without an approval request.
+    /// Is denied without an approval request.
     Deny(DeniedCall),
 }
 
@@ -294,7 +271,7 @@ pub(crate) struct DeniedCall {
     pub reason: String,
     /// The least permissive option that would have allowed the call, if there is one.
     pub allowed_by: Option<AllowedBy>,
-    /// The settings rule that denies it.
+    /// The settings rule that denies the call.
     pub rule: Option<String>,
 }
 

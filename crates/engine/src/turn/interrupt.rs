@@ -1,4 +1,4 @@
-//! Early ends of operations: abort, immediate steering, failed appends.
+//! Early ends of operations: abort, immediate steering, and failed appends.
 
 use tiller_core::event::{CompactionReason, EventKind, QueueKind, RunOutcome};
 use tiller_core::id::QueueId;
@@ -73,8 +73,8 @@ impl Turn {
         self.request(out);
     }
 
-    /// Stops the current turn: the partial answer is stored, and every call gets a result. Returns `None` if there
-    /// is no answer.
+    /// Stops the current turn: stores the partial answer and gives every call a result. Returns `None` if
+    /// there is no answer.
     fn stop_turn(
         &mut self,
         partial_output: PartialOutput,
@@ -89,7 +89,7 @@ impl Turn {
             }
             Phase::Streaming(_) => {
                 out.effects.push(Effect::StopStream);
-                // Without a partial answer the request was not sent: there is nothing to store.
+                // Without a partial answer, the request wasn't sent and there is nothing to store.
                 partial_output
                     .answer
                     .map(|partial| self.append_answer(aborted(partial, stop.reason, out.now), out))

@@ -1,4 +1,4 @@
-//! Operations whose start event was emitted and whose end event was not.
+//! Operations with an emitted start event but no end event.
 
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use tiller_core::unit::UnixMs;
 pub(crate) struct OpenEvents {
     /// Start of the current run, including pauses before retries.
     pub since: Option<UnixMs>,
-    /// True if an end of the run was emitted with the promise of a retry.
+    /// True if an end of the run was emitted with the announcement of a retry.
     pub is_paused: bool,
-    /// True if its final end was emitted, but not that it has settled.
+    /// True if the run's final end was emitted, but not yet its settling.
     pub has_ended: bool,
-    /// Its messages that no end event has included.
+    /// The run's messages that no end event has included yet.
     pub messages: Vec<Arc<Message>>,
     /// The announced retry.
     pub retry: Option<RetryAnnouncement>,
@@ -31,14 +31,14 @@ pub struct RetryAnnouncement {
     pub attempt: u32,
     /// Maximum number of retries.
     pub max_attempts: u32,
-    /// Time at which it is or was sent.
+    /// Time when the retry is or was sent.
     pub due: UnixMs,
     /// The error of the previous attempt.
     pub error: String,
 }
 
 impl RetryAnnouncement {
-    /// Creates retry `attempt` of `most`, announced at `now` for a time after a delay.
+    /// Creates retry `attempt` of `max_attempts`, announced at `now` and due after a delay.
     #[must_use]
     pub fn new((attempt, max_attempts): (u32, u32), now: UnixMs, delay_ms: u64, error: &str) -> Self {
         Self {

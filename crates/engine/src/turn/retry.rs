@@ -5,8 +5,8 @@
 pub(super) struct RetryState {
     /// Number of retries.
     pub(super) retries: u32,
-    /// True if the context was compacted for it.
+    /// True if the context was compacted for this request.
     pub(super) has_compacted: bool,
-    /// True if another model failed before.
+    /// True if another model has already failed.
     pub(super) is_other_model: bool,
 }

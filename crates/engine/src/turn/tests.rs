@@ -1,5 +1,5 @@
-//! Tests of the turn machine on whole effect vectors, written as lines: `append user "…"`, `run a b`, `emit
-//! turn_end`.
+//! Tests of the turn machine that compare whole effect vectors, written as lines: `append user "…"`, `run a
+//! b`, `emit turn_end`.
 
 mod end_review;
 mod fallback;
@@ -68,8 +68,8 @@ fn call(id: &str) -> ToolCall {
     }
 }
 
-/// An answer of request `turn` that calls tools; the first letter of an id sets its decision: `r…` reads, `w…`
-/// writes, `?…` asks, `!…` is refused.
+/// Returns an answer of request `turn` with tool calls. The first letter of an id sets the decision: `r…`
+/// reads, `w…` writes, `?…` needs approval, `!…` is refused.
 fn calls(turn: TurnNumber, ids: &[&str]) -> [Input; 2] {
     let decision = |id: &str| match &id[..1] {
         "r" => CallDecision::Run(Access::Reads),
@@ -249,7 +249,7 @@ fn event_line(event: &EventKind) -> String {
     }
 }
 
-/// A line of the effects that follow a call that never ran.
+/// Returns the lines of the effects that follow a call that never ran.
 fn skipped_call_lines(id: &str, reason: &str) -> Vec<String> {
     let mut lines = vec![format!("emit tool_execution_start {id}")];
     lines.extend(result_lines(id, reason));
@@ -285,7 +285,7 @@ fn settled(outcome: &str, messages: usize) -> Vec<String> {
     vec!["sync".into(), format!("emit agent_end {outcome} {messages}"), "emit agent_settled".into()]
 }
 
-/// The effects of a paused run's end: it continues only to emit its final end.
+/// Returns the effects of a paused run's end: it continues only to emit its final end.
 fn settled_after_pause(outcome: &str) -> Vec<String> {
     let mut lines = settled(outcome, 0);
     lines.insert(1, "emit agent_start".into());
@@ -315,7 +315,7 @@ fn prompt_is_logged_and_synced_before_the_request() {
     assert!(!turn.is_running());
 }
 
-/// The effects of a call that the mode lets run: its decision is logged.
+/// Returns the effects of a call that the mode allows: its decision is logged.
 fn run_lines(call: &str) -> [String; 3] {
     [
         format!("append approval {call} once mode"),

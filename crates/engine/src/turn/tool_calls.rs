@@ -14,11 +14,12 @@ use super::effect::Effects;
 use super::tool_phase::{ApprovalStep, SKIPPED, ToolPhase, TurnInterruption};
 use super::{CallDecision, DeniedCall, Effect, Phase, PlannedCall, Turn};
 
-/// Result of a call that waited for approval when the user steered.
+/// Result of a call whose approval was pending when the user steered.
 const DENIED_BY_STEERING: &str = "denied: the user steered";
 
 impl Turn {
-    /// Starts the next step, or ends the turn when none is left. Every call of this function is a steering gap.
+    /// Starts the next step, or ends the turn if no step is left. Every call of this function is a steering
+    /// gap.
     pub(super) fn next_step(&mut self, mut phase: Box<ToolPhase>, out: &mut Effects) {
         loop {
             let steered = self.options.steering_point == SteeringPoint::BetweenTools
@@ -117,8 +118,7 @@ impl Turn {
         }
     }
 
-    /// Runs a call that was about to ask and is already allowed, without an approval request. The log records the
-    /// decider.
+    /// Runs a call that was about to request approval and is already allowed. The log records the decider.
     pub(super) fn waive_approval(
         &mut self,
         call: &CallId,
@@ -138,7 +138,7 @@ impl Turn {
         }
     }
 
-    /// Denies a call that was about to ask.
+    /// Denies a call that was about to request approval.
     pub(super) fn deny_approval(&mut self, call: &CallId, denied: &DeniedCall, out: &mut Effects) {
         match std::mem::take(&mut self.phase) {
             Phase::RunningTools(mut phase)
@@ -212,7 +212,7 @@ impl Turn {
         }
     }
 
-    /// Adds a result to every call that has none: it was stopped, and its partial output follows.
+    /// Adds a result to every call without one: the call was stopped, and its partial output follows.
     pub(super) fn stop_calls(
         &mut self,
         phase: &mut ToolPhase,
@@ -240,7 +240,7 @@ impl Turn {
         self.refuse_rest(phase, stop.not_started, out);
     }
 
-    /// Gives a result to a call that never ran; front ends still see its start and end.
+    /// Adds the result of a call that never ran. Front ends still get its start and end.
     fn answer_unrun(&mut self, phase: &mut ToolPhase, call: &ToolCall, reason: &str, out: &mut Effects) {
         out.emit(start_event(call));
         self.answer(phase, refusal(call, reason, out), out);

@@ -13,10 +13,10 @@ use tiller_session::entry::DeliveryReceipt;
 
 use super::input::{CallDecision, PlannedCall};
 
-/// Most reading calls that run in parallel.
+/// Maximum number of read-only calls that run in parallel.
 pub(crate) const MAX_GROUP: usize = 8;
 
-/// Result of a call that a steering message preempted.
+/// Result of a call that was skipped for a steering message.
 pub(super) const SKIPPED: &str = "skipped: the user steered";
 
 /// Result of calls in an answer that was cut off.
@@ -36,7 +36,7 @@ pub(super) struct TurnInterruption {
     pub(super) reason: &'static str,
     /// Result of a running call, for the model.
     pub(super) running: &'static str,
-    /// Result of a call that had not begun, for the model.
+    /// Result of a call that hadn't started, for the model.
     pub(super) not_started: &'static str,
     /// Denial of the pending approval request, for front ends.
     pub(super) denied: &'static str,
@@ -79,12 +79,12 @@ pub(super) struct ToolPhase {
 #[derive(Debug)]
 pub(super) struct ApprovalStep {
     pub(super) call: ToolCall,
-    /// The rule of the session that is offered.
+    /// The session rule that the request offers.
     pub(super) rule: String,
 }
 
 impl ToolPhase {
-    /// Creates the phase of an answer whose calls have no plan yet.
+    /// Creates the phase of an answer whose calls aren't planned yet.
     pub(super) fn new(answer: Arc<Message>, calls: Vec<ToolCall>) -> Self {
         let decision = || CallDecision::Refuse { reason: ABORT.not_started.to_owned(), details: None };
         let planned_calls =
@@ -101,7 +101,7 @@ impl ToolPhase {
         }
     }
 
-    /// Returns the calls that have not begun.
+    /// Returns the calls that haven't started.
     pub(super) fn calls(&self) -> Vec<ToolCall> {
         self.planned_calls.iter().map(|planned| planned.call.clone()).collect()
     }
@@ -143,7 +143,7 @@ impl ToolPhase {
         (self.answer, self.results)
     }
 
-    /// Removes the next calls that start together: reading calls in parallel, any other alone.
+    /// Removes the next calls that start together: several read-only calls, or one other call.
     pub(super) fn next_group(&mut self, groups: Switch) -> Vec<ToolCall> {
         let reads = |planned: &PlannedCall| planned.decision == CallDecision::Run(Access::Reads);
         let first = self.planned_calls.pop_front().into_iter();

@@ -7,7 +7,7 @@ use tiller_core::unit::Tokens;
 use tiller_provider::Model;
 use tiller_provider::catalog::{self, ImageInput, ModelFacts, Price};
 
-/// A model, without the address of its server.
+/// A model, without its server's address.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelView {
@@ -45,7 +45,7 @@ impl ModelView {
         }
     }
 
-    /// Creates the view of one of a session's models, or of one that is in no catalog.
+    /// Creates the view of a model, which may be missing in the session's models.
     #[must_use]
     pub fn find(reference: &ModelRef, models: &[Model]) -> Self {
         if let Some(model) = models.iter().find(|model| model.reference() == *reference) {

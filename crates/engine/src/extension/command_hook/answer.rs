@@ -1,4 +1,5 @@
-//! Answers of hook commands, by exit code or as JSON on stdout, and the strictest of several. Pure.
+//! Answers of hook commands: parsing of exit codes and of JSON on stdout, and selection of the strictest
+//! answer. Pure.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -6,13 +7,12 @@ use tiller_tools::process::ExitStatus;
 
 use super::settings::HookMoment;
 
-/// The exit code that blocks.
+/// The exit code that blocks the event.
 const BLOCK: i32 = 2;
 
-/// Longest context from one command, in characters; the rest is left out.
+/// Maximum length of one command's context, in characters; the rest is omitted.
 const MAX_CONTEXT: usize = 20_000;
 
-/// The output and the exit of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HookOutput {
     pub(super) status: ExitStatus,
@@ -20,13 +20,13 @@ pub(super) struct HookOutput {
     pub(super) stderr: String,
 }
 
-/// The answer of a hook, or of several together.
+/// The answer of a hook, or of several hooks together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HookAnswer {
     pub(super) decision: HookDecision,
     /// Text for the model.
     pub(super) context: Option<String>,
-    /// Other arguments for a call.
+    /// New arguments for a call.
     pub(super) arguments: Option<Value>,
 }
 
@@ -35,18 +35,18 @@ pub(super) struct HookAnswer {
 pub(super) enum HookDecision {
     #[default]
     Proceed,
-    /// The user has to agree, for this reason.
+    /// The user must approve, for this reason.
     Ask(String),
     /// The hook reached no decision, for this reason.
     Failed(String),
     /// The event is blocked, for this reason.
     Block(String),
-    /// The agent has to stop, for this reason.
+    /// The agent must stop, for this reason.
     End(String),
 }
 
 impl HookDecision {
-    /// Returns the stricter of two; the first if they are equal.
+    /// Returns the stricter of the two; the first if they are equal.
     fn stricter(self, other: Self) -> Self {
         if other.strictness() > self.strictness() { other } else { self }
     }
@@ -69,8 +69,8 @@ impl From<HookDecision> for HookAnswer {
 }
 
 impl HookAnswer {
-    /// Combines two: the stricter decision, the first if they are equal, and all context. Different arguments can't both
-    /// be passed on.
+    /// Combines two answers: the stricter decision (the first if they are equal) and the context of both. If
+    /// both change the arguments, and differ, neither change can be used.
     pub(super) fn and(self, other: Self) -> Self {
         let conflict = match (&self.arguments, &other.arguments) {
             (Some(first), Some(second)) if first != second => {
@@ -87,7 +87,7 @@ impl HookAnswer {
         Self { decision, context, arguments }
     }
 
-    /// Parses the output of a command.
+    /// Parses a command's output.
     pub(super) fn parse(moment: HookMoment, output: &HookOutput) -> Self {
         match output.status {
             ExitStatus::Code(0) => Self::parse_success(moment, output.stdout.trim()),
@@ -125,7 +125,7 @@ impl HookAnswer {
     }
 }
 
-/// Returns the beginning of a text for the model; `None` if it is blank.
+/// Returns the start of a text for the model; `None` if it is blank.
 fn shorten(text: &str) -> Option<String> {
     let text = text.trim();
     match text.char_indices().nth(MAX_CONTEXT) {
@@ -159,7 +159,7 @@ struct SpecificFields {
 }
 
 impl AnswerFields {
-    /// Returns the strictest of its decisions, or the error in one of them.
+    /// Returns the strictest decision, or the error in one of the decisions.
     fn decision(&self, moment: HookMoment) -> Result<HookDecision, String> {
         if self.continues == Some(false) {
             return Ok(HookDecision::End(reason(self.stop_reason.as_ref())));

@@ -1,4 +1,4 @@
-//! Runs one hook command: JSON on its stdin, its output and its end in memory.
+//! Runs a single hook command with JSON on stdin, and captures its output.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -13,32 +13,32 @@ use tokio::time::timeout;
 
 use super::answer::HookOutput;
 
-/// Bytes that are kept of the beginning of a stream.
+/// Bytes kept from the beginning of a stream.
 const MAX_START: usize = 1024 * 1024;
 
-/// Bytes that are kept of its end, where the supervisor reports the exit.
+/// Bytes kept from the end of a stream, where the supervisor reports the exit.
 const MAX_END: usize = 16 * 1024;
 
-/// Runs the command in the file's place: stdin ends after the input, while the pipe stays open that keeps the command
-/// alive.
+/// Runs the command with a file as stdin. Its stdin ends after the input, while the pipe that keeps the
+/// command alive stays open.
 const WRAPPER: &str = r#"exec "$0" -c "$1" < "$2""#;
 
 /// The environment of commands.
 #[derive(Clone, Debug)]
 pub struct HookEnvironment {
-    /// Starts the commands, in its shell.
+    /// Starts the commands in its shell.
     pub runner: Runner,
     /// The working directory.
     pub cwd: PathBuf,
-    /// Names of environment variables that they don't get.
+    /// Names of environment variables withheld from the commands.
     pub withheld_variables: Vec<String>,
     /// Additional environment variables.
     pub variables: Vec<(String, String)>,
 }
 
 impl HookEnvironment {
-    /// Runs a command to its end. If it takes longer than `limit`, or this is dropped, it is killed with everything
-    /// that it started.
+    /// Runs a command to its end. If it takes longer than `limit`, or the future is dropped, the command is
+    /// killed with all its descendants.
     pub(super) async fn run(&self, line: &str, input: &Value, limit: Duration) -> Result<HookOutput, String> {
         let ended = timeout(limit, self.run_to_end(line, input)).await;
         ended.unwrap_or_else(|_| Err(format!("took longer than {} s and was killed", limit.as_secs())))
@@ -67,7 +67,7 @@ impl HookEnvironment {
     }
 }
 
-/// Writes the input to a file that only the user can read; it is removed when it is dropped.
+/// Writes the input to a file that only the user can read. The file is removed when the handle is dropped.
 async fn write_input(input: String) -> Result<NamedTempFile, String> {
     let written = spawn_blocking(move || {
         let mut file = NamedTempFile::with_prefix("tiller-hook-")?;
@@ -78,7 +78,7 @@ async fn write_input(input: String) -> Result<NamedTempFile, String> {
     written.map_err(|error| format!("its input could not be written: {error}"))
 }
 
-/// Reads a stream to its end; of a long one the middle is left out.
+/// Reads a stream to its end, without the middle of a long stream.
 async fn read_text(mut stream: impl AsyncRead + Unpin) -> String {
     let (mut start, mut end) = (Vec::new(), Vec::new());
     let mut chunk = vec![0; 16 * 1024];

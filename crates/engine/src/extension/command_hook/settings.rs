@@ -1,4 +1,4 @@
-//! Hooks in a settings file: their parsing, and which of them an occasion runs. Pure.
+//! Hooks in a settings file: parsing, and matching against events. Pure.
 
 use crate::foreign_tools::FOREIGN_TOOLS;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 /// Default time limit of a command.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Longest time limit, in seconds: a day.
+/// Maximum time limit, in seconds: a day.
 const MAX_TIMEOUT_S: u64 = 86_400;
 
 /// A moment at which hook commands run.
@@ -54,19 +54,19 @@ impl HookMoment {
     }
 }
 
-/// A hook: a command and the occasions that run it.
+/// A hook: a command and the events that run it.
 #[derive(Clone, Debug)]
 pub(super) struct HookCommand {
     pub(super) moment: HookMoment,
     matcher: Option<Regex>,
-    /// The line for the shell.
+    /// The command line for the shell.
     pub(super) line: String,
     pub(super) timeout: Duration,
 }
 
 impl HookCommand {
-    /// Returns whether an occasion runs it. `subject` is what its matcher is about: a tool's name, the source of a
-    /// session, the trigger of a compaction; empty where there is none.
+    /// Returns true if an event runs this hook. `subject` is compared with the matcher: a tool's name, the
+    /// source of a session, the trigger of a compaction; empty for other events.
     fn matches(&self, moment: HookMoment, subject: &str) -> bool {
         let is_subject = |matcher: &Regex| subject.is_empty() || matcher.is_match(subject);
         self.moment == moment && self.matcher.as_ref().is_none_or(is_subject)
@@ -84,12 +84,12 @@ pub struct HookSettings {
 pub struct HookProblems {
     /// Hooks that are ignored, or never run.
     pub warnings: Vec<String>,
-    /// Ignored hooks that might have denied calls.
+    /// Ignored hooks that could have denied calls.
     pub broken_guards: Vec<String>,
 }
 
 impl HookSettings {
-    /// Adds the value of the key `hooks`; `origin` names its file. Invalid parts are left out.
+    /// Adds the value of the key `hooks` from the file `origin`. Skips invalid parts.
     pub fn add(&mut self, value: &Value, origin: &str) -> HookProblems {
         let mut reading =
             HookFileReader { origin, commands: &mut self.commands, problems: HookProblems::default() };
@@ -106,7 +106,7 @@ impl HookSettings {
         self.commands.is_empty()
     }
 
-    /// Returns a line for each hook: when it runs, and its command.
+    /// Returns one line per hook, with its event and its command.
     #[must_use]
     pub fn list(&self) -> Vec<String> {
         self.commands.iter().map(|hook| format!("{}: {}", hook.moment.name(), hook.line)).collect()
@@ -116,7 +116,7 @@ impl HookSettings {
         self.commands.iter().any(|hook| hook.moment == moment)
     }
 
-    /// Returns the hooks that an occasion runs, each command once.
+    /// Returns the hooks that an event runs, each command once.
     pub(super) fn matching(&self, moment: HookMoment, subject: &str) -> Vec<HookCommand> {
         let mut found: Vec<HookCommand> = Vec::new();
         for hook in self.commands.iter().filter(|hook| hook.matches(moment, subject)) {
@@ -133,7 +133,7 @@ impl HookSettings {
     }
 }
 
-/// The reading of one file.
+/// Parser of one file's hooks.
 struct HookFileReader<'a> {
     origin: &'a str,
     commands: &'a mut Vec<HookCommand>,
@@ -229,7 +229,8 @@ fn parse_command(hook: &Map<String, Value>) -> Result<(String, Duration), String
     Ok((line.to_owned(), timeout))
 }
 
-/// Returns a sentence if a matcher matches tools of Claude Code and not those of tiller with other names.
+/// Returns a warning if a matcher matches only Claude Code's tool names and not the corresponding names in
+/// tiller.
 fn foreign_tools(matcher: &Regex) -> Option<String> {
     let missed = |(foreign, own): &&(&str, &str)| matcher.is_match(foreign) && !matcher.is_match(own);
     let mut missed: Vec<_> = FOREIGN_TOOLS.iter().filter(missed).collect();

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A machine whose run has nothing left to do, with the effects of that.
+/// Returns a machine whose run has nothing left to do, with the last effects.
 fn ending() -> (Turn, Vec<String>) {
     let mut turn = machine(TurnOptions::default()).with_end_review();
     step(&mut turn, prompt("go"));
@@ -49,7 +49,7 @@ fn end_review_lets_a_run_go_on_once() {
     let effects = step(&mut turn, reviewed(2, Some("again")));
     assert_eq!(effects[1..], settled("Completed", 3));
     assert!(effects[0].starts_with("emit warning"), "{effects:?}");
-    // The next run may go on once again.
+    // The next run may continue once again.
     step(&mut turn, prompt("more"));
     let effects = step(&mut turn, text_answer(3, StopReason::Stop));
     assert_eq!(effects.last().map(String::as_str), Some("review end 3 false"));

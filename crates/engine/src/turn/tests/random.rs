@@ -1,5 +1,6 @@
-//! Random tests of the turn machine in every phase. The test performs effects like the driver: syncs delay the
-//! following effects, appends fail, events come late. Invariants are checked at every effect and after every input.
+//! Random tests of the turn machine in every phase. The test performs effects like the driver: syncs delay
+//! the following effects, appends fail, events arrive late. Every effect and every input is checked against
+//! the invariants.
 
 use std::collections::{BTreeSet, VecDeque};
 use tiller_core::setting::{DeliveryMode, SteeringPoint, Switch};
@@ -25,7 +26,7 @@ enum Action {
     Decide(Decision),
     Compacted(CompactionReason),
     NotCompacted(NoCompactionReason),
-    /// A review of the run's end, which may want the run to go on.
+    /// A review of the run's end, which may continue the run.
     EndReview(bool),
     Abort(QueueHandling),
     Unqueue(usize),
@@ -81,11 +82,11 @@ fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// Unfinished operations as front ends see them.
+/// Unfinished operations, as seen by front ends.
 #[derive(Debug, Default)]
 struct OpenOperations {
     run: bool,
-    /// A run that was announced to continue: it has ended and isn't settled.
+    /// A run that was announced to continue: it has ended and hasn't settled.
     paused: bool,
     turn: bool,
     retry: bool,
@@ -109,7 +110,7 @@ struct Jobs {
 struct Harness {
     turn: Turn,
     work: VecDeque<Effect>,
-    /// The model that answers; `a` is the user's.
+    /// The current model; `a` is the user's.
     model: &'static str,
     syncs: bool,
     syncing: bool,
@@ -180,7 +181,8 @@ impl Harness {
         Some(end_answer(turn, stop, content))
     }
 
-    /// A failure with a call in it, which must never run. A request is compacted for once.
+    /// Returns a failure whose answer has a call, which must never run. Each request is compacted for at most
+    /// once.
     fn failure(&mut self, action: AfterFailure) -> Option<Input> {
         let action = match action {
             AfterFailure::Compact if self.turn.has_compacted() => AfterFailure::GiveUp,
@@ -202,7 +204,7 @@ impl Harness {
         })
     }
 
-    /// Converts an action into an input that is possible now.
+    /// Converts an action into an input that is valid in the current state.
     fn input(&mut self, action: Action) -> Option<Input> {
         Some(match action {
             Action::Prompt(kind) => Input::Prompt(self.prompt(kind)),
@@ -233,7 +235,7 @@ impl Harness {
                 if reason == CompactionReason::Overflow && !std::mem::take(&mut self.jobs.compaction) {
                     return None;
                 }
-                // A compaction with another cause ends the wait too; the one in progress is not needed anymore.
+                // A compaction for another reason ends the wait too; the one in progress is no longer needed.
                 if self.turn.is_compacting() {
                     self.jobs.compaction = false;
                 }
@@ -381,7 +383,7 @@ impl Harness {
         }
     }
 
-    /// Completes calls whose results a failed append kept out of the log.
+    /// Completes calls whose results are missing in the log because of a failed append.
     fn repair(&mut self) {
         self.open.clear();
     }
@@ -419,9 +421,9 @@ impl Harness {
             _ => None,
         };
         let records = bodies.filter_map(record).collect();
-        // A result that could not be written is missing: the next run begins with it.
+        // A result that could not be written is missing: the next run starts with it.
         self.open.clear();
-        // Front ends see the end of the run as the end of everything in it.
+        // For front ends, the end of the run ends everything in it.
         (self.observed.turn, self.observed.calls, self.observed.approvals) =
             (false, BTreeSet::new(), BTreeSet::new());
         self.jobs.approval = None;
@@ -474,7 +476,7 @@ impl Harness {
             }
             EventKind::AutoRetryEnd { .. } => std::mem::take(&mut self.observed.retry),
             EventKind::CompactionEnd { result, error_message, .. } => {
-                // One that was overtaken was announced, too.
+                // An overtaken compaction was announced, too.
                 let overtaken = error_message.as_ref().is_some_and(|error| error.starts_with("another"));
                 self.summaries_observed += usize::from(result.is_some() || overtaken);
                 true
@@ -494,7 +496,8 @@ impl Harness {
         );
     }
 
-    /// Checks an idle state: everything decided must be in the log, and a running machine must wait for something.
+    /// Checks an idle state: every decision must be in the log, and a running machine must be waiting for
+    /// something.
     fn check_at_rest(&self) {
         let mut memory = self.turn.queue().clone();
         memory.hold_all();
@@ -514,7 +517,7 @@ impl Harness {
         }
     }
 
-    /// Checks that all records that no failed append kept back are in the log when no job runs.
+    /// Checks that, when no job is running, all records are in the log, except those of failed appends.
     fn check_records(&self) {
         if !self.turn.is_running() {
             assert!(self.records.is_empty(), "records not written: {:?}\n{}", self.records, self.trace());

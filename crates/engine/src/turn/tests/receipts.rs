@@ -1,4 +1,4 @@
-//! Tests of the receipts of delivered messages, and of messages that were removed and queued again.
+//! Tests of delivery receipts, and of messages that were removed and queued again.
 
 use tiller_session::entry::{DeliveryReceipt, QueueHistory};
 
