@@ -26,7 +26,7 @@ use crate::transcript_pane::lookup::SearchJob;
 use crate::tree::request::TreeRequest;
 use crate::{login, queue};
 
-/// An action, and the part of the screen that requested it.
+/// An action, and the part of the screen that requests it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ActionRequest {
     pub(crate) from: Address,
@@ -45,7 +45,7 @@ pub(crate) enum Action {
     Submit(Submit),
     Navigate(Navigate),
     Abort,
-    /// Moves the running command of the agent to the background.
+    /// Moves the agent's running command to the background.
     MoveToBackground,
     Queue(queue::QueueAction),
     Decide(CallId, Decision),
@@ -56,13 +56,13 @@ pub(crate) enum Action {
     Truncate,
     Edit(SessionEdit),
     List(ListAction),
-    /// Runs in the background while other actions are performed.
+    /// A job that runs in the background while other actions are performed.
     Background(BackgroundJob),
     SearchSessions(SearchRequest),
     EndSessionSearch,
-    /// Takes a snapshot and reads the path again.
+    /// Takes a snapshot and reloads the path.
     Reload,
-    /// Takes a snapshot for the session's properties only.
+    /// Takes a snapshot of the session's properties only.
     Refresh,
     /// Requests the agent's slash commands.
     LoadCommands,
@@ -78,9 +78,9 @@ pub(crate) enum Action {
         width: usize,
     },
     ShowToolServers,
-    /// Exports the session to this file; empty for a default name.
+    /// Exports the session to this file; an empty name means the default name.
     Export(String),
-    /// Attaches the image in this file; pastes the text if it isn't an image.
+    /// Attaches the image in this file, or pastes the text if it isn't an image.
     Attach(PathBuf, String),
     Terminal(TerminalAction),
 }
@@ -109,7 +109,7 @@ pub(crate) enum ListAction {
     LoadArguments(ArgumentValues),
     /// Filters a long list.
     Filter(NarrowingJob),
-    /// Lists the files beneath a directory.
+    /// Lists the files under a directory.
     WalkFiles(PathBuf),
     RankFiles(FileRankingJob),
     /// Lists the directory of a partially typed path.
@@ -120,13 +120,13 @@ pub(crate) enum ListAction {
     TrashSession(PathBuf),
     RestoreSession(PathBuf),
     SetApproval(ApprovalMode),
-    /// Enters plan mode, or leaves it with the plan as the next prompt.
+    /// Enters plan mode, or leaves it and prefills the plan as the next prompt.
     TogglePlan,
     /// Trusts the project as described in the question.
     Trust,
     /// Revokes a permission granted for the session.
     Revoke(Permission),
-    /// Saves rules that were edited for a pending call.
+    /// Saves the edited rules for a pending call.
     SaveRules {
         call: CallId,
         scope: SettingScope,
@@ -134,7 +134,7 @@ pub(crate) enum ListAction {
     },
     /// Removes a rule from its settings file.
     RemoveRule(Box<ConfiguredRule>),
-    /// Opens an agent session that works for the session.
+    /// Opens the session of one of the session's agents.
     OpenAgent {
         id: SessionId,
         name: String,
@@ -143,23 +143,23 @@ pub(crate) enum ListAction {
     StartRace(RaceOptions),
     /// Continues with this lane of the race.
     PickLane(usize),
-    /// Stops the race, or forgets its results.
+    /// Stops the race, or discards its results.
     EndRace,
     /// Stops a background job of the agent.
     StopJob(JobId),
-    /// Gives tools access to this directory, as typed.
+    /// Gives tools access to this directory, written as typed.
     AddDir(String),
     /// Enables or disables a tool for the model.
     ToggleTool(String),
-    /// Writes a setting as typed; empty removes it from the file.
+    /// Writes a setting as typed; an empty value removes it from the file.
     Set(&'static Setting, String),
     /// Stores or removes an API key.
     Key(login::LoginRequest),
-    /// Imports sessions from logs of other programs; the path is as typed.
+    /// Imports sessions from other programs' logs; the path is as typed.
     Import(String),
 }
 
-/// A background job; it reports when it is done.
+/// A background job that reports its result.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum BackgroundJob {
     Tree(TreeRequest),
@@ -170,7 +170,7 @@ pub(crate) enum BackgroundJob {
         setting: &'static Setting,
         value: String,
     },
-    /// Reads a part of the path.
+    /// Reads one part of the path.
     ReadPart(SectionRequest),
     /// Recounts the branches along the path, for the transcript with this epoch.
     CountBranches(u64),
@@ -184,23 +184,23 @@ pub(crate) enum BackgroundJob {
     PasteImage,
     /// Collects the data of the welcome screen.
     Welcome,
-    /// Opens an address in the browser; the user has agreed.
+    /// Opens an address in the browser, after the user's consent.
     OpenPage(String),
 }
 
-/// An action of the event loop itself: it uses the terminal or ends the loop.
+/// An action that the event loop performs itself, because it uses the terminal or ends the loop.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TerminalAction {
     Copy(CopiedText),
     EditExternally(String),
     Suspend,
-    /// Returns from an agent to the session that delegates.
+    /// Returns from an agent to the session that delegated its task.
     LeaveAgent,
     Quit,
 }
 
 impl Action {
-    /// The user's input for this action, which would be lost if it failed.
+    /// Returns the user's input in this action, which would be lost if the action failed.
     pub(crate) fn typed(&self) -> Option<UserText> {
         match self {
             Self::Submit(say) => say.typed(),
@@ -216,7 +216,7 @@ impl Action {
     }
 }
 
-/// User input, with the images that its placeholders stand for.
+/// User input with the images of its placeholders.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct UserText {
     pub(crate) text: String,
@@ -233,9 +233,9 @@ impl From<String> for UserText {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Submit {
     Steer(String),
-    /// Interrupts the request in flight and sends this, after the steering messages that wait.
+    /// Interrupts the request in flight and sends this message after the waiting steering messages.
     SteerNow(String),
-    /// Interrupts the request in flight and sends the steering messages that wait.
+    /// Interrupts the request in flight and sends the waiting steering messages.
     DeliverSteeringNow,
     FollowUp(String),
     Bash(String, BashContext),
@@ -248,18 +248,18 @@ pub(crate) enum Submit {
 /// Special handling of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum MessageExtra {
-    /// Sends these text blocks with it; its files were read already.
+    /// Sends these text blocks after the message; its files have been read.
     Attached(String),
-    /// Attaches only the files that this part of the text names: the rest is a paste.
+    /// Attaches only the files that this part of the text mentions; the rest is a paste.
     FilesOf(String),
-    /// Replaces the message by a reference to a file with this long text.
+    /// Replaces the message with a reference to a file that contains this long text.
     AsFile(String),
     /// Skips the check against the model's context window.
     AnyLength,
 }
 
 impl Submit {
-    /// The text as the user typed it.
+    /// Returns the text as the user typed it.
     pub(crate) fn typed(&self) -> Option<UserText> {
         match self {
             Self::Steer(text) | Self::SteerNow(text) | Self::FollowUp(text) => Some(text.clone().into()),
@@ -276,10 +276,10 @@ impl Submit {
     }
 }
 
-/// A copied text.
+/// Text to copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CopiedText {
     pub(crate) text: String,
-    /// A short description for the message: `3 lines`.
+    /// A short description for the message, such as `3 lines`.
     pub(crate) what: String,
 }

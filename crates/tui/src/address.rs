@@ -1,9 +1,10 @@
-//! Addresses of the parts of the screen that ask for actions: results of an action go to the part that asked.
+//! Addresses of the parts of the screen that request actions. The result of an action goes to the part that
+//! requested it.
 
 /// A part of the screen that requests actions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Address {
-    /// The screen as a whole, or a part that waits for no results.
+    /// The screen as a whole, or a part that expects no results.
     #[default]
     Screen,
     Transcript,
@@ -13,6 +14,7 @@ pub(crate) enum Address {
     Overlay(OverlayId),
 }
 
-/// An overlay with a state that results change. A dialog over an overlay has the id of that: it answers for it.
+/// The id of an overlay whose state can be changed by results. A dialog shares the id of the overlay beneath
+/// it, and gets results on its behalf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OverlayId(pub(crate) u32);

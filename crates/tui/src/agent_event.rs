@@ -6,7 +6,7 @@ use tiller_core::unit::UnixMs;
 use tiller_session::entry::TillerEntry;
 use tiller_session::{Entry, EntryBody};
 
-/// An event of the agent, as it arrives here.
+/// An event of the agent with the time of its arrival.
 #[derive(Debug)]
 pub(crate) struct AgentEvent<'a> {
     pub(crate) kind: &'a EventKind,
@@ -31,13 +31,13 @@ impl<'a> AgentEvent<'a> {
         Self { kind: &event.kind, seq: event.seq, time: event.time, now, entry }
     }
 
-    /// Reports whether it appends an answer.
+    /// Returns true if the event appends an answer.
     pub(crate) fn is_answer(&self) -> bool {
         let message = self.entry.as_ref().and_then(|entry| entry.body.as_message());
         matches!(message.map(|message| &**message), Some(Message::Assistant(_)))
     }
 
-    /// Reports whether it hides a branch, or shows it again.
+    /// Returns true if the event hides a branch, or shows it again.
     pub(crate) fn hides(&self) -> bool {
         let entry = self.entry.as_ref().and_then(|entry| entry.body.as_tiller());
         matches!(entry, Some(TillerEntry::Hide { .. }))

@@ -1,4 +1,4 @@
-//! The front end's state, its messages and its actions. Pure: time is an input, actions are data.
+//! The front end's state, its messages and its actions. Pure: time is an input, and actions are data.
 
 /// The state that components read, without borrowing the components.
 macro_rules! view {
@@ -49,7 +49,7 @@ pub(super) struct App {
     pub(super) composer: Composer,
     pub(super) approvals: ApprovalPanel,
     pub(super) compositor: Compositor,
-    /// Changed by its reducer only.
+    /// Changed only by its reducer.
     model: SessionModel,
     pub(super) queue: QueuePanel,
     pub(super) plan: PlanPanel,
@@ -82,28 +82,28 @@ impl App {
         }
     }
 
-    /// The session as far as known here.
+    /// Returns the session model.
     pub(super) fn model(&self) -> &SessionModel {
         &self.model
     }
 
-    /// Notes that a session is being opened.
+    /// Records that a session is being opened.
     pub(super) fn opening(&mut self, now: UnixMs) {
         self.now = now;
         self.model.opening(now);
     }
 
-    /// Notes that the session is open.
+    /// Records that the session is open.
     pub(super) fn opened(&mut self) {
         self.model.opened();
     }
 
-    /// Notes that the event loop requested a snapshot.
+    /// Records that the event loop has requested a snapshot.
     pub(super) fn expect_snapshot(&mut self) {
         self.model.expect_snapshot();
     }
 
-    /// Applies a message at a point in time; returns the actions that follow.
+    /// Applies a message at a point in time; returns the resulting actions.
     pub(super) fn update(&mut self, input: Msg, now: UnixMs) -> Vec<ActionRequest> {
         self.now = now;
         self.dirty = self.dirty.max(match input {
@@ -154,7 +154,7 @@ impl App {
         actions
     }
 
-    /// Lets every component follow the change.
+    /// Lets every component follow the last change.
     fn refresh(&mut self) -> Vec<ActionRequest> {
         let mut actions = self.with_queue(QueuePanel::refresh);
         actions.extend(self.with_overlays(Compositor::refresh));
@@ -177,7 +177,7 @@ impl App {
         }
     }
 
-    /// Reports whether the screen changes with time alone.
+    /// Returns true while the screen changes with time alone.
     pub(super) fn is_animated(&self) -> bool {
         self.model.is_working()
             || self.model.activity.opening_since.is_some()
@@ -186,7 +186,7 @@ impl App {
             || self.transcript.content().is_alive()
     }
 
-    /// Reports whether the app needs [`Msg::Tick`].
+    /// Returns true if the app needs [`Msg::Tick`].
     pub(super) fn wants_ticks(&self) -> bool {
         self.is_animated()
             || self.flash.text().is_some()
@@ -199,7 +199,7 @@ impl App {
         self.flash.show(FlashText { text: text.into(), call: None }, self.now);
     }
 
-    /// Facts about who has the keys.
+    /// Returns which part of the screen has the keys.
     pub(super) fn focus_state(&self) -> FocusState {
         let is_editor_empty = self.composer.editor.is_empty();
         let (is_searching, is_in_queue) = (self.transcript.is_searching(), self.queue.has_keys());
@@ -223,7 +223,7 @@ impl App {
         }
     }
 
-    /// The state that components read.
+    /// Returns the state that components read.
     pub(super) fn view_context(&self) -> ViewContext<'_> {
         view!(self)
     }
@@ -335,8 +335,8 @@ impl App {
     }
 }
 
-/// Defines the methods that let a component work and apply the effects that it asks for; they return the actions that
-/// leave the screen.
+/// Defines the methods that let a component work and apply the effects that it requests. They return the
+/// actions that have effects outside the screen.
 macro_rules! component_methods {
     ($($name:ident: $field:ident, $component:ty, $address:ident;)*) => {
         impl App {

@@ -1,8 +1,10 @@
-//! The approval panel: shows the first pending call above the editor, or on a page of its own, and takes its answer.
+//! The approval panel: shows the first pending call above the editor or on a separate page, and handles its
+//! answer.
 //!
-//! One rule decides about keys: **an answer counts while the editor is empty and the request has been visible for 0.4
-//! s; a call longer than its panel can be allowed only after it was opened.** Letters with other meanings go into the
-//! editor, so a message can be typed at any time. Text that arrives in one read (a paste, fast typing) isn't an answer.
+//! The rule for keys: **an answer counts while the editor is empty and the request has been visible for 0.4
+//! s; a call longer than its panel can be allowed only after it was opened.** Letters with other meanings go
+//! into the editor, so a message can be typed at any time. Text that arrives in one read (a paste, fast
+//! typing) isn't an answer.
 
 pub(crate) mod answer;
 mod call_lines;
@@ -27,7 +29,7 @@ use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::shown_since::ShownSince;
 use crate::text::one_line;
 
-/// The panel's state; it belongs to the first pending call.
+/// The state of the panel for the first pending call.
 #[derive(Debug, Default)]
 pub(crate) struct ApprovalPanel {
     call: Option<CallId>,
@@ -35,9 +37,9 @@ pub(crate) struct ApprovalPanel {
     visible_since: Option<ShownSince>,
     /// The answer selected with the arrow keys.
     selected: Option<ApprovalAnswer>,
-    /// The call was opened on its page.
+    /// True once the call was opened on its page.
     is_opened: bool,
-    /// All lines of the call are in the panel.
+    /// True if all lines of the call are in the panel.
     is_whole: bool,
     lines: CallLines,
 }
@@ -49,7 +51,7 @@ struct CallLines {
     /// The highlighting generation of `lines`.
     highlight_generation: u64,
     lines: Vec<Line>,
-    /// The first visible line, and the number of visible ones.
+    /// The first visible line, and the number of visible lines.
     top: usize,
     rows: usize,
 }
@@ -113,12 +115,12 @@ impl ApprovalPanel {
         Outcome::Consumed
     }
 
-    /// Reports whether an answer is selected.
+    /// Returns true if an answer is selected.
     pub(crate) fn has_selection(&self) -> bool {
         self.selected.is_some()
     }
 
-    /// Reports whether the call can be allowed: all of it is in the panel, or it was opened.
+    /// Returns true if the call can be allowed: all of it is in the panel, or it was opened.
     fn is_shown_whole(&self) -> bool {
         self.is_whole || self.is_opened
     }
@@ -144,8 +146,8 @@ impl ApprovalPanel {
         }
     }
 
-    /// The command of a key. Digits give the answers in the displayed order, as in other agents. Enter and Esc mean
-    /// something only while an answer is selected.
+    /// Returns the command of a key. Digits select the answers in the displayed order, as in other agents.
+    /// Enter and Esc have a meaning only while an answer is selected.
     fn command(&self, key: KeyEvent, request: &ApprovalRequest, cx: &Context<'_>) -> Option<KeyCommand> {
         let bound = cx.ui.keymap.command(KeyContext::Approval, key);
         match bound.or_else(|| numbered_answer(key, request))? {
@@ -157,7 +159,7 @@ impl ApprovalPanel {
         }
     }
 
-    /// Enter without a selected answer names the keys that answer.
+    /// Shows the answer keys when Enter is pressed without a selected answer.
     fn handle_enter_alone(&self, key: KeyEvent, request: &ApprovalRequest, cx: &mut Context<'_>) -> Outcome {
         let is_enter = key.code == KeyCode::Enter && key.modifiers.is_empty();
         if !is_enter || !cx.focus.is_editor_empty {
@@ -241,7 +243,7 @@ impl ApprovalPanel {
 }
 
 impl CallLines {
-    /// The lines for the call's own page.
+    /// Returns the lines for the call's page.
     fn for_page(&self) -> Vec<Line> {
         self.lines.iter().map(call_lines::without_bar).collect()
     }
@@ -256,7 +258,7 @@ fn first_request<'a>(view: &ViewContext<'a>) -> Option<&'a ApprovalRequest> {
     view.model.activity.approvals.first().map(|pending| &pending.request)
 }
 
-/// The answer at the position of a digit key.
+/// Returns the answer at the position of a digit key.
 fn numbered_answer(key: KeyEvent, request: &ApprovalRequest) -> Option<KeyCommand> {
     let KeyCode::Char(digit) = key.code else { return None };
     let at = usize::try_from(digit.to_digit(10)?).ok()?.checked_sub(1)?;

@@ -1,5 +1,5 @@
-//! Images and PDF files attached to a message: from the clipboard, or from a file whose path was pasted or dropped, or
-//! that is mentioned.
+//! Images and PDF files attached to a message: from the clipboard, from a pasted or dropped path, or from a
+//! mention.
 //!
 //! Everything here may block and must not run on the event loop's thread.
 
@@ -15,13 +15,13 @@ use percent_encoding::percent_decode_str;
 use tiller_core::message::{Image, PDF_TYPE};
 use tiller_engine::{encode_media, read_media};
 
-/// Maximum length of a paste that may be a file's path.
+/// Maximum length of a paste that can be a file's path.
 const MAX_PATH: usize = 4_096;
 
 /// File extensions of image formats that models accept.
 const EXTENSIONS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 
-/// An image ready to be sent.
+/// An image that can be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AttachedImage {
     pub(super) image: Image,
@@ -55,8 +55,8 @@ fn attached_image(media: io::Result<Option<Image>>, name: &str) -> Result<Attach
     Ok(AttachedImage { image, size: (size.width, size.height) })
 }
 
-/// The path of an image file if the paste consists of one: plain, quoted, with backslash escapes as terminals
-/// drop file names, or as a `file://` URL.
+/// Returns the path of an image file if the paste contains nothing else: plain, quoted, with backslash
+/// escapes as terminals drop file names, or as a `file://` URL.
 pub(super) fn image_path(paste: &str, home: Option<&Path>) -> Option<PathBuf> {
     let text = paste.trim();
     if text.is_empty() || text.len() > MAX_PATH || text.contains(['\n', '\r']) {
@@ -72,12 +72,12 @@ pub(super) fn image_path(paste: &str, home: Option<&Path>) -> Option<PathBuf> {
     (has_image_extension(&path) && is_rooted).then(|| at_home(&path, home))
 }
 
-/// Reports whether a name has the extension of an image.
+/// Returns true if a name has the extension of an image.
 fn has_image_extension(name: &str) -> bool {
     extension(name).is_some_and(|ending| EXTENSIONS.contains(&ending.as_str()))
 }
 
-/// Reports whether a name has the extension of a PDF file.
+/// Returns true if a name has the extension of a PDF file.
 fn has_pdf_extension(name: &str) -> bool {
     extension(name).as_deref() == Some("pdf")
 }
@@ -103,7 +103,7 @@ fn unescape(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The beginning of a PNG, enough to tell its format and size.
+    /// Returns the beginning of a PNG file with its format and size.
     pub(super) fn png(width: u32, height: u32) -> Vec<u8> {
         let (width, height) = (width.to_be_bytes(), height.to_be_bytes());
         [b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR", &width[..], &height, &[8, 6, 0, 0, 0], &[0; 4]].concat()

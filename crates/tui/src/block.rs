@@ -28,7 +28,7 @@ use crate::tool_call::{CallState, ToolCallBlock};
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub(super) kind: BlockKind,
-    /// Its entry, once that is in the log.
+    /// The block's entry, once it is in the log.
     pub(super) entry: Option<EntryId>,
     pub(super) fold: FoldState,
     cache: Option<BlockCache>,
@@ -37,19 +37,19 @@ pub(super) struct Block {
 /// The fold state of one block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum FoldState {
-    /// As the global setting for its kind says.
+    /// Follows the global setting for the block's kind.
     #[default]
     Inherit,
     Open,
     Closed,
 }
 
-/// A position in a block's text that stays valid when the block is laid out again.
+/// A position in a block's text that stays valid after a new layout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// Logical lines before it.
+    /// Number of logical lines before the position.
     lines_before: usize,
-    /// Characters between the beginning of its logical line and it, without whitespace.
+    /// Number of characters between the start of the logical line and the position, without whitespace.
     chars: usize,
 }
 
@@ -60,7 +60,7 @@ pub(super) enum BlockKind {
     Banner(Box<Banner>),
     User {
         text: String,
-        /// The typed text, where it differs from `text`.
+        /// The typed text, if it differs from `text`.
         typed: Option<String>,
         note: String,
         at: UnixMs,
@@ -70,10 +70,10 @@ pub(super) enum BlockKind {
     /// Images that belong to the block above.
     Images(Vec<Image>),
     Answer(String),
-    /// An answer that is still streaming.
+    /// An answer that is being streamed.
     StreamingAnswer(Box<MarkdownStream>),
     Thinking(String),
-    /// Thinking that is still streaming.
+    /// Thinking that is being streamed.
     StreamingThinking(Box<Thinking>),
     Call(Box<ToolCallBlock>),
     Shell(Shell),
@@ -82,7 +82,7 @@ pub(super) enum BlockKind {
         title: String,
         text: String,
     },
-    /// A horizontal rule where other branches continue.
+    /// A horizontal rule at a point where other branches continue.
     BranchPoint(BranchPoint),
     Notice {
         level: NoticeLevel,
@@ -93,10 +93,10 @@ pub(super) enum BlockKind {
     Failure {
         text: String,
         times: usize,
-        /// When the first of them was sent.
+        /// Time of the first request.
         sent: UnixMs,
     },
-    /// Consecutive failed requests before one that succeeded.
+    /// Consecutive failed requests before a successful one.
     Recovered {
         reason: String,
         /// Number of the successful attempt, from 1.
@@ -110,7 +110,7 @@ pub(super) enum BlockKind {
 struct BlockCache {
     width: usize,
     folds: FoldDefaults,
-    /// The highlighter's generation, if some code was not yet highlighted.
+    /// The highlighter's generation, if some code isn't highlighted yet.
     code: Option<u64>,
     pictures: Option<ImageLimits>,
     lines: Vec<Line>,
@@ -129,7 +129,7 @@ impl Block {
         Self::new(BlockKind::Notice { level, text: text.into(), hint })
     }
 
-    /// Merges the following block into this one if both are the same failure; returns whether it did.
+    /// Merges the next block into this one if both are the same failure; returns true if it did.
     pub(super) fn absorb(&mut self, next: &Self) -> bool {
         let BlockKind::Failure { text, times: more, .. } = &next.kind else { return false };
         match &mut self.kind {
@@ -145,7 +145,7 @@ impl Block {
         self.cache = None;
     }
 
-    /// Lays the block out for `ctx`, unless that is cached; returns the number of lines.
+    /// Lays the block out for `ctx`, unless the layout is cached; returns the number of lines.
     pub(super) fn lay_out(&mut self, ctx: &RenderContext) -> usize {
         let folds = self.fold.resolve(ctx.folds);
         let inner = RenderContext { folds, ..ctx.indented(self.inset()) };
@@ -181,7 +181,7 @@ impl Block {
         count
     }
 
-    /// A line of the last layout.
+    /// Returns a line of the last layout.
     pub(super) fn line(&self, at: usize) -> Option<&Line> {
         match &self.kind {
             BlockKind::StreamingAnswer(stream) => stream.line(at),
@@ -190,12 +190,12 @@ impl Block {
         }
     }
 
-    /// The lines of the last layout.
+    /// Returns the lines of the last layout.
     pub(super) fn lines_laid_out(&self) -> impl Iterator<Item = &Line> {
         (0..).map_while(|at| self.line(at))
     }
 
-    /// The text position of a line; `None` if there is no such line.
+    /// Returns the text position of a line; `None` if there is no such line.
     pub(super) fn mark(&self, line: usize) -> Option<Mark> {
         self.line(line)?;
         let mut mark = Mark::default();
@@ -208,7 +208,7 @@ impl Block {
         Some(mark)
     }
 
-    /// The line that shows a text position, or the last one before it.
+    /// Returns the line that shows a text position, or the last line before it.
     pub(super) fn line_of(&self, mark: Mark) -> usize {
         let (mut lines_before, mut chars_before, mut found) = (0, 0, 0);
         for (at, line) in self.lines_laid_out().enumerate() {
@@ -230,7 +230,7 @@ impl Block {
         matches!(self.kind, BlockKind::Call(_))
     }
 
-    /// Returns true if it is thinking without text yet.
+    /// Returns true for thinking without text yet.
     pub(super) fn is_blank(&self) -> bool {
         match &self.kind {
             BlockKind::Thinking(text) => text.is_empty(),
@@ -249,17 +249,17 @@ impl Block {
         }
     }
 
-    /// Returns true if it is a warning whose text is part of `text`; a duplicate is shown once.
+    /// Returns true for a warning whose text is part of `other`; duplicates are shown once.
     pub(super) fn is_warning_in(&self, other: &str) -> bool {
         matches!(&self.kind, BlockKind::Notice { level: NoticeLevel::Warning, text, hint: None } if other.contains(text))
     }
 
-    /// Its text, unfolded and sanitized, for searching.
+    /// Returns the block's text, unfolded and sanitized, for searching.
     pub(super) fn texts(&self) -> Vec<String> {
         self.raw_texts().iter().map(|text| sanitize(text, ControlChars::Visible).into_owned()).collect()
     }
 
-    /// Its text, unfolded, for the clipboard.
+    /// Returns the block's text, unfolded, for the clipboard.
     pub(super) fn copy_text(&self) -> String {
         let texts = self.raw_texts();
         texts
@@ -295,7 +295,7 @@ impl Block {
         self.is_open(self.fold.resolve(folds))
     }
 
-    /// Returns true if it may have more text than is shown.
+    /// Returns true if the block may have more text than is shown.
     pub(super) fn can_fold(&self) -> bool {
         match &self.kind {
             BlockKind::Thinking(_) | BlockKind::StreamingThinking(_) | BlockKind::Shell(_) => true,
@@ -313,12 +313,12 @@ impl Block {
         }
     }
 
-    /// Folds or unfolds it, independent of the global setting.
+    /// Folds or unfolds the block, independent of the global setting.
     pub(super) fn toggle(&mut self, folds: FoldDefaults) {
         self.set_open(!self.is_open(self.fold.resolve(folds)), folds);
     }
 
-    /// Unfolds it.
+    /// Unfolds the block.
     pub(super) fn open(&mut self, folds: FoldDefaults) {
         self.set_open(true, folds);
     }
@@ -338,7 +338,7 @@ impl Block {
         }
     }
 
-    /// Indentation of its lines, in columns.
+    /// Returns the indentation of the block's lines, in columns.
     pub(super) fn inset(&self) -> usize {
         match &self.kind {
             BlockKind::User { .. } | BlockKind::Rule { .. } | BlockKind::BranchPoint(_) => 0,
@@ -346,7 +346,7 @@ impl Block {
         }
     }
 
-    /// Returns true if a blank line separates it from the block above.
+    /// Returns true if a blank line separates the block from the one above.
     pub(super) fn needs_gap_after(&self, above: &Self) -> bool {
         let is_model_output = matches!(
             above.kind,
@@ -360,7 +360,7 @@ impl Block {
             || matches!(self.kind, BlockKind::Images(_)))
     }
 
-    /// Returns true if it has text that its lines don't show yet.
+    /// Returns true if the block has text that its lines don't show yet.
     pub(super) fn lags(&self) -> bool {
         match &self.kind {
             BlockKind::StreamingAnswer(stream) => stream.has_pending_text(),
@@ -369,7 +369,7 @@ impl Block {
         }
     }
 
-    /// Returns true if its lines change with time.
+    /// Returns true if the block's lines change with time.
     pub(super) fn is_animated(&self) -> bool {
         match &self.kind {
             BlockKind::Call(call) => call.is_alive(),
@@ -378,7 +378,8 @@ impl Block {
         }
     }
 
-    /// The animated first line of a running block. The lines below it are laid out only when they change.
+    /// Returns the animated first line of a running block. The lines below it are laid out only when they
+    /// change.
     fn animated_head(&self, ctx: &RenderContext) -> Option<Line> {
         match &self.kind {
             BlockKind::Call(call) if call.is_alive() => Some(call.head(ctx)),
@@ -421,7 +422,7 @@ impl Block {
 }
 
 impl Block {
-    /// Returns true if it is a branch point without a summary.
+    /// Returns true for a branch point without a summary.
     pub(crate) fn is_bare_point(&self) -> bool {
         matches!(&self.kind, BlockKind::BranchPoint(point) if point.summary.is_none())
     }
@@ -434,7 +435,7 @@ impl Block {
         }
     }
 
-    /// Returns true if it is a branch point that needs no line.
+    /// Returns true for a branch point that needs no line.
     pub(crate) fn is_silent(&self) -> bool {
         matches!(&self.kind, BlockKind::BranchPoint(point) if point.is_empty_point())
     }
@@ -450,7 +451,7 @@ impl FoldState {
     }
 }
 
-/// Number of characters in a line's content, without whitespace.
+/// Returns the number of characters in a line's content, without whitespace.
 fn visible_chars(line: &Line) -> usize {
     let text = line.content().iter().flat_map(|span| span.text.chars());
     text.filter(|c| !c.is_whitespace()).count()

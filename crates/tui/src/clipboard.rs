@@ -1,5 +1,5 @@
-//! The system clipboard, through helper programs, on its own thread because they can block. Also the messages that
-//! report a copy's result.
+//! Writes to the system clipboard with helper programs, on a separate thread because they can block. Also
+//! composes the messages about a copy's result.
 
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt as _;
@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The programs that put their input on the clipboard, each with its arguments. On Wayland and X11 they stay in the background to serve
-/// it. `pbcopy` reads the encoding of the locale.
+/// The programs that copy their input to the clipboard, each with its arguments. On Wayland and X11 they stay
+/// in the background to serve it. `pbcopy` reads the encoding of the locale.
 const COPY: &[&[&str]] = if cfg!(target_os = "macos") {
     &[&["env", "LC_ALL=en_US.UTF-8", "pbcopy"]]
 } else {
@@ -22,18 +22,18 @@ const COPY: &[&[&str]] = if cfg!(target_os = "macos") {
 
 const TMUX: &[&str] = &["tmux", "load-buffer", "-"];
 
-/// Time limit of a program: without a display that answers, some wait forever.
+/// Time limit of a program; without a display that responds, some programs wait forever.
 const TIME_LIMIT: Duration = Duration::from_secs(3);
 
-/// Pause between two looks at a running program. They end within a few milliseconds.
+/// Interval at which a running program is polled. The programs end within a few milliseconds.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Maximum size in bytes of a text for the terminal's clipboard (OSC 52): many terminals accept 100,000 bytes
-/// of base64.
+/// Maximum bytes of text for the terminal's clipboard (OSC 52); many terminals accept 100,000 bytes of
+/// base64.
 pub(super) const MAX_BY_TERMINAL: usize = 74_994;
 
-/// The result of copying through the terminal. It doesn't report whether it or a multiplexer accepted the
-/// text.
+/// The result of copying through the terminal, which doesn't report whether it or a multiplexer has accepted
+/// the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TerminalCopyResult {
     Sent,
@@ -41,7 +41,7 @@ pub(super) enum TerminalCopyResult {
     TooLong,
 }
 
-/// The result of copying through the system.
+/// The result of copying through the system's programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SystemCopyResult {
     Accepted,
@@ -51,7 +51,7 @@ pub(super) enum SystemCopyResult {
     Nothing,
 }
 
-/// The message about a copy.
+/// Returns the message about a copy.
 pub(super) fn message(subject: &str, terminal: TerminalCopyResult, system: SystemCopyResult) -> String {
     let max = MAX_BY_TERMINAL / 1_000;
     match (system, terminal) {
@@ -128,18 +128,18 @@ fn run(texts: &Receiver<CopyRequest>, fallback: CopyFallback) {
     }
 }
 
-/// Runs a program with the text as its input; returns whether it accepted the text.
+/// Runs a program with the text as its input; returns true if the program accepted it.
 fn feed(program: &[&str], text: &str, time_limit: Duration) -> io::Result<bool> {
     let Some((name, arguments)) = program.split_first() else { return Ok(false) };
     let mut command = Command::new(name);
-    // No pipe for its output: a program that stays in the background would hold it open.
+    // No pipe for the output: a program that stays in the background would keep it open.
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    // It goes on serving the text while tiller is suspended, and after the terminal is closed.
+    // The program continues to serve the text while tiller is suspended, and after the terminal is closed.
     let mut child = command.process_group(0).spawn()?;
     let start = Instant::now();
     thread::scope(|scope| {
         let stdin = child.stdin.take();
-        // A program that doesn't read is killed below, which ends the writing.
+        // A program that doesn't read is killed below, which ends the write.
         let written = scope.spawn(|| stdin.map_or(Ok(()), |mut stdin| stdin.write_all(text.as_bytes())));
         let status = loop {
             match child.try_wait()? {

@@ -1,7 +1,8 @@
 //! Completion of the text before the cursor: commands, their arguments, files after `@`, paths.
 //!
-//! Candidates depend on the text alone, so they are updated after every input that changes it. Files are listed and
-//! ranked in the background; until then the previous candidates stay visible but can't be accepted.
+//! Candidates depend on the text alone, so they are updated after every input that changes it. Files are
+//! listed and ranked in the background; in the meantime the previous candidates stay visible but can't be
+//! accepted.
 
 pub(crate) mod arguments;
 pub(crate) mod candidate;
@@ -30,7 +31,7 @@ use crate::component::{Context, ViewContext};
 use crate::list_cursor::ListCursor;
 use crate::picker::fuzzy::{FuzzyQuery, MatchMode};
 
-/// Time in milliseconds before the project's files are listed again at the next `@`.
+/// Milliseconds before the project's files are listed again at the next `@`.
 const FILES_MAX_AGE_MS: u64 = 15_000;
 
 /// The project's files.
@@ -40,7 +41,7 @@ struct FileCandidates {
     known: Option<(Arc<FileList>, UnixMs)>,
     /// True if a listing is in progress.
     is_walking: bool,
-    /// True to accept the best candidate as soon as it arrives, because Tab was pressed early.
+    /// True to accept the best candidate when it arrives, because Tab was pressed early.
     is_awaited: bool,
 }
 
@@ -48,7 +49,7 @@ struct FileCandidates {
 #[derive(Debug, Default)]
 pub(super) struct Completion {
     candidates: Vec<Candidate>,
-    /// The selection; Enter accepts one of the user in any case.
+    /// The selection. Enter always accepts a candidate that the user selected.
     cursor: ListCursor,
     kind: CompletionKind,
     /// The text before the cursor at the last update.
@@ -59,9 +60,9 @@ pub(super) struct Completion {
     seen_listing: u64,
     is_stale: bool,
     files: FileCandidates,
-    /// Gathered arguments of the current command.
+    /// Values of the current command's argument, collected in the background.
     gathered: Option<ArgumentSources>,
-    /// A hint about the command's argument, if that is free text.
+    /// A hint about the command's argument, if the argument is free text.
     hint: Option<Candidate>,
     match_mode: MatchMode,
     range: Range,
@@ -76,17 +77,17 @@ impl Completion {
         self.cursor.row
     }
 
-    /// A hint about the argument of a command that takes free text.
+    /// Returns the hint about an argument that is free text.
     pub(super) fn hint(&self) -> Option<&Candidate> {
         self.hint.as_ref()
     }
 
-    /// Number of rows to show everything.
+    /// Returns the number of rows needed to show everything.
     pub(super) fn rows(&self) -> usize {
         self.candidates.len() + usize::from(self.hint.is_some())
     }
 
-    /// The query for highlighting matches. For paths, only the last part.
+    /// Returns the query for highlighting matches. For paths, this is only the last part.
     pub(super) fn query(&self) -> FuzzyQuery {
         let typed = self.kind.typed();
         let is_path =
@@ -104,12 +105,12 @@ impl Completion {
         self.files.known = None;
     }
 
-    /// Notes that the job to gather arguments was rejected because of load; the next key tries again.
+    /// Records that the executor rejected the job to collect arguments; the next key retries it.
     pub(super) fn cancel_gathering(&mut self) {
         self.gathered = None;
     }
 
-    /// Notes that the job to list files was rejected because of load; the next key tries again.
+    /// Records that the executor rejected the job to list files; the next key retries it.
     pub(super) fn cancel_walk(&mut self) {
         self.files.is_walking = false;
     }
@@ -131,7 +132,7 @@ impl Completion {
         }
     }
 
-    /// The first visible candidate, with `height` rows.
+    /// Returns the index of the first visible candidate in `height` rows.
     pub(super) fn top(&self, height: usize) -> usize {
         self.cursor.top((self.cursor.row + 1).saturating_sub(height), height)
     }
@@ -141,7 +142,7 @@ impl Completion {
         line < height && self.top(height) + line < self.candidates.len()
     }
 
-    /// Selects the candidate on a line; returns whether the user had selected it before.
+    /// Selects the candidate on a line; returns true if the user had already selected it.
     pub(super) fn click(&mut self, line: usize, height: usize) -> bool {
         self.cursor.click(self.top(height), line, self.candidates.len())
     }
@@ -171,14 +172,14 @@ impl Completion {
 }
 
 impl Completion {
-    /// Updates the candidates if the text before the cursor, or what is listed for it, has changed.
+    /// Updates the candidates if the text before the cursor, or the data listed for it, has changed.
     pub(crate) fn update(&mut self, text: &EditedText<'_>, cx: &mut Context<'_>) {
         let listing = std::mem::replace(&mut self.seen_listing, cx.model.info.listing_changes);
         if text.before == self.seen && listing == self.seen_listing {
             return;
         }
-        // Text that the user didn't type isn't completed until it is edited: in a recalled prompt the arrow keys browse
-        // the history, and a prompt that was put here is to be sent again.
+        // Text that the user didn't type isn't completed until it is edited: in a recalled prompt the arrow
+        // keys browse the history, and a prefilled prompt is usually sent unchanged.
         self.kind = match text.is_unedited {
             true => CompletionKind::Nothing,
             false => completion_kind(text.before, text.begins_command),
@@ -186,7 +187,7 @@ impl Completion {
         text.before.clone_into(&mut self.seen);
         self.files.is_awaited = false;
         if !matches!(self.kind, CompletionKind::Argument { .. }) {
-            // Gathered again next time, because it may have changed.
+            // Collected again next time, because the values may have changed.
             self.gathered = None;
         }
         match self.kind.clone() {
@@ -233,7 +234,7 @@ impl Completion {
         }
     }
 
-    /// Shows ranked files, if the query is still the same; returns whether it did.
+    /// Shows ranked files if the query is unchanged; returns true if it is.
     pub(crate) fn show_ranked_files(&mut self, ranked: RankedFiles) -> bool {
         let is_current = matches!(&self.kind, CompletionKind::File(words) if *words == ranked.query);
         if is_current {
@@ -249,37 +250,37 @@ impl Completion {
         (self.match_mode, self.range) = (MatchMode::Paths, Range::Open);
     }
 
-    /// Shows the paths that begin with a typed path, which was completed to their common prefix.
+    /// Shows the paths that match a typed path after it was completed to their common prefix.
     pub(crate) fn show_path_word(&mut self, before: &str, common: String, candidates: Vec<Candidate>) {
         before.clone_into(&mut self.seen);
         self.kind = CompletionKind::Path(common);
         self.show(candidates);
     }
 
-    /// Reports whether a directory listing is for what is typed now; Esc may have dismissed it.
+    /// Returns true if a directory listing is for the current text; Esc may have dismissed it.
     pub(crate) fn expects_paths(&self, purpose: PathKind) -> bool {
         purpose != PathKind::Mention || matches!(self.kind, CompletionKind::Place(_))
     }
 
-    /// Reports whether the user asked for the best candidate before it arrived, and forgets it.
+    /// Returns true if the user requested the best candidate before it arrived, and clears the request.
     pub(crate) fn take_awaited(&mut self) -> bool {
         std::mem::take(&mut self.files.is_awaited)
     }
 
-    /// The selected candidate, and the length of the text that it replaces in characters.
+    /// Returns the selected candidate, and the length in characters of the text that it replaces.
     pub(crate) fn take_selected(&mut self) -> Option<(Candidate, usize)> {
         let candidate = self.candidates.get(self.cursor.row)?.clone();
         self.cursor.is_user_selected = false;
         Some((candidate, self.kind.length()))
     }
 
-    /// Reports whether a file or a path is being completed.
+    /// Returns true if a file or a path is being completed.
     pub(crate) fn is_of_files(&self) -> bool {
         matches!(self.kind, CompletionKind::File(_) | CompletionKind::Place(_))
     }
 
-    /// Handles a key: Up and Down select, Esc hides the candidates. What Tab and Enter mean is decided by the caller,
-    /// who has the text.
+    /// Handles a key: Up and Down select, Esc hides the candidates. The caller, which owns the text, handles
+    /// Tab and Enter.
     pub(crate) fn handle(&mut self, key: KeyEvent) -> CompletionKey {
         use crossterm::event::KeyCode::{Down, Enter, Esc, Tab, Up};
         if !key.modifiers.is_empty() {
@@ -303,9 +304,9 @@ impl Completion {
         self.is_stale
     }
 
-    /// The meaning of Enter on the selected candidate.
+    /// Returns the meaning of Enter on the selected candidate.
     ///
-    /// A command runs if the user selected it or typed its name; otherwise Enter completes it as Tab does.
+    /// A command runs if the user selected it or typed its name; otherwise Enter completes it like Tab.
     pub(crate) fn enter(&mut self, agent_commands: &[AgentCommand]) -> EnterMeaning {
         if let CompletionKind::Command(typed) = &self.kind
             && !self.cursor.is_user_selected
@@ -333,20 +334,21 @@ impl Completion {
 pub(crate) struct EditedText<'a> {
     /// The current line up to the cursor.
     pub(crate) before: &'a str,
-    /// The line is the first one.
+    /// True if this is the first line.
     pub(crate) begins_command: bool,
-    /// The user hasn't typed it: it is an unedited prompt of the history, or was put into the editor.
+    /// True if the user hasn't typed the text: it is an unedited prompt from the history, or was inserted by
+    /// tiller.
     pub(crate) is_unedited: bool,
 }
 
-/// The meaning of a key for the completion.
+/// The meaning of a key during completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CompletionKey {
     Consumed,
     Ignored,
     /// Inserts the selected candidate.
     Insert,
-    /// Accepts the selected candidate as Enter does.
+    /// Accepts the selected candidate like Enter.
     Accept,
     /// Completes the path before the cursor.
     CompletePath,
@@ -357,13 +359,13 @@ pub(crate) enum CompletionKey {
 pub(crate) enum EnterMeaning {
     /// Inserts the candidate; the user continues typing.
     Insert,
-    /// Inserts the candidate, with its effect.
+    /// Inserts the candidate and applies its effect.
     Accept,
     /// The text is complete and is sent.
     Send,
 }
 
-/// Lists the directory of a typed path.
+/// Returns the action that lists the directory of a typed path.
 pub(crate) fn list_paths_action(
     purpose: PathKind,
     before: &str,
@@ -375,12 +377,12 @@ pub(crate) fn list_paths_action(
     Action::List(ListAction::ListPaths(PathQuery { purpose, before, typed, cwd, home }))
 }
 
-/// Returns true if a typed project path is complete: the candidate itself or a directory that contains it.
+/// Returns true if a typed project path is complete: it is the candidate or one of its parent directories.
 fn is_whole_file(path: &str, candidate: &str) -> bool {
     path == candidate || path.ends_with('/') && candidate.starts_with(path)
 }
 
-/// Returns true if a typed path is complete: it ends with the candidate's name or with its directory.
+/// Returns true if a typed path is complete: it ends with the candidate's name or directory.
 fn is_whole(path: &str, name: &str) -> bool {
     let typed = path.rsplit('/').next().unwrap_or_default();
     typed.is_empty() || typed == name.trim_end_matches('/')

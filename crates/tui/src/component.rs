@@ -1,7 +1,8 @@
 //! The interface of a part of the screen: events in, effects out.
 //!
-//! A component owns its state and knows no other component. It reads the session and the environment from its
-//! [`Context`], and asks for everything else with [`Effect`]s, which the app applies when the component has returned.
+//! A component owns its state and doesn't depend on other components. It reads the session and the
+//! environment from its [`Context`], and requests everything else with [`Effect`]s, which the app applies
+//! when the component has returned.
 
 #[cfg(test)]
 pub(crate) mod testing;
@@ -28,8 +29,8 @@ use crate::ui_context::UiContext;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum UiEvent<'a> {
     Key(KeyEvent),
-    /// The rest of several characters that arrived in one read, by fast typing or over a slow connection. Ignored text
-    /// is handled as keys, one character after the other.
+    /// The rest of several characters that arrived in one read, by fast typing or over a slow connection. If
+    /// ignored, the text is handled as keys, one character after the other.
     Text(&'a str),
     Paste(&'a str),
     Mouse(MouseEvent),
@@ -37,34 +38,34 @@ pub(crate) enum UiEvent<'a> {
 
 /// A part of the screen.
 pub(crate) trait Component {
-    /// Handles an event; an ignored one goes to the next component.
+    /// Handles an event; an ignored event goes to the next component.
     fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome;
 
     /// Follows a change of the session, the environment or the time. Called after every message.
     fn refresh(&mut self, _cx: &mut Context<'_>) {}
 
-    /// Lays itself out for its area; drawing and clicks then refer to it.
+    /// Lays the component out for its area; drawing and clicks refer to this layout.
     fn lay_out(&mut self, _area: Rect, _view: &ViewContext<'_>) {}
 
-    /// Draws itself as laid out.
+    /// Draws the last layout.
     fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>);
 
-    /// Takes the result of an action that it asked for; returns a result that means nothing here.
+    /// Applies the result of an action that the component requested; returns a result that it can't use.
     fn take(&mut self, result: TaskResult, _cx: &mut Context<'_>) -> Option<TaskResult> {
         Some(result)
     }
 
-    /// Takes back an action that it asked for and that was rejected because of load; returns one without a meaning here.
+    /// Takes back an action that the executor rejected because of load; returns an action that it can't use.
     fn rejected(&mut self, action: Action, _cx: &mut Context<'_>) -> Option<Action> {
         Some(action)
     }
 
-    /// The position of the cursor, if it has one.
+    /// Returns the position of the cursor, if the component has one.
     fn cursor(&self, _area: Rect, _view: &ViewContext<'_>) -> Option<Position> {
         None
     }
 
-    /// The hint in the status line while this component has the keys or waits for an answer.
+    /// Returns the hint for the status line while this component has the keys or waits for an answer.
     fn status_hint(&self, _view: &ViewContext<'_>) -> Option<Line> {
         None
     }
@@ -73,9 +74,9 @@ pub(crate) trait Component {
 /// The result of offering an event to a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The event had its effect here.
+    /// The event was handled.
     Consumed,
-    /// The event means nothing here.
+    /// The event has no meaning for the component.
     Ignored,
 }
 
@@ -90,40 +91,41 @@ pub(crate) struct ViewContext<'a> {
     pub(crate) folds: FoldDefaults,
 }
 
-/// Facts about who has the keys.
+/// The state of the keyboard focus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FocusState {
-    /// The editor holds no text.
+    /// True if the editor is empty.
     pub(crate) is_editor_empty: bool,
-    /// The editor's cursor is at the end of a line.
+    /// True if the editor's cursor is at the end of a line.
     pub(crate) is_editor_at_line_end: bool,
-    /// The editor's text is the reason of a denial.
+    /// True if the editor's text is the reason of a denial.
     pub(crate) is_writing_reason: bool,
-    /// The user is entering text: a message, a search, an edit in the queue, or a reason.
+    /// True if the user is entering text: a message, a search, an edit in the queue, or a reason.
     pub(crate) is_typing: bool,
-    /// An answer of the approval panel is selected.
+    /// True if an answer of the approval panel is selected.
     pub(crate) is_choosing_answer: bool,
-    /// The search bar is open.
+    /// True if the search bar is open.
     pub(crate) is_searching: bool,
-    /// The session is new and nothing was typed or done yet.
+    /// True if the session is new and the user hasn't typed or done anything yet.
     pub(crate) is_start_screen: bool,
-    /// The queue panel has the keys.
+    /// True if the queue panel has the keys.
     pub(crate) is_in_queue: bool,
-    /// An overlay covers the transcript and the panels.
+    /// True if an overlay covers the transcript and the panels.
     pub(crate) is_covered: bool,
-    /// The overlay on top is the page of the first pending call.
+    /// True if the overlay on top is the page of the first pending call.
     pub(crate) is_on_call_page: bool,
-    /// A click has just accepted a list's row; the next one may have been meant for that, too.
+    /// True if a click has just accepted a list's row, so that the next click may have been meant for it,
+    /// too.
     pub(crate) is_click_accepted: bool,
 }
 
 impl ViewContext<'_> {
-    /// The name of the key of a command.
+    /// Returns the name of a command's key.
     pub(crate) fn key_of(&self, command: KeyCommand) -> String {
         self.ui.keymap.key_of(command)
     }
 
-    /// The context for laying out blocks.
+    /// Returns the context for laying out blocks.
     pub(crate) fn render_context(&self) -> RenderContext {
         RenderContext {
             width: usize::from(self.ui.size.0).saturating_sub(1).max(1),
@@ -143,13 +145,13 @@ impl ViewContext<'_> {
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
     view: ViewContext<'a>,
-    /// The address that results of its actions go to.
+    /// The address for the results of the component's actions.
     from: Address,
     effects: Vec<Effect>,
 }
 
 impl<'a> Context<'a> {
-    /// The state to read.
+    /// Returns the state to read.
     pub(crate) fn view(&self) -> ViewContext<'a> {
         self.view
     }
@@ -158,12 +160,12 @@ impl<'a> Context<'a> {
         Self { view, from, effects: Vec::new() }
     }
 
-    /// The address that results go to.
+    /// Returns the address for results.
     pub(crate) fn address(&self) -> Address {
         self.from
     }
 
-    /// Lets another part work, whose results go to its own address.
+    /// Lets another part work; the results of its actions go to its own address.
     pub(crate) fn for_address<T>(&mut self, from: Address, work: impl FnOnce(&mut Self) -> T) -> T {
         let before = std::mem::replace(&mut self.from, from);
         let result = work(self);
@@ -171,7 +173,7 @@ impl<'a> Context<'a> {
         result
     }
 
-    /// Asks for an effect. Results of an action go to the address of this context.
+    /// Requests an effect. Results of an action go to the address of this context.
     pub(crate) fn push(&mut self, effect: impl Into<Effect>) {
         self.effects.push(match effect.into() {
             Effect::Perform(_, action) => Effect::Perform(self.from, action),
@@ -179,7 +181,7 @@ impl<'a> Context<'a> {
         });
     }
 
-    /// Asks for an action whose results go to another part.
+    /// Requests an action whose results go to another part.
     pub(crate) fn push_for(&mut self, from: Address, action: Action) {
         self.effects.push(Effect::Perform(from, action));
     }
@@ -194,7 +196,7 @@ impl<'a> Context<'a> {
         self.push(Effect::Notice { level: NoticeLevel::Note, text, hint });
     }
 
-    /// The effects asked for, in order.
+    /// Returns the requested effects, in order.
     pub(crate) fn into_effects(self) -> Vec<Effect> {
         self.effects
     }

@@ -1,4 +1,4 @@
-//! The composer: the text that the user is writing, its completion, and what the text is for.
+//! The composer: the text that the user is writing, its completion and its purpose.
 //!
 //! `submit` sends the text, `commands` executes slash commands, `purpose` handles text that isn't a message.
 
@@ -41,9 +41,9 @@ pub(crate) struct Composer {
     pub(crate) purpose: ComposePurpose,
     /// The editor's content before the edit of a queued message.
     stashed: Option<Box<EditorDraft>>,
-    /// Time when the text changed its purpose without a key; Enter is ignored for a moment after.
+    /// Time when the text changed its purpose without a key; Enter is ignored for a moment afterwards.
     repurposed_at: Option<UnixMs>,
-    /// A message withheld because the model can't take its attachments; sending it again confirms it.
+    /// A message withheld because the model doesn't accept its attachments. Sending it again confirms it.
     withheld: Option<String>,
     /// An unfinished reason for denying a call.
     put_aside: Option<(CallId, String)>,
@@ -53,8 +53,8 @@ pub(crate) struct Composer {
 }
 
 impl Component for Composer {
-    /// Handles keys of completion, of a text with a purpose, and those that send or replace the text. Typing comes
-    /// last, in [`Self::type_key`], because a binding of the screen may be a character.
+    /// Handles keys of the completion and of the text's purpose, and keys that send or replace the text.
+    /// Typing comes last, in [`Self::type_key`], because a binding of the screen may be a character.
     fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
         match *event {
             UiEvent::Key(key) if self.completion_key(key, cx) == Outcome::Consumed => Outcome::Consumed,
@@ -65,7 +65,7 @@ impl Component for Composer {
         }
     }
 
-    /// Follows the queue and the pending calls that the text is about, and updates the completion.
+    /// Follows the queue and the pending calls that the text refers to, and updates the completion.
     fn refresh(&mut self, cx: &mut Context<'_>) {
         self.follow_purpose(cx);
         self.update_completion(cx);
@@ -86,7 +86,7 @@ impl Component for Composer {
         None
     }
 
-    /// Typed text returns to the editor.
+    /// Returns typed text to the editor.
     fn rejected(&mut self, action: Action, _cx: &mut Context<'_>) -> Option<Action> {
         match action {
             Action::List(ListAction::WalkFiles(_)) => self.completion.cancel_walk(),
@@ -162,7 +162,7 @@ impl Composer {
         Outcome::Consumed
     }
 
-    /// Inserts pasted text; the path of an image attaches the image.
+    /// Inserts pasted text; attaches an image if the text is its path.
     fn paste(&mut self, text: &str, cx: &mut Context<'_>) -> Outcome {
         match attach::image_path(text, cx.ui.home.as_deref()) {
             Some(path) => cx.push(Action::Attach(path, text.to_owned())),
@@ -171,7 +171,7 @@ impl Composer {
         Outcome::Consumed
     }
 
-    /// Wraps the text for a screen, so that its height is known.
+    /// Wraps the text for a screen size, so that its height is known.
     pub(crate) fn wrap_text(&mut self, (width, height): (u16, u16)) {
         self.editor.lay_out(width.saturating_sub(view::SIGN_WIDTH), height / 3);
     }
@@ -217,17 +217,17 @@ impl Composer {
         cx.push(Effect::Open(OverlayRequest::Prompts(items)));
     }
 
-    /// Reports whether the text is a message or command, without a special purpose.
+    /// Returns true if the text is a message or command, without a special purpose.
     pub(crate) fn is_for_message(&self) -> bool {
         self.purpose == ComposePurpose::Message
     }
 
-    /// Reports whether images can accompany the text in the editor.
+    /// Returns true if images can accompany the text in the editor.
     pub(crate) fn accepts_images(&self) -> bool {
         matches!(self.purpose, ComposePurpose::Message | ComposePurpose::SummaryInstruction(_))
     }
 
-    /// Attaches an image to the text in the editor, unless that is sent as text only.
+    /// Attaches an image to the text in the editor, unless the text is sent without images.
     fn attach_image(&mut self, AttachedImage { image, size }: AttachedImage, cx: &mut Context<'_>) {
         if !self.accepts_images() {
             return cx.flash("Images can't be attached here; send them with a message.");
@@ -259,8 +259,9 @@ impl Composer {
         typed.iter().rev().for_each(|typed| self.restore_input(typed));
     }
 
-    /// Rejects input: shows `what` and puts the text back into the editor for correction. If the editor holds the
-    /// reason of a denial, the text goes to the prompt history instead, because the reason is cleared with the call.
+    /// Rejects input: shows `reason` and returns the text to the editor for correction. If the editor
+    /// contains the reason of a denial, the text goes to the prompt history instead, because the reason is
+    /// cleared with the call.
     pub(crate) fn reject_input(
         &mut self,
         typed: impl Into<UserText>,
@@ -278,8 +279,8 @@ impl Composer {
         }
     }
 
-    /// Puts text with its images before the draft; while a queued message is in the editor, that is the editor's
-    /// previous content.
+    /// Inserts text with its images before the draft. While a queued message is being edited, the draft is
+    /// the editor's previous content.
     fn put_before_draft(&mut self, typed: &UserText) {
         let Some(draft) = self.stashed.take() else { return self.restore_input(typed) };
         let edited = self.editor.stash();
@@ -289,7 +290,8 @@ impl Composer {
         self.editor.restore(edited);
     }
 
-    /// The text to save as the draft; while a queued message is in the editor, that is the editor's previous content.
+    /// Returns the text to save as the draft. While a queued message is being edited, this is the editor's
+    /// previous content.
     pub(crate) fn unsent_text(&self) -> String {
         match &self.stashed {
             Some(draft) => draft.text_without_images(),
@@ -297,7 +299,7 @@ impl Composer {
         }
     }
 
-    /// Takes the text of a queued message; the editor's content comes back after the edit.
+    /// Starts editing a queued message; the editor's content is restored afterwards.
     pub(crate) fn edit_queued(&mut self, edit: QueueEditRequest) {
         self.stashed = Some(Box::new(self.editor.stash()));
         self.editor.set_text(&edit.shown);

@@ -1,7 +1,7 @@
-//! The stack of overlays: opening, closing, and the keys of the one on top.
+//! The stack of overlays: opening, closing, and the keys of the overlay on top.
 //!
-//! `deferred` holds what opens by itself once the user isn't typing; `key_guard` keeps keys from reaching what they
-//! were not meant for.
+//! `deferred` holds overlays that open automatically once the user isn't typing; `key_guard` protects
+//! overlays from keys that were meant for something else.
 
 pub(crate) mod consumed_key;
 mod deferred;
@@ -42,7 +42,7 @@ use crate::tree::TreeView;
 /// Milliseconds after which the items of a live list are loaded again.
 const LIVE_LIST_MS: u64 = 1_000;
 
-/// The overlays, and what outlives them.
+/// The overlays, and the state that outlives them.
 #[derive(Debug, Default)]
 pub(crate) struct Compositor {
     pub(crate) overlays: Vec<Overlay>,
@@ -54,17 +54,17 @@ pub(crate) struct Compositor {
     sessions: SessionLists,
     /// Time of the last request for the items of a live list.
     refreshed: UnixMs,
-    /// The id of the overlay opened last.
+    /// The id of the newest overlay.
     newest: OverlayId,
 }
 
-/// State of the session lists that outlives them.
+/// State of the session lists that is kept between openings.
 #[derive(Debug, Default)]
 struct SessionLists {
     newest: SessionQueryId,
     /// True if a session list was open at the last input.
     is_open: bool,
-    /// Sessions trashed in this run, the last one last.
+    /// Sessions trashed by this process, newest last.
     trashed: Vec<PathBuf>,
 }
 
@@ -95,7 +95,7 @@ impl Compositor {
         self.push_with_id(overlay, self.newest)
     }
 
-    /// Opens a dialog, which answers for the overlay beneath.
+    /// Opens a dialog on behalf of the overlay beneath.
     fn push_dialog(&mut self, dialog: Overlay) {
         match self.overlays.last().and_then(Overlay::id) {
             Some(id) => _ = self.push_with_id(dialog, id),
@@ -113,13 +113,13 @@ impl Compositor {
         self.overlays.iter_mut().filter_map(Overlay::as_picker)
     }
 
-    /// The tree, anywhere in the stack.
+    /// Returns the tree, anywhere in the stack.
     fn tree(&mut self) -> Option<&mut TreeView> {
         self.overlays.iter_mut().find_map(Overlay::as_tree)
     }
 
-    /// Offers an event to the overlay on top. It consumes every key, except that a pending call's page leaves the
-    /// answers to the approval panel.
+    /// Offers an event to the overlay on top. It consumes every key, except that a pending call's page leaves
+    /// the answer keys to the approval panel.
     pub(crate) fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
         self.overlays.last_mut().map_or(Outcome::Ignored, |top| top.handle(event, cx))
     }
@@ -129,17 +129,18 @@ impl Compositor {
         self.overlays.last_mut().into_iter().for_each(|top| top.lay_out(area, view));
     }
 
-    /// Notes that a click accepted a list's row.
+    /// Records that a click accepted a list's row.
     pub(crate) fn click_accepted(&mut self, now: UnixMs) {
         self.accepted_click = Some(ShownSince::at(now));
     }
 
-    /// Reports whether a click accepted a row so recently that the next one may have been meant for the same row.
+    /// Returns true if a click accepted a row so recently that the next one may have been meant for the same
+    /// row.
     pub(crate) fn has_accepted_click(&self, now: UnixMs) -> bool {
         self.accepted_click.is_some_and(|accepted| !accepted.is_long_enough(now))
     }
 
-    /// Follows a change: opens what was deferred, and lets the overlays load what they need.
+    /// Follows a change: opens deferred overlays and lets the overlays load their data.
     pub(crate) fn refresh(&mut self, cx: &mut Context<'_>) {
         self.show_elicitation(cx);
         self.open_deferred(cx);
@@ -158,7 +159,7 @@ impl Compositor {
         self.refresh_live_list(cx);
     }
 
-    /// The list on top, if its items change by themselves.
+    /// Returns the kind of the list on top, if its items change over time.
     pub(crate) fn live_list(&self) -> Option<ListKind> {
         let Some(Overlay::Picker(picker)) = self.overlays.last() else { return None };
         picker.kind().filter(|kind| kind.is_live())
@@ -173,7 +174,7 @@ impl Compositor {
         }
     }
 
-    /// Closes the form for the rules of a call that no longer waits.
+    /// Closes the rule form of a call that is no longer waiting.
     fn close_answered_rule_form(&mut self, cx: &Context<'_>) {
         let waits = |call: &CallId| {
             cx.model.activity.approvals.iter().any(|pending| pending.request.tool_call_id == *call)
@@ -181,7 +182,7 @@ impl Compositor {
         self.overlays.retain(|overlay| overlay.edited_call().is_none_or(waits));
     }
 
-    /// Tells session lists whether a session can be restored; ends the search when no list is open.
+    /// Updates the session lists with the session that can be restored; ends the search when no list is open.
     fn refresh_session_lists(&mut self, cx: &mut Context<'_>) {
         let can_undo = !self.sessions.trashed.is_empty();
         let is_open =
@@ -239,8 +240,8 @@ impl Compositor {
         action.into_iter().for_each(|action| cx.push_for(address, action));
     }
 
-    /// Closes overlays that the user leaves without a choice. Leaving the dialog after a failed summary leaves
-    /// everything as it is.
+    /// Closes overlays that the user leaves without a choice. Leaving the dialog about a failed summary
+    /// changes nothing.
     pub(crate) fn leave(&mut self, scope: LeaveScope, cx: &mut Context<'_>) {
         self.cancel_switch(cx);
         let from = match scope {
@@ -256,7 +257,7 @@ impl Compositor {
         }
     }
 
-    /// Cancels a pending session switch in lists and the tree; the text typed during it goes to the editor.
+    /// Cancels a pending session switch in lists and the tree; text typed in the meantime goes to the editor.
     pub(crate) fn cancel_switch(&mut self, cx: &mut Context<'_>) {
         let typed = self.overlays.iter_mut().filter_map(Overlay::cancel_navigation).next();
         typed.into_iter().for_each(|typed| cx.push(Effect::PutBeforeDraft(typed)));
@@ -289,7 +290,7 @@ impl Compositor {
         cx.push(Action::List(ListAction::RestoreSession(path)));
     }
 
-    /// Replaces the lines of a pending call's page, if it is open.
+    /// Replaces the lines of a pending call's page, if the page is open.
     pub(crate) fn update_call_page(&mut self, call: &CallId, lines: Vec<Line>) {
         let page = self.overlays.iter_mut().find(|overlay| overlay.call() == Some(call));
         if let Some(page) = page.and_then(Overlay::as_pager) {
@@ -297,8 +298,8 @@ impl Compositor {
         }
     }
 
-    /// Shows the first question of a server once the user isn't typing. The form of a question that is over without an
-    /// answer from here stays until the user closes it, unless there was no time to notice it.
+    /// Shows a server's first question once the user isn't typing. If a question is resolved elsewhere, its
+    /// form stays until the user closes it, unless it was open too briefly to be noticed.
     fn show_elicitation(&mut self, cx: &mut Context<'_>) {
         let pending = &cx.model.activity.elicitations;
         self.overlays.retain_mut(|overlay| match overlay {
@@ -325,7 +326,7 @@ impl Compositor {
     }
 }
 
-/// The action that loads the items of a list.
+/// Returns the action that loads a list's items.
 fn load(kind: ListKind) -> Action {
     Action::List(ListAction::LoadItems(kind))
 }

@@ -1,8 +1,8 @@
 //! Crash reports: on a panic, restores the terminal, writes a report to a file and prints its path.
 //!
 //! A panic in the main loop ends the program. A panic in another thread doesn't, so the screen stays and only
-//! the report is written. The report contains the panic's message and location, and no text of the session or
-//! the user.
+//! the report is written. The report contains the panic's message and location, and no text from the session
+//! or the user.
 
 use std::backtrace::Backtrace;
 use std::io::{self, Write as _};
@@ -22,8 +22,8 @@ const MAX_REPORTS: usize = 20;
 /// The newest report of this process.
 static NEWEST: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// Installs the panic hook: it restores the terminal if the panic ends the program, and writes a report to
-/// `dir`, or prints it without one.
+/// Installs the panic hook. It restores the terminal if the panic ends the program, and writes a report to
+/// `dir`, or prints it if `dir` is `None`.
 pub(super) fn install_panic_hook(dir: Option<PathBuf>, modes: Arc<TerminalModes>) {
     // A panic of the thread that draws ends the program.
     let screen = thread::current().id();
@@ -43,7 +43,7 @@ pub(super) fn install_panic_hook(dir: Option<PathBuf>, modes: Arc<TerminalModes>
     }));
 }
 
-/// Takes the path of the newest report, if there is one since the last call.
+/// Returns the path of the newest report, if one was written since the last call.
 pub(super) fn take_newest() -> Option<PathBuf> {
     NEWEST.lock().unwrap_or_else(PoisonError::into_inner).take()
 }

@@ -1,4 +1,4 @@
-//! When and how a message is sent.
+//! The time and form in which a message is sent.
 
 /// The delivery of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,7 @@
-//! A question with its answers that opens by itself.
+//! A question with its answers that opens automatically.
 
 use crate::picker::item::{PickerChoice, PickerItem};
 
-/// A question with its answers that opens by itself.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Dialog {
     pub(crate) title: String,
@@ -10,7 +9,7 @@ pub(crate) struct Dialog {
 }
 
 impl Dialog {
-    /// Checks for the dialog about a failed summary.
+    /// Returns true for the dialog about a failed summary.
     pub(crate) fn is_of_failure(&self) -> bool {
         self.items.iter().any(|item| matches!(item.choice, PickerChoice::AfterFailure(_)))
     }

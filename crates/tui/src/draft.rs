@@ -1,4 +1,4 @@
-//! The draft: saves unsent text shortly after typing stops, so that a crash loses little.
+//! The draft. Unsent text is saved shortly after typing stops, so that little is lost in a crash.
 
 mod store;
 
@@ -13,7 +13,7 @@ use self::store::DraftLock;
 /// Pause in typing after which the draft is saved.
 const PAUSE: Duration = Duration::from_millis(700);
 
-/// Maximum time of continuous typing without a save.
+/// Maximum duration of continuous typing without a save.
 const MAX_UNSAVED: Duration = Duration::from_secs(5);
 
 /// Saves the unsent text.
@@ -23,7 +23,7 @@ pub(super) struct DraftSaver {
     dir: Option<PathBuf>,
     /// The text saved last.
     saved: String,
-    /// Start and last moment of typing that isn't saved yet.
+    /// Start and end of the typing that isn't saved yet.
     typing: Option<(Instant, Instant)>,
     /// The locked draft file of this process.
     lock: Option<DraftLock>,
@@ -49,12 +49,12 @@ impl DraftSaver {
         self.typing = self.dir.is_some().then_some((started, now));
     }
 
-    /// The time of the next save, if there is unsaved text.
+    /// Returns the time of the next save, if there is unsaved text.
     pub(super) fn due(&self) -> Option<Instant> {
         self.typing.map(|(started, last)| (last + PAUSE).min(started + MAX_UNSAVED))
     }
 
-    /// Saves the text on a blocking thread; saves run one after the other.
+    /// Saves the text on a blocking thread. Saves run one after the other.
     pub(super) fn save(&mut self, cwd: &Path, text: String) {
         self.typing = None;
         let Some(dir) = self.dir.clone().filter(|_| text != self.saved) else { return };

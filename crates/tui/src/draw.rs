@@ -27,8 +27,8 @@ pub(crate) fn put(line: &Line, area: Rect, buffer: &mut Buffer, theme: &ThemeSta
     }
 }
 
-/// Draws text, clipped to `room` columns; returns the next column. Most text is ASCII with one column per byte, and
-/// searching it for graphemes takes a large part of a frame's time.
+/// Draws text, truncated to `room` columns; returns the next column. Most text is ASCII with one column per
+/// byte, and splitting it into graphemes takes a large part of a frame's time.
 fn put_text(text: &str, at: Position, room: usize, style: ratatui::style::Style, buffer: &mut Buffer) -> u16 {
     if !text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return buffer.set_stringn(at.x, at.y, text, room, style).0;
@@ -42,12 +42,12 @@ fn put_text(text: &str, at: Position, room: usize, style: ratatui::style::Style,
     x
 }
 
-/// The row of an area at an offset.
+/// Returns the row of an area at an offset.
 pub(crate) fn row(area: Rect, at: u16) -> Rect {
     Rect { y: area.y + at, height: u16::from(at < area.height), ..area }
 }
 
-/// A title in a horizontal rule.
+/// Returns a horizontal rule with a title.
 pub(crate) fn title(text: &str, note: &str, width: u16) -> Line {
     let bold = Style::from(Role::Accent).with(Emphasis::BOLD);
     let used = text.chars().count() + note.chars().count() + 8;

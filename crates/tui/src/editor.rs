@@ -24,7 +24,8 @@ use crate::editor::text::EditorText;
 use crate::keymap::Keymap;
 use crate::keymap::table::{KeyCommand, KeyContext};
 
-/// Maximum size of an expanded prompt in the history, in bytes; the newest prompts are read whole at every start.
+/// Maximum size of an expanded prompt in the history, in bytes; the newest prompts are read completely at
+/// every start.
 const MAX_HISTORY_BYTES: usize = 16 * 1024;
 
 /// The text that the user is writing.
@@ -39,17 +40,16 @@ pub(super) struct Editor {
     window: (usize, usize),
     /// The column that vertical moves keep.
     column: Option<usize>,
-    /// The text that was put here in place of the user's, until it is edited.
+    /// Text that was inserted in place of the user's, until it is edited.
     put: Option<String>,
 }
 
-/// The form of a text in the prompt history.
+/// Returns the form of a text for the prompt history.
 fn history_text(placeholders: &Placeholders, text: &str) -> String {
     let expanded = placeholders.expand(text);
     if expanded.len() <= MAX_HISTORY_BYTES { expanded } else { text.to_owned() }
 }
 
-/// A stashed text.
 #[derive(Debug)]
 pub(super) struct EditorDraft {
     text: EditorText,
@@ -57,7 +57,7 @@ pub(super) struct EditorDraft {
 }
 
 impl EditorDraft {
-    /// The expanded text without image placeholders.
+    /// Returns the expanded text without image placeholders.
     pub(super) fn text_without_images(&self) -> String {
         self.placeholders.expand_without_images(self.text.as_str())
     }
@@ -77,29 +77,29 @@ impl Editor {
         }
     }
 
-    /// The text as displayed, with placeholders.
+    /// Returns the text as displayed, with placeholders.
     pub(super) fn text(&self) -> String {
         self.text.as_str().to_owned()
     }
 
-    /// The text with pastes expanded.
+    /// Returns the text with pastes expanded.
     pub(super) fn expanded(&self) -> String {
         self.placeholders.expand(self.text.as_str())
     }
 
-    /// The expanded text without image placeholders: images are lost at exit.
+    /// Returns the expanded text without image placeholders; images are lost at exit.
     pub(super) fn text_without_images(&self) -> String {
         self.placeholders.expand_without_images(self.text.as_str())
     }
 
-    /// The text for the prompt history. Pastes are expanded up to some size, because placeholders have no meaning in
-    /// later sessions.
+    /// Returns the text for the prompt history. Pastes are expanded up to a size limit, because placeholders
+    /// have no meaning in later sessions.
     pub(super) fn history_text(&self) -> String {
         history_text(&self.placeholders, self.text.as_str())
     }
 
-    /// Drafts replaced with recalled prompts, oldest first, each once. They exist nowhere else once the current text is
-    /// sent; call this before [`Self::take`].
+    /// Returns drafts that were replaced with recalled prompts, oldest first, each once. They exist nowhere
+    /// else once the current text is sent; call this before [`Self::take_text`].
     pub(super) fn take_replaced(&mut self) -> Vec<String> {
         let replaced = self.history.take_replaced();
         let replaced = replaced.iter().filter(|text| text.as_str() != self.text.as_str());
@@ -145,7 +145,7 @@ impl Editor {
         self.after_change();
     }
 
-    /// Returns the expanded text and empties the editor without undo. Take the images before.
+    /// Returns the expanded text and empties the editor without undo. Call [`Self::images`] first.
     pub(super) fn take_text(&mut self) -> String {
         let text = self.expanded();
         self.text.set("");
@@ -156,7 +156,7 @@ impl Editor {
         text
     }
 
-    /// The images that belong to the text.
+    /// Returns the images that belong to the text.
     pub(super) fn images(&self) -> Vec<Image> {
         self.placeholders.images(self.text.as_str())
     }
@@ -191,12 +191,12 @@ impl Editor {
         self.history.prepend(prompts);
     }
 
-    /// The prompt history, oldest first.
+    /// Returns the prompt history, oldest first.
     pub(super) fn history(&self) -> &[String] {
         self.history.prompts()
     }
 
-    /// Pastes text on lines of its own at the end.
+    /// Pastes text on separate lines at the end.
     pub(super) fn paste_on_new_line(&mut self, text: &str) {
         self.edit(EditCommand::TextEnd);
         if !self.is_empty() {
@@ -218,7 +218,7 @@ impl Editor {
         self.insert(&format!("{gap}{placeholder} "));
     }
 
-    /// Registers the images of a returned message; returns the text with placeholders that refer to them.
+    /// Registers the images of a returned message; returns the text with placeholders for them.
     pub(super) fn restore_images(&mut self, text: &str, images: &[Image]) -> String {
         self.placeholders.adopt(text, images)
     }
@@ -233,7 +233,7 @@ impl Editor {
         self.insert("\n");
     }
 
-    /// Replaces a backslash before the cursor by a line break; returns false if there is none.
+    /// Replaces a backslash before the cursor with a line break; returns false if there is none.
     pub(super) fn continue_line(&mut self) -> bool {
         let continues = self.before_cursor().ends_with('\\');
         if continues {
@@ -248,13 +248,14 @@ impl Editor {
         self.text.cursor() == self.text.line_of(self.text.cursor()).end
     }
 
-    /// The current line up to the cursor.
+    /// Returns the current line up to the cursor.
     pub(super) fn line_before_cursor(&self) -> &str {
         let before = self.before_cursor();
         &before[before.rfind('\n').map_or(0, |at| at + 1)..]
     }
 
-    /// Returns true if the user hasn't typed the text: it is an unedited prompt of the history, or was put here.
+    /// Returns true if the user hasn't typed the text: it is an unedited prompt from the history, or was
+    /// inserted by tiller.
     pub(super) fn is_unedited(&self) -> bool {
         let text = self.text.as_str();
         self.history.is_showing(text) || self.put.as_deref() == Some(text)
@@ -268,7 +269,7 @@ impl Editor {
         self.insert(text);
     }
 
-    /// Handles a key; returns false if it has no meaning in a text.
+    /// Handles a key; returns false if the key has no meaning in text.
     pub(super) fn key(&mut self, key: KeyEvent, keymap: &Keymap) -> bool {
         if let Some(KeyCommand::Edit(edit)) = keymap.command(KeyContext::Editor, key) {
             return self.edit(edit);
@@ -303,7 +304,7 @@ impl Editor {
         true
     }
 
-    /// The target of a movement or deletion. A placeholder is one step.
+    /// Returns the target of a movement or deletion. A placeholder is one step.
     fn target(&self, edit: EditCommand) -> usize {
         let text = &self.text;
         let (cursor, line) = (text.cursor(), text.line_of(text.cursor()));
@@ -371,7 +372,7 @@ impl Editor {
         true
     }
 
-    /// Moves by screen rows; beyond the first and the last row, through the prompt history.
+    /// Moves by screen rows. Beyond the first and the last row, moves through the prompt history.
     fn move_by_rows(&mut self, edit: EditCommand, column: Option<usize>) -> bool {
         self.refresh_rows();
         let text = self.text.as_str();
@@ -403,7 +404,7 @@ impl Editor {
         true
     }
 
-    /// Shows a prompt of the history; the current text returns after the newest prompt.
+    /// Shows a prompt of the history. The current text comes after the newest prompt.
     pub(super) fn recall_text(&mut self, text: &str) {
         if let Some(prompt) = self.history.find(text, self.text.as_str()) {
             self.show(&prompt);
@@ -447,7 +448,7 @@ impl Editor {
         self.window.0 = top.min(self.rows.count().saturating_sub(height));
     }
 
-    /// Number of visible rows.
+    /// Returns the number of visible rows.
     pub(super) fn height(&self) -> u16 {
         u16::try_from(self.rows.count().min(self.window.1)).unwrap_or(u16::MAX)
     }
@@ -458,7 +459,8 @@ impl Editor {
         text.starts_with('/') && !text.contains('\n')
     }
 
-    /// Moves the cursor to a clicked row and column of the drawn area. In a placeholder, to its nearer end.
+    /// Moves the cursor to a clicked row and column of the drawn area. In a placeholder, moves to the nearer
+    /// end.
     pub(super) fn click(&mut self, row: u16, column: u16, height: u16) {
         let row = self.top(height) + usize::from(row);
         let at = self.rows.at(self.text.as_str(), row, usize::from(column));
@@ -471,13 +473,14 @@ impl Editor {
         self.after_change();
     }
 
-    /// The first drawn row: an area may have fewer rows than the window, and the cursor's row is always drawn.
+    /// Returns the first drawn row. An area may have fewer rows than the window, and the cursor's row is
+    /// always drawn.
     fn top(&self, height: u16) -> usize {
         let (row, _) = self.rows.place(self.text.as_str(), self.text.cursor());
         self.window.0.max((row + 1).saturating_sub(usize::from(height.max(1))))
     }
 
-    /// Number of rows hidden above and below an area of `height` rows.
+    /// Returns the number of rows hidden above and below an area of `height` rows.
     pub(super) fn hidden(&self, height: u16) -> [usize; 2] {
         let top = self.top(height);
         [top, self.rows.count().saturating_sub(top + usize::from(height))]
@@ -492,7 +495,7 @@ impl Editor {
         }
     }
 
-    /// The position of the cursor in the area of the text.
+    /// Returns the position of the cursor in the text's area.
     pub(super) fn cursor(&self, area: Rect) -> Position {
         let (row, column) = self.rows.place(self.text.as_str(), self.text.cursor());
         let clamp =

@@ -18,7 +18,7 @@ use crate::tree::request::TreePurpose;
 /// An effect that a component requests.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Effect {
-    /// Performs an action outside of the screen, for a part of it.
+    /// Performs an action outside the screen on behalf of a part of it.
     Perform(Address, Action),
     /// Removes the message at the bottom of the screen.
     ClearFlash,
@@ -41,11 +41,11 @@ pub(crate) enum Effect {
     CloseSessionLists,
     /// Leaves overlays without a choice.
     Leave(LeaveScope),
-    /// The pending call was answered here.
+    /// Reports that the pending call was answered here.
     CallAnswered(CallId),
-    /// The server's question was answered here.
+    /// Reports that the server's question was answered here.
     ElicitationAnswered(ElicitationId),
-    /// The editor takes the reason for denying this call.
+    /// Starts writing the reason for denying this call in the editor.
     WriteReason(CallId),
     /// Replaces the lines of the pending call's page, if it is open.
     UpdateCallPage {
@@ -54,37 +54,37 @@ pub(crate) enum Effect {
     },
     /// Closes the page of a pending call.
     CloseCallPage(CallId),
-    /// The editor takes the text of a queued message.
+    /// Starts editing a queued message in the editor.
     EditQueued(QueueEditRequest),
     /// The edit of a queued message ended; the queue panel gets the keys back.
     QueueEditEnded,
     /// A queued message was delivered before this edit of it was applied.
     QueueEditTooLate(String),
-    /// The editor takes an instruction for the summary of the branch that is left for this entry.
+    /// Starts writing an instruction in the editor for the summary of the branch abandoned for this entry.
     WriteSummaryInstruction(EntryId),
-    /// The draft was cleared; the next press of the same key doesn't quit.
+    /// Reports that the draft was cleared; the next press of the same key doesn't quit.
     DraftCleared,
-    /// Text was typed into the editor; the focus of a block would take the next letters.
+    /// Reports that text was typed into the editor; a focused block would take the next letters.
     Typed,
     /// Gives the keys to the queue panel.
     EnterQueue,
-    /// A click accepted a list's row.
+    /// Reports that a click accepted a list's row.
     ClickAccepted,
     /// Inserts text that arrived in one read into the editor.
     InsertText(String),
-    /// Puts text before the draft in the editor.
+    /// Inserts text before the draft in the editor.
     PutBeforeDraft(String),
     /// Returns queued messages to the editor.
     RestoreMessages(Vec<QueueItem>),
-    /// Puts a prompt of the history into the editor.
+    /// Puts a prompt from the history into the editor.
     RecallPrompt(String),
-    /// Text was sent or a command was run: the transcript follows the end.
+    /// Reports that text was sent or a command was run: the transcript follows the end.
     Sent {
         to_model: bool,
     },
     /// Moves an unanswered prompt back to the editor.
     TakeBackPrompt,
-    /// Copies an answer: the one with this number from the end; `typed` is the command for correction.
+    /// Copies the answer with this number from the end; `typed` is the command, returned for correction.
     CopyAnswer {
         from_end: usize,
         typed: String,
@@ -94,13 +94,13 @@ pub(crate) enum Effect {
         typed: UserText,
         reason: String,
     },
-    /// Sends the long message in the editor in this way.
+    /// Sends the long message in the editor, in this form and at this time.
     SendLong(LongMessage, DeliveryTime),
     /// Stops the agent, then navigates.
     StopAndNavigate(Navigate),
     /// Restores the session trashed last.
     RestoreLastSession,
-    /// Shows a theme for as long as its list is open; `None` ends that.
+    /// Shows a theme while its list is open; `None` ends the preview.
     PreviewTheme(Option<String>),
     /// Applies a theme, given by name or file, and saves the choice.
     ApplyTheme(String),
@@ -121,7 +121,7 @@ pub(crate) enum OverlayRequest {
         kind: ListKind,
         filter: String,
     },
-    /// The list of providers, asking for the key of the one with this name.
+    /// The list of providers, with the prompt for the key of the provider with this name.
     Login(String),
     /// The values of a setting, and the index of the current one.
     SettingValues {
@@ -144,13 +144,13 @@ pub(crate) enum OverlayRequest {
         title: String,
         lines: Vec<Line>,
     },
-    /// A pending call on a page of its own.
+    /// The separate page of a pending call.
     CallPage {
         call: CallId,
         title: String,
         lines: Vec<Line>,
     },
-    /// The rules that would allow a pending call, to be edited and saved.
+    /// The rules that would allow a pending call, for editing and saving.
     RuleForm {
         call: CallId,
         rules: ProposedRules,
@@ -174,7 +174,7 @@ impl OverlayRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct QueueEditRequest {
     pub(crate) id: QueueId,
-    /// Its text before.
+    /// The text before the edit.
     pub(crate) shown: String,
     pub(crate) then: AfterQueueEdit,
 }
@@ -183,7 +183,7 @@ pub(crate) struct QueueEditRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FlashText {
     pub(crate) text: String,
-    /// The call that it is about; both disappear together.
+    /// The call that the message is about; both disappear together.
     pub(crate) call: Option<CallId>,
 }
 

@@ -1,5 +1,5 @@
-//! The form for a server's question: its fields one below the other, then the answers. It opens by itself, once the
-//! user isn't typing, and is guarded against keys that were pressed before.
+//! The form for a server's question: its fields one below the other, then the answers. It opens automatically
+//! once the user isn't typing, and is guarded against keys pressed before that.
 
 mod field_input;
 #[cfg(test)]
@@ -21,7 +21,7 @@ use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::shown_since::ShownSince;
 use field_input::FieldInput;
 
-/// A server's question, and what was entered so far.
+/// A server's question and the input so far.
 #[derive(Clone, Debug)]
 pub(crate) struct ElicitationForm {
     request: ElicitationRequest,
@@ -31,10 +31,10 @@ pub(crate) struct ElicitationForm {
     selected: usize,
     /// The reason the selected field is invalid.
     problem: Option<String>,
-    /// Rows that the page is scrolled from where the selected row is visible.
+    /// Number of rows that the page is scrolled, relative to the position where the selected row is visible.
     scrolled: isize,
     appeared: ShownSince,
-    /// Since when the server no longer waits for the answer.
+    /// The time since when the server no longer waits for the answer.
     withdrawn: Option<ShownSince>,
 }
 
@@ -49,7 +49,7 @@ impl ElicitationForm {
     pub(crate) fn new(request: ElicitationRequest, now: UnixMs) -> Self {
         let inputs: Vec<FieldInput> = fields(&request).iter().map(FieldInput::new).collect();
         let appeared = ShownSince::at(now);
-        // A question that is only about consent is declined by Enter: it may have been meant for something else.
+        // Enter declines a question without fields, because the key may have been meant for something else.
         let selected = usize::from(inputs.is_empty());
         Self { request, inputs, selected, problem: None, scrolled: 0, appeared, withdrawn: None }
     }
@@ -58,19 +58,19 @@ impl ElicitationForm {
         &self.request.elicitation_id
     }
 
-    /// Reports whether the form was visible long enough for a key to be meant for it.
+    /// Returns true if the form was visible long enough for a key to be meant for it.
     pub(crate) fn is_noticed(&self, now: UnixMs) -> bool {
         self.appeared.is_long_enough(now)
     }
 
-    /// Keeps the form for the user to see that its server has withdrawn the question.
+    /// Marks the question as withdrawn, and keeps the form visible so that the user sees it.
     pub(crate) fn withdraw(&mut self, now: UnixMs) {
         self.withdrawn.get_or_insert(ShownSince::at(now));
         self.problem = None;
     }
 
-    /// Handles a key after the withdrawal. Keys that were meant for the answer do nothing: they must not reach what is
-    /// beneath.
+    /// Handles a key after the withdrawal. Keys that were meant for the answer do nothing; they must not
+    /// reach the part beneath.
     fn handle_withdrawn(&self, since: ShownSince, command: Option<KeyCommand>, cx: &mut Context<'_>) {
         match command {
             Some(KeyCommand::Back | KeyCommand::Close) => cx.push(Effect::CloseTop),
@@ -99,7 +99,7 @@ impl ElicitationForm {
         self.select(self.selected.saturating_add_signed(rows).min(last));
     }
 
-    /// Handles a key that edits the selected field; returns whether it did.
+    /// Handles a key that edits the selected field; returns true if it did.
     fn edit(&mut self, key: KeyEvent, command: Option<KeyCommand>) -> bool {
         let Some(input) = self.inputs.get_mut(self.selected) else { return false };
         let is_edited = input.edit(key, command);
@@ -109,7 +109,7 @@ impl ElicitationForm {
         is_edited
     }
 
-    /// Enter: leaves a valid field for the next row, or answers.
+    /// Handles Enter: leaves a valid field for the next row, or answers.
     fn accept_row(&mut self, cx: &mut Context<'_>) {
         match self.selected_answer() {
             Some(FormAnswer::Decline) => self.answer(ElicitationAnswer::Decline, cx),
@@ -140,7 +140,7 @@ impl ElicitationForm {
 
     fn accept(&self, values: Map<String, Value>, cx: &mut Context<'_>) {
         if let ElicitationKind::Url { url, .. } = &self.request.kind {
-            // The address stays readable where no browser opens, such as on another machine.
+            // Keeps the address readable if no browser opens here, such as on a remote machine.
             cx.note(format!("{}: {url}", self.request.asker()), None);
             cx.push(Action::Background(BackgroundJob::OpenPage(url.clone())));
         }

@@ -1,9 +1,9 @@
 //! The event loop: messages in, frames and actions out.
 //!
-//! A due frame comes first, then keys, then everything else, so that events don't delay keys and keys don't
-//! delay frames. [`FramePacer`] decides when a frame is due; nothing is written when nothing changed. While a
-//! frame is awaited, the agent's events accumulate and are applied together before it is drawn: a fast stream
-//! wakes the loop twice per frame, not once per event.
+//! A due frame has priority over keys, and keys over everything else, so that events don't delay keys and
+//! keys don't delay frames. [`FramePacer`] decides when a frame is due; nothing is written if nothing has
+//! changed. Until the next frame, the agent's events accumulate; they are applied together before it is
+//! drawn. So a fast stream wakes the loop twice per frame, not once per event.
 
 mod connection;
 mod event;
@@ -57,7 +57,7 @@ use crate::{clipboard, crash_report};
 /// Time between two frames of a spinner.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Maximum number of agent events applied before keys are checked again: a few milliseconds' work.
+/// Maximum number of agent events applied before keys are checked again; it takes a few milliseconds.
 const BATCH: usize = 4_096;
 
 struct EventLoop {
@@ -69,15 +69,15 @@ struct EventLoop {
     history: HistoryReader,
     /// `None` until the session is open.
     connection: Option<AgentConnection>,
-    /// Connections of the sessions above the shown agent, the user's session first.
+    /// Connections to the sessions above the shown agent, the user's session first.
     above: Vec<AgentConnection>,
-    /// Actions that wait for the session, or for the next frame when the executor's queue was full.
+    /// Actions that wait for the session, or for the next frame if the executor's queue was full.
     pending: Vec<ActionRequest>,
     signals: Signals,
     timing: FrameTiming,
     clipboard: SystemClipboard,
     options: TuiOptions,
-    /// The reason to release the terminal next.
+    /// The reason for the next release of the terminal.
     suspend: Option<SuspendReason>,
 }
 
@@ -91,7 +91,7 @@ struct FrameTiming {
 /// The connection to a session.
 struct AgentConnection {
     events: EventStream,
-    /// The state of the connection to the process that has the session open; `None` if this one has.
+    /// The connection to the process that has the session open; `None` if this process has it open.
     state: Option<watch::Receiver<ConnectionState>>,
     results: mpsc::Receiver<TaskReport>,
     executor: Executor,
@@ -184,7 +184,7 @@ impl EventLoop {
         let has_paste = paste.is_some();
         paste.iter().for_each(|text| self.app.composer.editor.paste_on_new_line(text));
         let actions = match prompt {
-            // The prompt is for the session that is picked.
+            // The prompt is meant for the session that is picked.
             Some(prompt) if pick => {
                 self.app.composer.editor.put_before(&[prompt.text]);
                 self.app.apply(Effect::Open(OverlayRequest::sessions()))
@@ -306,7 +306,7 @@ impl EventLoop {
         }
     }
 
-    /// The message for the app that a terminal event means.
+    /// Converts a terminal event into a message for the app.
     fn message_of(&mut self, event: TermEvent) -> Option<Msg> {
         let event = match event {
             TermEvent::Event(event) => event,
@@ -408,7 +408,7 @@ impl EventLoop {
                     self.app.flash("Not an agent's session.".to_owned());
                 }
             }
-            // Its session belongs to the delegated task.
+            // An agent's session belongs to its delegated task.
             Action::Navigate(_) if !self.above.is_empty() => {
                 let key = self.app.ui.keymap.key_of(KeyCommand::Agents);
                 self.app.flash(format!("You can't leave an agent's session this way; {key} returns."));
@@ -420,7 +420,7 @@ impl EventLoop {
             }
             action => match &self.connection {
                 Some(link) => match link.executor.queue(ActionRequest { from, action }) {
-                    // Nothing else of the session is shown before the reload.
+                    // Nothing else from the session is shown before the reload.
                     Some(request) if request.action == Action::Reload => self.pending.push(request),
                     Some(request) => self.app.reject(request),
                     None => {}
@@ -431,8 +431,8 @@ impl EventLoop {
         None
     }
 
-    /// Copies text to the terminal's clipboard and to the system's, because the user may paste from either. The
-    /// system's result arrives later.
+    /// Copies text to both the terminal's and the system's clipboard, because the user may paste from either.
+    /// The system's result arrives later.
     fn copy(&mut self, CopiedText { text, what }: CopiedText) {
         let fits = text.len() <= MAX_BY_TERMINAL;
         let terminal = match self.terminal.screen.as_mut().filter(|_| fits).map(|screen| screen.copy(&text)) {
@@ -462,7 +462,7 @@ fn keymap(options: &TuiOptions) -> Keymap {
     Keymap::parse(&read_text(path, CONFIG_LIMIT).unwrap_or_default(), &name)
 }
 
-/// Writes problems of the keymap file to the log, too.
+/// Also writes problems of the keymap file to the log.
 fn log_problems(problems: &[String]) {
     problems.iter().for_each(|problem| tracing::warn!("{problem}"));
 }

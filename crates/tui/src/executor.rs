@@ -1,5 +1,6 @@
-//! The executor: one task that performs actions with the agent and the log. Prompts and navigation are performed in
-//! order, everything else immediately; an abort returns the prompts that are still being prepared ([`submissions`]).
+//! The executor: a task that performs actions with the agent and the log. Prompts and navigation are
+//! performed in order, everything else immediately. An abort returns the prompts that are still being
+//! prepared ([`submissions`]).
 //!
 //! Slow reads of the log run in the background.
 
@@ -48,7 +49,7 @@ use crate::session_model::Job;
 use crate::session_search::browse;
 use crate::{attach, list_data};
 
-/// Capacity of the action queue: more than a user can produce while one action runs.
+/// Capacity of the action queue: more than a user can fill while one action runs.
 const ACTIONS: usize = 256;
 
 /// Capacity of the result channel; senders wait when it is full.
@@ -93,18 +94,18 @@ impl Executor {
         self.actions.try_send(request).err().map(TrySendError::into_inner)
     }
 
-    /// Starts highlighting the code that waits for it, if any.
+    /// Starts highlighting pending code, if any.
     pub(super) fn highlight(&self) {
         self.highlighter.run();
     }
 
-    /// A sender for results of others; it doesn't keep the channel open.
+    /// Returns a sender for results from other tasks; it doesn't keep the channel open.
     pub(super) fn result_sender(&self) -> mpsc::WeakSender<TaskReport> {
         self.results.clone()
     }
 
-    /// Accepts no more actions; the results end after the queued ones. The task runs as long as the returned
-    /// set lives.
+    /// Stops accepting actions; the results end after the queued actions. The task runs as long as the
+    /// returned set lives.
     pub(super) fn finish(self) -> JoinSet<()> {
         self.task
     }
@@ -113,7 +114,7 @@ impl Executor {
 struct ExecutorWorker {
     agent: AgentSession,
     options: TuiOptions,
-    /// Sends the results of the action that is being performed.
+    /// Sends the results of the current action.
     results: ResultSender,
     /// The running session search; it ends when this is dropped.
     session_search: Option<std::sync::mpsc::Sender<(ResultSender, SearchRequest)>>,
@@ -137,7 +138,7 @@ impl ExecutorWorker {
         loop {
             let (to, reports) = tokio::select! {
                 biased;
-                // First, so that a prompt without preparation is at the agent before the next action.
+                // First, so that the agent has a prompt without preparation before the next action.
                 step = submissions.next(), if !submissions.is_empty() => match step {
                     SubmissionStep::Over(reports) => (Address::Screen, reports),
                     SubmissionStep::Navigate(target, from) => {
@@ -180,10 +181,10 @@ impl ExecutorWorker {
         while background.join_next().await.is_some() {}
     }
 
-    /// Stops the agent; everything that wasn't delivered returns to the user.
+    /// Stops the agent; undelivered input returns to the user.
     async fn abort(&self, submissions: &mut Submissions) -> Vec<TaskResult> {
         let undelivered = submissions.stop();
-        // The agent returns a prompt that it still prepares to its submission, which reports it.
+        // The agent returns a prompt that it is still preparing to its submission, which reports it.
         let queued = match self.agent.abort().await {
             Ok(items) => TaskResult::ReturnedMessages(items),
             Err(error) => failure(&error, None),
@@ -230,7 +231,7 @@ impl ExecutorWorker {
             Action::Decide(call, decision) => no_result(agent.decide(call, decision).await?),
             Action::AnswerElicitation(id, answer) => {
                 match agent.answer_elicitation(id, answer).await {
-                    // Withdrawn meanwhile.
+                    // Withdrawn in the meantime.
                     Err(AgentError::NotFound(_)) => Vec::new(),
                     answered => no_result(answered?),
                 }
@@ -301,7 +302,7 @@ impl ExecutorWorker {
         Ok(vec![TaskResult::Page { title: "context".to_owned(), lines }])
     }
 
-    /// Moves the running command to the background. It may have ended meanwhile.
+    /// Moves the running command to the background. It may have ended in the meantime.
     async fn move_to_background(&self) -> Result<Vec<TaskResult>, AgentError> {
         match self.agent.move_to_background().await {
             Ok(()) => Ok(Vec::new()),
@@ -346,7 +347,7 @@ impl ExecutorWorker {
         let (sender, receiver) = std::sync::mpsc::channel();
         let session = self.agent.reader().id().clone();
         background.spawn_blocking(move || browse(catalog, session, &receiver));
-        // The search has just started, so it receives.
+        // The search has just started, so it receives this.
         let _ = sender.send((self.results.clone(), request));
         self.session_search = Some(sender);
         Ok(())
@@ -439,7 +440,7 @@ impl ExecutorWorker {
         Ok([TaskResult::Note(note)].into_iter().chain(failures).collect())
     }
 
-    /// Attaches the image in a file whose path was pasted; otherwise pastes the text.
+    /// Attaches the image in a file whose path was pasted, or pastes the text.
     async fn attach(
         &self,
         path: PathBuf,
@@ -463,12 +464,12 @@ impl ExecutorWorker {
     }
 }
 
-/// No result: an event reports the change.
+/// Returns no result, because an event reports the change.
 fn no_result((): ()) -> Vec<TaskResult> {
     Vec::new()
 }
 
-/// A count with its noun.
+/// Formats a count with its noun.
 fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

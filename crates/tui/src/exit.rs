@@ -5,7 +5,7 @@ use tiller_core::id::SessionId;
 /// The result of a run of the front end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TuiExit {
-    /// The session that was open at the end; `None` if the user quit before one was open.
+    /// The session that was open at the end; `None` if the user quit before a session was open.
     pub session: Option<SessionId>,
     /// The reason for the end.
     pub reason: ExitReason,
@@ -24,7 +24,7 @@ pub enum ExitReason {
     Closed,
 }
 
-/// An error that kept the front end from running; `E` is the error of opening the session.
+/// An error that prevents the front end from running; `E` is the error of opening the session.
 #[derive(Debug, thiserror::Error)]
 pub enum TuiError<E: std::fmt::Debug> {
     /// The terminal can't be set up.

@@ -1,14 +1,14 @@
-//! The message at the bottom of the screen that disappears by itself.
+//! The message at the bottom of the screen that disappears after a while.
 
 use tiller_core::id::CallId;
 use tiller_core::unit::UnixMs;
 
 use crate::effect::FlashText;
 
-/// Minimum time that a message stays, in milliseconds.
+/// Minimum time that a message is shown, in milliseconds.
 const FLASH_MS: u64 = 4_000;
 
-/// Reading time per character, in milliseconds: a slow reader who looks up late.
+/// Reading time per character, in milliseconds, for a slow reader who looks up late.
 const CHARACTER_MS: u64 = 60;
 
 /// The message shown now, with the time when it appeared.
@@ -25,12 +25,12 @@ impl Flash {
         self.0 = None;
     }
 
-    /// Removes the message if it is about this call.
+    /// Removes the message if it belongs to this call.
     pub(crate) fn clear_about(&mut self, call: &CallId) {
         self.0.take_if(|(message, _)| message.call.as_ref() == Some(call));
     }
 
-    /// Removes the message once there was time to read it; returns whether it did.
+    /// Removes the message once there was time to read it; returns true if it was removed.
     pub(crate) fn expire(&mut self, now: UnixMs) -> bool {
         let is_read = |(message, since): &mut (FlashText, UnixMs)| {
             let reading_ms = CHARACTER_MS * message.text.chars().count() as u64;

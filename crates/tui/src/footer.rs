@@ -19,7 +19,8 @@ struct FooterItem {
     rank: u8,
 }
 
-/// Space for the items: columns of directory, branch and session name, and the highest rank shown on the right.
+/// The space for the items: columns of directory, branch and session name, and the highest rank shown on the
+/// right.
 struct FooterSpace {
     dir: usize,
     branch: usize,
@@ -36,8 +37,8 @@ impl FooterSpace {
 /// Upper limit of the displayed context use, in percent.
 const MAX_PERCENT: u64 = 999;
 
-/// The steps in which items are dropped until all fits. The directory goes last: users run several terminals side by
-/// side.
+/// The steps in which items are dropped until everything fits. The directory is dropped last, because users
+/// run several terminals side by side.
 const LAYOUTS: [FooterSpace; 11] = [
     FooterSpace::new(36, usize::MAX, 30, TOKENS),
     FooterSpace::new(36, usize::MAX, 16, TOKENS),
@@ -119,7 +120,7 @@ fn left(view: &ViewContext<'_>, space: &FooterSpace) -> Vec<FooterItem> {
         );
         return facts;
     }
-    // An unnamed fork looks like its parent: its id distinguishes it.
+    // An unnamed fork looks like its parent, so its id is shown.
     let fork = view.model.info.fork_id.as_ref().map(|id| format!("fork {}", id.short()));
     if let Some(name) = view.model.info.name.as_ref().or(fork.as_ref()).filter(|_| space.name > 0) {
         add(truncate_to(name, space.name), Role::Text);
@@ -127,7 +128,7 @@ fn left(view: &ViewContext<'_>, space: &FooterSpace) -> Vec<FooterItem> {
     facts
 }
 
-/// The tool of a pending call that is covered by an overlay other than its own page.
+/// Returns the tool of a pending call that is covered by an overlay other than the call's page.
 fn covered_question<'a>(view: &ViewContext<'a>) -> Option<&'a str> {
     let is_covered = view.focus.is_covered && !view.focus.is_on_call_page;
     let pending = view.model.activity.approvals.first().filter(|_| is_covered)?;

@@ -6,24 +6,24 @@ use std::time::Duration;
 /// Measured from the end, so that slow frames leave time to read keys.
 const MIN_FRAME: Duration = Duration::from_micros(16_667);
 
-/// Minimum time between frames caused by the agent alone: faster text can't be read.
+/// Minimum time between frames caused only by the agent; faster text can't be read.
 const MIN_SESSION_FRAME: Duration = Duration::from_millis(50);
 
-/// Divisor of the time for frames caused by the agent alone: drawing takes at most this fraction.
+/// Divisor of the time for frames caused only by the agent: drawing takes at most this fraction.
 const DRAW_SHARE: u32 = 56;
 
-/// Maximum time that the screen stays out of date, however slow its frames are.
+/// Maximum time that the screen stays out of date, even if its frames are slow.
 const MAX_DELAY: Duration = Duration::from_millis(120);
 
 /// The reason the screen is out of date.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Dirty {
-    /// It is up to date.
+    /// The screen is up to date.
     #[default]
     No,
     /// The session changed, or time passed.
     BySession,
-    /// The user did something and waits for the result.
+    /// The user did something and is waiting for the result.
     ByUser,
 }
 
@@ -65,7 +65,7 @@ mod tests {
         Duration::from_millis(count)
     }
 
-    /// Number of frames in a second with an event every millisecond.
+    /// Returns the number of frames in a second with an event every millisecond.
     fn frames(stale: Dirty, took: Duration) -> usize {
         let (mut pace, mut count) = (FramePacer::default(), 0);
         for at in (0..1_000).map(ms) {

@@ -16,8 +16,8 @@ use tokio::task::{JoinHandle, spawn_blocking};
 /// Maximum number of prompts kept.
 const MAX_PROMPTS: usize = 1_000;
 
-/// Number of bytes read from the end of the file: enough for many prompts, and for the newest ones if they
-/// are large.
+/// Number of bytes read from the end of the file: enough for many prompts, or for the newest ones if they are
+/// large.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Maximum number of times that the file is reopened because another process replaced it.
@@ -33,7 +33,7 @@ impl HistoryReader {
         Self(path.map(History::at).map(|history| spawn_blocking(move || history.load())))
     }
 
-    /// The prompts, once. Cancel-safe.
+    /// Returns the prompts, once. Cancel-safe.
     pub(super) async fn prompts(&mut self) -> Vec<String> {
         let Some(reading) = &mut self.0 else { return pending().await };
         let prompts = reading.await;
@@ -74,7 +74,7 @@ impl History {
             files::make_private_dir(dir)?;
         }
         let mut file = self.open_locked()?;
-        // A torn line is ended, so that only it is lost.
+        // A torn line is ended, so that only this line is lost.
         let line = if ends_with_newline(&mut file)? { line } else { format!("\n{line}") };
         file.write_all(line.as_bytes())?;
         if file.metadata()?.len() > 2 * MAX_BYTES || has_too_many(&mut file)? {
@@ -91,7 +91,7 @@ impl History {
                 tracing::debug!(%error, "the prompt history can't be locked");
                 break;
             }
-            // The previous holder may have replaced the file; a write to the old one would be lost.
+            // The previous lock holder may have replaced the file; a write to the old file would be lost.
             let (opened, current) = (file.metadata()?, fs::metadata(&self.path));
             if current.is_ok_and(|current| (current.dev(), current.ino()) == (opened.dev(), opened.ino())) {
                 break;
@@ -105,7 +105,7 @@ impl History {
         OpenOptions::new().create(true).read(true).append(true).mode(0o600).open(&self.path)
     }
 
-    /// Replaces the file, whose lock is held, by one with only the newest prompts.
+    /// Replaces the locked file with one that has only the newest prompts.
     fn truncate(&self, file: &mut File) -> io::Result<()> {
         let text = read_end(file)?;
         let newest: Vec<&str> = lines(&text).collect();
@@ -135,7 +135,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| !line.trim().is_empty())
 }
 
-/// Reports whether the file has more than twice the maximum number of prompts. Short files aren't read.
+/// Returns true if the file has more than twice the maximum number of prompts. Short files aren't read.
 fn has_too_many(file: &mut File) -> io::Result<bool> {
     /// Minimum length of a line in bytes.
     const SHORTEST: u64 = 4;

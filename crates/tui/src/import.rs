@@ -36,7 +36,7 @@ pub struct ForeignLog {
 pub struct ForeignLogs {
     /// The logs, the newest first.
     pub logs: Vec<ForeignLog>,
-    /// The directories searched, with the names of their programs.
+    /// The searched directories, with the names of their programs.
     pub looked_in: Vec<(&'static str, PathBuf)>,
 }
 
@@ -72,7 +72,7 @@ impl std::fmt::Debug for ImportService {
     }
 }
 
-/// The result of importing `typed`; offers to open the imported sessions.
+/// Returns the result of importing `typed`; offers to open the imported sessions.
 pub(super) fn import_result(imported: &[ImportResult], typed: &str) -> TaskResult {
     let sessions: Vec<PickerItem> = imported.iter().filter_map(open_item).collect();
     let reason = imported.iter().find_map(|imported| imported.reason.as_deref());

@@ -1,11 +1,11 @@
 //! Terminal input: keys, mouse, pastes, and the reply to the query of the background color.
 //!
 //! The reply arrives among the keys (`ESC ] 11 ; rgb:… BEL`), and crossterm 0.29 parses it as keys: Alt+],
-//! its characters, then Ctrl+G, or Alt+\ if it ends with ST. Keys that may begin a reply are held back for a
-//! moment; they become a color if the reply completes, and keys again if it doesn't. No other code reads the
-//! terminal, nothing waits for the reply, and a reply seconds late is still recognized. Rejected: reading the
-//! reply before the keys would delay every start in a terminal that doesn't reply; crossterm drops the reply
-//! to `CSI ? 996 n`, and with it all keys up to the next `u` or `c`.
+//! its characters, then Ctrl+G, or Alt+\ if it ends with ST. Keys that may start a reply are held back for a
+//! moment; if the reply completes, they become a color, otherwise they are released as keys. No other code
+//! reads the terminal, nothing waits for the reply, and a reply seconds late is still recognized. Rejected
+//! alternatives: reading the reply before the keys would delay every start in a terminal that doesn't reply;
+//! crossterm drops the reply to `CSI ? 996 n`, and with it all keys up to the next `u` or `c`.
 
 mod coalesce;
 pub(crate) mod reader;
@@ -25,11 +25,12 @@ use crate::terminal::modes::TerminalModes;
 /// The query: OSC 11 (xterm's "Change VT100 text background color") with `?`.
 pub(super) const BACKGROUND_QUERY: &str = "\x1b]11;?\x07";
 
-/// Time that a key which may begin a reply is held back: the bytes of a reply arrive together, and the delay
-/// isn't noticeable.
+/// Time for which a key that may start a reply is held back. The bytes of a reply arrive together, and the
+/// delay isn't noticeable.
 const HOLD_TIMEOUT: Duration = Duration::from_millis(30);
 
-/// Time after the query in which even Esc may begin a reply that arrived in two parts; later it acts immediately.
+/// Time after the query in which even Esc may start a reply that arrived in two parts; later, Esc acts
+/// immediately.
 const TORN_WINDOW: Duration = Duration::from_secs(2);
 
 /// Maximum number of characters of a reply: `11;rgba:ffff/ffff/ffff/ffff`, and a few more.
@@ -109,12 +110,12 @@ impl TerminalReplies {
         self.queried = Some(now);
     }
 
-    /// The time at which the held keys are released.
+    /// Returns the time when the held keys are released.
     fn deadline(&self) -> Option<Instant> {
         self.since.map(|since| since + HOLD_TIMEOUT)
     }
 
-    /// Takes an event; returns the events that are decided now.
+    /// Applies an event; returns the events that are no longer ambiguous.
     fn take(&mut self, event: Event, now: Instant) -> Vec<TermEvent> {
         let Some(asked) = self.queried else { return vec![TermEvent::Event(event)] };
         let key = match event {
@@ -174,7 +175,7 @@ fn complete_reply(text: &str) -> Match {
     color.map_or(Match::None, Match::Whole)
 }
 
-/// Reports whether the text may be the start of a reply.
+/// Returns true if the text may be the start of a reply.
 fn is_reply_prefix(text: &str) -> bool {
     let is_color = |c: char| c.is_ascii_hexdigit() || c == '/';
     let prefixes = ["11;rgb:", "11;rgba:"];
@@ -212,7 +213,7 @@ mod tests {
     const BELL: KeyEvent = KeyEvent::new(KeyCode::Char('g'), KeyModifiers::CONTROL);
     const ESCAPE: KeyEvent = KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE);
 
-    /// The events decided after keys that arrive in one read.
+    /// Returns the events decided after keys that arrive in one read.
     fn decided(replies: &mut TerminalReplies, keys: &[KeyEvent]) -> Vec<TermEvent> {
         let now = Instant::now();
         keys.iter().flat_map(|key| replies.take(Event::Key(*key), now)).collect()

@@ -48,7 +48,7 @@ impl Keymap {
         &self.problems
     }
 
-    /// Returns true if a row has other keys than its defaults.
+    /// Returns true if a row's keys differ from its defaults.
     pub(super) fn is_changed(&self, row: &KeyBinding) -> bool {
         let at = TABLE.iter().position(|default_row| default_row.name == row.name);
         at.is_some_and(|at| self.keys[at].iter().map(ToString::to_string).ne(row.keys.iter().copied()))
@@ -65,8 +65,8 @@ impl Keymap {
         at.and_then(|at| self.keys[at].first()).map(ToString::to_string).unwrap_or_default()
     }
 
-    /// Replaces command names in braces by their keys: `{send} sends` becomes `enter sends`. A command without a key
-    /// keeps its name.
+    /// Replaces command names in braces with their keys: `{send} sends` becomes `enter sends`. A command
+    /// without a key keeps its name.
     pub(super) fn name_keys(&self, text: &str) -> String {
         TABLE.iter().fold(text.to_owned(), |text, row| {
             let placeholder = format!("{{{}}}", row.name);
@@ -133,8 +133,8 @@ mod tests {
 
     #[test]
     fn table_main_leaves_editor_keys_alone() {
-        // These go on to the editor when they mean nothing to the screen: its own text is empty, something runs, or no
-        // command does.
+        // These reach the editor when they have no meaning for the screen: the editor is empty, something is
+        // running, or there is no command.
         let shared = ["home", "end", "ctrl+d", "ctrl+b"];
         for row in TABLE.iter().filter(|row| row.context == KeyContext::Editor) {
             for key in row.keys.iter().filter(|key| !shared.contains(key)) {

@@ -14,8 +14,8 @@ const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 /// Minimum screen height for optional blank rows.
 pub(super) const ROOMY: u16 = 16;
 
-/// Maximum width of prose, in the column of answers. Prose and right-aligned labels keep to it; code, diffs, tables,
-/// command output and horizontal rules take the whole width.
+/// Maximum width of prose, in the column of answers. It also applies to right-aligned labels; code, diffs,
+/// tables, command output and horizontal rules use the whole width.
 pub(super) const TEXT_WIDTH: usize = MAX_PROSE_WIDTH + 2;
 
 /// The global fold settings.
@@ -25,7 +25,7 @@ pub(super) struct FoldDefaults {
     pub(super) thinking_open: bool,
 }
 
-/// Everything besides the block that its lines depend on.
+/// The data, besides the block itself, that the block's lines depend on.
 #[derive(Clone, Debug)]
 pub(super) struct RenderContext {
     pub(super) width: usize,
@@ -39,7 +39,7 @@ pub(super) struct RenderContext {
     pub(super) options: RenderOptions,
     /// Generation of highlighted code; see [`HighlightCache::generation`](tiller_render::HighlightCache::generation).
     pub(super) code_generation: u64,
-    /// Limits of painted images; `None` if the terminal can't paint them.
+    /// Limits of displayed images; `None` if the terminal can't display images.
     pub(super) images: Option<ImageLimits>,
 }
 
@@ -66,7 +66,7 @@ impl RenderContext {
         Self { width, measure, ..self.clone() }
     }
 
-    /// A line with a right-aligned label, kept within the width of prose on a wide screen.
+    /// Returns a line with a right-aligned label, within the width of prose on a wide screen.
     pub(super) fn right_aligned(&self, left: impl Into<Line>, right: Option<Span>) -> Line {
         let left = left.into();
         let used = left.width() + right.as_ref().map_or(0, Span::width);
@@ -82,7 +82,7 @@ impl RenderContext {
         spinner(self.now)
     }
 
-    /// The local time of day: `14:02`; empty for the epoch.
+    /// Formats the local time of day: `14:02`; empty for the epoch.
     pub(super) fn clock_time(&self, time: UnixMs) -> String {
         if time == UnixMs(0) {
             return String::new();
@@ -99,7 +99,7 @@ pub(super) fn spinner(now: UnixMs) -> &'static str {
     SPINNER[frame]
 }
 
-/// A line with a right-aligned label, if there is room for it.
+/// Returns a line with a right-aligned label, if there is room for it.
 pub(super) fn right_aligned(
     left: impl Into<Line>,
     right: impl IntoIterator<Item = Span>,
@@ -129,8 +129,8 @@ pub(super) fn rule(title: &str, width: usize) -> Line {
     Line { margins: Margins { before: 1, after: 1 }, ..Line::from(spans.to_vec()) }
 }
 
-/// Limits wrapped text to `most` rows by leaving out the middle: the reason of a failure and its hint stand at the
-/// end.
+/// Limits wrapped text to `max` rows by omitting the middle, because the reason of a failure and its hint are
+/// at the end.
 pub(super) fn limit_rows(mut rows: Vec<Line>, max: usize, width: usize) -> Vec<Line> {
     if rows.len() <= max {
         return rows;
@@ -144,7 +144,7 @@ pub(super) fn limit_rows(mut rows: Vec<Line>, max: usize, width: usize) -> Vec<L
     rows
 }
 
-/// The end of a text in `room` columns, with an ellipsis for the part left out.
+/// Returns the end of a text in `room` columns, with an ellipsis for the omitted part.
 pub(super) fn truncate_start(text: &str, room: usize) -> String {
     let wide = |text: &str| Span::new(text, Role::Text).width();
     if wide(text) <= room {

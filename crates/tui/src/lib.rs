@@ -1,9 +1,9 @@
 //! The terminal front end.
 //!
-//! [`run`] owns the terminal until it returns. Decisions are pure: `App::update` takes an
-//! input and the time and returns actions as data; `view` draws the state. One event loop performs the
-//! actions and talks to the agent. Transcript blocks are derived from the log, so the screen can be rebuilt
-//! at any time. Start with `app`, then `session_model` and `transcript_pane`.
+//! [`run`] owns the terminal until it returns. Decisions are pure: `App::update` takes an input and the time
+//! and returns actions as data; `view` draws the state. One event loop performs the actions and talks to the
+//! agent. Transcript blocks are derived from the log, so the screen can be rebuilt at any time. Start with
+//! `app`, then `session_model` and `transcript_pane`.
 
 mod action;
 mod address;
@@ -100,13 +100,13 @@ pub use terminal_signals::{Alert, SignalSettings, SignalSupport};
 pub use theme::{ThemeOptions, ThemeQuery};
 pub use trust::{TrustService, UntrustedProject};
 
-/// Takes over the terminal immediately and runs until the user quits; then closes the session and prints on the normal
-/// screen how to resume it. Input that arrives before the session is open is buffered.
+/// Takes over the terminal immediately and runs until the user quits. Then closes the session and prints the
+/// command that resumes it on the normal screen. Input that arrives before the session is open is buffered.
 ///
 /// `open` is polled between keys and frames, so slow work in it belongs on another thread.
 ///
 /// # Errors
-/// If the terminal can't be set up, or the session can't be opened; the terminal is then as it was before.
+/// If the terminal can't be set up, or the session can't be opened; the terminal is then restored.
 pub async fn run<E: std::fmt::Debug>(
     options: TuiOptions,
     open: impl Future<Output = Result<OpenedSession, E>>,

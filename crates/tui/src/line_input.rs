@@ -8,7 +8,7 @@ use crate::keymap::table::KeyCommand;
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct LineInput(String);
 
-/// The text may be an API key and isn't printed.
+/// The text may be an API key and must not be printed.
 impl std::fmt::Debug for LineInput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "LineInput({} bytes)", self.0.len())
@@ -29,7 +29,7 @@ impl LineInput {
         self.0.is_empty()
     }
 
-    /// Handles a key, and the command that it is bound to; returns whether it edits the line.
+    /// Handles a key and the command that it is bound to; returns true if it edits the line.
     pub(crate) fn edit(&mut self, key: KeyEvent, command: Option<KeyCommand>) -> bool {
         match (command, typed_char(key)) {
             (Some(KeyCommand::ClearFilter), _) => self.clear(),
@@ -41,7 +41,7 @@ impl LineInput {
         true
     }
 
-    /// Appends typed or pasted text; whitespace becomes a space, control characters are dropped.
+    /// Appends typed or pasted text. Whitespace becomes a space; control characters are dropped.
     pub(crate) fn push(&mut self, text: &str) {
         let visible = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c });
         self.0.extend(visible.filter(|c| !c.is_control()));
@@ -64,7 +64,7 @@ impl LineInput {
     }
 }
 
-/// The character that a key types, if it types one.
+/// Returns the character that a key types, if any.
 pub(crate) fn typed_char(key: KeyEvent) -> Option<char> {
     match key.code {
         KeyCode::Char(c) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => Some(c),

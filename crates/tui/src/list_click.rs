@@ -1,7 +1,8 @@
-//! The mouse in lists: a click on a row selects it, a click on the selected row accepts it as Enter does, and the wheel
-//! moves the selection. A list's initial selection doesn't count as selected by the user.
+//! The mouse in lists: a click on a row selects it, a click on the selected row accepts it like Enter, and
+//! the wheel moves the selection. A list's initial selection doesn't count as selected by the user.
 //!
-//! So a stray click accepts nothing, and neither does the second click of a double click: the accepted row may have
+//! So a stray click accepts nothing, and neither does the second click of a double click: another row may
+//! have taken the place of the accepted one.
 //! been replaced with something else in the same place.
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
@@ -12,16 +13,16 @@ use crate::effect::Effect;
 
 /// A list whose rows can be clicked.
 pub(crate) trait ClickableList {
-    /// The area of the rows as laid out.
+    /// Returns the area of the rows in the last layout.
     fn rows_area(&self, view: &ViewContext<'_>) -> Rect;
 
-    /// Reports whether there is a selectable row on this line of the area.
+    /// Returns true if a selectable row is on this line of the area.
     fn has_row(&self, line: usize, view: &ViewContext<'_>) -> bool;
 
-    /// Selects the row on a line; returns whether the user had selected it before.
+    /// Selects the row on a line; returns true if the user had already selected it.
     fn select_row(&mut self, line: usize, view: &ViewContext<'_>) -> bool;
 
-    /// Accepts the selected row as Enter does.
+    /// Accepts the selected row like Enter.
     fn accept_selected(&mut self, cx: &mut Context<'_>);
 
     /// Moves the selection by this number of rows, stopping at the ends.
@@ -68,7 +69,7 @@ mod tests {
     use crate::session_model::SessionModel;
     use crate::ui_context::UiContext;
 
-    /// Three rows from row 2 on; the first one is selected, but not by the user.
+    /// Three rows, starting at row 2; the first one is selected, but not by the user.
     #[derive(Default)]
     struct Rows {
         selected: usize,

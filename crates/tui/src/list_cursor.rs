@@ -1,12 +1,12 @@
-//! The selected row of a list, and how a click selects another one.
+//! The selected row of a list, and its changes by keys and clicks.
 
 /// The selected row of a list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ListCursor {
     pub(crate) row: usize,
-    /// True if the user selected it by a click or a key; a click then accepts it.
+    /// True if the user selected the row by a click or a key; a click then accepts it.
     pub(crate) is_user_selected: bool,
-    /// The first visible row at the last click; rows stay in place under the mouse.
+    /// The first visible row at the last click. Rows stay in place under the mouse.
     clicked_top: Option<usize>,
 }
 
@@ -23,7 +23,8 @@ impl ListCursor {
         self.release();
     }
 
-    /// Selects the row on a line below the first visible one; returns whether the user had selected it before.
+    /// Selects the row on a line below the first visible one; returns true if the user had already selected
+    /// it.
     pub(crate) fn click(&mut self, top: usize, line: usize, len: usize) -> bool {
         let (before, was_user_selected) = (self.row, self.is_user_selected);
         self.select(top + line, len);
@@ -36,18 +37,18 @@ impl ListCursor {
         self.clicked_top = None;
     }
 
-    /// Reports whether the rows stay in place because one was clicked.
+    /// Returns true if the rows stay in place because one was clicked.
     pub(crate) fn is_clicked(&self) -> bool {
         self.clicked_top.is_some()
     }
 
-    /// Follows the selected item to its row in a changed list; without the item, selects the first row.
+    /// Follows the selected item to its row in a changed list; selects the first row if the item is gone.
     pub(crate) fn follow(&mut self, row: Option<usize>) {
         self.row = row.unwrap_or(0);
         self.is_user_selected &= row.is_some();
     }
 
-    /// The first visible row in a window of this height: the usual one, unless a row was clicked.
+    /// Returns the first visible row in a window of this height: `usual`, unless a row was clicked.
     pub(crate) fn top(&self, usual: usize, height: usize) -> usize {
         let min = (self.row + 1).saturating_sub(height);
         self.clicked_top.map_or(usual, |top| top.clamp(min, self.row))

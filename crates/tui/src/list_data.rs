@@ -24,7 +24,7 @@ const NAME_WIDTH: usize = 15;
 /// Lines of a prompt in its preview.
 const PREVIEW_LINES: usize = 40;
 
-/// The question whether to hide an entry and what follows it.
+/// Returns the question about hiding an entry and its descendants.
 pub(super) fn ask_to_hide(reader: &Reader, entry: EntryId) -> TaskResult {
     let (tree, leaf) = (reader.tree(), reader.leaf());
     let path = leaf.and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
@@ -39,14 +39,15 @@ pub(super) fn ask_to_hide(reader: &Reader, entry: EntryId) -> TaskResult {
     TaskResult::List(ListResult::AskToHide { entry, count })
 }
 
-/// The question about a summary of the branch that is left by going to `entry`; `None` if it leaves nothing.
+/// Returns the question about a summary of the branch that is abandoned by going to `entry`; `None` if no
+/// branch is abandoned.
 pub(super) fn ask_on_leaving(reader: &Reader, entry: &EntryId) -> Option<TaskResult> {
     let to = reader.navigation_target(entry).ok()?.entry;
     let abandoned = reader.abandoned_by(&reader.leaf()?, to.as_ref()).ok()?;
     BranchPlan::is_useful(&abandoned).then(|| TaskResult::Dialog(leave_dialog(entry)))
 }
 
-/// The dialog about the summary of a branch that is left.
+/// Returns the dialog about the summary of an abandoned branch.
 pub(super) fn leave_dialog(entry: &EntryId) -> Dialog {
     let summary = BranchSummary::Made { instructions: None };
     let items = vec![
@@ -58,7 +59,7 @@ pub(super) fn leave_dialog(entry: &EntryId) -> Dialog {
     Dialog { title: "leave this branch".to_owned(), items }
 }
 
-/// The last message of the user or the model on the path to the leaf.
+/// Returns the last message of the user or the model on the path to the leaf.
 pub(super) fn newest_message(reader: &Reader) -> Option<EntryId> {
     let path = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok())?;
     path.into_iter().rev().find(|id| {
@@ -71,7 +72,7 @@ pub(super) fn newest_message(reader: &Reader) -> Option<EntryId> {
     })
 }
 
-/// Earlier prompts, newest first, without duplicates.
+/// Returns earlier prompts, newest first, without duplicates.
 pub(super) fn prompts(history: &[String]) -> Vec<PickerItem> {
     let mut seen = HashSet::new();
     let newest = history.iter().rev().filter(|text| seen.insert(text.as_str()));
@@ -85,12 +86,12 @@ pub(super) fn prompts(history: &[String]) -> Vec<PickerItem> {
     newest.map(item).collect()
 }
 
-/// Data about a session that its state doesn't hold.
+/// Data about a session that isn't in its state.
 pub(super) struct ListContext {
     pub(super) home: Option<PathBuf>,
-    /// Additional directories with their access.
+    /// Additional directories and how tools may access them.
     pub(super) dirs: Vec<String>,
-    /// The context files in the model's prompt.
+    /// The context files in the system prompt.
     pub(super) files: Vec<PathBuf>,
     /// Columns of a row.
     pub(super) width: usize,
@@ -136,7 +137,7 @@ pub(super) fn facts(state: &SessionState, reader: &Reader, about: &ListContext) 
     rows.into_iter().filter(|(_, value)| !value.is_empty()).map(row).collect()
 }
 
-/// The page of `/context`: a row for each part of the window, with its share as a bar.
+/// Returns the page of `/context`: a row for each part of the window, with its share as a bar.
 pub(super) fn context(breakdown: &ContextBreakdown, home: Option<&Path>, width: usize) -> Vec<Line> {
     /// Columns of a part's name, of its size and share, and of the longest bar.
     const PART: usize = 34;
@@ -149,7 +150,7 @@ pub(super) fn context(breakdown: &ContextBreakdown, home: Option<&Path>, width: 
         let label = truncate_to(&one_line(label), part.saturating_sub(2));
         let blanks = " ".repeat(part.saturating_sub(Span::new(label.as_str(), role).width()));
         let share = tokens.0.saturating_mul(1_000) / window;
-        // Rounded, so that very small parts have no bar.
+        // Rounded, so very small parts have no bar.
         let cells = (tokens.0.saturating_mul(bar as u64) + window / 2) / window;
         let filled = usize::try_from(cells).unwrap_or(bar).min(bar);
         let numbers = format!("{:>7} {:>3}.{}%  ", tokens.to_string(), share / 10, share % 10);

@@ -9,7 +9,7 @@ pub(crate) enum ListKind {
     Permissions,
     /// Settings files that rules can be saved to.
     RuleFiles,
-    /// Agents that work for the session, and those that tasks can be delegated to.
+    /// The session's agents, and those that tasks can be delegated to.
     Agents,
     /// The lanes of the race.
     Race,
@@ -26,7 +26,7 @@ pub(crate) enum ListKind {
 }
 
 impl ListKind {
-    /// Reports whether the items change by themselves while the list is open.
+    /// Returns true if the items change over time while the list is open.
     pub(crate) const fn is_live(self) -> bool {
         matches!(self, Self::Agents | Self::Race | Self::Jobs)
     }

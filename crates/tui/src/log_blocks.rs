@@ -35,12 +35,12 @@ pub(super) struct BlockBuilder {
     calls: HashMap<CallId, usize>,
     timing: CallTiming,
     last_speaker: Option<LastSpeaker>,
-    /// When the request of the last answer was sent, unless the answer failed.
+    /// Time when the request of the last answer was sent; `None` if the answer failed.
     succeeded: Option<UnixMs>,
     context: PathContext,
 }
 
-/// The facts besides its entries that the blocks of a path depend on.
+/// The data, besides its entries, that the blocks of a path depend on.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PathContext {
     pub(super) points: Arc<BranchPoints>,
@@ -56,7 +56,7 @@ impl PathContext {
 }
 
 impl Default for PathContext {
-    /// The context without a session.
+    /// Returns the context without a session.
     fn default() -> Self {
         Self::without_branch_points(built_in_tools())
     }
@@ -68,23 +68,23 @@ enum LastSpeaker {
     Model,
 }
 
-/// Start times of calls, derived from the log: calls run one after the other, except for reading calls, which may run
-/// in parallel.
+/// Start times of calls, derived from the log. Calls run one after the other, except read-only calls, which
+/// may run in parallel.
 #[derive(Debug, Default)]
 struct CallTiming {
-    /// When the answer arrived or the last exclusive call ended.
+    /// Time when the answer arrived or the last exclusive call ended.
     exclusive_end: UnixMs,
-    /// When the last call of the parallel group ended.
+    /// Time when the last call of the parallel group ended.
     group_end: UnixMs,
-    /// When the user approved a call.
+    /// Times when the user approved calls.
     allowed: HashMap<CallId, UnixMs>,
-    /// The user's shell commands without a record yet, with their start times. Records of commands that ran during an
-    /// answer follow the answer together.
+    /// The user's shell commands without a record yet, with their start times. Records of commands that ran
+    /// during an answer follow the answer together.
     commands: Vec<(String, UnixMs)>,
 }
 
 impl CallTiming {
-    /// Duration of a command, from its last start before the record.
+    /// Returns the duration of a command, from its last start before the record.
     fn took_ms(&mut self, record: &BashExecutionMessage) -> Option<u64> {
         let matches =
             |(command, since): &(String, UnixMs)| *command == record.command && *since <= record.timestamp;
@@ -97,7 +97,7 @@ impl CallTiming {
         (self.exclusive_end, self.group_end) = (at, at);
     }
 
-    /// Start time of a call whose result arrived at `ended`.
+    /// Returns the start time of a call whose result arrived at `ended`.
     fn started_at(&mut self, call: &ToolCallBlock, ended: UnixMs) -> UnixMs {
         let started = if call.reads() { self.exclusive_end } else { self.exclusive_end.max(self.group_end) };
         self.group_end = self.group_end.max(ended);
@@ -121,7 +121,7 @@ impl BlockBuilder {
         builder
     }
 
-    /// Adds the results of this section's calls from the entries that follow it.
+    /// Adds results of this section's calls from the entries after it.
     pub(super) fn push_results(&mut self, entries: &[Entry]) {
         for entry in entries {
             match entry.body.as_message().map(|message| &**message) {
@@ -140,22 +140,22 @@ impl BlockBuilder {
         })
     }
 
-    /// Returns true if the model's message is the last.
+    /// Returns true if the last message is the model's.
     pub(super) fn ends_with_answer(&self) -> bool {
         matches!(self.last_speaker, Some(LastSpeaker::Model))
     }
 
-    /// When the request of the last answer was sent, unless the answer failed.
+    /// Returns the time when the request of the last answer was sent; `None` if the answer failed.
     pub(super) fn succeeded(&self) -> Option<UnixMs> {
         self.succeeded
     }
 
-    /// Returns true if the user's message is the last.
+    /// Returns true if the last message is the user's.
     pub(super) fn ends_with_prompt(&self) -> bool {
         self.unanswered().is_some()
     }
 
-    /// The last prompt, if no answer follows.
+    /// Returns the last prompt if no answer follows.
     pub(super) fn unanswered(&self) -> Option<EntryId> {
         match &self.last_speaker {
             Some(LastSpeaker::User(entry)) => Some(entry.clone()),
@@ -177,7 +177,7 @@ impl BlockBuilder {
         }
     }
 
-    /// Sets the result of a call in this section; returns whether there is one.
+    /// Sets the result of a call in this section; returns true if the call exists.
     fn finish(&mut self, entry: &Entry, result: &ToolResultMessage) -> bool {
         let Some(at) = self.calls.remove(&result.tool_call_id) else { return false };
         if let BlockKind::Call(call) = &mut self.blocks[at].kind {
@@ -327,7 +327,7 @@ impl BlockBuilder {
     }
 }
 
-/// The block for an answer that ended early.
+/// Returns the block for an answer that ended early.
 fn ending(answer: &AssistantMessage) -> Option<BlockKind> {
     let notice = |level, text: &str, hint: Option<&str>| {
         Some(BlockKind::Notice { level, text: text.to_owned(), hint: hint.map(str::to_owned) })
@@ -347,7 +347,7 @@ fn ending(answer: &AssistantMessage) -> Option<BlockKind> {
     }
 }
 
-/// Sets the result of a call. The duration is known if its start was seen.
+/// Sets the result of a call. The duration is known if the start was seen.
 pub(super) fn set_call_result(block: &mut Block, result: &ToolResultMessage, ended: Option<UnixMs>) {
     if let BlockKind::Call(call) = &mut block.kind {
         let took_ms = match (&call.state, ended) {
@@ -361,14 +361,14 @@ pub(super) fn set_call_result(block: &mut Block, result: &ToolResultMessage, end
     block.invalidate();
 }
 
-/// Returns the kind of a cut-off call from its result; `None` for any other result.
+/// Returns the kind of an interrupted call from its result; `None` for any other result.
 fn cut_off_call(result: &ToolResultMessage) -> Option<CutOffCall> {
     let text = joined_text(&result.content);
     let fates = [CutOffCall::MayHaveRun, CutOffCall::NotStarted];
     fates.into_iter().find(|outcome| result.is_error && text == outcome.text())
 }
 
-/// Marks calls without a result as cut off.
+/// Marks calls without a result as interrupted.
 pub(super) fn mark_cut_off<'a>(blocks: impl Iterator<Item = &'a mut Block>, tools: &ToolCatalog) {
     let mut calls: Vec<&mut Block> = blocks.filter(|block| block.is_call()).collect();
     for answer in calls.chunk_by_mut(|one, other| one.entry == other.entry) {
@@ -393,7 +393,7 @@ fn set_cut_off(block: &mut Block, outcome: CutOffCall) {
     block.invalidate();
 }
 
-/// The block of a finished shell command of the user.
+/// Returns the block of a user's finished shell command.
 pub(super) fn shell_record(record: &BashExecutionMessage, took_ms: Option<u64>) -> Shell {
     let (note, failed) = match (record.cancelled, record.exit_code) {
         (true, _) => ("stopped".to_owned(), true),
@@ -445,7 +445,7 @@ mod tests {
 
     #[test]
     fn call_timing_late_records_keep_durations() {
-        // The first one never had a record.
+        // The first command never got a record.
         let log = [
             begins(100, "make"),
             begins(1_000, "make"),

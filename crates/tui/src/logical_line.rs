@@ -1,6 +1,6 @@
-//! Logical lines: the lines of a block before they were wrapped, without margins.
+//! Logical lines: the lines of a block before wrapping, without margins.
 //!
-//! Selection, copying and search work on them; [`LineCell`]s map the text back to screen positions.
+//! Selection, copying and search use them; [`LineCell`]s map the text back to screen positions.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::block::Block;
 
-/// Limit of wrapped lines in each direction; longer paragraphs are not prose.
+/// Maximum number of wrapped lines to join in each direction; longer paragraphs aren't prose.
 const LONGEST: usize = 200;
 
 /// One grapheme and its position: the line of its block and the columns in it.
@@ -38,7 +38,7 @@ pub(super) fn content_columns(line: &Line) -> Range<usize> {
 }
 
 impl LogicalLine {
-    /// The logical line around a line of a block, as laid out last.
+    /// Returns the logical line around a line of a block's last layout.
     pub(super) fn around(block: &Block, line: usize) -> Self {
         let is_continuation =
             |at: usize| block.line(at).is_some_and(|line| matches!(line.wrap, Wrap::Soft { .. }));
@@ -69,7 +69,7 @@ impl LogicalLine {
         }
     }
 
-    /// The screen positions of a byte range: for each line it covers, the columns.
+    /// Returns the screen positions of a byte range: for each covered line, the columns.
     pub(super) fn places(&self, bytes: &Range<usize>) -> Vec<(usize, Range<usize>)> {
         let mut segments: Vec<(usize, Range<usize>)> = Vec::new();
         let first = self.cells.partition_point(|cell| cell.byte < bytes.start);
@@ -82,8 +82,8 @@ impl LogicalLine {
         segments
     }
 
-    /// The word around a position as a range of cells: letters, digits and the characters of names and paths; other
-    /// characters form runs of their own.
+    /// Returns the word around a position as a range of cells: letters, digits and the characters of names
+    /// and paths. Other characters form separate runs.
     pub(super) fn word_at(&self, line: usize, column: usize) -> Option<Range<usize>> {
         let at = self.cells.iter().position(|cell| cell.line == line && cell.columns.contains(&column))?;
         let kind = |cell: usize| CellKind::from_grapheme(self.grapheme(cell));

@@ -31,7 +31,7 @@ impl std::fmt::Debug for KeyInput {
     }
 }
 
-/// A change of a provider's API key.
+/// A change to a provider's API key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum LoginRequest {
     /// Stores the key for this provider.
@@ -51,14 +51,14 @@ pub(super) struct LoginResult {
 /// Minimum length of a word that looks like a key, in characters.
 const MIN_KEY: usize = 20;
 
-/// Reports whether a line may contain an API key in the wrong place; such a line isn't saved in the history.
+/// Returns true if a line may contain an API key in the wrong place; such a line isn't saved in the history.
 pub(super) fn may_hold_key(line: &str) -> bool {
     let mut filter = line.split_whitespace();
     let has_key_argument = filter.next() == Some("/login") && filter.nth(1).is_some();
     has_key_argument || line.split(|c: char| !(c.is_alphanumeric() || "-_".contains(c))).any(is_key)
 }
 
-/// Reports whether a word has the form of a provider's key: `sk-…`.
+/// Returns true if a word has the form of a provider's key: `sk-…`.
 fn is_key(word: &str) -> bool {
     word.starts_with("sk-") && word.len() >= MIN_KEY && word.contains(|c: char| c.is_ascii_digit())
 }

@@ -10,7 +10,7 @@ use tiller_render::{Line, Role};
 use crate::message::TaskResult;
 use crate::text::one_line;
 
-/// The end of the log, newest line first, and the directory of crash reports.
+/// Returns the end of the log, newest line first, and the directory of crash reports.
 pub(super) fn page(log: Option<&Path>, reports: Option<&Path>) -> TaskResult {
     let mut lines = Vec::new();
     match log {
@@ -35,9 +35,9 @@ pub(super) fn page(log: Option<&Path>, reports: Option<&Path>) -> TaskResult {
     TaskResult::Page { title: "log".to_owned(), lines }
 }
 
-/// The role of a log line by its level.
+/// Returns the role of a log line by its level.
 fn level(line: &str) -> Role {
-    // A line begins with the time, followed by the level.
+    // A line starts with the time, followed by the level.
     match line.split_whitespace().nth(1) {
         Some("ERROR") => Role::Error,
         Some("WARN") => Role::Warning,

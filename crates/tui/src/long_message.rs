@@ -3,8 +3,8 @@
 use crate::action::{Action, MessageExtra, Submit};
 use crate::delivery::LongMessage;
 
-/// Limits the attached files to those that `typed` names, the text without the contents of pastes: a paste
-/// may come from anyone.
+/// Limits the attached files to those that `typed` mentions. It is the text without the contents of pastes,
+/// because a paste may come from anyone.
 pub(super) fn without_files_of_pastes(action: Action, typed: &str) -> Action {
     match action {
         Action::Submit(submit) if names_more_files(&submit, typed) => {
@@ -14,7 +14,7 @@ pub(super) fn without_files_of_pastes(action: Action, typed: &str) -> Action {
     }
 }
 
-/// Reports whether a message names files that `typed` doesn't.
+/// Returns true if a message mentions files that `typed` doesn't.
 fn names_more_files(submit: &Submit, typed: &str) -> bool {
     match submit {
         Submit::Steer(text) | Submit::SteerNow(text) | Submit::FollowUp(text) => {

@@ -47,7 +47,7 @@ pub(crate) enum Msg {
     Agent(Arc<Event>),
     /// Events were lost; a new snapshot is needed.
     Lagged,
-    /// The connection to the process that has the session open was lost, or made again.
+    /// The connection to the process that has the session open was lost or restored.
     Connection(ConnectionState),
     TaskResult(TaskReport),
     /// The terminal reported its background color.
@@ -56,7 +56,7 @@ pub(crate) enum Msg {
     Themes(Arc<ThemeRegistry>),
 }
 
-/// The result of an action, for the part of the screen that asked for it.
+/// The result of an action, with the address of the part that requested it.
 #[derive(Debug)]
 pub(crate) struct TaskReport {
     pub(crate) to: Address,
@@ -69,7 +69,7 @@ impl From<TaskResult> for TaskReport {
     }
 }
 
-/// An agent session that works for the shown one.
+/// A session of one of the shown session's agents.
 pub(crate) struct OpenedAgent {
     pub(crate) name: String,
     pub(crate) session: AgentSession,
@@ -94,12 +94,12 @@ pub(crate) enum TaskResult {
     Warning(String),
     /// A warning in the transcript no longer applies.
     Resolved(String),
-    /// The input is invalid; it returns for correction.
+    /// The input is invalid and returns for correction.
     InvalidInput {
         typed: UserText,
         what: String,
     },
-    /// Text for the editor, before the draft in it.
+    /// Text to insert before the draft in the editor.
     BeforeDraft(String),
     /// The session's current state and newest entries.
     Loaded(Box<LoadedSession>),
@@ -110,7 +110,7 @@ pub(crate) enum TaskResult {
     },
     /// The session's current properties.
     State(Box<SessionState>),
-    /// A part of the path, and the entries after it that may hold results of its calls, oldest first.
+    /// A part of the path, and the entries after it that may contain results of its calls, oldest first.
     PartRead {
         wanted: SectionRequest,
         entries: Vec<Entry>,
@@ -130,7 +130,7 @@ pub(crate) enum TaskResult {
     Completion(CompletionResult),
     /// The current value of one of the theme settings.
     ThemeSetting(&'static Setting, String),
-    /// A dialog to answer before the list beneath continues.
+    /// A dialog that must be answered before the list beneath continues.
     Dialog(Dialog),
     Page {
         title: String,
@@ -146,7 +146,7 @@ pub(crate) enum TaskResult {
     Commands(Vec<AgentCommand>),
     /// The resources of servers.
     Resources(Vec<ServedResource>),
-    /// An agent session, to be shown.
+    /// An agent's session to show.
     AgentOpened(Box<OpenedAgent>),
     /// Data for the welcome screen.
     Welcome(Welcome),
@@ -220,7 +220,7 @@ pub(crate) enum ListResult {
     },
     /// The rules that were edited for this call are saved.
     RulesSaved(CallId),
-    /// Asks for confirmation to hide an entry and `count` entries with it.
+    /// Requests confirmation to hide an entry and `count` entries with it.
     AskToHide {
         entry: EntryId,
         count: usize,
@@ -235,13 +235,13 @@ pub(crate) enum ListResult {
 }
 
 impl TaskResult {
-    /// Reports invalid input: the reason and a hint, in one line.
+    /// Returns the result for invalid input, with the reason and a hint in one line.
     pub(crate) fn invalid_input(typed: impl Into<UserText>, (what, hint): (String, Option<String>)) -> Self {
         let what = hint.map_or(what.clone(), |hint| format!("{what}; {hint}"));
         Self::InvalidInput { typed: typed.into(), what }
     }
 
-    /// Reports whether the result carries user input that exists nowhere else.
+    /// Returns true if the result contains user input that exists nowhere else.
     pub(crate) fn returns_input(&self) -> bool {
         match self {
             Self::Failed { text, .. } => text.is_some(),
@@ -261,7 +261,7 @@ pub(crate) enum SessionsResult {
     Sessions(Sessions),
     /// Sessions whose text matches.
     Hits { words: String, items: Vec<PickerItem> },
-    /// Logs indexed so far and their total; `None` when done.
+    /// Number of logs indexed so far and their total; `None` when done.
     Indexing(Option<(usize, usize)>),
 }
 

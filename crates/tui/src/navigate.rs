@@ -15,9 +15,9 @@ pub(crate) enum Navigate {
     ForkOf(PathBuf),
     /// Creates a session with the path up to this entry, without switching to it.
     ForkBeside(EntryId),
-    /// Starts a new session with the path of this one.
+    /// Starts a new session with the path of the current one.
     Clone,
-    /// Leaves this entry, after asking how to summarize the abandoned branch, if there is one.
+    /// Goes to this entry, after asking how to summarize the abandoned branch, if there is one.
     AskForSummary(EntryId),
     ToEntry(EntryId, BranchSummary),
 }

@@ -1,4 +1,4 @@
-//! Draws a session's screen without a terminal: for screenshots, benchmarks and programs that display it
+//! Draws a session's screen without a terminal, for screenshots, benchmarks and programs that display it
 //! elsewhere.
 
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::view::view;
 
 /// A session's screen, drawn into memory exactly as [`run`](super::run) draws it on a terminal.
 ///
-/// There is no agent: actions for the agent are ignored, queries of the log are answered.
+/// There is no agent: actions for the agent are ignored; queries of the log are answered.
 pub struct OffScreen {
     app: App,
     reader: Reader,
@@ -34,7 +34,7 @@ pub struct OffScreen {
 
 impl OffScreen {
     /// Creates the screen from a snapshot and the session's log; `size` is columns and rows. Times are shown
-    /// in UTC, so that the same session looks the same everywhere.
+    /// in UTC, so that the same session always looks the same.
     #[must_use]
     pub fn new(
         size: (u16, u16),

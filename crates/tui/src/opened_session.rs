@@ -3,12 +3,12 @@
 use tiller_core::message::Image;
 use tiller_engine::AgentSession;
 
-/// An open session, with the data that is known only once it is open.
+/// An open session, with data that is known only then.
 #[derive(Clone)]
 pub struct OpenedSession {
     /// The session.
     pub agent: AgentSession,
-    /// Sources of the providers' API keys, as far as known.
+    /// Sources of the providers' API keys, if known.
     pub keys: Vec<ProviderKey>,
     /// A prompt to send immediately.
     pub prompt: Option<InitialPrompt>,
@@ -16,8 +16,8 @@ pub struct OpenedSession {
     pub paste: Option<String>,
     /// Opens the session picker first; the prompt then waits in the editor.
     pub pick: bool,
-    /// Lines that an empty session shows; the first is emphasized. Instructions for connecting a model belong
-    /// here. A key binding's name in braces is replaced with its key: `{send} sends`.
+    /// Lines shown in an empty session; the first is emphasized. They include instructions for connecting a
+    /// model. A key binding's name in braces is replaced with its key: `{send} sends`.
     pub banner: Vec<String>,
     /// Warnings to show at the start, one sentence each.
     pub notices: Vec<String>,
@@ -37,9 +37,9 @@ pub struct ProviderKey {
 pub struct InitialPrompt {
     /// The text to send.
     pub text: String,
-    /// Text blocks for the model that accompany the prompt: the contents of the files it names.
+    /// Text blocks for the model that accompany the prompt: the contents of the mentioned files.
     pub attached: String,
-    /// The images and PDF files it names.
+    /// The mentioned images and PDF files.
     pub images: Vec<Image>,
     /// The prompt as typed, for the prompt history.
     pub typed: String,

@@ -13,7 +13,7 @@ use crate::terminal_signals::SignalSupport;
 use crate::theme::ThemeOptions;
 use crate::trust::TrustService;
 
-/// The options of the terminal front end, which reads neither environment nor settings itself.
+/// The options of the terminal front end, which doesn't read the environment or settings itself.
 #[derive(Clone, Debug, Default)]
 pub struct TuiOptions {
     /// The working directory.
@@ -41,16 +41,16 @@ pub struct TerminalOptions {
     pub abilities: TerminalCapabilities,
     /// The signals that the terminal supports.
     pub signals: SignalSupport,
-    /// Captures the mouse while tiller owns the screen. Default: yes.
+    /// Whether to capture the mouse while tiller owns the screen. Default: yes.
     pub mouse: MouseUse,
 }
 
 /// Paths of the front end's files.
 #[derive(Clone, Debug, Default)]
 pub struct TuiFiles {
-    /// The directory of unsent drafts, one file for each working directory; `None` saves none.
+    /// The directory of unsent drafts, one file for each working directory; `None` disables saving.
     pub drafts: Option<PathBuf>,
-    /// The prompt history, one JSON string per line; `None` saves none.
+    /// The prompt history, one JSON string per line; `None` disables saving.
     pub history: Option<PathBuf>,
     /// The user's key bindings, `keybindings.json`; `None` for the defaults.
     pub keybindings: Option<PathBuf>,
@@ -58,11 +58,11 @@ pub struct TuiFiles {
     pub log: Option<PathBuf>,
     /// The directory of crash reports; `None` prints them.
     pub crash_reports: Option<PathBuf>,
-    /// Directories whose files are never completed after `@`: tiller's own.
+    /// Directories whose files are never completed after `@`, such as tiller's own.
     pub hidden_dirs: Vec<PathBuf>,
 }
 
-/// Services implemented by the caller; a command whose service is missing reports that.
+/// Services implemented by the caller. A command whose service is missing reports that.
 #[derive(Clone, Debug, Default)]
 pub struct TuiServices {
     /// Implements `/export`.
@@ -77,8 +77,9 @@ pub struct TuiServices {
     pub trust: Option<TrustService>,
     /// Implements `/import`.
     pub importer: Option<ImportService>,
-    /// The program that highlights code when its only argument is [`SERVICE`](tiller_render::WORKER_ARGUMENT); `None`
-    /// highlights in this process, which then holds about fifteen megabytes per language.
+    /// The program that highlights code when its only argument is
+    /// [`SERVICE`](tiller_render::WORKER_ARGUMENT). With `None`, code is highlighted in this process, at a
+    /// cost of about fifteen megabytes per language.
     pub highlighter: Option<PathBuf>,
 }
 
@@ -86,8 +87,8 @@ pub struct TuiServices {
 #[derive(Clone)]
 pub struct Exporter(Arc<Export>);
 
-/// Takes a session, the working directory and the file name as typed (may be empty); returns the path of the
-/// written file, or an error with a hint.
+/// A function that takes a session, the working directory and the file name as typed, which may be empty. It
+/// returns the path of the written file, or an error with a hint.
 type Export = dyn Fn(&Reader, &Path, &str) -> Result<PathBuf, (String, Option<String>)> + Send + Sync;
 
 impl Exporter {

@@ -18,7 +18,7 @@ use crate::picker::Picker;
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::tree::TreeView;
 
-/// A panel over everything but the footer.
+/// A panel that covers everything but the footer.
 #[derive(Debug)]
 pub(crate) enum Overlay {
     Picker(Box<Picker>),
@@ -78,7 +78,7 @@ impl Overlay {
         }
     }
 
-    /// The id, if it asks for actions.
+    /// Returns the id, if the overlay requests actions.
     pub(crate) fn id(&self) -> Option<OverlayId> {
         match self {
             Self::Picker(picker) => Some(picker.id),
@@ -87,7 +87,7 @@ impl Overlay {
         }
     }
 
-    /// The address for results of its actions.
+    /// Returns the address for results of the overlay's actions.
     pub(crate) fn address(&self) -> Address {
         self.id().map_or(Address::Screen, Address::Overlay)
     }
@@ -128,7 +128,7 @@ impl Overlay {
         }
     }
 
-    /// Cancels a pending navigation; returns the text typed since it began.
+    /// Cancels a pending navigation; returns the text typed in the meantime.
     pub(crate) fn cancel_navigation(&mut self) -> Option<String> {
         match self {
             Self::Picker(picker) => picker.cancel_open(),
@@ -137,7 +137,7 @@ impl Overlay {
         }
     }
 
-    /// The pending call that it shows.
+    /// Returns the pending call that the overlay shows.
     pub(crate) fn call(&self) -> Option<&CallId> {
         match self {
             Self::Pager(page) => page.call(),
@@ -145,7 +145,7 @@ impl Overlay {
         }
     }
 
-    /// The pending call whose rules it edits.
+    /// Returns the pending call whose rules the overlay edits.
     pub(crate) fn edited_call(&self) -> Option<&CallId> {
         match self {
             Self::Picker(picker) => match &picker.prompt()?.purpose {
@@ -156,13 +156,13 @@ impl Overlay {
         }
     }
 
-    /// Returns true if it is the dialog after a failed summary.
+    /// Returns true for the dialog about a failed summary.
     pub(crate) fn is_failure_dialog(&self) -> bool {
         let is_retry_choice = |item: &PickerItem| matches!(item.choice, PickerChoice::AfterFailure(_));
         matches!(self, Self::Picker(picker) if picker.chosen().is_some_and(is_retry_choice))
     }
 
-    /// Returns true if it is this list.
+    /// Returns true for this list.
     pub(crate) fn is_list(&self, list: ListKind) -> bool {
         matches!(self, Self::Picker(picker) if picker.kind() == Some(list))
     }

@@ -1,4 +1,4 @@
-//! A page of text: its layout for the screen, which rows were shown, and its filter. Pure.
+//! A page of text: its layout for the screen, the visible rows, and its filter. Pure.
 
 use crossterm::event::{KeyCode, KeyEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
@@ -40,11 +40,11 @@ pub(super) struct Pager {
     lines: Vec<Line>,
     /// With columns, a line's spans are the item, its description and its name.
     columns: Columns,
-    /// The pending call that it shows.
+    /// The pending call shown on the page.
     pending_call: Option<CallId>,
-    /// When the page appeared, if later than the key that opened it.
+    /// Time when the page appeared, if later than the key that opened it.
     appeared: Option<ShownSince>,
-    /// Only lines that contain this text are shown.
+    /// The search text; only lines that contain it are shown.
     find: Option<LineInput>,
     /// The lines laid out for `width`.
     rows: Vec<Line>,
@@ -58,7 +58,7 @@ impl Pager {
         Self { title: title.to_owned(), lines, ..Self::default() }
     }
 
-    /// The width of its rows on a screen of `screen` columns.
+    /// Returns the width of the page's rows on a screen of `screen` columns.
     pub(super) fn columns(screen: u16) -> usize {
         usize::from(screen.saturating_sub(3)).max(1)
     }
@@ -83,7 +83,7 @@ impl Pager {
         (self.lines, self.width) = (lines, 0);
     }
 
-    /// Sets when the page appeared, to guard against keys pressed before.
+    /// Sets the time when the page appeared, to guard against keys pressed earlier.
     pub(super) fn with_appeared(self, appeared: ShownSince) -> Self {
         Self { appeared: Some(appeared), ..self }
     }
@@ -98,7 +98,7 @@ impl Pager {
         self.pending_call.as_ref()
     }
 
-    /// Lays out its rows, unless that is done, and shows `height` of them.
+    /// Lays out the rows if needed, and shows `height` of them.
     fn lay_out_rows(&mut self, width: usize, height: usize) {
         if self.width != width {
             self.width = width;
@@ -137,7 +137,7 @@ impl Pager {
         self.find.as_ref().map(LineInput::text)
     }
 
-    /// Filters lines by another text, or with `None` by none, and scrolls to the top.
+    /// Filters lines by a new text, or shows all with `None`, and scrolls to the top.
     pub(super) fn filter_by(&mut self, find: Option<LineInput>) {
         (self.find, self.top) = (find, 0);
         self.reset_layout();
@@ -145,8 +145,8 @@ impl Pager {
 }
 
 impl Component for Pager {
-    /// Typed characters extend the search text while there is one. Keys without a meaning are ignored only on the page
-    /// of a pending call, where they may answer.
+    /// Handles an event. Typed characters extend the search text while there is one. Keys without a meaning
+    /// are ignored only on the page of a pending call, where they may answer.
     fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
         let key = match *event {
             UiEvent::Key(key) => key,
@@ -201,7 +201,7 @@ impl Pager {
         Outcome::Consumed
     }
 
-    /// Handles a key of the search in the page; returns false if it means something else.
+    /// Handles a key of the search in the page; returns false if the key has another meaning.
     fn search_key(
         &mut self,
         key: KeyEvent,
@@ -240,7 +240,8 @@ fn item_of(what: &Span) -> Span {
     Span { text: what.text.trim_end().to_owned(), ..what.clone() }
 }
 
-/// The columns side by side, each wrapped; the name right-aligned on the last line, or below where it doesn't fit.
+/// Lays out the columns side by side, each wrapped. The name is right-aligned on the last line, or below if
+/// it doesn't fit.
 fn side_by_side(
     (what, left): (&Span, usize),
     (about, name): (&Span, Option<&Span>),
@@ -266,7 +267,7 @@ fn side_by_side(
     (0..rows).map(line).collect()
 }
 
-/// A line of two columns, the second wrapped with a hanging indent where there is room.
+/// Lays out a line of two columns; the second is wrapped with a hanging indent if there is room.
 fn hanging_indent(line: &Line, width: usize) -> Vec<Line> {
     let column = match line.spans.as_slice() {
         [first, _] if first.width() * 2 <= width => first.width(),

@@ -11,7 +11,7 @@ pub fn at_home(path: &Path, home: Option<&Path>) -> String {
     }
 }
 
-/// Shortens the path to at most `most` characters by removing its start, at a name's start if possible.
+/// Shortens the path to at most `most` characters by removing its start, at the start of a name if possible.
 pub(super) fn shortened(path: &Path, home: Option<&Path>, most: usize) -> String {
     let text = at_home(path, home);
     let count = text.chars().count();

@@ -1,6 +1,7 @@
-//! The list component for all choices: filtering by typing, a stable selection, a preview.
+//! The list component for all choices: filtering by typing, a stable selection, and a preview.
 //!
-//! Each list is a [`ListSource`]: it says what Enter and its own keys do. `keys` handles keys, `view` draws.
+//! Each list is a [`ListSource`], which defines the effects of Enter and of the list's own keys. `keys`
+//! handles keys, `view` draws.
 
 pub(crate) mod agent_options;
 pub(crate) mod agents;
@@ -55,8 +56,8 @@ use crate::picker::session_query::SessionExcerpt;
 use crate::picker::source::ListSource;
 use crate::text::one_line;
 
-/// Number of items up to which filtering runs synchronously, within a few milliseconds. Longer lists are filtered in
-/// the background while the previous matches stay visible.
+/// Maximum number of items that are filtered synchronously, within a few milliseconds. Longer lists are
+/// filtered in the background while the previous matches stay visible.
 const AT_ONCE: usize = 5_000;
 
 /// A filterable list.
@@ -70,7 +71,7 @@ pub(super) struct Picker {
     /// Indexes of the matching items; indexes after the last item refer to the browser's search hits.
     matches: Vec<usize>,
     cursor: ListCursor,
-    /// True if the user moved the selection; typing then keeps it while it matches.
+    /// True if the user moved the selection; typing keeps it as long as it matches.
     is_moved: bool,
     /// The index, choice and excerpt of the item in the last preview; several items can have the same choice.
     previewed: Option<(usize, PickerChoice, SessionExcerpt)>,
@@ -78,7 +79,7 @@ pub(super) struct Picker {
     /// Additional state of session lists.
     browser: Option<SessionBrowser>,
     preview: ItemPreview,
-    /// The state of the running query: the matches may belong to an earlier filter.
+    /// The state of the running query. Until it is done, the matches may belong to an earlier filter.
     pending_query: PendingQuery,
     prompt: InlinePrompt,
     /// The area of the last layout.
@@ -95,7 +96,7 @@ pub(super) enum ItemPreview {
     /// Loading.
     Waiting,
     Lines {
-        /// Lines known to the item.
+        /// Lines that the item already has.
         detail: Arc<[Line]>,
         /// Lines loaded in the background.
         more: Vec<Line>,
@@ -143,15 +144,15 @@ impl Picker {
         picker
     }
 
-    /// The list of providers, asking for the key of the one that `provider` names. It asks before the providers are
-    /// loaded: a key that is pasted immediately must not be shown.
+    /// Creates the list of providers with the key prompt for `provider`. The prompt is open before the
+    /// providers are loaded, because a key that is pasted immediately must not be shown.
     pub(super) fn asking_for_key(provider: String) -> Self {
         let mut picker = Self::waiting(&credentials::LoginList).with_filter(&provider);
         picker.set_prompt(credentials::key_prompt(provider));
         picker
     }
 
-    /// The files that rules can be saved to, with the rules for a pending call to edit.
+    /// Creates the list of files that rules can be saved to, with the rules of a pending call to edit.
     pub(super) fn editing_rules(call: CallId, rules: &ProposedRules) -> Self {
         let mut picker = Self::waiting(&rule_form::RuleForm);
         picker.set_prompt(rule_form::rule_prompt(call, rules));
@@ -181,7 +182,7 @@ impl Picker {
                 self.refilter(Some(&chosen));
                 if self.chosen().is_none_or(|item| item.choice != chosen) {
                     self.cursor.row = row.min(self.matches.len().saturating_sub(1));
-                    // The same item with another value; in a shorter list, its successor.
+                    // The same item with another value, or in a shorter list its successor.
                     self.cursor.is_user_selected = was_user_selected && is_as_long;
                 }
             }
@@ -197,8 +198,8 @@ impl Picker {
         self.continue_to_key();
     }
 
-    /// Continues with the key prompt once the providers are loaded, for the provider that the typed name means. If it
-    /// means none or several, the typed key is discarded.
+    /// Continues with the key prompt once the providers are loaded, for the provider that the typed name
+    /// matches. If it matches none or several, the typed key is discarded.
     fn continue_to_key(&mut self) {
         let prompt = self.prompt().filter(|_| self.kind() == Some(ListKind::Logins));
         let Some(PickerChoice::Login(filter)) = prompt.map(|prompt| prompt.purpose.clone()) else { return };
@@ -221,7 +222,7 @@ impl Picker {
         self.filter.text()
     }
 
-    /// Returns true if a filter is set. While a session opens, typed text is meant for the session.
+    /// Returns true if a filter is set. While a session is opening, typed text is meant for the session.
     fn is_narrowed(&self) -> bool {
         !self.filter.is_empty() && !self.is_opening()
     }
@@ -232,7 +233,7 @@ impl Picker {
         self.selection_moved();
     }
 
-    /// Notes that the user moved the selection.
+    /// Records that the user moved the selection.
     fn selection_moved(&mut self) {
         self.is_moved = true;
         self.forget_awaited();
@@ -246,7 +247,8 @@ impl Picker {
         self.matches.get(self.cursor.row).copied()
     }
 
-    /// The selected choice, if it changed since the last call; `Some(None)` if nothing is left to select.
+    /// Returns the selected choice if it has changed since the last call; `Some(None)` if there is nothing to
+    /// select.
     pub(super) fn take_moved_selection(&mut self) -> Option<Option<PickerChoice>> {
         let now = self.chosen_index().map(|at| {
             let item = self.item(at);
@@ -295,7 +297,8 @@ impl Picker {
         }
     }
 
-    /// The matches in a window of `height` rows around the selection, with a flag for the selected one.
+    /// Returns the matches in a window of `height` rows around the selection, with a flag for the selected
+    /// one.
     pub(super) fn window(&self, height: usize) -> impl Iterator<Item = (&PickerItem, bool)> {
         let shown = self.matches.iter().enumerate().skip(self.top(height)).take(height);
         shown.map(|(place, at)| (self.item(*at), place == self.cursor.row))
@@ -317,7 +320,7 @@ impl Picker {
         FuzzyQuery::new(self.filter.text(), self.source.facts().match_mode)
     }
 
-    /// The filter job to start, once.
+    /// Returns the filter job to start, once.
     fn take_filter_job(&mut self) -> Option<NarrowingJob> {
         if self.pending_query != PendingQuery::Unasked {
             return None;
@@ -330,7 +333,7 @@ impl Picker {
         })
     }
 
-    /// Applies the result of a filter job, if it is still current.
+    /// Applies the result of a filter job if it is current.
     pub(super) fn apply_narrowed(&mut self, done: &NarrowedList) {
         let is_same = Arc::ptr_eq(&self.items, &done.job.items) && self.filter.text() == done.job.query;
         if is_same && self.pending_query == PendingQuery::Asked {
@@ -353,7 +356,7 @@ impl Picker {
         }
     }
 
-    /// Sets new matches; a selection by the user is kept if it still matches.
+    /// Sets new matches. A selection by the user is kept if it still matches.
     fn set_matches(&mut self, mut matches: Vec<usize>) {
         self.pending_query = PendingQuery::None;
         let selected = self.matches.get(self.cursor.row).copied().filter(|_| self.is_moved);
@@ -364,7 +367,8 @@ impl Picker {
         self.cursor.follow(row);
     }
 
-    /// Filters changed items; the selection follows its item, the nearest one of several with the same choice.
+    /// Filters changed items. The selection follows its item, the nearest one if several have the same
+    /// choice.
     fn refilter(&mut self, chosen: Option<&PickerChoice>) {
         let row_before = self.cursor.row;
         let was_user_selected = self.cursor.is_user_selected;

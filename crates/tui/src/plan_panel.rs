@@ -1,4 +1,4 @@
-//! The panel of the task's plan, above the editor, while a step is left.
+//! The panel above the editor that shows the task plan until all steps are done.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -21,7 +21,7 @@ pub(crate) struct PlanPanel {
 }
 
 impl Component for PlanPanel {
-    /// The panel's key shows only the current step, or all of them again.
+    /// Handles the panel's key, which folds the plan to the current step, or shows all steps again.
     fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
         match *event {
             UiEvent::Key(key)
@@ -62,20 +62,20 @@ impl PlanPanel {
         let title = format!("  Plan: {} of {} done · ", plan.done(), plan.steps.len());
         let key = format!("{} to collapse", view.key_of(KeyCommand::FoldPlan));
         let room = plan.steps.len().min(height - 1);
-        // The last finished step stays in sight.
+        // The last finished step stays visible.
         let top = current(plan).saturating_sub(1).min(plan.steps.len() - room);
         let steps = plan.steps[top..].iter().take(room).map(|step| step_line(step, width));
         std::iter::once(Line::new(title + &key, Role::Muted)).chain(steps).collect()
     }
 }
 
-/// The index of the step in progress, or of the first one that isn't finished.
+/// Returns the index of the step in progress, or of the first unfinished one.
 fn current(plan: &TaskPlan) -> usize {
     let find = |status| plan.steps.iter().position(|step| step.status == status);
     find(StepStatus::InProgress).or_else(|| find(StepStatus::Pending)).unwrap_or(0)
 }
 
-/// The row of a folded plan: its progress and the current step.
+/// Returns the row of a folded plan: its progress and the current step.
 fn folded(plan: &TaskPlan, width: usize, view: &ViewContext<'_>) -> Line {
     let lead = format!("  Plan: {} of {} done · ", plan.done(), plan.steps.len());
     let key = format!(" · {}", view.key_of(KeyCommand::FoldPlan));

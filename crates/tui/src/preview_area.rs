@@ -1,4 +1,4 @@
-//! The place of a preview: beside the rows of a list, or below them.
+//! The position of a preview: beside the rows of a list, or below them.
 
 use ratatui::layout::Rect;
 
@@ -10,8 +10,8 @@ pub(crate) struct PreviewSplit {
     pub(crate) preview: Option<Rect>,
 }
 
-/// Splits the body of a list. `beside` is the width of the rows if the preview is beside them; otherwise it is below
-/// them in a body of at least `min_height` rows.
+/// Splits the body of a list. `beside` is the width of the rows for a preview beside them; with `None`, the
+/// preview is below them if the body has at least `min_height` rows.
 pub(crate) fn split(body: Rect, beside: Option<u16>, min_height: u16) -> PreviewSplit {
     if let Some(width) = beside {
         let preview = Rect { x: body.x + width, width: body.width - width, ..body };

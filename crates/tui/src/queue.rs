@@ -6,7 +6,7 @@ use tiller_core::id::QueueId;
 /// An action on queued messages.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum QueueAction {
-    /// Holds a message back while it is edited.
+    /// Holds a message during its edit.
     Hold(QueueId),
     /// Replaces a message's text.
     Edit(QueueId, String, AfterQueueEdit),
@@ -27,9 +27,9 @@ pub(crate) enum QueueAction {
 /// The state of a message after an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AfterQueueEdit {
-    /// Stays held or not held, as before.
+    /// Doesn't change: held messages stay held.
     Keep,
-    /// Is released: it was held only for the edit.
+    /// Is released, because it was held only for the edit.
     Release,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct RemovedMessage {
 pub(crate) enum QueueOutcome {
     /// These messages were removed.
     Removed(Vec<RemovedMessage>),
-    /// The message was delivered or removed before; its new text, if it was edited.
+    /// The message has already been delivered or removed, with its new text if it was edited.
     Gone(Option<String>),
 }
 

@@ -1,8 +1,8 @@
 //! The queue panel: the selected message, and the removed ones.
 //!
-//! The engine owns the queue; the panel sends actions and follows the session. A message may be delivered or removed
-//! elsewhere at any time; the panel then says so, and keys change the message that is selected instead only once it
-//! has been for 0.4 s. The text of a message is edited in the composer.
+//! The engine owns the queue; the panel sends actions and follows the session. A message may be delivered or
+//! removed elsewhere at any time. The panel then shows a message, and keys apply to the newly selected
+//! message only after it has been selected for 0.4 s. The text of a message is edited in the composer.
 
 mod focus;
 mod keys;
@@ -28,8 +28,8 @@ use crate::queue_panel::focus::{QueueFocus, QueueSelection};
 use crate::queue_panel::view::PanelView;
 use crate::shown_since::ShownSince;
 
-/// Time for which typing keys are ignored after the panel closed by itself, in milliseconds: enough to notice
-/// it and stop typing.
+/// Milliseconds for which typing keys are ignored after the panel closed automatically: enough to notice it
+/// and stop typing.
 const IGNORE_MS: u64 = 1_000;
 
 /// The panel of queued messages.
@@ -38,13 +38,14 @@ pub(crate) struct QueuePanel {
     focus: QueueFocus,
     /// Messages removed from this session's queue, one batch per removal.
     removed: Vec<Vec<RemovedMessage>>,
-    /// Messages just edited, released or removed here: no flash when they leave the queue.
+    /// Messages just edited, released or removed here; no flash is shown when they leave the queue.
     released: Vec<QueueId>,
-    /// Returns the keys to the panel when the last message is removed, so that it can be restored.
+    /// True if the panel gets the keys back when the last message is removed, so that it can be restored.
     expects_removal: bool,
-    /// Time when the panel closed by itself: keys for it may still arrive.
+    /// Time when the panel closed automatically; keys for it may still arrive.
     closed_at: Option<UnixMs>,
-    /// Time when the selection moved because its message left: keys for that one may still arrive.
+    /// Time when the selection moved because its message left the queue; keys for that message may still
+    /// arrive.
     moved_at: Option<ShownSince>,
     /// The area of the last layout.
     area: Rect,
@@ -56,7 +57,7 @@ impl QueuePanel {
         self.focus.has_keys()
     }
 
-    /// Reports whether the editor holds a queued message.
+    /// Returns true if the editor contains a queued message.
     #[cfg(test)]
     pub(crate) fn is_editing(&self) -> bool {
         self.focus.is_editing()
@@ -67,7 +68,8 @@ impl QueuePanel {
         self.removed.clear();
     }
 
-    /// Reports whether finishing the edit sends the message immediately, because the run that it waited for has ended.
+    /// Returns true if finishing the edit sends the message immediately, because the run that it was waiting
+    /// for has ended.
     pub(crate) fn editing_sends(&self, view: &ViewContext<'_>) -> bool {
         let activity = &view.model.activity;
         let is_idle = activity.running_since.is_none() && !activity.last_run_failed;
@@ -87,12 +89,12 @@ impl QueuePanel {
         view::rows_needed(&self.focus, view)
     }
 
-    /// The message on a line of the panel, by its position in delivery order.
+    /// Returns the message on a line of the panel, as its position in delivery order.
     fn message_at(&self, line: usize, view: &ViewContext<'_>) -> Option<usize> {
         view::message_at(&self.focus, usize::from(self.area.height), line, view)
     }
 
-    /// Takes the keys back from the editor, which has finished or discarded the edit.
+    /// Takes the keys back from the editor after the edit was finished or discarded.
     pub(crate) fn end_edit(&mut self) {
         if let QueueFocus::Editing(chosen, _) = std::mem::take(&mut self.focus) {
             self.released = vec![chosen.id.clone()];
@@ -114,7 +116,7 @@ impl QueuePanel {
             },
             QueueFocus::Editing(chosen, _) => match row_of(&chosen.id) {
                 Some(row) => chosen.row = row,
-                // The composer says so, and keeps the text.
+                // The composer reports it and keeps the text.
                 None => self.focus = QueueFocus::Editor,
             },
         }
@@ -130,7 +132,7 @@ impl QueuePanel {
         }
     }
 
-    /// Records the time if the panel closed by itself.
+    /// Records the time if the panel closed automatically.
     fn record_closing(&mut self, now: UnixMs) {
         if let QueueFocus::Editor = self.focus {
             self.closed_at = Some(now);
@@ -197,7 +199,7 @@ impl ClickableList for QueuePanel {
     }
 }
 
-/// The keys that restore removed messages after the panel was left.
+/// Returns a hint about the keys that restore removed messages, for use after the panel was left.
 fn restore_hint(view: &ViewContext<'_>) -> String {
     let (enter, undo) = (view.key_of(KeyCommand::EditQueue), view.key_of(KeyCommand::QueueUndo));
     format!("{enter}, then {undo} restores them")
@@ -230,7 +232,7 @@ impl Component for QueuePanel {
         None
     }
 
-    /// Messages that can't be put back become drafts.
+    /// Turns messages that can't be put back into drafts.
     fn rejected(&mut self, action: Action, cx: &mut Context<'_>) -> Option<Action> {
         let Action::Queue(QueueAction::Restore(removed)) = action else { return Some(action) };
         cx.push(Effect::RestoreMessages(removed.into_iter().map(|removed| removed.item).collect()));

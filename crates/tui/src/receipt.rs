@@ -6,7 +6,7 @@ use tiller_session::entry::DeliveryReceipt;
 
 use super::layout::RenderContext;
 
-/// The time and kind of the delivery: `steered 14:03`, `queued 14:01, sent 14:05`.
+/// Formats the time and kind of the delivery: `steered 14:03`, `queued 14:01, sent 14:05`.
 pub(super) fn label(receipt: &DeliveryReceipt, at: UnixMs, ctx: &RenderContext) -> String {
     let sent = ctx.clock_time(at);
     let queued = receipt.waited.queued_at.map(|queued| ctx.clock_time(queued));

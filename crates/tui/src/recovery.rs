@@ -1,4 +1,4 @@
-//! Replaces failed requests that a retry made good by one line in the transcript. Pure.
+//! Replaces failed requests with one line in the transcript after a successful retry. Pure.
 
 use tiller_core::id::EntryId;
 use tiller_core::message::split_advice;
@@ -6,10 +6,10 @@ use tiller_core::unit::UnixMs;
 
 use super::block::{Block, BlockKind};
 
-/// The change of a block list after an answer follows failed requests.
+/// The change to a block list when an answer follows failed requests.
 #[derive(Debug)]
 pub(super) struct DraftRecovery {
-    /// The index of the first block of the failed requests, which the line replaces.
+    /// The index of the first block of the failed requests, which is replaced with the line.
     pub(super) at: usize,
     pub(super) block: Block,
     /// The indexes of the other blocks of the failed requests, in descending order.
@@ -17,7 +17,7 @@ pub(super) struct DraftRecovery {
 }
 
 /// Finds the failed requests at the end of the blocks, for an answer whose request was sent at `sent`.
-/// Summaries and notices between them stay.
+/// Summaries and notices between them are kept.
 pub(super) fn find_recovery(blocks: &[Block], sent: UnixMs) -> Option<DraftRecovery> {
     let mut indexes = Vec::new();
     let (mut tries, mut first_sent, mut reason) = (0, sent, None);
@@ -43,7 +43,7 @@ pub(super) fn find_recovery(blocks: &[Block], sent: UnixMs) -> Option<DraftRecov
     Some(DraftRecovery { at, block: Block::from_entry(blocks[at].entry.as_ref()?, kind), missing: indexes })
 }
 
-/// Shortens an error to its reason: without the provider's name, the HTTP status and the advice.
+/// Shortens an error to its reason, without the provider's name, the HTTP status and the advice.
 fn reason_of(error: &str) -> String {
     let (what, _) = split_advice(error.trim());
     let what = match what.split_once(": ") {

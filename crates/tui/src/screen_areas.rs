@@ -17,7 +17,7 @@ pub(crate) struct ScreenAreas {
     pub(crate) footer: Rect,
 }
 
-/// A part of the screen with a meaning of its own for the mouse.
+/// A part of the screen that handles the mouse differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScreenPart {
     Completion,
@@ -25,12 +25,12 @@ pub(crate) enum ScreenPart {
     /// The rule above the editor.
     TopRule,
     Editor,
-    /// The transcript, or a part that takes no clicks.
+    /// The transcript, or a part that doesn't handle clicks.
     Other,
 }
 
 impl ScreenAreas {
-    /// The part at a position.
+    /// Returns the part at a position.
     pub(crate) fn part_at(&self, position: Position) -> ScreenPart {
         let parts = [
             (self.completion, ScreenPart::Completion),

@@ -1,4 +1,5 @@
-//! The bindings of the screen that concern no single part of it, and keys with another meaning when pressed twice.
+//! The bindings of the screen that don't belong to one of its parts, and keys with another meaning when
+//! pressed twice.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -13,25 +14,25 @@ use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::list_kind::ListKind;
 use crate::tree::request::TreePurpose;
 
-/// Maximum time between two presses of Esc that open the tree, in milliseconds.
+/// Maximum milliseconds between two presses of Esc that open the tree.
 const TWICE_ESCAPE_MS: u64 = 600;
 
-/// Time after an Esc that stopped a run, or after its repeat, in which Esc does nothing else, in
-/// milliseconds: the user may keep pressing it.
+/// Milliseconds after an Esc that stopped a run, or after its repeat, in which Esc does nothing else, because
+/// the user may keep pressing it.
 const STOPPING_MS: u64 = 1_000;
 
-/// Maximum time between two presses of Ctrl+C that quit, in milliseconds.
+/// Maximum milliseconds between two presses of Ctrl+C that quit.
 const TWICE_INTERRUPT_MS: u64 = 2_000;
 
 /// A key with another meaning when pressed twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DoubleKey {
     Escape,
-    /// Esc that stopped a run, and its repeats; these never open the tree.
+    /// Esc that stopped a run, and its repeats; they never open the tree.
     Stopping,
     Interrupt,
-    /// The key that cleared the editor. A second press does nothing, but the flash about it also disappears
-    /// with the next key.
+    /// The key that cleared the editor. A second press has no effect, but the flash about it disappears with
+    /// the next key.
     Clear,
 }
 
@@ -52,12 +53,12 @@ impl Component for ScreenKeys {
         match command {
             KeyCommand::Stop => self.escape(cx),
             KeyCommand::Clear => self.interrupt(cx),
-            // In an empty editor the key's other meaning, a cursor movement, has no effect.
+            // In an empty editor, the key's other meaning, a cursor movement, has no effect.
             KeyCommand::MoveToBackground if at_rest && cx.model.has_movable_call() => {
                 cx.push(Action::MoveToBackground);
             }
             KeyCommand::Quit if at_rest && !cx.model.is_working() => cx.push(Effect::quit()),
-            // It does nothing during a run, so that no run is stopped by accident.
+            // The key does nothing during a run, so that runs aren't stopped by accident.
             KeyCommand::Quit if at_rest => {
                 let (stop, quit) = (cx.key_of(KeyCommand::Stop), cx.key_of(KeyCommand::Quit));
                 cx.flash(format!("Still running: {stop} stops it, then {quit} quits."));
@@ -92,23 +93,23 @@ impl Component for ScreenKeys {
         Outcome::Consumed
     }
 
-    /// The bindings have no place on the screen.
+    /// Does nothing, because the bindings have no area on the screen.
     fn render(&self, _area: Rect, _buffer: &mut Buffer, _view: &ViewContext<'_>) {}
 }
 
 impl ScreenKeys {
-    /// Begins to handle a key; returns true if it ends the flash about the first press.
+    /// Starts handling a key; returns true if the key ends the flash about the first press.
     pub(crate) fn begin_key(&mut self) -> bool {
         self.previous = self.pressed.take();
         matches!(self.previous, Some((DoubleKey::Interrupt | DoubleKey::Clear, _)))
     }
 
-    /// Forgets the first press: text arrived after it.
+    /// Clears the first press, because text arrived after it.
     pub(crate) fn forget(&mut self) {
         self.pressed = None;
     }
 
-    /// Notes that the key cleared the draft.
+    /// Records that the key cleared the draft.
     pub(crate) fn draft_cleared(&mut self, now: UnixMs) {
         self.pressed = Some((DoubleKey::Clear, now));
     }
@@ -127,7 +128,7 @@ impl ScreenKeys {
         }
     }
 
-    /// Stops the agent; if nothing runs, quits on the second press. The composer clears a draft first.
+    /// Stops the agent; if nothing is running, quits on the second press. The composer first clears a draft.
     fn interrupt(&mut self, cx: &mut Context<'_>) {
         if cx.model.is_stoppable() {
             cx.push(Action::Abort);
@@ -156,7 +157,7 @@ mod tests {
         Bench::of(ScreenKeys::default(), Address::Screen)
     }
 
-    /// Presses a key as the app does.
+    /// Presses a key in the same way as the app.
     fn press(bench: &mut Bench<ScreenKeys>, key: KeyEvent) -> Vec<Effect> {
         bench.component.begin_key();
         bench.send(UiEvent::Key(key)).1

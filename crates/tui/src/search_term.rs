@@ -1,4 +1,4 @@
-//! Smart-case search terms: letter case counts only if the term has an uppercase letter.
+//! Smart-case search terms: letter case is significant only if the term has an uppercase letter.
 
 use std::ops::Range;
 
@@ -46,7 +46,8 @@ impl SearchTerm {
         }
     }
 
-    /// Case folding may change the length of a letter, so each character is folded to one.
+    /// Finds occurrences regardless of case. Case folding may change the length of a letter, so each
+    /// character is folded to one.
     fn find_folded(&self, text: &str) -> Vec<Range<usize>> {
         let fold = |c: char| c.to_lowercase().next().unwrap_or(c);
         let folded: String = text.chars().map(fold).collect();

@@ -1,6 +1,6 @@
-//! The session as the agent's events describe it: its properties and its current activity.
+//! The state of the session derived from the agent's events: its properties and its current activity.
 //!
-//! Every component reads it; only its reducer ([`reducer`]) changes it.
+//! All components read it; only its reducer ([`reducer`]) changes it.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ use tiller_engine::{AgentCommand, ApprovalMode, ContextUse, RunningCall, Summary
 use tiller_engine::{RetryAnnouncement, ServedResource};
 use tiller_provider::catalog::ImageInput;
 
-/// The session as far as known here.
+/// The session's current state, as far as it is known here.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SessionModel {
     pub(crate) info: SessionInfo,
@@ -35,27 +35,27 @@ impl SessionModel {
         self.activity.running_since.is_some() || self.activity.bash_since.is_some()
     }
 
-    /// Reports whether something runs that Esc stops: the agent, a `!` command, a summary, or the preparation of a
-    /// message.
+    /// Returns true if something is running that Esc stops: the agent, a `!` command, a summary, or the
+    /// preparation of a message.
     pub(crate) fn is_stoppable(&self) -> bool {
         let is_sending = self.activity.jobs.iter().any(|(job, _)| *job == Job::Send);
         self.is_working() || is_sending || self.activity.summary.is_some()
     }
 
-    /// Reports whether a call is running that can be moved to the background.
+    /// Returns true if a call is running that can be moved to the background.
     pub(crate) fn has_movable_call(&self) -> bool {
         let has_jobs =
             |call: &CallInProgress| self.info.tools.find(&call.name).is_some_and(|traits| traits.has_jobs);
         self.activity.calls.iter().any(has_jobs)
     }
 
-    /// Reports whether a steering message waits for a running agent.
+    /// Returns true if a steering message is waiting for a running agent.
     pub(crate) fn has_waiting_steering(&self) -> bool {
         let is_waiting = |item: &QueueItem| item.kind == QueueKind::Steer && !item.held;
         self.activity.running_since.is_some() && self.activity.queue.iter().any(is_waiting)
     }
 
-    /// The thinking level after the current one.
+    /// Returns the thinking level after the current one.
     pub(crate) fn next_thinking(&self) -> ThinkingLevel {
         let levels = ThinkingLevel::ALL;
         let at = levels.iter().position(|level| *level == self.info.thinking).unwrap_or(0);
@@ -67,7 +67,7 @@ impl SessionModel {
         self.info.approval == ApprovalMode::Plan.name()
     }
 
-    /// The approval mode after the current one.
+    /// Returns the approval mode after the current one.
     pub(crate) fn next_approval(&self) -> ApprovalMode {
         let modes = ApprovalMode::ALL;
         let at = modes.iter().position(|mode| mode.name() == self.info.approval);
@@ -95,7 +95,7 @@ pub(crate) struct SessionInfo {
     pub(crate) context: ContextUse,
     pub(crate) usage: Usage,
     pub(crate) approval: String,
-    /// The plan of the task.
+    /// The task plan.
     pub(crate) plan: Option<TaskPlan>,
     pub(crate) branch: Option<String>,
     /// The session's id, if it is a fork.
@@ -106,11 +106,11 @@ pub(crate) struct SessionInfo {
     pub(crate) tools: ToolCatalog,
     /// Resources of servers, for `@`.
     pub(crate) resources: Arc<[ServedResource]>,
-    /// Number of changes of the commands and resources, which completion lists.
+    /// Number of changes to the commands and resources listed by completion.
     pub(crate) listing_changes: u64,
 }
 
-/// Buffers events while a snapshot is on its way: the snapshot may not include them.
+/// Buffers events while a snapshot is pending, because the snapshot may not include them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SnapshotGap {
     /// Number of requested snapshots that haven't arrived.
@@ -119,7 +119,7 @@ pub(crate) struct SnapshotGap {
 }
 
 impl SnapshotGap {
-    /// Reports whether a snapshot is on its way.
+    /// Returns true while a snapshot is pending.
     fn is_open(&self) -> bool {
         self.expected > 0
     }
@@ -128,7 +128,7 @@ impl SnapshotGap {
         self.expected += 1;
     }
 
-    /// Buffers an event while a snapshot is on its way; returns it otherwise.
+    /// Buffers an event while a snapshot is pending; otherwise returns it.
     fn buffer(&mut self, event: Arc<Event>) -> Option<Arc<Event>> {
         if self.expected == 0 {
             return Some(event);
@@ -137,8 +137,8 @@ impl SnapshotGap {
         None
     }
 
-    /// Returns the buffered events when a snapshot arrives. If another one is on its way, the events stay
-    /// buffered for that, too.
+    /// Returns the buffered events when a snapshot arrives. If another snapshot is pending, the events stay
+    /// buffered for it, too.
     fn close(&mut self) -> Vec<Arc<Event>> {
         self.expected = self.expected.saturating_sub(1);
         match self.expected {
@@ -148,12 +148,12 @@ impl SnapshotGap {
     }
 }
 
-/// A long-running job that the user started, apart from the agent's work.
+/// A long-running job started by the user, apart from the agent's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Job {
     Export,
     Copy,
-    /// A message that is being sent: its resources are read, and hooks review it.
+    /// A message that is being sent: its resources are being read, or hooks review it.
     Send,
 }
 
@@ -173,7 +173,7 @@ impl Job {
 pub(crate) struct CallInProgress {
     pub(crate) id: CallId,
     pub(crate) name: String,
-    /// The start of execution, without the time spent waiting before.
+    /// Start of execution, without the time spent waiting before.
     pub(crate) since: UnixMs,
 }
 
@@ -183,15 +183,15 @@ impl From<&RunningCall> for CallInProgress {
     }
 }
 
-/// A call that waits for the user's approval.
+/// A call that is waiting for the user's approval.
 #[derive(Clone, Debug)]
 pub(crate) struct PendingApproval {
     pub(crate) request: ApprovalRequest,
-    /// Time of the request, as far as known here.
+    /// Time of the request, or of its arrival here.
     pub(crate) since: UnixMs,
 }
 
-/// The size of the answer that is streaming.
+/// The size of the answer that is being streamed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StreamingAnswer {
     /// Output tokens, as last counted by the provider. Most providers count only at the end, some also the
@@ -202,12 +202,12 @@ pub(crate) struct StreamingAnswer {
 }
 
 impl StreamingAnswer {
-    /// The number of output tokens as text, with a `~` for an estimate; `None` before the first byte.
+    /// Formats the number of output tokens, with a `~` for an estimate; `None` before the first byte.
     pub(crate) fn label(self) -> Option<String> {
-        /// Bytes per token, estimated.
+        /// Estimated bytes per token.
         const TOKEN: u64 = 4;
         let guess = Tokens(self.bytes.div_ceil(TOKEN));
-        // A count far below the estimate was made at the start.
+        // A count far below the estimate was sent at the start.
         match self.counted_tokens.0 * 2 >= guess.0 {
             true if self.counted_tokens.0 == 0 => None,
             true => Some(format!("↓{}", self.counted_tokens)),
@@ -243,7 +243,7 @@ pub(crate) struct SessionActivity {
     pub(crate) last_run_failed: bool,
 }
 
-/// The data that must be looked up.
+/// Data on the welcome screen that must be looked up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Welcome {
     pub(crate) files: Vec<PathBuf>,

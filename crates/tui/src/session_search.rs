@@ -1,4 +1,4 @@
-//! Session search while the user types: runs on its own thread and answers the newest request.
+//! Session search while the user types. It runs on a separate thread and answers the newest request.
 //!
 //! Indexed sessions appear immediately; unindexed logs are read in between, and their results follow.
 
@@ -14,22 +14,22 @@ use crate::message::{ListResult, SessionsResult, TaskResult};
 use crate::picker::session_query::SearchRequest;
 use crate::picker::sessions::{hits, session_items, sessions_by_id};
 
-/// Sessions in the first answer: more than a screen.
+/// Number of sessions in the first answer, more than a screen shows.
 const FIRST: usize = 60;
 
 /// Maximum number of sessions in a text search.
 const MAX_HITS: usize = 50;
 
-/// Maximum number of sessions for a part of an id; with more, the part is too short.
+/// Maximum number of sessions for a part of an id; if there are more, the part is too short.
 const MAX_NAMED: usize = 10;
 
 /// Interval between progress reports.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Interval between updated lists while logs are indexed.
+/// Interval between list updates during indexing.
 const LIST_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The reason the thread ends.
+/// The reason to end the thread.
 enum SearchStop {
     /// The picker or the receiver of results is gone.
     Gone,
@@ -48,13 +48,13 @@ struct SearchThread {
     backlog: IndexQueue,
     reported: Instant,
     renewed: Instant,
-    /// Sends to the list that asked.
+    /// Sends to the list that made the request.
     reports: ResultSender,
     /// The open session.
     current: SessionId,
 }
 
-/// Answers requests until the sender is gone; `current` is marked in the results.
+/// Answers requests until the sender is gone; marks `current` in the results.
 pub(super) fn browse(
     catalog: Catalog,
     current: SessionId,
@@ -88,7 +88,7 @@ impl SearchThread {
                 requests.try_recv()
             };
             match next {
-                // Only the newest request counts.
+                // Only the newest request is relevant.
                 Ok(request) => self.accept(requests.try_iter().last().unwrap_or(request))?,
                 Err(TryRecvError::Empty) => self.read()?,
                 Err(TryRecvError::Disconnected) => return Ok(()),
@@ -116,7 +116,7 @@ impl SearchThread {
         self.search()
     }
 
-    /// Indexes some of the pending logs.
+    /// Indexes a batch of the pending logs.
     fn read(&mut self) -> Result<(), SearchStop> {
         self.catalog.index_next(&mut self.backlog)?;
         if self.backlog.is_empty() || self.renewed.elapsed() >= LIST_INTERVAL {

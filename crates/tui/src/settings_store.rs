@@ -1,4 +1,4 @@
-//! Access to the settings. The caller provides it; the front end reads no configuration itself.
+//! Access to the settings, provided by the caller; the front end doesn't read configuration files itself.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,9 +22,9 @@ pub struct ReadSettings {
 /// A problem in a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingProblem {
-    /// The problem and its location. Problems with equal texts count as the same.
+    /// The problem and its location. Problems with equal texts count as the same problem.
     pub what: String,
-    /// A short text about the value in use instead.
+    /// A short text about the value used instead.
     pub instead: Option<String>,
     /// The part of the settings that the problem makes unusable.
     pub scope: ProblemScope,
@@ -49,34 +49,34 @@ pub(super) struct SettingsDiff {
     pub(super) problems: Vec<SettingProblem>,
 }
 
-/// Changes in the set of problems.
+/// Changes to the set of problems.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ProblemDiff {
     /// Problems that appeared.
     pub(super) new: Vec<SettingProblem>,
-    /// Problems that were fixed, as their messages read.
+    /// The messages of fixed problems.
     pub(super) gone: Vec<String>,
 }
 
-/// Reads the settings with their sources, and writes the user's own.
+/// Reads the settings with their sources, and writes the user's settings.
 #[derive(Clone)]
 pub struct SettingsStore {
     read: Arc<Read>,
     write: Arc<Write>,
     /// The settings when they last took effect, or were found to need a restart.
     acknowledged: Arc<Mutex<Settings>>,
-    /// The settings at the start: settings that need a restart keep these values.
+    /// The settings at the start. Settings that need a restart keep these values.
     start: Arc<Settings>,
-    /// The problems that were reported and still hold.
+    /// The reported problems that still exist.
     reported: Arc<Mutex<Vec<SettingProblem>>>,
-    /// Serializes writes: a write reads the other settings first and writes them again.
+    /// Serializes writes: each write reads the other settings first and writes them again.
     write_lock: Arc<Mutex<()>>,
 }
 
 impl SettingsStore {
     /// Creates a store with the settings and problems `known` at the start. `read` returns the current ones.
-    /// `write` gets a setting and its valid value as typed; an empty text removes the setting from the user's
-    /// file.
+    /// `write` gets a setting and its valid value as typed; an empty value removes the setting from the
+    /// user's file.
     pub fn new(
         known: ReadSettings,
         read: impl Fn() -> Result<ReadSettings, StoreError> + Send + Sync + 'static,
@@ -99,8 +99,9 @@ impl SettingsStore {
         (self.read)().map(|read| read.settings)
     }
 
-    /// Reads the settings again. A change is returned each time until it is acknowledged with `know`. While a
-    /// file is invalid, no changes are returned: it may be half written.
+    /// Reloads the settings. A change is returned each time until it is acknowledged with
+    /// [`Self::acknowledge`]. While a file is invalid, no changes are returned, because the file may be half
+    /// written.
     pub(super) fn reload(&self) -> Result<SettingsDiff, StoreError> {
         let ReadSettings { settings: now, mut problems } = (self.read)()?;
         if problems.iter().any(SettingProblem::affects_everything) {
@@ -115,8 +116,8 @@ impl SettingsStore {
         Ok(SettingsDiff { changed, now, problems })
     }
 
-    /// Compares the current problems with the reported ones. While one makes everything unusable, none counts
-    /// as fixed, because the files weren't checked.
+    /// Compares the current problems with the reported ones. While a problem makes everything unusable, no
+    /// problem counts as fixed, because the files weren't checked.
     pub(super) fn diff_problems(&self, problems: &[SettingProblem]) -> ProblemDiff {
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let contains = |problem: &SettingProblem, these: &[SettingProblem]| {
@@ -133,7 +134,7 @@ impl SettingsStore {
         diff
     }
 
-    /// Reports whether a setting has the value that it had at the start.
+    /// Returns true if a setting has the same value as at the start.
     pub(super) fn is_as_at_start(&self, setting: &Setting, settings: &Settings) -> bool {
         self.start.value(setting).0 == settings.value(setting).0
     }
@@ -150,7 +151,7 @@ impl SettingsStore {
 }
 
 impl SettingProblem {
-    /// The message in one line.
+    /// Formats the message in one line.
     pub(super) fn message(&self) -> String {
         self.instead.as_ref().map_or_else(|| self.what.clone(), |instead| format!("{}; {instead}", self.what))
     }

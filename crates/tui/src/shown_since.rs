@@ -2,11 +2,11 @@
 
 use tiller_core::unit::UnixMs;
 
-/// Time that a dialog must be visible before keys answer it, in milliseconds: longer than a key already on
-/// its way.
+/// Milliseconds that a dialog must be visible before keys answer it: longer than the delay of a key that is
+/// already on its way.
 const VISIBLE_MS: u64 = 400;
 
-/// The time when something with an answer appeared on the screen.
+/// The time when a part with an answer appeared on the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ShownSince(UnixMs);
 
@@ -15,7 +15,7 @@ impl ShownSince {
         Self(now)
     }
 
-    /// Reports whether it has been visible long enough for a key to be meant for it.
+    /// Returns true if the part has been visible long enough for a key to be meant for it.
     pub(crate) fn is_long_enough(self, now: UnixMs) -> bool {
         now.since_ms(self.0) >= VISIBLE_MS
     }

@@ -1,4 +1,4 @@
-//! The status line between transcript and editor: the search bar, a flash, a hint, or what the agent is doing.
+//! The status line between transcript and editor: the search bar, a flash, a hint, or the agent's activity.
 
 use tiller_core::event::CompactionReason;
 use tiller_core::message::split_advice;
@@ -22,13 +22,13 @@ pub(crate) struct StatusLine<'a> {
     pub(crate) flash: Option<&'a str>,
     /// The hint of the component that has the keys.
     pub(crate) hint: Option<Line>,
-    /// The block that is arriving.
+    /// The block that is being streamed.
     pub(crate) arriving: Option<&'a BlockKind>,
 }
 
 impl StatusLine<'_> {
-    /// The search bar, the flash, a hint or the activity; empty if there is none. Only a flash takes more than one
-    /// line.
+    /// Returns the search bar, the flash, a hint or the activity; empty if there is none. Only a flash takes
+    /// more than one line.
     pub(crate) fn lines(self, view: &ViewContext<'_>) -> Vec<Line> {
         let Self { search, flash: text, hint, arriving } = self;
         match text {
@@ -38,7 +38,7 @@ impl StatusLine<'_> {
     }
 }
 
-/// The activity, with the keys that apply to it.
+/// Returns the activity, with the keys that apply to it.
 fn lasting(view: &ViewContext<'_>, arriving: Option<&BlockKind>) -> Option<Line> {
     if let Some(since) = view.model.activity.opening_since {
         return opening(view, since);
@@ -67,7 +67,7 @@ fn lasting(view: &ViewContext<'_>, arriving: Option<&BlockKind>) -> Option<Line>
     Some(spans.into())
 }
 
-/// The flash, next to the activity, so that a running turn never looks stopped.
+/// Returns the flash next to the activity, so that a running turn never looks stopped.
 fn flash(view: &ViewContext<'_>, text: &str, arriving: Option<&BlockKind>) -> Vec<Line> {
     let width = usize::from(view.ui.size.0);
     let (sign, text) = match (activity(view, arriving), text.strip_prefix("✗ ")) {
@@ -78,7 +78,7 @@ fn flash(view: &ViewContext<'_>, text: &str, arriving: Option<&BlockKind>) -> Ve
                 spans.extend([Span::new(" · ", Role::Accent), message]);
                 return vec![spans.into()];
             }
-            // Without room for both, only the spinner shows the activity.
+            // If there isn't room for both, only the spinner shows the activity.
             (spinning(view), text)
         }
         // A text with its own sign gets no other.
@@ -118,7 +118,8 @@ fn activity(view: &ViewContext<'_>, arriving: Option<&BlockKind>) -> Option<Vec<
     Some(spans)
 }
 
-/// The start of the displayed activity: approvals and calls have their own, everything else that of the run.
+/// Returns the start of the displayed activity: approvals and calls have their own; the rest uses the start
+/// of the run.
 fn started_at(view: &ViewContext<'_>) -> Option<UnixMs> {
     let summary = view.model.activity.summary.as_ref().map(|summary| summary.since);
     let run_start = view.model.activity.running_since.or(view.model.activity.bash_since).or(summary);
@@ -133,9 +134,9 @@ fn countdown(view: &ViewContext<'_>, retry: &RetryAnnouncement) -> String {
     format!("retrying in {seconds}s ({} of {})", retry.attempt, retry.max_attempts)
 }
 
-/// The countdown with the error, cut to fit beside the duration and the key that stops it.
+/// Returns the countdown with the error, truncated to fit beside the duration and the key that stops it.
 fn failed_try(view: &ViewContext<'_>, subject: &str, retry: &RetryAnnouncement) -> String {
-    /// Columns of the spinner before it, and of the duration and the key after it.
+    /// Columns of the spinner before the error, and of the duration and the key after it.
     const BESIDE: usize = 4 + 24;
     let status = format!("{subject}{}", countdown(view, retry));
     let room = usize::from(view.ui.size.0).saturating_sub(BESIDE + status.chars().count() + 3);
@@ -146,7 +147,7 @@ fn failed_try(view: &ViewContext<'_>, subject: &str, retry: &RetryAnnouncement) 
     }
 }
 
-/// The status while a session opens, once that takes noticeably long.
+/// Returns the status while a session opens, if it takes noticeably long.
 fn opening(view: &ViewContext<'_>, since: UnixMs) -> Option<Line> {
     is_noticeable(view, since).then(|| {
         let mut spans = with_duration(view, "opening the session…", since);
@@ -155,13 +156,13 @@ fn opening(view: &ViewContext<'_>, since: UnixMs) -> Option<Line> {
     })
 }
 
-/// A background job, if nothing else runs.
+/// Returns the background job, if nothing else is running.
 fn background_job(view: &ViewContext<'_>) -> Option<Line> {
     let (_, since) = view.model.activity.jobs.first()?;
     Some(with_duration(view, long_job(view)?, *since).into())
 }
 
-/// A background job that takes noticeably long.
+/// Returns a background job that takes noticeably long.
 fn long_job(view: &ViewContext<'_>) -> Option<&'static str> {
     let (errand, since) = view.model.activity.jobs.first()?;
     is_noticeable(view, *since).then(|| errand.label())
@@ -172,14 +173,14 @@ fn with_duration(view: &ViewContext<'_>, doing: &str, since: UnixMs) -> Vec<Span
     vec![spinning(view), Span::new(format!("{doing} {taken}"), Role::Text)]
 }
 
-/// Returns true if something runs for a noticeably long time.
+/// Returns true for an activity that has been running for a noticeable time.
 fn is_noticeable(view: &ViewContext<'_>, since: UnixMs) -> bool {
     /// Milliseconds without a message.
     const THRESHOLD_MS: u64 = 200;
     view.now.since_ms(since) >= THRESHOLD_MS
 }
 
-/// A summary made in the background, which nothing waits for.
+/// Returns a summary in the background that nothing is waiting for.
 fn background_summary<'a>(view: &ViewContext<'a>) -> Option<&'a SummaryInProgress> {
     let is_waited_for =
         |of| matches!(of, SummarySubject::Branch | SummarySubject::Context(CompactionReason::Overflow));
@@ -190,7 +191,7 @@ fn background_summary<'a>(view: &ViewContext<'a>) -> Option<&'a SummaryInProgres
         .filter(|summary| view.model.is_working() && !is_waited_for(summary.of))
 }
 
-/// The compaction with the size of the context, which determines its duration.
+/// Formats the compaction with the size of the context, which determines its duration.
 fn compacting(view: &ViewContext<'_>) -> String {
     match view.model.info.context.used {
         Tokens(0) => "compacting…".to_owned(),
@@ -198,7 +199,7 @@ fn compacting(view: &ViewContext<'_>) -> String {
     }
 }
 
-/// The retry that a summary waits for.
+/// Returns the retry that a summary is waiting for.
 fn pending_try<'a>(view: &ViewContext<'_>, summary: &'a SummaryInProgress) -> Option<&'a RetryAnnouncement> {
     summary.retry.as_ref().filter(|retry| retry.due.since_ms(view.now) > 0)
 }

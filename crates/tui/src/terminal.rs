@@ -1,8 +1,8 @@
-//! The terminal: takes it over, draws frames, and restores it in every case.
+//! The terminal: takes it over, draws frames, and always restores it.
 //!
-//! It is restored on drop and by the panic hook (`crash_report`) before that prints; signals end the loop,
-//! which drops it. The keyboard protocol is requested without checking for support: other terminals ignore
-//! the request, and waiting for a reply would delay the first frame where none comes.
+//! It is restored on drop, and by the panic hook (`crash_report`) before the hook prints; signals end the
+//! loop, which drops it. The keyboard protocol is requested without checking for support: other terminals
+//! ignore the request, and waiting for a reply would delay the first frame if no reply arrives.
 
 pub(crate) mod backend;
 pub(crate) mod capabilities;
@@ -44,7 +44,7 @@ const BUFFER_SIZE: usize = 64 * 1024;
 /// needlessly.
 const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 
-/// Writes frames, but nothing during a panic: the terminal is restored by then, and the rest of a frame would
+/// Writes frames, except during a panic: the terminal is then already restored, and the rest of a frame would
 /// be stray text.
 struct TerminalWriter(Stdout);
 
@@ -69,14 +69,14 @@ impl Screen {
     /// Takes over the terminal.
     pub(super) fn enter(options: &TerminalOptions, modes: &Arc<TerminalModes>) -> io::Result<Self> {
         modes.take_over(options.signals.teardown())?;
-        // From here on a failure restores the terminal.
+        // From this point, a failure restores the terminal.
         let guard = RestoreGuard(modes);
         execute!(
             io::stdout(),
             Print(options.signals.setup()),
             EnterAlternateScreen,
-            // Not `Terminal::clear`: it queries the cursor position, and another reader of the keys could
-            // take the reply.
+            // `Terminal::clear` would query the cursor position, and the reader of the keys could take the
+            // reply.
             Clear(ClearType::All),
             EnableBracketedPaste,
             EnableFocusChange,
@@ -92,8 +92,8 @@ impl Screen {
         Ok(Self { terminal, needs_redraw: true, modes: Arc::clone(modes) })
     }
 
-    /// Sets up the terminal again after a stop, in which another program may have used it. Every sequence may
-    /// be sent twice.
+    /// Sets up the terminal again after a stop, in which another program may have used it. Sending a sequence
+    /// twice is harmless.
     pub(super) fn reenter(&mut self, mouse: MouseUse) -> io::Result<()> {
         // crossterm sets raw mode only from the original modes.
         self.modes.change(|| disable_raw_mode().and_then(|()| enable_raw_mode()))?;
@@ -108,7 +108,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Columns and rows.
+    /// Returns columns and rows.
     pub(super) fn size(&self) -> (u16, u16) {
         self.terminal.size().map_or((80, 24), |size| (size.width, size.height))
     }
@@ -143,7 +143,7 @@ impl Screen {
         let pictures = app.transcript.images(&app.view_context());
         self.terminal.backend_mut().images_before_cells(&pictures)?;
         self.terminal.draw(|frame| {
-            // If the size changed meanwhile, the prepared areas would not fit the buffer.
+            // If the size has changed in the meantime, the prepared areas don't fit the buffer.
             if (frame.area().width, frame.area().height) != app.ui.size {
                 *areas = prepare(app, frame.area());
             }
@@ -163,7 +163,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Reports whether images are still missing that a later frame shows.
+    /// Returns true if a later frame has to show images that are still missing.
     pub(super) fn has_pending_images(&self) -> bool {
         self.terminal.backend().has_pending_images()
     }
@@ -179,8 +179,8 @@ impl Screen {
         })
     }
 
-    /// Forces a full redraw: the screen no longer shows the last frame, as after a resize, even one back to
-    /// the same size.
+    /// Forces a full redraw, because the screen no longer shows the last frame, for example after a resize,
+    /// even one back to the same size.
     pub(super) fn force_redraw(&mut self) {
         self.needs_redraw = true;
     }
@@ -201,7 +201,8 @@ impl Screen {
     }
 }
 
-/// The requested keyboard protocol flags. With alternate keys, `ctrl+_` isn't reported as `ctrl+shift+-`.
+/// Returns the requested keyboard protocol flags. With alternate keys, `ctrl+_` isn't reported as
+/// `ctrl+shift+-`.
 fn keyboard_flags() -> KeyboardEnhancementFlags {
     KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES | KeyboardEnhancementFlags::REPORT_ALTERNATE_KEYS
 }

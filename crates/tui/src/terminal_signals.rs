@@ -1,8 +1,8 @@
-//! Terminal signals apart from the screen's cells: title, progress, and alerts while the terminal is
-//! unfocused.
+//! Signals to the terminal in addition to the screen's cells: title, progress, and alerts while the terminal
+//! is unfocused.
 //!
 //! [`SignalSupport`] describes the terminal; [`Notifier`] compares the app's state with the signals sent so
-//! far and returns the bytes to write, none if nothing changed. The event loop writes them.
+//! far and returns the bytes to write, if anything has changed. The event loop writes them.
 
 use tiller_core::setting::{NotifyMode, ProgressMode, Switch};
 use tiller_core::unit::UnixMs;
@@ -13,7 +13,7 @@ use crate::text::one_line;
 /// Maximum width of a title in columns; terminals truncate titles anyway.
 const MAX_TITLE: usize = 80;
 
-/// The way to alert the user.
+/// A way to alert the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Alert {
     /// No alert.
@@ -32,9 +32,10 @@ pub enum Alert {
 /// The signals that a terminal supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SignalSupport {
-    /// Supports setting the title and restoring the previous one.
+    /// True if the terminal can set the title and restore the previous one.
     pub has_title: bool,
-    /// Supports progress: `OSC 9 ; 4`. Other terminals show that as a notification or ignore it.
+    /// True if the terminal shows progress: `OSC 9 ; 4`. Other terminals show the sequence as a notification
+    /// or ignore it.
     pub has_progress: bool,
     /// The alert while the terminal is unfocused.
     pub alert: Alert,
@@ -56,8 +57,8 @@ pub struct SignalSettings {
 }
 
 impl SignalSupport {
-    /// The signals supported by the terminal that these environment variables describe, as far as the
-    /// settings allow.
+    /// Returns the signals that are supported by the terminal, according to these environment variables, and
+    /// enabled in the settings.
     #[must_use]
     pub fn choose<'a>(variable: impl Fn(&str) -> Option<&'a str>, settings: SignalSettings) -> Self {
         let terminal = KnownTerminal::detect(&variable);
@@ -80,8 +81,8 @@ impl SignalSupport {
         if self.has_title { "\x1b[22;2t" } else { "" }
     }
 
-    /// The sequence written when the terminal is released. The title is first set to empty, for terminals
-    /// that didn't save theirs.
+    /// Returns the sequence written when the terminal is released. The title is first set to empty, for
+    /// terminals that didn't save theirs.
     pub(super) fn teardown(&self) -> String {
         let progress = if self.has_progress { progress_sequence(ProgressState::None) } else { "" };
         let title = if self.has_title { "\x1b]2;\x07\x1b[23;2t" } else { "" };
@@ -89,7 +90,7 @@ impl SignalSupport {
     }
 }
 
-/// Terminals known by name.
+/// Terminals recognized by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum KnownTerminal {
     /// A terminal multiplexer: tmux, screen.
@@ -126,8 +127,8 @@ impl KnownTerminal {
         }
     }
 
-    /// Reports whether the terminal shows progress. iTerm2 does since 3.6; earlier versions show every `OSC
-    /// 9` as a notification.
+    /// Returns true if the terminal shows progress. iTerm2 does since version 3.6; earlier versions show
+    /// every `OSC 9` as a notification.
     fn has_progress<'a>(self, variable: &impl Fn(&str) -> Option<&'a str>) -> bool {
         match self {
             Self::Ghostty | Self::WezTerm | Self::WindowsTerminal | Self::ConEmu => true,
@@ -167,7 +168,7 @@ enum ProgressState {
     #[default]
     None,
     Working,
-    /// Waits for the user.
+    /// The agent is waiting for the user.
     Waiting,
     Failed,
 }
@@ -258,8 +259,8 @@ impl Notifier {
         }
     }
 
-    /// The sequence of an alert; empty while the terminal is focused, at most the bell if the focus is
-    /// unknown.
+    /// Returns the sequence of an alert; empty while the terminal is focused, and at most the bell if the
+    /// focus is unknown.
     fn alert_sequence(&self, text: &str) -> String {
         let alert = match (self.focus, self.support.alert) {
             (TerminalFocus::Focused, _) => Alert::Silence,
@@ -300,7 +301,7 @@ impl SignalState {
     }
 }
 
-/// The id of the call or question that waits for the user, and what it needs.
+/// Returns the id of the call or question that is waiting for the user, and its kind.
 fn pending(app: &App) -> Option<(String, String)> {
     let activity = &app.model().activity;
     let call = activity.approvals.first().map(|pending| {
@@ -313,14 +314,14 @@ fn pending(app: &App) -> Option<(String, String)> {
     call.or(question)
 }
 
-/// The session's name, or else the directory's.
+/// Returns the session's name, or else the directory's.
 fn name(app: &App) -> String {
     let dir = || app.ui.cwd.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = app.model().info.name.clone().or_else(dir).unwrap_or_else(|| "/".to_owned());
     tiller_render::truncate_to(&one_line(&name), MAX_TITLE)
 }
 
-/// `tiller · fix-crlf · working`
+/// Formats the title: `tiller · fix-crlf · working`.
 fn title(app: &App) -> String {
     let state = match SignalState::of(app) {
         SignalState::Idle => "",

@@ -1,4 +1,4 @@
-//! The front end as a whole: scripted events and keys in, actions and screens out.
+//! Tests of the whole front end: scripted events and keys in, actions and screens out.
 
 use std::sync::Arc;
 use std::time::Duration;

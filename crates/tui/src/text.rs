@@ -9,7 +9,7 @@ pub(crate) fn one_line(text: &str) -> String {
     sanitize(text.trim(), ControlChars::Visible).replace('\n', " ⏎ ")
 }
 
-/// A duration: `0.4s`, `12s`, `3m 05s`.
+/// Formats a duration: `0.4s`, `12s`, `3m 05s`.
 pub(crate) fn short_duration(ms: u64) -> String {
     match ms / 1_000 {
         0..=9 => format!("{}.{}s", ms / 1_000, ms % 1_000 / 100),
@@ -18,26 +18,26 @@ pub(crate) fn short_duration(ms: u64) -> String {
     }
 }
 
-/// A duration of at least a tenth of a second; `None` for shorter ones.
+/// Formats a duration of at least a tenth of a second; `None` for shorter ones.
 pub(crate) fn noticeable_time(ms: u64) -> Option<String> {
     (ms >= 100).then(|| short_duration(ms))
 }
 
-/// The age of a time: `now`, `5m ago`.
+/// Formats the age of a time: `now`, `5m ago`.
 pub(crate) fn age(time: UnixMs, now: UnixMs) -> String {
     let age = time.age(now);
     if age == "now" { age } else { format!("{age} ago") }
 }
 
-/// Characters of a label that are drawn and searched.
+/// Maximum characters of a label that are drawn and searched.
 pub(crate) const MAX_CHARS: usize = 300;
 
-/// The text of a message as the user typed it.
+/// Returns the text of a message as the user typed it.
 pub(crate) fn typed(user: &UserMessage) -> String {
     user.as_typed()
 }
 
-/// A text on one line with whitespace collapsed.
+/// Returns a text on one line with whitespace collapsed.
 pub(crate) fn spaced(text: &str) -> String {
     one_line(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -18,7 +18,7 @@ use crate::block::notice_level::NoticeLevel;
 use crate::effect::Effect;
 use crate::text::one_line;
 
-/// The known themes, the chosen one, and the terminal's capabilities.
+/// The known themes, the chosen theme, and the terminal's capabilities.
 #[derive(Clone, Debug, Default)]
 pub struct ThemeOptions {
     /// The themes known at the start.
@@ -27,9 +27,9 @@ pub struct ThemeOptions {
     pub choice: ThemeChoice,
     /// The number of colors that the terminal shows.
     pub depth: ColorDepth,
-    /// The terminal's background, as far as it can be guessed.
+    /// The terminal's background, if it can be guessed.
     pub background: Background,
-    /// Queries the terminal for its background if that decides the theme.
+    /// Whether to query the terminal for its background, if it decides the theme.
     pub query: ThemeQuery,
     /// Updates after theme files changed; `None` for no updates.
     pub updates: Option<watch::Receiver<Arc<ThemeRegistry>>>,
@@ -42,13 +42,13 @@ impl ThemeOptions {
     }
 }
 
-/// The decision to query the terminal's background color (OSC 11).
+/// Whether to query the terminal's background color (OSC 11).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThemeQuery {
-    /// No query; for terminals that would display it, and where there is no terminal.
+    /// No query, for terminals that would display it, and if there is no terminal.
     #[default]
     Never,
-    /// Query after the first frame; the reply may take any time.
+    /// Query after the first frame; the reply may arrive at any time.
     AfterFirstFrame,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct ThemeState {
     styles: [Style; ROLES.len()],
 }
 
-/// Changes in the problems of theme files.
+/// Changes to the problems of theme files.
 #[derive(Debug)]
 pub(super) struct ThemeProblems {
     pub(super) new: Vec<ResourceProblem>,
@@ -76,7 +76,8 @@ pub(super) struct ThemeProblems {
 }
 
 impl ThemeProblems {
-    /// Reports the changes: notices for problems that appeared or disappeared, and a flash about a corrected file.
+    /// Returns the effects of the changes: notices about new and resolved problems, and a flash about a
+    /// corrected file.
     pub(super) fn effects(self) -> Vec<Effect> {
         let hint = "the previous version of the theme is used until the file is fixed";
         let notice = |problem| Effect::Notice {
@@ -129,7 +130,7 @@ impl ThemeState {
         self.refresh();
     }
 
-    /// Replaces the known themes; returns the problems that appeared and disappeared.
+    /// Replaces the known themes; returns the new and the resolved problems.
     pub(super) fn set_library(&mut self, library: Arc<ThemeRegistry>) -> ThemeProblems {
         let before = std::mem::replace(&mut self.library, library);
         self.refresh();
@@ -145,7 +146,7 @@ impl ThemeState {
         ThemeProblems { new: without(&self.library, &before), gone, fixed: mended }
     }
 
-    /// Previews a theme; `None` returns to the chosen one.
+    /// Previews a theme; `None` returns to the chosen theme.
     pub(super) fn preview(&mut self, name: Option<&str>) {
         self.previewed = name.map(str::to_owned);
         self.refresh();

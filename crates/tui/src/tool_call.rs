@@ -24,18 +24,18 @@ use crate::tool_call::output::{MAX_LINES, ToolOutputBlock};
 /// Column width of tool names.
 const NAME_WIDTH: usize = 10;
 
-/// Minimum width of the argument column; on a wide screen the column takes two fifths of it. A longer argument takes
-/// the room that the note leaves.
+/// Minimum width of the argument column; on a wide screen it takes two fifths of the width. A longer argument
+/// extends up to the note.
 const ARGUMENT_WIDTH: usize = 32;
 
-/// Columns of a note that a long argument leaves free: the length of most notes.
+/// Columns reserved for a note after a long argument, the length of most notes.
 const NOTE_WIDTH: usize = 30;
 
-/// Columns that an argument has beside a note, unless that is more than half of the room for both.
+/// Minimum columns of an argument beside a note, unless that is more than half of the room for both.
 const MIN_ARGUMENT: usize = 8;
 
-/// Lines of folded output. A user's shell command shows as many of its last lines as the smallest usual screen has
-/// room for.
+/// Lines of folded output. A user's shell command shows as many of its last lines as the smallest common
+/// screen has room for.
 const FOLDED: FoldedOutput = FoldedOutput { head: 2, tail: 2 };
 pub(super) const FOLDED_SHELL: FoldedOutput = FoldedOutput { head: 0, tail: 16 };
 
@@ -48,7 +48,7 @@ const NO_OUTPUT: &str = "[no output]";
 /// Prefix of the result of a denied call.
 const DENIED: &str = "denied:";
 
-/// Lines shown of folded output, besides the line that counts the hidden ones.
+/// The numbers of lines of folded output, in addition to the line that counts the hidden ones.
 #[derive(Clone, Copy)]
 pub(super) struct FoldedOutput {
     head: usize,
@@ -66,7 +66,7 @@ pub(super) struct ToolCallBlock {
 
 #[derive(Clone, Debug)]
 pub(super) enum CallState {
-    /// The model is writing the arguments; bytes so far.
+    /// The model is writing the arguments, with the number of bytes so far.
     Streaming(usize),
     /// Not started.
     Pending,
@@ -83,7 +83,7 @@ pub(super) enum CallState {
     },
     /// Interrupted without a result.
     Lost,
-    /// Not started, because the turn was interrupted before it.
+    /// Not started, because the turn was interrupted.
     NotRun,
 }
 
@@ -104,7 +104,7 @@ enum CallEnd {
 }
 
 impl ToolCallBlock {
-    /// A call that hasn't started.
+    /// Creates a call that hasn't started.
     pub(super) fn new(call: &ToolCall, tools: &ToolCatalog) -> Self {
         Self {
             id: call.id.clone(),
@@ -138,12 +138,12 @@ impl ToolCallBlock {
         lines
     }
 
-    /// Returns true if its lines change with time.
+    /// Returns true if the block's lines change with time.
     pub(super) fn is_alive(&self) -> bool {
         matches!(self.state, CallState::Running { .. })
     }
 
-    /// Its argument and its output, for searching and copying.
+    /// Returns the argument and the output, for searching and copying.
     pub(super) fn texts(&self) -> Vec<String> {
         let outcome = match &self.state {
             CallState::Running { partial, .. } => Some(partial),
@@ -160,12 +160,12 @@ impl ToolCallBlock {
         texts
     }
 
-    /// Returns true if it may still get a result.
+    /// Returns true if the call may still get a result.
     pub(super) fn is_open(&self) -> bool {
         !matches!(self.state, CallState::Done { .. } | CallState::Lost | CallState::NotRun)
     }
 
-    /// Returns true if its tool only reads and may run in parallel with others.
+    /// Returns true if the tool only reads, so that the call may run in parallel with others.
     pub(super) fn reads(&self) -> bool {
         !self.traits.always_runs_alone()
     }
@@ -200,7 +200,7 @@ impl ToolCallBlock {
         ctx.right_aligned(left, right)
     }
 
-    /// The column where notes begin, unless the argument is longer than its column.
+    /// Returns the column where notes start, unless the argument is longer than its column.
     pub(super) fn note_column(ctx: &RenderContext) -> usize {
         2 + NAME_WIDTH + 1 + ARGUMENT_WIDTH.max(ctx.width.min(ctx.measure) * 2 / 5) + 2
     }
@@ -211,9 +211,9 @@ impl ToolCallBlock {
         format!("{name}{}", " ".repeat(padding))
     }
 
-    /// Distributes the width of the line. A note begins in the note column, unless the argument is longer: then the
-    /// argument takes all but the note's room. On a screen too narrow for columns, the note follows the argument
-    /// directly, and the time gives way to both.
+    /// Distributes the width of the line. A note starts in the note column. If the argument is longer, it
+    /// takes everything but the note's room. On a screen too narrow for columns, the note directly follows
+    /// the argument, and the time is dropped first.
     fn room(&self, ctx: &RenderContext) -> ColumnWidths {
         let right = self.elapsed(ctx).map_or(0, |text| Span::new(text, Role::Muted).width() + 2);
         let used = 2 + Span::new(self.padded_name(), Role::Text).width();
@@ -239,7 +239,7 @@ impl ToolCallBlock {
         one_line(&self.argument())
     }
 
-    /// The full argument, if the block is unfolded and the line has no room for it.
+    /// Returns the full argument, if the block is unfolded and the line is too short for it.
     fn whole_argument(&self, ctx: &RenderContext) -> Vec<Line> {
         let shown = self.shown_argument();
         let is_whole = Span::new(shown.as_str(), Role::Muted).width() <= self.room(ctx).argument;
@@ -325,8 +325,8 @@ impl ToolCallBlock {
         let text = joined_text(&outcome.content);
         let end = self.end();
         if end == CallEnd::NotRun {
-            // A denial's reason is written by a person, so a truncated one is repeated below; the other phrases are
-            // known.
+            // A denial's reason is written by a person, so a truncated one is repeated below; the other
+            // phrases are fixed.
             let shows_reason = text.starts_with(DENIED) || ctx.folds.output_open;
             let is_long = Span::new(self.note().0, Role::Muted).width() > self.room(ctx).note;
             let first = outcome.content.first().and_then(UserBlock::as_text).unwrap_or_default();
@@ -343,7 +343,7 @@ impl ToolCallBlock {
         if self.is_quiet() && !is_error && !ctx.folds.output_open {
             return Vec::new();
         }
-        // The output of a failed command is output; the text of any other failed tool is an error message.
+        // A failed command has output; the text of any other failed tool is an error message.
         let result = self.result_text(outcome, 0);
         let output = self.output_of(&result);
         match exit_code(outcome) {
@@ -360,9 +360,9 @@ impl ToolCallBlock {
         }
     }
 
-    /// The text of a result without its first `skipped` blocks; the style runs belong to the last block. Only a
-    /// command's text is interpreted: in any other text escape sequences are shown, and styles are applied if it has no
-    /// escape sequences. Imported command output has none left.
+    /// Returns the text of a result without its first `skipped` blocks; the style runs belong to the last
+    /// block. Escape sequences are interpreted only in a command's text. In any other text they are shown,
+    /// and styles are applied if it has no escape sequences. Imported command output contains none.
     fn result_text(&self, outcome: &ToolOutcome, skipped: usize) -> StyledText {
         let blocks = outcome.content.get(skipped..).unwrap_or_default();
         let text = joined_text(blocks);
@@ -392,14 +392,14 @@ impl ToolCallBlock {
     }
 }
 
-/// The images of a result: their description lines, and the images where the terminal can paint them.
+/// Returns the images of a result: their description lines, and the images if the terminal can display them.
 fn shown_images(outcome: &ToolOutcome, ctx: &RenderContext) -> Vec<Line> {
     let inner = ctx.indented(4);
     let images = outcome.content.iter().filter_map(UserBlock::as_image);
     indented(images.flat_map(|(kind, data)| image_lines(kind, data, &inner)).collect(), "    ", Role::Text)
 }
 
-/// The output of a command without the parts that its summary line shows: exit code, `[no output]`.
+/// Returns the output of a command without the parts that its summary line shows: exit code, `[no output]`.
 fn printed(text: &str, code: i64) -> &str {
     let text = text.trim_end();
     let text = text.strip_suffix(&format!("[exit code {code}]")).unwrap_or(text).trim_end();
@@ -448,18 +448,19 @@ fn with_notes(
     lines
 }
 
-/// Width of prose under a call. Command output is formatted by its command and takes the whole width.
+/// Returns the width of prose under a call. Command output is formatted by its command and takes the whole
+/// width.
 fn text_width(ctx: &RenderContext) -> usize {
     ctx.width.min(ctx.measure).saturating_sub(4).max(1)
 }
 
-/// The first and last lines, with a count of those between.
+/// Returns the first and last lines, with a count of the lines in between.
 fn folded(mut lines: Vec<Line>, FoldedOutput { head, tail }: FoldedOutput, ctx: &RenderContext) -> Vec<Line> {
     let hidden = lines.len().saturating_sub(head + tail);
     if ctx.folds.output_open || hidden <= 2 {
         return lines;
     }
-    // Count logical lines, as the command printed them.
+    // Count logical lines, as printed by the command.
     let count = lines[head..head + hidden].iter().filter(|line| line.wrap == Wrap::Hard).count();
     let what = match count {
         0 => format!("{hidden} more rows"),
@@ -479,7 +480,7 @@ fn indented(lines: Vec<Line>, indent: &str, role: Role) -> Vec<Line> {
     lines.into_iter().map(indent_line).collect()
 }
 
-/// Returns true if it is the result of a command that ran, with any exit code.
+/// Returns true for the result of a command that ran, with any exit code.
 fn was_run(outcome: &ToolOutcome) -> bool {
     outcome.details.as_ref().is_some_and(|details| details["timedOut"].is_boolean())
 }
@@ -488,7 +489,7 @@ fn exit_code(outcome: &ToolOutcome) -> Option<i64> {
     outcome.details.as_ref()?["exitCode"].as_i64()
 }
 
-/// The reason a call didn't run. The part after a semicolon is for the model.
+/// Returns the reason a call didn't run. The part after a semicolon is only for the model.
 fn not_run_note(text: &str) -> String {
     let line = first_line(text);
     match line.split_once(';') {

@@ -1,9 +1,10 @@
-//! The transcript: the blocks of the log, the blocks of the streaming answer, and the part of them on the screen.
+//! The transcript: the blocks of the log, the blocks of the streaming answer, and the part of them on the
+//! screen.
 //!
-//! The path is held in [`chunk`]s. Blocks outside of the screen are not laid out, and in a long session not even in
-//! memory: layout ([`scroll`]) starts at the bottom or at the top line and stops when the screen is full; distant
-//! chunks are dropped and read again on demand. [`jump`] scrolls to positions that may have to be read first;
-//! [`selected_text`] is about the mouse selection, [`reload`] keeps the top line.
+//! The path is stored in [`chunk`]s. Blocks outside the screen aren't laid out, and in a long session not
+//! even in memory: layout ([`scroll`]) starts at the bottom or at the top line and stops when the screen is
+//! full; distant chunks are dropped and read again on demand. [`jump`] scrolls to positions that may have to
+//! be read first; [`selected_text`] handles the mouse selection, and [`reload`] preserves the top line.
 
 pub(crate) mod anchor;
 mod banner;
@@ -41,28 +42,29 @@ use crate::transcript::chunk::{BlockPos, Chunk, ChunkContent, ENTRIES};
 use crate::transcript::section::{LoadedPath, PathSection, SectionRequest};
 use crate::transcript::viewport::Viewport;
 
-/// Number of newest entries whose ids are remembered.
+/// Maximum number of newest entries whose ids are kept.
 const RECENT: usize = 500;
 
 /// The blocks of a path.
 #[derive(Debug)]
 pub(super) struct Transcript {
-    /// Never empty; new blocks go into the last one.
+    /// Never empty; new blocks are added to the last one.
     parts: Vec<Chunk>,
-    /// Blocks of the streaming answer, dropped when it is in the log. Their numbers continue those of the last part.
+    /// Blocks of the streaming answer, dropped when it is in the log. Their numbers continue those of the
+    /// last part.
     pub(super) live: Vec<Block>,
     /// Calls without a result.
     calls: HashMap<CallId, BlockPos>,
     view: Viewport,
-    /// The fold state of blocks without their own.
+    /// The fold state of blocks that don't have their own.
     pub(super) folds: FoldDefaults,
-    /// The transcript's generation: results of reads for earlier ones are dropped.
+    /// The transcript's generation. Results of reads for earlier generations are dropped.
     epoch: u64,
     /// Number of blocks added at the end, including those removed since.
     added: usize,
     /// Number of blocks removed from the end.
     removed: usize,
-    /// The last prompt, if nothing answered it.
+    /// The last prompt, if it has no answer.
     unanswered: Option<EntryId>,
     /// Ids of the newest entries, oldest first.
     recent: VecDeque<EntryId>,
@@ -106,7 +108,7 @@ impl Transcript {
         transcript
     }
 
-    /// Replaces the transcript by the same session read again, or by another one; returns what the old one hands over.
+    /// Replaces the transcript after a reload, or with another session's; returns state of the previous one.
     pub(super) fn replace(&mut self, newest: LoadedPath) -> ScrollAnchor {
         let (folds, next, former) = (self.folds, self.view.next, self.leave());
         *self = Self { folds, ..Self::of(self.epoch + 1, newest) };
@@ -129,7 +131,7 @@ impl Transcript {
         }
     }
 
-    /// The parts near the screen or a jump target that have to be read now.
+    /// Returns requests for the parts near the screen or a jump target that must be read now.
     pub(super) fn take_requests(&mut self) -> Vec<SectionRequest> {
         let mut requests = Vec::new();
         for part in self.near().into_iter().flatten() {
@@ -141,7 +143,7 @@ impl Transcript {
         requests
     }
 
-    /// Cancels the request for a part; it is requested again.
+    /// Cancels the request for a part, so that it is requested again.
     pub(super) fn cancel_request(&mut self, part: usize) {
         if let Some(part) = self.parts.get_mut(part)
             && matches!(part.content, ChunkContent::Asked)
@@ -150,7 +152,7 @@ impl Transcript {
         }
     }
 
-    /// All sections but the last, newest first; the last is always in memory.
+    /// Returns all sections but the last, newest first; the last is always in memory.
     pub(super) fn unseen(&self) -> Vec<PathSection> {
         let parts = self.parts[..self.last()].iter().enumerate().rev();
         parts.filter_map(|(part, it)| Some(PathSection { part, section: it.section()?.clone() })).collect()
@@ -166,7 +168,7 @@ impl Transcript {
         self.added
     }
 
-    /// Size of the streaming answer; changes when it grows or ends.
+    /// Returns the size of the streaming answer; it changes when the answer grows or ends.
     pub(super) fn arrived(&self) -> usize {
         let size = |block: &Block| match &block.kind {
             BlockKind::StreamingAnswer(stream) => stream.text().len(),
@@ -179,7 +181,8 @@ impl Transcript {
         self.live.iter().map(size).sum()
     }
 
-    /// The parts in memory starting with one, with their log blocks and the blocks of the streaming answer.
+    /// Returns the parts in memory, beginning with `from`, with their log blocks and the blocks of the
+    /// streaming answer.
     pub(super) fn tail(&self, from: usize) -> impl Iterator<Item = (usize, impl Iterator<Item = &Block>)> {
         let parts = self.parts.iter().enumerate().skip(from);
         parts.filter_map(|(part, it)| {
@@ -188,14 +191,15 @@ impl Transcript {
         })
     }
 
-    /// The blocks of the streaming answer, and the position of the first: its part, and its number there.
+    /// Returns the blocks of the streaming answer, and the position of the first: its part and its number
+    /// there.
     pub(super) fn arriving(&self) -> ((usize, usize), impl Iterator<Item = &Block>) {
         let blocks = self.parts.last().and_then(Chunk::blocks).unwrap_or_default();
         let logged = blocks.iter().filter(|block| block.entry.is_some()).count();
         ((self.last(), logged), self.live.iter().filter(|block| !block.is_blank()))
     }
 
-    /// The log blocks of a part and of the streaming answer, each with its number among all blocks.
+    /// Returns the log blocks of a part and of the streaming answer, each with its number among all blocks.
     fn known(&self, part: usize) -> impl Iterator<Item = (usize, &Block)> {
         let blocks = self.parts.get(part).and_then(Chunk::blocks).unwrap_or_default();
         let live = if part == self.last() { self.live.as_slice() } else { &[] };
@@ -208,7 +212,7 @@ impl Transcript {
         self.count(part).is_some()
     }
 
-    /// The position of a log block, given by its number in its part.
+    /// Returns the position of a log block, given by its number in its part.
     pub(super) fn logged(&self, (part, index): (usize, usize)) -> Option<BlockPos> {
         let (block, _) = self.known(part).nth(index)?;
         Some(BlockPos { part, block })
@@ -282,15 +286,15 @@ impl Transcript {
         self.recent.push_back(id.clone());
     }
 
-    /// The newest log block of the last part, which absorbs repetitions. Blocks of earlier parts don't, so that
-    /// reading them again gives the same result.
+    /// Returns the newest log block of the last part, which absorbs repetitions. Blocks of earlier parts
+    /// don't, so that reading them again gives the same result.
     fn newest_logged(&mut self) -> Option<&mut Block> {
         let blocks = self.parts.last_mut().and_then(Chunk::blocks_mut)?;
         blocks.iter_mut().rev().find(|block| block.entry.is_some())
     }
 
-    /// Starts another part when the last one is full, so that it can be dropped. Not while an answer streams: its
-    /// blocks are numbered already.
+    /// Starts another part when the last one is full, so that it can be dropped. Does nothing while an answer
+    /// streams, because its blocks are already numbered.
     pub(super) fn begin_part(&mut self) {
         let is_full = self.parts.last().is_some_and(|part| part.count() >= ENTRIES);
         if is_full && self.live.is_empty() {
@@ -334,7 +338,7 @@ impl Transcript {
         }
     }
 
-    /// Marks calls without a result as cut off at the end of a run.
+    /// Marks calls without a result as interrupted at the end of a run.
     pub(super) fn close_calls(&mut self) {
         let first = self.calls.values().min().copied();
         self.calls.clear();
@@ -355,8 +359,8 @@ impl Transcript {
         self.newest().take_while(|block| !predicate(block)).any(|block| block.entry.is_some())
     }
 
-    /// Merges failed requests before a successful answer into one line. Those of an earlier part stay, so that reading
-    /// them again gives the same result.
+    /// Merges failed requests before a successful answer into one line. Those in an earlier part aren't
+    /// changed, so that reading them again gives the same result.
     fn recover(&mut self, sent: UnixMs) {
         let part = self.last();
         let Some(blocks) = self.parts.last_mut().and_then(Chunk::blocks_mut) else { return };
@@ -384,7 +388,7 @@ impl Transcript {
         }
     }
 
-    /// Returns true if an entry is shown, among the newest ones. Several entries may form one block.
+    /// Returns true if an entry is one of the newest ones and shown. Several entries may form one block.
     pub(super) fn shows(&self, id: &EntryId) -> bool {
         self.recent.contains(id) || self.newest().take(RECENT).any(|block| block.entry.as_ref() == Some(id))
     }
@@ -394,22 +398,22 @@ impl Transcript {
         self.newest().all(Block::is_bare_point)
     }
 
-    /// Returns true if the path is one part, and so completely in memory.
+    /// Returns true if the path is a single part, which is always in memory.
     pub(super) fn is_single_part(&self) -> bool {
         self.parts.len() == 1
     }
 
-    /// The last prompt, if nothing answered it.
+    /// Returns the last prompt if it has no answer.
     pub(super) fn unanswered(&self) -> Option<&EntryId> {
         self.unanswered.as_ref()
     }
 
-    /// The log blocks in memory without gaps, newest first.
+    /// Returns the consecutive log blocks in memory, newest first.
     fn newest(&self) -> impl Iterator<Item = &Block> {
         self.parts.iter().rev().map_while(Chunk::blocks).flat_map(|blocks| blocks.iter().rev())
     }
 
-    /// The Markdown of an answer, counted from the end starting at 1, if it is in memory.
+    /// Returns the Markdown of an answer, counted from the end starting at 1, if it is in memory.
     pub(super) fn answer(&self, from_end: usize) -> Option<&str> {
         self.all_answers().nth(from_end.checked_sub(1)?)
     }
@@ -432,7 +436,7 @@ impl Transcript {
         })
     }
 
-    /// The last prompt, as typed, and its answer.
+    /// Returns the last prompt, as typed, and its answer.
     pub(super) fn last_exchange(&self) -> Option<(&str, Option<&str>)> {
         let mut answer = None;
         for block in self.newest() {
@@ -467,7 +471,7 @@ impl Transcript {
         }
     }
 
-    /// Adds a notice of tiller.
+    /// Adds a notice from tiller.
     pub(super) fn notice(&mut self, level: NoticeLevel, text: impl Into<String>, hint: Option<String>) {
         self.push(Block::notice(level, text, hint));
     }

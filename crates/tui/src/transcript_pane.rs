@@ -1,7 +1,8 @@
 //! The transcript on the screen: scrolling, block focus, folding, search and the mouse selection.
 //!
-//! [`Transcript`] holds the blocks and the scroll position; the pane decides about keys and the mouse, remembers its
-//! area, and draws. The search bar and a focused block take keys first; the screen's own bindings arrive as commands.
+//! [`Transcript`] owns the blocks and the scroll position; the pane handles keys and the mouse, keeps its
+//! area, and draws. The search bar and a focused block get keys first; the screen's own bindings arrive as
+//! commands.
 
 mod events;
 pub(crate) mod lookup;
@@ -48,7 +49,7 @@ use crate::welcome::banner;
 pub(crate) struct TranscriptPane {
     transcript: Transcript,
     search: Option<SearchBar>,
-    /// Number of searches so far; only the newest counts.
+    /// Number of searches so far; only the newest is relevant.
     searches: u64,
     press: Option<Press>,
     /// The area of the last layout.
@@ -90,7 +91,7 @@ impl Component for TranscriptPane {
         None
     }
 
-    /// A part that wasn't read is requested again.
+    /// Requests a part again whose read was rejected.
     fn rejected(&mut self, action: Action, _cx: &mut Context<'_>) -> Option<Action> {
         let Action::Background(BackgroundJob::ReadPart(request)) = action else { return Some(action) };
         self.transcript.cancel_request(request.part());
@@ -113,7 +114,7 @@ impl Component for TranscriptPane {
 }
 
 impl TranscriptPane {
-    /// The blocks and the scroll position.
+    /// Returns the blocks and the scroll position.
     pub(crate) fn content(&self) -> &Transcript {
         &self.transcript
     }
@@ -144,8 +145,8 @@ impl TranscriptPane {
             KeyCommand::PageUp => self.scroll_page(Direction::Older, cx),
             KeyCommand::PageDown => self.scroll_page(Direction::Newer, cx),
             KeyCommand::Top if at_rest => self.transcript.jump_to(JumpTarget::Top),
-            // The rule above the editor shows this key whatever is typed, so a second press at the line's end
-            // leads there.
+            // The rule above the editor always shows this key, so a second press at the line's end scrolls to
+            // the end.
             KeyCommand::Bottom if cx.focus.is_editor_at_line_end => self.transcript.follow(),
             KeyCommand::Oldest => self.transcript.jump_to(JumpTarget::Top),
             KeyCommand::Newest => self.transcript.follow(),
@@ -174,12 +175,12 @@ impl TranscriptPane {
         Outcome::Consumed
     }
 
-    /// The focused block. It has no effect while text is typed.
+    /// Returns the focused block; `None` while text is typed, when the focus has no effect.
     fn focused(&self, view: &ViewContext<'_>) -> Option<BlockPos> {
         self.transcript.focus().filter(|_| view.focus.is_editor_empty)
     }
 
-    /// Focuses a block unless text is being typed: its keys would go to the text.
+    /// Focuses a block, unless text is being typed, because the text would get the block's keys.
     fn focus_block(&mut self, toward: Direction, cx: &mut Context<'_>) {
         if !cx.focus.is_editor_empty {
             let clear = cx.key_of(KeyCommand::Clear);
@@ -197,8 +198,8 @@ impl TranscriptPane {
         self.transcript.set_focus(None);
     }
 
-    /// Ends the block's focus for characters that arrived in one read if any of them has no binding there: they are a
-    /// message.
+    /// Ends the block's focus for characters that arrived in one read, if any of them has no binding there,
+    /// because they are a message.
     pub(crate) fn unfocus_for(&mut self, text: &str, view: &ViewContext<'_>) {
         let is_elsewhere = view.focus.is_covered || view.focus.is_in_queue || self.search.is_some();
         let keymap = &view.ui.keymap;
@@ -223,13 +224,14 @@ impl TranscriptPane {
         cx.push(Action::Terminal(TerminalAction::Copy(CopiedText { what: amount(&text), text })));
     }
 
-    /// The action that moves an unanswered prompt back to the editor; `None` if there is none, or if work goes on.
+    /// Returns the action that moves an unanswered prompt back to the editor; `None` if there is none, or a
+    /// run is in progress.
     pub(crate) fn take_back_prompt(&self, view: &ViewContext<'_>) -> Option<Action> {
         let prompt = self.transcript.unanswered().filter(|_| !view.model.is_working())?;
         Some(Action::Navigate(Navigate::ToEntry(prompt.clone(), BranchSummary::None)))
     }
 
-    /// Copies an answer: the one with this number from the end. `typed` is the command for correction.
+    /// Copies the answer with this number from the end. `typed` is the command, returned for correction.
     pub(crate) fn copy_answer(&self, from_end: usize, typed: String, cx: &mut Context<'_>) {
         if let Some(text) = self.transcript.answer(from_end) {
             let (text, what) = (
@@ -250,7 +252,7 @@ impl TranscriptPane {
         cx.push(Effect::RejectInput { typed: typed.into(), reason });
     }
 
-    /// Scrolls by a page; two lines overlap, for orientation.
+    /// Scrolls by a page with an overlap of two lines.
     fn scroll_page(&mut self, direction: Direction, view: &ViewContext<'_>) {
         let rows = usize::from(self.area.height).saturating_sub(2).max(1);
         self.scroll_lines(direction, rows, view);
@@ -285,7 +287,7 @@ impl TranscriptPane {
         RenderContext { folds: self.transcript.folds, ..view.render_context() }
     }
 
-    /// Adds a notice of tiller.
+    /// Adds a notice from tiller.
     pub(crate) fn notice(&mut self, level: NoticeLevel, text: impl Into<String>, hint: Option<String>) {
         self.transcript.notice(level, text, hint);
         self.transcript.note_growth();
@@ -301,7 +303,7 @@ impl TranscriptPane {
         self.transcript.insert_first(Block::new(BlockKind::Banner(Box::new(banner))));
     }
 
-    /// The label about output below the screen; `None` while the end is followed.
+    /// Returns the label about output below the screen; `None` while the end is followed.
     pub(crate) fn below_label(&self, view: &ViewContext<'_>) -> Option<Span> {
         if self.transcript.follows() {
             return None;
@@ -320,7 +322,7 @@ impl TranscriptPane {
         self.transcript.links().filter(move |_| are_live)
     }
 
-    /// The images on the screen, if nothing covers them.
+    /// Returns the images on the screen, if they aren't covered.
     pub(crate) fn images(&self, view: &ViewContext<'_>) -> Vec<ImagePlacement> {
         let area = self.area;
         let mut placements: Vec<ImagePlacement> = Vec::new();

@@ -1,8 +1,9 @@
 //! The session tree overlay: its rows, selection, filters and inputs.
 //!
-//! The structure of a session comes immediately from the log's index ([`model`]); texts of entries are read when their
-//! rows become visible. The state here is pure: it requests missing data ([`TreeRequest`]), one request of a kind at a
-//! time, and receives [`TreeResult`]s. Cost depends on the visible rows, except that the row list is rebuilt in one
+//! The structure of a session is available immediately from the log's index ([`model`]); texts of entries are
+//! read when their rows become visible. The state is pure: it requests missing data ([`TreeRequest`]), one
+//! request of a kind at a time, and receives [`TreeResult`]s. The cost depends on the visible rows, except
+//! that the row list is rebuilt in one pass over the nodes when the filter changes.
 //! pass over the nodes when the filter changes.
 
 mod click;
@@ -40,21 +41,21 @@ use crate::tree::rows::VisibleRows;
 use crate::tree::search::TreeSearch;
 use crate::tree::text_cache::TextCache;
 
-/// Rows kept between the cursor and the edge of the list.
+/// Number of rows between the cursor and the edge of the list.
 const MARGIN: usize = 2;
 
-/// Minimum width for the preview next to the list.
+/// Minimum screen width for a preview beside the list.
 const WIDE: u16 = 110;
 
 /// Minimum body height for a preview below the list.
 const TALL: u16 = 12;
 
-/// Freshness of the structure.
+/// Whether the structure is up to date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Freshness {
     Fresh,
     Stale,
-    /// Requested; `stale` tells whether the log has grown since.
+    /// Requested; `stale` is true if the log has grown since then.
     Asked {
         stale: bool,
     },
@@ -65,9 +66,9 @@ enum Freshness {
 enum PendingNavigation {
     #[default]
     Nowhere,
-    /// Navigates when the agent has stopped.
+    /// Will navigate when the agent has stopped.
     OnceStopped(Navigate),
-    /// Navigating; holds the text typed since.
+    /// Navigating, with the text typed in the meantime.
     Leaving(String),
 }
 
@@ -90,7 +91,8 @@ impl PendingNavigation {
         }
     }
 
-    /// Ends the navigation; returns the text typed since. A navigation that waits for the agent to stop remains.
+    /// Ends the navigation; returns the text typed in the meantime. Doesn't end a navigation that waits for
+    /// the agent to stop.
     fn stay(&mut self) -> Option<String> {
         let Self::Leaving(typed) = self else { return None };
         let typed = std::mem::take(typed);
@@ -139,7 +141,7 @@ pub(super) struct TreeView {
 /// The selected entry and the visible rows.
 #[derive(Debug, Default)]
 struct TreeViewport {
-    /// The entry, which stays selected whatever the filter shows.
+    /// The selected entry, which doesn't depend on the filter.
     node: usize,
     cursor: ListCursor,
     /// The first visible row.
@@ -235,7 +237,7 @@ impl TreeView {
         }
     }
 
-    /// Replaces the structure. The cursor stays on its entry: indexes don't change when a log grows.
+    /// Replaces the structure. The cursor stays on its entry, because indexes don't change when a log grows.
     fn set_model(&mut self, shape: Box<TreeModel>) {
         let grew = matches!(self.freshness, Freshness::Asked { stale: true });
         self.freshness = if grew { Freshness::Stale } else { Freshness::Fresh };
@@ -277,7 +279,7 @@ impl TreeView {
         self.place.cursor.row = self.rows.nearest(shape, self.place.node);
         self.place.cursor.is_user_selected &=
             self.rows.get(self.place.cursor.row).is_some_and(|row| row.node == self.place.node);
-        // Keep the cursor's position on the screen.
+        // Preserve the cursor's position on the screen.
         self.place.top = self.place.cursor.row.saturating_sub(above);
         self.scroll_to_cursor();
     }
@@ -320,14 +322,14 @@ impl TreeView {
 
     fn areas(&self, area: Rect) -> TreeAreas {
         let width = area.width;
-        // One row for the title, one for the search, and one for key hints where there is room.
+        // One row for the title, one for the search, and one for key hints if there is room.
         let keys = u16::from(area.height >= 8);
         let body =
             Rect { y: area.y + 2.min(area.height), height: area.height.saturating_sub(2 + keys), ..area };
         if !self.preview.is_open {
             return TreeAreas { list: body, preview: None };
         }
-        // The list gets more than half: a row must show its text, the preview can wrap.
+        // The list gets more than half: a row must show its text, while the preview can wrap.
         let beside = (width >= WIDE).then_some(width * 11 / 20);
         let PreviewSplit { rows: list, preview } = split(body, beside, TALL);
         TreeAreas { list, preview }
@@ -347,7 +349,7 @@ impl TreeView {
         }
     }
 
-    /// The navigation to start once the agent is idle.
+    /// Returns the navigation to start once the agent is idle.
     pub(super) fn once_stopped(&mut self) -> Option<Action> {
         let go = self.going.leave_once_stopped()?;
         Some(Action::Navigate(go))
@@ -359,11 +361,11 @@ impl TreeView {
 enum TreeEffect {
     /// Restores a hidden entry.
     Show,
-    /// Goes to the entry before a prompt and puts its text into the editor.
+    /// Goes to the entry before a prompt and puts the prompt's text into the editor.
     Before,
     /// Continues from the entry.
     From,
-    /// Closes the tree: the entry is the current one.
+    /// Closes the tree, because the entry is the current one.
     Stay,
     Fork,
     ForkBefore,
@@ -382,7 +384,7 @@ impl TreeEffect {
     }
 }
 
-/// The screen without the footer: the area before the first layout.
+/// Returns the screen without the footer, used before the first layout.
 fn area((width, height): (u16, u16)) -> Rect {
     Rect { x: 0, y: 0, width, height: height - u16::from(height >= 4) }
 }

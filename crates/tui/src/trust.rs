@@ -1,5 +1,5 @@
 //! `/trust`: asks about the files of a project that take effect only when it is trusted. The caller of the
-//! front end provides the service; the front end reads no settings files itself.
+//! front end provides the service; the front end doesn't read settings files itself.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl TrustService {
         Self { find: Arc::new(find), trust: Arc::new(trust) }
     }
 
-    /// The picker's items: the answers, no first, and the files in question.
+    /// Returns the list items: the answers, with no first, and the files in question.
     pub(super) fn items(&self) -> Vec<PickerItem> {
         match (self.find)() {
             Ok(project) => items(&project),

@@ -19,13 +19,13 @@ use crate::theme;
 use crate::theme::check::ThemeCheck;
 use crate::theme::{ThemeOptions, ThemeState};
 
-/// Maximum base64 length of a painted image: some tens of milliseconds of writing.
+/// Maximum base64 length of a displayed image; writing it takes some tens of milliseconds.
 const MAX_PAINTED: usize = 2 * 1024 * 1024;
 
-/// Maximum base64 length of an image sent as one control sequence: iTerm2 rejects more than 1,048,576 bytes.
+/// Maximum base64 length of an image in one control sequence: iTerm2 rejects more than 1,048,576 bytes.
 const MAX_INLINE: usize = 1_000_000;
 
-/// An agent whose session was opened.
+/// An agent whose session is open.
 #[derive(Clone, Debug)]
 pub(crate) struct ShownAgent {
     pub(crate) name: String,
@@ -40,7 +40,8 @@ pub(crate) struct UiContext {
     pub(crate) zone: TimeZone,
     pub(crate) theme: ThemeState,
     pub(crate) banner: Vec<String>,
-    /// The agents whose sessions were opened one from another; the last one is shown. Empty in the user's session.
+    /// The agents whose sessions were opened, each from the one before; the last one is shown. Empty in the
+    /// user's session.
     pub(crate) agents: Vec<ShownAgent>,
     /// Sources of the providers' API keys.
     pub(crate) provider_keys: Vec<ProviderKey>,
@@ -54,7 +55,7 @@ pub(crate) struct UiContext {
 }
 
 impl UiContext {
-    /// The size limits of an image where images are painted: one takes at most a third of the screen.
+    /// Returns the size limits of a displayed image, at most a third of the screen.
     pub(crate) fn image_limits(&self) -> Option<ImageLimits> {
         let max_base64 = match self.images {
             Images::Line => return None,
@@ -64,7 +65,7 @@ impl UiContext {
         Some(ImageLimits { cell: self.cell_pixels, rows: self.size.1 / 3, max_base64 })
     }
 
-    /// The environment with the default keys, images as lines, and a screen of 80 by 24.
+    /// Creates the environment with the default keys, images as lines, and a screen of 80 by 24.
     pub(crate) fn new(cwd: PathBuf, home: Option<PathBuf>, zone: TimeZone, themes: &ThemeOptions) -> Self {
         Self {
             cwd,
@@ -87,7 +88,7 @@ impl UiContext {
         theme::check::check(&self.theme.library, setting, &self.resolve_theme(name))
     }
 
-    /// Sets a theme by name or file, and saves the choice; one that can't be set returns to the editor.
+    /// Sets a theme by name or file and saves the choice; a name that can't be set returns to the editor.
     pub(crate) fn choose_theme(&mut self, name: &str) -> Vec<Effect> {
         let problem = match self.check_theme(&setting::THEME, name) {
             ThemeCheck::Known => None,
@@ -113,7 +114,7 @@ impl UiContext {
         resolve_theme(name, &self.cwd, self.home.as_deref())
     }
 
-    /// The cache of highlighted code, if code is highlighted in the background.
+    /// Returns the cache of highlighted code, if code is highlighted in the background.
     pub(crate) fn highlight_cache(&self) -> Option<&HighlightCache> {
         match &self.render_options.code {
             Highlighting::Background(cache) => Some(cache),
@@ -121,7 +122,8 @@ impl UiContext {
         }
     }
 
-    /// The generation of the highlighted code; layouts with plain code are outdated by a new one.
+    /// Returns the generation of the highlighted code. A new one makes layouts with unhighlighted code
+    /// outdated.
     pub(crate) fn highlight_generation(&self) -> u64 {
         self.highlight_cache().map_or(0, HighlightCache::generation)
     }
@@ -129,7 +131,7 @@ impl UiContext {
 
 #[cfg(test)]
 impl UiContext {
-    /// The environment that tests share: no colors, UTC, 80 by 24.
+    /// Returns the environment shared by tests: no colors, UTC, 80 by 24.
     pub(crate) fn example() -> Self {
         let themes = ThemeOptions { depth: ColorDepth::None, ..ThemeOptions::default() };
         Self {

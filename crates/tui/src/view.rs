@@ -18,7 +18,7 @@ use crate::screen_areas::ScreenAreas;
 const TRANSCRIPT_ROWS: u16 = 4;
 
 impl ScreenAreas {
-    /// Divides the screen: parts take what they need in order of importance.
+    /// Divides the screen. Parts take the rows they need in order of importance.
     pub(super) fn compute(app: &App) -> Self {
         let ((width, height), view) = (app.ui.size, &app.view_context());
         let count = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
@@ -71,7 +71,7 @@ fn status_lines(app: &App, view: &ViewContext<'_>) -> Vec<Line> {
     StatusLine { search, flash: app.flash.text(), hint, arriving }.lines(view)
 }
 
-/// Draws the screen as laid out.
+/// Draws the last layout of the screen.
 pub(super) fn view(app: &App, areas: &ScreenAreas, frame: &mut Frame<'_>) {
     let (view, theme) = (&app.view_context(), &app.ui.theme);
     let buffer = frame.buffer_mut();
@@ -109,12 +109,12 @@ fn bottom_rows(area: Rect, rows: usize) -> Rect {
     Rect { y: area.y + area.height - height, height, ..area }
 }
 
-/// Number of prompt rows hidden above and below the editor.
+/// Returns the number of prompt rows hidden above and below the editor.
 fn hidden(app: &App, area: Rect) -> [usize; 2] {
     if area.is_empty() { [0, 0] } else { app.composer.editor.hidden(area.height) }
 }
 
-/// The rule above the editor: hidden prompt rows, and new output below the screen.
+/// Returns the rule above the editor, with the number of hidden prompt rows and new output below the screen.
 fn top_rule(above: usize, label: Option<Span>, view: &ViewContext<'_>) -> Line {
     let width = usize::from(view.ui.size.0);
     let mut line = hidden_rows_rule('↑', above);
@@ -127,7 +127,7 @@ fn top_rule(above: usize, label: Option<Span>, view: &ViewContext<'_>) -> Line {
     line
 }
 
-/// The rule below the editor: hidden prompt rows.
+/// Returns the rule below the editor, with the number of hidden prompt rows.
 fn bottom_rule(below: usize, view: &ViewContext<'_>) -> Line {
     let width = usize::from(view.ui.size.0);
     let mut line = hidden_rows_rule('↓', below);
@@ -135,7 +135,7 @@ fn bottom_rule(below: usize, view: &ViewContext<'_>) -> Line {
     line
 }
 
-/// The beginning of a rule that counts hidden prompt rows; empty if there are none.
+/// Returns the start of a rule that counts hidden prompt rows; empty if there are none.
 fn hidden_rows_rule(arrow: char, hidden: usize) -> Line {
     match hidden {
         0 => Line::default(),

@@ -1,5 +1,5 @@
 //! The welcome screen of a new session, shown until the first message. Data that must be looked up is added
-//! when it arrives, so that the start doesn't wait for it.
+//! when it arrives, so that the start doesn't have to wait for it.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub(super) fn placeholder(view: &ViewContext<'_>) -> Option<String> {
     view.focus.is_start_screen.then_some(text)
 }
 
-/// The banner of a new session with the data known so far.
+/// Returns the banner of a new session with the data known so far.
 pub(super) fn banner(view: &ViewContext<'_>) -> Banner {
     let facts = [
         ("model", view.model.info.model.as_ref().map(|model| model_fact(view, model))),
@@ -65,13 +65,13 @@ fn approval_fact(view: &ViewContext<'_>) -> Option<String> {
 
 fn last_fact(view: &ViewContext<'_>) -> Option<String> {
     let (title, at) = view.model.info.welcome.as_ref()?.last.as_ref()?;
-    /// Maximum width of the title, leaving room for the hint.
+    /// Maximum width of the title, which leaves room for the hint.
     const TITLE: usize = 32;
     let age = age(*at, view.now);
     Some(format!("“{}”, {age} · /resume or tiller -c", truncate_to(title, TITLE)))
 }
 
-/// A path relative to the working directory, or else with `~`.
+/// Formats a path relative to the working directory, or else with `~`.
 fn shown(path: &Path, cwd: &Path, home: Option<&Path>) -> String {
     match path.strip_prefix(cwd) {
         Ok(inner) => inner.display().to_string(),

@@ -1,5 +1,5 @@
-//! Applies the agent's events and snapshots: [`SessionModel::apply`] and [`TranscriptPane::apply`] change their own
-//! state; the app does what concerns several parts.
+//! Applies the agent's events and snapshots. [`SessionModel::apply`] and [`TranscriptPane::apply`] change
+//! their own state; the app handles effects that involve several parts.
 //!
 //! [`SessionModel::apply`]: crate::session_model::SessionModel::apply
 //! [`TranscriptPane::apply`]: crate::transcript_pane::TranscriptPane::apply
@@ -24,7 +24,7 @@ impl App {
         self.follow_event(&event)
     }
 
-    /// Does what an event requires beyond the session's state and the transcript.
+    /// Applies the effects of an event beyond the session model and the transcript.
     fn follow_event(&mut self, event: &AgentEvent<'_>) -> Vec<ActionRequest> {
         match event.kind {
             EventKind::CompactionStart { .. } => self.compositor.close_failure_dialog(),
@@ -66,7 +66,7 @@ impl App {
         Vec::new()
     }
 
-    /// Requests a snapshot because events were missed; the screen keeps its position.
+    /// Requests a snapshot because events were missed; the scroll position doesn't change.
     pub(crate) fn reload(&mut self) -> Vec<ActionRequest> {
         // A pending switch to another session takes precedence.
         if !self.model.expects_snapshot() {

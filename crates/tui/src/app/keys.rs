@@ -9,7 +9,7 @@ use crate::compositor::consumed_key::KeyIntent;
 use crate::compositor::key_order::{EventReceiver, key_receivers, paste_receiver};
 use crate::effect::Effect;
 
-/// Maximum number of bytes that fast typing or a slow connection delivers in one read; more are a paste.
+/// Maximum bytes that fast typing or a slow connection delivers in one read; more count as a paste.
 const FAST_TYPING: usize = 64;
 
 impl App {
@@ -36,7 +36,7 @@ impl App {
         actions
     }
 
-    /// Offers an event to a part of the screen; `None` if that ignored it.
+    /// Offers an event to a part of the screen; `None` if the part ignored it.
     pub(super) fn offer(
         &mut self,
         receiver: EventReceiver,
@@ -68,8 +68,8 @@ impl App {
         (outcome == Outcome::Consumed).then_some(actions)
     }
 
-    /// Handles characters that arrived in one read, each as if typed, except where they can only be text: many of them
-    /// in a started message, and where a pending call would take one as its answer.
+    /// Handles characters that arrived in one read. Each is handled as if typed, unless it can only be text:
+    /// several characters in a started message, and where a pending call would take one as its answer.
     pub(super) fn handle_text(&mut self, text: &str) -> Vec<ActionRequest> {
         let mut actions = self.with_transcript(|pane, cx| pane.unfocus_for(text, cx));
         for (at, c) in text.char_indices() {

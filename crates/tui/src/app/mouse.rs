@@ -20,7 +20,7 @@ impl App {
         let part = self.areas.part_at(Position { x: event.column, y: event.row });
         let receivers = mouse_receivers(event.kind, part, self.focus_state());
         if receivers[0] != EventReceiver::Transcript && !is_wheel(event.kind) {
-            // Another part has the button.
+            // Another part has captured the button.
             self.transcript.end_press();
         }
         let event = UiEvent::Mouse(event);

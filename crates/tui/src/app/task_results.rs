@@ -16,8 +16,8 @@ use crate::transcript_pane::TranscriptPane;
 use crate::welcome::banner;
 
 impl App {
-    /// Switches to another session. A prompt that returns with it, and text typed while it was opening, are
-    /// put before the draft.
+    /// Switches to another session. A prompt returned with the switch, and text typed during the switch, are
+    /// inserted before the draft.
     fn session_switched(&mut self, switched: SessionSwitched) {
         _ = self.with_overlays(Compositor::cancel_switch);
         self.compositor.overlays.clear();
@@ -28,8 +28,8 @@ impl App {
         }
     }
 
-    /// Delivers a result: to the model, then to the part of the screen that asked; what means nothing there is applied
-    /// here.
+    /// Delivers a result to the model, then to the part of the screen that requested it. Results that neither
+    /// handles are applied here.
     pub(super) fn deliver(&mut self, to: Address, result: TaskResult) -> Vec<ActionRequest> {
         let Some(result) = self.model.apply_result(result, self.now) else { return Vec::new() };
         let mut left = None;
@@ -47,7 +47,7 @@ impl App {
         actions
     }
 
-    /// Applies a result that concerns several parts, or a part that didn't ask for it.
+    /// Applies a result that involves several parts, or a part that didn't request it.
     fn apply_result(&mut self, to: Address, result: TaskResult) -> Vec<ActionRequest> {
         match result {
             TaskResult::Failed { what, hint, text } => self.show_failure(what, hint, text),
@@ -95,7 +95,7 @@ impl App {
             | TaskResult::Completion(_)) => {
                 return self.with_composer(|composer, cx| _ = composer.take(result, cx));
             }
-            // Applied by the model, or performed by the event loop.
+            // Applied by the model or performed by the event loop.
             TaskResult::Began(_)
             | TaskResult::Ended(_)
             | TaskResult::ForkId(_)
@@ -109,8 +109,8 @@ impl App {
         Vec::new()
     }
 
-    /// Rejects an action because the executor's queue is full. It returns to the part that asked; text that it holds
-    /// returns to the editor.
+    /// Rejects an action because the executor's queue is full. The action returns to the part that requested
+    /// it; its text returns to the editor.
     pub(crate) fn reject(&mut self, ActionRequest { from, action }: ActionRequest) {
         let mut left = None;
         _ = match from {
@@ -170,7 +170,7 @@ impl App {
         self.model.set_tools(self.transcript.content().context().tools.clone());
         let answered = self.model.restore(snapshot.seq, &live, self.now);
         answered.iter().for_each(|call| self.flash.clear_about(call));
-        // The snapshot says whether that dialog is still open; other deferred dialogs exist only here.
+        // The snapshot shows whether the dialog is still needed; other deferred dialogs exist only here.
         self.compositor.close_failure_dialog();
         // If entries are still unread, the context's size shows whether the session is new.
         let content = self.transcript.content();

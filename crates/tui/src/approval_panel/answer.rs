@@ -9,7 +9,7 @@ use crate::keymap::table::KeyCommand;
 pub(crate) enum ApprovalAnswer {
     Once,
     Session,
-    /// Saves a rule in the settings, once it was seen and maybe edited.
+    /// Saves a rule in the settings after the user has seen and possibly edited it.
     Always,
     Deny,
     DenyWithReason,
@@ -30,7 +30,7 @@ impl ApprovalAnswer {
         }
     }
 
-    /// The command of the key that gives this answer.
+    /// Returns the command of the key for this answer.
     pub(crate) fn command(self) -> KeyCommand {
         match self {
             Self::Once => KeyCommand::Allow,

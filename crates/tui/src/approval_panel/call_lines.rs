@@ -1,4 +1,4 @@
-//! Lays out a call in full: a command with highlighting, a file change as a diff, anything else by its
+//! Layout of a whole call: a command with highlighting, a file change as a diff, any other call by its
 //! arguments. Pure.
 
 use std::path::Path;
@@ -27,7 +27,7 @@ const BAR: &str = "  │ ";
 /// Width of `BAR` in columns.
 const BAR_WIDTH: usize = 4;
 
-/// The lines of a call, wrapped to `width`.
+/// Returns the lines of a call, wrapped to `width`.
 pub(super) fn lines(request: &ApprovalRequest, context: &LayoutContext<'_>, width: usize) -> Vec<Line> {
     match &request.preview {
         Some(Preview::Change(change)) => {
@@ -46,7 +46,7 @@ pub(super) fn lines(request: &ApprovalRequest, context: &LayoutContext<'_>, widt
     }
 }
 
-/// A line without its `BAR`.
+/// Returns a line without its `BAR`.
 pub(super) fn without_bar(line: &Line) -> Line {
     let spans = line.spans.iter().skip(usize::from(line.spans.first().is_some_and(|span| span.text == BAR)));
     spans.cloned().collect::<Vec<_>>().into()
@@ -102,7 +102,7 @@ fn other_arguments<'a>(args: &'a Value, shown: &'a [&str]) -> impl Iterator<Item
     args.as_object().into_iter().flatten().filter(|(name, _)| !shown.contains(&name.as_str()))
 }
 
-/// The main argument of the call, then the others.
+/// Returns the main argument of the call, then the others.
 fn arguments(request: &ApprovalRequest, tools: &ToolCatalog, width: usize) -> Vec<Line> {
     let main = tools.traits(&request.tool_name).shown_argument.text(&request.args);
     let mut lines = Vec::new();

@@ -6,7 +6,6 @@ use crate::action::Action;
 use crate::component::Context;
 use crate::effect::Effect;
 
-/// Sends a decision.
 pub(crate) fn decide(request: &ApprovalRequest, decision: Decision, cx: &mut Context<'_>) {
     let call = &request.tool_call_id;
     cx.push(Effect::CloseCallPage(call.clone()));

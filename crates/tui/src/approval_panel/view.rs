@@ -1,4 +1,4 @@
-//! The panel's rows: the reason, the call as far as there is room, and the answers.
+//! The panel's rows: the reason, as much of the call as fits, and the answers.
 
 use tiller_core::event::ApprovalRequest;
 use tiller_render::{BreakMode, Emphasis, Indent, Line, Role, Span, Style, truncate_to, wrap};
@@ -12,11 +12,11 @@ use crate::text::one_line;
 /// Minimum rows of the call; with fewer it isn't shown.
 const MIN_ROWS: usize = 3;
 
-/// Minimum rows of the call for showing its end too, and the end's share of the rows.
+/// Minimum rows of the call at which its end is shown too, and the end's share of the rows.
 const MIN_ROWS_WITH_END: usize = 8;
 const END_SHARE: usize = 3;
 
-/// Minimum panel height for a blank row above it.
+/// Minimum panel height with a blank row above the panel.
 const ROOMY_PANEL: usize = 8;
 
 /// The layout of the panel.
@@ -29,19 +29,19 @@ struct PanelAreas {
 }
 
 impl ApprovalPanel {
-    /// Rows that the panel needs.
+    /// Returns the number of rows that the panel needs.
     pub(crate) fn rows_needed(&self, view: &ViewContext<'_>) -> usize {
         let Some(request) = first_request(view) else { return 0 };
         1 + head(request, view).len() + self.lines.lines.len() + foot_rows(self, request, view)
     }
 
-    /// Visible rows of the call from its scroll position in a panel of `height` rows.
+    /// Returns the number of visible rows of the call, from its scroll position, in a panel of `height` rows.
     pub(super) fn body_rows(&self, height: usize, view: &ViewContext<'_>) -> usize {
         let Some(request) = first_request(view) else { return 0 };
         split(self, areas(self, request, height, view).body.unwrap_or(0)).0
     }
 
-    /// The panel in `height` rows.
+    /// Returns the panel's rows for a height.
     pub(super) fn rows(&self, height: usize, view: &ViewContext<'_>) -> Vec<Line> {
         let Some(request) = first_request(view).filter(|_| height > 0) else { return Vec::new() };
         let PanelAreas { above, head, body, foot } = areas(self, request, height, view);
@@ -57,7 +57,8 @@ impl ApprovalPanel {
         lines
     }
 
-    /// The answers below the call's own page; empty if the page shows something else or has hardly room for the call.
+    /// Returns the answers below the call's page; empty if the page shows something else or has too little
+    /// room for the call.
     pub(crate) fn page_foot(&self, view: &ViewContext<'_>) -> Vec<Line> {
         let request = first_request(view).filter(|_| view.focus.is_on_call_page);
         let lines = request.map(|request| answers(self, request, view)).unwrap_or_default();
@@ -65,8 +66,8 @@ impl ApprovalPanel {
     }
 }
 
-/// Splits `room` rows between the call's current position and its end; a line between them counts the hidden ones. A
-/// scrolled call shows no end.
+/// Splits `room` rows between the call's current position and its end; a line between them counts the hidden
+/// lines. If the call is scrolled, its end isn't shown.
 fn split(panel: &ApprovalPanel, room: usize) -> (usize, usize) {
     if panel.lines.lines.len() <= room {
         return (room, 0);
@@ -89,7 +90,7 @@ fn areas(
         let room = height.checked_sub(above + head.len() + foot_rows);
         room.filter(|room| *room >= MIN_ROWS.min(call_rows))
     };
-    // The blank row is given up first.
+    // The blank row is dropped first.
     let above = usize::from((height >= ROOMY_PANEL || height > needed) && body_below(1).is_some());
     let body = body_below(above);
     PanelAreas { above, head, body, foot }
@@ -123,7 +124,7 @@ fn head(request: &ApprovalRequest, view: &ViewContext<'_>) -> Vec<Line> {
     wrapped(&spans, view)
 }
 
-/// The line that counts hidden lines of the call.
+/// Returns the line with the number of the call's hidden lines.
 fn hidden_lines(panel: &ApprovalPanel, (rows, end): (usize, usize), view: &ViewContext<'_>) -> Option<Line> {
     let (all, top) = (panel.lines.lines.len(), panel.lines.top);
     if all <= rows {
@@ -163,13 +164,14 @@ fn foot(panel: &ApprovalPanel, request: &ApprovalRequest, view: &ViewContext<'_>
     }
 }
 
-/// Rows reserved for the foot: the same before and after the call was opened, so that no row of the call moves.
+/// Number of rows reserved for the foot: the same before and after the call is opened, so that the call's
+/// rows don't move.
 fn foot_rows(panel: &ApprovalPanel, request: &ApprovalRequest, view: &ViewContext<'_>) -> usize {
     let after = if panel.is_shown_whole() { 0 } else { answers(panel, request, view).len() };
     foot(panel, request, view).len().max(after)
 }
 
-/// The answers to a call that is longer than its panel and was not opened.
+/// Returns the answers to a call that is longer than its panel and hasn't been opened.
 fn answers_before_opening(
     panel: &ApprovalPanel,
     request: &ApprovalRequest,
@@ -184,7 +186,7 @@ fn answers_before_opening(
     wrapped(&spans, view)
 }
 
-/// The answers, numbered if that takes no extra row.
+/// Returns the answers, numbered if that takes no extra row.
 fn answers(panel: &ApprovalPanel, request: &ApprovalRequest, view: &ViewContext<'_>) -> Vec<Line> {
     let plain = answers_with(panel, request, AnswerNumbers::Hidden, view);
     let numbered = answers_with(panel, request, AnswerNumbers::Shown, view);
@@ -213,7 +215,7 @@ fn answers_with(
     wrapped(&spans, view)
 }
 
-/// An answer with its key.
+/// Returns an answer with its key.
 fn answer_spans(
     panel: &ApprovalPanel,
     request: &ApprovalRequest,
@@ -234,7 +236,7 @@ fn answer_spans(
     mark.into_iter().chain(answer).collect()
 }
 
-/// The rule for the session. A rule that equals the command is on the screen already.
+/// Returns the rule for the session; empty if the rule equals the command, which is already on the screen.
 fn rule(request: &ApprovalRequest) -> String {
     let exact = request.args["command"].as_str().map(|command| format!("exactly `{command}`"));
     if exact.as_ref() == Some(&request.rule) {
@@ -244,7 +246,7 @@ fn rule(request: &ApprovalRequest) -> String {
     }
 }
 
-/// The panel without room for the call: the reason and the denying answers, or less.
+/// Returns the panel without room for the call: the reason and the denying answers, or less.
 fn without_call(
     panel: &ApprovalPanel,
     request: &ApprovalRequest,

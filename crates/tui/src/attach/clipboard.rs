@@ -1,4 +1,4 @@
-//! Reads the clipboard through the programs that the system or the user has for it.
+//! Reads the clipboard with the system's or the user's clipboard programs.
 
 use std::io::{self, Read};
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use tiller_core::media::{MAX_IMAGE_BYTES, detect_media_type};
 
 use super::{AttachedImage, from_bytes};
 
-/// The programs that print an image, each with its arguments. Programs that are not installed are skipped.
+/// The programs that print an image, each with its arguments. Missing programs are skipped.
 const PICTURE: &[&[&str]] = if cfg!(target_os = "macos") {
     &[&["osascript", "-e", "the clipboard as «class PNGf»"]]
 } else {
@@ -19,7 +19,7 @@ const PICTURE: &[&[&str]] = if cfg!(target_os = "macos") {
     ]
 };
 
-/// The same for text. `pbpaste` prints the encoding of the locale.
+/// The programs that print text. `pbpaste` uses the encoding of the locale.
 const TEXT: &[&[&str]] = if cfg!(target_os = "macos") {
     &[&["env", "LC_ALL=en_US.UTF-8", "pbpaste"]]
 } else {
@@ -33,14 +33,14 @@ const TEXT: &[&[&str]] = if cfg!(target_os = "macos") {
 /// The text that `osascript` prints around the hexadecimal digits of a PNG.
 const APPLESCRIPT_DATA: (&str, &str) = ("«data PNGf", "»");
 
-/// Maximum bytes that are read of a program: an image of one byte too many in hexadecimal digits, and the text around
-/// them.
+/// Maximum bytes to read from a program: the hexadecimal digits of an image that is one byte too long, and
+/// the text around them.
 const MAX_OUTPUT: usize = 2 * (MAX_IMAGE_BYTES + 1) + 64;
 
-/// Maximum run time of a program: it asks the clipboard's owner, which may never reply.
+/// Maximum run time of a program, which waits for a reply of the clipboard's owner.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The name of the image in messages.
+/// The image's name in messages.
 const NAME: &str = "the image on the clipboard";
 
 /// The clipboard's content.
@@ -48,7 +48,7 @@ const NAME: &str = "the image on the clipboard";
 pub(crate) enum ClipboardContent {
     Image(AttachedImage),
     Text(String),
-    /// Nothing to insert, or no clipboard; the message for the user.
+    /// Nothing to insert, or no clipboard, with the message for the user.
     Nothing(String),
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn read_clipboard() -> ClipboardContent {
     from_programs(PICTURE, TEXT, TIMEOUT)
 }
 
-/// The output of the first program that has any; an image comes before text.
+/// Returns the output of the first program that prints something; images take precedence over text.
 fn from_programs(picture: &[&[&str]], text: &[&[&str]], timeout: Duration) -> ClipboardContent {
     let mut any_installed = false;
     let mut run = |words: &[&str]| {
@@ -65,7 +65,7 @@ fn from_programs(picture: &[&[&str]], text: &[&[&str]], timeout: Duration) -> Cl
         any_installed |= output.is_ok();
         output.ok().flatten()
     };
-    // Where another xclip has the clipboard, xclip prints text when asked for an image.
+    // If another xclip owns the clipboard, xclip prints text when asked for an image.
     let mut image = |words: &&[&str]| {
         Some(from_applescript(run(words)?)).filter(|bytes| detect_media_type(bytes).is_some())
     };
@@ -84,7 +84,7 @@ fn no_clip(any_installed: bool) -> &'static str {
     }
 }
 
-/// Decodes the output of AppleScript; other bytes stay as they are.
+/// Decodes the output of AppleScript; other bytes are returned unchanged.
 fn from_applescript(bytes: Vec<u8>) -> Vec<u8> {
     let (before, after) = APPLESCRIPT_DATA;
     let Some(digits) = bytes.strip_prefix(before.as_bytes()) else { return bytes };
@@ -94,8 +94,8 @@ fn from_applescript(bytes: Vec<u8>) -> Vec<u8> {
     digits.chunks_exact(2).map_while(byte).collect()
 }
 
-/// Runs a program and returns its output if it succeeds and prints anything, `None` otherwise. Output over the limit is
-/// cut.
+/// Runs a program and returns its output if it succeeds and prints something, `None` otherwise. Output over
+/// the limit is truncated.
 ///
 /// # Errors
 /// If the program can't be started.
@@ -106,7 +106,8 @@ fn output(words: &[&str], timeout: Duration) -> io::Result<Option<Vec<u8>>> {
     let mut child = command.spawn()?;
     let Some(out) = child.stdout.take() else { return Ok(None) };
     let (told, heard) = mpsc::channel();
-    // On its own thread, so that a program that hangs can be abandoned; it ends with the program's output.
+    // A separate thread, so that a program that hangs can be abandoned; the thread ends with the program's
+    // output.
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         let read = out.take(MAX_OUTPUT as u64).read_to_end(&mut bytes);
@@ -114,7 +115,7 @@ fn output(words: &[&str], timeout: Duration) -> io::Result<Option<Vec<u8>>> {
     });
     let bytes = heard.recv_timeout(timeout).ok().flatten();
     if bytes.as_ref().is_none_or(|bytes| bytes.len() == MAX_OUTPUT) {
-        // It may still be running; its result is ignored.
+        // The program may still be running; its result is ignored.
         let _ = child.kill();
         let _ = child.wait();
         return Ok(bytes);

@@ -1,4 +1,5 @@
-//! `@` mentions in a message: images, PDF files and other files to attach, and mentioned paths that don't exist.
+//! `@` mentions in a message: files to attach, among them images and PDF files, and mentioned paths that
+//! don't exist.
 
 use std::path::{Path, PathBuf};
 
@@ -8,16 +9,16 @@ use tiller_engine::FileToAttach;
 use crate::attach::{at_home, file, has_image_extension, has_pdf_extension, pdf_file};
 use crate::text::one_line;
 
-/// Punctuation that may follow a name without belonging to it.
+/// Punctuation that may follow a name and isn't part of it.
 const TRAILING: [char; 10] = ['.', ',', ';', ':', '!', '?', ')', ']', '}', '\''];
 
-/// Maximum number of files attached to one message: pasted text may mention many.
+/// Maximum number of files attached to one message; pasted text may mention many.
 const MAX_FILES: usize = 20;
 
-/// Maximum length of a file extension that makes a word without a slash look like a file name, in characters.
+/// Maximum length of a file extension, in characters, for a word without a slash to count as a file name.
 const MAX_EXTENSION: usize = 10;
 
-/// The words after an `@`, with trailing punctuation: `@shot.png` or `@"my shot.png"`.
+/// Returns the words after an `@`, with trailing punctuation: `@shot.png` or `@"my shot.png"`.
 fn mentioned_words(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices('@').filter_map(|(at, _)| {
         let begins = text[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || "([{\"'".contains(c));
@@ -30,7 +31,7 @@ fn mentioned_words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The image paths that a text mentions, each once.
+/// Returns the image paths that a text mentions, each once.
 pub(crate) fn mentioned_images(text: &str, home: Option<&Path>) -> Vec<PathBuf> {
     mentioned_paths(text, home, has_image_extension)
 }
@@ -58,7 +59,8 @@ pub(crate) struct Mentions {
     pub(crate) problems: Vec<String>,
 }
 
-/// Reads the images and PDF files that a text mentions and finds the other files and directories. Relative paths start at `cwd`.
+/// Reads the images and PDF files that a text mentions, and finds the other files and directories. Relative
+/// paths start at `cwd`.
 pub(crate) fn resolve_mentions(text: &str, cwd: &Path, home: Option<&Path>) -> Mentions {
     let (mut images, mut problems) = (Vec::new(), Vec::new());
     let pictures = mentioned_images(text, home).into_iter().map(|path| cwd.join(path));
@@ -80,7 +82,7 @@ pub(crate) fn resolve_mentions(text: &str, cwd: &Path, home: Option<&Path>) -> M
     Mentions { images, files, problems }
 }
 
-/// The existing files and directories that a text mentions, except images and PDF files.
+/// Returns the existing files and directories that a text mentions, except images and PDF files.
 fn files_in(text: &str, cwd: &Path, home: Option<&Path>) -> Vec<FileToAttach> {
     let mut files: Vec<FileToAttach> = Vec::new();
     for word in mentioned_words(text).filter(|word| !word.is_empty()) {
@@ -97,7 +99,7 @@ fn files_in(text: &str, cwd: &Path, home: Option<&Path>) -> Vec<FileToAttach> {
     files
 }
 
-/// The mentions that look like paths but don't exist, each once.
+/// Returns the mentions that look like paths but don't exist, each once.
 fn missing<'a>(text: &'a str, cwd: &Path, home: Option<&Path>) -> Vec<&'a str> {
     let mut missing = Vec::new();
     let is_there = |name: &str| cwd.join(at_home(name, home)).exists();
@@ -111,21 +113,21 @@ fn missing<'a>(text: &'a str, cwd: &Path, home: Option<&Path>) -> Vec<&'a str> {
     missing
 }
 
-/// Reports whether a name looks like a file: it has a slash or an extension. E-mail addresses, user names and
+/// Returns true if a name looks like a file: it has a slash or an extension. E-mail addresses, user names and
 /// calls in pasted code don't.
 fn is_like_path(name: &str) -> bool {
     let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
     let is_ending = |ending: &str| {
         (1..=MAX_EXTENSION).contains(&ending.len()) && ending.chars().all(|c| c.is_ascii_alphanumeric())
     };
-    // `@server:scheme://path` is a resource of a server.
+    // `@server:scheme://path` is a server's resource.
     let is_resource = name.contains("://");
     !is_resource
         && (name.contains('/') || ending.is_some_and(is_ending))
         && !name.contains(['(', '<', '*', '@', '='])
 }
 
-/// A path without a line and column suffix: `lexer.rs:12:5`.
+/// Removes a line and column suffix from a path: `lexer.rs:12:5`.
 fn without_line(name: &str) -> &str {
     let is_number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '-');
     let cut = |name| match str::rsplit_once(name, ':') {
@@ -135,7 +137,7 @@ fn without_line(name: &str) -> &str {
     cut(cut(name))
 }
 
-/// The message about missing paths; the text itself was sent.
+/// Returns the message about missing paths; the text itself was sent.
 fn missing_message(missing: &[&str]) -> Option<String> {
     let names: Vec<String> = missing.iter().map(|name| one_line(name)).collect();
     let (last, others) = names.split_last()?;

@@ -13,18 +13,17 @@ pub(crate) const NAME_WIDTH: usize = 10;
 pub(crate) struct Banner {
     /// Lines of text; the first is emphasized, long ones are wrapped.
     pub(crate) lines: Vec<String>,
-    /// Rows of a name and a value, cut if too long.
+    /// Rows of a name and a value; long values are truncated.
     pub(crate) facts: Vec<(&'static str, String)>,
 }
 
 impl Banner {
-    /// The texts for searching and copying.
+    /// Returns the texts for searching and copying.
     pub(crate) fn texts(&self) -> Vec<String> {
         let facts = self.facts.iter().map(|(name, fact)| format!("{name}: {fact}"));
         self.lines.iter().cloned().chain(facts).collect()
     }
 
-    /// The rows for the screen.
     pub(crate) fn rows(&self, width: usize) -> Vec<Line> {
         let title = Style::from(Role::Accent).with(Emphasis::BOLD);
         let (first, rest) =

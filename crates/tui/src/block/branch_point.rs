@@ -7,13 +7,13 @@ use tiller_session::BranchPoints;
 use super::lines::unfolding_rule;
 use crate::layout::{RenderContext, rule};
 
-/// A point of the path where other branches begin, or where another branch was left for this one.
+/// A point on the path where other branches start, or where another branch was left for this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BranchPoint {
     pub(crate) side: BranchSide,
-    /// Number of other branches, without hidden ones.
+    /// Number of other branches, except hidden ones.
     pub(crate) others: usize,
-    /// Summary of the branch that was left, if the model got one.
+    /// Summary of the abandoned branch, if the model got one.
     pub(crate) summary: Option<String>,
 }
 
@@ -34,12 +34,12 @@ impl BranchPoint {
         self.others = others.unwrap_or(0);
     }
 
-    /// Returns true if it needs no line: the other branches are hidden.
+    /// Returns true if the point needs no line, because the other branches are hidden.
     pub(crate) fn is_empty_point(&self) -> bool {
         self.others == 0 && self.summary.is_none()
     }
 
-    /// Its text without the hint to `/tree`.
+    /// Returns the point's text without the hint about `/tree`.
     pub(super) fn title(&self) -> String {
         let branches = match self.others {
             0 => String::new(),

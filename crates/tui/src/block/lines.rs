@@ -14,13 +14,13 @@ use crate::layout::{RenderContext, rule};
 use crate::receipt;
 use crate::text::{one_line, short_duration};
 
-/// A user message of more lines is folded to its first `FOLDED_HEAD` and last `FOLDED_END` lines: the question often
-/// stands last.
+/// Maximum lines of a user message. A longer one is folded to its first `FOLDED_HEAD` and last `FOLDED_END`
+/// lines, because the question is often at the end.
 const MAX_LINES: usize = 20;
 const FOLDED_HEAD: usize = 8;
 const FOLDED_END: usize = 4;
 
-/// The same limit in bytes, for very long lines.
+/// Maximum bytes of a user message, for very long lines.
 const MAX_BYTES: usize = 4 * 1024;
 
 /// Returns true if a user message is long enough to be folded.
@@ -72,7 +72,7 @@ pub(super) fn user(
     lines
 }
 
-/// The folded form of a message: its beginning, the number of hidden lines, its end.
+/// Returns the folded form of a message: its beginning, the number of hidden lines, its end.
 fn ends(text: &str) -> (&str, usize, &str) {
     if !is_long(text) {
         return (text, 0, "");
@@ -89,14 +89,14 @@ fn message_lines(text: &str, style: Style, width: usize) -> Vec<Line> {
     message_lines_reserving(0, text, style, width)
 }
 
-/// A user message whose first row leaves `reserved` columns free at its right.
+/// Returns the lines of a user message whose first row keeps `reserved` columns free on the right.
 fn message_lines_reserving(reserved: usize, text: &str, style: Style, width: usize) -> Vec<Line> {
     let bar = || Span::new("▌ ", Role::Accent);
     let mut lines = render::literal(text, style);
     if lines.is_empty() {
         lines.push(Line::default());
     }
-    // Reserved while the first line wraps, removed afterwards.
+    // Reserved while the first line is wrapped, removed afterwards.
     let mut indent =
         Indent { first: vec![bar(), Span::new(" ".repeat(reserved), Role::Text)], rest: vec![bar()] };
     let mut rows = Vec::new();
@@ -145,7 +145,7 @@ fn advice(text: &str, width: usize) -> Vec<Line> {
     wrap(&[Span::new(text, Role::Muted)], width, &indent, BreakMode::Words)
 }
 
-/// A failed request: the error, the number of attempts, and the hint.
+/// Returns the lines of a failed request: the error, the number of attempts, and the hint.
 pub(super) fn failure(text: &str, times: usize, width: usize) -> Vec<Line> {
     let indent =
         Indent { first: vec![Span::new("✗ ", Role::Error)], rest: vec![Span::new("  ", Role::Error)] };
@@ -160,7 +160,7 @@ pub(super) fn failure(text: &str, times: usize, width: usize) -> Vec<Line> {
     lines
 }
 
-/// Failed requests before a successful one, as one line.
+/// Returns the line of failed requests before a successful one.
 pub(super) fn recovered(reason: &str, attempt: usize, waited_ms: u64, width: usize) -> Line {
     let waited = match waited_ms {
         0..1_000 => String::new(),

@@ -1,4 +1,4 @@
-//! Shell commands of the user (`!` and `!!`) as blocks.
+//! Blocks of the user's shell commands (`!` and `!!`).
 
 use tiller_core::ansi::{OutputBuffer, StyledText};
 use tiller_core::id::EntryId;
@@ -10,16 +10,16 @@ use crate::layout::RenderContext;
 use crate::tool_call::output::ToolOutputBlock;
 use crate::tool_call::{self, ToolCallBlock};
 
-/// Output of a running command kept for the screen, in bytes.
+/// Maximum output of a running command kept for the screen, in bytes.
 pub(crate) const MAX_OUTPUT: usize = 100_000;
 
-/// Note on a `!!` command.
+/// Note about a `!!` command.
 const UNSENT: &str = "not sent to the model";
 
 /// Columns before the note.
 const GAP: usize = 2;
 
-/// Output processed while folded, in bytes: more than a screen shows.
+/// Maximum output processed while the block is folded, in bytes: more than a screen shows.
 const FOLDED_OUTPUT: usize = 16 * 1024;
 
 /// A shell command of the user.
@@ -30,13 +30,13 @@ pub(crate) struct Shell {
     /// The output of a finished command.
     pub(crate) output: StyledText,
     pub(crate) state: ShellState,
-    /// True if it is hidden from the model.
+    /// True if the command is hidden from the model.
     pub(crate) excluded: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum ShellState {
-    /// Running; `paper` holds the output so far.
+    /// Running; `paper` contains the output so far.
     Running { since: UnixMs, paper: Box<OutputBuffer> },
     Finished {
         note: String,
@@ -96,8 +96,8 @@ impl Shell {
         ctx.right_aligned(left, Some(elapsed))
     }
 
-    /// The whole command, the note in the column of call notes, and the duration at the right end; on a line of their
-    /// own where they don't fit.
+    /// Returns the whole command with its note in the column of call notes and its duration at the right end.
+    /// They are on a separate line if they don't fit.
     fn finished_head(
         &self,
         (sign, note): (Span, &str),
@@ -116,7 +116,7 @@ impl Shell {
         if notes_width == 0 && right.is_none() {
             return lines;
         }
-        // At least one blank precedes the duration.
+        // At least one space precedes the duration.
         let beside = GAP + notes_width + right.as_ref().map_or(0, |right| right.width() + 1);
         let mut last = lines.pop_if(|last| last.width() + beside <= ctx.width).unwrap_or_default();
         if notes_width > 0 {
@@ -129,7 +129,7 @@ impl Shell {
         lines
     }
 
-    /// The duration according to the command's record; `None` if it was canceled.
+    /// Returns the duration according to the command's record; `None` if it was canceled.
     pub(crate) fn took_ms(&self, record: &BashExecutionMessage) -> Option<u64> {
         match &self.state {
             ShellState::Running { since, .. } => took_ms(record, *since),
@@ -147,7 +147,8 @@ impl Shell {
     }
 }
 
-/// Duration of a command that started at `since`. The record of a canceled one may be much later than its end.
+/// Returns the duration of a command that started at `since`. The record of a canceled command may be much
+/// later than its end.
 pub(crate) fn took_ms(record: &BashExecutionMessage, since: UnixMs) -> Option<u64> {
     (!record.cancelled && record.timestamp >= since).then(|| record.timestamp.since_ms(since))
 }

@@ -8,7 +8,7 @@ fn ctx(cache: &HighlightCache, code_generation: u64) -> RenderContext {
     RenderContext { width: 40, options, code_generation, ..RenderContext::default() }
 }
 
-/// Returns true if a block is laid out anew when some code was told.
+/// Returns true if a block is laid out again after some code was highlighted.
 fn is_laid_out_anew(cache: &HighlightCache, kind: BlockKind) -> bool {
     let mut block = Block::new(kind);
     block.lay_out(&ctx(cache, 1));

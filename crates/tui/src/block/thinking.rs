@@ -1,7 +1,8 @@
-//! Thinking blocks: folded, their last lines; unfolded, all of them, laid out incrementally while they stream.
+//! Thinking blocks. A folded block shows its last lines; an unfolded one shows all lines, laid out
+//! incrementally during streaming.
 //!
-//! Line breaks are preserved, because models don't write paragraphs here, and code isn't highlighted: one style for
-//! all.
+//! Line breaks are preserved, because models don't write paragraphs here. Code isn't highlighted: thinking
+//! has a single style.
 
 use tiller_render::{
     self as render, BreakMode, Highlighting, Indent, LayoutOptions, Line, MAX_PROSE_WIDTH, MarkdownStream,
@@ -10,17 +11,17 @@ use tiller_render::{
 
 use crate::layout::RenderContext;
 
-/// Lines of a folded block.
+/// Number of lines of a folded block.
 const FOLDED: usize = 2;
 
-/// Bytes of a folded block that are laid out, for each column of the screen: enough four-byte characters for more
+/// Bytes of a folded block that are laid out per column of the screen: enough four-byte characters for more
 /// lines than are shown.
 const FOLDED_BYTES: usize = 4 * (FOLDED + 1);
 
 /// Prefix of the first line.
 const MARK: &str = "∴ ";
 
-/// The lines of a thinking block.
+/// Returns the lines of a thinking block.
 pub(super) fn thinking_lines(text: &str, ctx: &RenderContext) -> Vec<Line> {
     let page = page(ctx);
     let (mut lines, mark) = if ctx.folds.thinking_open {
@@ -35,7 +36,7 @@ pub(super) fn thinking_lines(text: &str, ctx: &RenderContext) -> Vec<Line> {
     lines
 }
 
-/// Layout options, without room for the prefix.
+/// Returns the layout options, without the columns of the prefix.
 fn page(ctx: &RenderContext) -> LayoutOptions {
     let LayoutOptions { rendering, .. } = ctx.layout_options();
     let width = ctx.width.min(ctx.measure).saturating_sub(2).max(1);
@@ -50,18 +51,18 @@ fn style_line(line: &mut Line, mark: &str) {
     line.prepend_margin(Span::new(mark, Role::Muted));
 }
 
-/// The last lines of the text and their prefix; `columns` is the screen's width.
+/// Returns the last lines of the text and their prefix; `columns` is the screen's width.
 fn folded_lines(text: &str, page: LayoutOptions, columns: usize) -> (Vec<Line>, &'static str) {
     // Only the end is laid out, so long text costs no more than short text.
     let mut from = text.ceil_char_boundary(text.len().saturating_sub(columns * FOLDED_BYTES));
     if from > 0 {
-        // Start at a paragraph: open marks don't reach into the next one.
+        // Start at a paragraph, because open marks don't extend into the next one.
         let next = text[from..].find("\n\n").filter(|at| *at < (text.len() - from) / 2);
         from += next.unwrap_or(0);
     }
     let mut end = Vec::new();
     for mut line in layout(&text[from..], page.with_width(MAX_PROSE_WIDTH)) {
-        // Rules and frames of tables are dropped.
+        // Rules and table borders are dropped.
         line.spans.retain(|span| span.style.role != Role::Muted || !span.text.starts_with('─'));
         if line.spans.is_empty() {
             continue;
@@ -89,14 +90,14 @@ fn layout(text: &str, page: LayoutOptions) -> Vec<Line> {
 /// Preserves line breaks that Markdown would join, except in code blocks.
 #[derive(Clone, Debug, Default)]
 struct LineBreaks {
-    /// The unfinished line.
+    /// The incomplete line.
     line: String,
     /// The open code fence: its character and length.
     fence: Option<(char, usize)>,
 }
 
 impl LineBreaks {
-    /// Appends the next piece of text, with its line breaks preserved, to `out`.
+    /// Appends the next piece of text to `out`, with its line breaks preserved.
     fn push(&mut self, piece: &str, out: &mut String) {
         for part in piece.split_inclusive('\n') {
             let ended = part.strip_suffix('\n');
@@ -109,7 +110,7 @@ impl LineBreaks {
         }
     }
 
-    /// The line end for a line.
+    /// Returns the line ending for a line.
     fn line_end(&mut self, line: &str) -> &'static str {
         let line = line.trim();
         let mark = line.chars().next().filter(|c| matches!(c, '`' | '~')).unwrap_or(' ');
@@ -132,15 +133,15 @@ impl LineBreaks {
     }
 }
 
-/// Thinking that is still streaming.
+/// Thinking that is being streamed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Thinking {
     text: String,
-    /// The layout, while unfolded.
+    /// The layout, while the block is unfolded.
     unfolded: Option<Box<ThinkingLayout>>,
 }
 
-/// The layout of unfolded thinking. New text only lays out the end again.
+/// The layout of unfolded thinking. New text changes only the layout of the end.
 #[derive(Clone, Debug)]
 struct ThinkingLayout {
     stream: MarkdownStream,
@@ -149,12 +150,12 @@ struct ThinkingLayout {
     consumed: usize,
     page: LayoutOptions,
     lines: Vec<Line>,
-    /// Number of lines that can't change anymore.
+    /// Number of lines that are final.
     finished: usize,
 }
 
 impl Thinking {
-    /// Continues `before` if it is a prefix of `text`, and starts anew otherwise.
+    /// Continues `before` if its text is a prefix of `text`, and starts over otherwise.
     pub(crate) fn resume(text: &str, before: Option<Self>) -> Self {
         let known = before.filter(|before| text.starts_with(before.text()));
         let mut thinking = known.unwrap_or_default();
@@ -188,7 +189,7 @@ impl Thinking {
         self.unfolded = None;
     }
 
-    /// The lines of the last layout; `None` while folded.
+    /// Returns the lines of the last layout; `None` while folded.
     pub(super) fn lines(&self) -> Option<&[Line]> {
         self.unfolded.as_ref().map(|unfolded| unfolded.lines.as_slice())
     }

@@ -1,4 +1,5 @@
-//! Completion of command arguments: values known to the app, values gathered in the background, paths.
+//! Completion of command arguments from values known to the app, values collected in the background, and
+//! paths.
 
 use tiller_core::setting;
 use tiller_core::setting::SettingKind;
@@ -53,7 +54,7 @@ impl Completion {
     fn show_items(&mut self, items: &[PickerItem], typed: &str, range: Range) {
         let (mode, matches) = match range {
             Range::Open => (MatchMode::Prose, with_match_mode(items, typed, MatchMode::Prose)),
-            // Enter takes the best match, so descriptions don't count: `x` is in "commands ask, except …".
+            // Enter takes the best match, so descriptions aren't matched: `x` is in "commands ask, except …".
             Range::Closed => {
                 let mut query = FuzzyQuery::new(typed, MatchMode::Names);
                 (MatchMode::Names, query.rank(items, |item| (&item.label, "")))
@@ -78,7 +79,7 @@ impl Completion {
         }
     }
 
-    /// Stores gathered values, if they are still needed.
+    /// Stores collected values if they are still needed.
     pub(crate) fn show_argument_values(&mut self, values: ArgumentValues, items: Vec<PickerItem>) {
         let is_current = self.gathered.as_ref().is_some_and(|gathered| gathered.values == values);
         let CompletionKind::Argument { typed, .. } = self.kind.clone() else { return };
@@ -139,7 +140,7 @@ fn argument_of(command: BuiltInCommand, typed: &str, view: &ViewContext<'_>) -> 
     }
 }
 
-/// A hint about the argument of a command that takes free text.
+/// Returns a hint about the argument of a command that takes free text.
 fn hint(command: &str, agent_commands: &[AgentCommand]) -> Option<Candidate> {
     let built_in = find_command(command, Tui).map(|row| row.usage(Tui));
     let built_in = built_in.map(|usage| (usage.argument.to_string(), usage.summary));
@@ -149,7 +150,7 @@ fn hint(command: &str, agent_commands: &[AgentCommand]) -> Option<Candidate> {
     Some(Candidate { name: format!("/{command}"), argument, about: about.to_owned(), ..Candidate::default() })
 }
 
-/// Converts a list's entry into a candidate; `None` for entries that can't be typed.
+/// Converts a list item into a candidate; `None` for items that can't be typed.
 fn candidate(item: &PickerItem) -> Option<Candidate> {
     let (insert, then) = match &item.choice {
         PickerChoice::Model(value)
@@ -181,7 +182,7 @@ fn modes() -> Vec<PickerItem> {
     ApprovalMode::ALL.map(item).to_vec()
 }
 
-/// The settings; after the name of one, its values, if they are a fixed set.
+/// Returns the settings, or after the name of a setting, its values if they are a fixed set.
 fn settings(typed: &str) -> Vec<PickerItem> {
     if let Some((name, _)) = typed.split_once(char::is_whitespace) {
         let Some(setting) = setting::find(name) else { return Vec::new() };

@@ -1,24 +1,24 @@
-//! A completion candidate, and the validity of other values.
+//! A completion candidate, and whether other values are valid.
 
 use std::path::PathBuf;
 
 /// A completion candidate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Candidate {
-    /// Its name in the list.
+    /// The name shown in the list.
     pub(crate) name: String,
-    /// Its argument or meaning, shown after the name.
+    /// The argument or description shown after the name.
     pub(crate) argument: String,
     pub(crate) about: String,
-    /// The text inserted when it is accepted.
+    /// The text inserted when the candidate is accepted.
     pub(crate) insert: String,
     pub(crate) then: OnAccept,
 }
 
-/// The effect of Enter on a candidate, besides inserting it.
+/// The effect of Enter on a candidate, in addition to inserting it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum OnAccept {
-    /// None; the user continues typing.
+    /// No effect; the user continues typing.
     #[default]
     GoOn,
     /// Sends the message.
@@ -27,12 +27,12 @@ pub(crate) enum OnAccept {
     Open(PathBuf),
 }
 
-/// The validity of values other than the candidates.
+/// Whether values other than the candidates are valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Range {
-    /// Invalid: Enter accepts the best candidate.
+    /// Only the candidates are valid: Enter accepts the best one.
     #[default]
     Closed,
-    /// Valid: Enter sends the typed text, unless the user selected a candidate.
+    /// Any value is valid: Enter sends the typed text, unless the user selected a candidate.
     Open,
 }

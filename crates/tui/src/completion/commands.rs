@@ -1,4 +1,4 @@
-//! Completion of the names of slash commands. The engine has the table and parses lines.
+//! Completion of slash command names. The engine has the table and parses lines.
 
 use tiller_engine::AgentCommand;
 use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
@@ -7,8 +7,9 @@ use tiller_engine::slash_command::{CommandSpec, available_commands, unavailable}
 use super::candidate::{Candidate, OnAccept};
 use crate::picker::fuzzy::{FuzzyQuery, MatchMode};
 
-/// Candidates for a partial command name: those that begin with it, then fuzzy matches. Skills also match by their own
-/// name. For the name of a command that only `--plain` has there are no fuzzy matches, so that Enter shows the error.
+/// Returns candidates for a partial command name: those that start with it, then fuzzy matches. Skills also
+/// match by their own name. The name of a command that only `--plain` has gets no fuzzy matches, so that
+/// Enter shows the error.
 pub(super) fn candidates(typed: &str, agent_commands: &[AgentCommand]) -> Vec<Candidate> {
     let built_in = available_commands(Tui).map(|row| (row.name, built_in_candidate(row)));
     let others = agent_commands.iter().map(|command| {
@@ -27,7 +28,7 @@ pub(super) fn candidates(typed: &str, agent_commands: &[AgentCommand]) -> Vec<Ca
     }
     let ranked = FuzzyQuery::new(typed, MatchMode::Names).rank(&all, |(name, _)| (name, ""));
     for (_, other) in ranked.into_iter().map(|at| &all[at]).filter(|(name, _)| !begins(name)) {
-        // Skip commands already offered by an alias.
+        // Skips commands already offered by an alias.
         if candidates.iter().all(|offer| offer.insert != other.insert) {
             candidates.push(other.clone());
         }
@@ -51,7 +52,7 @@ fn candidate(name: &str, argument: &str, about: &str) -> Candidate {
     }
 }
 
-/// Candidates from aliases that begin with the typed text, unless the command's own name does.
+/// Returns candidates for aliases that start with the typed text, unless the command's own name does too.
 fn aliases<'a>(typed: &'a str, agent_commands: &'a [AgentCommand]) -> impl Iterator<Item = Candidate> + 'a {
     let meant = move |row: &&CommandSpec| !typed.is_empty() && !row.name.starts_with(typed);
     let fits = move |alias: &&str| {

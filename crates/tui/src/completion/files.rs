@@ -1,4 +1,4 @@
-//! The project's files for `@`: listed from time to time and ranked at every key, both in the background.
+//! The project's files for `@`. They are listed periodically and ranked at every key, both in the background.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,16 +14,17 @@ use crate::completion::resources;
 use crate::picker::fuzzy::{FuzzyQuery, MatchMode};
 use crate::text::one_line;
 
-/// Maximum number of listed files and directories; larger trees are listed in part.
+/// Maximum number of listed files and directories; larger trees are listed partially.
 const MAX_FILES: usize = 200_000;
 
 /// Maximum number of candidates.
 const MAX_CANDIDATES: usize = 50;
 
-/// Resources of servers that files leave room for.
+/// Maximum number of server resources that files leave room for.
 const MAX_RESOURCES: usize = 20;
 
-/// Paths of files and directories relative to the working directory, last modified first; directories end in a slash.
+/// Paths of files and directories relative to the working directory, last modified first; directories end
+/// with a slash.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct FileList(pub(super) Vec<String>);
 
@@ -34,8 +35,8 @@ impl From<&[&str]> for FileList {
     }
 }
 
-/// Lists the files under a directory without ignored files, hidden files and `excluded` directories. Slow; for
-/// background jobs.
+/// Lists the files under a directory without ignored files, hidden files and `excluded` directories. Slow;
+/// intended for background jobs.
 pub(crate) fn list_files(cwd: &Path, excluded: &[PathBuf]) -> FileList {
     let excluded = excluded.iter().filter_map(|dir| dir.metadata().ok());
     let excluded = excluded.map(|metadata| FileId::from(&metadata)).collect();
@@ -56,7 +57,7 @@ pub(crate) fn list_files(cwd: &Path, excluded: &[PathBuf]) -> FileList {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileRankingJob {
     pub(crate) files: Arc<FileList>,
-    /// Resources of servers, which are offered next to the files.
+    /// Resources of servers, offered along with the files.
     pub(crate) resources: Arc<[ServedResource]>,
     pub(crate) query: String,
 }
@@ -85,7 +86,8 @@ impl FileRankingJob {
 }
 
 impl FileRankingJob {
-    /// The best files and resources. Without a query all match, and files leave room for some resources.
+    /// Returns the best files and resources. An empty query matches everything, and files leave room for some
+    /// resources.
     fn best(&self) -> Vec<Candidate> {
         let names = &self.files.0;
         let mentions = resources::mentions(&self.resources);
@@ -105,7 +107,7 @@ impl FileRankingJob {
     }
 }
 
-/// Indexes of the paths in a directory, its direct children first.
+/// Returns the indexes of the paths in a directory, its direct children first.
 fn contents(names: &[String], dir: &str) -> Vec<usize> {
     let depth = |at: usize| {
         let rest = names[at].strip_prefix(dir).filter(|rest| !rest.is_empty())?;
@@ -121,7 +123,7 @@ fn candidate(name: &str) -> Candidate {
     Candidate { name: one_line(name), insert: mention(name), then: OnAccept::GoOn, ..Candidate::default() }
 }
 
-/// A path as an `@` mention. A directory gets no space after it, so that typing can go on.
+/// Formats a path as an `@` mention. A directory gets no trailing space, so that typing can continue.
 pub(super) fn mention(path: &str) -> String {
     let after = if path.ends_with('/') { "" } else { " " };
     match path.contains(char::is_whitespace) {

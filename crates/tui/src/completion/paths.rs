@@ -28,7 +28,7 @@ pub(crate) enum PathKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PathQuery {
     pub(crate) purpose: PathKind,
-    /// The text before the cursor; the answer is valid for it alone.
+    /// The text before the cursor; the answer is valid only for this text.
     pub(crate) before: String,
     pub(crate) typed: String,
     pub(crate) cwd: PathBuf,
@@ -73,7 +73,7 @@ pub(crate) fn list_paths_for(query: PathQuery) -> PathListing {
     PathListing { purpose, before, typed, candidates }
 }
 
-/// The entries of a directory, sorted by name.
+/// Returns the entries of a directory, sorted by name.
 fn entries(directory: &Path, dir: &str, start: &str) -> Vec<Candidate> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -83,13 +83,13 @@ fn entries(directory: &Path, dir: &str, start: &str) -> Vec<Candidate> {
     candidates
 }
 
-/// The candidates that match the typed name, the best first.
+/// Returns the candidates that match the typed name, best first.
 fn fitting(candidates: Vec<Candidate>, start: &str) -> Vec<Candidate> {
     let best = FuzzyQuery::new(start, MatchMode::Paths).rank(&candidates, |candidate| (&candidate.name, ""));
     best.into_iter().map(|at| candidates[at].clone()).collect()
 }
 
-/// File names for an export with each format's extension.
+/// Returns file names for an export, one for each format's extension.
 fn formats(dir: &str, start: &str) -> Vec<Candidate> {
     const FORMATS: [(&str, &str); 3] =
         [("html", "HTML page"), ("md", "Markdown"), ("jsonl", "session log; tiller can open it")];
@@ -119,7 +119,7 @@ fn candidate(dir: &str, name: &str, directory: &Path) -> Candidate {
     }
 }
 
-/// The common prefix of all candidates.
+/// Returns the common prefix of all candidates.
 pub(crate) fn common(candidates: &[Candidate]) -> String {
     let mut common = candidates.first().map(|candidate| candidate.insert.clone()).unwrap_or_default();
     for candidate in candidates {

@@ -1,12 +1,12 @@
-//! Resources of servers for `@`: `@SERVER:URI`.
+//! Completion of server resources after `@`, as `@SERVER:URI`.
 
 use tiller_engine::ServedResource;
 
 use crate::completion::candidate::{Candidate, OnAccept};
 use crate::text::one_line;
 
-/// The resources that a message can name, each with its name after the `@`. A mention ends at whitespace, and its URI has
-/// `://`.
+/// Returns the resources that a message can mention, each with the name after the `@`. A mention ends at
+/// whitespace, and its URI contains `://`.
 pub(super) fn mentions(resources: &[ServedResource]) -> Vec<(String, &ServedResource)> {
     let is_plain = |uri: &str| !uri.chars().any(|c| c.is_whitespace() || c.is_control());
     let can_be_named = |resource: &&ServedResource| resource.uri.contains("://") && is_plain(&resource.uri);
@@ -14,7 +14,8 @@ pub(super) fn mentions(resources: &[ServedResource]) -> Vec<(String, &ServedReso
     named.map(|resource| (format!("{}:{}", resource.server, resource.uri), resource)).collect()
 }
 
-/// A resource as a candidate. Of a template the part before the first variable is inserted, and typing goes on there.
+/// Converts a resource into a candidate. For a template, the part before the first variable is inserted, and
+/// typing continues there.
 pub(super) fn candidate(mention: &str, resource: &ServedResource) -> Candidate {
     let insert = match mention.split_once('{').filter(|_| resource.is_template) {
         Some((start, _)) => format!("@{start}"),

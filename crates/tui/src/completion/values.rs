@@ -1,10 +1,10 @@
-//! Values of a command's argument that are gathered in the background.
+//! Values of a command's argument that are collected in the background.
 
 use crate::completion::candidate::Range;
 use crate::list_kind::ListKind;
 use crate::picker::item::PickerItem;
 
-/// Argument values that are gathered in the background.
+/// A source of argument values that are collected in the background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ArgumentValues {
     /// The entries of a list.
@@ -13,7 +13,7 @@ pub(crate) enum ArgumentValues {
     Sessions,
 }
 
-/// The values gathered last.
+/// The values collected last.
 #[derive(Debug)]
 pub(crate) struct ArgumentSources {
     pub(crate) values: ArgumentValues,

@@ -13,7 +13,7 @@ pub(crate) enum CompletionKind {
     File(String),
     /// A path outside the project's files, after `@`.
     Place(String),
-    /// A path completed with Tab so far.
+    /// The part of a path that Tab has completed so far.
     Path(String),
 }
 
@@ -30,7 +30,7 @@ impl CompletionKind {
         }
     }
 
-    /// Number of characters before the cursor that a candidate replaces.
+    /// Returns the number of characters before the cursor that a candidate replaces.
     pub(super) fn length(&self) -> usize {
         let typed = self.typed().chars().count();
         match self {
@@ -43,7 +43,7 @@ impl CompletionKind {
     }
 }
 
-/// Detects the completion kind; `is_command` tells whether the text is one line that begins with a slash.
+/// Detects the completion kind; `is_command` is true if the text is one line that starts with a slash.
 pub(crate) fn completion_kind(before: &str, is_command: bool) -> CompletionKind {
     if let Some(words) = file(before) {
         return match is_explicit(words) {
@@ -60,12 +60,14 @@ pub(crate) fn completion_kind(before: &str, is_command: bool) -> CompletionKind 
     }
 }
 
-/// Returns true if a path is absolute or explicitly relative, and therefore not searched among the project's files.
+/// Returns true if a path is absolute or explicitly relative, so that it isn't searched among the project's
+/// files.
 fn is_explicit(path: &str) -> bool {
     ["/", "~/", "./", "../"].iter().any(|start| path.starts_with(start))
 }
 
-/// The text after an `@` that begins a word: up to the cursor without a space, or after an unclosed quote.
+/// Returns the text after an `@` that starts a word: up to the cursor without a space, or after an unclosed
+/// quote.
 fn file(before: &str) -> Option<&str> {
     let begins = |at: usize| {
         before[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || "([{\"'".contains(c))
@@ -78,7 +80,8 @@ fn file(before: &str) -> Option<&str> {
     Some(&before[at + 1..]).filter(|words| !words.contains(char::is_whitespace) && !words.contains('"'))
 }
 
-/// The path before the cursor: a word with a slash, or `~`, `.`, `..`. The first word of a command doesn't count.
+/// Returns the path before the cursor: a word with a slash, or `~`, `.`, `..`. The first word of a command
+/// doesn't count.
 pub(crate) fn path(before: &str) -> Option<&str> {
     let word = before.rsplit(char::is_whitespace).next().unwrap_or(before);
     let word = word.strip_prefix('@').filter(|path| is_explicit(path)).unwrap_or(word);

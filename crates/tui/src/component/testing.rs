@@ -1,4 +1,5 @@
-//! A bench for tests of one component: events and results in, outcome and effects out, and what it draws.
+//! A bench for tests of a single component: sends events and results, and shows the outcome, the effects and
+//! the drawn rows.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
@@ -25,7 +26,7 @@ pub(crate) struct Bench<C> {
 }
 
 impl<C: Component> Bench<C> {
-    /// The component on a screen of 80 by 24, over an empty editor; its actions come from this address.
+    /// Puts the component on a screen of 80 by 24 with an empty editor; its actions come from this address.
     pub(crate) fn of(component: C, address: Address) -> Self {
         let ui = UiContext::example();
         let area = Rect::new(0, 0, ui.size.0, ui.size.1);
@@ -33,7 +34,7 @@ impl<C: Component> Bench<C> {
         Self { component, model: SessionModel::default(), ui, focus, now: 0, area, address }
     }
 
-    /// Gives it an area of this size on a screen of the same width.
+    /// Resizes the component's area, and the screen's width.
     pub(crate) fn sized(mut self, width: u16, height: u16) -> Self {
         self.area = Rect::new(0, 0, width, height);
         self.ui.size = (width, self.ui.size.1.max(height));
@@ -53,7 +54,7 @@ impl<C: Component> Bench<C> {
         (result, cx.into_effects())
     }
 
-    /// The effects of some work on the component.
+    /// Runs a function on the component and returns the effects.
     pub(crate) fn work(&mut self, work: impl FnOnce(&mut C, &mut Context<'_>)) -> Vec<Effect> {
         self.with(work).1
     }
@@ -98,7 +99,7 @@ impl<C: Component> Bench<C> {
         buffer
     }
 
-    /// The drawn rows, without blank ends of rows and blank rows at the end.
+    /// Returns the drawn rows, without trailing blanks and trailing blank rows.
     pub(crate) fn drawn(&mut self) -> String {
         let (area, buffer) = (self.area, self.buffer());
         let row = |y| (0..area.width).map(|x| buffer[(x, y)].symbol()).collect::<String>();

@@ -1,7 +1,7 @@
 //! Execution of slash commands and submitted lines.
 //!
-//! Errors appear in one of two ways. An error in the typed text is a transient message, and the text returns to the
-//! editor for correction; an error during execution stays in the transcript, marked `✗`.
+//! Errors appear in one of two ways. An error in the typed text is a transient message, and the text returns
+//! to the editor for correction. An error during execution stays in the transcript, marked `✗`.
 
 use tiller_core::setting::TABLE;
 use tiller_core::{setting, suggest};
@@ -25,7 +25,7 @@ use crate::picker::settings::setting_problem;
 use crate::text::one_line;
 use crate::tree::request::TreePurpose;
 
-/// The command of a shell line, and whether the model sees its output.
+/// Returns the command of a shell line, and whether the model sees its output.
 fn shell_command(line: &str) -> Option<(&str, BashContext)> {
     let private = line.strip_prefix("!!").map(str::trim).filter(|command| !command.is_empty());
     let shared = || line.strip_prefix('!').map(str::trim).filter(|command| !command.is_empty());
@@ -191,7 +191,7 @@ impl Composer {
         self.ask_for("/name ", &what, cx)
     }
 
-    /// Sets a setting as the settings list does.
+    /// Sets a setting like the settings list.
     fn set(&mut self, name: &str, value: &str, cx: &mut Context<'_>) {
         let problem = match setting::find(name) {
             Some(setting) => match setting_problem(setting, value, cx.ui) {
@@ -208,7 +208,7 @@ impl Composer {
         self.reject_input(format!("/settings {name} {value}"), problem, cx)
     }
 
-    /// Copies an answer: the last one, or the one with that number from the end.
+    /// Copies an answer: the last one, or the one with this number, counted from the end.
     fn copy(&mut self, number: &str, cx: &mut Context<'_>) {
         let from_end = if number.is_empty() { Some(1) } else { number.parse().ok() };
         let typed = format!("/copy {number}");
@@ -239,7 +239,7 @@ fn import(path: &str, cx: &mut Context<'_>) {
     cx.push(Action::List(ListAction::Import(path.to_owned())));
 }
 
-/// Opens the list of providers; with a provider's name, asks for its key.
+/// Opens the list of providers, or with a provider's name, the prompt for its key.
 fn log_in(argument: &str, cx: &mut Context<'_>) {
     let mut words = argument.split_whitespace();
     let provider = words.next().map(str::to_owned);

@@ -30,8 +30,8 @@ impl ClickableList for Composer {
         self.completion.click(line, max_candidates(view))
     }
 
-    /// If accepting sends the text, that goes where the editor's text goes at the moment: a prompt, an edited queued
-    /// message, or the reason of a denial.
+    /// Accepts the selected candidate. If this sends the text, it is sent for its current purpose: as a
+    /// prompt, an edited queued message, or the reason of a denial.
     fn accept_selected(&mut self, cx: &mut Context<'_>) {
         if !self.completion.is_stale() && self.enter_candidate(cx) == Outcome::Ignored {
             self.handle_without_completion(KeyEvent::from(KeyCode::Enter), cx);
@@ -68,7 +68,7 @@ impl Composer {
         }
     }
 
-    /// Accepts the selected candidate as Enter does; ignored if that sends the text.
+    /// Accepts the selected candidate like Enter; ignored if that sends the text.
     pub(super) fn enter_candidate(&mut self, cx: &mut Context<'_>) -> Outcome {
         match self.completion.enter(&cx.model.info.commands) {
             EnterMeaning::Send => return Outcome::Ignored,
@@ -88,8 +88,8 @@ impl Composer {
         Outcome::Consumed
     }
 
-    /// Inserts the selected candidate; returns its effect on Enter. An image is attached: the job that reads it inserts
-    /// its placeholder, or the name again if it isn't an image.
+    /// Inserts the selected candidate; returns its effect on Enter. An image is attached: the job that reads
+    /// it inserts its placeholder, or the name again if it isn't an image.
     fn insert_selected(&mut self, cx: &mut Context<'_>) -> Option<OnAccept> {
         let (candidate, typed) = self.completion.take_selected()?;
         let is_file = self.completion.is_of_files() && self.accepts_images();
@@ -104,7 +104,7 @@ impl Composer {
         Some(candidate.then)
     }
 
-    /// Accepts the best candidate, if Tab was pressed before it arrived.
+    /// Accepts the best candidate if Tab was pressed before it arrived.
     fn accept_awaited(&mut self, cx: &mut Context<'_>) {
         if self.completion.take_awaited() {
             self.insert_selected(cx);
@@ -121,15 +121,15 @@ impl Composer {
         }
     }
 
-    /// Shows ranked files, if the query is still the same.
+    /// Shows ranked files if the query is unchanged.
     fn show_ranked_files(&mut self, ranked: RankedFiles, cx: &mut Context<'_>) {
         if self.completion.show_ranked_files(ranked) {
             self.accept_awaited(cx);
         }
     }
 
-    /// Handles a directory listing: a single name is inserted; for several, their common prefix is, and they are
-    /// shown.
+    /// Handles a directory listing: inserts a single name; for several names, inserts their common prefix and
+    /// shows them.
     fn show_listed_paths(&mut self, listing: PathListing, cx: &mut Context<'_>) {
         let is_current = self.completion.expects_paths(listing.purpose);
         if self.editor.line_before_cursor() != listing.before || !is_current {

@@ -14,6 +14,6 @@ pub(crate) enum ComposePurpose {
     DenialReason(CallId),
     /// The new text of a queued message.
     QueuedMessage(QueueEditRequest),
-    /// An instruction for the summary of the branch that is left for this entry.
+    /// An instruction for the summary of the branch that is abandoned for this entry.
     SummaryInstruction(EntryId),
 }

@@ -14,7 +14,7 @@ use crate::keymap::table::KeyCommand;
 use crate::queue::{AfterQueueEdit, MESSAGE_GONE, QueueAction};
 
 impl Composer {
-    /// Handles a command as the text's purpose demands: sending applies the text, stopping leaves it.
+    /// Handles a command according to the text's purpose: sending applies the text, stopping abandons it.
     pub(super) fn purpose_key(&mut self, command: Option<KeyCommand>, cx: &mut Context<'_>) -> Outcome {
         let Some(command) = command else { return Outcome::Ignored };
         let sends = matches!(command, KeyCommand::Send | KeyCommand::SteerNow | KeyCommand::FollowUp);
@@ -37,8 +37,9 @@ impl Composer {
         Outcome::Consumed
     }
 
-    /// Follows the call or the queued message that the text is about. When it is gone, the text becomes a draft, which
-    /// the next Enter doesn't send. So does a reason that was put aside, if nothing else was typed.
+    /// Follows the call or the queued message that the text refers to. When it is gone, the text becomes a
+    /// draft, which the next Enter doesn't send. A set-aside reason becomes a draft too, if nothing else was
+    /// typed.
     pub(super) fn follow_purpose(&mut self, cx: &mut Context<'_>) {
         let activity = &cx.model.activity;
         let is_pending =
@@ -68,12 +69,12 @@ impl Composer {
         }
     }
 
-    /// Reports whether the text is the reason of a denial.
+    /// Returns true if the text is the reason of a denial.
     pub(crate) fn is_writing_reason(&self) -> bool {
         matches!(self.purpose, ComposePurpose::DenialReason(_))
     }
 
-    /// Takes the reason for denying a call; one that was put aside comes back.
+    /// Starts writing the reason for denying a call; restores a set-aside reason.
     pub(crate) fn write_reason(&mut self, call: CallId) {
         if let Some((_, reason)) = self.put_aside.take_if(|(of, _)| *of == call) {
             self.editor.set_text(&reason);
@@ -81,7 +82,7 @@ impl Composer {
         self.purpose = ComposePurpose::DenialReason(call);
     }
 
-    /// Drops the reason that was put aside for a call that was answered without it; it is still in the history.
+    /// Drops the set-aside reason of a call that was answered without it; the history still has it.
     pub(crate) fn drop_reason(&mut self, call: &CallId) {
         self.put_aside.take_if(|(of, _)| of == call);
     }
@@ -96,7 +97,7 @@ impl Composer {
             .for_each(|request| decide(request, Decision::Deny { reason: reason.clone() }, cx));
     }
 
-    /// Puts the reason aside until the call's reason is written again, or the call is over.
+    /// Sets the reason aside until the user continues it, or the call is over.
     fn stash_reason(&mut self, call: CallId) {
         let reason = self.editor.take_text();
         if !reason.trim().is_empty() {
@@ -124,8 +125,8 @@ impl Composer {
         action.into_iter().for_each(|action| cx.push(Action::Queue(action)));
     }
 
-    /// Discards the edit; the text is saved in the history. If the run ended meanwhile, the message stays held like all
-    /// others.
+    /// Discards the edit; the text is saved in the history. If the run has ended in the meantime, the message
+    /// stays held like all others.
     fn leave_queue_edit(&mut self, edit: QueueEditRequest, cx: &mut Context<'_>) {
         let text = self.editor.expanded();
         if text != edit.shown && !text.trim().is_empty() {

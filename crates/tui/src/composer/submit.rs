@@ -1,4 +1,4 @@
-//! Sending the text in the editor: a message, a command, or what its purpose asks for.
+//! Sending the text in the editor: as a message, as a command, or for its purpose.
 
 use tiller_core::message::Image;
 use tiller_engine::BranchSummary;
@@ -20,14 +20,14 @@ use crate::navigate::Navigate;
 use crate::opened_session::InitialPrompt;
 use crate::picker::item::{PickerChoice, PickerItem};
 
-/// Time for which Enter is ignored after the editor's content changed its purpose, in milliseconds: longer
-/// than a key already on its way.
+/// Milliseconds for which Enter is ignored after the editor's content has changed its purpose: longer than
+/// the delay of a key that is already on its way.
 const REPURPOSED_MS: u64 = 600;
 
-/// Divisor of the context window: a message above one half of it is asked about.
+/// Divisor of the context window: a message above half of it needs confirmation.
 const PART_OF_WINDOW: u64 = 2;
 
-/// Maximum number of characters of the text that replaces a message attached as a file.
+/// Maximum length of the text that replaces a message attached as a file, in characters.
 const MAX_SHORT: usize = 500;
 
 impl Composer {
@@ -55,7 +55,7 @@ impl Composer {
         }
     }
 
-    /// Sends the typed text; `long` is the way to send a long message.
+    /// Sends the typed text; `long` selects the way to send a long message.
     pub(crate) fn send(&mut self, when: DeliveryTime, long: Option<LongMessage>, cx: &mut Context<'_>) {
         cx.push(Effect::ClearFlash);
         let (short, typed) = (self.short_text(), self.editor.text());
@@ -94,7 +94,7 @@ impl Composer {
         cx.push(with_images(action, &images));
     }
 
-    /// Adds prompts to the history, oldest first, except repeats and prompts that may contain an API key.
+    /// Adds prompts to the history, oldest first, except duplicates and prompts that may contain an API key.
     fn add_to_history(&mut self, mut prompts: Vec<String>, cx: &mut Context<'_>) {
         prompts.retain(|prompt| !may_hold_key(prompt) && self.editor.remember(prompt));
         if !prompts.is_empty() {
@@ -102,14 +102,15 @@ impl Composer {
         }
     }
 
-    /// Drafts that were replaced with a prompt of the history; saved in the history at the end.
+    /// Returns drafts that were replaced with a prompt from the history; they are saved in the history at the
+    /// end.
     pub(crate) fn replaced_drafts(&mut self) -> Vec<String> {
         let mut drafts = self.editor.take_replaced();
         drafts.retain(|draft| !may_hold_key(draft));
         drafts
     }
 
-    /// Checks for `!` or `!!` without a command; the text stays in the editor.
+    /// Returns true for `!` or `!!` without a command; the text stays in the editor.
     fn lacks_command(&self, cx: &mut Context<'_>) -> bool {
         let text = self.editor.expanded();
         let lacks = matches!(text.trim(), "!" | "!!");
@@ -119,7 +120,8 @@ impl Composer {
         lacks
     }
 
-    /// Withholds text that is probably sent by mistake and shows why; sent again unchanged it goes out.
+    /// Withholds text that is probably sent by mistake and shows the reason. Sending it again unchanged
+    /// confirms it.
     fn withhold_if_mistyped(&mut self, cx: &mut Context<'_>) -> bool {
         let text = self.editor.text();
         let reason = self.withhold_reason(cx).filter(|_| self.withheld.as_ref() != Some(&text));
@@ -129,7 +131,7 @@ impl Composer {
         is_withheld
     }
 
-    /// The reason to withhold a text: it has images and the model takes none.
+    /// Returns the reason to withhold a text: it has images and the model doesn't accept them.
     fn withhold_reason(&self, view: &ViewContext<'_>) -> Option<String> {
         let send = view.key_of(KeyCommand::Send);
         let has_images = !self.editor.images().is_empty()
@@ -140,7 +142,8 @@ impl Composer {
             .then(|| format!("{model} doesn't accept images; {send} sends a line of text instead."))
     }
 
-    /// The question about a message that takes more than half of the context window; `None` for a shorter one.
+    /// Returns the question about a message that takes more than half of the context window; `None` for a
+    /// shorter one.
     fn length_question(&self, when: DeliveryTime, view: &ViewContext<'_>) -> Option<OverlayRequest> {
         let (text, window) = (self.editor.expanded(), view.model.info.context.window);
         let tokens = estimate_text(&text);
@@ -162,7 +165,7 @@ impl Composer {
         Some(OverlayRequest::Question { title, items })
     }
 
-    /// The text that replaces a message attached as a file: its placeholders, or its beginning.
+    /// Returns the text that replaces a message attached as a file: its placeholders, or its beginning.
     fn short_text(&self) -> String {
         let text = self.editor.text();
         match text.char_indices().nth(MAX_SHORT) {
@@ -172,7 +175,8 @@ impl Composer {
     }
 }
 
-/// Enter in an empty editor: delivers a waiting steering message immediately, or takes an unanswered prompt back.
+/// Handles Enter in an empty editor: delivers a waiting steering message immediately, or takes back an
+/// unanswered prompt.
 fn submit_nothing(when: DeliveryTime, cx: &mut Context<'_>) {
     if !cx.model.is_working() {
         cx.push(Effect::TakeBackPrompt);

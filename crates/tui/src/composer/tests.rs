@@ -22,7 +22,7 @@ impl Harness {
         harness
     }
 
-    /// With this text in the editor.
+    /// Returns a composer with this text in the editor.
     fn with_text(text: &str) -> Self {
         let mut harness = Self::new();
         harness.component.editor.set_text(text);
@@ -42,12 +42,12 @@ fn flash(text: &str) -> Effect {
     Effect::Flash(FlashText { text: text.into(), call: None })
 }
 
-/// An action of the composer.
+/// Returns the effect of an action of the composer.
 fn performed(action: Action) -> Effect {
     Effect::Perform(Address::Composer, action)
 }
 
-/// The effects of sending these submissions, with the prompt that is added to the history.
+/// Returns the effects of sending these submissions, with the prompt that is added to the history.
 fn sent(prompt: &str, submit: Submit, to_model: bool) -> Vec<Effect> {
     let history = Action::Background(BackgroundJob::AppendHistory(vec![prompt.into()]));
     vec![Effect::ClearFlash, performed(history), performed(Action::Submit(submit)), Effect::Sent { to_model }]
@@ -94,7 +94,7 @@ fn composer_ctrl_c_clears_only_a_draft() {
     );
 }
 
-/// A call waits for approval, and its reason is being written.
+/// Returns a composer with a pending call whose reason of denial is being written.
 fn writing_reason() -> Harness {
     let mut harness = Harness::new();
     let request = ApprovalRequest {
@@ -142,7 +142,7 @@ fn composer_reason_of_answered_call_becomes_a_draft() {
     assert_eq!(harness.enter(), sent("use nextest", Submit::Steer("use nextest".into()), true));
 }
 
-/// A queued message is being edited; the editor held a draft before.
+/// Returns a composer that is editing a queued message; the editor contained a draft before.
 fn editing() -> Harness {
     let mut harness = Harness::with_text("a draft");
     let item = QueueItem {

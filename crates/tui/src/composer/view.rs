@@ -26,7 +26,7 @@ const ABOUT: usize = 29;
 /// Columns between a candidate's name and its description.
 const GAP: usize = 2;
 
-/// Maximum number of visible candidates on this screen.
+/// Returns the maximum number of visible candidates on this screen.
 pub(crate) fn max_candidates(view: &ViewContext<'_>) -> usize {
     usize::from(MAX_CANDIDATES.min((view.ui.size.1 / 3).max(1)))
 }
@@ -49,13 +49,13 @@ pub(super) fn draw(editor: &Editor, area: Rect, buffer: &mut Buffer, view: &View
     editor.draw(text_area, theme.style(Role::Text.into()), buffer);
 }
 
-/// The part of the editor's area after the prompt sign.
+/// Returns the part of the editor's area after the prompt sign.
 pub(super) fn text_area(area: Rect) -> Rect {
     let inset = SIGN_WIDTH.min(area.width.saturating_sub(1));
     Rect { x: area.x + inset, width: area.width - inset, ..area }
 }
 
-/// The lines of the completion list.
+/// Returns the lines of the completion list.
 pub(crate) fn completion_lines(completion: &Completion, view: &ViewContext<'_>) -> Vec<Line> {
     let candidates = completion.candidates();
     // The usual case; setting up the matcher takes time.
@@ -71,7 +71,7 @@ pub(crate) fn completion_lines(completion: &Completion, view: &ViewContext<'_>) 
     }
     let last = top + height - 1;
     let mut row = |(at, candidate): (usize, &Candidate)| {
-        // If not all fit, the last row shows the count.
+        // If not all candidates fit, the last row shows the count.
         let count = (at == last && candidates.len() > height)
             .then(|| format!("  {} of {}", at + 1, candidates.len()));
         let width = width.saturating_sub(count.as_ref().map_or(0, String::len));
@@ -95,7 +95,7 @@ pub(crate) fn completion_lines(completion: &Completion, view: &ViewContext<'_>) 
     candidates.iter().enumerate().skip(top).take(height).map(&mut row).collect()
 }
 
-/// A candidate's argument after its name, as far as there is room before the description.
+/// Returns a candidate's argument after its name, truncated to the room before the description.
 fn argument(candidate: &Candidate, column: usize, width: usize) -> String {
     /// Minimum number of columns.
     const MIN_COLUMNS: usize = 5;
@@ -107,7 +107,7 @@ fn argument(candidate: &Candidate, column: usize, width: usize) -> String {
     }
 }
 
-/// The hint about a command's argument, without anything to select.
+/// Returns the hint about a command's argument, which can't be selected.
 fn argument_hint(hint: &Candidate, width: usize) -> Line {
     let hint_text = format!("   {} {}", one_line(&hint.name), one_line(&hint.argument));
     let gap = ABOUT.saturating_sub(Span::new(hint_text.as_str(), Role::Muted).width()).max(GAP);

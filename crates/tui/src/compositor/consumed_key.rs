@@ -1,4 +1,4 @@
-//! A key that answered something, its owner, and its intent.
+//! A key that answered something, its owner and its intent.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_core::id::CallId;
@@ -6,25 +6,26 @@ use tiller_core::id::CallId;
 use crate::keymap::chord::Chord;
 use crate::shown_since::ShownSince;
 
-/// A key that answered something, and the time since when the next receiver of the key has been visible.
+/// A key that answered something, with the time since when the key's next receiver has been visible.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConsumedKey {
     pub(crate) key: (KeyCode, KeyModifiers),
     pub(crate) since: ShownSince,
 }
 
-/// The owner of the next key that answers something.
+/// The part that owns the next answering key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FocusOwner {
-    /// A dialog that opened by itself, with the number of open overlays. Any key that closes it is consumed.
+    /// A dialog that opened automatically, with the number of open overlays. Any key that closes it is
+    /// consumed.
     Dialog(usize),
     /// A list over another overlay, with the number of open overlays. The same key steps back through several
-    /// lists, so only the key that accepts is consumed.
+    /// lists, so only the accepting key is consumed.
     List(usize),
     Call(CallId),
 }
 
-/// The kind of a key that the user may have pressed before seeing a new overlay.
+/// The intent of a key that the user may have pressed before seeing a new overlay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyIntent {
     /// Types or sends text.

@@ -1,4 +1,4 @@
-//! Overlays that open by themselves, once the user isn't typing and nothing else is open.
+//! Overlays that open automatically, once the user isn't typing and nothing else is open.
 
 use tiller_core::event::CompactionChoice;
 
@@ -17,7 +17,8 @@ use crate::shown_since::ShownSince;
 use crate::text::one_line;
 
 impl Compositor {
-    /// Opens a dialog immediately if it follows from an action in a list, otherwise once the user isn't typing.
+    /// Opens a dialog immediately if it results from an action in a list, otherwise once the user isn't
+    /// typing.
     pub(crate) fn open_dialog(&mut self, dialog: Dialog, cx: &mut Context<'_>) {
         if dialog.is_of_failure() || self.overlays.is_empty() {
             self.deferred.push(DeferredOverlay::Dialog(dialog));
@@ -26,7 +27,7 @@ impl Compositor {
         }
     }
 
-    /// Opens a page that had to be loaded first, once the user isn't typing.
+    /// Opens a loaded page once the user isn't typing.
     pub(crate) fn defer_page(&mut self, page: Pager, cx: &mut Context<'_>) {
         let page = DeferredOverlay::Page(Box::new(page));
         if cx.focus.is_typing || !self.overlays.is_empty() {
@@ -35,7 +36,7 @@ impl Compositor {
         self.deferred.push(page);
     }
 
-    /// Opens the session picker at the start. If the user has typed already, the editor keeps the keys.
+    /// Opens the session picker at the start. If the user has already typed, the editor keeps the keys.
     pub(crate) fn offer_sessions(&mut self, cx: &mut Context<'_>) {
         self.deferred.push(DeferredOverlay::Sessions);
         if cx.focus.is_typing {

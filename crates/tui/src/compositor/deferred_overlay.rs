@@ -14,7 +14,7 @@ pub(crate) enum DeferredOverlay {
 }
 
 impl DeferredOverlay {
-    /// Says that it is ready and how to see it.
+    /// Shows a message that the overlay is ready and how to open it.
     pub(crate) fn flash_hint(&self, cx: &mut Context<'_>) {
         match self {
             Self::Dialog(_) => {}
@@ -26,7 +26,7 @@ impl DeferredOverlay {
         }
     }
 
-    /// Checks for the dialog about a failed summary.
+    /// Returns true for the dialog about a failed summary.
     pub(crate) fn is_of_failure(&self) -> bool {
         matches!(self, Self::Dialog(dialog) if dialog.is_of_failure())
     }

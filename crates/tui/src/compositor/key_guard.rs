@@ -1,11 +1,12 @@
-//! Keys that were pressed before their receiver could be read, and repeats of a key that answered something.
+//! Protection from keys that were pressed before their receiver could be read, and from repeats of an
+//! answering key.
 //!
-//! No key opened a dialog that appears by itself, so the next key may have been meant for something else. For a moment
-//! no key answers it. Over the transcript, the dialog closes at a key and opens again once the user isn't typing; over
-//! a list it stays, but Enter is ignored. A page that had to be loaded first closes only for text, since other keys do
-//! no harm.
+//! No key opens a dialog that appears automatically, so the next key may have been meant for something else.
+//! For a moment, keys don't answer the dialog. Over the transcript, a key closes the dialog, and it opens
+//! again once the user isn't typing; over a list it stays open, but Enter is ignored. A loaded page closes
+//! only for text, since other keys do no harm.
 //!
-//! In turn, the key that answered is consumed: its repeats don't reach what appears beneath.
+//! Also, the key that answered is consumed: its repeats don't reach the part that appears beneath.
 
 use crossterm::event::KeyEvent;
 use tiller_core::id::CallId;
@@ -43,7 +44,7 @@ impl Compositor {
         self.overlays.clear();
     }
 
-    /// The owner of the next key.
+    /// Returns the owner of the next key.
     pub(crate) fn focus_owner(&self, view: &ViewContext<'_>) -> Option<FocusOwner> {
         let height = self.overlays.len();
         match self.overlays.last() {
@@ -55,7 +56,7 @@ impl Compositor {
         }
     }
 
-    /// Records a key as consumed if it ended the owner's question.
+    /// Records a key as consumed if it answered the owner's question.
     pub(crate) fn record_consumed(
         &mut self,
         key: KeyEvent,
@@ -75,7 +76,7 @@ impl Compositor {
         }
     }
 
-    /// Reports whether a key repeats the one that has just answered something; such repeats are ignored.
+    /// Returns true if a key repeats the one that has just answered something; such repeats are ignored.
     pub(crate) fn is_consumed(&mut self, key: KeyEvent, now: UnixMs) -> bool {
         let is_repeat = |consumed: &ConsumedKey| {
             consumed.key == (key.code, key.modifiers) && !consumed.since.is_long_enough(now)
@@ -87,7 +88,7 @@ impl Compositor {
         self.consumed_key.is_some()
     }
 
-    /// Forgets the key that answered something, because something else was typed.
+    /// Clears the consumed key, because something else was typed.
     pub(crate) fn forget_consumed(&mut self) {
         self.consumed_key = None;
     }

@@ -1,4 +1,4 @@
-//! The order in which the parts of the screen get a key, and the parts that get a paste or the mouse.
+//! The order in which the parts of the screen get a key, a paste or a mouse event.
 
 use crossterm::event::{MouseButton, MouseEventKind};
 
@@ -23,12 +23,12 @@ pub(crate) enum EventReceiver {
     TranscriptBindings,
     /// Typing.
     Editor,
-    /// The rule above the editor: a click scrolls to the end.
+    /// The rule above the editor; a click scrolls to the end.
     TopRule,
 }
 
-/// The receivers of a key, in order; the first that consumes it ends the search. The overlay on top comes first, then
-/// the panel that has the keys, then the bindings of the screen, then typing.
+/// Returns the receivers of a key, in order; the first that consumes it ends the search. The overlay on top
+/// comes first, then the panel that has the keys, then the bindings of the screen, then typing.
 pub(crate) const fn key_receivers(focus: FocusState) -> &'static [EventReceiver] {
     use EventReceiver::{
         Approvals, Composer, Editor, Overlay, Plan, Queue, Screen, Transcript, TranscriptBindings,
@@ -46,8 +46,8 @@ pub(crate) const fn key_receivers(focus: FocusState) -> &'static [EventReceiver]
     }
 }
 
-/// The receivers of a mouse event over a part of the screen, in order. An overlay gets everything; a drag stays with the
-/// transcript, wherever it goes.
+/// Returns the receivers of a mouse event over a part of the screen, in order. An overlay gets all events; a
+/// drag stays with the transcript even if the pointer leaves it.
 pub(crate) const fn mouse_receivers(
     kind: MouseEventKind,
     part: ScreenPart,
@@ -67,7 +67,7 @@ pub(crate) const fn mouse_receivers(
     }
 }
 
-/// The receiver of pasted text.
+/// Returns the receiver of pasted text.
 pub(crate) const fn paste_receiver(focus: FocusState) -> EventReceiver {
     if focus.is_covered {
         EventReceiver::Overlay

@@ -1,4 +1,4 @@
-//! Results of jobs: they go to the overlay that asked; some concern the stack.
+//! Results of jobs. They go to the overlay that requested them; some affect the stack.
 
 use std::path::PathBuf;
 
@@ -21,8 +21,8 @@ use crate::theme::ThemeState;
 use crate::tree::keys::hide_dialog;
 
 impl Compositor {
-    /// Offers a result to the overlay that asked for it; returns what is for nobody there. A dialog has the id of the
-    /// overlay beneath, which comes first.
+    /// Offers a result to the overlay that requested it; returns a result that no overlay accepts. A dialog
+    /// shares the id of the overlay beneath, which comes first.
     pub(crate) fn take(
         &mut self,
         to: OverlayId,
@@ -33,7 +33,7 @@ impl Compositor {
         asked.try_fold(result, |result, overlay| overlay.take(result, cx))
     }
 
-    /// Offers a rejected action to the overlay that asked for it; returns one that is for nobody there.
+    /// Offers a rejected action to the overlay that requested it; returns an action that no overlay accepts.
     pub(crate) fn rejected(
         &mut self,
         from: OverlayId,
@@ -44,10 +44,10 @@ impl Compositor {
         asked.try_fold(action, |action, overlay| overlay.rejected(action, cx))
     }
 
-    /// Applies a result that concerns the stack, or whose list is closed.
+    /// Applies a result that affects the stack, or whose list is closed.
     pub(crate) fn apply_result(&mut self, to: Address, result: ListResult, cx: &mut Context<'_>) {
         match result {
-            // Their list is closed.
+            // The list is closed.
             ListResult::Items { .. }
             | ListResult::Narrowed(_)
             | ListResult::Preview { .. }
@@ -78,8 +78,8 @@ impl Compositor {
         }
     }
 
-    /// Shows a status in the list that asked, or as a flash if that is closed. What no list asked for is shown in the
-    /// list on top, which would cover a flash.
+    /// Shows a status in the list that requested it, or as a flash if that list is closed. A status that no
+    /// list requested is shown in the list on top, which would cover a flash.
     pub(crate) fn show_status(&mut self, to: Address, status: StatusText, cx: &mut Context<'_>) {
         let list = match to {
             Address::Overlay(id) => self.pickers().find(|picker| picker.id == id),
@@ -132,20 +132,20 @@ impl Compositor {
         }
     }
 
-    /// Puts a session that could not be restored at the front, so that it doesn't block the others.
+    /// Puts a session that could not be restored first, so that it doesn't block the others.
     pub(crate) fn restore_failed(&mut self, path: PathBuf) {
         self.sessions.trashed.insert(0, path);
     }
 
-    /// Rejects input that failed during execution and wasn't chosen in an open list. Typed text becomes a draft again,
-    /// even under a list opened since, which shows the reason.
+    /// Rejects input that failed during execution and wasn't chosen in an open list. Typed text becomes a
+    /// draft again, even under a list opened since, which shows the reason.
     pub(crate) fn reject_executed(&mut self, typed: UserText, reason: String, cx: &mut Context<'_>) {
         self.show_in_list(&StatusText::error(reason.as_str()));
         cx.push(Effect::RejectInput { typed, reason });
     }
 
-    /// Reports a stored or removed API key, and closes the lists of providers. If a model is being chosen beneath,
-    /// choosing continues.
+    /// Reports a stored or removed API key, and closes the lists of providers. If a model list is open
+    /// beneath, it stays open.
     pub(crate) fn key_changed(&mut self, result: LoginResult, cx: &mut Context<'_>) {
         let LoginResult { message, hint, outcome } = result;
         let key = cx.key_of(KeyCommand::PickModel);
@@ -172,8 +172,8 @@ impl Compositor {
         }
     }
 
-    /// Closes lists and the tree, which would cover an error; the dialog about a failed summary blocks the agent, so it
-    /// stays.
+    /// Closes lists and the tree, which would cover an error. The dialog about a failed summary blocks the
+    /// agent, so it stays open.
     pub(crate) fn uncover_error(&mut self, cx: &mut Context<'_>) {
         if matches!(self.overlays.last(), Some(Overlay::Picker(_) | Overlay::Tree(_))) {
             self.cancel_switch(cx);

@@ -1,7 +1,7 @@
 //! Draft files: one for each process in a working directory, so that none overwrites another.
 //!
-//! Drafts are best effort: an unreadable file counts as missing, a failed write is ignored. A process keeps
-//! its draft file locked; other processes in the same directory use files of their own.
+//! Drafts are best effort: an unreadable file counts as missing, and a failed write is ignored. A process
+//! keeps its draft file locked; other processes in the same directory use other files.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{BufReader, Write};
@@ -13,10 +13,10 @@ use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 use tiller_files as files;
 
-/// Maximum number of drafts of one directory, and so of processes that save drafts in it.
+/// Maximum number of drafts of one directory, and so of processes that save drafts there.
 const MAX_PER_DIRECTORY: usize = 9;
 
-/// Maximum number of draft files of all directories; beyond it the oldest are deleted.
+/// Maximum number of draft files of all directories; beyond it, the oldest are deleted.
 const MAX_FILES: usize = 200;
 
 /// Maximum length of the directory's name within the file name, in characters.
@@ -49,7 +49,7 @@ fn try_lock(file: &File) -> bool {
     !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
 
-/// Takes a draft left in `cwd` that no running process holds.
+/// Takes over a draft in `cwd` that no running process holds.
 pub(super) fn load(dir: &Path, cwd: &Path) -> Option<(String, DraftLock)> {
     draft_paths(dir, cwd).find_map(|path| read(path, cwd))
 }
@@ -60,14 +60,14 @@ fn read(path: PathBuf, cwd: &Path) -> Option<(String, DraftLock)> {
     (draft.cwd == path_text(cwd) && !draft.text.trim().is_empty()).then_some((draft.text, lock))
 }
 
-/// Saves a draft, replacing the one of `before`; an empty text deletes the file.
+/// Saves a draft in place of the draft `before`; an empty text deletes the file.
 pub(super) fn save(dir: &Path, cwd: &Path, text: &str, before: Option<DraftLock>) -> Option<DraftLock> {
     if text.trim().is_empty() {
         before.into_iter().for_each(|lock| _ = fs::remove_file(&lock.path));
         return None;
     }
     let Some(lock) = write(dir, cwd, text, before.as_ref()) else { return before };
-    // After a change of directory, the file moves along.
+    // After a change of directory, the file is moved.
     let gone = before.filter(|before| before.path != lock.path);
     gone.into_iter().for_each(|gone| _ = fs::remove_file(&gone.path));
     Some(lock)
@@ -86,7 +86,7 @@ fn write(dir: &Path, cwd: &Path, text: &str, before: Option<&DraftLock>) -> Opti
     }
 }
 
-/// Persists a file at the first free path; if all are taken, replaces a draft whose process is gone.
+/// Persists a file at the first free path. If all are taken, replaces a draft whose process is gone.
 fn write_first(dir: &Path, cwd: &Path, mut file: NamedTempFile) -> Option<DraftLock> {
     for path in draft_paths(dir, cwd) {
         match file.persist_noclobber(&path) {
@@ -112,7 +112,8 @@ fn write_temporary(dir: &Path, bytes: &[u8]) -> std::io::Result<NamedTempFile> {
     Ok(file)
 }
 
-/// Paths of a directory's drafts: its name for people, a hash that makes it unique, and a number.
+/// Returns the paths of a directory's drafts, built from its readable name, a hash that makes it unique, and
+/// a number.
 fn draft_paths(dir: &Path, cwd: &Path) -> impl Iterator<Item = PathBuf> {
     let name = cwd.file_name().unwrap_or_default().to_string_lossy();
     let plain = |c: char| if c.is_alphanumeric() { c } else { '-' };
@@ -127,7 +128,7 @@ fn path_text(cwd: &Path) -> String {
     cwd.display().to_string()
 }
 
-/// Deletes the oldest drafts if there are too many, from directories that are no longer used.
+/// Deletes the oldest drafts, from directories that are no longer used, if there are too many.
 fn remove_oldest(dir: &Path) {
     let entries = fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
     let age = |path: &Path| path.metadata().and_then(|facts| facts.modified()).ok();
@@ -151,7 +152,7 @@ mod tests {
 
     use super::*;
 
-    /// The draft that a new process in a directory takes.
+    /// Returns the draft that a new process in a directory takes over.
     fn load_text(dir: &TempDir, cwd: &str) -> Option<String> {
         load(dir.path(), Path::new(cwd)).map(|(text, _)| text)
     }

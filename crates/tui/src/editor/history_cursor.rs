@@ -14,7 +14,7 @@ pub(super) struct HistoryCursor {
 #[derive(Debug)]
 struct RecalledEntry {
     at: usize,
-    /// The draft before recalling began.
+    /// The draft when recalling started.
     before: String,
 }
 
@@ -36,7 +36,7 @@ impl HistoryCursor {
         true
     }
 
-    /// Adds older prompts at the front, without those remembered since they were read.
+    /// Adds older prompts at the front, except those already remembered.
     pub(super) fn prepend(&mut self, mut earlier: Vec<String>) {
         while earlier.last().is_some_and(|last| self.prompts.contains(last)) {
             earlier.pop();
@@ -57,13 +57,13 @@ impl HistoryCursor {
         self.shown.as_ref().and_then(|shown| self.prompts.get(shown.at)).is_some_and(|prompt| prompt == text)
     }
 
-    /// The prompt before the recalled one, replacing `now`.
+    /// Replaces `now` with the prompt before the recalled one.
     pub(super) fn previous(&mut self, now: &str) -> Option<String> {
         let at = self.shown.as_ref().map_or(self.prompts.len(), |shown| shown.at);
         self.show(at.checked_sub(1)?, now)
     }
 
-    /// The prompt after the recalled one, replacing `now`; after the newest, the draft.
+    /// Replaces `now` with the prompt after the recalled one; after the newest, returns the draft.
     pub(super) fn next(&mut self, now: &str) -> Option<String> {
         let at = self.shown.as_ref()?.at;
         if at + 1 < self.prompts.len() {
@@ -75,7 +75,7 @@ impl HistoryCursor {
         Some(before)
     }
 
-    /// The newest prompt with this text; the current text returns after the newest prompt.
+    /// Recalls the newest prompt with this text. The current text comes after the newest prompt.
     pub(super) fn find(&mut self, text: &str, now: &str) -> Option<String> {
         let at = self.prompts.iter().rposition(|prompt| prompt == text)?;
         self.show(at, now)
@@ -102,7 +102,7 @@ impl HistoryCursor {
         }
     }
 
-    /// Returns the replaced drafts and forgets them.
+    /// Returns and clears the replaced drafts.
     pub(super) fn take_replaced(&mut self) -> Vec<String> {
         std::mem::take(&mut self.replaced)
     }

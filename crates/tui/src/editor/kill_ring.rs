@@ -12,7 +12,7 @@ pub(super) struct KillRing {
     last: LastEdit,
 }
 
-/// The last edit, as far as the next one depends on it.
+/// The last edit, if the next one can depend on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum LastEdit {
     #[default]
@@ -53,13 +53,13 @@ impl KillRing {
         }
     }
 
-    /// The text to insert for a yank: the newest entry.
+    /// Returns the text to insert for a yank: the newest entry.
     pub(super) fn yank(&mut self, at: usize) -> Option<&str> {
         let newest = self.ring.len().checked_sub(1)?;
         self.select(newest, at)
     }
 
-    /// The replacement for the text just yanked: the previous entry, and the range to replace.
+    /// Returns the replacement for the text just yanked: the previous entry, with the range to replace.
     pub(super) fn yank_before(&mut self) -> Option<(Range<usize>, &str)> {
         let LastEdit::Yank(number, range) = self.last.clone() else { return None };
         let number = number.checked_sub(1).unwrap_or(self.ring.len() - 1);

@@ -15,7 +15,8 @@ const IMAGE: &str = "[image #";
 #[derive(Debug, Default)]
 pub(super) struct Placeholders {
     entries: Vec<(String, PlaceholderKind)>,
-    /// True if the text was sent. The placeholders stay until new ones are added: the text may come back.
+    /// True if the text was sent. Its placeholders stay until new ones are added, because the text may be
+    /// returned.
     are_retired: bool,
 }
 
@@ -26,7 +27,7 @@ enum PlaceholderKind {
 }
 
 impl Placeholders {
-    /// Marks the placeholders as those of a sent text.
+    /// Marks the placeholders as belonging to a sent text.
     pub(super) fn retire(&mut self) {
         self.are_retired = true;
     }
@@ -41,7 +42,7 @@ impl Placeholders {
         }
     }
 
-    /// The text to insert for a paste: the paste itself if it is short.
+    /// Returns the text to insert for a paste: the paste itself if it is short, otherwise a placeholder.
     pub(super) fn add_paste(&mut self, text: String) -> String {
         let lines = text.lines().count();
         if lines <= PASTE_LINES && text.len() <= PASTE_CHARS {
@@ -65,8 +66,8 @@ impl Placeholders {
         self.register(format!("{IMAGE}{number}: {width}×{height}]"), image)
     }
 
-    /// Registers the images of the placeholders in a text, in their order. Returns the text, with new placeholders
-    /// where one is in use for another image.
+    /// Registers the images of the placeholders in a text, in order. Returns the text, with new placeholders
+    /// for those in use for other images.
     pub(super) fn adopt(&mut self, text: &str, images: &[Image]) -> String {
         self.drop_retired();
         let (mut out, mut rest, mut images) = (String::new(), text, images.iter());
@@ -82,7 +83,8 @@ impl Placeholders {
         out + rest
     }
 
-    /// Registers an image under a placeholder, or under a new one of the same size if that is in use.
+    /// Registers an image under a placeholder, or under a new one of the same size if the placeholder is in
+    /// use.
     fn register(&mut self, mut token: String, image: Image) -> String {
         let size = token.split_once(": ").map_or("]", |(_, size)| size).to_owned();
         let mut number = self.number(|content| matches!(content, PlaceholderKind::Image(_)));
@@ -101,7 +103,7 @@ impl Placeholders {
         self.entries.iter().filter(|(_, content)| is_of_kind(content)).count() + 1
     }
 
-    /// Replaces paste placeholders by their texts.
+    /// Replaces paste placeholders with their texts.
     pub(super) fn expand(&self, text: &str) -> String {
         self.entries.iter().fold(text.to_owned(), |text, (token, content)| match content {
             PlaceholderKind::Text(paste) => text.replace(token, paste),
@@ -109,7 +111,7 @@ impl Placeholders {
         })
     }
 
-    /// The same, with image placeholders removed.
+    /// Replaces paste placeholders with their texts, and removes image placeholders.
     pub(super) fn expand_without_images(&self, text: &str) -> String {
         self.entries.iter().fold(self.expand(text), |text, (token, content)| match content {
             PlaceholderKind::Text(_) => text,

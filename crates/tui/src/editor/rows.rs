@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 /// Width of a tab stop.
 const TAB: usize = 4;
 
-/// The rows of a text at some width.
+/// The rows of a text at a given width.
 #[derive(Debug, Default)]
 pub(super) struct EditorRows {
     rows: Vec<Range<usize>>,
@@ -59,14 +59,14 @@ impl EditorRows {
         (row, width(before))
     }
 
-    /// The position in a row nearest to a column, not beyond it.
+    /// Returns the position in a row that is nearest to a column, but not beyond it.
     pub(super) fn at(&self, text: &str, row: usize, column: usize) -> usize {
         let range = self.row(row.min(self.count() - 1));
         let (mut at, mut used) = (range.start, 0);
         let is_wrapped = self.rows.get(row + 1).is_some_and(|next| next.start == range.end);
         for grapheme in text[range.clone()].graphemes(true) {
             let next = used + columns(grapheme, used);
-            // After the last character of a wrapped row begins the next row.
+            // The next row starts after the last character of a wrapped row.
             if next > column || (is_wrapped && at + grapheme.len() == range.end) {
                 break;
             }
@@ -105,14 +105,14 @@ fn columns(grapheme: &str, column: usize) -> usize {
 fn shown(grapheme: &str, column: usize) -> Cow<'_, str> {
     match grapheme {
         "\t" => Cow::Owned(" ".repeat(TAB - column % TAB)),
-        // A lone escape would be taken for the beginning of a sequence.
+        // A lone escape would be taken for the start of a sequence.
         "\u{1b}" => Cow::Borrowed("␛"),
         _ => sanitize(grapheme, ControlChars::Visible),
     }
 }
 
-/// Passes the rows of one line to `row`: broken after blanks if there are any, else between any two graphemes. Blanks
-/// at the end of a row may exceed its width.
+/// Passes the rows of one line to `row`: broken after blanks if possible, else between any two graphemes.
+/// Blanks at the end of a row may exceed its width.
 fn wrap(line: &str, max_columns: usize, mut row: impl FnMut(Range<usize>)) {
     let is_plain = line.bytes().all(|byte| (b' '..=b'~').contains(&byte));
     if is_plain && line.len() <= max_columns {

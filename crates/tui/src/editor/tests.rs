@@ -1,4 +1,4 @@
-//! The editor as a whole: keys in, text and rows out.
+//! Tests of the whole editor: keys in, text and rows out.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 

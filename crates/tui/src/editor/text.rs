@@ -1,8 +1,9 @@
-//! The editor's text with cursor: movement by graphemes and words, edits with undo.
+//! The editor's text with a cursor: movement by graphemes and words, edits with undo.
 //!
-//! `ratatui_textarea` performs the edits; it counts in `char`s and undoes each edit alone. Here positions are bytes, always
-//! between two grapheme clusters (UAX #29), so that an emoji with joiners, an accented letter or a flag is one step,
-//! and undo groups typing by words. The module knows neither keys nor the screen.
+//! `ratatui_textarea` performs the edits; it counts in `char`s and undoes each edit separately. Here
+//! positions are bytes, always between two grapheme clusters (UAX #29), so that an emoji with joiners, an
+//! accented letter or a flag is one step, and undo groups typing by words. The module doesn't depend on keys
+//! or the screen.
 
 use std::ops::Range;
 
@@ -29,7 +30,7 @@ pub(super) struct EditorText {
 #[derive(Clone, Copy, Debug)]
 struct TextChange {
     count: usize,
-    /// The position where further typing extends it.
+    /// The position where further typing extends the change.
     typing_end: Option<usize>,
     ends_in_blank: bool,
 }
@@ -47,7 +48,7 @@ impl EditorText {
         *self = Self { revision: self.revision + 1, ..Self::new(text) };
     }
 
-    /// Replaces the text with undo, unless there is nothing to undo.
+    /// Replaces the text with undo, unless the text is unchanged.
     pub(super) fn set_undoable(&mut self, text: &str) {
         if self.text.is_empty() && self.done.is_empty() {
             self.set(text);
@@ -56,7 +57,7 @@ impl EditorText {
         }
     }
 
-    /// Replaces the text and its history; returns the old one.
+    /// Replaces the text and its history; returns the previous one.
     pub(super) fn swap(&mut self, other: Self) -> Self {
         let revision = self.revision.max(other.revision) + 1;
         std::mem::replace(self, Self { revision, ..other })
@@ -206,8 +207,8 @@ impl EditorText {
         redone > 0
     }
 
-    /// Moves the area's cursor to a position; returns false beyond 65,535 lines or columns, the limit of its jumps. An
-    /// edit there starts a new area and can't be undone.
+    /// Moves the area's cursor to a position. Returns false beyond 65,535 lines or columns, the limit of the
+    /// area's jumps; an edit there starts a new area and can't be undone.
     fn move_area_cursor(&mut self, at: usize) -> bool {
         let line = self.line_of(at);
         let row = self.text[..line.start].matches('\n').count();

@@ -1,4 +1,4 @@
-//! The input of a field: a line of text, or the choice of options.
+//! The input of a field: a line of text, or a choice of options.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use serde_json::{Value, json};
@@ -12,14 +12,14 @@ use crate::line_input::LineInput;
 pub(super) enum FieldInput {
     /// Text and numbers.
     Line(LineInput),
-    /// One of several options. Yes and no are options, too.
+    /// One of several options, including yes and no.
     One { labels: Vec<String>, chosen: Option<usize> },
-    /// Some of several options; the cursor is on one of them.
+    /// Any number of options; the cursor is on one of them.
     Some { labels: Vec<String>, chosen: Vec<bool>, cursor: usize },
 }
 
 impl FieldInput {
-    /// Starts with the suggested value.
+    /// Creates the input with the suggested value.
     pub(super) fn new(field: &FormField) -> Self {
         let labels: Vec<String> = field.kind.options().iter().map(|option| option.title.clone()).collect();
         let is_default = |value: &str| match &field.default {
@@ -43,7 +43,7 @@ impl FieldInput {
         }
     }
 
-    /// Returns the value; `None` for a field that is left out.
+    /// Returns the value; `None` for an omitted field.
     pub(super) fn value(&self, field: &FormField) -> Result<Option<Value>, String> {
         let value = match self {
             Self::Line(line) => return field.parse(line.text()),
@@ -81,7 +81,8 @@ impl FieldInput {
     }
 }
 
-/// Left and Right choose the previous or next option, Space the next one after the last as well; Backspace none.
+/// Handles a key of a single choice: Left and Right choose the previous or next option; Space chooses the
+/// next one and wraps around; Backspace clears the choice.
 fn choose_one(chosen: &mut Option<usize>, options: usize, key: KeyEvent) -> bool {
     let last = options.saturating_sub(1);
     *chosen = match (key.code, *chosen) {
@@ -96,7 +97,7 @@ fn choose_one(chosen: &mut Option<usize>, options: usize, key: KeyEvent) -> bool
     true
 }
 
-/// Left and Right move between the options, Space chooses or clears one.
+/// Handles a key of a multiple choice: Left and Right move between the options; Space toggles one.
 fn choose_some(chosen: &mut [bool], cursor: &mut usize, key: KeyEvent) -> bool {
     match key.code {
         KeyCode::Left => *cursor = cursor.saturating_sub(1),

@@ -17,7 +17,7 @@ use crate::keymap::table::KeyCommand;
 use crate::layout::truncate_start;
 use crate::text::one_line;
 
-/// Widest column of labels.
+/// Maximum width of the column of labels.
 const MAX_LABEL: usize = 30;
 
 /// Columns before a label.
@@ -28,7 +28,7 @@ struct FormPage {
     lines: Vec<Line>,
     /// First and last line of the selected row.
     selected: (usize, usize),
-    /// Column of the cursor in the first of them.
+    /// Column of the cursor in the first selected line.
     cursor: Option<usize>,
 }
 
@@ -66,7 +66,7 @@ impl ElicitationForm {
         (y < body.height && x < area.width).then_some(Position { x: area.x + x, y: body.y + y })
     }
 
-    /// The first visible line: the selected row is visible, unless the page was scrolled from there.
+    /// Returns the first visible line. The selected row is visible, unless the page is scrolled away from it.
     fn top(&self, page: &FormPage, height: usize) -> usize {
         let last = page.lines.len().saturating_sub(height);
         let (first, end) = page.selected;
@@ -160,7 +160,8 @@ impl ElicitationForm {
     fn answer_text(&self, answer: FormAnswer, room: usize) -> String {
         let text = match (answer, &self.request.kind) {
             (FormAnswer::Accept, ElicitationKind::Url { host, .. }) => {
-                // Beside the answer, because a long address scrolls away. The end of a host says whose it is.
+                // Shown beside the answer, because a long address scrolls away. The end of a host identifies
+                // its owner.
                 let (verb, place) = ("Open ", " in the browser");
                 let host = truncate_start(&one_line(host), room.saturating_sub(verb.len() + place.len()));
                 return format!("{verb}{host}{place}");
@@ -192,7 +193,7 @@ fn body(area: Rect) -> Rect {
     Rect { y: area.y + 1.min(area.height), height: area.height.saturating_sub(2), ..area }
 }
 
-/// The label; a star marks a required field.
+/// Returns the label; a star marks a required field.
 fn label(field: &FormField) -> String {
     format!("{}{}", one_line(field.label()), if field.required { " *" } else { "" })
 }
@@ -206,7 +207,7 @@ fn style(is_selected: bool) -> Style {
     if is_selected { style.with(Emphasis::BOLD) } else { style }
 }
 
-/// The value on the row of its field, and the cursor's column in it.
+/// Returns the value for the row of its field, and the cursor's column in it.
 fn value_text(input: &FieldInput, room: usize) -> (Span, Option<usize>) {
     match input {
         FieldInput::Line(line) => {
@@ -229,9 +230,9 @@ fn value_text(input: &FieldInput, room: usize) -> (Span, Option<usize>) {
     }
 }
 
-/// The options of a choice; those around the chosen one or the cursor if there are many.
+/// Returns the options of a choice; if there are many, those around the chosen one or the cursor.
 fn options(input: &FieldInput, width: usize) -> Vec<Line> {
-    /// Options that are listed at a time.
+    /// Number of options listed at a time.
     const SHOWN: usize = 8;
     let (labels, at) = match input {
         FieldInput::Line(_) => return Vec::new(),

@@ -1,5 +1,5 @@
-//! Connections to the shown session and to the sessions above it: an agent's session is opened from that of the session
-//! that delegates.
+//! Connections to the shown session and to the sessions above it. An agent's session is opened from the
+//! session that delegates to it.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::text::one_line;
 use crate::ui_context::ShownAgent;
 
 impl EventLoop {
-    /// Shows an agent session. The session above continues; its events are read again on the return.
+    /// Shows an agent's session. The session above continues; its events are read again on the return.
     pub(super) fn open_agent(&mut self, OpenedAgent { name, session }: OpenedAgent) {
         self.app.ui.agents.push(ShownAgent { name, id: session.reader().id().clone() });
         let connection = self.connection_to(session, Vec::new());
@@ -27,7 +27,7 @@ impl EventLoop {
     pub(super) fn leave_agent(&mut self) -> bool {
         let Some(mut above) = self.above.pop() else { return false };
         self.app.ui.agents.pop();
-        // The reload has what happened meanwhile.
+        // The reload includes the missed events.
         while above.events.try_next().is_some() {}
         self.pending.extend(above.executor.queue(Action::Reload.into()));
         self.app.expect_snapshot();
@@ -36,7 +36,8 @@ impl EventLoop {
         true
     }
 
-    /// Shows a notice if the main session asks for an approval that isn't asked in the agent's session on the screen.
+    /// Shows a notice if the main session requests an approval that the shown agent's session doesn't
+    /// request.
     pub(super) fn notice_of_main_session(&mut self, event: &Result<Arc<Event>, Lag>) {
         let Ok(event) = event else { return };
         if let EventKind::ApprovalRequested(request) = &event.kind
@@ -48,9 +49,9 @@ impl EventLoop {
         }
     }
 
-    /// Connects to a session, whose state is loaded.
+    /// Creates the connection to a session whose state is loaded.
     pub(super) fn connection_to(&mut self, agent: AgentSession, notices: Vec<String>) -> AgentConnection {
-        // Subscribe before the reload takes its snapshot, so that no event falls between the two.
+        // Subscribe before the reload takes its snapshot, so that no event is lost in between.
         let (events, state) = (agent.subscribe(), agent.connection());
         let highlights = self.app.ui.highlight_cache().cloned().unwrap_or_default();
         let (executor, results) = Executor::start(agent, self.options.clone(), highlights);
@@ -61,8 +62,8 @@ impl EventLoop {
     }
 }
 
-/// Returns a notice of a request of the main session that isn't asked in the session of the last of these agents. The
-/// id of an agent's request begins with the ids of the agents between, each with a slash.
+/// Returns a notice about a request of the main session that isn't a request of the last of these agents. The
+/// id of an agent's request starts with the ids of the agents in between, each with a slash.
 fn notice_of_request(call: &str, reason: &str, shown: &[ShownAgent]) -> Option<String> {
     let path: String = shown.iter().map(|agent| format!("{}/", agent.id.short())).collect();
     if call.starts_with(&path) {

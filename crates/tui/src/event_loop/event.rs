@@ -32,9 +32,9 @@ pub(super) enum LoopEvent {
     History(Vec<String>),
     TaskResult(Option<TaskReport>),
     Agent(Option<Result<Arc<Event>, Lag>>),
-    /// The connection to the process that has the session open was lost, or made again.
+    /// The connection to the process that has the session open was lost or restored.
     Connection(ConnectionState),
-    /// An event of the main session, while that of an agent is shown.
+    /// An event of the main session while an agent's session is shown.
     MainSession(Option<Result<Arc<Event>, Lag>>),
     Tick,
 }

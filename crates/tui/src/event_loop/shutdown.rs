@@ -17,17 +17,17 @@ use crate::exit::{ExitReason, TuiExit};
 use crate::history::History;
 use crate::message::Msg;
 
-/// Time for messages sent just before the end to reach the agent: several syncs of a slow disk.
+/// Time for messages sent just before the end to reach the agent; enough for several syncs of a slow disk.
 const SETTLE: Duration = Duration::from_secs(2);
 
 /// Maximum number of lines of the last exchange printed on the normal screen.
 const MAX_LINES: usize = 40;
 
 impl EventLoop {
-    /// Ends before a session is open. Messages that were waiting for it become the draft.
+    /// Ends the loop before a session is open. Messages that were waiting for it become the draft.
     pub(super) async fn end_without_session(mut self, reason: ExitReason) -> TuiExit {
         self.terminal.release();
-        // In reverse: each is put before the text that is already there.
+        // In reverse order, because each is inserted before the existing text.
         for typed in self.pending.iter().rev().filter_map(|request| request.action.typed()) {
             self.app.composer.restore_input(&typed);
         }
@@ -41,7 +41,7 @@ impl EventLoop {
         let replaced = self.app.composer.replaced_drafts();
         if let Some(path) = self.options.files.history.clone().filter(|_| !replaced.is_empty()) {
             let history = History::at(&path);
-            // Only a panic ends the task early, and that is reported.
+            // Only a panic ends the task early, and a panic is reported.
             let _ = spawn_blocking(move || replaced.iter().for_each(|draft| history.add(draft))).await;
         }
     }
@@ -63,15 +63,15 @@ impl EventLoop {
     }
 
     pub(super) async fn end(mut self, agent: &AgentSession, reason: ExitReason) -> TuiExit {
-        // First of all: the rest may take time.
+        // First, because the rest may take time.
         self.terminal.release();
         self.store_draft().await;
         self.settle().await;
         let reader = agent.reader();
-        // An error means that it is closed already.
+        // An error means that the session is already closed.
         let _ = agent.close().await;
         if reason != ExitReason::HungUp {
-            // The screen may show an agent.
+            // The screen may show an agent's session.
             let mut lines = if self.above.is_empty() { last_exchange(&self.app) } else { Vec::new() };
             lines.extend(resume_hint(&reader));
             // Standard output may be closed.
@@ -81,7 +81,7 @@ impl EventLoop {
     }
 }
 
-/// The command that resumes the session, if it has content.
+/// Returns the command that resumes the session, if the session has content.
 fn resume_hint(reader: &Reader) -> Option<String> {
     match (reader.exists(), reader.is_persistent()) {
         (false, _) => None,

@@ -20,19 +20,20 @@ use crate::input::reader::open_terminal;
 use crate::message::{Msg, TaskResult};
 use crate::terminal::Screen;
 
-/// Time for SIGCONT to arrive after the process continues: several thread switches on a busy machine.
+/// Time for SIGCONT to arrive after the process continues: enough for several thread switches on a busy
+/// machine.
 const CONTINUE_TIMEOUT: Duration = Duration::from_millis(50);
 
 impl EventLoop {
     /// Releases the terminal, runs the suspension to its end, and takes the terminal back. No keys are read
-    /// meanwhile.
+    /// in the meantime.
     pub(super) async fn run_suspension(&mut self) -> Option<ExitReason> {
         self.terminal.release();
         while self.suspend.is_some() {
             self.advance_suspension().await;
         }
         self.reset_terminal_state();
-        // An interrupt meanwhile was meant for the other program.
+        // An interrupt in the meantime was meant for the other program.
         let _ = self.signals.interrupt.recv().now_or_never();
         match Screen::enter(&self.options.terminal, &self.terminal.modes) {
             Ok(screen) => {
@@ -44,7 +45,7 @@ impl EventLoop {
         }
     }
 
-    /// Restores the terminal after a stop without notice, during which other programs may have used it.
+    /// Restores the terminal after an unannounced stop, during which other programs may have used it.
     pub(super) fn restore_terminal(&mut self) -> Option<ExitReason> {
         self.reset_terminal_state();
         let taken = self
@@ -79,7 +80,7 @@ impl EventLoop {
                 let editing = spawn_blocking(move || edit_text(editor.as_deref().unwrap_or("vi"), &text));
                 self.suspend = Some(SuspendReason::Editing(editing));
             }
-            // The editor shares our process group, so a stop of the editor stops this process, too.
+            // The editor shares this process group, so stopping the editor also stops this process.
             Some(SuspendReason::Editing(editing)) => {
                 tokio::select! {
                     done = editing => {
@@ -96,7 +97,7 @@ impl EventLoop {
         }
     }
 
-    /// Takes the text of the external editor.
+    /// Applies the text of the external editor.
     fn apply_edited(&mut self, edited: io::Result<String>) {
         match edited {
             Ok(text) => {
@@ -119,8 +120,8 @@ impl Signals {
     }
 }
 
-/// Stops the process until SIGCONT. SIGTSTP is caught, so this raises SIGTTOU, which, unlike SIGSTOP, the
-/// system ignores where no shell could continue the process.
+/// Stops the process until SIGCONT. SIGTSTP is caught, so this raises SIGTTOU. Unlike SIGSTOP, the system
+/// ignores SIGTTOU if no shell could continue the process.
 fn stop() {
     let _ = raise(Signal::SIGTTOU);
 }

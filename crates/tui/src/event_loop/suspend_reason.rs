@@ -4,15 +4,15 @@ use std::io;
 
 use tokio::task::JoinHandle;
 
-/// The state of a suspension. It is kept here because the loop's future may be dropped and restarted in
-/// between, as when the session opens.
+/// The state of a suspension. It is stored here because the loop's future may be dropped and restarted during
+/// the suspension, for example when the session opens.
 pub(crate) enum SuspendReason {
-    /// Stop the process until SIGCONT.
+    /// Stops the process until SIGCONT.
     Stop,
-    /// Wait for SIGCONT.
+    /// Waits for SIGCONT.
     AwaitContinue,
-    /// Open this draft in the external editor.
+    /// Opens this draft in the external editor.
     Edit(String),
-    /// Wait for the editor to exit.
+    /// Waits for the editor to exit.
     Editing(JoinHandle<io::Result<String>>),
 }

@@ -16,12 +16,12 @@ pub(super) struct TerminalHandle {
 }
 
 impl TerminalHandle {
-    /// Opens the input stream if it isn't open, and queries the background color if wanted. Called only after
-    /// a frame was written, so the query delays nothing.
+    /// Opens the input stream if it isn't open, and queries the background color if requested. Called only
+    /// after a frame was written, so the query delays nothing.
     pub(super) fn listen(&mut self, asking: ThemeQuery) {
         let Some(screen) = self.screen.as_mut().filter(|_| self.input.is_none()) else { return };
         let mut input = InputStream::open(Arc::clone(&self.modes));
-        // Size changes before this weren't reported.
+        // Earlier size changes weren't reported.
         screen.forget_size();
         if asking == ThemeQuery::AfterFirstFrame && screen.write(input::BACKGROUND_QUERY).is_ok() {
             input.expect_reply();
@@ -29,7 +29,7 @@ impl TerminalHandle {
         self.input = Some(input);
     }
 
-    /// Releases the terminal. The input stream ends first, so that no one else's keys are read.
+    /// Releases the terminal. The input stream ends first, so that keys for other programs aren't read.
     pub(super) fn release(&mut self) {
         self.input = None;
         self.screen = None;
@@ -39,7 +39,7 @@ impl TerminalHandle {
         self.screen.as_ref().is_some_and(Screen::has_pending_images)
     }
 
-    /// Writes control sequences outside the screen's cells. An error appears again with the next frame.
+    /// Writes control sequences outside the screen's cells. An error will occur again with the next frame.
     pub(super) fn write(&mut self, sequences: &str) {
         if let Some(screen) = self.screen.as_mut().filter(|_| !sequences.is_empty()) {
             let _ = screen.write(sequences);

@@ -19,7 +19,7 @@ use crate::session_model::Job;
 use crate::transcript_pane::lookup::SearchJob;
 use crate::{attach, list_data, logs, tree};
 
-/// Reports the end of a job when dropped, so that a panicking job ends, too.
+/// Reports the end of a job when dropped, even after a panic.
 struct FinishedJob<'a> {
     job: Job,
     results: &'a ResultSender,
@@ -145,7 +145,7 @@ impl ExecutorWorker {
         });
     }
 
-    /// Searches the transcript; a newer search cancels this one.
+    /// Searches the transcript; a newer search cancels an older one.
     fn search(&self, lookup: SearchJob, background: &mut JoinSet<()>) {
         self.lookup.store(lookup.number, Ordering::Relaxed);
         let (newest, reader, reports) = (Arc::clone(&self.lookup), self.agent.reader(), self.results.clone());

@@ -14,7 +14,7 @@ use crate::text::one_line;
 use crate::{import, picker};
 
 impl ExecutorWorker {
-    /// The providers and the sources of their keys.
+    /// Lists the providers and the sources of their keys.
     pub(super) async fn credentials(&self, list: ListKind) -> Vec<TaskResult> {
         let Some(service) = self.options.services.keys.clone() else { return vec![no_key_store()] };
         match spawn_blocking(move || service.list()).await {
@@ -48,7 +48,7 @@ impl ExecutorWorker {
         });
         let CredentialChange { change, message, hint } = match changed.await {
             Ok(Ok(change)) => change,
-            // Reported in the list, next to the line where the key was typed.
+            // Shown in the list, next to the line where the key was typed.
             Ok(Err((what, hint))) if is_typed => {
                 let what = hint.map_or(what.clone(), |hint| format!("{what}: {hint}"));
                 return Ok(vec![TaskResult::List(ListResult::Status(StatusText::error(one_line(&what))))]);
@@ -75,7 +75,7 @@ impl ExecutorWorker {
         Some(TaskResult::invalid_input(format!("/logout {provider}"), (what, None)))
     }
 
-    /// The logs of other programs.
+    /// Lists the logs of other programs.
     pub(super) async fn foreign_logs(&self) -> Vec<TaskResult> {
         let Some(service) = self.options.services.importer.clone() else { return vec![no_importer()] };
         vec![match spawn_blocking(move || service.find()).await {
@@ -92,7 +92,7 @@ impl ExecutorWorker {
         }]
     }
 
-    /// Imports the log or directory that was named or chosen.
+    /// Imports the log or directory that the user typed or chose.
     pub(super) async fn import(
         &self,
         typed: String,

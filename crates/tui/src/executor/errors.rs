@@ -6,7 +6,7 @@ use crate::action::UserText;
 use crate::crash_report;
 use crate::message::TaskResult;
 
-/// Reports a panic in a part of tiller, with the path of the crash report.
+/// Reports a panic in tiller, with the path of the crash report.
 pub(super) fn internal_error() -> TaskResult {
     let what = "internal error: part of tiller crashed; the rest keeps running".to_owned();
     let hint = crash_report::take_newest().map(|path| format!("crash report: {}", path.display()));

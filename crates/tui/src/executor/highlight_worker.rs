@@ -1,7 +1,8 @@
-//! Highlights code in a child process, driven by one thread; ends the process when it is idle.
+//! Highlights code in a child process, controlled by one thread; ends the process when it is idle.
 //!
 //! A loaded grammar takes fifteen megabytes that a long-running process doesn't return to the system; a child
-//! process does when it exits. The queue of waiting code and the results are in the [`HighlightCache`].
+//! process returns them when it exits. The queue of pending code and the results are in the
+//! [`HighlightCache`].
 
 use std::io::{self, BufReader};
 use std::ops::ControlFlow;
@@ -27,14 +28,14 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Handle of the highlighting thread, which ends when this is dropped.
 pub(super) struct HighlightWorker {
-    /// `None` if there is no thread: code stays plain.
+    /// `None` if the thread couldn't be started; then code isn't highlighted.
     wake: Option<SyncSender<()>>,
     cache: HighlightCache,
 }
 
 impl HighlightWorker {
-    /// Starts the thread. It uses the program, or highlights in this process without one; it reports each
-    /// finished piece of code.
+    /// Starts the thread. It runs the program, or highlights in this process if there is none, and reports
+    /// each finished piece of code.
     pub(super) fn open(
         program: Option<PathBuf>,
         cache: HighlightCache,
@@ -50,12 +51,12 @@ impl HighlightWorker {
         Self { wake: thread_started.is_ok().then_some(wake_tx), cache }
     }
 
-    /// Starts highlighting the code that waits, if any.
+    /// Starts highlighting pending code, if any.
     pub(super) fn run(&self) {
         if !self.cache.has_queued() {
             return;
         }
-        // A full channel means that the thread is about to look anyway; a closed one that it has ended.
+        // If the channel is full, the thread is about to check anyway; if it is closed, the thread has ended.
         let _ = self.wake.as_ref().map(|wake_tx| wake_tx.try_send(()));
     }
 }
@@ -87,7 +88,7 @@ fn run_thread(
 #[derive(Debug, PartialEq, Eq)]
 enum WorkerWakeup {
     Work,
-    /// Idle for so long that the child process can end.
+    /// The idle timeout has passed; the child process can end.
     Idle,
 }
 
@@ -107,9 +108,9 @@ fn await_work(
     }
 }
 
-/// Sends code to the child process, and starts that if it isn't running.
+/// Sends code to the child process, starting it if it isn't running.
 struct ProcessHighlighter {
-    /// `None` to highlight in this process.
+    /// The program; `None` to highlight in this process.
     program: Option<PathBuf>,
     process: Option<WorkerProcess>,
     in_process: InProcess,
@@ -146,7 +147,7 @@ impl ProcessHighlighter {
 
 impl HighlightBackend for ProcessHighlighter {
     fn highlight(&mut self, piece: &HighlightRequest) -> HighlightResponse {
-        // A process that ended while idle isn't this request's fault, so it is restarted once.
+        // The request didn't cause the end of a process that was idle, so the process is restarted once.
         if let Ok(response) = self.ask(piece) {
             return response;
         }
@@ -164,7 +165,7 @@ impl WorkerProcess {
         let mut child = Command::new(program)
             .arg0("tiller")
             .arg(WORKER_ARGUMENT)
-            // The process must not keep a directory busy that the user may want to remove.
+            // The process must not keep a directory in use that the user may want to remove.
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -178,7 +179,7 @@ impl WorkerProcess {
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
-        // It has nothing to save. An error means that it has exited.
+        // The process has nothing to save. An error means that it has exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -198,7 +199,7 @@ mod tests {
         HighlightRequest::complete(Language::Named("rust"), "let a;")
     }
 
-    /// A program that runs `script` for each request.
+    /// Creates a program that runs `script` for each request.
     fn program(dir: &TempDir, script: &str) -> PathBuf {
         let path = dir.path().join("words");
         fs::write(&path, format!("#!/bin/sh\nwhile read piece; do {script}; done\n")).expect("written");

@@ -28,7 +28,7 @@ use crate::picker::models::{Models, model_items};
 use crate::picker::session_query::SessionExcerpt;
 use crate::text::one_line;
 
-/// Maximum number of sessions in the completion of `/resume`; the list itself has all.
+/// Maximum number of sessions in the completion of `/resume`; the list itself shows all.
 const MAX_SESSIONS: usize = 60;
 
 impl ExecutorWorker {
@@ -52,7 +52,7 @@ impl ExecutorWorker {
             ListKind::Jobs => (picker::command_jobs::items(&agent.background_jobs().await?), 0),
             ListKind::Tools => (picker::agent_options::tools(&agent.tools().await?), 0),
             ListKind::Settings => return Ok(vec![self.settings().await]),
-            // The app knows the themes itself.
+            // The app has the themes itself.
             ListKind::Themes => return Ok(Vec::new()),
             ListKind::Logins | ListKind::Logouts => return Ok(self.credentials(list).await),
             ListKind::ForeignLogs => return Ok(self.foreign_logs().await),
@@ -60,7 +60,7 @@ impl ExecutorWorker {
         Ok(vec![TaskResult::List(ListResult::Items { items, selected })])
     }
 
-    /// The values of a command's argument: the items of its list, or the newest sessions.
+    /// Loads the values of a command's argument: the items of its list, or the newest sessions.
     async fn load_arguments(
         &self,
         of: ArgumentValues,
@@ -195,7 +195,7 @@ impl ExecutorWorker {
         }
     }
 
-    /// Reads a session's last exchange or a search hit, unless a newer preview was requested meanwhile.
+    /// Reads a session's last exchange or a search hit, unless a newer preview has been requested.
     fn preview(&self, path: PathBuf, extract: SessionExcerpt, background: &mut JoinSet<()>) {
         let looked = Arc::clone(&self.previews);
         let number = looked.fetch_add(1, Ordering::Relaxed) + 1;
@@ -259,7 +259,7 @@ impl ExecutorWorker {
         ])
     }
 
-    /// Enters plan mode, or leaves it with the plan, which is the last answer in it, as the next prompt.
+    /// Enters plan mode, or leaves it with the plan, which is its last answer, as the next prompt.
     async fn toggle_plan(&self) -> Result<Vec<TaskResult>, AgentError> {
         let plan = self.agent.toggle_plan().await?;
         let state = Box::new(self.agent.state().await?.state);
@@ -313,7 +313,7 @@ impl ExecutorWorker {
         self.permissions_changed(word).await
     }
 
-    /// Opens an agent session, at work or not.
+    /// Opens an agent's session, whether the agent is working or not.
     async fn open_agent(&self, id: SessionId, name: String) -> Result<Vec<TaskResult>, AgentError> {
         let session = self.agent.open_agent(id).await?;
         Ok(vec![TaskResult::AgentOpened(Box::new(OpenedAgent { name, session }))])

@@ -14,14 +14,13 @@ use crate::transcript::chunk::ENTRIES;
 use crate::transcript::section::{LoadedPath, SectionRequest};
 use crate::transcript_pane::lookup::{SearchHits, SearchJob, hits};
 
-/// Minimum number of entries read before the first frame, if there are as many: usually more than a screen
-/// shows.
+/// Minimum number of entries read before the first frame, usually more than a screen shows.
 const MIN_FIRST: usize = 50;
 
 /// Maximum number of entries after a part that are checked for the results of its calls.
 const MAX_AHEAD: usize = 100;
 
-/// The newest part of the path to the leaf, and its context.
+/// Reads the newest part of the path to the leaf, and its context.
 pub(crate) fn read_newest(reader: &Reader, tools: ToolCatalog) -> LoadedPath {
     let leaf = reader.leaf();
     let sections = leaf.as_ref().and_then(|leaf| reader.sections(leaf, ENTRIES).ok());
@@ -39,7 +38,7 @@ pub(crate) fn read_newest(reader: &Reader, tools: ToolCatalog) -> LoadedPath {
         stretch: BlockBuilder::from_entries([], &context),
         context,
     };
-    // One entry at a time: all entries together with their blocks would take twice the memory.
+    // One entry at a time, because all entries together with their blocks would take twice the memory.
     for id in newest.section.iter().flat_map(|section| ids(reader, section)) {
         if let Ok(entry) = reader.entry(&id) {
             newest.stretch.push_entry(&entry);
@@ -55,7 +54,7 @@ pub(crate) fn count_branches(reader: &Reader, epoch: u64) -> TaskResult {
     TaskResult::BranchPoints { epoch, points: Arc::new(points) }
 }
 
-/// Reads a part of the path, and the following entries up to the results of its calls.
+/// Reads a part of the path, and the following entries until its calls have their results.
 pub(crate) fn read_part(reader: &Reader, wanted: SectionRequest) -> TaskResult {
     let entries = read(reader, &wanted.section);
     let mut ahead = wanted.ahead.as_ref().map(|section| ids(reader, section)).unwrap_or_default();
@@ -116,7 +115,7 @@ pub(crate) fn search_log(reader: &Reader, lookup: &SearchJob, mut report: impl F
     }
 }
 
-/// The ids of a section; empty if it no longer exists.
+/// Returns the ids of a section; empty if the section no longer exists.
 fn ids(reader: &Reader, section: &Section) -> Vec<EntryId> {
     reader.ids(section).unwrap_or_default()
 }

@@ -13,7 +13,7 @@ use crate::navigate::Navigate;
 use crate::session_model::Job;
 
 impl ExecutorWorker {
-    /// Navigates to an entry immediately if no branch is abandoned; otherwise prompts for a summary.
+    /// Navigates to an entry immediately if no branch is abandoned; otherwise asks about a summary.
     async fn ask_for_summary(&self, entry: EntryId) -> Result<Vec<TaskResult>, AgentError> {
         Ok(vec![match list_data::ask_on_leaving(&self.agent.reader(), &entry) {
             Some(question) => question,
@@ -50,7 +50,7 @@ impl ExecutorWorker {
         Vec::new()
     }
 
-    /// Waits for a summary while other actions run. A stopped summary isn't an error.
+    /// Waits for a summary while other actions run. Stopping the summary isn't an error.
     fn await_summary(
         &self,
         detached: &mut JoinSet<()>,

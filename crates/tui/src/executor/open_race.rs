@@ -8,12 +8,12 @@ use crate::message::TaskResult;
 pub(super) struct OpenRace {
     /// The race; its lanes are stopped when this is dropped.
     pub(super) race: Race,
-    /// Its prompt, until its end is announced.
+    /// The race's prompt, until its end is announced.
     pub(super) prompt: Option<String>,
 }
 
-/// Waits for the end of a race that isn't announced yet, and announces it; pending without one. If no lane has a
-/// result, the race is dropped and its prompt goes back to the composer. Cancel-safe.
+/// Waits for the end of a race that isn't announced yet, and announces it; pending if there is none. If no
+/// lane has a result, the race is dropped and its prompt returns to the composer. Cancel-safe.
 pub(super) async fn announce_end(open: &mut Option<OpenRace>) -> Vec<TaskResult> {
     let Some(OpenRace { race, prompt }) = open.as_mut().filter(|open| open.prompt.is_some()) else {
         return std::future::pending().await;
@@ -47,7 +47,7 @@ fn results_of_end(lanes: &[RaceLane], prompt: Option<String>) -> Vec<TaskResult>
     }
 }
 
-/// The reasons of lanes without a result, each once.
+/// Joins the reasons of lanes without a result, each once.
 fn reasons(lanes: &[RaceLane]) -> String {
     let mut reasons: Vec<&str> = Vec::new();
     for lane in lanes {

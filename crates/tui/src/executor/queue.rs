@@ -8,7 +8,7 @@ use crate::executor::errors::failure;
 use crate::message::TaskResult;
 use crate::queue::{AfterQueueEdit, QueueAction, QueueOutcome, RemovedMessage};
 
-/// Performs an action. A message that is gone isn't an error: it was just delivered.
+/// Performs an action. A missing message isn't an error: it was just delivered.
 ///
 /// # Errors
 /// If the change can't be saved.
@@ -18,7 +18,7 @@ pub(crate) async fn perform(
 ) -> Result<Vec<TaskResult>, AgentError> {
     let text = match &action {
         QueueAction::Edit(_, text, _) => Some(text.clone()),
-        // The next queue update shows that it is gone.
+        // The next queue update shows that the message is gone.
         QueueAction::Hold(_) => return run(agent, action).await.or_else(ignore_not_found),
         _ => None,
     };
@@ -70,7 +70,7 @@ fn ignore_not_found(error: AgentError) -> Result<Vec<TaskResult>, AgentError> {
     }
 }
 
-/// Restores messages. Those that fail become drafts, because they exist nowhere else.
+/// Restores messages. If that fails, they become drafts, because they exist nowhere else.
 async fn restore(agent: &AgentSession, removed: Vec<RemovedMessage>) -> Vec<TaskResult> {
     let mut removed = removed.into_iter();
     while let Some(RemovedMessage { item, place }) = removed.next() {

@@ -8,8 +8,8 @@ use crate::executor::open_race::OpenRace;
 use crate::message::TaskResult;
 
 impl ExecutorWorker {
-    /// Starts a race, unless the results of another one are still to be picked or discarded;
-    /// a prompt that can't start one goes back to the composer.
+    /// Starts a race, unless another race has results that must be picked or discarded first. If the race
+    /// can't start, its prompt returns to the composer.
     pub(super) async fn start_race(&mut self, options: RaceOptions) -> Result<Vec<TaskResult>, AgentError> {
         if self.race.is_some() {
             let text = "A race already exists: pick a lane, stop it, or discard its results first.";
@@ -41,7 +41,7 @@ impl ExecutorWorker {
         }
     }
 
-    /// Stops the race, or forgets its results. Lanes that have ended stay in the tree.
+    /// Stops the race, or discards its results. Lanes that have ended stay in the tree.
     pub(super) fn end_race(&mut self) -> Vec<TaskResult> {
         self.race = None;
         vec![TaskResult::Note("The race is over. Finished lanes stay in the tree.".to_owned())]

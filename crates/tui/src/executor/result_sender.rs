@@ -1,4 +1,4 @@
-//! The sender of results: each goes to the part of the screen that asked.
+//! The sender of results: each result goes to the part of the screen that requested it.
 
 use tokio::sync::mpsc;
 
@@ -17,7 +17,7 @@ pub(crate) struct ResultSender {
 pub(crate) struct ReceiverGone;
 
 impl ResultSender {
-    /// A sender to the screen as a whole.
+    /// Creates a sender to the screen as a whole.
     pub(super) fn new(reports: mpsc::Sender<TaskReport>) -> Self {
         Self { to: Address::Screen, reports }
     }

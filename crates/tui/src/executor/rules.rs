@@ -1,4 +1,4 @@
-//! The rules about what may run: lists them, saves and removes those of the settings.
+//! The permission rules: lists them, and saves and removes rules in the settings.
 
 use tiller_core::id::CallId;
 use tiller_core::proposed_rules::ProposedRules;
@@ -18,7 +18,7 @@ use crate::text::one_line;
 const NO_FILES: &str = "there is no settings file here";
 
 impl ExecutorWorker {
-    /// The rules of the session and of the settings.
+    /// Lists the rules of the session and of the settings.
     pub(super) async fn permissions(&self) -> Result<Vec<PickerItem>, AgentError> {
         let agent = &self.agent;
         Ok(agent_options::permissions(&agent.permissions().await?, &agent.configured_rules().await?))
@@ -36,7 +36,7 @@ impl ExecutorWorker {
         ])
     }
 
-    /// The settings files that rules can be saved to.
+    /// Lists the settings files that rules can be saved to.
     pub(super) async fn rule_files(&self) -> Vec<PickerItem> {
         match &self.options.services.rules {
             Some(store) => rule_file_items(&store.files().await, self.options.home.as_deref()),
@@ -44,7 +44,7 @@ impl ExecutorWorker {
         }
     }
 
-    /// Saves rules that were edited for a pending call. They decide it, unless they no longer cover it.
+    /// Saves the edited rules of a pending call. They decide the call, unless they no longer cover it.
     pub(super) async fn save_rules(
         &self,
         call: CallId,
@@ -80,7 +80,7 @@ impl ExecutorWorker {
         self.permissions_changed(status).await
     }
 
-    /// Applies rules that were changed in the settings files. Returns whether there are any.
+    /// Applies rules that were changed in the settings files. Returns true if there are changes.
     pub(super) async fn reload_rules(&self) -> bool {
         let Some(store) = &self.options.services.rules else { return false };
         self.agent.reload_rules(store).await.unwrap_or(false)

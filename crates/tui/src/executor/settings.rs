@@ -1,4 +1,4 @@
-//! The settings: reads them for their list, writes one, and applies what has changed.
+//! The settings: reads them for their list, writes one, and applies changes.
 
 use tiller_core::setting::{self, Setting, SettingSource, Settings};
 use tiller_engine::AgentError;
@@ -27,7 +27,7 @@ impl ExecutorWorker {
         }
     }
 
-    /// Writes a setting to the user's file and applies it, now if possible.
+    /// Writes a setting to the user's file and applies it, immediately if possible.
     pub(super) async fn write_setting(&self, setting: &'static Setting, text: String) -> Vec<TaskResult> {
         let Some(service) = self.options.services.settings.clone() else { return Vec::new() };
         let written = spawn_blocking(move || {
@@ -69,8 +69,8 @@ impl ExecutorWorker {
         ]
     }
 
-    /// Reloads the settings and the rules, as [`reload_changed_settings`](Self::reload_changed_settings) does. Problems
-    /// of the rules are among those of the settings; while there is one, the rules stay as they were.
+    /// Reloads the settings and the rules, like [`reload_changed_settings`](Self::reload_changed_settings).
+    /// Problems of the rules are reported with the settings; while there is one, the rules don't change.
     pub(super) async fn reload_settings(&self) -> (Option<String>, Vec<TaskResult>) {
         let (summary, results) = self.reload_changed_settings().await;
         let rules = self.reload_rules().await.then(|| "rules reloaded".to_owned());
@@ -78,8 +78,8 @@ impl ExecutorWorker {
         ((!said.is_empty()).then(|| said.join(" · ")), results)
     }
 
-    /// Reloads the settings and applies the changed ones. Returns a summary, and results for problems that
-    /// appeared or were resolved. A setting that couldn't be applied is tried again at the next reload.
+    /// Reloads the settings and applies the changed ones. Returns a summary, and results for new and resolved
+    /// problems. A setting that couldn't be applied is retried at the next reload.
     async fn reload_changed_settings(&self) -> (Option<String>, Vec<TaskResult>) {
         let Some(service) = self.options.services.settings.clone() else { return (None, Vec::new()) };
         let store = service.clone();
@@ -138,7 +138,7 @@ impl ExecutorWorker {
         Ok(SettingEffect::Now)
     }
 
-    /// Applies the theme that a setting names; a theme file that isn't loaded takes effect at the next start.
+    /// Applies the theme in a setting; a theme file that isn't loaded takes effect at the next start.
     async fn apply_theme(&self, setting: &'static Setting, text: &str) -> SettingEffect {
         let name = resolve_theme(text, &self.options.cwd, self.options.home.as_deref());
         match theme::check::check(&self.options.themes.library_now(), setting, &name) {
@@ -153,7 +153,7 @@ impl ExecutorWorker {
     }
 }
 
-/// The change of a setting: `ask → auto: `; empty if it didn't change.
+/// Describes the change of a setting: `ask → auto: `; empty if it didn't change.
 fn change_of(setting: &Setting, [before, now]: [&Settings; 2]) -> String {
     match (shown(before, setting), shown(now, setting)) {
         (before, now) if before == now => String::new(),
@@ -183,7 +183,7 @@ fn report_problem(fault: &SettingProblem) -> TaskResult {
 enum SettingEffect {
     Now,
     NextStart,
-    /// It can't be applied; the reason.
+    /// The setting can't be applied, for this reason.
     Never(String),
 }
 

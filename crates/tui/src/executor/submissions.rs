@@ -1,6 +1,7 @@
-//! Prompts on their way to the agent: each is prepared and then sent, one after the other, so that they arrive as typed.
+//! Prompts on their way to the agent. Each is prepared and then sent, one after the other, so that they
+//! arrive in the order of typing.
 //!
-//! Navigation takes its turn among them: a prompt belongs to the place where it was written.
+//! Navigation is queued among them: a prompt belongs to the entry where it was written.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -18,12 +19,12 @@ use crate::message::TaskResult;
 use crate::navigate::Navigate;
 use crate::session_model::Job;
 
-/// Prompts and navigation that may wait; more actions are taken when one is over.
+/// Maximum number of waiting prompts and navigation; further actions are accepted when one is done.
 const MAX_WAITING: usize = 256;
 
 type AgentOperation<T> = Pin<Box<dyn Future<Output = Result<T, AgentError>> + Send>>;
 
-/// The prompts and navigation that wait, in order, and the prompt that is being delivered.
+/// The waiting prompts and navigation, in order, and the prompt that is being delivered.
 pub(super) struct Submissions {
     agent: AgentSession,
     home: Option<PathBuf>,
@@ -38,7 +39,7 @@ struct Submission {
 }
 
 enum Stage {
-    /// Its files are read. It can be dropped.
+    /// Its files are being read. It can be dropped.
     Preparing(AgentOperation<PreparedPrompt>),
     /// The agent has it, and may read resources or run hooks first. Only the agent can return it.
     Sending { sent: AgentOperation<()>, problems: Vec<String> },
@@ -53,15 +54,15 @@ enum OrderedAction {
 struct PreparedPrompt {
     submit: Submit,
     options: PromptOptions,
-    /// Problems with what it names.
+    /// Problems with its mentions.
     problems: Vec<String>,
 }
 
 /// The result of waiting for the next submission.
 pub(super) enum SubmissionStep {
-    /// A prompt was delivered, or has failed.
+    /// A prompt was delivered or has failed.
     Over(Vec<TaskResult>),
-    /// It is the turn of this navigation, which this part of the screen asked for.
+    /// The next step is this navigation, requested by this part of the screen.
     Navigate(Navigate, Address),
 }
 
@@ -78,7 +79,7 @@ impl Submissions {
         self.waiting.len() < MAX_WAITING
     }
 
-    /// Adds a prompt; returns the reports about that.
+    /// Adds a prompt; returns the resulting reports.
     pub(super) fn submit(&mut self, submit: Submit) -> Vec<TaskResult> {
         self.waiting.push_back(OrderedAction::Submit(submit));
         vec![TaskResult::Began(Job::Send)]
@@ -89,7 +90,7 @@ impl Submissions {
         self.waiting.push_back(OrderedAction::Navigate(target, from));
     }
 
-    /// Drops the prompts that the agent doesn't have yet; returns the reports with what the user typed.
+    /// Drops the prompts that the agent doesn't have yet; returns reports with the typed text.
     pub(super) fn stop(&mut self) -> Vec<TaskResult> {
         let is_prepared = |current: &mut Submission| matches!(current.stage, Stage::Preparing(_));
         let current = self.current.take_if(is_prepared).map(|current| current.typed);
@@ -107,7 +108,8 @@ impl Submissions {
         returned.into_iter().chain(ended).collect()
     }
 
-    /// Waits for the end of the current prompt, or starts the next one. Cancel-safe. Call it only if there is any.
+    /// Waits for the end of the current prompt, or starts the next one. Cancel-safe. Call it only if there is
+    /// a submission.
     pub(super) async fn next(&mut self) -> SubmissionStep {
         loop {
             if self.current.is_none() {
@@ -147,7 +149,7 @@ impl Submissions {
     }
 }
 
-/// Reads what a message names.
+/// Reads the files that a message mentions.
 async fn prepare(
     agent: AgentSession,
     home: Option<PathBuf>,
@@ -202,7 +204,7 @@ async fn read_files(
     Ok((blocks.join("\n\n"), problems))
 }
 
-/// The images and files that a message mentions with `@`, and the problems with other mentions.
+/// Reads the images and files that a message mentions with `@`, and reports problems with other mentions.
 async fn mentions(
     agent: &AgentSession,
     home: Option<PathBuf>,
@@ -229,13 +231,13 @@ async fn send(agent: AgentSession, submit: Submit, options: PromptOptions) -> Re
         Submit::Steer(text) => agent.prompt(text, prompt(StreamingBehavior::Steer)).await,
         Submit::SteerNow(text) => agent.steer_now(text, options).await,
         Submit::DeliverSteeringNow => match agent.deliver_steering_now().await {
-            // They were delivered meanwhile.
+            // They were delivered in the meantime.
             Err(AgentError::NotFound(_)) => Ok(()),
             done => done,
         },
         Submit::FollowUp(text) => agent.prompt(text, prompt(StreamingBehavior::FollowUp)).await,
         Submit::Bash(line, context) => agent.bash(line, context).await,
-        // Removed by the caller.
+        // Unwrapped by the caller.
         Submit::WithImages(..) | Submit::WithExtra(..) => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! Looks up the data of the welcome screen.
+//! Collects the data of the welcome screen.
 
 use tiller_core::id::SessionId;
 use tiller_core::unit::UnixMs;
@@ -9,7 +9,6 @@ use crate::message::TaskResult;
 use crate::session_model::Welcome;
 use crate::text::one_line;
 
-/// Looks up the data.
 pub(crate) async fn gather(agent: &AgentSession) -> TaskResult {
     let breakdown = agent.context_breakdown().await;
     let files = breakdown.map(|breakdown| breakdown.files().cloned().collect()).unwrap_or_default();

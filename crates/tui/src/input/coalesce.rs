@@ -7,12 +7,11 @@ use super::{InputStream, TermEvent};
 use crate::keymap::chord::Chord;
 use crate::message::Msg;
 
-/// Maximum number of bytes coalesced when characters arrive faster than keys can be pressed: an unmarked
-/// paste.
+/// Maximum bytes coalesced when characters arrive faster than a user can type, as in an unmarked paste.
 const MAX_RUN: usize = 16 * 1024;
 
 impl InputStream {
-    /// The message for a key, together with the characters that arrived right after it. Never waits.
+    /// Returns the message for a key and the characters that arrived right after it. Never waits.
     pub(crate) fn coalesce(&mut self, key: KeyEvent) -> Msg {
         let Some(first) = typed_char(&key) else { return Msg::Key(key) };
         let mut text = String::from(first);
@@ -29,7 +28,7 @@ impl InputStream {
         if text.len() == first.len_utf8() { Msg::Key(key) } else { Msg::Text(text) }
     }
 
-    /// The next event if it has arrived; an error or the end is returned by `next`.
+    /// Returns the next event if it has arrived; an error or the end is returned by `next`.
     fn try_next(&mut self) -> Option<TermEvent> {
         while self.ready.is_empty() && self.replies.deadline().is_none() {
             let event = self.keys.try_next()?;
@@ -39,7 +38,7 @@ impl InputStream {
     }
 }
 
-/// The character that a key types, on press and repeat.
+/// Returns the character that a key types, on press and repeat.
 fn typed_char(key: &KeyEvent) -> Option<char> {
     match key.code {
         KeyCode::Char(c) if key.kind != KeyEventKind::Release && Chord::from_event(*key).is_text() => Some(c),

@@ -2,8 +2,8 @@
 //! sequence is complete.
 //!
 //! The thread counts the waiting bytes before crossterm 0.29 reads them, because crossterm takes two Escs
-//! that arrive together for one. That happens over slow lines and in tmux, which delays an Esc in case it
-//! begins a sequence. The thread ignores resizes: the event loop gets them by signal.
+//! that arrive together for one. This happens over slow lines and in tmux, which delays an Esc in case it
+//! starts a sequence. The thread ignores resizes: the event loop gets them by signal.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -22,11 +22,12 @@ use tokio::sync::mpsc;
 
 use crate::terminal::modes::TerminalModes;
 
-/// Events of one read. The loop empties the channel often, so it holds few; the thread waits when it is full.
+/// Events of one read. The loop empties the channel often, so a small capacity is enough; the thread waits
+/// when it is full.
 type Batch = io::Result<Vec<Event>>;
 const BATCHES: usize = 16;
 
-/// Pause of the thread when crossterm made no event of the waiting bytes.
+/// Delay of the thread if crossterm made no event from the waiting bytes.
 const RETRY_DELAY: Duration = Duration::from_millis(1);
 
 /// The terminal's events, in order. The thread ends when this is dropped.
@@ -114,7 +115,7 @@ fn read_loop(terminal: &OwnedFd, shutdown: &OwnedFd, batches: &mpsc::Sender<Batc
     }
 }
 
-/// Waits for input; returns false when none can come.
+/// Waits for input; returns false if no more input can arrive.
 fn wait(terminal: &OwnedFd, shutdown: &OwnedFd) -> bool {
     let mut waited = [terminal, shutdown].map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN));
     loop {
@@ -131,7 +132,7 @@ fn wait(terminal: &OwnedFd, shutdown: &OwnedFd) -> bool {
     left_has.is_empty() && terminal_has == PollFlags::POLLIN
 }
 
-/// Does the same with `select`: macOS can't poll `/dev/tty`.
+/// Waits for input with `select`, because macOS can't poll `/dev/tty`.
 fn wait_with_select(terminal: &OwnedFd, shutdown: &OwnedFd) -> bool {
     if [terminal, shutdown]
         .iter()
@@ -152,7 +153,7 @@ fn wait_with_select(terminal: &OwnedFd, shutdown: &OwnedFd) -> bool {
     }
 }
 
-/// Number of bytes that wait to be read; zero after a hangup.
+/// Returns the number of bytes available to read; zero after a hangup.
 fn available_bytes(terminal: &OwnedFd) -> usize {
     rustix::io::ioctl_fionread(terminal).map_or(0, |count| usize::try_from(count).unwrap_or(usize::MAX))
 }
@@ -170,7 +171,7 @@ fn read_batch(terminal: &OwnedFd) -> Batch {
     Ok(restore_escapes(events, count))
 }
 
-/// Restores the number of Escs: of bytes that are all Escs, crossterm makes half as many events.
+/// Restores the number of Escs: from bytes that are all Escs, crossterm makes half as many events.
 fn restore_escapes(events: Vec<Event>, bytes: usize) -> Vec<Event> {
     let escape = Event::Key(KeyEvent::from(KeyCode::Esc));
     if events.len() == bytes.div_ceil(2) && events.iter().all(|event| *event == escape) {
@@ -182,7 +183,7 @@ fn restore_escapes(events: Vec<Event>, bytes: usize) -> Vec<Event> {
 
 /// Makes the terminal report waiting input again. crossterm gets one edge-triggered epoll event for bytes
 /// that arrive together, reads a kilobyte, and leaves the rest until the next key. Setting the current modes
-/// again wakes it.
+/// again triggers another event.
 fn wake_epoll(terminal: &OwnedFd, modes: &TerminalModes) {
     modes.while_taken_over(|| {
         if let Ok(current) = termios::tcgetattr(terminal) {
@@ -219,7 +220,7 @@ mod tests {
     fn read_batch_keeps_every_escape() {
         let key = |code| Event::Key(KeyEvent::from(code));
         let escapes = |count| vec![key(KeyCode::Esc); count];
-        // The events that crossterm makes of so many bytes, and the real ones.
+        // The events that crossterm makes from so many bytes, and the real ones.
         for (made, bytes, expected) in [
             (escapes(1), 1, escapes(1)),
             (escapes(1), 2, escapes(2)),

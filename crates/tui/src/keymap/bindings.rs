@@ -10,8 +10,9 @@ use tiller_core::suggest;
 use crate::keymap::chord::Chord;
 use crate::keymap::table::{KeyContext, TABLE, defaults};
 
-/// pi's old and new names of a command and the counterpart here (packages/coding-agent/docs/keybindings.md of
-/// badlogic/pi-mono; the names with dots are those of its versions of 2026).
+/// pi's old and new names of commands and the corresponding names here
+/// (packages/coding-agent/docs/keybindings.md of badlogic/pi-mono; the names with dots are from its versions
+/// of 2026).
 const ALIASES: [[&str; 3]; 40] = [
     ["cursorUp", "tui.editor.cursorUp", "cursor_up"],
     ["cursorDown", "tui.editor.cursorDown", "cursor_down"],
@@ -113,14 +114,15 @@ fn parse_row(name: &str, value: &Value, line: usize) -> Result<FileRow, String> 
     Ok(FileRow { row, name: name.to_owned(), line, keys })
 }
 
-/// The row of the table with a name, tiller's or pi's.
+/// Returns the row of the table with a name, which may be tiller's or pi's.
 fn row_of(name: &str) -> Option<usize> {
     let position = |name: &str| TABLE.iter().position(|row| row.name == name);
     let alias = || ALIASES.iter().find(|names| names.contains(&name)).map(|[_, _, ours]| *ours);
     position(name).or_else(|| position(alias()?))
 }
 
-/// The first row of the file, searched from the last, that uses a key of another row in the same context.
+/// Returns the first row of the file, searched from the end, that uses a key of another row in the same
+/// context.
 fn conflict(bound: &[FileRow]) -> Option<(usize, String)> {
     let all = bind(bound);
     let mut holders: HashMap<(KeyContext, Chord), Vec<usize>> = HashMap::new();
@@ -140,7 +142,7 @@ fn conflict(bound: &[FileRow]) -> Option<(usize, String)> {
         let (chord, other) = own.keys.iter().find_map(|chord| Some((chord, clash(own, chord)?)))?;
         Some((at, format!("{}: {chord} is already bound to {}", own.name, TABLE[other].name)))
     };
-    // A row set under both its names is one row.
+    // A row that is set under both its names is one row.
     let twice = |(at, own): (usize, &FileRow)| {
         let before = bound[..at].iter().find(|other| other.row == own.row)?;
         Some((at, format!("{} is already set in line {}", TABLE[own.row].name, before.line)))
@@ -149,7 +151,7 @@ fn conflict(bound: &[FileRow]) -> Option<(usize, String)> {
     from_last().find_map(twice).or_else(|| from_last().find_map(of_row))
 }
 
-/// Editor keys that the file binds to commands of `Main`, which come first.
+/// Returns editor keys that the file binds to commands of `Main`, which take precedence.
 fn shadows(bound: &[FileRow]) -> Vec<(usize, String)> {
     let all = bind(bound);
     let of_editor = |chord: &Chord| {
@@ -175,7 +177,7 @@ fn bind(bound: &[FileRow]) -> Vec<Vec<Chord>> {
     keys
 }
 
-/// The message part about the keys of a rejected row.
+/// Returns the part of a message about the keys of a rejected row.
 fn fallback(row: usize) -> String {
     let row = &TABLE[row];
     match row.keys {
@@ -184,7 +186,7 @@ fn fallback(row: usize) -> String {
     }
 }
 
-/// The line of a name in the file, from 1.
+/// Returns the line number of a name in the file, from 1.
 fn line_of(text: &str, name: &str) -> usize {
     let quoted = Value::from(name).to_string();
     let places = text.match_indices(&quoted).map(|(at, _)| at);

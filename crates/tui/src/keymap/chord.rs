@@ -4,7 +4,7 @@ use std::fmt;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// Names of keys that are not characters; of several names for a key, the first is displayed.
+/// Names of keys that aren't characters. If a key has several names, the first is displayed.
 const NAMES: [(&str, KeyCode); 20] = [
     ("enter", KeyCode::Enter),
     ("return", KeyCode::Enter),
@@ -36,7 +36,7 @@ const MODIFIERS: [(&str, KeyModifiers); 4] = [
     ("super", KeyModifiers::SUPER),
 ];
 
-/// A key with its modifiers, normalized over the ways in which terminals report it.
+/// A key with its modifiers, normalized across the ways in which terminals report it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Chord {
     code: KeyCode,
@@ -52,8 +52,8 @@ impl Chord {
                 modifiers |= KeyModifiers::SHIFT;
                 KeyCode::Tab
             }
-            // With ctrl or alt, the letter is the key; without, the character is what was typed and already includes
-            // shift.
+            // With ctrl or alt, the letter is the key; otherwise, the character is the typed one and already
+            // includes shift.
             KeyCode::Char(c) if modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
                 if c.is_uppercase() {
                     modifiers |= KeyModifiers::SHIFT;
@@ -114,8 +114,8 @@ const SCRIPTS: [(&str, &str); 2] = [
     ("ςερτυθιοπασδφγηξκλζχψωβνμ", "wertyuiopasdfghjklzxcvbnm"),
 ];
 
-/// The letter on the same key of a US keyboard. With the keyboard protocol, terminals report the layout's character;
-/// without it, the control character, which is the same on every layout.
+/// Returns the letter on the same key of a US keyboard. With the keyboard protocol, terminals report the
+/// layout's character; without it, the control character, which is the same on every layout.
 fn latin(c: char) -> char {
     let at = |from: &str, to: &str| to.chars().nth(from.chars().position(|other| other == c)?);
     SCRIPTS.iter().find_map(|(from, to)| at(from, to)).unwrap_or(c)

@@ -1,7 +1,8 @@
 //! The table of key bindings: every command with its name, default keys, context and description.
 //!
-//! Some commands have conditions beyond their context: `ctrl+d` quits only from an empty editor. The code that runs a
-//! command checks them; a key whose command doesn't apply at the moment falls through to the next context.
+//! Some commands have conditions beyond their context: `ctrl+d` quits only from an empty editor. The code
+//! that runs a command checks them. A key whose command doesn't apply at the moment falls through to the next
+//! context.
 
 use crate::editor::edit_command::EditCommand;
 use crate::keymap::chord::Chord;
@@ -11,7 +12,7 @@ use crate::keymap::chord::Chord;
 pub(crate) enum KeyContext {
     /// The transcript and the editor.
     Main,
-    /// The text being written. Only keys without a meaning in `Main` get here.
+    /// The text in the editor. Only keys without a meaning in `Main` get here.
     Editor,
     /// A pending approval request, while the editor is empty.
     Approval,
@@ -306,8 +307,8 @@ pub(crate) const TABLE: &[KeyBinding] = &[
         &["alt+y"],
         "after yank: replace the pasted text with the previous cut",
     ),
-    // Ctrl+_ arrives as ctrl+7 from terminals without the keyboard protocol, and as the unmodified key's character
-    // with it.
+    // Ctrl+_ arrives as ctrl+7 from terminals without the keyboard protocol, and as the unmodified key's
+    // character from terminals with it.
     edit(E::Undo, "undo", &["alt+u", "ctrl+_", "ctrl+-", "ctrl+shift+-", "ctrl+7"], "undo the last edit"),
     edit(E::Redo, "redo", &["alt+r", "alt+_"], "redo the last undone edit"),
     row(K::Allow, (Approval, "allow"), &["y"], "allow the call once"),

@@ -2,7 +2,8 @@
 
 use crate::keymap::table::KeyCommand;
 
-/// The rows by which a command scrolls a list or a page on a screen of this size; `None` for other commands.
+/// Returns the number of rows by which a command scrolls a list or a page on a screen of this size; `None`
+/// for other commands.
 pub(crate) fn scroll_rows(command: KeyCommand, size: (u16, u16)) -> Option<isize> {
     let page = isize::try_from(size.1 / 2).unwrap_or(10).max(1);
     match command {

@@ -60,7 +60,7 @@ impl ListSource for ApprovalModeList {
     }
 }
 
-/// The rules of the session and of the settings; Enter removes one.
+/// The permission rules of the session and of the settings; Enter removes one.
 #[derive(Debug)]
 pub(super) struct PermissionList;
 
@@ -86,7 +86,8 @@ impl ListSource for PermissionList {
     }
 }
 
-/// Removes a rule of the session; asks before one of the settings is removed, because it may be older than the session.
+/// Removes a rule of the session. A rule of the settings may be older than the session, so its removal needs
+/// confirmation.
 fn remove(choice: PickerChoice) -> ListResponse {
     match choice {
         PickerChoice::Permission(permission) => {
@@ -105,7 +106,7 @@ fn remove(choice: PickerChoice) -> ListResponse {
     }
 }
 
-/// The question whether to trust the project.
+/// The question about trusting the project.
 #[derive(Debug)]
 pub(super) struct TrustQuestion;
 
@@ -122,7 +123,7 @@ impl ListSource for TrustQuestion {
     }
 }
 
-/// The tools; Enter switches one on or off.
+/// The tools; Enter enables or disables one.
 #[derive(Debug)]
 pub(super) struct ToolList;
 
@@ -165,7 +166,7 @@ const fn level_about(level: ThinkingLevel) -> &'static str {
     }
 }
 
-/// Every level, with its budget if the provider takes one; unsupported levels are marked.
+/// Returns all levels, with their budgets if the provider takes one; unsupported levels are marked.
 pub(crate) fn levels(levels: &Levels) -> (Vec<PickerItem>, usize) {
     let item = |level: ThinkingLevel| {
         let is_current = level == levels.current;
@@ -188,7 +189,7 @@ pub(crate) fn levels(levels: &Levels) -> (Vec<PickerItem>, usize) {
 
 /// The approval modes, and the index of the current one.
 pub(crate) fn modes(current: &str) -> (Vec<PickerItem>, usize) {
-    // Notes are right-aligned: equal lengths make them begin in one column.
+    // Notes are right-aligned; equal lengths make them start in the same column.
     let width = ApprovalMode::ALL.map(|mode| mode_about(mode).len()).into_iter().max().unwrap_or_default();
     let item = |mode: ApprovalMode| {
         let mut detail = vec![heading(mode.name()), Line::default()];
@@ -238,7 +239,7 @@ fn configured_item(rule: &ConfiguredRule) -> PickerItem {
         .with_detail(detail)
 }
 
-/// The session's tools with their source and whether they are offered to the model.
+/// Returns the session's tools with their source and their offer state.
 pub(crate) fn tools(tools: &[OfferedTool]) -> Vec<PickerItem> {
     let item = |tool: &OfferedTool| {
         let name = one_line(&tool.spec.name);
@@ -254,7 +255,7 @@ pub(crate) fn tools(tools: &[OfferedTool]) -> Vec<PickerItem> {
     tools.iter().map(item).collect()
 }
 
-/// The state of a tool, in short and as a sentence.
+/// Describes the state of a tool, in short and as a sentence.
 fn standing(standing: &OfferState) -> (String, String) {
     match standing {
         OfferState::Offered => ("on".to_owned(), "gets this tool".to_owned()),

@@ -1,4 +1,4 @@
-//! The list of agents: those at work, those that have ended, and those that tasks can be delegated to.
+//! The list of agents: running agents, ended agents, and agents that tasks can be delegated to.
 
 use tiller_core::delegated_task::DelegatedTask;
 use tiller_core::unit::UnixMs;
@@ -13,7 +13,7 @@ use crate::picker::item::{PickerChoice, PickerItem};
 use crate::picker::source::{ListFacts, ListResponse, ListSource};
 use crate::text::one_line;
 
-/// The agents; Enter opens the session of one that has a task.
+/// The agents; Enter opens an agent's session.
 #[derive(Debug)]
 pub(super) struct AgentList;
 
@@ -39,7 +39,7 @@ impl ListSource for AgentList {
     }
 }
 
-/// The agents at work.
+/// Returns the running agents.
 pub(crate) fn running_items(running: &[RunningAgent], now: UnixMs) -> Vec<PickerItem> {
     let item = |RunningAgent { start, since, activity }: &RunningAgent| {
         let cost = fact("cost", activity.cost.to_string());
@@ -48,7 +48,8 @@ pub(crate) fn running_items(running: &[RunningAgent], now: UnixMs) -> Vec<Picker
     running.iter().map(item).collect()
 }
 
-/// The agents that no longer work, the newest first. One without an end was interrupted with the program.
+/// Returns the agents that no longer run, newest first. An agent without an end was interrupted when tiller
+/// exited.
 pub(crate) fn ended_items(tasks: &[TaskRecord], running: &[RunningAgent]) -> Vec<PickerItem> {
     let item = |TaskRecord { start, since, end }: &TaskRecord| {
         let end = match end {
@@ -63,7 +64,6 @@ pub(crate) fn ended_items(tasks: &[TaskRecord], running: &[RunningAgent]) -> Vec
     tasks.iter().rev().filter_map(item).collect()
 }
 
-/// The definitions.
 pub(crate) fn defined_items(defined: &[AgentDefinition]) -> Vec<PickerItem> {
     defined.iter().map(defined_item).collect()
 }

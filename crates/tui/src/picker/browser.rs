@@ -12,7 +12,7 @@ use crate::picker::sessions::{Sessions, SortOrder};
 #[derive(Debug)]
 pub(crate) struct SessionBrowser {
     pub(crate) scope: SessionScope,
-    /// The search that its results belong to.
+    /// The search that the results belong to.
     pub(super) look: SessionQueryId,
     /// Number of indexed logs and of all logs; `None` when indexing is done.
     pub(crate) indexing: Option<(usize, usize)>,
@@ -32,7 +32,7 @@ pub(crate) struct SessionBrowser {
 #[derive(Debug)]
 pub(super) struct PendingOpen {
     pub(super) path: PathBuf,
-    /// The filter at that time: text typed after it is meant for the session.
+    /// The filter when opening started; text typed later is meant for the session.
     pub(super) filter: String,
 }
 

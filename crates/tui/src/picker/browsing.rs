@@ -39,7 +39,7 @@ impl Picker {
         self.browser = Some(SessionBrowser { order, can_undo, ..SessionBrowser::new(scope, look) });
     }
 
-    /// Notes that a session is being opened; returns false if that is in progress already.
+    /// Records that a session is being opened; returns false if one is already being opened.
     pub(super) fn begin_opening(&mut self, path: &Path) -> bool {
         self.set_status(Some(StatusText::note("opening…")));
         let filter = self.filter.text().to_owned();
@@ -55,7 +55,7 @@ impl Picker {
         self.browser.as_ref().is_some_and(|browser| browser.opening.is_some())
     }
 
-    /// Cancels opening; returns the text typed since it began.
+    /// Cancels opening; returns the text typed in the meantime.
     pub(crate) fn cancel_open(&mut self) -> Option<String> {
         let PendingOpen { filter, .. } = self.browser.as_mut()?.opening.take()?;
         let typed = self.filter.text().strip_prefix(filter.as_str())?;
@@ -72,7 +72,8 @@ impl Picker {
         self.set_prompt(LinePrompt::new(PickerChoice::Open(path), "name", &name).with_blank_hint(blank));
     }
 
-    /// Reopens the prompt after renaming failed, with the typed name, unless the user went on meanwhile.
+    /// Reopens the prompt with the typed name after renaming failed, unless the user has continued in the
+    /// meantime.
     pub(crate) fn ask_for_name_again(&mut self, path: &Path, name: &str) {
         let chosen = self.chosen().map(|item| &item.choice);
         let is_unchanged = chosen.is_some_and(|choice| *choice == PickerChoice::Open(path.to_owned()));
@@ -109,19 +110,19 @@ impl Picker {
         })
     }
 
-    /// Notes whether a session can be restored; returns false if this isn't a session list.
+    /// Records whether a session can be restored; returns false if this isn't a session list.
     pub(crate) fn set_can_undo(&mut self, can_undo: bool) -> bool {
         self.browser.as_mut().map(|browser| browser.can_undo = can_undo).is_some()
     }
 
-    /// Selects a session as soon as it appears, because it is being restored.
+    /// Selects a session, which is being restored, as soon as it appears.
     pub(crate) fn await_session(&mut self, path: &Path) {
         if let Some(browser) = &mut self.browser {
             browser.awaited = Some(PickerChoice::Open(path.to_owned()));
         }
     }
 
-    /// The request for another search of the same sessions; `None` if this isn't a session list.
+    /// Returns a request that repeats the search; `None` if this isn't a session list.
     pub(crate) fn search_again(&mut self, query: SessionQueryId) -> Option<SearchRequest> {
         self.browser.as_mut()?.look = query;
         self.search_request()
@@ -131,7 +132,7 @@ impl Picker {
         self.browser.as_ref()
     }
 
-    /// Shows the results of a search, if they are current.
+    /// Shows the results of a search if they are current.
     pub(crate) fn browsed(&mut self, look: SessionQueryId, scope: SessionScope, what: &SessionsResult) {
         let awaited = self.browser.as_ref().and_then(|browser| browser.awaited.clone());
         let (chosen, row) = (awaited.clone().or_else(|| self.moved_choice()), self.cursor.row);
@@ -164,22 +165,22 @@ impl Picker {
             self.forget_awaited();
         }
         self.refresh_detail();
-        // The selected session was trashed: select its successor, not the newest one.
+        // The selected session was trashed: select its successor, not the newest session.
         if chosen.is_some() && self.moved_choice() != chosen {
             self.cursor.row = row.min(self.matches.len().saturating_sub(1));
             self.is_moved = true;
         }
     }
 
-    /// Forgets the restored session when the user moves the selection.
+    /// Clears the restored session when the user moves the selection.
     pub(super) fn forget_awaited(&mut self) {
         if let Some(browser) = &mut self.browser {
             browser.awaited = None;
         }
     }
 
-    /// Appends the hits for the filter, or for a prefix of it until those arrive. Sessions already matched by name or
-    /// first prompt are left out.
+    /// Appends the hits for the filter, or until they arrive, for a prefix of it. Omits sessions that already
+    /// match by name or first prompt.
     pub(super) fn add_hits(&self, matches: &mut Vec<usize>) {
         let typed = self.filter.text();
         let is_usable =

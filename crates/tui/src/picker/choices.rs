@@ -1,4 +1,4 @@
-//! Dialogs and lists whose items are given: a question with its answers, the prompt history.
+//! Dialogs and lists with fixed items: a question with its answers, the prompt history.
 
 use tiller_session::Visibility;
 
@@ -14,7 +14,7 @@ use crate::picker::source::{ListFacts, ListResponse, ListSource};
 #[derive(Debug)]
 pub(crate) struct Question;
 
-/// The prompts of the history; Enter puts one into the editor.
+/// The prompts from the history; Enter puts one into the editor.
 #[derive(Debug)]
 pub(crate) struct PromptList;
 
@@ -36,7 +36,7 @@ impl ListSource for Question {
             PickerChoice::Hide(entry) => {
                 vec![Action::Edit(SessionEdit::Hide(entry, Visibility::Hidden)).into()]
             }
-            // The session lists close, so that text typed from now on goes to the new session.
+            // The session lists close, so that text typed after this goes to the new session.
             PickerChoice::ForkOf(path) => {
                 vec![Effect::CloseSessionLists, Action::Navigate(Navigate::ForkOf(path)).into()]
             }

@@ -22,7 +22,7 @@ impl ClickableList for Picker {
         was_selected
     }
 
-    /// A row can't be accepted while a line is asked for.
+    /// Accepts the selected row, except while the list prompts for a line.
     fn accept_selected(&mut self, cx: &mut Context<'_>) {
         if self.prompt().is_none() && self.is_noticed(cx.now) {
             self.set_status(None);

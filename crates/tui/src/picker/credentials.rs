@@ -1,4 +1,4 @@
-//! `/login` and `/logout`: the lists of providers and their API keys, which are entered here and never shown.
+//! `/login` and `/logout`: the lists of providers and their API keys. Keys are entered here and never shown.
 
 use tiller_engine::{CredentialOrigin, ProviderCredential};
 use tiller_render::{Role, Span};
@@ -37,7 +37,7 @@ impl ListSource for LoginList {
         }
     }
 
-    /// The prompt stays until the key is stored, so that a wrong key can be corrected.
+    /// Submits a key. The prompt stays until the key is stored, so that a wrong key can be corrected.
     fn submit(
         &self,
         prompt: LinePrompt,
@@ -101,10 +101,10 @@ fn item(credential: &ProviderCredential, choice: PickerChoice) -> PickerItem {
     PickerItem::new(one_line(&credential.provider), choice).with_lead(lead).with_note(note).in_role(role)
 }
 
-/// Maximum number of dots that represent a key; the number after them is exact.
+/// Maximum number of dots for a key; the number after the dots is exact.
 const MAX_DOTS: usize = 24;
 
-/// A masked line: dots and their number, which shows whether the whole key was pasted.
+/// Returns a masked line: dots and the number of characters, which shows whether the whole key was pasted.
 pub(crate) fn masked(characters: usize) -> [Span; 2] {
     let dots = Span::new("•".repeat(characters.min(MAX_DOTS)), Role::Text);
     let count = match characters {

@@ -36,7 +36,7 @@ impl ListSource for ForeignLogList {
     }
 }
 
-/// The picker's items for logs.
+/// Returns the list items of logs.
 pub(crate) fn foreign_logs(logs: &[ForeignLog], now: UnixMs) -> Vec<PickerItem> {
     let item = |log: &ForeignLog| {
         let program = log.peek.from.map_or("?", |from| from.name());
@@ -52,7 +52,7 @@ pub(crate) fn foreign_logs(logs: &[ForeignLog], now: UnixMs) -> Vec<PickerItem> 
     logs.iter().map(item).collect()
 }
 
-/// The picker's items for searched directories without logs.
+/// Returns the list items of searched directories without logs.
 pub(crate) fn searched_places(looked_in: &[(&str, PathBuf)], home: Option<&Path>) -> Vec<PickerItem> {
     let reason = "no logs found; /import PATH imports a log or directory";
     let item = |(program, path): &(&str, PathBuf)| {

@@ -1,7 +1,7 @@
-//! Fuzzy matching: which items match a query, their ranking, and the matching characters.
+//! Fuzzy matching: finds the items that match a query, ranks them, and marks the matching characters.
 //!
-//! All words of the query must match, in any order; case counts only for uppercase letters. Names and paths match by
-//! letters in order, ranked by score; prose matches by substrings and keeps its order.
+//! All words of the query must match, in any order; case is significant only for uppercase letters. Names and
+//! paths match by letters in order, ranked by score; prose matches by substrings and keeps its order.
 
 use std::borrow::Cow;
 
@@ -15,9 +15,10 @@ pub(crate) enum MatchMode {
     /// Letters in order, best match first.
     #[default]
     Names,
-    /// Like names, with slashes as separators.
+    /// Like `Names`, with slashes as separators.
     Paths,
-    /// Substrings, in the order of the list: for prose, where letters in order would match everywhere.
+    /// Substrings, in the order of the list. Intended for prose, where letters in order would match
+    /// everywhere.
     Prose,
 }
 
@@ -46,8 +47,8 @@ impl FuzzyQuery {
         Self { terms, mode, matcher: Matcher::new(config), buffer: Vec::new() }
     }
 
-    /// Indexes of the matching items, best first; equal scores keep their order. `texts` returns an item's name and
-    /// its description, which matches only by substrings.
+    /// Returns the indexes of the matching items, best first; items with equal scores keep their order.
+    /// `texts` returns an item's name and its description; descriptions match only by substrings.
     pub(crate) fn rank<'a, T>(
         &mut self,
         items: &'a [T],
@@ -80,7 +81,7 @@ impl FuzzyQuery {
         Some(sum)
     }
 
-    /// Indexes of the matching graphemes of a text, ascending.
+    /// Returns the indexes of the matching graphemes of a text, ascending.
     pub(crate) fn marks(&mut self, text: &str) -> Vec<usize> {
         let Self { terms, mode, matcher, buffer } = self;
         let (text, mut marks) = (padded(text), Vec::new());
@@ -97,7 +98,7 @@ impl FuzzyQuery {
     }
 }
 
-/// Appends a blank to non-ASCII texts: nucleo-matcher 0.3.1 finds no substring at their very end.
+/// Appends a blank to non-ASCII texts, because nucleo-matcher 0.3.1 finds no substring at their very end.
 fn padded(text: &str) -> Cow<'_, str> {
     if text.is_ascii() { text.into() } else { format!("{text} ").into() }
 }

@@ -11,7 +11,8 @@ pub(super) fn is_wholly_shown(prompt: &LinePrompt, ui: &UiContext) -> bool {
     wrapped(typed(Some(prompt), ""), ui.size.0).0.len() <= max_input_rows(ui)
 }
 
-/// Rows of the input line that leave room for the title, two rows of the list and the lines at the foot of the screen.
+/// Returns the maximum rows of the input line that leave room for the title, two rows of the list and the
+/// lines at the foot of the screen.
 pub(super) fn max_input_rows(ui: &UiContext) -> usize {
     usize::from(ui.size.1.saturating_sub(9)).max(1)
 }
@@ -28,7 +29,7 @@ pub(super) fn wrapped((line, column): (Line, usize), width: u16) -> (Vec<Line>, 
     (lines, column)
 }
 
-/// The input line, and the cursor's column.
+/// Returns the input line and the cursor's column.
 pub(super) fn typed(prompt: Option<&LinePrompt>, filter: &str) -> (Line, usize) {
     let mark = Span::new(" ❯ ", Style::from(Role::Accent).with(Emphasis::BOLD));
     if let Some(asking) = prompt {

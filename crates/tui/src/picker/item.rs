@@ -1,4 +1,4 @@
-//! List items and the choices that they stand for.
+//! List items and their choices.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(crate) const MARKS: [char; 2] = ['\u{2}', '\u{3}'];
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PickerItem {
-    /// Drawn before the label, such as the lines of a tree.
+    /// Text drawn before the label, such as the lines of a tree.
     pub(crate) lead: String,
     /// The label; text between [`MARKS`] is highlighted.
     pub(crate) label: String,
@@ -27,18 +27,18 @@ pub(crate) struct PickerItem {
     pub(crate) note: String,
     pub(crate) role: Role,
     pub(crate) choice: PickerChoice,
-    /// The known part of the preview.
+    /// The part of the preview that needs no loading.
     pub(crate) detail: Arc<[Line]>,
     /// Data about the session, if the item is one.
     pub(crate) tag: Option<Arc<SessionTag>>,
 }
 
-/// Data about a session, independent of what its row shows.
+/// Data about a session, independent of its row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SessionTag {
     pub(crate) id: SessionId,
     pub(crate) name: Option<String>,
-    /// The excerpt in its preview.
+    /// The excerpt shown in the preview.
     pub(crate) extract: SessionExcerpt,
     /// True if it is the open session.
     pub(crate) is_open: bool,
@@ -83,17 +83,17 @@ impl PickerItem {
         Self { note: format!("open · {}", self.note), tag, ..self }
     }
 
-    /// The excerpt in the preview.
+    /// Returns the excerpt shown in the preview.
     pub(super) fn extract(&self) -> SessionExcerpt {
         self.tag.as_ref().map(|tag| tag.extract.clone()).unwrap_or_default()
     }
 
-    /// Returns true if it is the open session.
+    /// Returns true for the open session.
     pub(super) fn is_open(&self) -> bool {
         self.tag.as_ref().is_some_and(|tag| tag.is_open)
     }
 
-    /// Sets the known part of the preview.
+    /// Sets the part of the preview that needs no loading.
     pub(crate) fn with_detail(self, detail: Vec<Line>) -> Self {
         Self { detail: detail.into(), ..self }
     }
@@ -102,15 +102,15 @@ impl PickerItem {
 /// The effect of accepting an item.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum PickerChoice {
-    /// Continues from this entry, with or without a summary of the branch that is left.
+    /// Continues from this entry, with or without a summary of the abandoned branch.
     Leave(EntryId, BranchSummary),
-    /// The same, after the user has said what matters in the summary.
+    /// Continues from this entry after the user has written an instruction for the summary.
     Instruct(EntryId),
-    /// Decides what happens after a failed summary.
+    /// Resolves a failed summary.
     AfterFailure(CompactionChoice),
-    /// Hides this entry and what follows it in the tree.
+    /// Hides this entry and its descendants in the tree.
     Hide(EntryId),
-    /// Sends the long message in the editor in this way.
+    /// Sends the long message in the editor in this form, at this time.
     LongMessage(LongMessage, DeliveryTime),
     /// No effect.
     Nothing,
@@ -122,7 +122,7 @@ pub(crate) enum PickerChoice {
     Open(PathBuf),
     /// Selects this model.
     Model(String),
-    /// Not available, with the reason.
+    /// Unavailable, for this reason.
     Unavailable(String),
     /// Sets the thinking level.
     Thinking(ThinkingLevel),
@@ -132,11 +132,11 @@ pub(crate) enum PickerChoice {
     Trust,
     /// Revokes this permission.
     Permission(Permission),
-    /// Asks whether to remove this rule from its settings file.
+    /// Requests confirmation to remove this rule from its settings file.
     ConfiguredRule(Box<ConfiguredRule>),
     /// Removes this rule from its settings file.
     RemoveRule(Box<ConfiguredRule>),
-    /// Edits the rules of a tool for a pending call.
+    /// Edits the rules for a pending call of the tool.
     Rules(CallId, String),
     /// Saves rules to these settings.
     RuleFile(SettingScope),
@@ -148,7 +148,7 @@ pub(crate) enum PickerChoice {
     EndRace,
     /// Stops this background job of the agent.
     Job(JobId),
-    /// Switches this tool on or off.
+    /// Enables or disables this tool.
     Tool(String),
     /// Changes this setting; the text is its current value, empty if unset.
     Setting(&'static Setting, String),
@@ -160,7 +160,7 @@ pub(crate) enum PickerChoice {
     Prompt(String),
     /// Applies this theme.
     Theme(String),
-    /// A model whose provider has no key: prompts for the key.
+    /// A model whose provider has no key. Prompts for the key.
     LockedModel(String),
     /// Prompts for this provider's key.
     Login(String),

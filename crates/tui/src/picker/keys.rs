@@ -1,4 +1,4 @@
-//! Keys of a list: typing filters, the list's own keys and Enter go to its [`ListSource`].
+//! Keys of a list. Typing filters; the list's own keys and Enter go to its [`ListSource`].
 
 use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
@@ -34,7 +34,7 @@ impl Component for Picker {
         }
     }
 
-    /// Starts what the list needs after an input: background filtering and the preview of a moved selection.
+    /// Starts background filtering, and the preview of a moved selection, if needed after an input.
     fn refresh(&mut self, cx: &mut Context<'_>) {
         let job = self.take_filter_job().map(ListAction::Filter).map(Action::List);
         job.into_iter().for_each(|job| cx.push(job));
@@ -85,7 +85,7 @@ impl Picker {
             Some(KeyCommand::Accept) if self.is_noticed(cx.now) => return self.accept(cx),
             Some(KeyCommand::Accept) => {}
             Some(KeyCommand::Back) if is_asking && !is_form => drop(self.end_prompt()),
-            // One level: clear the filter before closing the list.
+            // One level: clears the filter before closing the list.
             Some(KeyCommand::Back) if self.is_narrowed() => self.edit(LineInput::clear),
             Some(KeyCommand::Back) => return leave(Effect::Leave(LeaveScope::Top), cx),
             Some(KeyCommand::Close) if self.is_first_choice(cx) => return leave(Effect::quit(), cx),
@@ -118,7 +118,7 @@ impl Picker {
         Outcome::Consumed
     }
 
-    /// Performs one of the list's own commands; those of session lists change what they show.
+    /// Performs one of the list's own commands; commands of session lists change the displayed sessions.
     fn perform(&mut self, command: KeyCommand, cx: &mut Context<'_>) {
         if command == KeyCommand::Threads {
             return self.switch_order();
@@ -133,7 +133,7 @@ impl Picker {
         self.respond(response, cx);
     }
 
-    /// Submits the line that was asked for.
+    /// Submits the prompt's line.
     fn submit(&mut self, cx: &mut Context<'_>) -> Outcome {
         let row = self.chosen().map(|item| item.choice.clone());
         if let Some(prompt) = self.end_prompt() {
@@ -172,12 +172,12 @@ impl Picker {
         request.into_iter().for_each(|request| cx.push(Action::SearchSessions(request)));
     }
 
-    /// Reports whether it is the session picker of the start, and nothing was done yet.
+    /// Returns true for the session picker at the start, before the user does anything.
     fn is_first_choice(&self, cx: &Context<'_>) -> bool {
         self.session_browser().is_some() && self.is_deferred() && cx.focus.is_start_screen
     }
 
-    /// Key hints besides movement, the most important first; the view drops those that don't fit.
+    /// Returns key hints besides movement, most important first; the view drops those that don't fit.
     pub(super) fn hints(&self) -> Vec<(KeyCommand, &'static str)> {
         use KeyCommand as K;
         if self.prompt().is_some() {

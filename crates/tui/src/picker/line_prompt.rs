@@ -1,4 +1,4 @@
-//! A line that a list asks for, and a list's status.
+//! The line prompt of a list, and the list's status.
 
 use tiller_render::Role;
 
@@ -9,7 +9,7 @@ use crate::shown_since::ShownSince;
 /// A line prompt; keys edit it until it is accepted or canceled.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LinePrompt {
-    /// The item it is about.
+    /// The item that the prompt is for.
     pub(crate) purpose: PickerChoice,
     /// The label.
     pub(crate) what: String,

@@ -3,7 +3,7 @@
 use crate::list_kind::ListKind;
 use crate::picker::source::ListSource;
 
-/// The source of a list whose items are loaded in the background.
+/// Returns the source of a list whose items are loaded in the background.
 pub(crate) fn list_source(kind: ListKind) -> &'static dyn ListSource {
     match kind {
         ListKind::Models => &super::models::ModelList,

@@ -15,7 +15,7 @@ use crate::picker::detail_lines::{fact, heading, mark};
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::picker::source::{ListFacts, ListResponse, ListSource};
 
-/// The models; Enter selects one, or asks for the key that it needs.
+/// The models; Enter selects one, or prompts for a missing key.
 #[derive(Debug)]
 pub(super) struct ModelList;
 
@@ -34,7 +34,7 @@ impl ListSource for ModelList {
     fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
         match choice {
             PickerChoice::Model(name) => ListResponse::close(Action::Edit(SessionEdit::SetModel(name))),
-            // The list stays beneath: once the key is stored, choosing continues there.
+            // The list stays open beneath; it continues once the key is stored.
             PickerChoice::LockedModel(provider) => {
                 ListResponse::stay(Effect::Open(OverlayRequest::Login(provider)))
             }
@@ -60,12 +60,12 @@ pub(crate) struct Models {
     pub(crate) usable: Vec<ModelFacts>,
     /// Models whose provider has no key.
     pub(crate) locked: Vec<LockedModel>,
-    /// Models chosen for cycling; empty if all are.
+    /// Models in the cycle; empty for all.
     pub(crate) cycled: Vec<ModelRef>,
     pub(crate) current: Option<ModelRef>,
 }
 
-/// The models as items, usable ones first, and the index of the current one.
+/// Returns the models as items, usable ones first, and the index of the current one.
 pub(crate) fn model_items(models: &Models) -> (Vec<PickerItem>, usize) {
     let is_current = |facts: &ModelFacts| models.current.as_ref() == Some(&reference(facts));
     let usable = models.usable.iter().map(|facts| {
@@ -101,7 +101,7 @@ fn note(facts: &ModelFacts) -> String {
     notes.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// A price in short form: `$3`, `$0.25`.
+/// Formats a price in short form: `$3`, `$0.25`.
 fn dollars(price: Usd) -> String {
     let text = price.to_string();
     text.strip_suffix(".00").map_or(text.clone(), str::to_owned)

@@ -28,7 +28,8 @@ pub(crate) struct NarrowedList {
     pub(crate) matches: Vec<usize>,
 }
 
-/// Indexes of the matching items, best first. A session whose id begins with the text comes before all others.
+/// Returns the indexes of the matching items, best first. A session whose id starts with the text comes
+/// before all others.
 pub(crate) fn with_match_mode(items: &[PickerItem], query: &str, match_mode: MatchMode) -> Vec<usize> {
     let others = FuzzyQuery::new(query, match_mode).rank(items, |item| (&item.label, &item.note));
     let has_id = |item: &PickerItem| item.tag.as_ref().is_some_and(|tag| tag.id.matches(query.trim()));

@@ -9,7 +9,7 @@ use crate::picker::line_prompt::{LinePrompt, StatusText};
 use crate::shown_since::ShownSince;
 
 impl Picker {
-    /// Sets when the list appeared, to guard against keys pressed before.
+    /// Sets the time when the list appeared, to guard against keys pressed earlier.
     pub(crate) fn set_appeared(&mut self, appeared: ShownSince) {
         self.prompt.appeared = Some(appeared);
     }
@@ -19,17 +19,17 @@ impl Picker {
         self.prompt.appeared.is_none_or(|appeared| appeared.is_long_enough(now))
     }
 
-    /// Returns true if the list appeared without a key.
+    /// Returns true if the list opened automatically, without a key.
     pub(crate) fn is_deferred(&self) -> bool {
         self.prompt.appeared.is_some()
     }
 
-    /// The list as a dialog.
+    /// Returns the list as a dialog.
     pub(crate) fn as_dialog(&self) -> Dialog {
         Dialog { title: self.title.clone(), items: self.items.to_vec() }
     }
 
-    /// Asks for a line.
+    /// Opens a line prompt.
     pub(crate) fn set_prompt(&mut self, prompt: LinePrompt) {
         self.prompt.prompt = Some(prompt);
     }

@@ -14,7 +14,7 @@ use crate::text::one_line;
 /// Maximum lines of a check's output and of a diff in the preview.
 const MAX_LINES: usize = 200;
 
-/// The lanes; Enter picks a finished one, and opens one at work.
+/// The lanes; Enter picks a finished one, and opens a running one.
 #[derive(Debug)]
 pub(super) struct LaneList;
 
@@ -42,7 +42,7 @@ impl ListSource for LaneList {
     }
 }
 
-/// The lanes, then the row that ends the race.
+/// Returns the lanes and the row that ends the race.
 pub(crate) fn items(lanes: &[RaceLane]) -> Vec<PickerItem> {
     let is_over = lanes.iter().all(|lane| lane.state.is_over());
     let label = if is_over { "discard the results" } else { "stop the race" };
@@ -69,7 +69,7 @@ fn item(lane: &RaceLane) -> PickerItem {
     PickerItem::new(name.clone(), choice).with_note(note(lane)).with_detail(detail(&name, lane))
 }
 
-/// State, check, size of the changes, turns, tokens, cost and time.
+/// Describes state, check, size of the changes, turns, tokens, cost and time.
 fn note(lane: &RaceLane) -> String {
     let check = match lane.check_text() {
         "" => String::new(),

@@ -1,4 +1,4 @@
-//! Results of actions that a list asked for.
+//! Results of actions that a list requested.
 
 use crate::action::Action;
 use crate::component::Context;
@@ -28,7 +28,7 @@ impl Picker {
             ListResult::Preview { of, lines } => self.show_preview(&of, lines),
             ListResult::Sessions { look, scope, what } => self.browsed(look, scope, &what),
             ListResult::Status(status) => {
-                // A pending session switch has failed; the text typed ahead stays in the list.
+                // The pending session switch has failed; the text typed in the meantime stays in the list.
                 _ = self.cancel_open();
                 self.set_status(Some(status));
             }
@@ -41,7 +41,7 @@ impl Picker {
         None
     }
 
-    /// Takes a session switch back; the text typed during it goes to the editor.
+    /// Takes back a rejected session switch; the text typed in the meantime goes to the editor.
     pub(super) fn take_back(&mut self, action: Action, cx: &mut Context<'_>) -> Option<Action> {
         let Action::Navigate(_) = action else { return Some(action) };
         self.cancel_open().into_iter().for_each(|typed| cx.push(Effect::PutBeforeDraft(typed)));

@@ -19,10 +19,10 @@ use crate::picker::line_prompt::{LinePrompt, StatusText};
 use crate::picker::source::{ListFacts, ListResponse, ListSource};
 use crate::text::one_line;
 
-/// Columns of a path before it is shortened.
+/// Maximum columns of a path; longer paths are shortened.
 const PATH_WIDTH: usize = 60;
 
-/// The reason a line that isn't wholly visible can't be saved.
+/// The reason a line that isn't completely visible can't be saved.
 const TOO_LONG: &str = "the rule doesn't fit on the screen: shorten it, or enlarge the window";
 
 /// The settings files; Enter saves the rules of the line to the selected one.
@@ -61,7 +61,7 @@ impl ListSource for RuleForm {
     }
 }
 
-/// The reason rules can't be saved. Clearing the line doesn't make a rule for every call of the tool.
+/// Returns the reason rules can't be saved. An empty line doesn't mean a rule for every call of the tool.
 fn find_problem(rules: &ProposedRules, before: &str) -> Option<String> {
     if rules.patterns.is_empty() && !before.is_empty() {
         return Some("an empty rule would cover every call of the tool: type what it covers".to_owned());
@@ -75,7 +75,8 @@ pub(super) fn rule_prompt(call: CallId, rules: &ProposedRules) -> LinePrompt {
     LinePrompt::new(purpose, one_line(&rules.tool), &rules.line()).with_blank_hint("every call of the tool")
 }
 
-/// The row that is selected first: the project's file for rules that mean something else in other directories.
+/// Returns the row that is selected first: the project's file for rules whose meaning depends on the
+/// directory.
 pub(super) fn first_row(prompt: &LinePrompt, items: &[PickerItem]) -> Option<usize> {
     let PickerChoice::Rules(_, tool) = &prompt.purpose else { return None };
     let of_project = |item: &PickerItem| item.choice == PickerChoice::RuleFile(SettingScope::Project);
@@ -110,7 +111,7 @@ pub(crate) fn rule_file_items(files: &[RuleFile], home: Option<&Path>) -> Vec<Pi
     files.iter().map(item).collect()
 }
 
-/// Rules as a message shows them.
+/// Formats rules for a message.
 pub(crate) fn rules_text(rules: &ProposedRules) -> String {
     match rules.line() {
         line if line.is_empty() => format!("every call of {}", one_line(&rules.tool)),

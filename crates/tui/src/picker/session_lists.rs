@@ -10,7 +10,7 @@ use crate::picker::line_prompt::{LinePrompt, StatusText};
 use crate::picker::session_query::SessionExcerpt;
 use crate::picker::source::{ListFacts, ListResponse, ListSource};
 
-/// The sessions of this directory or of all; Enter opens one.
+/// The sessions of this directory or all sessions; Enter opens one.
 #[derive(Debug)]
 pub(super) struct SessionSource;
 
@@ -26,7 +26,8 @@ impl ListSource for SessionSource {
         }
     }
 
-    /// The list closes once the session is open: if another process holds it, the user chooses again.
+    /// Opens a session. The list closes only when the session is open: if another process holds it, the user
+    /// chooses again.
     fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
         match choice {
             PickerChoice::Open(path) => ListResponse::OpenSession(path),
@@ -43,7 +44,7 @@ impl ListSource for SessionSource {
         }
     }
 
-    /// Renames a session; an unchanged name does nothing.
+    /// Renames a session; does nothing if the name is unchanged.
     fn submit(
         &self,
         prompt: LinePrompt,

@@ -7,7 +7,7 @@ use tiller_session::SessionScope;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SessionQueryId(pub(crate) u64);
 
-/// The part of a session that its preview shows.
+/// The part of a session shown in its preview.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SessionExcerpt {
     /// The last exchange.
@@ -19,7 +19,7 @@ pub(crate) enum SessionExcerpt {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SearchRequest {
-    /// The picker that asked; results carry it.
+    /// The search number, which results carry.
     pub(crate) look: SessionQueryId,
     pub(crate) scope: SessionScope,
     pub(crate) words: String,

@@ -14,25 +14,26 @@ use crate::picker::item::{MARKS, PickerChoice, PickerItem};
 use crate::picker::session_query::SessionExcerpt;
 use crate::text::{MAX_CHARS, age, one_line, spaced, typed};
 
-/// Characters of a directory in a row.
+/// Maximum length of a directory in a row, in characters.
 const MAX_DIRECTORY: usize = 28;
 
-/// Characters of a title next to a search hit.
+/// Maximum length of a title next to a search hit, in characters.
 const MAX_TITLE: usize = 24;
 
-/// Width for which the preview is laid out; the list wraps it to its actual width.
+/// Width of the preview's layout; the list wraps it to its actual width.
 const PREVIEW_WIDTH: usize = 48;
 
-/// Lines of the prompt and of the answer in a preview.
+/// Maximum lines of the prompt and of the answer in a preview.
 const PREVIEW_LINES: usize = 40;
 
-/// Context lines before a match.
+/// Number of context lines before a match.
 const LINES_BEFORE: usize = 3;
 
-/// Entries at the end of the path that are searched for the last exchange.
+/// Number of entries at the end of the path that are searched for the last exchange.
 const LAST_ENTRIES: usize = 200;
 
-/// Size in bytes above which a log isn't read for a preview: moving through the list would stall.
+/// Maximum size in bytes of a log that is read for a preview; larger logs would delay moving through the
+/// list.
 const MAX_PREVIEW_BYTES: u64 = 64 << 20;
 
 /// The order of a session list.
@@ -51,7 +52,7 @@ pub(crate) struct Sessions {
     rows: Vec<(PickerItem, Option<PathBuf>)>,
 }
 
-/// The sessions as items; their directories are shown if they may differ.
+/// Returns the sessions as items, with their directories if they can differ.
 pub(crate) fn session_items(list: &[SessionSummary], scope: SessionScope, now: UnixMs) -> Sessions {
     let row = |session: &SessionSummary| {
         let size = match session.messages {
@@ -111,7 +112,7 @@ impl Sessions {
             }
         }
         let mut items = Vec::with_capacity(self.rows.len());
-        // Depth first without recursion: threads may be deep.
+        // Depth first without recursion, because threads may be deep.
         let mut todo: Vec<(usize, String, &str)> =
             roots.into_iter().rev().map(|at| (at, String::new(), "")).collect();
         while let Some((at, before, own)) = todo.pop() {
@@ -136,7 +137,7 @@ fn path(item: &PickerItem) -> Option<&Path> {
     }
 }
 
-/// The root of a thread. Logs that name each other as parents are their own roots.
+/// Returns the root of a thread. Logs that name each other as parents are their own roots.
 fn root_of(parents: &[Option<usize>], from: usize) -> usize {
     let mut at = from;
     for _ in 0..parents.len() {
@@ -168,12 +169,12 @@ pub(crate) fn hits(hits: &[SearchHit], now: UnixMs) -> Vec<PickerItem> {
     hits.iter().map(item).collect()
 }
 
-/// Sessions in their order, without threads.
+/// Returns sessions in their order, without threads.
 pub(crate) fn newest(list: &[SessionSummary], now: UnixMs) -> Vec<PickerItem> {
     session_items(list, SessionScope::ThisDirectory, now).items(SortOrder::Newest)
 }
 
-/// Sessions found by a part of their id, in any directory.
+/// Returns sessions found by a part of their id, in any directory.
 pub(crate) fn sessions_by_id(list: &[SessionSummary], now: UnixMs) -> Vec<PickerItem> {
     let sessions = session_items(list, SessionScope::Everywhere, now);
     sessions.rows.into_iter().map(|(item, _)| item.with_lead("» ")).collect()
@@ -189,7 +190,7 @@ fn detail(session: &SessionSummary, now: UnixMs) -> Vec<Line> {
     lines
 }
 
-/// Name and first prompt: users remember either.
+/// Returns name and first prompt, because users remember either.
 fn title_and_prompt(session: &SessionSummary) -> String {
     match (&session.name, &session.first_prompt) {
         (Some(name), Some(prompt)) => {
@@ -205,7 +206,7 @@ fn title(session: &SessionSummary) -> String {
     spaced(&text.chars().take(MAX_CHARS).collect::<String>())
 }
 
-/// The end of a path.
+/// Returns the end of a path.
 fn tail(path: &str) -> String {
     let cut = path.chars().count().saturating_sub(MAX_DIRECTORY);
     if cut == 0 {
@@ -215,7 +216,7 @@ fn tail(path: &str) -> String {
     }
 }
 
-/// The preview of the session at `path`. Reads the file.
+/// Reads the preview of the session at `path` from its file.
 pub(crate) fn read_excerpt(path: &Path, extract: &SessionExcerpt) -> Vec<Line> {
     let muted = |text: &str| vec![Line::default(), Line::new(text, Role::Muted)];
     match std::fs::metadata(path) {
@@ -226,14 +227,14 @@ pub(crate) fn read_excerpt(path: &Path, extract: &SessionExcerpt) -> Vec<Line> {
     let Ok(reader) = Reader::open(path) else { return muted("the file can't be read") };
     match extract {
         SessionExcerpt::End => last_exchange(&reader),
-        // Hits outside of messages, such as names or summaries, are shown by their rows.
+        // Hits outside of messages, such as names or summaries, are shown in their rows.
         SessionExcerpt::Around(entry, words) => {
             around(&reader, entry, words).unwrap_or_else(|| last_exchange(&reader))
         }
     }
 }
 
-/// An entry's text from a few lines before the first match on.
+/// Returns an entry's text, starting a few lines before the first match.
 fn around(reader: &Reader, entry: &EntryId, words: &str) -> Option<Vec<Line>> {
     let entry = reader.entry(entry).ok()?;
     let (mark, text) = match &**entry.body.as_message()? {
@@ -257,7 +258,7 @@ fn around(reader: &Reader, entry: &EntryId, words: &str) -> Option<Vec<Line>> {
     Some(shown)
 }
 
-/// A line with the match highlighted; a long line is cut around the match.
+/// Returns a line with the match highlighted. Long lines are cut around the match.
 fn highlighted(line: &str, words: &str) -> Vec<Span> {
     let found = Style::from(Role::Accent).with(Emphasis::BOLD.and(Emphasis::UNDERLINE));
     // Whitespace at the ends of the pieces belongs to the line and is kept.
@@ -317,7 +318,7 @@ fn exchange(prompt: Option<&str>, answer: Option<&str>) -> Vec<Line> {
     lines
 }
 
-/// Joins wrapped lines: the list wraps them to the width of its preview.
+/// Joins wrapped lines, because the list wraps them to the width of its preview.
 fn unwrapped(lines: impl Iterator<Item = Line>) -> Vec<Line> {
     let mut whole: Vec<Line> = Vec::new();
     for line in lines {

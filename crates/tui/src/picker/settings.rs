@@ -98,7 +98,7 @@ impl ListSource for SettingValueList {
     }
 }
 
-/// The reason a setting can't have this value.
+/// Returns the reason a setting can't have this value.
 pub(crate) fn setting_problem(setting: &Setting, value: &str, ui: &UiContext) -> Option<String> {
     match setting.parse(value) {
         Err(error) => Some(error.to_string()),
@@ -156,14 +156,14 @@ const fn source_name(source: &SettingSource) -> &'static str {
     }
 }
 
-/// The way in which the user changes a setting.
+/// The way the user changes a setting.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum SettingChange {
-    /// By switching to the other of two values.
+    /// Switches to the other of two values.
     To(&'static str),
-    /// By choosing one of several values.
+    /// Chooses one of several values.
     Among(&'static [&'static str]),
-    /// By typing a value.
+    /// Types a value.
     Typed,
 }
 

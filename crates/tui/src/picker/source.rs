@@ -1,7 +1,7 @@
 //! The definition of a list: its title, its own keys, and the action of Enter.
 //!
-//! To add a list, implement [`ListSource`] next to the functions that build its items, and name it in [`list_source`];
-//! `executor/lists` loads the items of a [`ListKind`].
+//! To add a list, implement [`ListSource`] next to the functions that build its items, and add it to
+//! [`list_source`]; `executor/lists` loads the items of a [`ListKind`].
 
 use std::fmt::Debug;
 use std::path::PathBuf;
@@ -19,13 +19,13 @@ use crate::picker::session_query::SessionExcerpt;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ListFacts {
     pub(crate) title: &'static str,
-    /// The kind whose items are loaded in the background; `None` if the items are given.
+    /// The kind, for lists whose items are loaded in the background; `None` if the items are fixed.
     pub(crate) kind: Option<ListKind>,
     pub(crate) match_mode: MatchMode,
     pub(crate) has_preview: bool,
-    /// True if the list asks for a line as long as it is open; its rows are the ways to use the line.
+    /// True if the list prompts for a line while it is open; its rows are the ways to use the line.
     pub(crate) is_form: bool,
-    /// The key context of keys that only this list has.
+    /// The key context of the list's own keys.
     pub(crate) context: Option<KeyContext>,
     /// The effect of Enter, for the key hints.
     pub(crate) accept_hint: &'static str,
@@ -65,7 +65,7 @@ pub(crate) trait ListSource: Debug + Sync {
         ListResponse::none()
     }
 
-    /// Accepts the line that an item asked for, or the form's line for the selected row.
+    /// Accepts the line of an item's prompt, or the form's line for the selected row.
     fn submit(
         &self,
         _prompt: LinePrompt,
@@ -84,38 +84,38 @@ pub(crate) trait ListSource: Debug + Sync {
 /// The result of a key in a list.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ListResponse {
-    /// The list closes; then these effects follow.
+    /// The list closes, with these effects.
     Close(Vec<Effect>),
-    /// The list stays open, with a status if there is one.
+    /// The list stays open, with a status if there is one, and these effects.
     Stay(Option<StatusText>, Vec<Effect>),
-    /// The list asks for a line, with a status if there is one; then these effects follow.
+    /// The list opens a line prompt, with a status if there is one, and these effects.
     Ask(LinePrompt, Option<StatusText>, Vec<Effect>),
-    /// The list stays open until this session is.
+    /// The list stays open until this session is open.
     OpenSession(PathBuf),
 }
 
 impl ListResponse {
-    /// Nothing happens.
+    /// Returns a response without any effect.
     pub(crate) fn none() -> Self {
         Self::Stay(None, Vec::new())
     }
 
-    /// The list closes and this effect follows.
+    /// Closes the list with this effect.
     pub(crate) fn close(effect: impl Into<Effect>) -> Self {
         Self::Close(vec![effect.into()])
     }
 
-    /// The list stays open and this effect follows.
+    /// Keeps the list open, with this effect.
     pub(crate) fn stay(effect: impl Into<Effect>) -> Self {
         Self::Stay(None, vec![effect.into()])
     }
 
-    /// The list asks for a line.
+    /// Opens a line prompt.
     pub(crate) fn ask(prompt: LinePrompt) -> Self {
         Self::Ask(prompt, None, Vec::new())
     }
 
-    /// The list stays open with this status, and this effect follows.
+    /// Keeps the list open with this status and this effect.
     pub(crate) fn stay_with(status: &str, effect: impl Into<Effect>) -> Self {
         Self::Stay(Some(StatusText::note(status)), vec![effect.into()])
     }

@@ -1,4 +1,4 @@
-//! Narrowing, choosing, and what stays chosen.
+//! Tests of filtering and choosing in lists, and of the selection's stability.
 
 use tiller_session::SessionScope;
 

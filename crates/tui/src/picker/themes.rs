@@ -60,7 +60,7 @@ const CODE: &[&[(&str, Role)]] = &[
     &[("}", Role::Operator)],
 ];
 
-/// The themes; the selected one is shown on the whole screen until the list closes.
+/// The themes; the selected one is previewed on the whole screen until the list closes.
 #[derive(Debug)]
 pub(super) struct ThemeList;
 
@@ -100,7 +100,7 @@ pub(crate) fn theme_items(theme: &ThemeState) -> (Vec<PickerItem>, usize) {
     (items, selected)
 }
 
-/// The items for completion, without the samples, which are slow to build.
+/// Returns the items for completion, without the samples, which are slow to build.
 pub(crate) fn theme_names(theme: &ThemeState) -> Vec<PickerItem> {
     let auto = PickerItem::new(AUTO, PickerChoice::Theme(AUTO.to_owned()))
         .with_note("follows the terminal's background");
@@ -129,7 +129,7 @@ fn item(theme: &ThemeState, known: &RegisteredTheme) -> PickerItem {
         .with_detail(sample(&about))
 }
 
-/// The note of a theme: chosen or not, origin, background.
+/// Describes a theme: chosen or not, origin, background.
 fn note(theme: &ThemeState, known: &RegisteredTheme) -> String {
     let origin = match known.origin {
         ResourceOrigin::BuiltIn => String::new(),
@@ -143,8 +143,8 @@ fn chosen_mark(theme: &ThemeState, name: &str) -> &'static str {
     if theme.choice.theme == name { "now · " } else { "" }
 }
 
-/// The preview of a theme: samples in its roles. The code is highlighted by hand, because loading a grammar
-/// would delay the key.
+/// Returns the preview of a theme: samples in its roles. The code is highlighted by hand, because loading a
+/// grammar would delay the response to the key.
 fn sample(about: &str) -> Vec<Line> {
     let mut lines = vec![line(&[(about, Role::Muted)]), Line::default()];
     lines.extend(CONVERSATION.iter().map(|spans| line(spans)));

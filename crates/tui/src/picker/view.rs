@@ -1,7 +1,7 @@
 //! Drawing of lists.
 //!
-//! Layout: a title rule with counts, the filter or a wrapped input line, the rows, and key hints. The preview is beside the rows on a wide
-//! screen, below them on a high one, and hidden otherwise.
+//! Layout: a title rule with counts, the filter or a wrapped input line, the rows, and key hints. The preview
+//! is beside the rows on a wide screen, below them on a tall one, and hidden otherwise.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -21,16 +21,16 @@ use crate::picker::{ItemPreview, Picker};
 use crate::preview_area::{PreviewSplit, split};
 use crate::ui_context::UiContext;
 
-/// Minimum width for the preview next to the rows.
+/// Minimum width of a screen with the preview beside the rows.
 const WIDE: u16 = 100;
 
-/// Minimum width of rows where there is room, so that notes of most lists end in one column.
+/// Minimum width of rows if there is room, so that the notes of most lists end in the same column.
 const MIN_ROW_WIDTH: usize = 80;
 
-/// Minimum width of a preview next to the rows.
+/// Minimum width of a preview beside the rows.
 const MIN_PREVIEW_WIDTH: u16 = 40;
 
-/// Minimum body height for the preview below the rows.
+/// Minimum body height for a preview below the rows.
 const HIGH: u16 = 16;
 
 /// The areas of a list.
@@ -42,7 +42,7 @@ struct ListAreas {
 }
 
 impl ListAreas {
-    /// The areas below a head of some rows and above a foot.
+    /// Computes the areas between a head and a foot of some rows.
     fn of(picker: &Picker, area: Rect, [head, foot]: [usize; 2]) -> Self {
         let [head, foot] = [head, foot].map(|rows| u16::try_from(rows).unwrap_or(u16::MAX));
         let height = area.height.saturating_sub(head.saturating_add(foot));
@@ -57,8 +57,9 @@ impl ListAreas {
     }
 }
 
-/// Width of the rows next to a preview; `None` if there is no room for both. Models are chosen by their notes, which
-/// must fit; sessions have long titles. For other lists the preview shows what is cut off.
+/// Returns the width of the rows beside a preview; `None` if there is no room for both. Models are chosen by
+/// their notes, which must fit; sessions have long titles. For other lists the preview shows the truncated
+/// text.
 fn width_beside(picker: &Picker, width: u16) -> Option<u16> {
     let usual = match picker.session_browser() {
         Some(_) => (width * 2 / 3).min(width.saturating_sub(MIN_PREVIEW_WIDTH)),
@@ -78,7 +79,7 @@ pub(super) fn rows(picker: &Picker, area: Rect, ui: &UiContext) -> Rect {
     ListAreas::of(picker, area, [head, feet(picker, area, &ui.keymap).len()]).rows
 }
 
-/// The lines at the foot of a list, if there is room for them.
+/// Returns the lines at the foot of a list, if there is room for them.
 fn feet(picker: &Picker, area: Rect, keymap: &Keymap) -> Vec<Line> {
     if area.height >= 8 { foot(picker, keymap, usize::from(area.width)) } else { Vec::new() }
 }
@@ -125,7 +126,7 @@ pub(super) fn cursor(picker: &Picker, area: Rect, ui: &UiContext) -> Position {
     Position { x: area.x + column, y: area.y + row }
 }
 
-/// The rows of the input line, as many as fit, and the cursor's column in the last one.
+/// Returns as many rows of the input line as fit, and the cursor's column in the last one.
 fn input(picker: &Picker, ui: &UiContext) -> (Vec<Line>, usize) {
     let (lines, column) = wrapped(typed(picker.prompt(), picker.filter()), ui.size.0);
     (limit_rows(lines, max_input_rows(ui), usize::from(ui.size.0).saturating_sub(1)), column)
@@ -176,7 +177,7 @@ fn status_lines(status: &StatusText, width: usize) -> Vec<Line> {
 /// Width below which labels have priority over notes.
 const NARROW: usize = 60;
 
-/// Key hints, as many as fit.
+/// Returns as many key hints as fit.
 fn hints(picker: &Picker, keymap: &Keymap, width: usize) -> Line {
     let mut line = Line::new("   ", Role::Muted);
     for (command, label) in picker.hints() {
@@ -195,7 +196,7 @@ fn hints(picker: &Picker, keymap: &Keymap, width: usize) -> Line {
     line
 }
 
-/// The full width of a row, with a gap between label and note.
+/// Returns the full width of a row, including a gap between label and note.
 fn full_width(item: &PickerItem) -> usize {
     let [lead, label, note] = [&item.lead, &item.label, &item.note].map(|text| columns(text));
     3 + lead + label + 4 + note
@@ -211,21 +212,21 @@ fn item_line(item: &PickerItem, chosen: bool, query: &mut FuzzyQuery, width: usi
     let lead = Span::new(item.lead.clone(), Role::Muted);
     let mut left = vec![Span::new(if chosen { " ▸ " } else { "   " }, Role::Accent), lead];
     let before = 3 + left[1].width();
-    // A note gives way to the label if it would leave less than half of the width, or less than 3/4 on a narrow
-    // screen.
+    // The note is dropped if it would leave the label less than half of the width, or less than 3/4 on a
+    // narrow screen.
     let beside = Span::new(item.note.clone(), Role::Muted);
     let whole = width.saturating_sub(before);
     let least = if width < NARROW { whole * 3 / 4 } else { whole / 2 };
     let room = whole.saturating_sub(beside.width() + 2).max(least);
     left.extend(label(&item.label, style, query, room));
     let rest = width.saturating_sub(left.iter().map(Span::width).sum::<usize>() + 2);
-    // A session's id is at the end of its note, and needed to name it.
+    // A session's id is at the end of its note, and is needed to identify it.
     let note =
         if item.tag.is_some() { truncate_start(&item.note, rest) } else { truncate_to(&item.note, rest) };
     right_aligned(left, Some(Span::new(note, Role::Muted)), width)
 }
 
-/// A label cut to `room` columns, with matches highlighted.
+/// Returns a label truncated to `room` columns, with matches highlighted.
 pub(crate) fn label(text: &str, style: Style, query: &mut FuzzyQuery, mut room: usize) -> Vec<Span> {
     let parts = if text.contains(MARKS[0]) { marked(text) } else { pieces(text, &query.marks(text)) };
     let found = style.in_role(Role::Accent).with(Emphasis::BOLD.and(Emphasis::UNDERLINE));
@@ -243,7 +244,7 @@ pub(crate) fn label(text: &str, style: Style, query: &mut FuzzyQuery, mut room: 
     spans
 }
 
-/// The pieces of a label with its own markers.
+/// Splits a label at its own markers.
 fn marked(text: &str) -> Vec<(String, bool)> {
     let mut is_marked = false;
     let mut parts = Vec::new();
@@ -254,7 +255,8 @@ fn marked(text: &str) -> Vec<(String, bool)> {
     parts
 }
 
-/// The indentation of a wrapped line's further rows: the width of a fact's name, or a prompt's bar.
+/// Returns the indentation of a wrapped line's continuation rows: the width of a fact's name, or a prompt's
+/// bar.
 fn hanging(line: &Line) -> Option<Span> {
     let first = line.spans.first()?;
     let is_name = line.spans.len() > 1 && first.text.ends_with(' ') && first.style == Role::Muted.into();

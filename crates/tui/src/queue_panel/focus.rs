@@ -12,11 +12,11 @@ pub(super) enum QueueFocus {
     Editor,
     /// The panel; no selection if the queue is empty.
     Panel(Option<QueueSelection>),
-    /// The editor, which holds the text of this message.
+    /// The editor, which contains the text of this message.
     Editing(QueueSelection, AfterQueueEdit),
 }
 
-/// The selected message and its row, which stays selected when the message is gone.
+/// The selected message and its row; the row stays selected when the message is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct QueueSelection {
     pub(super) id: QueueId,
@@ -29,12 +29,12 @@ impl QueueFocus {
         matches!(self, Self::Panel(_))
     }
 
-    /// Reports whether the editor holds a queued message.
+    /// Returns true if the editor contains a queued message.
     pub(super) fn is_editing(&self) -> bool {
         matches!(self, Self::Editing(..))
     }
 
-    /// Reports whether this message is held only because it is being edited.
+    /// Returns true if this message is held only because it is being edited.
     pub(super) fn holds(&self, id: &QueueId) -> bool {
         matches!(self, Self::Editing(of, AfterQueueEdit::Release) if of.id == *id)
     }

@@ -11,7 +11,7 @@ use crate::queue::{AfterQueueEdit, MESSAGE_GONE, QueueAction, in_order};
 use crate::queue_panel::focus::{QueueFocus, QueueSelection};
 use crate::queue_panel::{IGNORE_MS, QueuePanel, restore_hint};
 
-/// Reports whether a key would change the text in the editor.
+/// Returns true if a key would change the text in the editor.
 fn types_text(key: KeyEvent) -> bool {
     matches!(key.code, KeyCode::Char(_) | KeyCode::Backspace | KeyCode::Delete)
         && (key.modifiers - KeyModifiers::SHIFT).is_empty()
@@ -27,7 +27,7 @@ impl QueuePanel {
         self.select(usize::MAX, &cx.model.activity.queue);
     }
 
-    /// Ignores a key that types or sends for a moment after the panel closed by itself.
+    /// Ignores keys that type or send for a moment after the panel closed automatically.
     pub(crate) fn ignores(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> bool {
         self.closed_at = self.closed_at.filter(|since| cx.now.since_ms(*since) < IGNORE_MS);
         let types = types_text(key) || key.code == KeyCode::Enter;
@@ -82,7 +82,7 @@ impl QueuePanel {
         None
     }
 
-    /// Selects the message of a clicked row; returns whether it was selected before. An edit in progress
+    /// Selects the message of a clicked row; returns true if it was already selected. An edit in progress
     /// continues.
     pub(super) fn click(&mut self, row: usize, queue: &[QueueItem]) -> bool {
         let before = match &self.focus {
@@ -120,7 +120,7 @@ impl QueuePanel {
         match command {
             KeyCommand::QueueUp => self.select(row.saturating_sub(1), queue),
             KeyCommand::QueueDown => self.select(row + 1, queue),
-            // The key was meant for the message that was selected before.
+            // The key was meant for the previously selected message.
             _ if self.moved_at.is_some_and(|moved| !moved.is_long_enough(cx.now)) => cx.flash(MESSAGE_GONE),
             KeyCommand::QueueEdit => return self.begin_edit(QueueSelection { id, row }, item, cx),
             KeyCommand::QueueEarlier => return swap_with(item, row.checked_sub(1)?, cx),
@@ -143,8 +143,8 @@ impl QueuePanel {
         None
     }
 
-    /// Removes the selected message. The next one is selected immediately, so that the update doesn't report the
-    /// removal.
+    /// Removes the selected message. The next message is selected immediately, so that the update doesn't
+    /// report the removal.
     fn remove(&mut self, item: &QueueItem, row: usize, queue: &[QueueItem]) -> QueueAction {
         let position = queue.iter().position(|queued| queued.id == item.id).unwrap_or(0);
         let rows = in_order(queue);
@@ -155,7 +155,8 @@ impl QueuePanel {
         QueueAction::Remove(item.id.clone(), position)
     }
 
-    /// Moves the message to the editor. One that could be delivered meanwhile is held during the edit.
+    /// Moves the message to the editor. A message that could be delivered in the meantime is held during the
+    /// edit.
     fn begin_edit(
         &mut self,
         chosen: QueueSelection,
@@ -169,7 +170,8 @@ impl QueuePanel {
     }
 }
 
-/// Swaps places with the message of another row if that has the same kind; steering messages always go first.
+/// Swaps places with the message of another row if both have the same kind; steering messages always come
+/// first.
 fn swap_with(item: &QueueItem, row: usize, cx: &mut Context<'_>) -> Option<QueueAction> {
     let queue = &cx.model.activity.queue;
     let other = *in_order(queue).get(row)?;
@@ -178,8 +180,8 @@ fn swap_with(item: &QueueItem, row: usize, cx: &mut Context<'_>) -> Option<Queue
         cx.flash(format!("Steering messages go first; {key} changes the kind."));
         return None;
     }
-    // The engine's position doesn't count the message itself, so above or below another one it equals that one's
-    // position.
+    // The engine's position doesn't count the message itself, so the position above or below another message
+    // equals that message's position.
     let position = queue.iter().position(|queued| queued.id == other.id)?;
     Some(QueueAction::Move(item.id.clone(), position))
 }

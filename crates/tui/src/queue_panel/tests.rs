@@ -33,7 +33,7 @@ impl Harness {
         effects
     }
 
-    /// The queue becomes this one.
+    /// Sets the queue.
     fn set_queue(&mut self, queue: Vec<QueueItem>) -> Vec<Effect> {
         self.model.activity.queue = queue;
         self.refresh()

@@ -31,7 +31,7 @@ pub(super) fn rows_needed(focus: &QueueFocus, view: &ViewContext<'_>) -> usize {
     waiting.min(MAX_ROWS)
 }
 
-/// The message on a line of the panel, by its position in delivery order.
+/// Returns the message on a line of the panel, as its position in delivery order.
 pub(super) fn message_at(
     focus: &QueueFocus,
     height: usize,
@@ -88,7 +88,7 @@ pub(super) fn lines(shown: &PanelView<'_>, height: usize, view: &ViewContext<'_>
     lines
 }
 
-/// A message's line; one of them names the key that opens the queue.
+/// Returns a message's line. One of the lines names the key that opens the queue.
 fn line(focus: &QueueFocus, view: &ViewContext<'_>, item: &QueueItem, names_key: bool) -> Line {
     let is_chosen = focus.selected() == Some(&item.id);
     let (label, role) = match (is_held(focus, item), item.kind) {
@@ -106,12 +106,12 @@ fn line(focus: &QueueFocus, view: &ViewContext<'_>, item: &QueueItem, names_key:
     Line::from(vec![lead, Span::new(text, style), Span::new(note, Role::Muted)])
 }
 
-/// Returns true if the user has to release it. A message that is held while being edited doesn't count.
+/// Returns true if the user has to release the message. Messages held during an edit don't count.
 fn is_held(focus: &QueueFocus, item: &QueueItem) -> bool {
     item.held && !focus.holds(&item.id)
 }
 
-/// A message's note: images, kind if it is held, the key that sends it or opens the queue.
+/// Returns a message's note: images, the kind if it is held, and the key that sends it or opens the queue.
 fn note(focus: &QueueFocus, view: &ViewContext<'_>, item: &QueueItem, names_key: bool) -> String {
     let mut notes = Vec::new();
     match item.images.len() {
@@ -136,7 +136,7 @@ fn note(focus: &QueueFocus, view: &ViewContext<'_>, item: &QueueItem, names_key:
     notes.iter().map(|note| format!(" · {note}")).collect()
 }
 
-/// Key hints for the selected message, as many as fit.
+/// Returns as many key hints for the selected message as fit.
 fn hints(&PanelView { focus, can_restore }: &PanelView<'_>, view: &ViewContext<'_>) -> Line {
     let keymap = &view.ui.keymap;
     let chosen = view.model.activity.queue.iter().find(|item| Some(&item.id) == focus.selected());

@@ -1,4 +1,5 @@
-//! Every change of the session's state: events of the agent, snapshots, results of jobs, and answers given here.
+//! All changes of the session model: by events of the agent, snapshots, results of jobs, and answers given
+//! here.
 
 use std::sync::Arc;
 
@@ -18,32 +19,33 @@ use crate::agent_event::AgentEvent;
 use crate::message::TaskResult;
 
 impl SessionModel {
-    /// Takes an event in. While a snapshot is on its way, the event is buffered; returns it otherwise, to be applied.
+    /// Receives an event. While a snapshot is pending, the event is buffered; otherwise it is returned and
+    /// must be applied.
     pub(crate) fn receive(&mut self, event: Arc<Event>) -> Option<Arc<Event>> {
         self.info.gap.buffer(event)
     }
 
-    /// Notes that a snapshot was requested.
+    /// Records that a snapshot was requested.
     pub(crate) fn expect_snapshot(&mut self) {
         self.info.gap.open();
     }
 
-    /// Reports whether a snapshot is on its way.
+    /// Returns true while a snapshot is pending.
     pub(crate) fn expects_snapshot(&self) -> bool {
         self.info.gap.is_open()
     }
 
-    /// Notes that a snapshot arrived; returns the events to apply after it.
+    /// Records that a snapshot has arrived; returns the events to apply after it.
     pub(crate) fn snapshot_arrived(&mut self) -> Vec<Arc<Event>> {
         self.info.gap.close()
     }
 
-    /// Notes that a session is being opened.
+    /// Records that a session is being opened.
     pub(crate) fn opening(&mut self, now: UnixMs) {
         self.activity.opening_since = Some(now);
     }
 
-    /// Notes that the session is open.
+    /// Records that the session is open.
     pub(crate) fn opened(&mut self) {
         self.activity.opening_since = None;
     }
@@ -53,7 +55,7 @@ impl SessionModel {
         self.info.connection = state;
     }
 
-    /// Applies the result of a job, if it is about the session's state; returns it otherwise.
+    /// Applies the result of a job if it concerns the session's state; otherwise returns it.
     pub(crate) fn apply_result(&mut self, result: TaskResult, now: UnixMs) -> Option<TaskResult> {
         match result {
             TaskResult::Began(job) => self.activity.jobs.push((job, now)),
@@ -157,8 +159,8 @@ impl SessionModel {
             }
             EventKind::BranchSummaryStart => self.begin_summary(SummarySubject::Branch, event.time),
             EventKind::CompactionEnd { .. } | EventKind::BranchSummaryEnd { .. } => activity.summary = None,
-            // A retried run goes on. Turns, message ends and denied calls are drawn from their entries; traces are
-            // for the log only. The others lead to a snapshot, a message or a dialog.
+            // A retried run continues. Turns, message ends and denied calls are drawn from their entries;
+            // traces are only logged. The other events lead to a snapshot, a message or a dialog.
             EventKind::AgentEnd { will_retry: true, .. }
             | EventKind::TurnStart
             | EventKind::TurnEnd { .. }
@@ -201,8 +203,8 @@ impl SessionModel {
         self.activity.approvals.retain(|pending| pending.request.tool_call_id != *call);
     }
 
-    /// Replaces the activity by that of a snapshot, except state that exists only here; returns the calls that no
-    /// longer wait for approval.
+    /// Replaces the activity with that of a snapshot, except state that exists only here. Returns the calls
+    /// that no longer wait for approval.
     pub(crate) fn restore(&mut self, seq: u64, live: &InFlight, now: UnixMs) -> Vec<CallId> {
         self.info.seq = seq;
         let answered = self.replace_approvals(&live.approvals, now);
@@ -230,12 +232,12 @@ impl SessionModel {
         self.info.tools = tools;
     }
 
-    /// Sets the bytes of the streaming answer that a snapshot holds.
+    /// Sets the bytes of the streaming answer in a snapshot.
     pub(crate) fn set_streamed_bytes(&mut self, bytes: u64) {
         self.activity.streaming.bytes = bytes;
     }
 
-    /// Replaces the pending calls; those that remain keep their times. Returns the others.
+    /// Replaces the pending calls; those that remain keep their times. Returns the removed ones.
     fn replace_approvals(&mut self, requests: &[ApprovalRequest], now: UnixMs) -> Vec<CallId> {
         let before = std::mem::take(&mut self.activity.approvals);
         let since = |request: &ApprovalRequest| {
@@ -249,7 +251,7 @@ impl SessionModel {
         gone.filter(|request| !requests.contains(request)).map(|request| request.tool_call_id).collect()
     }
 
-    /// Replaces the session's properties by those of a snapshot, except those that come otherwise.
+    /// Replaces the session's properties with those of a snapshot, except properties with another source.
     pub(crate) fn set_state(&mut self, state: SessionState) {
         self.info = SessionInfo {
             connection: std::mem::take(&mut self.info.connection),
@@ -275,7 +277,7 @@ impl SessionModel {
 }
 
 impl StreamingAnswer {
-    /// Counts a piece of the answer.
+    /// Adds a delta of the answer to the counts.
     fn add(&mut self, usage: &Usage, delta: &AssistantDelta) {
         self.counted_tokens = usage.output;
         if let AssistantDelta::TextDelta { delta, .. }

@@ -28,10 +28,10 @@ pub(crate) struct TerminalBackend<W: Write> {
     urls: UrlMap,
     images: ScreenImages,
     italics: Italics,
-    /// The terminal's size; querying it opens a file, so it is cached until a resize.
+    /// The terminal's size, cached until a resize because querying it opens a file.
     size: Kept<Option<Size>>,
     wide_graphemes: WideGraphemes,
-    /// Output of this frame has begun.
+    /// True once output of this frame has started.
     is_writing: bool,
     /// The cursor's position and visibility; `None` if unknown.
     cursor: Option<Position>,
@@ -58,7 +58,7 @@ impl<W: Write> TerminalBackend<W> {
         self.urls.record(links)
     }
 
-    /// Forgets the written state: the next frame is written in full.
+    /// Resets the written state, so that the next frame is written in full.
     pub(crate) fn forget(&mut self) -> io::Result<()> {
         (self.cursor, self.shows_cursor) = (None, None);
         self.wide_graphemes.begin_full();
@@ -72,7 +72,7 @@ impl<W: Write> TerminalBackend<W> {
         self.size.set(None);
     }
 
-    /// Writes the output of images before a frame's cells: makes room for new ones.
+    /// Writes the output of images before a frame's cells, which makes room for new images.
     pub(crate) fn images_before_cells(&mut self, pictures: &[ImagePlacement]) -> io::Result<()> {
         let bytes = self.images.before_cells(pictures);
         if bytes.is_empty() {
@@ -100,12 +100,13 @@ impl<W: Write> TerminalBackend<W> {
         Ok(())
     }
 
-    /// Reports whether a later frame has images to write even if nothing else changes.
+    /// Returns true if a later frame has to write images even if nothing else changes.
     pub(crate) fn has_pending_images(&self) -> bool {
         self.images.has_pending()
     }
 
-    /// Reports whether the changes were withheld: in a row with a wide emoji, only a full redraw is reliable.
+    /// Returns true if the changes were withheld, because in a row with a wide emoji only a full redraw is
+    /// reliable.
     pub(crate) fn needs_full_redraw(&self) -> bool {
         self.wide_graphemes.needs_full_redraw()
     }
@@ -280,7 +281,7 @@ impl<W: Write> Backend for TerminalBackend<W> {
 mod tests {
     use super::*;
 
-    /// The output for a family emoji in this column of a screen ten columns wide.
+    /// Returns the output for a family emoji in this column of a screen ten columns wide.
     fn output_of_family(column: u16) -> String {
         let mut written = Vec::new();
         let mut painter = TerminalBackend::new(&mut written, TerminalCapabilities::default());

@@ -1,5 +1,5 @@
-//! The terminal's capabilities according to the environment: querying the terminal would delay the first
-//! frame.
+//! The terminal's capabilities, detected from the environment, because querying the terminal would delay the
+//! first frame.
 
 use tiller_render::{HighlightCache, Highlighting, LinkStyle, RenderOptions};
 
@@ -19,7 +19,7 @@ pub struct TerminalCapabilities {
     pub images: Images,
     /// The display of italics.
     pub italics: Italics,
-    /// Runs inside tmux, which can store copied text.
+    /// True inside tmux, which can store copied text.
     pub has_tmux: bool,
 }
 
@@ -29,7 +29,7 @@ pub enum Italics {
     /// As italics.
     #[default]
     Slanted,
-    /// Underlined: GNU screen shows italics as reverse video.
+    /// Underlined, because GNU screen shows italics as reverse video.
     Underlined,
 }
 
@@ -39,15 +39,15 @@ pub enum Images {
     /// As a line of text.
     #[default]
     Line,
-    /// As a line of text with the image beneath it, by kitty's graphics protocol.
+    /// As a line of text with the image beneath it, with kitty's graphics protocol.
     Painted,
-    /// The same, by iTerm2's protocol.
+    /// As a line of text with the image beneath it, with iTerm2's protocol.
     Inline,
 }
 
 impl TerminalCapabilities {
-    /// The capabilities of the terminal that these environment variables describe. Inside tmux and screen,
-    /// which hide the outer terminal, there are few.
+    /// Detects the capabilities from environment variables. Inside tmux and screen, which hide the outer
+    /// terminal, there are few.
     #[must_use]
     pub fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
         let terminal = TerminalEnv::new(variable);
@@ -59,7 +59,7 @@ impl TerminalCapabilities {
         }
     }
 
-    /// The options for laying out text on this terminal, with the cache for its code.
+    /// Returns the options for laying out text on this terminal, with the cache for its code.
     pub(crate) fn render_options(self, cache: HighlightCache) -> RenderOptions {
         RenderOptions { links: self.links, code: Highlighting::Background(cache) }
     }
@@ -87,7 +87,7 @@ impl<F: Fn(&str) -> Option<String>> TerminalEnv<F> {
         (self.variable)(name).and_then(|value| value.parse().ok()).unwrap_or(0)
     }
 
-    /// Reports whether a multiplexer is in between.
+    /// Returns true inside a multiplexer.
     fn is_inside(&self) -> bool {
         self.has("TMUX")
             || self.has("STY")
@@ -95,7 +95,7 @@ impl<F: Fn(&str) -> Option<String>> TerminalEnv<F> {
             || self.term.starts_with("screen")
     }
 
-    /// tmux shows italics whatever `TERM` says.
+    /// Returns the display of italics. tmux shows italics regardless of `TERM`.
     fn italics(&self) -> Italics {
         let is_screen = self.has("STY") || self.term.starts_with("screen");
         if is_screen && !self.has("TMUX") { Italics::Underlined } else { Italics::Slanted }
@@ -104,7 +104,8 @@ impl<F: Fn(&str) -> Option<String>> TerminalEnv<F> {
     fn images(&self) -> Images {
         match () {
             () if self.is_inside() || self.term == "dumb" => Images::Line,
-            // WezTerm has kitty's protocol too, but with it shows an image only once that appears twice.
+            // WezTerm also has kitty's protocol, but shows an image with it only once the image appears
+            // twice.
             () if self.program == "WezTerm" || self.term.starts_with("wezterm") => Images::Inline,
             () if self.paints() => Images::Painted,
             () if self.is_iterm() => Images::Inline,
@@ -120,8 +121,8 @@ impl<F: Fn(&str) -> Option<String>> TerminalEnv<F> {
         is_known || self.number("KONSOLE_VERSION") >= 220_400
     }
 
-    /// `LC_TERMINAL` is passed on by ssh; a terminal started from within iTerm2 identifies itself by
-    /// `TERM_PROGRAM`.
+    /// Returns true for iTerm2. `LC_TERMINAL` is passed on by ssh; a terminal started from within iTerm2
+    /// identifies itself with `TERM_PROGRAM`.
     fn is_iterm(&self) -> bool {
         let is_named = (self.variable)("LC_TERMINAL").is_some_and(|name| name == "iTerm2");
         self.program == "iTerm.app" || self.program.is_empty() && is_named
@@ -137,7 +138,7 @@ impl<F: Fn(&str) -> Option<String>> TerminalEnv<F> {
     }
 }
 
-/// The owner of the mouse.
+/// The program that handles the mouse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MouseUse {
     /// tiller: the wheel scrolls, a click folds, dragging selects and copies.

@@ -1,4 +1,4 @@
-//! The place of an image on the screen.
+//! The position of an image on the screen.
 
 use std::sync::Arc;
 

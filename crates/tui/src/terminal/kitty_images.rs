@@ -1,8 +1,8 @@
-//! Images by the graphics protocol of kitty (sw.kovidgoyal.net/kitty/graphics-protocol, November 2026).
+//! Images with kitty's graphics protocol (sw.kovidgoyal.net/kitty/graphics-protocol, November 2026).
 //!
 //! An image's data is sent once, when it becomes visible, and deleted when it is no longer visible. In
-//! between only its placement changes: the position and the visible part. Images lie over the cells, which
-//! stay blank beneath them. `iterm_images` handles terminals whose images lie in the cells.
+//! between only its placement changes: the position and the visible part. Images are drawn over the cells,
+//! which stay blank beneath them. `iterm_images` handles terminals that draw images in the cells.
 
 pub(crate) mod iterm_images;
 
@@ -16,10 +16,10 @@ use crate::terminal::capabilities::Images;
 use crate::terminal::image_placement::ImagePlacement;
 use crate::terminal::kitty_images::iterm_images::ItermImages;
 
-/// Bytes of data per control sequence: the protocol's limit.
+/// Maximum bytes of data per control sequence, the protocol's limit.
 const CHUNK: usize = 4_096;
 
-/// The images on the screen, by the terminal's protocol.
+/// The images on the screen, for the terminal's protocol.
 #[derive(Debug)]
 pub(super) enum ScreenImages {
     /// Over the cells (kitty).
@@ -36,7 +36,7 @@ impl ScreenImages {
         }
     }
 
-    /// The output before the cells of a frame with these images.
+    /// Returns the output before the cells of a frame with these images.
     pub(super) fn before_cells(&mut self, placements: &[ImagePlacement]) -> String {
         match self {
             Self::Over(_) => String::new(),
@@ -51,7 +51,7 @@ impl ScreenImages {
         }
     }
 
-    /// The output after the cells of a frame with these images.
+    /// Returns the output after the cells of a frame with these images.
     pub(super) fn after_cells(&mut self, placements: Vec<ImagePlacement>, now: UnixMs) -> String {
         match self {
             Self::Over(pictures) => pictures.show(placements),
@@ -59,12 +59,12 @@ impl ScreenImages {
         }
     }
 
-    /// Reports whether a later frame has images to write even if nothing else changes.
+    /// Returns true if a later frame has to write images even if nothing else changes.
     pub(super) fn has_pending(&self) -> bool {
         matches!(self, Self::In(pictures) if pictures.has_pending())
     }
 
-    /// The output that removes all images before the screen is cleared.
+    /// Returns the output that removes all images before the screen is cleared.
     pub(super) fn clear(&mut self) -> &'static str {
         match self {
             Self::Over(pictures) => pictures.clear(),
@@ -86,7 +86,7 @@ pub(super) struct KittyImages {
 }
 
 impl KittyImages {
-    /// The output that shows exactly these images; empty if they are shown already.
+    /// Returns the output that shows exactly these images; empty if they are already shown.
     pub(super) fn show(&mut self, placements: Vec<ImagePlacement>) -> String {
         let mut out = String::new();
         let mut placed = BTreeMap::new();
@@ -119,7 +119,7 @@ impl KittyImages {
         out
     }
 
-    /// The output that removes all images.
+    /// Returns the output that removes all images.
     pub(super) fn clear(&mut self) -> &'static str {
         let had = !std::mem::take(&mut self.placed).is_empty();
         if had { "\u{1b}_Ga=d,d=A,q=2\u{1b}\\" } else { "" }
@@ -138,7 +138,7 @@ fn send(out: &mut String, picture: &RenderedImage) {
     }
 }
 
-/// Writes the placement of the visible part; an existing placement with the same number moves.
+/// Writes the placement of the visible part; an existing placement with the same number is moved.
 fn place(out: &mut String, (key, nth): ImagePosition, placement: &ImagePlacement) {
     let ImagePlacement { image: picture, column, row, from, rows } = placement;
     let (width, height) = picture.pixels;

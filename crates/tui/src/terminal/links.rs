@@ -1,7 +1,7 @@
 //! Hyperlinks in the terminal.
 //!
-//! A ratatui cell has no field for a URL. Its underline color, which nothing else uses, carries a mark: a
-//! hash of the URL, so that cells whose URL changed differ from the previous frame. [`Addresses`] maps marks
+//! A ratatui cell has no field for a URL. Its underline color, which nothing else uses, contains a mark: a
+//! hash of the URL, so that cells whose URL has changed differ from the previous frame. [`UrlMap`] maps marks
 //! to URLs; a mark never reaches the terminal.
 
 use std::collections::{HashMap, HashSet};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ratatui::style::Color;
 
-/// Maximum number of URLs remembered: more than many screens show.
+/// Maximum number of remembered URLs, more than many screens show.
 const MAX_URLS: usize = 4_096;
 
 /// The mark of a cell whose text links to `link`.
@@ -26,12 +26,12 @@ pub(crate) fn mark(link: Option<&str>) -> Color {
 #[derive(Debug, Default)]
 pub(super) struct UrlMap {
     known: HashMap<Color, Arc<str>>,
-    /// Marks of more than one URL: their text isn't linked, rather than linked to a wrong URL.
+    /// Marks with more than one URL. Their text isn't linked, because the link could be wrong.
     refused: HashSet<Color>,
 }
 
 impl UrlMap {
-    /// Records the URLs of a frame. Returns true if one has the mark of another, which may be on the screen.
+    /// Records the URLs of a frame. Returns true if two URLs have the same mark, which may be on the screen.
     pub(super) fn record<'a>(&mut self, links: impl Iterator<Item = &'a Arc<str>>) -> bool {
         let mut clash = false;
         if self.known.len() > MAX_URLS {

@@ -1,4 +1,4 @@
-//! The terminal's modes: taken over once, and restored in every case, by the screen or by the panic hook.
+//! The terminal's modes: changed once, and always restored, by the screen or by the panic hook.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,8 +33,8 @@ impl TerminalModes {
         self.change(enable_raw_mode)
     }
 
-    /// Restores the terminal once: leaving the alternate screen twice would put the cursor on later output.
-    /// Errors can't be reported anymore.
+    /// Restores the terminal once, because leaving the alternate screen twice would put the cursor on later
+    /// output. Errors can't be reported any more.
     pub(crate) fn restore(&self) {
         if !self.is_taken_over.swap(false, Ordering::SeqCst) {
             return;
@@ -50,7 +50,7 @@ impl TerminalModes {
             SetCursorStyle::DefaultUserShape,
             LeaveAlternateScreen,
             Show,
-            // A panic while it is locked leaves the title as it is.
+            // If a panic occurs while it is locked, the title isn't restored.
             Print(self.teardown.try_lock().map_or_else(|_| String::new(), |teardown| teardown.clone()))
         );
         let _ = out.flush();
@@ -63,7 +63,7 @@ impl TerminalModes {
         act()
     }
 
-    /// Does the same, unless the terminal was restored.
+    /// Runs `act` like [`Self::change`], unless the terminal was restored.
     pub(crate) fn while_taken_over(&self, act: impl FnOnce()) {
         self.change(|| {
             if self.is_taken_over.load(Ordering::SeqCst) {

@@ -1,8 +1,8 @@
 //! Emoji of several characters. Terminals disagree on their width (tmux and screen show a flag as two
-//! letters, a family as four people), so their remains may lie anywhere to the right in the row.
+//! letters, a family as four people), so remains of such an emoji may be anywhere to the right in the row.
 //!
-//! When anything changes in a row with such an emoji, the whole screen is redrawn; the rest of the row is
-//! erased before each of them is written. Other rows cost nothing.
+//! When anything changes in a row with such an emoji, the whole screen is redrawn, and the rest of the row is
+//! erased before each emoji is written. Other rows aren't affected.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr as _;
 /// A cell with its column and row.
 pub(super) type PlacedCell<'a> = (u16, u16, &'a Cell);
 
-/// The rows with such emoji.
+/// The rows with emoji of several characters.
 #[derive(Debug, Default)]
 pub(super) struct WideGraphemes {
     rows: BTreeSet<u16>,
@@ -26,7 +26,7 @@ enum WriteMode {
     Changes,
     /// The whole screen, which was cleared.
     Full,
-    /// Nothing: a full redraw is required instead.
+    /// Nothing, because a full redraw is required instead.
     Nothing,
 }
 
@@ -60,7 +60,7 @@ impl WideGraphemes {
     }
 }
 
-/// Reports whether terminals may disagree on the width of a cell's text.
+/// Returns true if terminals may disagree on the width of a cell's text.
 pub(super) fn has_disputed_width((.., cell): &PlacedCell<'_>) -> bool {
     let text = cell.symbol();
     let mut characters = text.chars();

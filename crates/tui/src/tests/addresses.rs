@@ -1,4 +1,4 @@
-//! Results of actions go to the part of the screen that asked.
+//! Tests that results of actions go to the part of the screen that requested them.
 
 use crossterm::event::KeyCode;
 use tiller_core::event::CompactionChoice;
@@ -15,7 +15,7 @@ use crate::picker::line_prompt::StatusText;
 use crate::tests::harness::Harness;
 
 impl Harness {
-    /// Opens a list; returns the address that its request comes from.
+    /// Opens a list; returns the address of its request.
     fn open_list(&mut self, kind: ListKind) -> Address {
         let requests = self.app.apply(Effect::Open(OverlayRequest::list(kind)));
         let [request] = requests.as_slice() else { panic!("{requests:?}") };

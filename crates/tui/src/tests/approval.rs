@@ -36,7 +36,7 @@ fn set_approval_mode(harness: &mut Harness, mode: &str) {
 }
 
 impl Harness {
-    /// A call asks, and has been on the screen for a moment.
+    /// Shows an approval request that has been on the screen for a moment.
     fn show_request(&mut self, request: ApprovalRequest) {
         self.event(EventKind::ApprovalRequested(request));
         self.wait(500);
@@ -48,7 +48,7 @@ impl Harness {
 }
 
 impl Harness {
-    /// The session as it is now comes, with these calls asking.
+    /// Loads the session's current state, with these pending calls.
     fn load_snapshot(&mut self, approvals: Vec<ApprovalRequest>) {
         let live = InFlight { approvals, running_since: Some(UnixMs(self.now)), ..InFlight::default() };
         let snapshot = Snapshot { seq: self.seq, state: state(), in_progress: live };
@@ -243,7 +243,7 @@ fn approval_small_screen_can_deny() {
     }
 }
 
-/// A call of 83 lines, on its page.
+/// Shows a call of 83 lines on its page.
 fn on_call_page() -> Harness {
     let mut harness = running_command(80, 24);
     let lines: Vec<String> = (1..=80).map(|n| format!("echo step {n}")).collect();
@@ -590,7 +590,7 @@ fn approval_time_starts_with_request() {
     assert!(harness.screen().contains("running bash 3.0s"), "{}", harness.screen());
 }
 
-/// A pending `cargo test` whose rules are being edited, with the files to save them to.
+/// Shows a pending `cargo test` whose rules are being edited, with the files to save them to.
 fn rule_form() -> Harness {
     rule_form_with("cargo test*")
 }

@@ -1,4 +1,4 @@
-//! Branch rules in the transcript, over a session in memory.
+//! Tests of branch rules in the transcript, with a session in memory.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::action::{Action, BackgroundJob};
 use crate::executor::log_queries::{count_branches, read_newest, read_part, search_log};
 use crate::message::{LoadedSession, Msg, TaskResult};
 
-/// A front end over a session that goes several ways.
+/// A front end with a session that has several branches.
 struct BranchHarness {
     harness: Harness,
     writer: Writer,
@@ -26,7 +26,7 @@ impl BranchHarness {
         Self { harness: Harness::new(width, height), writer: manager.create(UnixMs(START)) }
     }
 
-    /// A prompt and its answer; answers with the ids of both.
+    /// Appends a prompt and its answer; returns the ids of both.
     fn append_exchange(&mut self, prompt: &str, answer: &str) -> [EntryId; 2] {
         let content = vec![text(answer)];
         let answer = Message::Assistant(AssistantMessage { content, ..AssistantMessage::default() });
@@ -52,7 +52,7 @@ impl BranchHarness {
         self.settle()
     }
 
-    /// The screen once everything that is wanted of the log was read.
+    /// Returns the screen after all requested parts of the log were read.
     fn settle(&mut self) -> String {
         let reader = self.writer.reader();
         loop {
@@ -84,13 +84,13 @@ impl BranchHarness {
         }
     }
 
-    /// The screen after a key, and after what is read because of it.
+    /// Presses a key, reads the requested parts of the log, and returns the screen.
     fn press(&mut self, key: impl Into<KeyEvent>) -> String {
         self.harness.input(Msg::Key(key.into()));
         self.settle()
     }
 
-    /// Tells of the last entry of the log.
+    /// Emits the event of the log's last entry.
     fn emit_last_entry(&mut self) {
         let entry = self.writer.reader().entry(&self.leaf()).unwrap();
         self.harness.entry(&entry.body);

@@ -18,14 +18,14 @@ impl Harness {
         std::mem::take(&mut self.actions)
     }
 
-    /// The row of the screen on which this stands.
+    /// Returns the row of the screen that shows this text.
     fn row_of(&mut self, text: &str) -> u16 {
         let screen = self.screen();
         let row = screen.lines().position(|line| line.contains(text));
         u16::try_from(row.unwrap_or_else(|| panic!("no {text} on\n{screen}"))).unwrap()
     }
 
-    /// Clicks on the row on which this stands.
+    /// Clicks on the row that shows this text.
     pub(super) fn click_on(&mut self, text: &str) -> Vec<Action> {
         let row = self.row_of(text);
         let actions = self.mouse_at(MouseEventKind::Down(MouseButton::Left), row);
@@ -39,7 +39,7 @@ impl Harness {
     }
 }
 
-/// A list of so many models, the first one chosen.
+/// Opens a list of `count` models, the first one chosen.
 fn list(harness: &mut Harness, count: usize) {
     harness.control('l');
     let items = (1..=count)

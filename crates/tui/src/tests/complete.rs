@@ -28,7 +28,7 @@ impl Harness {
         std::mem::take(&mut self.actions)
     }
 
-    /// Does what the performer would do about files.
+    /// Ranks files, as the executor would.
     fn rank_files(&mut self, actions: Vec<Action>) {
         for action in actions {
             if let Action::List(ListAction::RankFiles(ranking)) = action {
@@ -92,7 +92,7 @@ fn completion_early_tab_accepts_first_result() {
     harness.rank_files(actions);
     assert_eq!(harness.app.composer.editor.text(), "@src/main.rs ");
 
-    // Another key takes it back.
+    // Another key cancels it.
     harness.type_and_rank("@no");
     let actions = harness.key(KeyCode::Char('t'));
     harness.key(KeyCode::Tab);
@@ -183,13 +183,13 @@ fn completion_tab_enters_dirs() {
         harness.report(TaskResult::Completion(CompletionResult::Files(Arc::new(FileList::from(names)))));
         harness.type_and_rank(typed);
         for expected in expected {
-            // What follows from the text is looked at after the key.
+            // Effects of the text are applied after the key.
             let actions = harness.key(KeyCode::Tab);
             harness.rank_files(actions);
             assert_eq!(harness.app.composer.editor.text(), expected);
         }
     }
-    // A directory that is meant as it stands is sent.
+    // A complete directory name is sent unchanged.
     let mut harness = Harness::new(80, 24);
     harness.report(TaskResult::Completion(CompletionResult::Files(files())));
     harness.type_and_rank("@src/");
@@ -266,7 +266,7 @@ fn completion_explicit_path_after_at_sign() {
     types(&mut harness, "@~/notes/sh");
     let attach = Action::Attach(dir.path().join("notes/shot.png"), "@~/notes/shot.png ".into());
     assert_eq!(press(&mut harness, KeyCode::Tab), [attach], "pictures are attached");
-    // A name that is whole is sent, and so is a directory.
+    // A complete name is sent, and so is a directory.
     for whole in ["@~/notes/map.md", "@~/notes/", "@~/notes"] {
         harness.control('u');
         types(&mut harness, whole);
@@ -565,7 +565,7 @@ fn completion_other_directory_lists_files_again() {
     assert_eq!(harness.key(KeyCode::Char('@')), [Action::List(ListAction::WalkFiles("/srv".into()))]);
 }
 
-/// An editor in which something was typed, with skills for debugging and for committing.
+/// Returns an editor with this text, and with skills for debugging and committing.
 fn with_skills(typed: &str) -> Harness {
     let mut harness = Harness::new(80, 24);
     let skill = |name: &str| AgentCommand {

@@ -25,7 +25,7 @@ use crate::view::view;
 const DOT: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// Keeps what is written to a terminal.
+/// Records the output to a terminal.
 #[derive(Clone, Default)]
 struct Recorder(Rc<RefCell<Vec<u8>>>);
 
@@ -39,7 +39,7 @@ impl Write for Recorder {
     }
 }
 
-/// A terminal of 80 columns and 24 rows, and what is written to it.
+/// A terminal of 80 columns and 24 rows with a recorder.
 struct RecordedTerminal {
     terminal: Terminal<TerminalBackend<Recorder>>,
     recorder: Recorder,
@@ -50,7 +50,7 @@ impl RecordedTerminal {
         Self::with_images(Images::Painted)
     }
 
-    /// One whose pictures are of this kind.
+    /// Creates a terminal with this display of images.
     fn with_images(images: Images) -> Self {
         Self::with_abilities(TerminalCapabilities { images, ..TerminalCapabilities::default() })
     }
@@ -66,14 +66,14 @@ impl RecordedTerminal {
         Self { terminal, recorder }
     }
 
-    /// Has all of the next frame written.
+    /// Forces a full redraw of the next frame.
     fn redraw_next(&mut self) {
         self.terminal.backend_mut().forget().unwrap();
         self.terminal.swap_buffers();
         self.terminal.swap_buffers();
     }
 
-    /// The bytes of drawing the current state.
+    /// Draws the current state and returns the written bytes.
     fn draw(&mut self, harness: &mut Harness) -> String {
         let areas = harness.app.prepare();
         assert!(
@@ -234,7 +234,7 @@ fn dot(mime_type: &str) -> Image {
     Image { data: DOT.to_owned(), mime_type: mime_type.to_owned() }
 }
 
-/// A harness in which the user showed an image, and a tool two.
+/// Returns a harness with one image from the user and two from a tool.
 fn images(images: Images) -> Harness {
     let mut harness = Harness::new(80, 24);
     harness.app.ui.images = images;
@@ -287,7 +287,7 @@ fn images_covered_or_scrolled_away_are_removed() {
     assert!(recorded.draw(&mut harness).contains("a=t,"), "sent again when they are back");
 }
 
-/// The positions (row, column) of inline image sequences.
+/// Returns the positions (row, column) of inline image sequences.
 fn inline(output: &str) -> Vec<&str> {
     let places = output.split("\u{1b}]1337;File=inline=1;").collect::<Vec<_>>();
     let before = &places[..places.len() - 1];

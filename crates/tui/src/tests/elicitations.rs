@@ -1,4 +1,4 @@
-//! Questions of servers, from their event to the answer or the withdrawal.
+//! Tests of servers' questions, from the event to the answer or the withdrawal.
 
 use crossterm::event::KeyCode;
 use tiller_core::elicitation::{

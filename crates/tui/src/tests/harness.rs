@@ -63,7 +63,7 @@ impl Harness {
     pub(super) fn input(&mut self, input: Msg) {
         let requests = self.app.update(input, UnixMs(self.now));
         self.actions.extend(requests.into_iter().map(|request| request.action));
-        // What a frame after each would show of what asks.
+        // Lays out the panels as a frame after each action would.
         self.app.lay_out_panels();
     }
 
@@ -72,7 +72,7 @@ impl Harness {
         requests.into_iter().map(|request| request.action).collect()
     }
 
-    /// Delivers a result: of a list or a choice in it to the overlay on top, any other to the screen.
+    /// Delivers a result: a result for a list or its choices to the overlay on top, any other to the screen.
     pub(super) fn report_result(&mut self, result: TaskResult) {
         let to = match &result {
             TaskResult::List(_) => self.app.compositor.top().map(Overlay::address).unwrap_or_default(),
@@ -86,12 +86,12 @@ impl Harness {
         self.input(Msg::TaskResult(TaskReport { to, result }));
     }
 
-    /// Rejects an action that a part of the screen asked for.
+    /// Rejects an action that a part of the screen requested.
     pub(super) fn reject(&mut self, from: Address, action: Action) {
         self.app.reject(ActionRequest { from, action });
     }
 
-    /// The address of the list of this kind; of a closed one if there is none.
+    /// Returns the address of the list of this kind, or of a closed list if there is none.
     pub(super) fn list_address(&self, list: ListKind) -> Address {
         let open = self.app.compositor.overlays.iter().find(|overlay| overlay.is_list(list));
         open.map_or(Address::Overlay(OverlayId(u32::MAX)), Overlay::address)
@@ -260,7 +260,7 @@ pub(super) fn text(text: &str) -> AssistantBlock {
     AssistantBlock::text(text)
 }
 
-/// A run up to a command at work, two calls done before it.
+/// Starts a run with two finished calls and a running command.
 pub(super) fn at_work(harness: &mut Harness) {
     harness.user("the parser test fails on windows line endings, find out why");
     harness.event(EventKind::AgentStart);

@@ -20,10 +20,10 @@ use crate::tests::harness::{Harness, at_work, state, text};
 use crate::transcript::section::LoadedPath;
 
 impl Harness {
-    /// The actions of a submitted line, except for storing it in the history.
+    /// Returns the actions of a submitted line, except for storing it in the history.
     fn submit_pasted(&mut self, line: &str) -> Vec<Action> {
         self.control('c');
-        // Whole and at once, so that nothing that is offered for it is taken.
+        // As one paste, so that no completion is accepted.
         self.input(Msg::Paste(line.into()));
         let actions = self.key(KeyCode::Enter);
         actions
@@ -125,7 +125,7 @@ fn settings_invalid_value_is_returned() {
     }
 }
 
-/// The rows of a word to the user at the foot of a screen of this height.
+/// Returns the rows of a flash on a screen of this height.
 fn flash_rows(message: &str, height: u16) -> Vec<String> {
     let mut harness = Harness::new(40, height);
     harness.report_result(TaskResult::Note(message.into()));
@@ -142,11 +142,11 @@ fn flash_is_cut_after_three_rows() {
     let trouble = format!("✗ {advice}, {advice}");
     let cut = flash_rows(&trouble, 24);
     assert_eq!(cut.len(), 3, "{cut:?}");
-    // What is to be done stands at the end.
+    // The next step is at the end.
     assert!(cut[0].starts_with("  ✗ one two") && cut[0].ends_with('…'), "{cut:?}");
     assert!(cut[1..].iter().all(|row| row.starts_with("    ")) && cut[2].ends_with("that"), "{cut:?}");
     assert!(cut.iter().all(|row| row.chars().count() <= 40), "{cut:?}");
-    // On a small screen there is one.
+    // On a small screen there is one row.
     let cut = flash_rows(&trouble, 12);
     assert!(cut.len() == 1 && cut[0].ends_with('…'), "{cut:?}");
 }
@@ -243,7 +243,7 @@ fn image(data: &str) -> Image {
     Image { data: data.into(), mime_type: "image/png".into() }
 }
 
-/// A message that could not be meant, with a picture.
+/// Returns a rejected message with an image.
 fn rejected_with_image() -> TaskResult {
     let (text, images) = ("/skill:typo see [image #1: 3×2]".to_owned(), vec![image("first")]);
     let message = "there is no skill typo".to_owned();
@@ -286,7 +286,7 @@ fn input_error_in_reason_recalls_images() {
     harness.report_result(rejected_with_image());
     harness.key(KeyCode::Enter);
     harness.key(KeyCode::Up);
-    // The newest of them is the reason's neighbour.
+    // The newest image follows the reason.
     assert_eq!(harness.app.composer.editor.text(), "/skill:typo see [image #1: 3×2]");
     assert_eq!(harness.app.composer.editor.images(), [image("first")]);
 }

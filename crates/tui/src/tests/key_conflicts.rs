@@ -1,4 +1,4 @@
-//! Conflicts between parts of the front end over keys, texts and images.
+//! Tests of conflicts between parts of the front end over keys, texts and images.
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use tiller_core::event::{EventKind, QueueItem, QueueKind};
@@ -297,8 +297,7 @@ fn history_prompt_has_expanded_paste() {
     assert_eq!(harness.app.composer.editor.expanded(), pasted);
 }
 
-/// Keys and events in no order, at sizes in no order: whatever is left behind, the next key meets a state that can be
-/// drawn.
+/// Random keys and events at random sizes: every state that they lead to can be drawn.
 #[test]
 fn random_keys_and_events_never_panic() {
     let keys = [

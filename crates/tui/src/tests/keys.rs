@@ -1,4 +1,4 @@
-//! Input in the editor, and the effects of keys.
+//! Tests of input in the editor and of the effects of keys.
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::event::{EventKind, QueueItem, QueueKind, RunOutcome};
@@ -310,7 +310,7 @@ fn history_keeps_followup_as_typed() {
         actions,
         [Action::Background(BackgroundJob::AppendHistory(vec![prompt.typed.clone()])), submit.clone()]
     );
-    // The file of earlier times is read meanwhile, and may have it already.
+    // The history file is read later, and may already contain the prompt.
     let earlier = vec!["long ago".to_owned(), prompt.typed.clone()];
     harness.report_result(TaskResult::History(earlier));
     harness.key(KeyCode::Up);
@@ -332,7 +332,7 @@ fn first_prompt_sends_its_images_once() {
         images: vec![image.clone()],
     };
     let actions = harness.send_first_prompt(prompt);
-    // With files that are attached already, the mentions in the text are not read again.
+    // If files are already attached, the mentions in the text aren't read again.
     let extra = MessageExtra::Attached(String::new());
     let submit = Submit::WithExtra(Box::new(Submit::Steer(text)), extra);
     assert_eq!(actions[1..], [Action::Submit(Submit::WithImages(Box::new(submit), vec![image]))]);
@@ -354,7 +354,7 @@ fn history_skips_followup_of_command() {
     assert_eq!(harness.app.composer.editor.text(), "an earlier prompt");
 }
 
-/// The prompt history, newest first, as recalled by Up.
+/// Returns the prompt history, newest first, as recalled by Up.
 fn recalled(harness: &mut Harness, count: usize) -> Vec<String> {
     let prompts = (0..count).map(|_| {
         harness.key(KeyCode::Up);
@@ -393,7 +393,7 @@ fn history_replaced_draft_keeps_pastes() {
     let paste = |mark: &str| (0..40).map(|n| format!("{mark} {n}\n")).collect::<String>();
     harness.input(Msg::Paste(paste("first")));
     harness.key(KeyCode::Up);
-    // As the reason of a no is taken, or words for a summary.
+    // Takes the text like the reason of a denial or an instruction for a summary.
     harness.app.composer.editor.take_text();
     harness.input(Msg::Paste(paste("second")));
     let actions = harness.key(KeyCode::Enter);

@@ -26,7 +26,7 @@ fn credentials() -> Vec<ProviderCredential> {
     ]
 }
 
-/// A harness in which a line was sent, and what was to be done then.
+/// Returns a harness in which a line was sent, and the resulting actions.
 fn submit(size: (u16, u16), line: &str) -> (Harness, Vec<Action>) {
     let mut harness = Harness::new(size.0, size.1);
     harness.type_text(line);

@@ -9,7 +9,8 @@ use super::harness::{Harness, state};
 use crate::action::{Action, MessageExtra, Submit};
 use crate::message::{Msg, TaskResult};
 
-/// A front end whose model reads 1,000 tokens, with a paste of some 1,500 in the editor; and the paste.
+/// Returns a front end whose model accepts 1,000 tokens, with a paste of some 1,500 tokens in the editor, and
+/// the paste.
 fn long_message() -> (Harness, String) {
     let mut harness = Harness::new(80, 24);
     let context = ContextUse { used: Tokens(0), window: Tokens(1_000) };

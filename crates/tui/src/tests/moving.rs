@@ -43,14 +43,14 @@ impl Harness {
         self.press(KeyCode::Char(c), KeyModifiers::ALT);
     }
 
-    /// The first row with this text in it.
+    /// Returns the first row that contains this text.
     fn row(&mut self, text: &str) -> u16 {
         let screen = self.screen();
         let at = screen.lines().position(|line| line.contains(text));
         u16::try_from(at.unwrap_or_else(|| panic!("no `{text}`:\n{screen}"))).unwrap()
     }
 
-    /// The text of the cells that look like this.
+    /// Returns the text of the cells with this modifier.
     fn cells_with(&mut self, modifier: Modifier) -> Vec<String> {
         let mut terminal = Terminal::new(TestBackend::new(self.app.ui.size.0, self.app.ui.size.1)).unwrap();
         let areas = self.app.prepare();
@@ -76,7 +76,7 @@ fn copied_text(actions: &[Action]) -> Option<(&str, &str)> {
     }
 }
 
-/// Prompts and answers, so many of each.
+/// Adds `count` prompts and answers.
 fn exchange_messages(harness: &mut Harness, count: usize) {
     for at in 0..count {
         harness.user(&format!("prompt {at}"));
@@ -307,7 +307,7 @@ fn log_entry(at: usize) -> Entry {
     }
 }
 
-/// A session of which the last ten of so many prompts are read.
+/// Loads a session of `count` prompts, of which the last ten are in memory.
 fn resume(harness: &mut Harness, count: usize) {
     let older: Vec<EntryId> = (0..count - 10).map(|at| EntryId::new(format!("o{at}"))).collect();
     let entries = (count - 10..count).map(log_entry).collect();
@@ -335,7 +335,7 @@ fn session_without_messages_shows_banner() {
     assert!(!begins(68_000), "what was said is above, and read in a moment");
 }
 
-/// The rows above what changes with the work.
+/// Returns the rows above the part that changes during a run.
 fn transcript_rows(screen: &str) -> Vec<&str> {
     screen.lines().take(15).collect()
 }
@@ -466,7 +466,7 @@ fn burst_of_text_spreads_over_frames() {
     assert_eq!(harness.app.dirty, Dirty::No, "and then none");
 }
 
-/// Reads what is asked for.
+/// Reads the requested sections.
 fn read_sections(harness: &mut Harness) {
     for action in std::mem::take(&mut harness.actions) {
         if let Action::Background(BackgroundJob::ReadPart(wanted)) = action {

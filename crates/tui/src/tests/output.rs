@@ -1,4 +1,4 @@
-//! Output of tools and shell commands, and the notes under it.
+//! Tests of the output of tools and shell commands, and of the notes below it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Dialogs that open without a key, and keys pressed before they were visible.
+//! Tests of dialogs that open automatically, and of keys pressed before they were visible.
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseEvent, MouseEventKind};
 use tiller_core::event::{CompactionChoice, EventKind, SessionChange};
@@ -15,7 +15,7 @@ use crate::tests::harness::{Harness, at_work, state};
 use crate::tests::summaries::compaction_fails;
 use crate::transcript::section::LoadedPath;
 
-/// A question that just came.
+/// Opens a new dialog.
 fn show_dialog(harness: &mut Harness) {
     let fork = PickerItem::new("continue in a fork", PickerChoice::ForkOf("/s/1.jsonl".into()));
     harness.report_result(TaskResult::Dialog(Dialog { title: "late".into(), items: vec![fork] }));
@@ -160,7 +160,7 @@ fn dialog_late_waits_for_typing() {
     assert!(harness.screen().contains("── late"), "{}", harness.screen());
 }
 
-/// The session is read anew, with nothing at work in it.
+/// Reloads the session without anything in progress.
 fn reload(harness: &mut Harness) {
     let snapshot = Snapshot { seq: harness.seq, state: state(), in_progress: InFlight::default() };
     let loaded = LoadedSession { snapshot, newest: LoadedPath::default() };

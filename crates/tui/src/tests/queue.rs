@@ -110,7 +110,7 @@ fn queue_esc_discards_edit_into_history() {
     assert_eq!(harness.app.composer.editor.text(), "make it look like this!");
 }
 
-/// The third message is being edited and is held for that; the run is over.
+/// Returns a harness in which the third message is being edited and is held for the edit; the run has ended.
 fn edited_when_the_run_ended() -> Harness {
     let mut harness = with_queue(80, 24);
     harness.alt_up();

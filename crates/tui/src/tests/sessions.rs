@@ -52,12 +52,12 @@ fn hit(session: SessionSummary, pieces: &[(&str, bool)]) -> SearchHit {
     SearchHit { entry: "e1".into(), timestamp: session.modified, session, snippet: snippet.collect() }
 }
 
-/// The search request of the search with this number.
+/// Returns the search request with this number.
 fn search_request_of(look: u64, scope: SessionScope, words: &str) -> Action {
     Action::SearchSessions(SearchRequest { look: SessionQueryId(look), scope, words: words.into() })
 }
 
-/// The search request of the first search.
+/// Returns the request of the first search.
 fn search_request(scope: SessionScope, words: &str) -> Action {
     search_request_of(1, scope, words)
 }

@@ -15,7 +15,7 @@ use crate::action::{Action, BackgroundJob, ListAction};
 use crate::message::{Msg, TaskResult};
 use crate::theme::{ThemeOptions, ThemeState};
 
-/// The accent colors of the themes used here.
+/// The accent colors of the themes in these tests.
 const DARK: Color = Color::Rgb(0x6c, 0xcf, 0xcf);
 const LIGHT: Color = Color::Rgb(0x00, 0x6a, 0x75);
 const GRUVBOX: Color = Color::Rgb(0xfa, 0xbd, 0x2f);
@@ -31,7 +31,7 @@ fn accent(harness: &Harness) -> Color {
     harness.app.ui.theme.style(Role::Accent.into()).fg.unwrap()
 }
 
-/// The actions of a command, except for storing it in the history.
+/// Returns the actions of a command, except for storing it in the history.
 fn command(harness: &mut Harness, line: &str) -> Vec<Action> {
     harness.type_text(line);
     let mut actions = harness.key(KeyCode::Enter);
@@ -64,7 +64,7 @@ fn theme_preview_ends_on_leaving() {
     harness.key(KeyCode::Esc);
     assert!(harness.app.compositor.overlays.is_empty());
     assert_eq!(accent(&harness), DARK);
-    // However the list goes, nothing that was only tried on stays.
+    // However the list is closed, a theme that was only previewed isn't kept.
     command(&mut harness, "/theme gone");
     harness.app.composer.editor.clear();
     command(&mut harness, "/theme");

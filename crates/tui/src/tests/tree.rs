@@ -1,4 +1,4 @@
-//! The tree, over a session in memory.
+//! Tests of the tree with a session in memory.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ const HOUR: i64 = 3_600_000;
 
 const FORKS_BEFORE: &str = "enter: fork before it, its text in the editor";
 
-/// A front end over a session that lies in memory.
+/// A front end with a session in memory.
 struct TreeHarness {
     harness: Harness,
     writer: Writer,
@@ -41,7 +41,7 @@ impl TreeHarness {
         Self { harness: Harness::new(width, height), writer, now: START - 5 * HOUR }
     }
 
-    /// Two ways to go on from one answer, each with some history; the second one is where one is.
+    /// Creates two branches after one answer, each with some history; the second one is current.
     fn branched(width: u16, height: u16) -> Self {
         let mut tree = Self::new(width, height);
         tree.user("the parser test fails on windows line endings, find out why");
@@ -114,7 +114,7 @@ impl TreeHarness {
         self
     }
 
-    /// Answers what the tree asks for, until it asks for nothing; what else is to be done.
+    /// Answers the tree's requests until there are none; returns the other actions.
     fn settle(&mut self, actions: Vec<Action>) -> Vec<Action> {
         let (mut todo, mut rest) = (std::collections::VecDeque::from(actions), Vec::new());
         while let Some(action) = todo.pop_front() {
@@ -176,7 +176,7 @@ impl TreeHarness {
         self.settle(actions)
     }
 
-    /// Tells the front end of the newest entry.
+    /// Emits the event of the newest entry.
     fn emit_newest(&mut self) -> Vec<Action> {
         let line = self.writer.reader().raw_line(self.writer.reader().entry_count() - 1).unwrap();
         let raw = serde_json::value::RawValue::from_string(String::from_utf8(line).unwrap()).unwrap();
@@ -195,7 +195,7 @@ impl TreeHarness {
         self.harness.screen()
     }
 
-    /// The row under the cursor, from its sign on.
+    /// Returns the row of the cursor, starting with its sign.
     fn chosen(&mut self) -> String {
         let screen = self.screen();
         let row = screen.lines().find(|line| line.starts_with(" ▸")).unwrap_or_default();
@@ -526,7 +526,7 @@ fn tree_dialog_key_selects_nothing_below() {
             assert_eq!(tree.key(last), [], "{last:?} goes on being pressed");
             assert!(tree.screen().contains("── tree"), "{}", tree.screen());
         }
-        // Another key means what it says.
+        // Other keys keep their meaning.
         tree.key(KeyCode::Down);
         tree.key(KeyCode::Up);
         assert_eq!(tree.key(KeyCode::Enter), [Action::Navigate(Navigate::AskForSummary(entry))]);
@@ -741,6 +741,6 @@ fn tree_click_near_edge_does_not_scroll() {
     tree.harness.mouse_at(MouseEventKind::Down(MouseButton::Left), 2);
     let after = first(&mut tree);
     assert!(after.contains('▸'), "{after}");
-    // The end of a row has facts of the chosen one.
+    // The end of a row shows facts about the selected entry.
     assert_eq!(after.replace('▸', " ")[..30], before[..30]);
 }

@@ -1,4 +1,4 @@
-//! Snapshots of screens that no other file draws.
+//! Snapshots of screens that no other file covers.
 
 use crossterm::event::KeyCode;
 use serde_json::json;

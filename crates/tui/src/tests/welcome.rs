@@ -26,7 +26,7 @@ fn skill(name: &str) -> AgentCommand {
     }
 }
 
-/// A fresh session of which everything is known.
+/// Returns a new session with all data known.
 fn fresh(width: u16, height: u16) -> Harness {
     let mut harness = Harness::new(width, height);
     harness.report(TaskResult::Commands(vec![skill("skill:commit"), skill("skill:debug")]));

@@ -15,11 +15,11 @@ pub(crate) const AUTO: &str = "auto";
 /// The result of checking a value for a theme setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ThemeCheck {
-    /// It can be applied.
+    /// The theme can be applied.
     Known,
-    /// It is a file that isn't loaded.
+    /// The theme is a file that isn't loaded.
     NotLoaded,
-    /// It can't be applied; the reason.
+    /// The theme can't be applied, for this reason.
     Invalid(String),
 }
 
@@ -49,7 +49,7 @@ fn problem_of<'a>(library: &'a ThemeRegistry, name: &str) -> Option<&'a Resource
     library.problems().iter().find(is_it)
 }
 
-/// The setting if it is one of those that name a theme.
+/// Returns the setting if it is one of the theme settings.
 pub(crate) fn setting_of(setting: &Setting) -> Option<&'static Setting> {
     [&setting::THEME, &setting::THEME_DARK, &setting::THEME_LIGHT].into_iter().find(|one| *one == setting)
 }

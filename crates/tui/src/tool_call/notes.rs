@@ -1,7 +1,8 @@
-//! Notes under tool output: that it was truncated and where the full output is, or that the command timed out.
+//! Notes under tool output: the output was truncated, with the location of the full output, or the command
+//! timed out.
 //!
-//! The notes are part of the text for the model. The screen separates them, so that folded output ends with the last
-//! printed lines.
+//! The notes are part of the text for the model. The screen separates them, so that folded output ends with
+//! the last printed lines.
 
 use tiller_render::{
     self as render, AddressStyle, BreakMode, ControlChars, Indent, Line, Role, Span, sanitize, wrap,
@@ -10,7 +11,7 @@ use tiller_render::{
 /// Prefix of the truncation note: in a tool result, and in the record of a user's shell command.
 const TRUNCATED: [&str; 2] = ["\n[OUTPUT TRUNCATED: ", "\nOUTPUT TRUNCATED: "];
 
-/// Bytes at the end of a text that are searched for notes: a few lines, one with a path.
+/// Bytes at the end of a text that are searched for notes; enough for a few lines, one with a path.
 const MAX_NOTES: usize = 8 * 1024;
 
 /// A text without trailing blank lines. A trailing carriage return is kept.
@@ -18,7 +19,7 @@ pub(super) fn trimmed(text: &str) -> &str {
     text.trim_end_matches([' ', '\t', '\n'])
 }
 
-/// Splits a text into output and notes. Without a truncation note there are none.
+/// Splits a text into output and notes. Without a truncation note there are no notes.
 pub(super) fn split(text: &str) -> (&str, &str) {
     let text = trimmed(text);
     let from = text.ceil_char_boundary(text.len().saturating_sub(MAX_NOTES));
@@ -29,12 +30,12 @@ pub(super) fn split(text: &str) -> (&str, &str) {
     }
 }
 
-/// Returns true if a line after a truncation note is a note too.
+/// Returns true if a line after a truncation note is also a note.
 fn is_note(line: &str) -> bool {
     line.starts_with('[') && line.ends_with(']')
 }
 
-/// The lines of notes; a path is not broken if a line has room for it.
+/// Returns the lines of notes; a path isn't broken if it fits on a line.
 pub(super) fn lines(notes: &str, width: usize) -> Vec<Line> {
     let line = |note: &str| {
         let note = note.trim_start_matches('[').trim_end_matches(']');

@@ -11,7 +11,7 @@ use crate::tool_call::notes;
 pub(crate) enum ToolOutputBlock<'a> {
     /// Command output with its style runs.
     Printed(&'a str, &'a [StyleRun]),
-    /// Any other tool result, such as a file or a page. Escape sequences in it are shown, not interpreted.
+    /// Any other tool result, such as a file or a page. Escape sequences are shown, not interpreted.
     Literal(&'a str),
 }
 
@@ -42,7 +42,7 @@ impl<'a> ToolOutputBlock<'a> {
         self.with_text(notes::trimmed(self.text()))
     }
 
-    /// The last `most` lines, limited to about `bytes` bytes.
+    /// Returns the last `max` lines, limited to about `bytes` bytes.
     pub(super) fn last_lines(self, max: usize, bytes: usize, ctx: &RenderContext) -> Vec<Line> {
         let text = self.text();
         let by_lines = text.rmatch_indices('\n').nth(max.saturating_sub(1)).map_or(0, |(at, _)| at + 1);

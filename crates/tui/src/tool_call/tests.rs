@@ -144,7 +144,7 @@ fn tool_call_note_column_is_fixed() {
         assert!(at.is_some());
         assert_eq!(column(long, "denied: the user rejected it", None), at);
         assert_eq!(column("ls", "needs approval", Some(CallState::AwaitsApproval)), at);
-        // A short word leaves room for more of the command.
+        // A short note leaves more room for the command.
         assert!(column(long, "needs approval", Some(CallState::AwaitsApproval)) > at);
     }
 }

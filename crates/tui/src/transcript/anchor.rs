@@ -1,4 +1,4 @@
-//! The top line of the screen, as it is found again after a reload.
+//! The top line of the screen, in a form that identifies it after a reload.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use tiller_core::id::EntryId;
 
 use crate::block::Block;
 
-/// State handed over to the transcript that replaces this one.
+/// State for the transcript that replaces this one.
 #[derive(Debug)]
 pub(crate) struct ScrollAnchor {
     /// Blocks of the streaming answer.
@@ -29,15 +29,15 @@ pub(super) enum NextTop {
 pub(super) struct TopRow {
     pub(super) of: AnchorBlock,
     pub(super) row: usize,
-    /// Number of entries before its part and before the next part. They precede it on every path that contains the
-    /// entry.
+    /// Number of entries before the line's part and before the next part. They precede it on every path that
+    /// contains the entry.
     pub(super) before: Range<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum AnchorBlock {
-    /// The entry's block with this number.
+    /// A block of the entry, with its number.
     Entry(EntryId, usize),
-    /// The streaming answer's block with this number.
+    /// A block of the streaming answer, with its number.
     Live(usize),
 }

@@ -6,7 +6,7 @@ use crate::transcript::Transcript;
 use crate::transcript::chunk::{BlockPos, Chunk};
 
 impl Transcript {
-    /// Inserts a block at the beginning of an empty session; parts without visible blocks may precede it.
+    /// Inserts a block at the start of an empty session; parts without visible blocks may precede it.
     pub(crate) fn insert_first(&mut self, block: Block) {
         if let Some(blocks) = self.parts.last_mut().and_then(Chunk::blocks_mut) {
             blocks.insert(0, block);

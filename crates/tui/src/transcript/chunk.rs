@@ -1,17 +1,17 @@
-//! The chunks of the path, of which only those near the screen are in memory.
+//! The chunks of the path. Only chunks near the screen are in memory.
 //!
-//! Chunks and blocks keep their numbers while others are read or dropped, so positions stay valid. State outside of
-//! the log (notices of tiller, fold states) survives when a chunk is dropped.
+//! Chunks and blocks keep their numbers while others are read or dropped, so positions stay valid. State
+//! outside of the log (notices from tiller, fold states) is kept when a chunk is dropped.
 
 use tiller_core::id::EntryId;
 use tiller_session::Section;
 
 use super::super::block::{Block, FoldState};
 
-/// Entries per chunk: the unit of reading, a few milliseconds of work.
+/// Entries per chunk, the unit of reading; reading one takes a few milliseconds.
 pub(crate) const ENTRIES: usize = 100;
 
-/// A block's position: its part, and its number in it.
+/// A block's position: its part and its number in the part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct BlockPos {
     pub(crate) part: usize,
@@ -21,7 +21,7 @@ pub(crate) struct BlockPos {
 /// A chunk of the path.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
-    /// Its entries; `None` if it has none.
+    /// The chunk's entries; `None` if it has none.
     section: Option<Section>,
     pub(super) content: ChunkContent,
     retained: RetainedState,
@@ -75,7 +75,7 @@ impl Chunk {
         Some(section.clone())
     }
 
-    /// Its blocks, if they are in memory.
+    /// Returns the chunk's blocks if they are in memory.
     pub(super) fn blocks(&self) -> Option<&[Block]> {
         match &self.content {
             ChunkContent::Read(blocks) => Some(blocks),
@@ -90,7 +90,7 @@ impl Chunk {
         }
     }
 
-    /// The blocks outside of the log, in memory or retained.
+    /// Returns the blocks outside of the log, whether in memory or retained.
     pub(super) fn unlogged_blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
         let read = match &mut self.content {
             ChunkContent::Read(blocks) => blocks.as_mut_slice(),
@@ -100,7 +100,7 @@ impl Chunk {
         read.iter_mut().filter(|block| block.entry.is_none()).chain(retained)
     }
 
-    /// Sets the blocks that were read, with the retained state.
+    /// Sets the blocks that were read, and applies the retained state.
     pub(super) fn fill(&mut self, mut blocks: Vec<Block>) {
         let RetainedState { asides, folds } = std::mem::take(&mut self.retained);
         for (at, block) in asides {

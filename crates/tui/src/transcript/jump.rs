@@ -11,18 +11,18 @@ use crate::transcript::{BlockStep, Transcript};
 const CONTEXT: usize = 3;
 
 impl Transcript {
-    /// Starts a jump; the screen stays until the target is in memory.
+    /// Starts a jump; the screen doesn't move until the target is in memory.
     pub(crate) fn jump_to(&mut self, goal: JumpTarget) {
         self.view.goal = Some(goal);
     }
 
-    /// Jumps to the previous or next prompt relative to the top of the screen.
+    /// Jumps to the previous or next prompt, relative to the top of the screen.
     pub(crate) fn go_to_prompt(&mut self, toward: Direction) {
         let Some((at, row)) = self.top() else { return };
         let from = match (&self.view.goal, toward) {
             // Pressed again before the target was read.
             (Some(JumpTarget::Prompt { from, .. }), _) => *from,
-            // Inside a prompt, its beginning is the previous one.
+            // Inside a prompt, the previous one is its start.
             (_, Direction::Older) if row <= usize::from(self.gap(at)) => at,
             (_, Direction::Older | Direction::Newer) => BlockPos { block: at.block + 1, ..at },
         };
@@ -45,7 +45,7 @@ impl Transcript {
             Some(JumpTarget::Prompt { from, toward }) => self.reach_prompt(from, toward),
             Some(JumpTarget::Row { at, row }) if self.count(at.part).is_some() => self.stay(at, row),
             Some(JumpTarget::Former { part }) if self.count(part).is_some() => self.reach_former(part),
-            // The search scrolls to its hit; it knows the line.
+            // The search scrolls to its hit, because it knows the line.
             Some(
                 goal @ (JumpTarget::Hit { .. }
                 | JumpTarget::Row { .. }
@@ -82,13 +82,13 @@ impl Transcript {
         }
     }
 
-    /// Scrolls to a line of a block in memory, with some context above, unless it is on the screen.
+    /// Scrolls to a line of a block in memory, with some context above it, unless it is on the screen.
     pub(crate) fn show(&mut self, at: BlockPos, line: usize, height: usize, ctx: &RenderContext) {
         let has_row =
             self.view.rows.contains(&TranscriptRow::Line { at, line }) && self.view.rows.len() <= height;
         self.view.goal = None;
         if !(has_row && self.is_laid_out(ctx)) {
-            // The top line doesn't stay.
+            // The top line isn't preserved.
             self.view.mark = None;
             self.height(at, ctx);
             self.stay(at, line + usize::from(self.gap(at)));
@@ -106,7 +106,7 @@ impl Transcript {
         self.view.focus = at;
     }
 
-    /// Moves the focus to the next block in a direction, starting with the last one on the screen.
+    /// Moves the focus to the next block in a direction, starting with the last block on the screen.
     pub(crate) fn move_focus(&mut self, toward: Direction, height: usize, ctx: &RenderContext) {
         let Some((_, last)) = self.on_screen() else { return };
         let Some(at) = self.view.focus else {
@@ -130,7 +130,7 @@ impl Transcript {
         }
     }
 
-    /// Scrolls as little as needed to show a block.
+    /// Scrolls as little as necessary to show a block.
     fn scroll_into_view(&mut self, at: BlockPos, height: usize, ctx: &RenderContext) {
         let Some((first, last)) = self.on_screen() else { return };
         let own = self.height(at, ctx);
@@ -148,7 +148,7 @@ impl Transcript {
         }
     }
 
-    /// Toggles a block's fold state; the top line stays. Returns false if the block can't be folded.
+    /// Toggles a block's fold state and preserves the top line. Returns false if the block can't be folded.
     pub(crate) fn toggle(&mut self, at: BlockPos, ctx: &RenderContext) -> bool {
         if !self.block(at).is_some_and(Block::can_fold) {
             return false;
@@ -162,7 +162,7 @@ impl Transcript {
         true
     }
 
-    /// Unfolds a block; returns false if it is open or can't be folded.
+    /// Unfolds a block; returns false if it is already unfolded or can't be folded.
     pub(crate) fn open(&mut self, at: BlockPos, ctx: &RenderContext) -> bool {
         self.mark_top_line();
         let Some(block) = self.block_mut(at).filter(|block| block.can_fold()) else { return false };
@@ -175,7 +175,7 @@ impl Transcript {
         is_open
     }
 
-    /// The position of the top line, to return to; `None` at the end.
+    /// Returns the position of the top line, to return to it; `None` at the end.
     pub(crate) fn place(&self) -> Option<JumpTarget> {
         match self.view.scroll {
             crate::transcript::row::Scroll::Follows => None,

@@ -32,7 +32,7 @@ pub(crate) enum JumpTarget {
 }
 
 impl JumpTarget {
-    /// The part of the target, as far as known.
+    /// Returns the part of the target, as far as it is known.
     pub(crate) fn part(&self) -> usize {
         match self {
             Self::Top => 0,

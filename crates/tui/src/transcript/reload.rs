@@ -1,4 +1,4 @@
-//! Reloading a session that is on the screen, as after missed events, without moving the visible text.
+//! Reloading a session on the screen, for example after missed events, without moving the visible text.
 
 use std::ops::Range;
 
@@ -10,18 +10,18 @@ use crate::transcript::jump_target::JumpTarget;
 impl Transcript {
     /// Takes the state for the transcript that replaces this one.
     pub(super) fn leave(&mut self) -> ScrollAnchor {
-        // The previous anchor counts if it isn't reached yet.
+        // The previous anchor applies if it isn't reached yet.
         let top = self.view.former.take().or_else(|| self.named_top());
         let top = top.filter(|_| self.view.next == NextTop::Same);
         ScrollAnchor { top, live: std::mem::take(&mut self.live) }
     }
 
-    /// The next reload is of the same session: keep the top line.
+    /// Prepares for a reload of the same session: preserves the top line.
     pub(crate) fn keep_anchor(&mut self) {
         self.view.next = NextTop::Same;
     }
 
-    /// The next reload is of another session: show the end.
+    /// Prepares for a reload of another session: shows the end.
     pub(crate) fn drop_anchor(&mut self) {
         self.view.next = NextTop::End;
     }
@@ -31,7 +31,7 @@ impl Transcript {
         let blocks = self.parts.get(at.part)?.blocks()?;
         let of = match blocks.get(at.block) {
             None => AnchorBlock::Live(at.block - blocks.len()),
-            // A notice of tiller is identified by the entry before it.
+            // A notice from tiller is identified by the entry before it.
             Some(_) => {
                 let entry = blocks[..=at.block].iter().rev().find_map(|block| block.entry.as_ref())?;
                 let first = blocks.iter().position(|block| block.entry.as_ref() == Some(entry))?;
@@ -41,7 +41,7 @@ impl Transcript {
         Some(TopRow { of, row, before: self.entries_before(at.part) })
     }
 
-    /// Returns to the former top line as soon as it is read; an entry that no longer exists is not searched for.
+    /// Returns to the former top line when it is read. An entry that no longer exists isn't searched for.
     pub(crate) fn restore_anchor(&mut self, anchor: ScrollAnchor) {
         let Some(top) = anchor.top else { return };
         let part = match &top.of {
@@ -55,7 +55,7 @@ impl Transcript {
         }
     }
 
-    /// Number of entries before a part and before the next one.
+    /// Returns the number of entries before a part and before the next one.
     fn entries_before(&self, part: usize) -> Range<usize> {
         let before = self.parts[..part].iter().map(Chunk::count).sum();
         before..before + self.parts[part].count()

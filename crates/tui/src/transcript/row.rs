@@ -10,7 +10,7 @@ pub(crate) enum Scroll {
     /// Follows the end.
     #[default]
     Follows,
-    /// Starts at this row of a block; the blank row above a block is its row 0.
+    /// Starts at this row of a block. The blank row above a block is its row 0.
     From { at: BlockPos, row: usize },
 }
 

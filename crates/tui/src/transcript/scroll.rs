@@ -1,7 +1,7 @@
 //! Layout of the rows on the screen, and scrolling.
 //!
-//! While following, the last row is at the bottom. Otherwise the top line stays in place whatever is appended, read,
-//! folded or wrapped again.
+//! At the end, the last row is at the bottom of the screen. Elsewhere, the top line stays in place when text
+//! is appended, read, folded or wrapped again.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -19,7 +19,7 @@ use crate::transcript::{BlockStep, Transcript};
 /// Distance in blocks at which an unloaded part is read.
 const NEAR: usize = 20;
 
-/// Parts kept in memory on each side of the screen.
+/// Number of parts kept in memory on each side of the screen.
 const STAY: usize = 2;
 
 impl Transcript {
@@ -29,7 +29,7 @@ impl Transcript {
         self.keep_top_line(ctx);
         match self.view.scroll {
             Scroll::Follows => self.view.rows = self.rows_up(self.end(), height, ctx),
-            // The screen stays until the part is read.
+            // The screen doesn't move until the part is read.
             Scroll::From { at, .. } if self.count(at.part).is_none() => return,
             Scroll::From { at, row } => self.lay_out_from(at, row, height, ctx),
         }
@@ -54,14 +54,14 @@ impl Transcript {
         }
     }
 
-    /// Fixes the current top line.
+    /// Makes the current top line fixed.
     pub(super) fn stay_at_top(&mut self) {
         if let Some((at, row)) = self.top() {
             self.stay(at, row);
         }
     }
 
-    /// Fixes a row as the top line.
+    /// Makes a row the fixed top line.
     pub(super) fn stay(&mut self, at: BlockPos, row: usize) {
         if self.view.scroll == Scroll::Follows {
             self.view.new_below = UnseenBlocks { known: self.blocks(), any: false };
@@ -69,7 +69,8 @@ impl Transcript {
         self.view.scroll = Scroll::From { at, row };
     }
 
-    /// Keeps the top line's text position when its block is laid out again with another width or fold state.
+    /// Preserves the top line's text position when its block is laid out again with another width or fold
+    /// state.
     fn keep_top_line(&mut self, ctx: &RenderContext) {
         let by = Some((ctx.width, ctx.folds));
         if self.view.laid != by {
@@ -97,7 +98,7 @@ impl Transcript {
         self.view.laid = None;
     }
 
-    /// Remembers the text position of the top line.
+    /// Records the text position of the top line.
     pub(super) fn mark_top_line(&mut self) {
         let Scroll::From { at, row } = self.view.scroll else { return };
         let line = row.checked_sub(usize::from(self.gap(at)));
@@ -105,8 +106,8 @@ impl Transcript {
         self.view.mark = self.view.mark.or(first).or(line.and_then(|line| self.block(at)?.mark(line)));
     }
 
-    /// Ends the streaming answer, which is in the log now. Positions move to the log's blocks, which are the same
-    /// without the empty ones.
+    /// Ends the streaming answer, which is now in the log. Positions move to the log's blocks, which are the
+    /// same except for empty ones.
     pub(crate) fn end_streaming(&mut self) {
         self.mark_top_line();
         let live = std::mem::take(&mut self.live);
@@ -140,7 +141,7 @@ impl Transcript {
         self.view.new_below.known = self.view.new_below.known.min(self.blocks());
     }
 
-    /// Notes that the streaming answer grew or something followed it.
+    /// Records that the streaming answer grew or something followed it.
     pub(crate) fn note_growth(&mut self) {
         self.view.new_below.any |= self.view.scroll != Scroll::Follows;
     }
@@ -155,7 +156,7 @@ impl Transcript {
         self.added - self.removed + self.live.iter().filter(|block| !block.is_blank()).count()
     }
 
-    /// Returns true if the end is followed.
+    /// Returns true if the screen follows the end.
     pub(crate) fn follows(&self) -> bool {
         self.view.scroll == Scroll::Follows
     }
@@ -189,7 +190,8 @@ impl Transcript {
         lines + usize::from(lines > 0 && self.gap(at))
     }
 
-    /// Returns true if a blank row precedes a block. For an unloaded predecessor the usual case is assumed.
+    /// Returns true if a blank row precedes a block. If the preceding block isn't loaded, assumes the usual
+    /// case.
     pub(super) fn gap(&self, at: BlockPos) -> bool {
         let Some(block) = self.block(at) else { return false };
         let mut above = self.before(at);
@@ -221,7 +223,7 @@ impl Transcript {
         self.stay(at, row - count);
     }
 
-    /// Scrolls down by `count` rows; at the end it follows again.
+    /// Scrolls down by `count` rows; follows the end again when it is reached.
     pub(crate) fn scroll_down(&mut self, count: usize, ctx: &RenderContext) {
         let Scroll::From { mut at, row } = self.view.scroll else { return };
         let mut row = row + count;
@@ -300,7 +302,8 @@ impl Transcript {
         parts.into_iter().rev().flat_map(|(at, rows)| self.rows_of(at, rows)).collect()
     }
 
-    /// Rows of a block that was laid out; row 0 may be the blank one. Only the requested rows are produced.
+    /// Returns rows of a block that was laid out; row 0 may be the blank one. Only the requested rows are
+    /// produced.
     fn rows_of(&self, at: BlockPos, rows: Range<usize>) -> impl Iterator<Item = TranscriptRow> + use<> {
         let gap = usize::from(self.gap(at));
         rows.map(move |row| {
@@ -334,7 +337,7 @@ impl Transcript {
         Some((self.view.rows.iter().find_map(position)?, self.view.rows.iter().rev().find_map(position)?))
     }
 
-    /// The parts that should be in memory: near the screen, and around a jump target.
+    /// Returns the parts that should be in memory: near the screen, and around a jump target.
     pub(super) fn near(&self) -> [Option<usize>; 5] {
         let (first, last) = self.on_screen().unwrap_or((self.end(), self.end()));
         let goal = self.view.goal.as_ref().map(JumpTarget::part);
@@ -348,7 +351,7 @@ impl Transcript {
         near.map(|part| part.filter(|part| *part < self.parts.len()))
     }
 
-    /// An unloaded part within a few blocks of a position.
+    /// Returns an unloaded part within a few blocks of a position.
     fn unread(&self, mut at: BlockPos, toward: Direction) -> Option<usize> {
         for _ in 0..NEAR {
             match self.next(at, toward) {

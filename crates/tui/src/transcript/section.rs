@@ -1,4 +1,4 @@
-//! Sections of the path: requests for them, and the newest one.
+//! Sections of the path, requests for them, and the newest one.
 
 use tiller_core::id::EntryId;
 
@@ -13,21 +13,21 @@ use crate::transcript::chunk::ENTRIES;
 /// A path whose newest entries are loaded.
 #[derive(Debug, Default)]
 pub(crate) struct LoadedPath {
-    /// The sections before them.
+    /// The sections before the loaded entries.
     pub(crate) older: Vec<Section>,
     /// The section of the newest entries; `None` if there are none.
     pub(crate) section: Option<Section>,
-    /// Ids of those that could be read.
+    /// Ids of the readable entries.
     pub(crate) ids: Vec<EntryId>,
-    /// Their blocks.
+    /// The blocks of the loaded entries.
     pub(crate) stretch: BlockBuilder,
-    /// Their context.
+    /// The context of the blocks.
     pub(crate) context: PathContext,
 }
 
 #[cfg(test)]
 impl LoadedPath {
-    /// A path from its entries and the ids of those before them.
+    /// Creates a path from its entries and the ids of those before them.
     pub(crate) fn from_path(older: &[EntryId], entries: Vec<Entry>) -> Self {
         let section = |last: &EntryId, count| Section { last: last.clone(), count };
         Self {
@@ -46,7 +46,7 @@ pub(crate) struct SectionRequest {
     pub(crate) epoch: u64,
     pub(crate) part: usize,
     pub(crate) section: Section,
-    /// The section after it, which may hold results of its calls.
+    /// The section after it, which may contain results of its calls.
     pub(crate) ahead: Option<Section>,
 }
 

@@ -1,4 +1,4 @@
-//! Selection of text on the screen, and the text that is copied.
+//! Selection of text on the screen, and the copied text.
 
 use std::ops::Range;
 
@@ -14,8 +14,8 @@ use crate::transcript::selection::{Granularity, Selection, TextPos, amount};
 use crate::transcript::{BlockStep, Transcript};
 
 impl Transcript {
-    /// The text position at a screen row and column. A blank row maps to the beginning of the next line; rows beyond
-    /// the last line map to its end.
+    /// Returns the text position at a screen row and column. A blank row maps to the start of the next line;
+    /// rows beyond the last line map to its end.
     pub(crate) fn text_pos_at(&self, row: usize, column: usize) -> Option<TextPos> {
         let rows = &self.view.rows;
         let at = (row..rows.len()).find_map(|row| match rows[row] {
@@ -138,13 +138,14 @@ impl Transcript {
     }
 }
 
-/// Ends a line of the copied text, without padding.
+/// Ends a line of the copied text and removes its padding.
 fn end_line(text: &mut String) {
     text.truncate(text.trim_end_matches(' ').len());
     text.push('\n');
 }
 
-/// The source text of a line between two columns: an expanded tab is copied as a tab if its first column is selected.
+/// Returns the source text of a line between two columns. An expanded tab is copied as a tab if its first
+/// column is selected.
 fn source_text(line: &Line, columns: &Range<usize>) -> String {
     let (mut text, mut column) = (String::new(), 0);
     for span in &line.spans {

@@ -1,6 +1,7 @@
 //! The mouse selection.
 //!
-//! A selection extends from one unit (character, word, line) to another; it belongs to the text, not to the screen.
+//! A selection extends from one unit (character, word, line) to another. It belongs to the text, not to the
+//! screen.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -36,7 +37,7 @@ impl Selection {
         self.anchor.0.min(self.head.0)..self.anchor.1.max(self.head.1)
     }
 
-    /// The parts of the path that it covers.
+    /// Returns the parts of the path that the selection covers.
     pub(super) fn parts(&self) -> RangeInclusive<usize> {
         let range = self.range();
         range.start.at.part..=range.end.at.part
@@ -49,7 +50,7 @@ impl Selection {
     }
 }
 
-/// The size of a text in words.
+/// Describes the size of a text.
 pub(crate) fn amount(text: &str) -> String {
     match text.lines().count() {
         0 | 1 => match text.chars().count() {

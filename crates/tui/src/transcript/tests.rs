@@ -40,7 +40,7 @@ fn transcript(count: usize) -> Transcript {
     Transcript::of(0, LoadedPath::from_path(&[], (0..count).map(said).collect()))
 }
 
-/// A path of so many prompts, whose last ones are in memory.
+/// Creates a path of `count` prompts, of which the last ones are in memory.
 fn long(count: usize, read: usize) -> Transcript {
     Transcript::of(0, LoadedPath::from_path(&ids(0..count - read), (count - read..count).map(said).collect()))
 }
@@ -49,13 +49,13 @@ fn ids(numbers: Range<usize>) -> Vec<EntryId> {
     numbers.map(|at| EntryId::new(format!("e{at}"))).collect()
 }
 
-/// The numbers of the entries that are wanted.
+/// Returns the numbers of the requested entries.
 fn numbers(wanted: &SectionRequest) -> Range<usize> {
     let last: usize = wanted.section.last.as_str()[1..].parse().unwrap();
     last + 1 - wanted.section.count..last + 1
 }
 
-/// Reads whatever is wanted; says how many parts that were.
+/// Reads all requested parts; returns their number.
 fn read_wanted(transcript: &mut Transcript) -> usize {
     let wanted = transcript.take_requests();
     for wanted in &wanted {
@@ -121,7 +121,7 @@ fn transcript_removed_block_is_not_counted() {
     assert_eq!((away(Warned::Before), away(Warned::After)), (Some(1), Some(1)));
 }
 
-/// When a warning came that is taken away: before the end was left, or after.
+/// Time of a warning that is later removed: before the end was left, or after.
 #[derive(Clone, Copy, PartialEq)]
 enum Warned {
     Before,
@@ -441,7 +441,7 @@ fn growing(text: &str) -> Block {
     Block::new(BlockKind::StreamingAnswer(Box::new(stream)))
 }
 
-/// Something that happens while somebody reads.
+/// An event while the user is reading.
 #[derive(Clone, Debug)]
 enum Happens {
     Text(String),
@@ -522,7 +522,7 @@ fn transcript_long_run_drops_old_parts() {
     assert!(transcript.shows(&"e1999".into()));
 }
 
-/// The rows of the screen with what is selected in them between brackets.
+/// Returns the rows of the screen, with the selection in brackets.
 fn selected(transcript: &mut Transcript, ctx: &RenderContext) -> Option<String> {
     transcript.selected_text(ctx).map(|copied| copied.text)
 }
@@ -635,7 +635,7 @@ fn transcript_equal_failures_merge_also_on_reload() {
     assert_eq!(failures(Transcript::of(0, LoadedPath::from_path(&[], entries.to_vec()))), expected);
 }
 
-/// An answer to a request sent at a moment, that failed behind some text if there is an error.
+/// Returns an answer to a request sent at a given time; with an error, the request failed after some text.
 fn tried(at: usize, sent: i64, text: &str, error: Option<&str>) -> Entry {
     let content = Some(text).filter(|text| !text.is_empty());
     let answer = AssistantMessage {
@@ -648,7 +648,7 @@ fn tried(at: usize, sent: i64, text: &str, error: Option<&str>) -> Entry {
     entry(at, Message::Assistant(answer))
 }
 
-/// The blocks of entries that were appended one by one, and of the same entries read again.
+/// Returns the blocks of entries that were appended one by one, and of the same entries read again.
 fn told_and_read(entries: &[Entry]) -> [Vec<String>; 2] {
     let mut told = Transcript::of(0, LoadedPath::from_path(&[], entries[..1].to_vec()));
     for entry in &entries[1..] {

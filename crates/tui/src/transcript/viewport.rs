@@ -1,4 +1,5 @@
-//! The state of the viewport: the rows on the screen, the scroll position, the focused block, the selection.
+//! The state of the viewport: the rows on the screen, the scroll position, the focused block and the
+//! selection.
 
 use crate::block::Mark;
 use crate::layout::FoldDefaults;
@@ -13,7 +14,7 @@ use crate::transcript::selection::Selection;
 pub(super) struct Viewport {
     pub(super) scroll: Scroll,
     pub(super) rows: Vec<TranscriptRow>,
-    /// The text position of the top line, while its block is about to be laid out again.
+    /// The text position of the top line, kept while its block is laid out again.
     pub(super) mark: Option<Mark>,
     /// Width and folds of the last layout; `None` after a block was folded or unfolded.
     pub(super) laid: Option<(usize, FoldDefaults)>,
@@ -34,7 +35,7 @@ pub(super) struct Viewport {
 /// Output below the screen.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct UnseenBlocks {
-    /// Number of blocks when the end was left.
+    /// Number of blocks at the time when the end was left.
     pub(super) known: usize,
     pub(super) any: bool,
 }

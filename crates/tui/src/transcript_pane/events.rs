@@ -65,11 +65,11 @@ impl TranscriptPane {
                 self.show_failed_compaction(*reason, error);
             }
             EventKind::Notice { .. } | EventKind::Warning { .. } => self.show_notice(event.kind),
-            // Its entries are read again at the same position.
+            // The entries are read again at the same position.
             EventKind::SessionChanged { reason: SessionChange::Grown, .. } => {}
             EventKind::SessionChanged { .. } => self.transcript.drop_anchor(),
-            // Turns, message ends, results, denied calls, ends of jobs are drawn from their entries; traces are for the log
-            // only. The others are shown elsewhere.
+            // Turns, message ends, results, denied calls and ends of jobs are drawn from their entries;
+            // traces are only logged. The other events are shown elsewhere.
             EventKind::AgentStart
             | EventKind::AgentEnd { .. }
             | EventKind::TurnStart
@@ -103,7 +103,7 @@ impl TranscriptPane {
         }
     }
 
-    /// Shows notices and warnings, which no snapshot includes.
+    /// Shows notices and warnings, which snapshots don't include.
     pub(crate) fn show_notice(&mut self, kind: &EventKind) {
         match kind {
             EventKind::Notice { message } => self.notice(NoticeLevel::Note, message, None),
@@ -149,17 +149,17 @@ impl TranscriptPane {
         }
     }
 
-    /// Replaces the blocks by those of a path that was read; returns the state for [`Self::restore`].
+    /// Replaces the blocks with those of a path that was read; returns the state for [`Self::restore`].
     pub(crate) fn replace(&mut self, newest: LoadedPath) -> ScrollAnchor {
         self.transcript.replace(newest)
     }
 
-    /// Keeps the top line when the same session is read again.
+    /// Preserves the top line when the same session is read again.
     pub(crate) fn keep_anchor(&mut self) {
         self.transcript.keep_anchor();
     }
 
-    /// Adds the blocks in flight of a snapshot, and returns to the former top line.
+    /// Adds the blocks in progress from a snapshot, and returns to the former top line.
     pub(crate) fn restore(&mut self, live: &InFlight, mut former: ScrollAnchor, view: &ViewContext<'_>) {
         let mut previous = std::mem::take(&mut former.live).into_iter();
         for block in live.partial.iter().flat_map(|partial| &partial.content) {
@@ -200,7 +200,7 @@ impl TranscriptPane {
         }
     }
 
-    /// Warns that the last prompt in the log has no answer, and how to send it again.
+    /// Warns that the last prompt in the log has no answer, with the way to send it again.
     fn warn_unanswered(&mut self, view: &ViewContext<'_>) {
         if self.transcript.unanswered().is_some() {
             let send = view.key_of(KeyCommand::Send);
@@ -211,7 +211,7 @@ impl TranscriptPane {
     }
 }
 
-/// The stream of a partial answer; continues the stream on the screen if that is a prefix.
+/// Returns the stream of a partial answer; continues the stream on the screen if its text is a prefix.
 fn continue_stream(text: &str, before: Option<BlockKind>) -> MarkdownStream {
     let known = match before {
         Some(BlockKind::StreamingAnswer(stream)) if text.starts_with(stream.text()) => Some(*stream),

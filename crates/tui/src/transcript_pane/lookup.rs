@@ -8,7 +8,7 @@ use crate::transcript::section::PathSection;
 /// A search job for the background.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SearchJob {
-    /// Increases with every search; results of earlier ones are dropped.
+    /// Number of the search, which increases with every search; results of earlier ones are dropped.
     pub(crate) number: u64,
     pub(crate) words: SearchTerm,
     /// The parts of the path, in search order.
@@ -16,13 +16,13 @@ pub(crate) struct SearchJob {
     pub(crate) context: PathContext,
 }
 
-/// The hits of one part: block numbers with their number of occurrences.
+/// The hits in one part: block numbers with their number of occurrences.
 #[derive(Debug)]
 pub(crate) struct SearchHits {
     pub(crate) number: u64,
     pub(crate) part: usize,
     pub(crate) hits: Vec<(usize, usize)>,
-    /// No more results follow.
+    /// True if no more results follow.
     pub(crate) is_complete: bool,
 }
 

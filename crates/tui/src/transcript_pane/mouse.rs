@@ -1,6 +1,6 @@
 //! The mouse in the transcript: a click folds, dragging selects and copies, the wheel scrolls.
 //!
-//! While tiller captures the mouse, terminals select with Shift.
+//! While tiller captures the mouse, the terminal's own selection needs Shift.
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
@@ -19,11 +19,12 @@ const WHEEL_LINES: usize = 3;
 /// Lines scrolled per tick while a drag is beyond the edge.
 const DRAG_LINES: usize = 3;
 
-/// Maximum time between the clicks of a double click, in milliseconds.
+/// Maximum milliseconds between the clicks of a double click.
 const TWICE_MS: u64 = 400;
 
 impl TranscriptPane {
-    /// Handles the wheel, and a press, drag or release of the left button; ignores a press outside of the transcript.
+    /// Handles the wheel, and a press, drag or release of the left button; ignores a press outside the
+    /// transcript.
     pub(super) fn handle_mouse(&mut self, event: MouseEvent, cx: &mut Context<'_>) -> Outcome {
         let position = Position { x: event.column, y: event.row };
         match event.kind {
@@ -39,12 +40,13 @@ impl TranscriptPane {
         Outcome::Consumed
     }
 
-    /// Ends the press: another part of the screen took the button, or its release may have been missed.
+    /// Ends the press, because another part of the screen captured the button, or its release may have been
+    /// missed.
     pub(crate) fn end_press(&mut self) {
         self.press = None;
     }
 
-    /// Reports whether a drag beyond an edge scrolls with time.
+    /// Returns true while a drag beyond an edge scrolls.
     pub(crate) fn wants_ticks(&self) -> bool {
         self.press.is_some_and(|press| matches!(press.state, PressState::Beyond(_)))
     }
@@ -67,7 +69,7 @@ impl TranscriptPane {
         });
         let text_pos = match previous {
             Some(before) => {
-                // The first click belongs to this double click, so its fold is undone.
+                // The first click belongs to this double click, so its folding is undone.
                 if before.state == (PressState::Released { folded: true }) {
                     self.fold(before.text_pos.at, view);
                     self.lay_out_rows(view);
@@ -117,7 +119,7 @@ impl TranscriptPane {
         }
     }
 
-    /// Continues scrolling while a drag is beyond an edge; returns whether it did.
+    /// Continues scrolling while a drag is beyond an edge; returns true if it did.
     pub(crate) fn continue_drag(&mut self, view: &ViewContext<'_>) -> bool {
         let press = self.press.filter(|_| !view.focus.is_covered);
         let Some(Press { state: PressState::Beyond(direction), position, .. }) = press else { return false };
@@ -142,8 +144,8 @@ impl TranscriptPane {
         self.press = Some(Press { state, ..press });
     }
 
-    /// Toggles the clicked block; of an unfolded one only by its first line, because the others are text to
-    /// read.
+    /// Toggles the clicked block. An unfolded block is toggled only by its first line, because the other
+    /// lines are text.
     fn click(&mut self, text_pos: TextPos, view: &ViewContext<'_>) -> bool {
         let folds = self.transcript.folds;
         let is_handle = |block: &Block| text_pos.line == 0 || !block.is_unfolded(folds);

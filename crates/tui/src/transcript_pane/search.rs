@@ -9,7 +9,7 @@ use crate::transcript::chunk::BlockPos;
 use crate::transcript::jump_target::{Direction, JumpTarget};
 use crate::transcript_pane::lookup::hits;
 
-/// A block with hits: its part, and its number among the part's log blocks.
+/// A block with hits: its part and its number among the part's log blocks.
 pub(crate) type HitPosition = (usize, usize);
 
 /// A running search.
@@ -18,7 +18,7 @@ pub(crate) struct SearchBar {
     pub(crate) typed: LineInput,
     pub(crate) number: u64,
     pub(crate) hits: BTreeMap<HitPosition, usize>,
-    /// True if parts remain to be searched.
+    /// True if there are more parts to search.
     pub(crate) is_running: bool,
     /// The current hit: its block, and the occurrence in it.
     pub(crate) current: Option<(HitPosition, usize)>,
@@ -34,9 +34,9 @@ pub(crate) struct SearchBar {
 /// The in-memory end of the path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SearchTail {
-    /// Its first part.
+    /// The first part in memory.
     pub(crate) from: usize,
-    /// Number of added blocks and length of the arriving answer at the last search; `None` before the first.
+    /// Number of added blocks and length of the streaming answer at the last search; `None` before the first.
     pub(crate) seen: Option<(usize, usize)>,
 }
 
@@ -72,7 +72,7 @@ impl SearchBar {
         SearchTerm::new(self.typed())
     }
 
-    /// The current hit's number, the number of hits, and whether more may follow.
+    /// Returns the current hit's number, the number of hits, and whether more may follow.
     pub(crate) fn count(&self) -> (usize, usize, bool) {
         let before = |hit: HitPosition| self.hits.range(..hit).map(|(_, count)| count).sum::<usize>();
         let nth = self.current.map_or(0, |(hit, nth)| before(hit) + nth + 1);
@@ -88,7 +88,7 @@ impl SearchBar {
         self.hits.extend(hits.iter().map(|(index, count)| ((part, first + index), *count)));
     }
 
-    /// Replaces the hits of a part, starting with one block.
+    /// Replaces the hits of a part, starting with a block.
     pub(crate) fn replace(&mut self, first: HitPosition, hits: &[(usize, usize)]) {
         let outdated: Vec<HitPosition> =
             self.hits.range(first..(first.0 + 1, 0)).map(|(hit, _)| *hit).collect();
@@ -96,7 +96,7 @@ impl SearchBar {
         self.add(first, hits);
     }
 
-    /// Searches what is in memory, unless it is unchanged.
+    /// Searches the blocks in memory, unless they are unchanged.
     pub(crate) fn search_tail(&mut self, transcript: &Transcript) {
         let now = Some((transcript.added(), transcript.arrived()));
         if self.tail.seen == now || self.typed.is_empty() {
@@ -116,8 +116,8 @@ impl SearchBar {
         self.update_current(transcript);
     }
 
-    /// Corrects the current hit after the hits have changed: its answer may have been aborted, or its block
-    /// renumbered.
+    /// Corrects the current hit after the hits have changed, because its answer may have been aborted, or its
+    /// block renumbered.
     pub(crate) fn update_current(&mut self, transcript: &Transcript) {
         let Some((hit, _)) = self.current else { return };
         if !self.hits.contains_key(&hit) {
@@ -129,7 +129,7 @@ impl SearchBar {
         }
     }
 
-    /// Chooses the first current hit: the nearest above the bottom of the screen, else the first below.
+    /// Selects the first current hit: the nearest above the bottom of the screen, or else the first below.
     pub(crate) fn choose(&mut self, transcript: &Transcript) -> bool {
         if self.current.is_some() {
             return false;

@@ -1,8 +1,8 @@
-//! The search bar: the typed text, the hits, and the hit on the screen.
+//! The search bar: the typed text, the hits, and the current hit on the screen.
 //!
-//! The newest part of the path and the arriving answer are in memory and searched immediately. Older parts are read and
-//! searched in the background, newest first; their hits arrive part by part. A hit is identified by its part and the
-//! block's number among the part's log blocks.
+//! The newest part of the path and the streaming answer are in memory and searched immediately. Older parts
+//! are read and searched in the background, newest first; their hits arrive part by part. A hit is identified
+//! by its part and the block's number among the part's log blocks.
 
 use crossterm::event::{KeyCode, KeyEvent};
 
@@ -71,7 +71,7 @@ impl TranscriptPane {
 
     /// Pastes into the search bar.
     pub(super) fn paste_into_search(&mut self, text: &str, cx: &mut Context<'_>) -> Outcome {
-        // A line copied from elsewhere may include its line break.
+        // A copied line may include its line break.
         let line = text.trim_matches(['\r', '\n']).replace("\r\n", "\n");
         self.edit_search(|typed| typed.push(&line), cx);
         Outcome::Consumed
@@ -146,7 +146,8 @@ impl TranscriptPane {
         self.follow_search(view);
     }
 
-    /// Updates the search: searches new blocks in memory, chooses the first hit, scrolls to the current one.
+    /// Updates the search: searches new blocks in memory, selects the first hit, and scrolls to the current
+    /// one.
     pub(super) fn follow_search(&mut self, view: &ViewContext<'_>) {
         let Some(search) = &mut self.search else { return };
         search.search_tail(&self.transcript);

@@ -17,13 +17,13 @@ use crate::transcript_pane::TranscriptPane;
 pub(super) enum ShellPlacement {
     /// Replaced the block of the running command.
     InPlace,
-    /// At the end; with the duration in milliseconds if the command was watched here.
+    /// Appended at the end, with the duration in milliseconds if the command was observed here.
     Below(Option<u64>),
 }
 
 impl TranscriptPane {
-    /// Puts the entry of a finished command in place of its running block. If other blocks followed
-    /// meanwhile, the entry goes to the end, as in the log, and a note replaces the running block, because
+    /// Puts the entry of a finished command in place of its running block. If other blocks have followed in
+    /// the meantime, the entry goes to the end, as in the log, and a note replaces the running block, because
     /// blocks keep their indexes.
     pub(super) fn place_shell_entry(
         &mut self,
@@ -89,7 +89,7 @@ impl TranscriptPane {
         }
     }
 
-    /// Reports whether a command runs whose output the model gets.
+    /// Returns true while a command is running whose output the model gets.
     pub(super) fn runs_included_command(&mut self) -> bool {
         let runs = |block: &Block| match &block.kind {
             BlockKind::Shell(Shell { state: ShellState::Running { .. }, excluded, .. }) => !excluded,

@@ -8,8 +8,8 @@ use crate::block::{Block, BlockKind};
 use crate::tool_call::{CallState, ToolCallBlock};
 
 impl TranscriptPane {
-    /// Adds a delta to the streaming answer. Content blocks usually arrive in order; the index finds the right one
-    /// where several stream in parallel.
+    /// Adds a delta to the streaming answer. Content blocks usually arrive in order; the index selects the
+    /// right one if several are streamed in parallel.
     pub(super) fn append_delta(&mut self, delta: &AssistantDelta) {
         match delta {
             AssistantDelta::TextDelta { content_index, delta } => {
@@ -60,7 +60,7 @@ impl TranscriptPane {
         self.transcript.note_growth();
     }
 
-    /// The live block at an index of the answer; earlier blocks that haven't started stay empty.
+    /// Returns the live block at an index of the answer; earlier blocks that haven't started are empty.
     fn live_block(&mut self, at: usize, make: impl FnOnce() -> BlockKind) -> &mut Block {
         let live = &mut self.transcript.live;
         let begins = live.len() <= at || live[at].is_blank();

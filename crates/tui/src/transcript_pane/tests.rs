@@ -27,7 +27,7 @@ use crate::transcript_pane::lookup::SearchJob;
 
 const AREA: Rect = Rect::new(0, 0, 60, 12);
 
-/// A pane of 12 rows, and an empty editor.
+/// A pane of 12 rows with an empty editor.
 type Harness = Bench<TranscriptPane>;
 
 impl Harness {
@@ -39,7 +39,7 @@ impl Harness {
         harness
     }
 
-    /// Prompts and answers, so many of each.
+    /// Returns a pane with `count` prompts and answers.
     fn with_exchanges(count: usize) -> Self {
         let mut harness = Self::new();
         for at in 0..count {
@@ -50,7 +50,7 @@ impl Harness {
         harness
     }
 
-    /// A command whose 14 lines are folded, and an answer.
+    /// Returns a pane with a command, whose 14 lines are folded, and an answer.
     fn with_command() -> Self {
         let mut harness = Self::new();
         harness.user("wait");
@@ -112,7 +112,7 @@ impl Harness {
         self.chord(KeyModifiers::CONTROL, c)
     }
 
-    /// Types into the search bar; returns the searched texts.
+    /// Types into the search bar; returns the search jobs.
     fn type_text(&mut self, text: &str) -> Vec<SearchJob> {
         let typed = text.chars().flat_map(|c| self.key(KeyCode::Char(c)).1);
         typed.map(lookup).collect()
@@ -142,7 +142,7 @@ impl Harness {
         self.drawn()
     }
 
-    /// The text of the cells that look like this.
+    /// Returns the text of the cells with this modifier.
     fn cells_with(&mut self, modifier: Modifier) -> Vec<String> {
         let buffer = self.buffer();
         let row = |y| -> String {
@@ -152,7 +152,7 @@ impl Harness {
         (0..AREA.height).map(row).filter(|row| !row.is_empty()).collect()
     }
 
-    /// The first row with this text in it.
+    /// Returns the first row that contains this text.
     fn row(&mut self, text: &str) -> u16 {
         let screen = self.screen();
         let at = screen.lines().position(|line| line.contains(text));

@@ -28,7 +28,7 @@ pub(super) struct TranscriptView<'a> {
     pub(super) focus: Option<BlockPos>,
 }
 
-/// Draws the rows laid out last, with search matches and the sign of the focused block.
+/// Draws the rows of the last layout, with search matches and the sign of the focused block.
 pub(super) fn draw(shown: &TranscriptView<'_>, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
     let &TranscriptView { transcript, search, mut focus } = shown;
     let mut finder = search.map(|search| SearchMatches::new(search, transcript));
@@ -158,7 +158,7 @@ pub(super) fn focus_hints(view: &ViewContext<'_>) -> Line {
     Line::from(vec![Span::new("  ▸ ", Role::Accent), Span::new(text, Role::Muted)])
 }
 
-/// The end of a text that is too long.
+/// Returns the end of a text that is too long.
 fn end_of(text: &str, width: usize) -> String {
     let skip = text.chars().count().saturating_sub(width);
     truncate_to(&text.chars().skip(skip).collect::<String>(), width)

@@ -8,7 +8,7 @@ use crate::keymap::table::KeyCommand;
 use crate::list_click::ClickableList;
 
 impl TreeView {
-    /// Reports whether the selection can be moved: no label is edited, and no navigation is pending.
+    /// Returns true if the selection can be moved: no label is being edited, and no navigation is pending.
     fn is_free(&self) -> bool {
         self.labelling.is_none() && matches!(self.going, PendingNavigation::Nowhere)
     }

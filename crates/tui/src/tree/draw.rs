@@ -20,10 +20,10 @@ use crate::tree::{PendingNavigation, TreeAreas, TreeView};
 /// Width of a row's sign.
 const SIGN: usize = 2;
 
-/// Minimum width of a row's text if needed; a branch's facts are dropped before it is cut.
+/// Minimum width of a row's text if needed; facts about a branch are dropped before the text is truncated.
 const TEXT: usize = 36;
 
-/// Maximum width of a label, and the columns that it leaves for the rest of the row.
+/// Maximum width of a label, and the columns reserved for the rest of the row.
 const LABEL: usize = 40;
 const MIN_BESIDE_LABEL: usize = 12;
 
@@ -84,7 +84,7 @@ impl TreeView {
         right_aligned(vec![mark, Span::new(query, Role::Text)], Some(state), width)
     }
 
-    /// Number of search hits without a row because they are hidden.
+    /// Returns the number of search hits without a row, because they are hidden.
     fn found_hidden(&self) -> usize {
         match (&self.shape, self.search.found(), self.filters.hidden) {
             (Some(shape), Some(found), Visibility::Hidden) => {
@@ -104,7 +104,7 @@ impl TreeView {
         }
     }
 
-    /// A row, and the cursor's column if its label is being edited.
+    /// Returns a row, and the cursor's column if its label is being edited.
     fn row(&self, at: usize, row: &TreeRow, width: usize, ctx: &RenderContext) -> (Line, Option<usize>) {
         let is_chosen = at == self.place.cursor.row;
         let branch_prefix = self.rows.branch_prefix(at, width / 3);
@@ -156,7 +156,8 @@ impl TreeView {
         (sign, text, style.with(if bold { Emphasis::BOLD } else { Emphasis::NONE }))
     }
 
-    /// An entry's label cut to `room` columns, and the cursor's column in it while it is edited.
+    /// Returns an entry's label truncated to `room` columns, and the cursor's column in it while it is being
+    /// edited.
     fn label(&self, node: usize, room: usize) -> (Option<Span>, Option<usize>) {
         if let Some(labelling) = self.labelling.as_ref().filter(|labelling| labelling.node == node) {
             let text = truncate_start(labelling.line.text(), room);
@@ -169,7 +170,8 @@ impl TreeView {
         (label.map(|label| Span::new(shown(label), Role::Warning)), None)
     }
 
-    /// Right-aligned facts of a row: hidden, folded, and size and age of the branch it begins.
+    /// Returns the right-aligned facts of a row: hidden, folded, and the size and age of the branch that
+    /// starts there.
     fn facts(&self, at: usize, row: &TreeRow, ctx: &RenderContext) -> Vec<String> {
         let Some(shape) = &self.shape else { return Vec::new() };
         let branch = shape.branch(row.node);
@@ -226,7 +228,7 @@ impl TreeView {
         lines.into_iter().take(usize::from(area.height)).enumerate().map(position).collect()
     }
 
-    /// A rule with time, model and cost of the entry.
+    /// Returns a rule with time, model and cost of the entry.
     fn preview_head(&self, width: usize, ctx: &RenderContext) -> Line {
         if self.rows.len() == 0 {
             return Line::new("─".repeat(width), Role::Muted);
@@ -294,7 +296,7 @@ fn column(at: usize, width: u16) -> u16 {
     u16::try_from(at).unwrap_or(u16::MAX).min(width.saturating_sub(1))
 }
 
-/// User messages on the current path have the accent color.
+/// Returns the role of a row's sign. User messages on the current path have the accent color.
 fn sign_role(row: &TreeRow, role: Role) -> Role {
     if row.on_path && role == Role::User { Role::Accent } else { role }
 }
@@ -303,7 +305,7 @@ fn size(entries: u32) -> String {
     if entries == 1 { "1 entry".to_owned() } else { format!("{} entries", thousands(entries as usize)) }
 }
 
-/// As many facts as fit, in their order.
+/// Joins as many facts as fit, in order.
 fn fitting(mut facts: Vec<String>, room: usize) -> Option<Span> {
     while !facts.is_empty() {
         let span = Span::new(facts.join(" · "), Role::Muted);
@@ -318,7 +320,7 @@ fn fitting(mut facts: Vec<String>, room: usize) -> Option<Span> {
 /// A text with search matches highlighted.
 fn marked(text: &str, words: &str, style: Style) -> Vec<Span> {
     let lower = text.to_lowercase();
-    // Matches of the lowercase text only apply if its length is the same.
+    // Matches of the lowercase text are valid only if its length is the same.
     if words.trim().is_empty() || lower.len() != text.len() {
         return vec![Span::new(text, style)];
     }

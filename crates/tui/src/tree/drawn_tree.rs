@@ -1,4 +1,4 @@
-//! The tree as laid out.
+//! The tree's last layout.
 
 use ratatui::layout::Rect;
 use tiller_render::Line;

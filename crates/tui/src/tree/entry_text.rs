@@ -8,7 +8,7 @@ use tiller_session::{Entry, EntryBody, EntryKind, LineRole as Speaker};
 
 use crate::text::one_line;
 
-/// Maximum characters of a row's text.
+/// Maximum length of a row's text, in characters.
 const LONGEST: usize = 300;
 
 /// A row's text with sign and style.
@@ -117,7 +117,7 @@ fn answer_text(answer: &AssistantMessage, tools: &ToolCatalog) -> EntryText {
     EntryText { sign, text: spaced(&text), role }
 }
 
-/// The beginning of a string on one line with whitespace collapsed.
+/// Returns the start of a string on one line with whitespace collapsed.
 fn spaced(text: &str) -> String {
     let beginning: String = text.chars().take(LONGEST).collect();
     one_line(&beginning.split_whitespace().collect::<Vec<_>>().join(" "))

@@ -1,4 +1,4 @@
-//! Key handling of the tree. Text is searched for; all other keys are bound in the keymap.
+//! Key handling of the tree. Typed text is the search text; all other keys are bound in the keymap.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::buffer::Buffer;
@@ -24,10 +24,10 @@ use crate::tree::{LabelInput, PendingNavigation, TreeEffect, TreeView};
 /// Lines per scroll step of the preview.
 const PREVIEW_LINES: usize = 3;
 
-/// Maximum characters of a label; longer ones are slow to lay out.
+/// Maximum length of a label, in characters; longer ones are slow to lay out.
 const MAX_LABEL: usize = 1_000;
 
-/// The outcome of a key beyond the tree's own state.
+/// The effect of a key beyond the tree's own state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TreeKeyOutcome {
     Nothing,
@@ -49,7 +49,7 @@ impl Component for TreeView {
         Outcome::Consumed
     }
 
-    /// Requests what the visible rows need, and starts a navigation that waited for the agent to stop.
+    /// Requests data for the visible rows, and starts a navigation that waited for the agent to stop.
     fn refresh(&mut self, cx: &mut Context<'_>) {
         for request in self.take_requests(cx.ui.size) {
             cx.push(Action::Background(BackgroundJob::Tree(request)));
@@ -67,7 +67,7 @@ impl Component for TreeView {
         None
     }
 
-    /// Takes a navigation back; the text typed during it goes to the editor.
+    /// Takes back a rejected navigation; the text typed in the meantime goes to the editor.
     fn rejected(&mut self, action: Action, cx: &mut Context<'_>) -> Option<Action> {
         let Action::Navigate(_) = action else { return Some(action) };
         self.stay().into_iter().for_each(|typed| cx.push(Effect::PutBeforeDraft(typed)));
@@ -108,7 +108,7 @@ impl TreeView {
         self.apply(outcome, cx);
     }
 
-    /// Pastes into the label, the text typed ahead, or the search.
+    /// Pastes into the label, the text typed during navigation, or the search.
     fn paste(&mut self, text: &str) {
         if let PendingNavigation::Leaving(ahead) = &mut self.going {
             return ahead.push_str(text);
@@ -147,7 +147,7 @@ impl TreeView {
         }
     }
 
-    /// Navigates to the entry at the cursor; while the agent works, asks first.
+    /// Navigates to the entry at the cursor; asks first while the agent is working.
     fn choose_entry(&mut self, purpose: TreePurpose, cx: &mut Context<'_>) {
         let Some((node, entry)) = self.chosen().zip(self.chosen_id()) else { return };
         match self.effect_for(purpose, node) {
@@ -178,7 +178,7 @@ impl TreeView {
     }
 }
 
-/// The question whether to hide an entry and `count - 1` entries after it.
+/// Returns the question about hiding an entry and its `count - 1` descendants.
 pub(crate) fn hide_dialog(entry: EntryId, count: usize, keymap: &Keymap) -> Dialog {
     let entries = match count {
         1 => "this entry".to_owned(),
@@ -194,7 +194,7 @@ pub(crate) fn hide_dialog(entry: EntryId, count: usize, keymap: &Keymap) -> Dial
     Dialog { title: "hide this branch?".to_owned(), items }
 }
 
-/// The choices for navigating while the agent works.
+/// Returns the choices for navigating while the agent is working.
 fn busy_items(purpose: TreePurpose, entry: &EntryId, is_first: bool) -> Vec<PickerItem> {
     let (stop, go) = match purpose {
         TreePurpose::Go => ("stop it and go there", Navigate::AskForSummary(entry.clone())),
@@ -220,14 +220,14 @@ impl TreeView {
         }
     }
 
-    /// Returns true if it is a user message without a parent.
+    /// Returns true for a user message without a parent.
     fn is_first(&self, node: usize) -> bool {
         let Some(shape) = &self.shape else { return true };
         self.effect_for(TreePurpose::Fork, node) == TreeEffect::ForkBefore
             && shape.node(node).parent.is_none()
     }
 
-    /// The hidden entry that hides this one.
+    /// Returns the hidden entry that hides this one.
     fn hidden_with(&self, node: usize) -> Option<EntryId> {
         let shape = self.shape.as_ref()?;
         shape.hidden_with[node].map(|with| shape.node(with).id.clone())
@@ -277,7 +277,7 @@ impl TreeView {
         TreeKeyOutcome::Nothing
     }
 
-    /// Keys that change the filter, or move by the tree's structure.
+    /// Handles commands that change the filter or move by the tree's structure.
     fn view_command(&mut self, command: KeyCommand) {
         match command {
             KeyCommand::Fold => self.fold(),
@@ -310,7 +310,7 @@ impl TreeView {
         }
     }
 
-    /// Hides the entry at the cursor with what follows, or restores it.
+    /// Hides the entry at the cursor with its descendants, or restores it.
     fn hide(&mut self) -> TreeKeyOutcome {
         let Some((node, entry)) = self.chosen().zip(self.chosen_id()) else { return TreeKeyOutcome::Nothing };
         if self.is_in_use() {
@@ -328,7 +328,7 @@ impl TreeView {
         self.rows.get(self.place.cursor.row).is_some_and(|row| row.on_path)
     }
 
-    /// A key during navigation: typed text is kept for the destination.
+    /// Handles a key during navigation: typed text is kept for the destination.
     fn leaving_key(&mut self, command: Option<KeyCommand>, key: KeyEvent) -> TreeKeyOutcome {
         let PendingNavigation::Leaving(ahead) = &mut self.going else { return TreeKeyOutcome::Nothing };
         match (command, typed_char(key)) {
@@ -341,7 +341,7 @@ impl TreeView {
         TreeKeyOutcome::Nothing
     }
 
-    /// Ends the navigation; returns the text typed since.
+    /// Ends the navigation; returns the text typed in the meantime.
     pub(crate) fn stay(&mut self) -> Option<String> {
         self.going.stay()
     }

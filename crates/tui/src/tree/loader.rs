@@ -1,4 +1,5 @@
-//! Loads what the tree requests: structure, row texts, previews. Runs on a thread that may block on the disk.
+//! Loads the data that the tree requests: structure, row texts, previews. Runs on a thread that may block on
+//! the disk.
 
 use tiller_core::message::{Message, ToolResultMessage};
 use tiller_core::tool_catalog::ToolCatalog;
@@ -13,13 +14,13 @@ use crate::tree::entry_text::EntryText;
 use crate::tree::model::TreeModel;
 use crate::tree::request::{LoadedPreview, LoadedTexts, TextRequest, TreeRequest, TreeResult};
 
-/// Maximum bytes of a text in a preview: far more than fits on any screen.
+/// Maximum bytes of a text in a preview, far more than fits on any screen.
 const LONGEST: usize = 8_000;
 
-/// Entries after an answer that are searched for its calls' results.
+/// Number of entries after an answer that are searched for its calls' results.
 const RESULTS: usize = 32;
 
-/// Handles the tree's requests other than searches.
+/// Handles the tree's requests, except searches.
 pub(crate) fn load(reader: &Reader, tools: &ToolCatalog, request: &TreeRequest) -> Option<TreeResult> {
     Some(match request {
         TreeRequest::Shape => TreeResult::Shape(Box::new(TreeModel::load(reader))),
@@ -39,7 +40,7 @@ fn load_text(reader: &Reader, tools: &ToolCatalog, request: &TextRequest) -> Loa
     LoadedTexts { request: *request, text, model }
 }
 
-/// The model of an answer.
+/// Returns the model of an answer.
 fn model(entry: &Entry) -> Option<String> {
     match &**entry.body.as_message()? {
         Message::Assistant(answer) if !answer.model.is_empty() => Some(answer.model.clone()),
@@ -70,7 +71,7 @@ fn load_preview(reader: &Reader, tools: &ToolCatalog, node: usize) -> LoadedPrev
     LoadedPreview { node, facts: facts(&entry), blocks }
 }
 
-/// The text of an entry that forms no block of the transcript.
+/// Returns the text of an entry that has no block in the transcript.
 fn text_of(entry: &Entry, tools: &ToolCatalog) -> String {
     match entry.body.as_message().map(|message| &**message) {
         Some(Message::ToolResult(_)) => {
@@ -82,7 +83,7 @@ fn text_of(entry: &Entry, tools: &ToolCatalog) -> String {
     }
 }
 
-/// The results of an answer's calls, which follow it closely.
+/// Returns the results of an answer's calls, which follow it closely.
 fn results(reader: &Reader, node: usize, entry: &Entry) -> Vec<ToolResultMessage> {
     let calls = match entry.body.as_message().map(|message| &**message) {
         Some(Message::Assistant(answer)) => answer.tool_calls().count(),

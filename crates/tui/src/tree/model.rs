@@ -1,4 +1,5 @@
-//! The structure of a session for the tree: links, labels, hidden entries, size and age of branches. No texts.
+//! The structure of a session for the tree: links, labels, hidden entries, size and age of branches. It has
+//! no texts.
 
 use std::collections::{HashMap, HashSet};
 
@@ -42,7 +43,7 @@ impl TreeFilter {
         }
     }
 
-    /// Returns true if an entry that isn't hidden has a row.
+    /// Returns true if a visible entry has a row.
     pub(super) fn accepts(self, node: &TreeNode, label: Option<&str>) -> bool {
         match self {
             Self::All => true,
@@ -59,9 +60,9 @@ pub(crate) struct TreeModel {
     pub(super) session: SessionId,
     pub(super) tree: Tree,
     pub(super) marks: Annotations,
-    /// For each hidden entry, the one that hides it.
+    /// For each hidden entry, the entry that hides it.
     pub(super) hidden_with: Vec<Option<usize>>,
-    /// The last message of the current path: going there changes nothing.
+    /// The last message of the current path; going there changes nothing.
     pub(super) current: Option<usize>,
     branches: Vec<TreeBranch>,
 }
@@ -79,7 +80,7 @@ impl TreeModel {
     /// Reads the structure from the log's index, and the few entries that label or hide something.
     pub(crate) fn load(reader: &Reader) -> Self {
         let tree = reader.tree();
-        // The last entry of this snapshot: the log may have grown since.
+        // The last entry of this snapshot, because the log may have grown since.
         let leaf = tree.nodes().last().map(|node| node.id.clone());
         let marks = Annotations::read(reader, &tree);
         let hidden_with = marks.hidden_with(&tree, leaf.as_ref());
@@ -111,8 +112,8 @@ impl TreeModel {
         std::iter::successors(Some(at), |at| self.node(*at).parent).find(|at| predicate(*at))
     }
 
-    /// Counts the entries counted_for each of these for which `counts` is true; an entry counted_for several counts
-    /// for the uppermost.
+    /// Counts the descendants of each of these entries for which `counts` is true. A descendant of several of
+    /// them counts for the uppermost.
     pub(super) fn count_descendants(
         &self,
         these: &HashSet<usize>,
@@ -131,7 +132,7 @@ impl TreeModel {
         count_descendants
     }
 
-    /// For each entry, whether it is a descendant of one of these.
+    /// Returns for each entry whether it is a descendant of one of these.
     pub(super) fn is_below_any(&self, these: impl Iterator<Item = usize>) -> Vec<bool> {
         let (mut begins, mut is_below_any) = (vec![false; self.len()], vec![false; self.len()]);
         these.filter(|at| *at < self.len()).for_each(|at| begins[at] = true);
@@ -143,7 +144,7 @@ impl TreeModel {
     }
 }
 
-/// The subtree of each entry, in one pass from the end, because parents precede children.
+/// Computes the subtree of each entry in one pass from the end, because parents precede children.
 fn branches(nodes: &[TreeNode]) -> Vec<TreeBranch> {
     let own = |(at, node): (usize, &TreeNode)| TreeBranch {
         entries: 1,

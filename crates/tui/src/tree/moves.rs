@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use super::TreeView;
 
 impl TreeView {
-    /// Folds what follows the entry at the cursor; if there is nothing to fold, goes to the start of its branch.
+    /// Folds the descendants of the entry at the cursor; if there is nothing to fold, goes to the start of
+    /// its branch.
     pub(super) fn fold(&mut self) {
         let Some(node) = self.chosen() else { return };
         if self.has_child_rows(node) && self.search.found().is_none() {
@@ -16,7 +17,7 @@ impl TreeView {
         }
     }
 
-    /// Unfolds what follows; if nothing is folded, moves on to it.
+    /// Unfolds the descendants; if they aren't folded, moves to the first one.
     pub(super) fn unfold(&mut self) {
         match self.chosen() {
             Some(node) if self.filters.folded.remove(&node) => self.arrange(),
@@ -25,7 +26,7 @@ impl TreeView {
         }
     }
 
-    /// Folds every branch without the cursor; if anything is folded, unfolds everything.
+    /// Folds all branches without the cursor; if anything is folded, unfolds everything.
     pub(super) fn fold_others(&mut self) {
         let (Some(shape), Some(node)) = (&self.shape, self.chosen()) else { return };
         if self.filters.folded.is_empty() {
@@ -40,7 +41,7 @@ impl TreeView {
         self.arrange();
     }
 
-    /// Returns true if the next row belongs to what follows an entry.
+    /// Returns true if the next row is a descendant of an entry.
     fn has_child_rows(&self, node: usize) -> bool {
         let below = self.rows.row_of(node).and_then(|row| self.rows.get(row + 1));
         let (Some(shape), Some(below)) = (&self.shape, below) else { return false };

@@ -11,7 +11,7 @@ pub(super) struct EntryPreview {
     /// The first visible line.
     pub(super) top: usize,
     shown: Option<LoadedPreview>,
-    /// True if the log has grown since; a call's result may be new.
+    /// True if the log has grown since the preview was loaded; a call's result may be new.
     is_stale: bool,
     /// The requested entry.
     requested: Option<usize>,
@@ -24,7 +24,7 @@ impl Default for EntryPreview {
 }
 
 impl EntryPreview {
-    /// An empty preview for another session, with the same visibility.
+    /// Returns an empty preview for another session, with the same visibility.
     pub(super) fn for_other_session(&self) -> Self {
         Self { is_open: self.is_open, ..Self::default() }
     }
@@ -54,12 +54,12 @@ impl EntryPreview {
         self.shown.as_ref().map(|shown| shown.node)
     }
 
-    /// The entry's model and cost.
+    /// Returns the entry's model and cost.
     pub(super) fn facts(&self) -> &[String] {
         self.shown.as_ref().map(|shown| shown.facts.as_slice()).unwrap_or_default()
     }
 
-    /// The visible lines, and the number of lines below; corrects the scroll position at the end.
+    /// Returns the visible lines, and the number of lines below; corrects the scroll position at the end.
     pub(super) fn lines(&mut self, height: usize, ctx: &RenderContext) -> (Vec<Line>, usize) {
         let Some(shown) = &mut self.shown else { return (Vec::new(), 0) };
         let mut lines: Vec<Line> = Vec::new();
@@ -76,7 +76,7 @@ impl EntryPreview {
     }
 }
 
-/// A line cut to a width, with an ellipsis.
+/// Truncates a line to a width, with an ellipsis.
 fn fitted(line: &Line, width: usize) -> Line {
     let mut fitted = line.clone();
     if line.width() <= width {
@@ -84,7 +84,7 @@ fn fitted(line: &Line, width: usize) -> Line {
     }
     let mut room = width;
     let fits = |span: &&Span| {
-        // The last column is for the ellipsis.
+        // The last column is reserved for the ellipsis.
         let fits = span.width() < room;
         room -= if fits { span.width() } else { 0 };
         fits

@@ -1,4 +1,4 @@
-//! Requests of the tree for data, and their results.
+//! The tree's requests for data, and their results.
 
 use crate::block::Block;
 use crate::tree::entry_text::EntryText;
@@ -22,7 +22,7 @@ pub(crate) enum TreeRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TextRequest {
     pub(crate) node: usize,
-    /// The answer whose model the row shows, if the row begins a branch.
+    /// The answer whose model is shown if a branch starts at the row.
     pub(crate) answer: Option<usize>,
 }
 
@@ -71,9 +71,9 @@ pub(crate) struct TreeQuery {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TreeHits {
     pub(crate) query: TreeQuery,
-    /// True if they are the first ones of this query.
+    /// True for the first hits of this query.
     pub(crate) is_first: bool,
     pub(crate) nodes: Vec<usize>,
-    /// Number of searched entries and of all; `None` when done.
+    /// Number of searched entries and of all entries; `None` when done.
     pub(crate) progress: Option<(usize, usize)>,
 }

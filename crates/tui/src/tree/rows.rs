@@ -1,4 +1,4 @@
-//! The rows of the tree and the branch lines before them. Only rows where a branch begins are indented.
+//! The rows of the tree and the branch lines before them. Only rows where a branch starts are indented.
 
 use tiller_session::tree::{BranchMark, TreeRow};
 
@@ -13,7 +13,8 @@ const LEVEL: usize = 3;
 #[derive(Debug, Default)]
 pub(super) struct VisibleRows {
     rows: Vec<TreeRow>,
-    /// For each row, the row that begins its branch; for a row that begins a branch, that of the enclosing branch.
+    /// For each row, the row where its branch starts; for a row where a branch starts, the start of the
+    /// enclosing branch.
     within: Vec<u32>,
     /// For each entry, its row.
     at: Vec<u32>,
@@ -24,7 +25,7 @@ pub(super) struct VisibleRows {
 }
 
 impl VisibleRows {
-    /// The rows of the entries for which `shown` is true.
+    /// Creates the rows of the entries for which `shown` is true.
     pub(super) fn new(shape: &TreeModel, shown: impl Fn(usize) -> bool) -> Self {
         let rows = shape.tree.rows(shape.leaf(), |at, _| shown(at));
         let mut at = vec![NONE; shape.len()];
@@ -58,7 +59,7 @@ impl VisibleRows {
         self.at.get(node).filter(|row| **row != NONE).map(|row| *row as usize)
     }
 
-    /// The row of an entry, or of its nearest visible ancestor, or the last row before it.
+    /// Returns the row of an entry, or of its nearest visible ancestor, or the last row before it.
     pub(super) fn nearest(&self, shape: &TreeModel, node: usize) -> usize {
         let Some(last) = shape.len().checked_sub(1) else { return 0 };
         let above = shape.nearest(node.min(last), |at| self.row_of(at).is_some());
@@ -66,7 +67,7 @@ impl VisibleRows {
         above.and_then(|at| self.row_of(at)).or_else(before).unwrap_or(0)
     }
 
-    /// The row that begins the branch of this row.
+    /// Returns the row where the branch of this row starts.
     fn branch_of(&self, row: usize) -> Option<usize> {
         match self.rows.get(row)?.branch {
             BranchMark::Continues => self.around(row),
@@ -78,35 +79,35 @@ impl VisibleRows {
         self.within.get(row).filter(|row| **row != NONE).map(|row| *row as usize)
     }
 
-    /// The row where the branch of this row forks off; row 0 if there is none.
+    /// Returns the row where the branch of this row forks off; row 0 if there is none.
     pub(super) fn fork_above(&self, shape: &TreeModel, row: usize) -> usize {
         let begins = self.branch_of(row).and_then(|begins| shape.node(self.rows[begins].node).parent);
         let fork = begins.and_then(|parent| shape.nearest(parent, |at| self.row_of(at).is_some()));
         fork.and_then(|at| self.row_of(at)).unwrap_or(0)
     }
 
-    /// The next row below that begins a branch.
+    /// Returns the next row below where a branch starts.
     pub(super) fn branch_below(&self, row: usize) -> Option<usize> {
         (row + 1..self.len()).find(|at| self.rows[*at].branch != BranchMark::Continues)
     }
 
-    /// The next row above that begins a branch.
+    /// Returns the next row above where a branch starts.
     pub(super) fn branch_above(&self, row: usize) -> Option<usize> {
         (0..row).rev().find(|at| self.rows[*at].branch != BranchMark::Continues)
     }
 
-    /// Returns true if a branch begins at a row, including the trunk at the session's beginning.
+    /// Returns true if a branch starts at a row, including the trunk at the session's start.
     pub(super) fn begins(&self, row: usize) -> bool {
         let is_trunk = row == 0 && self.begins_session;
         self.get(row).is_some_and(|it| is_trunk || it.branch != BranchMark::Continues)
     }
 
-    /// The rows that begin a branch.
+    /// Returns the rows where a branch starts.
     pub(super) fn branch_starts(&self) -> impl Iterator<Item = &TreeRow> {
         self.rows.iter().filter(|row| row.branch != BranchMark::Continues)
     }
 
-    /// The branch lines before a row, at most `widest` columns: the innermost levels of a deep tree.
+    /// Returns the branch lines before a row, at most `widest` columns: the innermost levels of a deep tree.
     pub(super) fn branch_prefix(&self, row: usize, widest: usize) -> String {
         let Some(TreeRow { branch, depth, .. }) = self.rows.get(row) else { return String::new() };
         let levels = (widest / LEVEL).max(1);
@@ -135,7 +136,7 @@ fn index(position: usize) -> u32 {
 }
 
 fn within(rows: &[TreeRow]) -> Vec<u32> {
-    // The rows that begin the enclosing branches, outermost first.
+    // The rows where the enclosing branches start, outermost first.
     let mut around: Vec<u32> = Vec::new();
     let mut within = Vec::with_capacity(rows.len());
     for (position, row) in rows.iter().enumerate() {

@@ -19,7 +19,7 @@ pub(super) struct TreeSearch {
 /// The hits.
 #[derive(Debug)]
 struct TreeSearchHits {
-    /// For each entry, whether all words occur in it.
+    /// For each entry, whether it contains all words.
     is_hit: Vec<bool>,
     count: usize,
     progress: Option<(usize, usize)>,
@@ -60,7 +60,7 @@ impl TreeSearch {
         self.text.clear();
     }
 
-    /// The request for a changed search text or filter.
+    /// Returns the request for a changed search text or filter.
     pub(super) fn ask(&mut self, filter: TreeFilter) -> Option<TreeRequest> {
         if self.is_empty() {
             return self.requested.take().map(|_| TreeRequest::EndSearch);
@@ -80,7 +80,7 @@ impl TreeSearch {
         }
     }
 
-    /// Applies hits if they belong to the current query; returns whether they did.
+    /// Applies hits if they belong to the current query; returns true if they do.
     pub(super) fn take(&mut self, found: TreeHits, filter: TreeFilter, entries: usize) -> bool {
         if found.query != (TreeQuery { words: self.words().to_owned(), filter }) {
             return false;
@@ -99,17 +99,18 @@ impl TreeSearch {
         true
     }
 
-    /// The hits, while there is a search text. Until new hits arrive, those of the previous text stay.
+    /// Returns the hits, while there is a search text. Until new hits arrive, the hits of the previous text
+    /// are kept.
     pub(super) fn found(&self) -> Option<&[bool]> {
         self.found.as_ref().filter(|_| !self.is_empty()).map(|found| found.is_hit.as_slice())
     }
 
-    /// Drops the hits after the text was cleared; returns whether there were any.
+    /// Drops the hits after the text was cleared; returns true if there were any.
     pub(super) fn settle(&mut self) -> bool {
         self.is_empty() && self.found.take().is_some()
     }
 
-    /// The state of the search in words; `hidden` of the hits have no row.
+    /// Describes the state of the search; `hidden` is the number of hits without a row.
     pub(super) fn state(&self, hidden: usize) -> String {
         let summary = |count: usize| {
             let also = if hidden > 0 { format!(", {} hidden", thousands(hidden)) } else { String::new() };

@@ -9,20 +9,20 @@ use crate::tree::entry_text::full_text;
 use crate::tree::model::TreeModel;
 use crate::tree::request::{TreeHits, TreeQuery, TreeResult};
 
-/// Interval between results; shorter ones only cost drawing time.
+/// Interval between results; a shorter one would only cost drawing time.
 const REPORT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Entries between two checks for cancellation.
+/// Number of entries between two checks for cancellation.
 const CHECK_INTERVAL: usize = 64;
 
-/// The decision to continue a search.
+/// Whether to continue a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SearchControl {
     Yes,
     No,
 }
 
-/// One word, with a finder for the raw log line.
+/// A word, with a finder for the raw log line.
 struct TreeTerm {
     text: String,
     finder: Option<Finder<'static>>,

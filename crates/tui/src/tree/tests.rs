@@ -1,4 +1,4 @@
-//! The tree alone: keys and results in, effects and rows out.
+//! Tests of the tree as a component: keys and results in, effects and rows out.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::effect::{Effect, LeaveScope, OverlayRequest};
 use crate::message::{ListResult, TaskResult};
 use crate::tree::request::TreePurpose;
 
-/// Two branches after one answer; the second is the current one.
+/// Creates two branches after one answer; the second is the current one.
 fn session() -> Writer {
     let mut writer = SessionManager::new(Placement::Memory, "/work".into()).create(UnixMs(0));
     let mut now = 0;
@@ -41,7 +41,7 @@ fn session() -> Writer {
     writer
 }
 
-/// The tree of that session on a screen of 60 by 12, with all that it requests.
+/// The tree of that session on a screen of 60 by 12, with all requested data.
 struct TreeBench {
     bench: Bench<TreeView>,
     writer: Writer,
@@ -57,7 +57,7 @@ impl TreeBench {
         tree
     }
 
-    /// Answers its requests until there are none.
+    /// Answers the tree's requests until there are none.
     fn settle(&mut self) {
         let reader = self.writer.reader();
         loop {

@@ -1,4 +1,5 @@
-//! The cache of row texts: visible rows and some around them, so that memory doesn't grow with the session.
+//! The cache of row texts. It holds visible rows and some around them, so that memory doesn't grow with the
+//! session.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,10 +9,10 @@ use crate::tree::model::TreeModel;
 use crate::tree::request::{LoadedTexts, TextRequest, TreeRequest};
 use crate::tree::rows::VisibleRows;
 
-/// Maximum number of texts: some hundred kilobytes.
+/// Maximum number of texts; they take some hundred kilobytes.
 const MAX_TEXTS: usize = 2_000;
 
-/// Texts per request: a screenful arrives before the next frame.
+/// Maximum texts per request; a screenful arrives before the next frame.
 const AT_ONCE: usize = 200;
 
 #[derive(Debug, Default)]
@@ -21,12 +22,12 @@ pub(super) struct TextCache {
 }
 
 impl TextCache {
-    /// A row's text, if loaded; a stale one stays until it is replaced.
+    /// Returns a row's text, if loaded; a stale text stays until it is replaced.
     pub(super) fn get(&self, node: usize) -> Option<&EntryText> {
         self.known.get(&node).map(|loaded| &loaded.text)
     }
 
-    /// The model of the branch that begins at an entry.
+    /// Returns the model of the branch that starts at an entry.
     pub(super) fn model(&self, node: usize) -> Option<&str> {
         self.known.get(&node)?.model.as_deref()
     }

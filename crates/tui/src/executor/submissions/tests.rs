@@ -15,7 +15,7 @@ use crate::executor::Executor;
 use crate::message::TaskReport;
 use crate::options::TuiOptions;
 
-/// Reviews prompts: notes each, and holds it until it is released.
+/// An extension that records prompts and holds each until it is released.
 #[derive(Default)]
 struct Reviewer {
     seen: Mutex<Vec<String>>,

@@ -11,7 +11,7 @@ use tiller_session::EntryBody;
 use super::*;
 use crate::session_model::Welcome;
 
-/// Applies events that happened at 1,000 ms and arrive at 1,050 ms.
+/// Applies events that occurred at 1,000 ms and arrive at 1,050 ms.
 fn applied(mut model: SessionModel, kinds: Vec<EventKind>) -> SessionModel {
     for kind in kinds {
         let event = Event { kind, seq: model.info.seq + 1, time: UnixMs(1_000) };
@@ -20,12 +20,12 @@ fn applied(mut model: SessionModel, kinds: Vec<EventKind>) -> SessionModel {
     model
 }
 
-/// The model with this activity after so many events.
+/// Returns a model with this activity after `seq` events.
 fn with_activity(seq: u64, activity: SessionActivity) -> SessionModel {
     SessionModel { info: SessionInfo { seq, ..SessionInfo::default() }, activity }
 }
 
-/// Compares whole models. Events within them have no equality, so their debug texts are compared.
+/// Compares whole models. Their events have no equality, so the debug texts are compared.
 #[track_caller]
 fn assert_model(model: &SessionModel, expected: &SessionModel) {
     assert_eq!(format!("{model:#?}"), format!("{expected:#?}"));

@@ -1,7 +1,7 @@
-//! Inline images in the terminal's cells, by the protocol of iTerm2 (iterm2.com/documentation-images.html,
+//! Inline images in the terminal's cells, with iTerm2's protocol (iterm2.com/documentation-images.html,
 //! November 2026).
 //!
-//! Later output overwrites such an image, and it can't be moved or cropped: at another position it is sent
+//! Later output overwrites such an image, and it can't be moved or cropped: in another position it is sent
 //! again in full. So an image is written only when it is completely visible and has stayed in place for a
 //! moment; scrolling past it sends nothing.
 
@@ -12,7 +12,7 @@ use tiller_render::RenderedImage;
 
 use crate::terminal::image_placement::ImagePlacement;
 
-/// Time that an image must stay in place before it is written, in milliseconds.
+/// Milliseconds for which an image must stay in place before it is written.
 const STILL_MS: u64 = 100;
 
 /// The images in the cells of the screen.
@@ -24,7 +24,7 @@ pub(in crate::terminal) struct ItermImages {
 }
 
 impl ItermImages {
-    /// The output before the cells of a frame: blanks over images that are gone or moved.
+    /// Returns the output before the cells of a frame: blanks over images that were removed or moved.
     pub(in crate::terminal) fn before_cells(&mut self, placements: &[ImagePlacement]) -> String {
         let mut out = String::new();
         self.written.retain(|old| {
@@ -42,7 +42,7 @@ impl ItermImages {
         self.written.retain(|placement| !placement.holds(column, row));
     }
 
-    /// The output after the cells of a frame with these images.
+    /// Returns the output after the cells of a frame with these images.
     pub(in crate::terminal) fn after_cells(
         &mut self,
         placements: Vec<ImagePlacement>,
@@ -66,7 +66,7 @@ impl ItermImages {
         out
     }
 
-    /// Reports whether a later frame has images to write even if nothing else changes.
+    /// Returns true if a later frame has to write images even if nothing else changes.
     pub(in crate::terminal) fn has_pending(&self) -> bool {
         !self.resting.is_empty()
     }
