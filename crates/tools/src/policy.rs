@@ -1,9 +1,9 @@
-//! The approval policy: allow, ask or deny a tool call, from the tool's declared access, the parsed command, the mode
-//! and the session's rules.
+//! The approval policy: it allows a tool call, requires approval or denies it, based on the tool's declared
+//! access, the parsed command, the mode and the session's rules.
 //!
-//! Pure: it reads only its arguments. It protects a careful user from mistakes and isn't a sandbox: an allowed command
-//! can do all that the [sandbox](crate::sandbox) lets it do, and without one, everything that the user can. Paths are
-//! checked by [`workspace`](crate::workspace).
+//! Pure: it reads only its arguments. It protects a careful user from mistakes and isn't a sandbox: an
+//! allowed command can do everything that the [sandbox](crate::sandbox) permits, and without a sandbox
+//! everything that the user can. [`workspace`](crate::workspace) checks paths.
 
 use std::path::{Path, PathBuf};
 
@@ -39,25 +39,25 @@ use risk::{CommandDirs, Risk, RiskKind};
 
 use crate::process::NetworkAccess;
 
-/// The source of the answer where the policy would ask.
+/// How questions of the policy are answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AskBehavior {
-    /// The user is asked.
+    /// The user answers.
     #[default]
     User,
-    /// The answer is yes (`--yes`).
+    /// The answer is always yes (`--yes`).
     Yes,
 }
 
 /// The sandbox in which commands run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SandboxStrength {
-    /// None.
+    /// No sandbox.
     #[default]
     None,
-    /// Writing is limited; TCP isn't.
+    /// Writes are restricted; TCP isn't.
     Writes,
-    /// Writing is limited, and TCP is refused.
+    /// Writes are restricted and TCP is denied.
     WritesAndTcp,
 }
 
@@ -66,16 +66,16 @@ pub enum SandboxStrength {
 pub enum PolicyVerdict {
     /// The call may run.
     Allow,
-    /// The call may run because a rule or `--yes` answered the question beforehand.
+    /// The call may run because a rule or `--yes` grants approval.
     Granted(AllowReason),
-    /// The user has to allow the call first.
+    /// The call needs the user's approval.
     Ask {
         /// The reason, for the user.
         reason: String,
-        /// The calls that can be allowed for the rest of the session; its `Display` is the text to show.
+        /// The rule that the user can allow for the rest of the session; its `Display` is the text to show.
         rule: PermissionRule,
     },
-    /// The call may run only if its command just reads.
+    /// The call may run only if its command only reads.
     DenyUnlessReading {
         /// The reason, for the model.
         reason: String,
@@ -84,12 +84,12 @@ pub enum PolicyVerdict {
     Deny {
         /// The reason, for the model.
         reason: String,
-        /// The settings rule that denies it; without one the mode does.
+        /// The settings rule that denies it; `None` if the mode denies it.
         rule: Option<String>,
     },
 }
 
-/// The reason a call runs without a question.
+/// The reason a call runs without approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AllowReason {
     /// A rule of the session covers the call.
@@ -101,24 +101,24 @@ pub enum AllowReason {
 }
 
 impl PolicyVerdict {
-    /// The denial by a settings rule.
+    /// Returns the denial by a settings rule.
     #[must_use]
     pub fn denied_by(rule: &ConfiguredRule) -> Self {
         let reason = format!("{DENIED_BY_RULE} ({rule}, in {})", rule.source());
         Self::Deny { reason, rule: Some(rule.to_string()) }
     }
 
-    /// The denial by the mode.
+    /// Returns the denial by the mode.
     fn denied_by_mode(reason: String) -> Self {
         Self::Deny { reason, rule: None }
     }
 
-    /// The denial of a command that no mode runs.
+    /// Returns the denial of a command that no mode runs.
     fn denied_in_every_mode(risk: &Risk) -> Self {
         Self::denied_by_mode(format!("{} ({NEVER_RUN})", risk.reason))
     }
 
-    /// Checks whether the call runs without a question.
+    /// Returns true if the call runs without approval.
     #[must_use]
     pub const fn runs(&self) -> bool {
         matches!(self, Self::Allow | Self::Granted(_))
@@ -134,32 +134,33 @@ fn plan_reason(tool: &str) -> String {
     )
 }
 
-/// The end of the reason for what no mode runs.
-const NEVER_RUN: &str = "never allowed in any mode";
+/// The end of the reason for commands that no mode runs.
+const NEVER_RUN: &str = "never allowed, in any mode";
 
 /// The policy of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     /// The approval mode.
     pub mode: ApprovalMode,
-    /// The source of the answer where the policy would ask.
+    /// How questions are answered.
     pub ask_behavior: AskBehavior,
-    /// The working directory; deleting inside it is less of a risk than elsewhere.
+    /// The working directory. Deleting inside it is less risky than elsewhere.
     pub root: PathBuf,
-    /// The home directory and tiller's own directories; if empty, no path counts as a startup file or as tiller's.
+    /// The home directory and tiller's own directories. If empty, no path counts as a startup file or as
+    /// tiller's own.
     pub protected: ProtectedPaths,
     /// Directories outside the working directory that may be written to, with links resolved.
     pub writable: Vec<PathBuf>,
     /// The sandbox of commands.
     pub sandbox: SandboxStrength,
-    /// Directories and files that the user has opened to commands in the sandbox.
+    /// Directories and files that the user has opened for commands in the sandbox.
     pub sandbox_writable: Vec<PathBuf>,
     /// The settings rules.
     pub rules: ConfiguredRules,
 }
 
 impl Policy {
-    /// Decides on a call of the tool with this spec.
+    /// Decides on a call of the tool with this specification.
     #[must_use]
     pub fn judge(&self, spec: &ToolSpec, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         let rule = self.find_configured(spec, arguments);
@@ -178,7 +179,8 @@ impl Policy {
         }
     }
 
-    /// Finds the settings rule that decides on a call: by its command, its path, its address or the tool alone.
+    /// Finds the settings rule that decides on a call, by the call's command, path or address, or by the tool
+    /// alone.
     pub fn find_configured<'a>(
         &'a self,
         spec: &'a ToolSpec,
@@ -197,8 +199,8 @@ impl Policy {
         }
     }
 
-    /// Returns the network access that the settings rules give a call in addition to the default access: TCP for its
-    /// command in the sandbox, and the user's own network for a page of a host that a rule with `network` names.
+    /// Returns the network access that the settings rules grant in addition to the default: TCP for a command
+    /// in the sandbox, and the local network for a page on a host named by a rule with `network`.
     #[must_use]
     pub fn network_access(&self, spec: &ToolSpec, arguments: &Value) -> NetworkAccess {
         let line = arguments.get("command").and_then(Value::as_str).filter(|_| spec.traits.uses_sandbox);
@@ -221,7 +223,7 @@ impl Policy {
         self.rules.find(tool, |rule| rule.covers_path(path, &self.root, &self.protected.homes))
     }
 
-    /// Asks for approval because of a rule, unless the user has answered beforehand.
+    /// Requires approval because of a rule, unless the user has granted it in advance.
     fn ask_for_rule(
         &self,
         rule: &ConfiguredRule,
@@ -239,9 +241,10 @@ impl Policy {
         }
     }
 
-    /// Lets a rule answer a question, and open a path outside the working directory. A rule for every call of a tool
-    /// answers for no protected path, credential file or host of the own network, and one with wildcards only for a
-    /// host of the own network if it has `network`; risky commands are judged with the rules in mind.
+    /// Applies a rule that grants approval and may open a path outside the working directory. A rule for all
+    /// calls of a tool doesn't cover protected paths, credential files or hosts of the local network. A rule
+    /// with wildcards covers a host of the local network only with `network`. Risky commands are judged with
+    /// the rules taken into account.
     fn apply_allow(
         &self,
         rule: &ConfiguredRule,
@@ -276,7 +279,7 @@ impl Policy {
         }
     }
 
-    /// Checks whether a path is protected, or is or holds a file with keys or passwords.
+    /// Returns true for a path that is protected, or is or contains a file with keys or passwords.
     #[must_use]
     pub fn is_guarded(&self, path: &Path) -> bool {
         let protected = &self.protected;
@@ -310,14 +313,14 @@ impl Policy {
         }
     }
 
-    /// Checks whether a call asks for a command without the sandbox that is in force.
+    /// Returns true for a call that requests to run its command outside the active sandbox.
     #[must_use]
     pub fn leaves_sandbox(&self, spec: &ToolSpec, arguments: &Value) -> bool {
         let is_asked_for = arguments.get("unsandboxed").and_then(Value::as_bool) == Some(true);
         self.sandbox != SandboxStrength::None && spec.traits.uses_sandbox && is_asked_for
     }
 
-    /// Decides on a command without the sandbox: only this command can be allowed for the session.
+    /// Decides on a command outside the sandbox. Only this exact command can be allowed for the session.
     fn judge_unsandboxed(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         let line = arguments.get("command").and_then(Value::as_str).unwrap_or_default();
         let rule = PermissionRule::Unsandboxed { tool: tool.to_owned(), line: line.to_owned() };
@@ -329,7 +332,7 @@ impl Policy {
         PolicyVerdict::Ask { reason: format!("runs a command without the sandbox{risk}"), rule }
     }
 
-    /// Decides on a call that reads, by its argument `path` or the default of the tool.
+    /// Decides on a call that reads the path in its argument `path`, or the tool's default path.
     fn judge_named_read(&self, spec: &ToolSpec, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         let default = match spec.traits.paths {
             TouchedPaths::Tree => Some("."),
@@ -360,11 +363,11 @@ impl Policy {
         }
     }
 
-    /// Decides on a call that writes, by its argument `path`.
+    /// Decides on a call that writes the path in its argument `path`.
     fn judge_writing(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         let path = arguments.get("path").and_then(Value::as_str);
         let protected = path.and_then(|path| Some((path, self.dirs().protection(path)?)));
-        // The workspace refuses tiller's own files, so there is nothing to ask.
+        // The workspace denies access to tiller's own files, so no approval is needed.
         let Some((path, protection)) = protected.filter(|(_, it)| *it != Protection::Own) else {
             return PolicyVerdict::Allow;
         };
@@ -377,8 +380,8 @@ impl Policy {
         }
     }
 
-    /// Decides on a call that reads from the host in its argument `url`. `--yes` doesn't answer for a host of the
-    /// user's own network.
+    /// Decides on a call that reads from the host in its argument `url`. `--yes` doesn't grant approval for
+    /// hosts of the user's local network.
     fn judge_network(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         let address = arguments.get("url").and_then(Value::as_str).unwrap_or_default();
         let is_private = network::is_private_address(address);
@@ -397,7 +400,7 @@ impl Policy {
         }
     }
 
-    /// Decides on a call that publishes something, which can't be taken back.
+    /// Decides on a call that publishes something, which can't be undone.
     fn judge_publishing(&self, tool: &str, rules: &SessionRules) -> PolicyVerdict {
         match self.find_grant(rules.find(tool, None, None)) {
             Some(grant) => PolicyVerdict::Granted(grant),
@@ -443,27 +446,28 @@ impl Policy {
         PolicyVerdict::Ask { reason, rule }
     }
 
-    /// Checks whether commands in the sandbox can change only what file tools may change without a question.
+    /// Returns true if commands in the sandbox can change only files that file tools may change without
+    /// approval.
     fn contains_commands(&self) -> bool {
         let ProtectedPaths { homes, tiller_dirs, startup, .. } = &self.protected;
         let dirs = || [&self.root].into_iter().chain(&self.writable).chain(&self.sandbox_writable);
         let is_writable = |path: &PathBuf| dirs().any(|dir| path.starts_with(dir));
-        // Caches lie in the home directory, but are none of its protected directories.
+        // Caches are in the home directory, but not in its protected directories.
         let is_inside = || dirs().any(|dir| self.protected.find(dir) == Some(Protection::Home));
         let mut protected = homes.iter().chain(tiller_dirs).chain(startup);
         self.sandbox == SandboxStrength::WritesAndTcp && !protected.any(is_writable) && !is_inside()
     }
 
-    /// Lists the paths that a line of read-only commands reads; such a line needs no question if all of them lie in the
-    /// workspace. Returns `None` for any other line, and for one that can't be parsed. `repository` is called for
-    /// git commands only.
+    /// Lists the paths that a line of read-only commands reads. Such a line needs no approval if all of them
+    /// are in the workspace. Returns `None` for any other line, and for a line that can't be parsed.
+    /// `repository` is called only for git commands.
     #[must_use]
     pub fn list_read_paths(
         &self,
         line: &str,
         repository: impl FnOnce() -> RepositoryState,
     ) -> Option<Vec<ReadPath>> {
-        // Every file there may be a secret.
+        // Every file in such a directory may be a secret.
         let is_secret = self.protected.is_secret(&self.root) || self.protected.is_credential(&self.root);
         let paths = (!is_secret).then(|| reading::list_paths(line, self.dirs(), repository)).flatten();
         paths.filter(|_| risk::find_risk(line, self.dirs()).is_none())
@@ -505,7 +509,7 @@ mod tests {
         }
     }
 
-    /// `allow`, `deny` or `ask RULE: REASON`.
+    /// Formats the verdict: `allow`, `deny` or `ask RULE: REASON`.
     fn judge(policy: &Policy, name: &str, access: Access, arguments: &Value, rules: &SessionRules) -> String {
         match policy.judge(&spec(name, access), arguments, rules) {
             PolicyVerdict::Allow | PolicyVerdict::Granted(_) => "allow".into(),
@@ -578,7 +582,7 @@ mod tests {
         let asks = "ask exactly `./configure && make`: runs a command";
         assert_eq!(run(SandboxStrength::Writes, "bash", &test), asks);
         assert_eq!(run(SandboxStrength::WritesAndTcp, "tool_of_an_extension", &test), asks);
-        // Its startup files are writable.
+        // The startup files in it are writable.
         let sandbox = SandboxStrength::WritesAndTcp;
         let home = Policy { sandbox, root: "/home".into(), protected: at_home(), ..Policy::default() };
         let verdict = judge(&home, "bash", Access::Executes, &test, &SessionRules::default());
@@ -598,7 +602,7 @@ mod tests {
         assert_eq!(run(SandboxStrength::WritesAndTcp, "bash", &docker), asks);
         let push = json!({ "command": "git push" });
         assert!(run(SandboxStrength::WritesAndTcp, "bash", &push).starts_with("ask"));
-        // As `bash` with `git commit` does.
+        // The same result as `bash` with `git commit`.
         for tool in ["git_add", "git_commit", "git_branch"] {
             assert_eq!(run(SandboxStrength::WritesAndTcp, tool, &json!({ "name": "x" })), "allow", "{tool}");
             let asks = format!("ask every call of {tool}: {tool} runs the repository's hooks and filters");

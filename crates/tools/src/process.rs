@@ -1,11 +1,12 @@
-//! Child processes: starts commands, streams their output, and stops them with all processes that they started.
+//! Child processes: starts commands, streams their output, and stops them with all their descendants.
 //!
-//! A [`Runner`] starts each command through the [`supervisor`], a small process of our own binary that outlives tiller
-//! just long enough to clean up; on Linux it has a watchdog of its own. Three pipes connect the two: the supervisor's
-//! stdin is its lifeline (when it closes, for whatever reason, the command is stopped), its stdout carries the
-//! command's output, its stderr carries one exit report. A supervisor can be started ahead of its command
-//! ([`Runner::start_standby`]). A program with piped stdio ([`Runner::start_piped`]) gets the bytes that are written to
-//! the lifeline. The policy decides which commands may run, not this module.
+//! A [`Runner`] starts each command through the [`supervisor`], a small process of the same binary that
+//! outlives tiller just long enough to clean up; on Linux the supervisor has a watchdog. Three pipes connect
+//! the two: the supervisor's stdin is its lifeline (when it closes, for whatever reason, the command is
+//! stopped), its stdout carries the command's output, and its stderr carries one exit report. A supervisor
+//! can be started ahead of its command ([`Runner::start_standby`]). A program with piped stdio
+//! ([`Runner::start_piped`]) gets the bytes that are written to the lifeline. This module doesn't decide
+//! which commands may run; the policy does.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -36,15 +37,15 @@ pub use piped_child::{PipedChild, Program};
 pub use program_path::this_program;
 pub use sandbox::{NetworkAccess, SandboxProfile, SandboxSupport};
 
-/// Maximum time for which output is still read after the supervisor has ended. Usually no process of the command is
-/// left and the pipe ends immediately; only a process that the supervisor may not kill (another user's, through sudo)
-/// can hold it open.
+/// Maximum time for which output is read after the supervisor has ended. Usually no process of the command is
+/// left and the pipe ends immediately; only a process that the supervisor may not kill (another user's,
+/// through sudo) can keep it open.
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// Read buffer size, in bytes.
 const CHUNK: usize = 16 * 1024;
 
-/// An error that prevents a command from running, or its exit status from being known.
+/// An error that prevents a command from running, or hides its exit status.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
     /// No supervisor program is configured.
@@ -76,7 +77,7 @@ pub enum ProcessError {
         /// The supervisor's message.
         reason: String,
     },
-    /// The supervisor ended without a report: it was killed.
+    /// The supervisor was killed and ended without a report.
     #[error("the command's supervisor was killed")]
     Lost,
 }
@@ -110,21 +111,21 @@ impl Runner {
         Ok(Self::with_supervisor(this_program()?))
     }
 
-    /// Creates a runner without a supervisor: every command fails to start.
+    /// Creates a runner without a supervisor. Every command fails to start.
     #[must_use]
     pub fn none() -> Self {
         Self::with_supervisor(PathBuf::new())
     }
 
-    /// Creates a runner with another program as the supervisor; it has to call [`supervisor::main`] when its first
-    /// argument is [`supervisor::NAME`]. The path has to be absolute.
+    /// Creates a runner with another program as the supervisor. The program must call [`supervisor::main`] if
+    /// its first argument is [`supervisor::NAME`]. The path must be absolute.
     #[must_use]
     pub fn with_supervisor(supervisor: impl Into<PathBuf>) -> Self {
         let launcher = Launcher { program: supervisor.into(), withheld: Arc::default() };
         Self { launcher, standby: Arc::default(), shell: find_shell(), prefix: None, sandbox: None }
     }
 
-    /// Sets the shell: a path, or the name of a program on `PATH`. It has to accept `-c LINE`.
+    /// Sets the shell: a path, or the name of a program on `PATH`. It must accept `-c LINE`.
     ///
     /// # Errors
     /// If there is no such program.
@@ -145,13 +146,13 @@ impl Runner {
         Self { prefix: Some(prefix.into()), ..self }
     }
 
-    /// Runs all processes started later in this sandbox.
+    /// Runs all processes that are started later in this sandbox.
     #[must_use]
     pub fn with_sandbox(self, profile: SandboxProfile) -> Self {
         Self { sandbox: Some(profile), ..self }
     }
 
-    /// Removes variables of tiller's own environment from the environment of commands.
+    /// Removes variables of tiller's environment from the environment of commands.
     #[must_use]
     pub fn without_variables(self, names: impl IntoIterator<Item = String>) -> Self {
         let launcher = Launcher { withheld: names.into_iter().collect(), ..self.launcher };
@@ -165,13 +166,13 @@ impl Runner {
         &self.shell
     }
 
-    /// Starts a supervisor ahead of the next command, unless one is waiting already, so that the command starts sooner.
-    /// Call it within a tokio runtime.
+    /// Starts a supervisor ahead of the next command, unless one is already waiting, so that the command
+    /// starts sooner. Call it within a tokio runtime.
     pub fn start_standby(&self) {
         self.standby.start(&self.launcher);
     }
 
-    /// Starts the next supervisor if one was requested before, because another command is likely to follow.
+    /// Starts the next supervisor if one was requested earlier, because another command is likely to follow.
     pub fn renew_standby(&self) {
         if self.standby.is_requested() {
             self.standby.start(&self.launcher);
@@ -192,10 +193,11 @@ impl Runner {
         self.start_program(&command.cwd, self.shell.as_os_str(), &arguments)
     }
 
-    /// Starts a program, found on `PATH` unless given by its path, as [`Runner::start`] does a command.
+    /// Starts a program like [`Runner::start`] starts a command. The program is found on `PATH` unless it is
+    /// given by its path.
     ///
     /// # Errors
-    /// As for [`Runner::start`].
+    /// Returns the same errors as [`Runner::start`].
     pub fn start_program(
         &self,
         cwd: &Path,
@@ -249,7 +251,7 @@ fn find_shell() -> PathBuf {
     on_path("bash").unwrap_or_else(|| "/bin/sh".into())
 }
 
-/// Finds a program on `PATH`, as a shell would.
+/// Finds a program on `PATH`, like a shell.
 #[must_use]
 pub fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -257,7 +259,7 @@ pub fn on_path(program: &str) -> Option<PathBuf> {
     candidates.find(|path| path.is_absolute() && path.is_file())
 }
 
-/// A running command. Dropping it kills the command and all processes that it started, within moments.
+/// A running command. Dropping it kills the command and all its descendants within moments.
 #[derive(Debug)]
 pub struct RunningCommand {
     lifeline: Option<OwnedFd>,
@@ -268,8 +270,8 @@ pub struct RunningCommand {
 }
 
 impl RunningCommand {
-    /// Returns the next output, of stdout and stderr in the order in which it was written; `None` when no process is
-    /// left that could print. Cancel-safe.
+    /// Returns the next output of stdout and stderr, in the order of writing; `None` when no process is left
+    /// that could print. Cancel-safe.
     pub async fn chunk(&mut self) -> Option<Bytes> {
         let mut buffer = BytesMut::with_capacity(CHUNK);
         loop {
@@ -288,8 +290,7 @@ impl RunningCommand {
         }
     }
 
-    /// Requests that the command and all processes that it started be killed. Chunks and the exit status can still be
-    /// read.
+    /// Requests to kill the command and all its descendants. Chunks and the exit status can still be read.
     pub fn stop(&mut self) {
         self.lifeline = None;
     }

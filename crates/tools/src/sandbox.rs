@@ -1,7 +1,7 @@
 //! The sandbox of the model's commands: its mode, and the files that commands may write to.
 //!
 //! Derives the [`SandboxProfile`] of each command from the settings and the workspace.
-//! [`process`](crate::process) puts it into force.
+//! [`process`](crate::process) applies it.
 
 mod caches;
 
@@ -15,7 +15,7 @@ use crate::policy::SandboxStrength;
 use crate::process::{NetworkAccess, SandboxProfile, SandboxSupport};
 use crate::workspace::Workspace;
 
-/// Directories for temporary files, besides `TMPDIR`.
+/// Directories for temporary files, in addition to `TMPDIR`.
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
 
 /// The sandbox of a session's commands.
@@ -24,9 +24,9 @@ pub struct Sandbox {
     mode: SandboxMode,
     network: NetworkAccess,
     support: SandboxSupport,
-    /// Paths that may be written to in mode `workspace`, besides the workspace's.
+    /// Paths that may be written to in mode `workspace`, in addition to the workspace.
     writable: Vec<PathBuf>,
-    /// The paths that the user has listed, all of them in `writable` in mode `workspace`.
+    /// The paths that the user has listed. In mode `workspace`, `writable` contains all of them.
     listed: Vec<PathBuf>,
 }
 
@@ -54,8 +54,8 @@ impl Sandbox {
         Self { mode, network, support, writable: Vec::new(), listed: Vec::new() }
     }
 
-    /// Creates a sandbox for a working directory. The directories of its repository are found now, before a command can
-    /// change where `.git` leads.
+    /// Creates a sandbox for a working directory. Finds the directories of its repository now, before a
+    /// command can change the target of `.git`.
     #[must_use]
     pub fn new(options: &SandboxOptions<'_>, cwd: &Path, support: SandboxSupport) -> Self {
         let SandboxOptions { mode, network, home, temporary, writable } = options;
@@ -73,7 +73,7 @@ impl Sandbox {
         Self { mode: *mode, network: *network, support, writable, listed }
     }
 
-    /// Returns the directories and files that the user has opened to commands.
+    /// Returns the directories and files that the user has opened for commands.
     #[must_use]
     pub fn listed(&self) -> &[PathBuf] {
         &self.listed
@@ -85,7 +85,7 @@ impl Sandbox {
         if self.support.restricts_writing() { self.mode } else { SandboxMode::Off }
     }
 
-    /// Returns the restrictions in force.
+    /// Returns the active restrictions.
     #[must_use]
     pub fn strength(&self) -> SandboxStrength {
         match (self.mode(), self.network) {
@@ -95,7 +95,7 @@ impl Sandbox {
         }
     }
 
-    /// Returns this sandbox with at least this use of TCP.
+    /// Returns this sandbox with at least this network access.
     #[must_use]
     pub fn with_network(self, network: NetworkAccess) -> Self {
         let network = if network == NetworkAccess::Allowed { network } else { self.network };
@@ -116,7 +116,7 @@ impl Sandbox {
         Some(SandboxProfile { writable, network: self.network })
     }
 
-    /// Describes the restrictions in force, after "commands"; `None` without a sandbox.
+    /// Describes the active restrictions, as a continuation of "commands"; `None` without a sandbox.
     #[must_use]
     pub fn describe(&self) -> Option<String> {
         let places = match self.mode() {
@@ -145,8 +145,8 @@ fn expand(path: &str, home: Option<&Path>) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-/// Returns the directories that git writes to if they lie outside the working directory: the repository of an upper
-/// directory, or a worktree's.
+/// Returns the directories that git writes to if they are outside the working directory: the repository of a
+/// parent directory, or of a worktree.
 fn repository_dirs(cwd: &Path) -> Vec<PathBuf> {
     let Some(dot_git) = git::find(cwd) else { return Vec::new() };
     match git::dir(&dot_git) {
@@ -156,8 +156,8 @@ fn repository_dirs(cwd: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// Returns the repository of a worktree, if it knows the worktree. A command in the sandbox can change the file `.git`,
-/// but it can't create a repository elsewhere.
+/// Returns the repository of a worktree if it contains a record of the worktree. A command in the sandbox can
+/// change the file `.git`, but it can't create a repository elsewhere.
 fn worktree_repository(dot_git: &Path, dir: &Path) -> Option<PathBuf> {
     let dir = dir.canonicalize().ok()?;
     let back = git::read_file(&dir, "gitdir")?;
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(repository_dirs(&main), Vec::<PathBuf>::new());
         assert_eq!(repository_dirs(&main.join("src")), [main.join(".git")]);
         assert_eq!(repository_dirs(&tree), [main.join(".git")]);
-        // Directories that merely look like a worktree's.
+        // Directories that only look like those of a worktree.
         fs::write(own.join("gitdir"), "/elsewhere/.git\n").unwrap();
         assert_eq!(repository_dirs(&tree), Vec::<PathBuf>::new());
         fs::write(own.join("gitdir"), format!("{}\n", tree.join(".git").display())).unwrap();

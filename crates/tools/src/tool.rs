@@ -4,8 +4,8 @@
 //! exit code) is an output with `is_error`, never a Rust error. The [policy](crate::policy) decides whether a call may
 //! run.
 //!
-//! `registry` lists the built-in tools, one file each; no other code compares their names. `typed_tool` derives a
-//! tool's schema and checks from its argument struct. The fields of `details`, for front ends:
+//! `registry` lists the built-in tools, one file each; no other code compares their names. `typed_tool`
+//! derives a tool's schema and checks from its argument struct. The fields of `details`, for front ends:
 //!
 //! - `edit_file`, `write_file`: `{diff, path, added, removed, seen: {path, sha256}}`
 //! - `read_file`: `{lines}` or `{mimeType, bytes}`, with `{seen: {path, sha256}}`
@@ -86,7 +86,8 @@ pub use servers::{
 pub use truncation::{OutputLimits, TruncatedText, TruncationExtent};
 pub use typed_tool::{TypedTool, TypedToolAdapter};
 
-/// A function that the model may call. Built-in tools, tools of extensions and an embedder's own tools implement it.
+/// A function that the model may call. Built-in tools, tools of extensions and an embedder's own tools
+/// implement it.
 ///
 /// A [`TypedTool`] declares its arguments as a struct, which defines its schema and checks.
 ///
@@ -135,25 +136,25 @@ pub trait Tool: Send + Sync {
     /// A sentence for the model that names the argument and the expected value.
     fn check(&self, arguments: &Value) -> Result<(), String>;
 
-    /// Prepares for a call while the model is still streaming its arguments, so that it starts sooner. Called within a
-    /// tokio runtime; must return immediately. The call isn't guaranteed to follow.
+    /// Prepares for a call while the model is still streaming its arguments, so that it starts sooner. Called
+    /// within a tokio runtime; must return immediately. The call may not follow.
     fn prepare(&self) {}
 
-    /// Runs the call. Dropping the future stops it, with every process it started; its partial result then
+    /// Runs the call. Dropping the future stops the call with all its processes; its partial result then
     /// comes from [`ToolProgress::on_cancel`], or else is the last text shown.
     fn run(&self, invocation: ToolInvocation) -> RunFuture<'_>;
 
-    /// Previews a call with arguments that passed [`Tool::check`], for the approval request, without side effects. By
-    /// default returns `None`: the arguments are shown.
+    /// Previews a call with arguments that passed [`Tool::check`], for the approval request, without side
+    /// effects. The default is `None`, in which case the arguments are shown.
     fn preview(&self, _arguments: &Value) -> Option<PreviewFuture<'_>> {
         None
     }
 }
 
-/// A pending preview.
+/// A future that resolves to a preview.
 pub type PreviewFuture<'a> = Pin<Box<dyn Future<Output = Preview> + Send + 'a>>;
 
-/// A pending call.
+/// A future that resolves to the result of a call.
 pub type RunFuture<'a> = Pin<Box<dyn Future<Output = ToolOutput> + Send + 'a>>;
 
 /// One call of a tool.
@@ -165,8 +166,8 @@ pub struct ToolInvocation {
     pub progress: ToolProgress,
 }
 
-/// The connection of a running tool to its caller: its intermediate output, shown while it runs and kept as the result
-/// if it is stopped, and the caller's requests.
+/// The connection of a running tool to its caller. It carries intermediate output, which is shown while the
+/// tool runs and kept as the result if it is stopped, and the caller's requests.
 #[derive(Clone)]
 pub struct ToolProgress {
     show: Arc<dyn Fn(StyledText) + Send + Sync>,
@@ -177,7 +178,7 @@ pub struct ToolProgress {
     partial_result: Arc<Mutex<Option<Box<PartialResult>>>>,
 }
 
-/// Returns the output so far.
+/// A function that returns the output so far.
 type PartialResult = dyn Fn() -> ToolOutput + Send;
 
 impl ToolProgress {
@@ -188,13 +189,13 @@ impl ToolProgress {
         Self { show: Arc::new(show), requests, call: None, network, partial_result: Arc::default() }
     }
 
-    /// Names the call.
+    /// Sets the id of the call.
     #[must_use]
     pub fn of_call(self, call: CallId) -> Self {
         Self { call: Some(call), ..self }
     }
 
-    /// Sets the network access that a rule grants: TCP for its command, or the user's own network for a page.
+    /// Sets the network access that a rule grants: TCP for a command, or the user's local network for a page.
     #[must_use]
     pub fn with_network(self, network: NetworkAccess) -> Self {
         Self { network, ..self }
@@ -206,7 +207,7 @@ impl ToolProgress {
         self.network
     }
 
-    /// Returns the call, if it is one of a model.
+    /// Returns the id of the call, if a model has made it.
     #[must_use]
     pub fn call(&self) -> Option<&CallId> {
         self.call.as_ref()
@@ -218,13 +219,13 @@ impl ToolProgress {
         self.show_styled(StyledText { text, strokes: Vec::new() });
     }
 
-    /// Shows the newest part of a command's output, which has colors.
+    /// Shows the newest part of a command's output, with its colors.
     pub fn show_styled(&self, styled: StyledText) {
         (self.show)(styled);
     }
 
-    /// Sets the function that returns the output so far if the tool is stopped. It is called once, at that moment, and
-    /// has to be fast.
+    /// Sets the function that returns the output so far if the tool is stopped. It is called once, at that
+    /// moment, and must be fast.
     pub fn on_cancel(&self, partial_result: impl Fn() -> ToolOutput + Send + 'static) {
         *self.partial_result.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(partial_result));
     }
@@ -235,13 +236,13 @@ impl ToolProgress {
         partial_result.as_ref().map(|current| current())
     }
 
-    /// Requests that the call return, and that its command keep running as a background job. Only tools that
-    /// [declare](tiller_core::tool_spec::ToolTraits::has_jobs) it do so.
+    /// Requests that the call return and its command continue as a background job. Only tools that
+    /// [declare](tiller_core::tool_spec::ToolTraits::has_jobs) support for jobs do so.
     pub fn move_to_background(&self) {
         self.requests.send_modify(|requests| requests.background = true);
     }
 
-    /// Requests that the call stop waiting, because a message of the user is about to be delivered.
+    /// Requests that the call stop waiting, because a user's message is about to be delivered.
     pub fn end_wait(&self) {
         self.requests.send_modify(|requests| requests.end_wait = true);
     }
@@ -270,16 +271,16 @@ struct CallRequests {
 pub struct ToolOutput {
     /// The content for the model, within the output limits.
     pub content: Vec<UserBlock>,
-    /// Data for people and programs only: `{"diff": …}`, `{"exitCode": …}`.
+    /// Data only for people and programs: `{"diff": …}`, `{"exitCode": …}`.
     pub details: Option<Value>,
     /// True if the call failed.
     pub is_error: bool,
-    /// A warning for the user, which the model can't act on: the output was cut.
+    /// A warning for the user that the model can't act on, for example that the output was truncated.
     pub warning: Option<String>,
 }
 
 impl ToolOutput {
-    /// Creates a successful result that is only text.
+    /// Creates a successful result from text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { content: vec![UserBlock::Text { text: text.into() }], ..Self::default() }
     }
@@ -297,7 +298,7 @@ impl ToolOutput {
         text.into_iter().for_each(|text| notice::push_notice(text, notice));
     }
 
-    /// Adds a notice about a cut, for the model and the user.
+    /// Adds a notice about a truncation, for the model and the user.
     fn push_cut(&mut self, notice: String) {
         self.push_notice(&notice);
         self.push_warning(notice);

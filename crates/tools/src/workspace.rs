@@ -1,9 +1,9 @@
-//! The workspace: the paths that tools may reach, which lie in the working directory and in added directories.
+//! The workspace: the paths that tools may access, in the working directory and in added directories.
 //!
-//! A path is resolved once, following every link, and must end inside a root; [`Workspace::open`] then opens the
-//! resolved path without following any link, so that swapping a directory for a link in between gains nothing. Whether
-//! a call may run is decided by the [policy](crate::policy); paths of shell commands aren't restricted by the
-//! workspace.
+//! A path is resolved once, following all links, and must end inside a root. [`Workspace::open`] then opens
+//! the resolved path without following links, so that replacing a directory with a link in between has no
+//! effect. The [policy](crate::policy) decides if a call may run; the workspace doesn't restrict paths of
+//! shell commands.
 
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
@@ -25,7 +25,7 @@ mod error;
 mod links;
 mod protected;
 
-/// The access that a call needs to a path, or that a directory allows.
+/// The access to a path that a call needs, or that a directory allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileAccess {
     /// Reading.
@@ -37,14 +37,14 @@ pub enum FileAccess {
 /// Suffix of a read-only directory.
 const READ_ONLY: &str = ":ro";
 
-/// Parses a directory argument of `--add-dir` and `/add-dir`: its path with links resolved, and the access that it
-/// allows. Relative paths start at `cwd`, and `~` stands for `home`.
+/// Parses a directory argument of `--add-dir` and `/add-dir`: its path with links resolved, and the access
+/// that it allows. Relative paths start at `cwd`, and `~` is replaced with `home`.
 ///
 /// # Errors
-/// If there is no such directory; the kind is [`io::ErrorKind::NotADirectory`] if the path is something else.
+/// If there is no such directory. The kind is [`io::ErrorKind::NotADirectory`] if the path isn't a directory.
 pub fn parse_dir(text: &str, cwd: &Path, home: Option<&Path>) -> io::Result<(PathBuf, FileAccess)> {
-    // The suffix also applies to a directory whose name ends with it, because the argument asks for protection. Such a
-    // directory is added with a trailing slash.
+    // The suffix also applies to a directory whose name ends with it, because the argument requests
+    // protection. Such a directory can be added with a trailing slash.
     let (path, access) =
         text.strip_suffix(READ_ONLY).map_or((text, FileAccess::Write), |path| (path, FileAccess::Read));
     let dir = cwd.join(expand_home(path, home).unwrap_or_else(|| path.into())).canonicalize()?;
@@ -64,7 +64,7 @@ pub fn describe_dir(path: &Path, access: FileAccess) -> String {
     }
 }
 
-/// Expands `~` in a path as a shell does; `None` if the home directory isn't known.
+/// Expands `~` in a path like a shell; `None` if the home directory isn't known.
 fn expand_home(path: &str, home: Option<&Path>) -> Option<PathBuf> {
     match path.strip_prefix('~') {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => {
@@ -74,33 +74,33 @@ fn expand_home(path: &str, home: Option<&Path>) -> Option<PathBuf> {
     }
 }
 
-/// The directories that tools may reach.
+/// The directories that tools may access.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     /// The working directory, with links resolved.
     root: PathBuf,
-    /// Additional directories, with links resolved; they may be created later.
+    /// Additional directories, with links resolved. They may be created later.
     added: Vec<(PathBuf, FileAccess)>,
-    /// Directories that are always readable; they don't restrict the access that other directories allow.
+    /// Directories that are always readable. They don't restrict the access that other directories allow.
     readable: Vec<PathBuf>,
     protected: ProtectedDirs,
-    /// Paths that need approval for writing; a link that hides one is refused.
+    /// Paths whose writes need approval; a link that hides one is rejected.
     approved: ProtectedPaths,
-    /// Directories and paths that the user adds while tools run; clones share them. A mutex, because tools read it on
-    /// other threads; it is held only briefly.
+    /// Directories and paths that the user adds while tools are running; clones share them. A mutex, because
+    /// tools read it on other threads; it is held only briefly.
     session: Arc<Mutex<(SessionDirs, AllowedOnce)>>,
 }
 
 /// The directories that the user adds for one session, all with links resolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionDirs {
-    /// Directories as [`Workspace::with_dir`] adds them.
+    /// Directories in the form of [`Workspace::with_dir`].
     pub added: Vec<(PathBuf, FileAccess)>,
-    /// Readable directories; writing is allowed by other directories or by approval.
+    /// Readable directories; writes are allowed by other directories or by approval.
     pub readable: Vec<PathBuf>,
 }
 
-/// A file or directory that one call may reach.
+/// A file or directory that one call may access.
 type AllowedOnce = Option<(PathBuf, FileAccess)>;
 
 /// A path that may be accessed.
@@ -110,18 +110,19 @@ pub struct ResolvedPath {
     root: PathBuf,
     /// The path relative to the root; empty for the root itself.
     below: PathBuf,
-    /// The display path: relative to the working directory if it lies in it, else absolute.
+    /// The display path: relative to the working directory if it is inside, else absolute.
     display_path: String,
 }
 
 impl ResolvedPath {
-    /// Returns the whole path, with the links resolved at the time of the check.
+    /// Returns the full path, with the links resolved at the time of the check.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         if self.below.as_os_str().is_empty() { self.root.clone() } else { self.root.join(&self.below) }
     }
 
-    /// Returns the display path: relative to the working directory if it lies in it (`.` for itself), else absolute.
+    /// Returns the display path: relative to the working directory if it is inside (`.` for the directory
+    /// itself), else absolute.
     #[must_use]
     pub fn display_path(&self) -> &str {
         &self.display_path
@@ -148,10 +149,10 @@ impl Workspace {
         })
     }
 
-    /// Adds an absolute directory, which need not exist yet, or a single file, for reading or for reading and writing.
-    /// If directories contain each other, or the working directory, the deepest decides; for a directory that is added
-    /// twice, the read-only entry does. Links in its path are followed now; if it becomes a link later, it can't be
-    /// reached.
+    /// Adds an absolute directory, which need not exist yet, or a single file, for reading or for reading and
+    /// writing. If directories contain each other, or the working directory, the deepest decides; for a
+    /// directory that is added twice, the read-only entry does. Links in its path are resolved now; if it
+    /// becomes a link later, it can't be accessed.
     #[must_use]
     pub fn with_dir(mut self, dir: impl Into<PathBuf>, access: FileAccess) -> Self {
         let dir = dir.into();
@@ -159,37 +160,38 @@ impl Workspace {
         self
     }
 
-    /// Makes an absolute directory, which need not exist yet, or a single file readable; writing stays allowed where it
-    /// was.
+    /// Makes an absolute directory, which need not exist yet, or a single file readable. Doesn't change where
+    /// writing is allowed.
     #[must_use]
     pub fn with_readable(mut self, dir: impl Into<PathBuf>) -> Self {
         self.readable.push(dir.into());
         self
     }
 
-    /// Protects absolute directories, which need not exist yet: nothing in them is written, and only paths strictly
-    /// inside them that [`Workspace::with_readable`] names are read.
+    /// Protects absolute directories, which need not exist yet: nothing in them can be written, and only
+    /// paths strictly inside them that [`Workspace::with_readable`] has added can be read.
     #[must_use]
     pub fn with_protected(mut self, dirs: impl IntoIterator<Item = PathBuf>) -> Self {
         self.protected.extend(dirs);
         self
     }
 
-    /// Refuses writes to these paths through a link that hides them.
+    /// Rejects writes to these paths through a link that hides them.
     #[must_use]
     pub fn with_approved_paths(mut self, paths: ProtectedPaths) -> Self {
         self.approved = paths;
         self
     }
 
-    /// Returns a workspace with another working directory, without the directories that were added to this one.
+    /// Returns a workspace with another working directory, without the directories added to this one.
     #[must_use]
     pub fn at(&self, root: &Path) -> Self {
         let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
         Self { root, added: Vec::new(), session: Arc::default(), ..self.clone() }
     }
 
-    /// Returns the same workspace for another session: directories that are added to one don't open for the other.
+    /// Returns the same workspace for another session. Directories that are added to one of them later don't
+    /// affect the other.
     #[must_use]
     pub fn for_another_session(&self) -> Self {
         let dirs = self.session().0.clone();
@@ -206,8 +208,8 @@ impl Workspace {
     /// not exist.
     ///
     /// # Errors
-    /// If the path leads out of the workspace, or into a read-only part, or can't be resolved; for writing, also if a
-    /// link hides that it leads to a path that needs approval.
+    /// If the path leads out of the workspace, or into a read-only part, or can't be resolved; for writing,
+    /// also if a link hides that the target needs approval.
     pub fn resolve(&self, path: &str, access: FileAccess) -> Result<ResolvedPath, WorkspaceError> {
         let outside = || WorkspaceError::Outside { path: path.to_owned(), root: self.root.clone() };
         let expanded = self.expand_home(path).ok_or_else(outside)?;
@@ -232,7 +234,7 @@ impl Workspace {
         }
     }
 
-    /// Resolves a path that is refused only because it lies outside the workspace; `None` for any other path.
+    /// Resolves a path that is rejected only because it is outside the workspace; `None` for any other path.
     #[must_use]
     pub fn find_outside(&self, path: &str, access: FileAccess) -> Option<PathBuf> {
         match self.resolve(path, access) {
@@ -241,12 +243,13 @@ impl Workspace {
         }
     }
 
-    /// Lets calls reach a path (with links resolved) and everything in it, until it is replaced or set to `None`.
+    /// Lets calls access a path (with links resolved) and everything in it, until it is replaced or set to
+    /// `None`.
     pub fn allow_once(&self, path: Option<(PathBuf, FileAccess)>) {
         self.session().1 = path;
     }
 
-    /// Sets the directories that the user added to this session.
+    /// Sets the directories that the user has added to this session.
     pub fn set_session_dirs(&self, dirs: SessionDirs) {
         self.session().0 = dirs;
     }
@@ -274,10 +277,11 @@ impl Workspace {
         expand_home(path, self.approved.homes.last().map(PathBuf::as_path))
     }
 
-    /// Checks whether a path with links resolved is one of tiller's own that may not be accessed so.
+    /// Returns true if a path with links resolved belongs to tiller and doesn't allow this access.
     fn is_protected(&self, real: &Path, access: FileAccess) -> bool {
         match access {
-            // The name counts regardless of case: in some file systems, a new directory of that name is tiller's.
+            // The name counts regardless of case, because in some file systems a new directory of that name
+            // is tiller's.
             FileAccess::Write => {
                 self.protected.contains(real) || self.approved.find(real) == Some(Protection::Own)
             }
@@ -320,7 +324,7 @@ impl Workspace {
         let display_path = real.display().to_string();
         let below = real.strip_prefix(&dir).unwrap_or(real);
         match (real.parent(), real.file_name()) {
-            // A file that was added by itself.
+            // A single file that was added.
             (Some(parent), Some(name)) if below.as_os_str().is_empty() && dir.is_file() => {
                 ResolvedPath { root: parent.to_owned(), below: name.into(), display_path }
             }
@@ -328,16 +332,16 @@ impl Workspace {
         }
     }
 
-    /// Walks a directory; protected directories and files ignored by git are skipped.
+    /// Walks a directory; skips protected directories and files ignored by git.
     ///
     /// # Errors
-    /// If it can't be opened, or the path to it became a link since it was resolved.
+    /// If it can't be opened, or a component of its path has become a link since it was resolved.
     pub fn walk(&self, dir: &ResolvedPath, options: WalkOptions) -> io::Result<FileWalk> {
         let opened = open_beneath::open_dir(&dir.root, &dir.below)?;
         Ok(walk(opened, &dir.path(), WalkOptions { excluded: self.protected.ids(), ..options }))
     }
 
-    /// Returns the path of an entry that [`Workspace::walk`] found.
+    /// Returns the path of an entry that [`Workspace::walk`] has found.
     #[must_use]
     pub fn resolve_entry(&self, dir: &ResolvedPath, entry: &WalkEntry) -> ResolvedPath {
         let below = dir.below.join(&entry.relative_path);
@@ -346,19 +350,19 @@ impl Workspace {
         ResolvedPath { root: dir.root.clone(), below, display_path }
     }
 
-    /// Opens a file for reading. A pipe or device is opened without waiting for its other end.
+    /// Opens a file for reading. Opening a pipe or device doesn't wait for its other end.
     ///
     /// # Errors
-    /// If it can't be opened, or the path to it became a link since it was resolved.
+    /// If it can't be opened, or a component of its path has become a link since it was resolved.
     pub fn open(&self, resolved: &ResolvedPath) -> io::Result<File> {
         open_beneath::open(&resolved.root, &resolved.below)
     }
 
-    /// Opens the directory in which a file is to be written, and creates it if necessary. Paths made from
-    /// [`ParentDir::path`] stay in it even if it is renamed meanwhile (on Linux).
+    /// Opens the directory in which a file is to be written, creating it if necessary. Paths from
+    /// [`ParentDir::path`] stay in it even if it is renamed in the meantime (on Linux).
     ///
     /// # Errors
-    /// If it can't be created or opened, or the path to it became a link since it was resolved.
+    /// If it can't be created or opened, or a component of its path has become a link since it was resolved.
     pub fn open_parent_dir(&self, resolved: &ResolvedPath) -> io::Result<ParentDir> {
         let below = resolved.below.parent().ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
         let name = resolved.below.file_name().unwrap_or_default().to_owned();
@@ -368,13 +372,13 @@ impl Workspace {
     }
 }
 
-/// Time to wait for another writer, which needs milliseconds.
+/// Maximum wait for another writer, which needs only milliseconds.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 
-/// Time between two attempts.
+/// Delay between two attempts.
 const LOCK_RETRY: Duration = Duration::from_millis(5);
 
-/// An open directory to write in, and the name of the target file.
+/// An open directory for writing, and the name of the target file.
 #[derive(Debug)]
 pub struct ParentDir {
     handle: File,
@@ -383,9 +387,9 @@ pub struct ParentDir {
 }
 
 impl ParentDir {
-    /// Waits until no other writer, in this process or another, holds the directory; released with this value. A
-    /// directory that a program holds for longer than any write takes is written to without the lock, as on network
-    /// file systems that can't lock a directory.
+    /// Waits until no other writer, in this process or another, holds the directory's lock, and holds it
+    /// until this value is dropped. If a program holds the lock for longer than any write takes, or a network
+    /// file system can't lock directories, the directory is written to without the lock.
     pub fn lock(&self) {
         self.lock_within(LOCK_WAIT);
     }
@@ -402,7 +406,7 @@ impl ParentDir {
         }
     }
 
-    /// Returns a path to the directory, valid as long as this value lives.
+    /// Returns a path to the directory, valid while this value exists.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -415,7 +419,7 @@ impl ParentDir {
     }
 }
 
-/// Checks that a path whose links were resolved exists and still has none.
+/// Checks that a path whose links were resolved exists and still has no links.
 fn is_resolved(path: &Path) -> bool {
     path.canonicalize().is_ok_and(|real| real == path)
 }
@@ -433,8 +437,8 @@ mod tests {
 
     use super::*;
 
-    /// A directory `inside` with `sub/file`, beside it a directory `outside` with `secret`, and links from the one to
-    /// the other.
+    /// Creates a directory `inside` with `sub/file`, a directory `outside` with `secret` next to it, and
+    /// links between them.
     fn dirs() -> (TempDir, Workspace) {
         let dir = TempDir::new().unwrap();
         let (inside, outside) = (dir.path().join("inside"), dir.path().join("outside"));

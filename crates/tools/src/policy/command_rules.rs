@@ -21,8 +21,8 @@ impl<'a> CommandRules<'a> {
         rules.find(tool, |rule| rule.covers_words(words))
     }
 
-    /// Checks whether a rule allows a command although it is risky: for a danger it has to name the program and another
-    /// word, for anything else it has to spell the whole command out.
+    /// Returns true if a rule allows a command although it is risky: for a dangerous command the rule must
+    /// name the program and another word, for other risks it must spell out the whole command.
     pub(super) fn cover_risk(self, words: &[String], kind: RiskKind) -> bool {
         self.find(words).is_some_and(|rule| {
             let is_named = match kind {
@@ -36,7 +36,8 @@ impl<'a> CommandRules<'a> {
         })
     }
 
-    /// Finds the strictest of the rules that decide on commands; one that allows counts only where it is needed.
+    /// Finds the strictest rule that decides on commands; an allowing rule counts only for commands that need
+    /// one.
     pub(super) fn find_strictest(self, commands: &[RunCommand]) -> Option<&'a ConfiguredRule> {
         let found = commands.iter().filter_map(|command| {
             let rule = self.find(&command.words)?;
@@ -51,7 +52,6 @@ impl<'a> CommandRules<'a> {
         rules.iter().find(|rule| rule.decision() == RuleDecision::Deny && rule.covers_tool(tool))
     }
 
-    /// Returns true if there are none.
     pub(super) fn is_empty(self) -> bool {
         self.rules.is_none_or(|(rules, _)| rules.iter().next().is_none())
     }

@@ -14,20 +14,20 @@ use tiller_core::setting::SettingScope;
 use super::network;
 use crate::process::NetworkAccess;
 
-/// The decision of a rule, the strictest first.
+/// The decision of a rule, strictest first.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleDecision {
     /// The call may not run, in any mode and with `--yes`.
     Deny,
-    /// The user is asked.
+    /// The call needs approval.
     Ask,
-    /// The call runs without a question.
+    /// The call runs without approval.
     Allow,
 }
 
 impl RuleDecision {
-    /// The word in the settings.
+    /// Returns the word used in the settings.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ impl RuleDecision {
     }
 }
 
-/// Where a rule comes from; it is displayed as the file's path, or the program's name.
+/// The source of a rule, displayed as the file's path or the program's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleSource {
     /// The user's settings file, by path.
@@ -50,7 +50,7 @@ pub enum RuleSource {
 }
 
 impl RuleSource {
-    /// The settings file that has the rule; `None` for a rule of a program.
+    /// Returns the scope of the settings file; `None` for a rule of a program.
     #[must_use]
     pub const fn scope(&self) -> Option<SettingScope> {
         match self {
@@ -69,7 +69,7 @@ impl fmt::Display for RuleSource {
     }
 }
 
-/// A rule as it is written.
+/// A rule as written in the settings.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, expecting = "an object with `tool`, `match` and `decision`")]
 struct WrittenRule {
@@ -135,42 +135,43 @@ impl ConfiguredRule {
         Ok(Self { tool, subject, decision, network, source: source.clone(), tools })
     }
 
-    /// Checks whether a written rule is this one.
+    /// Returns true if a written rule equals this one.
     #[must_use]
     pub fn is_written(&self, value: &Value) -> bool {
         Self::parse(value, &self.source).is_ok_and(|written| written == *self)
     }
 
-    /// The pattern of the tools that it is for.
+    /// Returns the pattern of the tools that the rule applies to.
     #[must_use]
     pub fn tool(&self) -> &str {
         &self.tool
     }
 
-    /// The decision.
+    /// Returns the decision.
     #[must_use]
     pub const fn decision(&self) -> RuleDecision {
         self.decision
     }
 
-    /// Checks whether the commands that it allows may use TCP in the sandbox, and its pages be in the user's own
-    /// network. No project decides that.
+    /// Returns true if the commands that the rule allows may use TCP in the sandbox, and its pages may be on
+    /// the user's local network. Rules of a project can't grant this.
     pub(super) fn allows_network(&self) -> bool {
         self.network == NetworkAccess::Allowed && self.source.scope() != Some(SettingScope::Project)
     }
 
-    /// Checks whether it lets pages come from hosts of the user's own network that it names, by a pattern or in full.
+    /// Returns true if the rule opens the hosts of the user's local network that it names, by a pattern or in
+    /// full.
     pub(super) fn opens_own_network(&self) -> bool {
         self.allows_network() && !self.is_general()
     }
 
-    /// Where the rule comes from.
+    /// Returns the source of the rule.
     #[must_use]
     pub const fn source(&self) -> &RuleSource {
         &self.source
     }
 
-    /// The number of characters that it spells out: a rule with more is more specific.
+    /// Returns the number of literal characters in the rule: the more, the more specific the rule.
     fn specificity(&self) -> usize {
         let literal = |text: &str| text.chars().filter(|c| !"*?".contains(*c)).count();
         literal(&self.tool) + self.subject.as_deref().map_or(0, |subject| 1 + literal(subject))
@@ -180,18 +181,18 @@ impl ConfiguredRule {
         self.tools.is_match(tool)
     }
 
-    /// Checks whether it covers every call of its tools.
+    /// Returns true if the rule covers all calls of its tools.
     pub(super) const fn is_general(&self) -> bool {
         self.subject.is_none()
     }
 
-    /// Checks whether it spells its command, path or host out.
+    /// Returns true if the rule has no wildcards in its command, path or host.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.subject.as_deref().is_some_and(|subject| !subject.contains(['*', '?', '[', '{']))
     }
 
-    /// Checks whether it names a program and at least the beginning of another word.
+    /// Returns true if the rule names a program and at least the beginning of another word.
     pub(super) fn names_second_word(&self) -> bool {
         let second = self.subject.as_deref().and_then(|subject| subject.split_whitespace().nth(1));
         second.is_some_and(|word| !word.starts_with(['*', '?', '[', '{']))
@@ -203,8 +204,9 @@ impl ConfiguredRule {
         covers_all(&patterns, words)
     }
 
-    /// Checks whether it covers a path, with links resolved or not; `~` is the home directory, and a relative pattern
-    /// is one in the working directory. A directory counts as part of everything under it.
+    /// Returns true if the rule covers a path, with or without links resolved. In the pattern, `~` is the
+    /// home directory, and a relative path starts at the working directory. A directory's rule covers
+    /// everything under it.
     pub(super) fn covers_path(&self, real: &Path, root: &Path, homes: &[PathBuf]) -> bool {
         let Some(subject) = &self.subject else { return true };
         let (dir, rest) = match subject.strip_prefix("~/").zip(homes.first()) {
@@ -222,7 +224,8 @@ impl ConfiguredRule {
         covers(pattern) || pattern.strip_suffix("/**").is_some_and(covers)
     }
 
-    /// Checks whether it covers a web address: a pattern with `://` the whole address, any other one the host.
+    /// Returns true if the rule covers a web address. A pattern with `://` is matched against the whole
+    /// address, any other pattern against the host.
     pub(super) fn covers_address(&self, address: &str) -> bool {
         let Some(subject) = &self.subject else { return true };
         let is_whole = subject.contains("://");
@@ -236,8 +239,8 @@ fn subject_glob(subject: &str) -> Result<Glob, globset::Error> {
     GlobBuilder::new(subject).literal_separator(false).build()
 }
 
-/// Checks whether patterns cover all words: `*` alone is any number of words, and a last pattern with `*` at its end
-/// covers all further words.
+/// Returns true if patterns cover all words. `*` alone matches any number of words, and a last pattern that
+/// ends with `*` covers all further words.
 fn covers_all(patterns: &[&str], words: &[String]) -> bool {
     match (patterns, words) {
         ([], words) => words.is_empty(),
@@ -255,7 +258,7 @@ fn covers_word(pattern: &str, word: &str) -> bool {
     subject_glob(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(word))
 }
 
-/// Writes rules that allow what is proposed, as they are in a settings file.
+/// Converts proposed rules to the form of a settings file.
 #[must_use]
 pub fn write_proposed(proposed: &ProposedRules) -> Vec<Value> {
     let tool = Some(proposed.tool.clone());
@@ -272,7 +275,7 @@ pub fn write_proposed(proposed: &ProposedRules) -> Vec<Value> {
 pub struct ConfiguredRules(Vec<ConfiguredRule>);
 
 impl ConfiguredRules {
-    /// Adds the rules of a file: a JSON array. Returns what is wrong with those that are left out.
+    /// Adds the rules of a file, a JSON array. Returns the problems of invalid rules, which are omitted.
     pub fn add(&mut self, rules: &Value, source: &RuleSource) -> Vec<String> {
         let Value::Array(rules) = rules else {
             return vec![format!("{source}: `policy.rules` is not a list of rules")];
@@ -287,10 +290,10 @@ impl ConfiguredRules {
         problems
     }
 
-    /// Adds rules that allow what is proposed.
+    /// Adds proposed rules that allow calls.
     ///
     /// # Errors
-    /// If a pattern is malformed; then none is added.
+    /// If a pattern is malformed; then no rule is added.
     pub fn add_proposed(&mut self, proposed: &ProposedRules, source: &RuleSource) -> Result<(), String> {
         let written = write_proposed(proposed);
         let parsed = written.iter().map(|rule| ConfiguredRule::parse(rule, source));
@@ -313,21 +316,22 @@ impl ConfiguredRules {
         self.0.splice(at..at, of_file.0);
     }
 
-    /// Checks whether the program of the MCP server whose tools have this prefix may use TCP in the sandbox: the rule
-    /// for all its tools has `network`.
+    /// Returns true if the program of the MCP server whose tools have this prefix may use TCP in the sandbox:
+    /// the rule for all its tools has `network`.
     #[must_use]
     pub fn allow_server_network(&self, tool_prefix: &str) -> bool {
         let rule = self.find(&format!("{tool_prefix}*"), ConfiguredRule::is_general);
         rule.is_some_and(|rule| rule.decision != RuleDecision::Deny && rule.allows_network())
     }
 
-    /// Iterates over the rules in their order.
+    /// Iterates over the rules in order.
     pub fn iter(&self) -> impl Iterator<Item = &ConfiguredRule> {
         self.0.iter()
     }
 
-    /// Finds the rule that decides on calls of a tool that `covers` holds for: one that denies; else the most specific
-    /// one, and among equally specific ones the one that asks, then the one that allows TCP.
+    /// Finds the rule that decides on calls of a tool, among those for which `covers` returns true. A denying
+    /// rule wins; then the most specific rule; among equally specific rules first `ask`, then one that allows
+    /// TCP.
     pub(super) fn find(
         &self,
         tool: &str,
@@ -376,7 +380,7 @@ mod tests {
         Policy { mode, protected, root: PathBuf::from("/home/me/work"), rules, ..Policy::default() }
     }
 
-    /// `runs`, `rule RULE`, `asks` or `denied`.
+    /// Describes the decision: `runs`, `rule RULE`, `asks` or `denied`.
     fn decide(policy: &Policy, tool: &str, arguments: &Value) -> String {
         let traits = built_in_tools().find(tool).unwrap_or(ToolTraits::new(Access::Executes));
         let spec = ToolSpec {

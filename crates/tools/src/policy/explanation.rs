@@ -1,4 +1,4 @@
-//! The commands of a line with their rules and risks, for a person who asks.
+//! The commands of a line with their rules and risks, explained for the user.
 
 use tiller_core::tool_spec::ToolSpec;
 
@@ -17,21 +17,24 @@ pub struct ExplainedCommand {
     pub command: String,
     /// The reason it needs approval in every mode that runs commands.
     pub risk: Option<String>,
-    /// The settings rule that decides on it.
+    /// The settings rule that decides on the command.
     pub rule: Option<ConfiguredRule>,
-    /// The decision on it alone, in the policy's mode.
+    /// The decision on the command alone, in the policy's mode.
     pub verdict: PolicyVerdict,
-    /// True if it only reads, so that it runs where all that it reads may be read.
+    /// True if the command only reads, so that it runs without approval if all paths that it reads may be
+    /// read.
     pub only_reads: bool,
-    /// True if it only prints, filters its input or changes the directory, so that it needs no rule of its own.
+    /// True if the command only prints, filters its input or changes the directory, so that it needs no rule
+    /// of its own.
     pub is_harmless_filter: bool,
 }
 
 impl Policy {
-    /// Lists the commands of a line that a tool would run: those in pipelines, substitutions and here-documents, too.
+    /// Lists the commands of a line that a tool would run, including those in pipelines, substitutions and
+    /// here-documents.
     ///
     /// # Errors
-    /// If the line isn't in the shell's grammar; the reason.
+    /// If the line isn't valid shell syntax; returns the reason.
     pub fn explain(&self, spec: &ToolSpec, line: &str) -> Result<Vec<ExplainedCommand>, String> {
         let rules = CommandRules::new(&self.rules, &spec.name);
         let listed = risk::list_risks(line, self.dirs().with_rules(rules));
@@ -53,14 +56,15 @@ impl Policy {
             .collect())
     }
 
-    /// Checks whether a line runs if all that it reads may be read, because it does nothing else.
+    /// Returns true for a line that does nothing but read, so that it runs if all paths that it reads may be
+    /// read.
     #[must_use]
     pub fn only_reads(&self, line: &str) -> bool {
         let has_reading = [ApprovalMode::Ask, ApprovalMode::Plan].contains(&self.mode);
         has_reading && self.list_read_paths(line, || RepositoryState::Harmless).is_some()
     }
 
-    /// Decides on one command of a line, which alone may have less of a risk than after a `cd`.
+    /// Decides on one command of a line. Alone, it may be less risky than after a `cd`.
     fn judge_in_line(&self, spec: &ToolSpec, command: &str, risk: Option<&Risk>) -> PolicyVerdict {
         let arguments = json!({ "command": command });
         let verdict = self.judge(spec, &arguments, &SessionRules::default());

@@ -1,7 +1,7 @@
 //! A check of a git repository's configuration: whether it can make git run a program.
 
-/// Settings that make git run no program and read no file elsewhere, by section; `*` stands for all keys of the
-/// section. A section with a name, as in `[remote "origin"]`, counts by its first word.
+/// Settings that don't make git run a program or read a file elsewhere, by section; `*` means all keys of the
+/// section. For a section with a name, as in `[remote "origin"]`, the first word counts.
 const HARMLESS: &[(&str, &[&str])] = &[
     ("advice", &["*"]),
     ("branch", &["*"]),
@@ -41,15 +41,15 @@ const HARMLESS: &[(&str, &[&str])] = &[
     ("user", &["email", "name", "signingkey"]),
 ];
 
-/// Checks whether a configuration has only settings from the harmless list; any syntax beyond plain `key = value`
-/// fails.
+/// Returns true if a configuration contains only settings from the harmless list; any syntax beyond plain
+/// `key = value` makes it false.
 #[must_use]
 pub fn is_harmless(text: &str) -> bool {
     let mut section = String::new();
     text.lines().all(|line| is_harmless_line(line.trim(), &mut section))
 }
 
-/// Checks one line, and updates the section at a section header.
+/// Checks one line, and updates the current section at a section header.
 fn is_harmless_line(line: &str, section: &mut String) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
     if line.is_empty() || line.starts_with(['#', ';']) {

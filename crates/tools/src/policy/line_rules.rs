@@ -6,13 +6,13 @@ use super::risk::{self, CommandDirs};
 use super::run_command::RunCommand;
 use super::shell::{self, Segment};
 
-/// Programs that only print, filter their input or change the directory; they need no rule of their own beside a
-/// command that has one.
+/// Programs that only print, filter their input or change the directory. They need no rule of their own next
+/// to a command that has one.
 const HARMLESS_FILTERS: &[&str] = &["cd", "cut", "echo", "false", "grep", "head", "tail", "tr", "true", "wc"];
 
-/// Finds the rule that decides on a line: the strictest of those that decide on its commands, however they are run. A
-/// line is allowed if each of its commands is, and each that those run, or only prints or filters. A line that can't be
-/// read may have a command that is denied.
+/// Finds the rule that decides on a line: the strictest rule for any of its commands, however the command is
+/// run. A line is allowed if each of its commands, and each command that those run, is allowed, or only
+/// prints or filters. A line that can't be parsed may contain a denied command.
 pub(super) fn find_rule<'a>(rules: CommandRules<'a>, line: &str) -> Option<&'a ConfiguredRule> {
     if rules.is_empty() {
         return None;
@@ -34,8 +34,8 @@ pub(super) fn find_rule<'a>(rules: CommandRules<'a>, line: &str) -> Option<&'a C
     strictest.filter(|_| segments.iter().all(is_covered))
 }
 
-/// Checks whether a line that is allowed may use TCP: the rule of each of its commands must allow it. Commands that
-/// only print or filter need none.
+/// Returns true if an allowed line may use TCP, for which the rule of each of its commands must allow it.
+/// Commands that only print or filter need no such rule.
 pub(super) fn allow_tcp(rules: CommandRules<'_>, line: &str) -> bool {
     let may_run = find_rule(rules, line).is_some_and(|rule| rule.decision() != RuleDecision::Deny);
     let has_network = |command: &RunCommand| {
@@ -47,7 +47,8 @@ pub(super) fn allow_tcp(rules: CommandRules<'_>, line: &str) -> bool {
     may_run && shell::segments(line).iter().all(may_connect)
 }
 
-/// Checks whether a command only prints, filters its input or changes the directory, inside of the working directory.
+/// Returns true for a command that only prints, filters its input or changes the directory within the working
+/// directory.
 pub(super) fn is_harmless_filter(segment: &Segment) -> bool {
     let Some((name, arguments)) = segment.words.split_first() else { return segment.inputs.is_empty() };
     let leads_out = |path: &str| path.starts_with(['/', '~']) || path.split('/').any(|part| part == "..");

@@ -1,17 +1,17 @@
-//! Network addresses: whether a host belongs to this machine or its network.
+//! Network addresses: detection of hosts that belong to this machine or its network.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-/// Returns the host of a web address as it is shown: `example.org`, `[::1]`.
+/// Returns the host of a web address in display form: `example.org`, `[::1]`.
 #[must_use]
 pub(super) fn host_of(address: &str) -> Option<String> {
     let url = Url::parse(address).ok()?;
     matches!(url.scheme(), "http" | "https").then(|| url.host_str().map(str::to_owned))?
 }
 
-/// Returns a web address as it is requested, without a user name and a password.
+/// Returns a web address as it is requested, without user name and password.
 #[must_use]
 pub(super) fn plain_address(address: &str) -> Option<String> {
     let mut url = Url::parse(address).ok()?;
@@ -36,8 +36,9 @@ fn is_local_name(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost") || !name.contains('.')
 }
 
-/// Returns true if an IP address can't be reached from everywhere: loopback, private, link-local and other special
-/// addresses (IANA's registries of special-purpose addresses), and those that carry such an address.
+/// Returns true for an IP address that isn't globally reachable: loopback, private, link-local and other
+/// special addresses (IANA's registries of special-purpose addresses), and addresses that embed such an
+/// address.
 #[must_use]
 pub fn is_private(address: IpAddr) -> bool {
     match address {
@@ -64,7 +65,8 @@ fn is_private_v6(address: Ipv6Addr) -> bool {
         is_private_v4(Ipv4Addr::new(a, b, c, d))
     };
     match (a, b) {
-        // Mapped, compatible and translated addresses end with one of IPv4; 6to4 addresses begin with one.
+        // Mapped, compatible and translated addresses end with an IPv4 address; 6to4 addresses start with
+        // one.
         (0, 0) | (0x64, 0xff9b) => address.is_loopback() || address.is_unspecified() || embedded(g, h),
         (0x2002, _) => embedded(b, c),
         _ => {

@@ -1,5 +1,5 @@
-//! Command patterns: the commands that "allow for this session" covers. A pattern covers the same program and
-//! subcommand with other operands, and with options that are known to be harmless. [`TABLE`] lists the commands for
+//! Command patterns, which "allow for this session" uses. A pattern covers the same program and subcommand
+//! with other operands, and with options that are known to be harmless. [`TABLE`] lists the commands for
 //! which this is safe; any other command is allowed only verbatim.
 
 use std::fmt;
@@ -35,15 +35,15 @@ impl fmt::Display for CoveredCommand {
 }
 
 impl CoveredCommand {
-    /// The program and its subcommands.
+    /// Returns the program and its subcommands.
     pub(super) const fn command(&self) -> &'static str {
         self.pattern.command
     }
 }
 
 impl CommandPattern {
-    /// Finds the pattern that covers all words of a line; `None` if any part of the line may do more than the pattern
-    /// covers.
+    /// Finds the pattern that covers all words of a line; `None` if any part of the line may do more than the
+    /// pattern covers.
     pub(super) fn find(line: &str, dirs: CommandDirs<'_>) -> Option<CoveredCommand> {
         let words = shell::simple_words(line)?;
         let (program, rest) = words.split_first()?;
@@ -80,8 +80,8 @@ impl CommandPattern {
         is_count_allowed && words.iter().all(|word| self.covers(word, dirs))
     }
 
-    /// Checks whether a word is covered. A word that may name a credential file isn't, because the approved command
-    /// didn't show it.
+    /// Returns true if a word is covered. A word that may name a credential file isn't, because the user
+    /// didn't see it in the approved command.
     fn covers(&self, word: &str, dirs: CommandDirs<'_>) -> bool {
         let is_harmless =
             if word.starts_with('-') { self.options.cover(word) } else { self.operands.cover(word) };
@@ -102,7 +102,7 @@ impl Operands {
     }
 }
 
-/// Checks whether a word can only be the name of a script or a target.
+/// Returns true for a word that can only be the name of a script or a target.
 pub(super) fn is_plain_name(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_alphanumeric())
         && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_:.".contains(c))
@@ -113,8 +113,8 @@ fn split_options(options: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Options {
-    /// Checks whether a word that begins with `-` consists of harmless options. The position doesn't matter: words
-    /// after `--` and values of other options are checked in the same way.
+    /// Returns true if a word that starts with `-` consists of harmless options. The position doesn't matter:
+    /// words after `--` and values of other options are checked in the same way.
     fn cover(self, word: &str) -> bool {
         let (options, is_joined) = match self {
             Self::Any => return true,
@@ -133,7 +133,7 @@ impl Options {
     }
 }
 
-/// Checks whether all short options joined in a word are listed, up to one that takes the rest as its value.
+/// Returns true if all joined short options in a word are listed, up to one that takes the rest as its value.
 fn covers_joined<'a, I: Iterator<Item = &'a str>>(letters: &str, options: impl Fn() -> I) -> bool {
     for letter in letters.chars() {
         if !letter.is_ascii_alphanumeric() {

@@ -1,4 +1,4 @@
-//! The settings rules that are proposed for a call that needs approval: no wider than what is alike.
+//! Proposes settings rules for a call that needs approval. They cover only similar calls.
 
 use std::path::Path;
 
@@ -12,13 +12,13 @@ use super::pattern::is_plain_name;
 use super::risk::{JudgedCommand, Risk, RiskKind};
 use super::{Policy, SessionRules, line_rules, network, risk};
 
-/// Longest pattern in bytes: nobody reads a longer one, and a command that long isn't repeated.
+/// Maximum length of a pattern in bytes: nobody reads a longer one, and a command that long isn't repeated.
 const MAX_LINE: usize = 200;
 
 /// Maximum number of patterns, for the same reason.
 const MAX_PATTERNS: usize = 8;
 
-/// Commands that build, check or test a project: they run its code, whatever their further words say.
+/// Commands that build, check or test a project. They run the project's code regardless of further words.
 const PROJECT_COMMANDS: &[&str] = &[
     "./gradlew build",
     "./gradlew test",
@@ -59,7 +59,7 @@ const PROJECT_COMMANDS: &[&str] = &[
 /// Commands whose next word is the name of a project's script.
 const SCRIPT_RUNNERS: &[&str] = &["bun run", "npm run", "pnpm run", "yarn run"];
 
-/// Programs that only run the command in their arguments, which needs a rule of its own.
+/// Programs that only run the command in their arguments, which needs its own rule.
 const PLAIN_WRAPPERS: &[&str] = &["nice", "nohup", "time", "timeout"];
 
 /// The width of the patterns for commands without a risk.
@@ -67,14 +67,14 @@ const PLAIN_WRAPPERS: &[&str] = &["nice", "nohup", "time", "timeout"];
 enum PatternWidth {
     /// Any further words after a command that runs the project's code.
     Alike,
-    /// The words of the command.
+    /// Exactly the words of the command.
     Exact,
 }
 
 impl Policy {
-    /// Proposes settings rules that allow a call. Returns `None` for what no rule should answer: protected paths, keys
-    /// and passwords, the destruction of a system, code from the input, a danger that runs other commands; and for
-    /// calls that no rule allows.
+    /// Proposes settings rules that allow a call. Returns `None` for calls that no rule should allow:
+    /// protected paths, keys and passwords, the destruction of a system, code from the input, a dangerous
+    /// command that runs other commands; and for calls that no rule can allow.
     #[must_use]
     pub fn propose(&self, spec: &ToolSpec, arguments: &Value) -> Option<ProposedRules> {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str);
@@ -96,7 +96,7 @@ impl Policy {
         proposed.into_iter().find(|proposed| self.is_allowed_with(proposed, spec, arguments))
     }
 
-    /// Returns this policy with rules that allow what is proposed.
+    /// Returns this policy with the proposed rules.
     ///
     /// # Errors
     /// If a pattern is malformed.
@@ -161,7 +161,7 @@ impl Policy {
         dir.into_iter().chain([self.path_pattern(&real)]).map(|pattern| vec![pattern]).collect()
     }
 
-    /// Writes a path as a pattern: relative to the working directory, or to the home directory.
+    /// Formats a path as a pattern, relative to the working directory or the home directory.
     fn path_pattern(&self, path: &Path) -> String {
         let home = self.protected.homes.first().and_then(|home| path.strip_prefix(home).ok());
         match (path.strip_prefix(&self.root), home) {
@@ -189,7 +189,7 @@ fn pattern_for(words: &[String], width: PatternWidth, runs_other: bool) -> Optio
     alike.or_else(|| exact_pattern(words)).filter(|pattern| pattern.len() <= MAX_LINE)
 }
 
-/// The number of words of the row that a command begins with.
+/// Returns the number of words in the row that a command starts with.
 fn length_of(rows: &[&str], words: &[String]) -> Option<usize> {
     let mut lengths = rows.iter().map(|row| (row, row.split(' ').count()));
     lengths.find(|(row, count)| row.split(' ').eq(words.iter().take(*count))).map(|(_, count)| count)
@@ -199,8 +199,9 @@ fn is_project_command(words: &[String]) -> bool {
     length_of(PROJECT_COMMANDS, words).is_some()
 }
 
-/// The pattern with any further words for a command that runs the project's code anyway: one that builds or tests it,
-/// or one of its scripts. `None` for any other command, because its further words may do something else.
+/// Returns the pattern with any further words for a command that runs the project's code anyway: one that
+/// builds or tests it, or one of its scripts. `None` for any other command, because its further words may do
+/// something else.
 fn alike_pattern(words: &[String]) -> Option<String> {
     let word = |at: usize| words.get(at).map(String::as_str);
     let program = word(0)?;
@@ -217,13 +218,13 @@ fn alike_pattern(words: &[String]) -> Option<String> {
     Some(exact_pattern(&words[..count])? + " *")
 }
 
-/// Checks whether a word can only be a file in the working directory.
+/// Returns true for a word that can only be a file in the working directory.
 fn is_script(word: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
     !word.starts_with(['-', '/']) && word.chars().all(is_plain) && !word.split('/').any(|part| part == "..")
 }
 
-/// The pattern that covers these words and no others; `None` if no pattern can.
+/// Returns the pattern that covers exactly these words; `None` if no pattern can.
 fn exact_pattern(words: &[String]) -> Option<String> {
     let is_plain = |c: char| c.is_alphanumeric() || (c.is_ascii_graphic() && c != '\\');
     let can_be_spelled = |word: &String| !word.is_empty() && word != "&&" && word.chars().all(is_plain);

@@ -1,5 +1,5 @@
-//! Read-only lines and the paths that they read: plain commands from the table of patterns and filters, joined by
-//! pipes, `&&`, `||` and `;`.
+//! Read-only lines and the paths that they read. Such a line consists of plain commands from the table of
+//! patterns and filters, joined by pipes, `&&`, `||` and `;`.
 
 use std::path::{Path, PathBuf};
 
@@ -12,17 +12,17 @@ use super::shell::{self, ControlOperator, PlainCommand};
 /// State of the repository whose `.git` lies in the working directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RepositoryState {
-    /// There is no repository, it wasn't checked, or its configuration may run something: files that a tool wrote could
-    /// pass for a repository, and git runs programs that its configuration names.
+    /// There is no repository, it wasn't checked, or its configuration may run something. Files written by a
+    /// tool could pass for a repository, and git runs programs that its configuration names.
     #[default]
     Unknown,
     /// A real repository whose configuration runs nothing.
     Harmless,
 }
 
-/// The read-only commands, each with the options that disqualify it: they follow links out of the operands, wait
-/// forever, or read a file that the option names. Commands that may write, run or send something are left out, and so
-/// are those that are rarely needed.
+/// The read-only commands, each with the options that disqualify it because they follow links out of the
+/// operands, wait forever, or read a file that the option names. Commands that may write, run or send
+/// something aren't listed, nor are rarely needed ones.
 const READING: &[(&str, &[&str])] = &[
     ("cat", &[]),
     ("cut", &[]),
@@ -62,7 +62,7 @@ const READING: &[(&str, &[&str])] = &[
 /// Commands whose first operand is a pattern, unless one of [`PATTERN_OPTIONS`] is present.
 const SEARCHING: &[&str] = &["grep", "rg"];
 
-/// Options that give a pattern, or list files without one.
+/// Options that set a pattern, or list files without one.
 const PATTERN_OPTIONS: &[&str] = &["--", "-e", "--files", "--regexp", "--type-list"];
 
 /// A path that a read-only command reads, relative to the working directory.
@@ -70,17 +70,18 @@ const PATTERN_OPTIONS: &[&str] = &["--", "-e", "--files", "--regexp", "--type-li
 pub enum ReadPath {
     /// A file or a directory.
     Named(String),
-    /// A file: the command would follow the links in a directory.
+    /// A file; for a directory, the command would follow the links in it.
     File(String),
-    /// A pattern with `*` and `?`, for which the shell inserts the names of files.
+    /// A pattern with `*` and `?`, which the shell replaces with the names of files.
     Pattern(String),
 }
 
 /// Maximum number of directories in which a command of a line may run.
 const MAX_DIRECTORIES: usize = 16;
 
-/// Lists the paths that the commands of a line name, if all of them only read. Every word that may be a path counts as
-/// one, and so does every option value. Commands after a `cd` that may have failed may run in several directories.
+/// Lists the paths that the commands of a line name, if all of them only read. Every word that may be a path
+/// counts as one, and so does every option value. Commands after a `cd` that may have failed can run in
+/// several directories.
 pub(super) fn list_paths(
     line: &str,
     dirs: CommandDirs<'_>,
@@ -113,7 +114,7 @@ pub(super) fn list_paths(
             let read = list_command_paths(command, dirs)?;
             paths.extend(current.iter().flat_map(|dir| read.iter().map(|path| path.within(dir))));
         }
-        // Another directory may have a repository of its own.
+        // Another directory may have its own repository.
         let is_root = || current.iter().all(|dir| normalize(&root.join(dir)) == root);
         let is_git = command.words[0].text == "git";
         if visited.len() > MAX_DIRECTORIES || (is_git && !is_root()) {
@@ -138,7 +139,7 @@ impl ReadPath {
     }
 }
 
-/// Returns the directory that a `cd` names. A `..` isn't followed, because the shell resolves it without links.
+/// Returns the directory that a `cd` names; `None` with `..`, which the shell resolves without links.
 fn cd_target(command: &PlainCommand) -> Option<&str> {
     let [_, target] = command.words.as_slice() else { return None };
     let is_plain = !target.is_pattern && !target.text.is_empty() && !target.text.starts_with(['-', '~']);
@@ -150,7 +151,7 @@ fn list_command_paths(command: &PlainCommand, dirs: CommandDirs<'_>) -> Option<V
     let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
     let named = list_filter_paths(&words, dirs).or_else(|| list_reading_paths(&words, dirs))?;
     let patterns = command.words.iter().filter(|word| word.is_pattern);
-    // After the letters of an option, a wildcard is part of its value.
+    // After the letters of an option, a wildcard is part of the option's value.
     let patterns = patterns.filter(|word| !(word.text.starts_with('-') && word.text.contains('=')));
     let patterns: Vec<&str> = patterns.map(|word| word.text.as_str()).collect();
     let is_risky = |pattern: &&str| {
@@ -169,8 +170,8 @@ fn list_command_paths(command: &PlainCommand, dirs: CommandDirs<'_>) -> Option<V
     Some(named.chain(patterns.into_iter().map(|pattern| ReadPath::Pattern(pattern.to_owned()))).collect())
 }
 
-/// The filters, each with the options that disqualify it: they write a file, run a program, or read a file with further
-/// files or code.
+/// The filters, each with the options that disqualify it because they write a file, run a program, or read a
+/// file with further file names or code.
 const FILTERS: &[(&str, &[&str])] = &[
     ("false", &[]),
     ("jq", &["-f", "-L", "--from-file", "--library-path"]),
@@ -181,7 +182,7 @@ const FILTERS: &[(&str, &[&str])] = &[
     ("uniq", &[]),
 ];
 
-/// Parts of a program for jq that read other files or the environment.
+/// Parts of a jq program that read other files or the environment.
 const READING_JQ: &[&str] = &["env", "ENV", "import", "include"];
 
 /// Lists the paths that a filter names.
@@ -213,14 +214,14 @@ fn list_filter_paths(words: &[&str], dirs: CommandDirs<'_>) -> Option<Vec<String
             operands.next();
         }
         "tr" => return Some(Vec::new()),
-        // The second operand is written.
+        // The program writes to the second operand.
         "uniq" if operands.clone().count() > 1 => return None,
         _ => {}
     }
     Some(operands.chain(values).map(str::to_owned).collect())
 }
 
-/// Checks whether a script of sed only prints lines by their numbers: `5p`, `1,$p;9p`.
+/// Returns true if a sed script only prints lines by their numbers: `5p`, `1,$p;9p`.
 fn prints_lines(script: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
     script.split(';').all(|command| {
@@ -252,7 +253,8 @@ fn list_reading_paths(words: &[&str], dirs: CommandDirs<'_>) -> Option<Vec<Strin
     Some(operands.skip(usize::from(is_pattern_first)).chain(values).map(str::to_owned).collect())
 }
 
-/// Checks whether a word may be an option: as one of joined letters, or as the prefix of a long name.
+/// Returns true for a word that may be an option, either among joined letters or as the prefix of a long
+/// name.
 fn may_be(word: &str, option: &str) -> bool {
     let name = word.split('=').next().unwrap_or(word);
     match option.strip_prefix("--") {

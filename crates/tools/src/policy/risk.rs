@@ -31,13 +31,13 @@ pub(super) use kind::{Risk, RiskKind};
 pub(super) use outside::READS_CREDENTIALS;
 pub(super) use runs::{MAX_COMMANDS, list_commands, list_runs};
 
-/// The nesting depth up to which commands of shells and other programs (`bash -c "sh -c …"`) are parsed.
+/// Maximum nesting depth at which commands of shells and other programs (`bash -c "sh -c …"`) are parsed.
 const DEPTH: usize = 4;
 
-/// Maximum number of directories in which a command is checked, when its line has several `cd`.
+/// Maximum number of directories in which a command is checked if its line has several `cd`.
 const MAX_VISITED: usize = 64;
 
-/// Finds the worst danger of a command line; `None` if none is known.
+/// Finds the worst risk of a command line; `None` if none is known.
 pub(super) fn find_risk(line: &str, dirs: CommandDirs<'_>) -> Option<Risk> {
     let fork_bomb = || Risk::new(RiskKind::Destroys, "looks like a fork bomb");
     is_fork_bomb(line).then(fork_bomb).or_else(|| judge_line(line, dirs, DEPTH))
@@ -61,7 +61,7 @@ fn judge_line(line: &str, dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
     find_worst(variants.iter().flat_map(|segments| judge_variant(line, segments, dirs, depth)))
 }
 
-/// Finds the risks of a line whose variables have certain values.
+/// Finds the risks of a line for certain values of its variables.
 fn judge_variant(line: &str, segments: &[Segment], dirs: CommandDirs<'_>, depth: usize) -> Vec<Risk> {
     let mut risks = Vec::new();
     if download::runs_download(line, segments) || download::runs_saved(segments, dirs.variables) {
@@ -73,7 +73,7 @@ fn judge_variant(line: &str, segments: &[Segment], dirs: CommandDirs<'_>, depth:
     risks
 }
 
-/// Finds the risks of each command of a line; also returns the directory that the last one runs in.
+/// Finds the risks of each command of a line; also returns the directory where the last one runs.
 fn judge_segments(segments: &[Segment], dirs: CommandDirs<'_>, depth: usize) -> (Vec<Vec<Risk>>, PathBuf) {
     let (mut current, mut previous) = (dirs.current.to_owned(), dirs.current.to_owned());
     let mut visited = dirs.visited.to_vec();
@@ -98,7 +98,7 @@ fn judge_segments(segments: &[Segment], dirs: CommandDirs<'_>, depth: usize) -> 
 #[derive(Debug)]
 pub(super) struct JudgedCommand {
     pub written: Segment,
-    /// The command with the line's variables replaced by their values, if it names any.
+    /// The command with the line's variables replaced with their values, if it names any.
     pub expanded: Option<Segment>,
     pub risks: Vec<Risk>,
 }
@@ -123,11 +123,11 @@ pub(super) fn list_risks(line: &str, dirs: CommandDirs<'_>) -> Result<Vec<Judged
     Ok(commands)
 }
 
-/// Beginnings of the names of disks in `/dev`.
+/// Prefixes of the names of disks in `/dev`.
 const DISKS: &[&str] =
     &["disk", "dm-", "hd", "loop", "mapper", "md", "mmcblk", "nvme", "rdisk", "sd", "vd", "xvd", "zd"];
 
-/// Programs that pass work on to a service, which no sandbox of the command restricts.
+/// Programs that pass work on to a service, which the command's sandbox doesn't restrict.
 const SERVICE_CLIENTS: &[&str] = &[
     "at",
     "batch",
@@ -220,7 +220,8 @@ fn list_word_risks(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Vec
     own.chain(nested).chain(possible).chain(variable).collect()
 }
 
-/// Finds the danger of words that another program may run, or only take for text: what can't be read or known is none.
+/// Finds the risk of words that another program may run, or only use as text. Unreadable or unknown words
+/// don't count as a risk.
 fn judge_possible(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
     let depth = depth.checked_sub(1)?;
     let dirs = dirs.with_uncertainty();
@@ -230,8 +231,8 @@ fn judge_possible(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Opti
     }
 }
 
-/// Finds the danger of string literals that code may run as a command. It may as well print them, so a person decides
-/// even about the worst ones.
+/// Finds the risk of string literals that code may run as a command. The code may just as well print them, so
+/// even the worst risks can be approved.
 fn judge_literals(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
     let risk = judge_possible(words, dirs, depth)?;
     Some(match risk.kind {
@@ -280,7 +281,7 @@ fn judge_program((name, arguments): (&str, &[String]), dirs: CommandDirs<'_>, de
     }
 }
 
-/// Checks whether a program makes the system run something later, or at every start.
+/// Returns true if a program schedules a command, once or at every start of the system.
 fn schedules(name: &str, arguments: &[String]) -> bool {
     let has_any = |words: &[&str]| arguments.iter().any(|word| words.contains(&word.as_str()));
     match name {
@@ -292,10 +293,10 @@ fn schedules(name: &str, arguments: &[String]) -> bool {
     }
 }
 
-/// The number of words of `sudo` or `ssh` after which the command may begin.
+/// Maximum number of words after `sudo` or `ssh` before the command starts.
 const STARTS: usize = 8;
 
-/// Lists the arguments from the second, third, … on: the command may begin after any of the options and the host.
+/// Lists the suffixes of the arguments: the command may start after any of the options and the host.
 fn ends(arguments: &[String]) -> impl Iterator<Item = &[String]> {
     (1..arguments.len()).take(STARTS).map(|at| &arguments[at..])
 }
@@ -318,7 +319,7 @@ fn judge_nested(line: &str, dirs: CommandDirs<'_>, depth: usize) -> Option<Risk>
     judge_deeper(depth, |depth| judge_line(line, dirs, depth))
 }
 
-/// Finds the danger of a command that another program runs. A single word is a line for a shell.
+/// Finds the risk of a command that another program runs. A single word is a line for a shell.
 fn judge_run(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
     match words {
         [line] => judge_nested(line, dirs, depth),
@@ -366,7 +367,7 @@ fn is_device(path: &str) -> bool {
     path.starts_with("/dev/") && !is_dir && !HARMLESS_DEVICES.contains(&path)
 }
 
-/// `:(){ :|:& };:` under any name: a function that pipes itself into itself.
+/// Returns true for `:(){ :|:& };:` under any name: a function that pipes itself into itself.
 fn is_fork_bomb(line: &str) -> bool {
     let line: String = line.chars().filter(|c| !c.is_whitespace()).collect();
     line.match_indices("(){").any(|(at, _)| {

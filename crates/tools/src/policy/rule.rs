@@ -1,11 +1,12 @@
-//! Session rules: the calls that the user allowed for the rest of the session, no wider than the call that was shown.
+//! Session rules: the calls that the user has allowed for the rest of the session. A rule covers no more than
+//! the call that was shown.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use super::pattern::CoveredCommand;
 
-/// The calls that one answer "for this session" covers.
+/// The calls covered by one answer "for this session".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PermissionRule {
     /// Commands that match a pattern, unless they look dangerous.
@@ -22,14 +23,14 @@ pub enum PermissionRule {
         /// The line, or the path as given.
         line: String,
     },
-    /// One command line, without the sandbox.
+    /// One command line outside the sandbox.
     Unsandboxed {
         /// The tool's name.
         tool: String,
         /// The line.
         line: String,
     },
-    /// Every call of a tool that takes no command.
+    /// All calls of a tool that takes no command.
     Tool {
         /// The tool's name.
         tool: String,
@@ -38,7 +39,7 @@ pub enum PermissionRule {
     Host {
         /// The tool's name.
         tool: String,
-        /// The host, as in the address.
+        /// The host as in the address.
         host: String,
     },
     /// Files in a directory outside the working directory.
@@ -53,9 +54,9 @@ pub enum PermissionRule {
 /// Access of tools to a directory outside the working directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirAccess {
-    /// Reading, granted after a question; writing asks.
+    /// Reading, granted after a question; writing needs approval.
     ReadWhenAsked,
-    /// Reading, for a directory that was added read-only; writing is refused.
+    /// Reading, for a directory that was added read-only; writing is denied.
     ReadOnly,
     /// Reading and writing.
     Write,
@@ -93,7 +94,8 @@ impl PermissionRule {
         }
     }
 
-    /// Returns the rule to offer for a call: its pattern if it has one, else its exact command or path, else the tool.
+    /// Returns the rule to offer for a call: its pattern if it has one, else its exact command or path, else
+    /// the tool.
     pub(super) fn for_call(tool: &str, command: Option<&str>, pattern: Option<CoveredCommand>) -> Self {
         let tool = tool.to_owned();
         match (command, pattern) {
@@ -130,7 +132,8 @@ impl SessionRules {
         self.rules.len() < before
     }
 
-    /// Finds the rule that covers a call: the one that would be offered for it, or the one for its exact command.
+    /// Finds the rule that covers a call: the one that would be offered for it, or the one for its exact
+    /// command.
     pub(super) fn find(
         &self,
         tool: &str,

@@ -1,11 +1,11 @@
-//! A command that a line runs.
+//! A command that is run by a line.
 
-/// A command, or another form of one.
+/// A command, or one of its other forms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RunCommand {
     pub words: Vec<String>,
-    /// True if the line is allowed only with a rule that allows this command. False for other forms of a command
-    /// (without its program's directory, or some of its options), and for what a program may run: only rules that deny
-    /// or ask are for them.
+    /// True if the line is allowed only with a rule that allows this command. False for other forms of a
+    /// command (without its program's directory, or some of its options), and for commands that a program may
+    /// run: only denying and asking rules apply to them.
     pub needs_allow: bool,
 }

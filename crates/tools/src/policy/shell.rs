@@ -1,4 +1,4 @@
-//! The commands of a shell's line.
+//! The commands of a shell command line.
 
 mod braces;
 mod parser;
@@ -11,7 +11,7 @@ pub(super) use plain::{ControlOperator, PlainCommand, plain_commands};
 pub(super) use segment::{Segment, UnparsedLine};
 pub(super) use words::SUBSTITUTION;
 
-/// Lists the commands of a line; none if the line isn't in the shell's grammar.
+/// Lists the commands of a line; none if the line isn't valid shell syntax.
 pub(super) fn segments(line: &str) -> Vec<Segment> {
     parse(line).unwrap_or_default()
 }
@@ -22,7 +22,7 @@ const METACHARACTERS: &str = ";&|<>()`$\\{}!#";
 /// Metacharacters that are plain text in double quotes.
 const PLAIN_IN_DOUBLE_QUOTES: &str = "|()";
 
-/// Checks whether a line has an unquoted metacharacter, a control character, or an unclosed quote.
+/// Returns true for a line with an unquoted metacharacter, a control character, or an unclosed quote.
 fn has_metacharacter(line: &str) -> bool {
     let mut quote = None;
     for c in line.chars() {
@@ -47,8 +47,9 @@ fn has_metacharacter(line: &str) -> bool {
     quote.is_some()
 }
 
-/// Returns the words of a line that is one command with plain arguments; `None` for lists, pipes, redirections,
-/// substitutions, assignments, and wildcards that may become options or lead out of the directory.
+/// Returns the words of a line that is one command with plain arguments. Returns `None` for lists, pipes,
+/// redirections, substitutions, assignments, and wildcards that may become options or lead out of the
+/// directory.
 pub(super) fn simple_words(line: &str) -> Option<Vec<String>> {
     if has_metacharacter(line) {
         return None;
@@ -61,8 +62,9 @@ pub(super) fn simple_words(line: &str) -> Option<Vec<String>> {
     (!segment.words.first()?.contains('=')).then_some(segment.words)
 }
 
-/// Checks whether a wildcard begins a word, which may make it an option (a file can be called `--output=x`), or is part
-/// of a path that is absolute, leads upward or is hidden. The line has no escapes outside of single quotes.
+/// Returns true if a wildcard starts a word, which may become an option (a file can be named `--output=x`),
+/// or is in a path that is absolute, leads upward or is hidden. The line has no escapes outside of single
+/// quotes.
 fn has_risky_wildcard(line: &str) -> bool {
     any_wildcard(line, is_risky_before_wildcard)
 }
@@ -79,7 +81,7 @@ pub(super) fn quote_words<'a>(words: impl Iterator<Item = &'a str>) -> Option<St
     quoted.collect::<Option<Vec<_>>>().map(|words| words.join(" "))
 }
 
-/// Checks for an unquoted wildcard after a word prefix for which `is_match` holds.
+/// Returns true for an unquoted wildcard after a word prefix for which `is_match` returns true.
 fn any_wildcard(line: &str, is_match: impl Fn(&str) -> bool) -> bool {
     let mut quote = None;
     let mut word = String::new();

@@ -7,16 +7,16 @@ use nix::sys::signal::Signal;
 pub struct Exit {
     /// The shell's own exit status.
     pub status: ExitStatus,
-    /// The number of processes that it left behind and that were killed.
+    /// Number of processes that the shell left behind and that were killed.
     pub leftovers: usize,
 }
 
 /// The exit status of the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitStatus {
-    /// It exited with this code.
+    /// The shell exited with this code.
     Code(i32),
-    /// It was killed by this signal.
+    /// The shell was killed by this signal.
     Signal(i32),
 }
 

@@ -1,8 +1,8 @@
 //! Starts supervisors: on demand, or ahead of time.
 //!
-//! A supervisor takes a few milliseconds to start. A [`Standby`] holds one that was started while the model was still
-//! writing its answer. It waits for its order (`process/order.rs`) on stdin, so that a command then costs a write and a
-//! fork.
+//! A supervisor takes a few milliseconds to start. A [`Standby`] holds one that was started while the model
+//! was still writing its answer. It waits for its order (`process/order.rs`) on stdin, so that starting a
+//! command takes only a write and a fork.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -22,14 +22,14 @@ use super::supervisor;
 pub(super) struct Launcher {
     /// The supervisor's program; empty if commands can't be run.
     pub program: PathBuf,
-    /// Names of environment variables that commands don't get.
+    /// Names of environment variables withheld from commands.
     pub withheld: Arc<[String]>,
 }
 
 /// A started supervisor.
 #[derive(Debug)]
 pub(super) struct Supervisor {
-    /// Its stdin; when it closes, the supervisor kills the command.
+    /// The supervisor's stdin; when it closes, the supervisor kills the command.
     pub lifeline: OwnedFd,
     pub output: ChildStdout,
     pub reports: ChildStderr,
@@ -63,11 +63,11 @@ impl Launcher {
     }
 }
 
-/// At most one supervisor that waits for its order.
+/// At most one supervisor that is waiting for its order.
 #[derive(Debug, Default)]
 pub(super) struct Standby {
-    // A mutex, because tools use it from their own tasks. It is held while a supervisor is started, which takes no
-    // longer than starting another one would.
+    // A mutex, because tools use it from their own tasks. It is held while a supervisor is started, which
+    // takes no longer than starting a second one would.
     state: Mutex<StandbyState>,
 }
 
@@ -85,7 +85,7 @@ impl Standby {
     /// Starts a supervisor if none is waiting. Call it within a tokio runtime.
     pub(super) fn start(self: &Arc<Self>, launcher: &Launcher) {
         {
-            // Locked: a supervisor is being started.
+            // If it is locked, a supervisor is being started.
             let Ok(mut state) = self.state.try_lock() else { return };
             state.is_requested = true;
             if state.ready.is_some() || launcher.program.as_os_str().is_empty() {
@@ -96,8 +96,8 @@ impl Standby {
         tokio::task::spawn_blocking(move || {
             let mut state = standby.state();
             if state.is_requested && state.ready.is_none() {
-                // It runs in `/`, since a command may remove its own working directory. A failure is repeated, and
-                // reported, when the command starts its own supervisor.
+                // It runs in `/`, since a command may remove its own working directory. A failure will occur
+                // again, and be reported, when the command starts its own supervisor.
                 state.ready = launcher.start([supervisor::STANDBY], Path::new("/")).ok();
             }
         });

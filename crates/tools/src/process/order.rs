@@ -1,26 +1,24 @@
 //! The order that a waiting supervisor reads: the command and its directory.
 //!
-//! Encoding: the length of the rest as four bytes (big endian), then the directory and the words of the command,
-//! separated by NUL. The words are those that a supervisor without standby gets as arguments: the sandbox, if any, the
-//! program and its arguments.
+//! Encoding: the length of the rest as four bytes (big endian), then the directory and the words of the
+//! command, separated by NUL. The words are the same as the arguments of a supervisor without standby: the
+//! sandbox, if any, the program and its arguments.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-/// Maximum length of an encoded order, in bytes. An empty pipe accepts this much in one write on every system (Linux 64
-/// KiB, macOS at least 16 KiB), so writing it never blocks.
+/// Maximum length of an encoded order, in bytes. An empty pipe accepts this much in one write on every system
+/// (Linux 64 KiB, macOS at least 16 KiB), so writing it never blocks.
 const MAX_LEN: usize = 16 * 1024;
 
-/// A command for a supervisor, to be encoded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CommandOrder<'a> {
     pub cwd: &'a Path,
     pub words: &'a [OsString],
 }
 
-/// A decoded order.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ReceivedOrder {
     pub cwd: PathBuf,
@@ -43,7 +41,7 @@ impl CommandOrder<'_> {
 }
 
 impl ReceivedOrder {
-    /// Reads exactly one order; `None` if the other end was closed before it.
+    /// Reads exactly one order; `None` if the other end was closed before.
     ///
     /// # Errors
     /// If reading fails or the order is malformed.

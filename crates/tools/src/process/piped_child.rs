@@ -1,4 +1,4 @@
-//! Child programs with piped stdio, such as extensions. They are started through the supervisor, so that none outlives
+//! Child programs with piped stdio, such as extensions. The supervisor starts them, so that none outlives
 //! tiller.
 
 use std::path::PathBuf;
@@ -14,25 +14,25 @@ use super::{Exit, ProcessError, Runner, supervisor};
 pub struct Program {
     /// The executable: an absolute path, or a name on `PATH`.
     pub path: PathBuf,
-    /// Its arguments.
+    /// The program's arguments.
     pub arguments: Vec<String>,
     /// The working directory.
     pub cwd: PathBuf,
-    /// Names of environment variables that are removed, because they hold secrets.
+    /// Names of environment variables that are removed because they hold secrets.
     pub withheld: Vec<String>,
     /// Additional environment variables.
     pub variables: Vec<(String, String)>,
 }
 
-/// A running program. When `stdin` is dropped it has 500 ms to end by itself; then it is killed with all processes that
-/// it started.
+/// A running program. When `stdin` is dropped, the program has 500 ms to end; then it is killed with all its
+/// descendants.
 #[derive(Debug)]
 pub struct PipedChild {
     /// The program's stdin.
     pub stdin: ChildStdin,
     /// The program's stdout.
     pub stdout: ChildStdout,
-    /// The program's stderr, followed by one line with its end: see [`PipedChild::end`].
+    /// The program's stderr, followed by one line that describes its end: see [`PipedChild::end`].
     pub stderr: ChildStderr,
     /// The supervisor's process; tokio reaps it if it is dropped.
     pub supervisor: Child,
@@ -42,8 +42,8 @@ impl Runner {
     /// Starts a program with piped stdio. Call it within a tokio runtime.
     ///
     /// # Errors
-    /// If the directory is missing or the supervisor can't be started. A program that can't be started is reported at
-    /// its end.
+    /// If the directory is missing or the supervisor can't be started. If the program itself can't be
+    /// started, its end reports that.
     pub fn start_piped(&self, program: &Program) -> Result<PipedChild, ProcessError> {
         if !program.cwd.is_dir() {
             return Err(ProcessError::NoDir { path: program.cwd.clone() });
@@ -74,7 +74,7 @@ impl PipedChild {
     /// Parses the program's end from the last line of `stderr`, without its newline.
     ///
     /// # Errors
-    /// If it could not be started, or the supervisor was killed.
+    /// If the program could not be started, or the supervisor was killed.
     pub fn end(last_line: &str) -> Result<Exit, ProcessError> {
         match ExitReport::parse(&format!("{last_line}\n")) {
             Some(ExitReport::Ended(exit)) => Ok(exit),

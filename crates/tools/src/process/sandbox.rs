@@ -1,8 +1,8 @@
 //! The sandbox of a command: the files that it may write to, and whether it may use TCP.
 //!
-//! A [`SandboxProfile`] travels with the command to the supervisor, as words before the program. On Linux the
-//! supervisor restricts itself with Landlock before it starts the program, so that the program and all that it starts
-//! inherit the restriction, which can't be lifted. Killing them needs no right that the restriction takes away. On
+//! A [`SandboxProfile`] is passed with the command to the supervisor, as words before the program. On Linux
+//! the supervisor restricts itself with Landlock before it starts the program, so that the program and all
+//! its descendants inherit the restriction, which can't be lifted. The supervisor can still kill them. On
 //! macOS the program is started through `sandbox-exec`.
 
 #[cfg(target_os = "linux")]
@@ -14,7 +14,7 @@ mod seatbelt;
 pub use profile::{NetworkAccess, SandboxProfile, SandboxSupport};
 
 impl SandboxSupport {
-    /// Queries the system.
+    /// Detects the support of the system.
     #[must_use]
     pub fn detect() -> Self {
         #[cfg(target_os = "linux")]
@@ -27,10 +27,10 @@ impl SandboxSupport {
 }
 
 impl SandboxProfile {
-    /// Restricts this process, which must have one thread, and all processes that it starts later.
+    /// Restricts this process, which must have only one thread, and all processes that it starts later.
     ///
     /// # Errors
-    /// If the kernel refuses, or has no Landlock.
+    /// If the kernel rejects the restriction, or has no Landlock.
     #[cfg(target_os = "linux")]
     pub(super) fn restrict_this_process(&self) -> Result<(), String> {
         landlock::restrict(self)

@@ -1,13 +1,15 @@
-//! The supervisor of a command: `tiller __run [--sandbox …] PROGRAM ARGUMENT…`, `tiller __run --converse [--sandbox …]
-//! PROGRAM ARGUMENT…`, or `tiller __run --standby`, which reads its order from stdin.
+//! The supervisor of a command. It runs as `tiller __run [--sandbox …] PROGRAM ARGUMENT…`, `tiller __run
+//! --converse [--sandbox …] PROGRAM ARGUMENT…`, or `tiller __run --standby`, which reads its order from
+//! stdin.
 //!
-//! It leads its own session without a terminal, starts the program in its own process group with empty stdin, and waits
-//! for the program's end or the end of its own stdin, which means that tiller died or stops the command. In both cases
-//! it kills all processes that the program started, writes one line to stderr, and exits. It has one thread, no
-//! runtime, and no state but its children. On Linux a `watchdog` runs between it and tiller.
+//! It leads its own session without a terminal, starts the program in its own process group with empty stdin,
+//! and waits for the program's end or the end of its own stdin, which means that tiller died or is stopping
+//! the command. In both cases it kills all descendants of the program, writes one line to stderr, and exits.
+//! It has one thread, no runtime, and no state but its children. On Linux a `watchdog` runs between it and
+//! tiller.
 //!
-//! A program with piped stdio gets the bytes of the supervisor's stdin (`stdin_pump`), has a stderr of its own, and may
-//! run for `LEAVE_TIMEOUT` after its stdin has ended.
+//! A program with piped stdio gets the bytes of the supervisor's stdin (`stdin_pump`), has its own stderr,
+//! and may run for `LEAVE_TIMEOUT` after its stdin has ended.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -40,12 +42,11 @@ use process_tree::ProcessTree;
 use stdin_pump::StdinPump;
 use wait::{EarlySignals, SignalWaiter, Wakeup};
 
-/// The time that leftover processes have to end by themselves: bash doesn't wait for `>(tee log)`, which may still
-/// write.
+/// Time that leftover processes have to end. bash doesn't wait for `>(tee log)`, which may still write.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// Runs the program that `arguments` (those after [`NAME`]) name, under supervision. `main` calls it before anything
-/// else, above all before it starts a thread.
+/// Runs the program named by `arguments` (those after [`NAME`]) under supervision. `main` must call it first,
+/// above all before it starts a thread.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let mut arguments = arguments.peekable();
     #[cfg(target_os = "linux")]
@@ -63,7 +64,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn report(report: &ExitReport) -> ExitCode {
-    // The reader may be gone. A newline comes first, because the program may have left its last line open.
+    // The reader may be gone. A newline comes first, because the program's last line may be incomplete.
     let _ = io::stderr().write_all(format!("\n{}", report.encode()).as_bytes());
     ExitCode::SUCCESS
 }
@@ -76,7 +77,7 @@ fn supervise(arguments: &mut Peekable<impl Iterator<Item = OsString>>) -> Result
     let Some(SupervisedCommand { mut command, stdio, sandbox }) = parse_command(arguments)? else {
         return Ok(None);
     };
-    // This process needs no right to write, and the program inherits the restriction.
+    // This process doesn't need to write, and the program inherits the restriction.
     #[cfg(target_os = "linux")]
     sandbox.map_or(Ok(()), |profile| profile.restrict_this_process())?;
     #[cfg(not(target_os = "linux"))]
@@ -99,7 +100,7 @@ fn supervise(arguments: &mut Peekable<impl Iterator<Item = OsString>>) -> Result
             Exit { status: killed_status(&mut shell), leftovers: 0 }
         }
     };
-    // Reaped by us, because process 1 may be slow or no init at all.
+    // Reaped here, because process 1 may be slow or not an init at all.
     until_true(|| tree.is_gone());
     Ok(Some(ExitReport::Ended(end)))
 }
@@ -111,7 +112,8 @@ struct SupervisedCommand {
     sandbox: Option<SandboxProfile>,
 }
 
-/// Returns the command to run, from the arguments or the order on stdin; `None` if stdin was closed before an order.
+/// Parses the command to run from the arguments or the order on stdin; `None` if stdin was closed before an
+/// order.
 fn parse_command(
     arguments: &mut Peekable<impl Iterator<Item = OsString>>,
 ) -> Result<Option<SupervisedCommand>, String> {
@@ -152,9 +154,9 @@ fn parse_words(
 /// The program's standard streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ChildStdio {
-    /// A command: stdin is empty, stdout and stderr go to our stdout.
+    /// A command: stdin is empty; stdout and stderr go to the supervisor's stdout.
     Command,
-    /// A program with piped stdio: our stdin is passed on, and its stderr is ours.
+    /// A program with piped stdio: the supervisor's stdin is passed on, and its stderr is shared.
     Piped,
 }
 
@@ -168,7 +170,7 @@ fn start(command: &mut Command, stdio: ChildStdio) -> io::Result<Child> {
 }
 
 /// Passes stdin on until the program ends; `None` if stdin ended and the program then ran for longer than
-/// [`LEAVE_TIMEOUT`], or was to be stopped.
+/// [`LEAVE_TIMEOUT`], or had to be stopped.
 fn pass_stdin_on(
     program: &mut Child,
     waiter: &SignalWaiter,
@@ -181,7 +183,7 @@ fn pass_stdin_on(
             return Ok(Some(status));
         }
         if pump.has_ended() {
-            // The program may still read or save until then.
+            // Until then, the program may still read or save.
             let deadline = *deadline.get_or_insert_with(|| Instant::now() + LEAVE_TIMEOUT);
             if Instant::now() > deadline {
                 return Ok(None);
@@ -202,8 +204,8 @@ fn exit_status(status: process::ExitStatus) -> ExitStatus {
 
 /// Waits for the shell's end, or for an order to stop it (`None`).
 ///
-/// Orphans that end meanwhile stay zombies until the shell ends: waiting for any child could consume the shell's
-/// status, and nix can't decode statuses with real-time signals.
+/// Orphans that end in the meantime stay zombies until the shell ends: waiting for any child could consume
+/// the shell's status, and nix can't decode statuses with real-time signals.
 fn wait_for_end(shell: &mut Child, waiter: &SignalWaiter) -> Result<Option<process::ExitStatus>, String> {
     loop {
         if let Some(status) = shell.try_wait().map_err(|error| error.to_string())? {
@@ -215,16 +217,16 @@ fn wait_for_end(shell: &mut Child, waiter: &SignalWaiter) -> Result<Option<proce
     }
 }
 
-/// Returns the status of a shell that was sent SIGKILL.
+/// Returns the status of a shell after SIGKILL.
 fn killed_status(shell: &mut Child) -> ExitStatus {
     match shell.try_wait() {
         Ok(Some(status)) => exit_status(status),
-        // Stuck in the kernel; it dies when it leaves it.
+        // Stuck in a system call; it dies when the call returns.
         Ok(None) | Err(_) => ExitStatus::Signal(Signal::SIGKILL as i32),
     }
 }
 
-/// Waits [`GRACE`] for leftover processes, then kills them; returns the number that had to be killed.
+/// Waits [`GRACE`] for leftover processes, then kills them; returns the number of killed processes.
 fn end_leftovers(tree: &ProcessTree, waiter: &SignalWaiter) -> usize {
     let deadline = Instant::now() + GRACE;
     while !tree.is_gone() {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 /// A cache in the home directory.
 struct Cache {
     path: &'static str,
-    /// The program that it is created for; `None` for files, for caches of libraries, and for directories whose
-    /// presence changes where a program keeps its cache.
+    /// The program that the directory is created for; `None` for files, for caches of libraries, and for
+    /// directories whose existence changes where a program keeps its cache.
     program: Option<&'static str>,
 }
 
@@ -19,9 +19,9 @@ const fn existing(path: &'static str) -> Cache {
     Cache { path, program: None }
 }
 
-/// They hold downloads and build results, and no programs that are on `PATH`. Cargo locks files of its own before it
-/// uses them. The directories around them aren't listed, because shells, editors and browsers run what they find in
-/// their own caches.
+/// They contain downloads and build results, and no programs that are on `PATH`. Cargo locks its own files
+/// before it uses them. Their parent directories aren't listed, because shells, editors and browsers run
+/// programs from their own caches.
 const CACHES: &[Cache] = &[
     cache(".cache/Cypress", "cypress"),
     cache(".cache/R/renv", "R"),
@@ -115,7 +115,7 @@ const CACHES: &[Cache] = &[
     cache("go/pkg", "go"),
 ];
 
-/// The operating system, as far as the places of caches depend on it.
+/// The operating system, as far as the locations of caches depend on it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CacheLayout {
     /// In `~/Library`, for programs that have a cache there.
@@ -144,8 +144,8 @@ pub(super) fn paths(home: &Path) -> impl Iterator<Item = PathBuf> {
     CACHES.iter().map(|cache| home.join(cache.path))
 }
 
-/// Creates the missing caches of the programs on `PATH`, for the user only: a command in the sandbox can't create them.
-/// Errors are ignored; the program reports them.
+/// Creates the missing caches of the programs on `PATH`, for the user only, because a command in the sandbox
+/// can't create them. Errors are ignored; the program reports them.
 pub fn create_caches(home: &Path, path: &OsStr) {
     for dir in missing(CacheLayout::CURRENT, home, path) {
         let _ = tiller_files::make_private_dir(&dir);

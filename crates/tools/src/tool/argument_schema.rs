@@ -1,5 +1,5 @@
-//! The JSON Schema of a tool's arguments, as an extension or a server declares it. Drafts 4 to 2020-12; 2020-12 without
-//! `$schema`.
+//! The JSON Schema of a tool's arguments, as declared by an extension or a server. Supports drafts 4 to
+//! 2020-12; a schema without `$schema` is 2020-12.
 
 use std::error::Error;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 /// Base URL of a declared schema. Nothing is ever loaded from it.
 const BASE_URL: &str = "json-schema:///arguments";
 
-/// Look-around in a regular expression. The `regex` crate, which boon uses, has none.
+/// Look-around syntax in regular expressions. The `regex` crate, which boon uses, doesn't support it.
 const LOOK_AROUND: [&str; 4] = ["(?=", "(?!", "(?<=", "(?<!"];
 
 /// A compiled schema.
@@ -19,11 +19,11 @@ pub struct ArgumentSchema {
 }
 
 impl ArgumentSchema {
-    /// Compiles a schema. A `pattern` with look-around is not checked, because refusing it would cost the whole tool:
-    /// generators of schemas use such patterns, for mail addresses for example.
+    /// Compiles a schema. A `pattern` with look-around isn't checked, because rejecting it would make the
+    /// whole tool unusable: generators of schemas use such patterns, for example for mail addresses.
     ///
     /// # Errors
-    /// A sentence, if the schema is invalid or refers to another document.
+    /// If the schema is invalid or refers to another document; a sentence.
     pub fn compile(schema: &Value) -> Result<Self, String> {
         let mut schema = schema.clone();
         remove_look_around(&mut schema);
@@ -35,6 +35,8 @@ impl ArgumentSchema {
         Ok(Self { schemas, root: compiled })
     }
 
+    /// Checks arguments.
+    ///
     /// # Errors
     /// The first problem, with the argument that has it.
     pub fn check(&self, arguments: &Value) -> Result<(), String> {
@@ -46,7 +48,7 @@ impl ArgumentSchema {
 }
 
 impl ArgumentSchema {
-    /// Calls `inspect` with the error of arguments that the schema doesn't allow.
+    /// Calls `inspect` with the error if the schema doesn't allow the arguments.
     pub(super) fn inspect_error(&self, arguments: &Value, inspect: impl FnOnce(&ValidationError)) {
         if let Err(error) = self.schemas.validate(arguments, self.root) {
             inspect(&error);
@@ -54,7 +56,7 @@ impl ArgumentSchema {
     }
 }
 
-/// Refuses to load: a schema reads no files and makes no requests. Boon's default loader reads files.
+/// Rejects every load: a schema must not read files or make requests. Boon's default loader reads files.
 struct NoLoader;
 
 impl UrlLoader for NoLoader {
@@ -88,7 +90,8 @@ fn compile_error(error: &CompileError) -> String {
     }
 }
 
-/// The position of the first problem (names and indexes between slashes, empty for the whole), and the problem.
+/// Returns the location of the first problem (names and indexes separated by slashes, empty for the whole
+/// value), and the problem.
 fn locate(error: &ValidationError) -> (String, String) {
     let is_wrapper = matches!(
         error.kind,

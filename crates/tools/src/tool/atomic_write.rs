@@ -1,4 +1,4 @@
-//! Whole-file reads, and atomic writes.
+//! Reading of whole files, and atomic writes.
 
 use std::fs::{self, Metadata, Permissions};
 use std::io::{self, Read as _, Write as _};
@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
 
 use crate::workspace::{ParentDir, ResolvedPath, Workspace};
 
-/// Maximum size of a file that is read as a whole, in bytes. Larger files are for grep and the shell.
+/// Maximum bytes of a file that is read as a whole. Larger files can be read with grep and the shell.
 const MAX_READ: u64 = 64 * 1024 * 1024;
 
 /// A file's content and metadata.
@@ -37,7 +37,7 @@ pub(super) fn read(workspace: &Workspace, resolved: &ResolvedPath) -> Result<Fil
     Ok(FileContent { bytes, metadata })
 }
 
-/// Reads to the end. The size that was checked may be wrong: a file may grow, and files in `/proc` have no size.
+/// Reads to the end. The checked size may be wrong: a file may grow, and files in `/proc` have no size.
 fn read_whole(file: impl io::Read, display_path: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let read = file.take(MAX_READ + 1).read_to_end(&mut bytes);
@@ -52,12 +52,12 @@ fn too_large(display_path: &str) -> String {
     )
 }
 
-/// Describes an error of the file system as a sentence about the path.
+/// Describes a file system error as a sentence about the path.
 pub(super) fn describe(display_path: &str, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => format!("{display_path} does not exist"),
         io::ErrorKind::PermissionDenied => format!("{display_path}: permission denied"),
-        // `AlreadyExists` comes from creating directories where a file has the name of one.
+        // `AlreadyExists` results from creating directories if a file has the name of one.
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
             format!("{display_path}: a part of the path is a file, not a directory")
         }
@@ -65,14 +65,14 @@ pub(super) fn describe(display_path: &str, error: &io::Error) -> String {
     }
 }
 
-/// A file to write, in a directory that no other writer changes meanwhile.
+/// A file to write, in a directory that no other writer changes in the meantime.
 pub(super) struct WriteTarget<'a> {
     resolved: &'a ResolvedPath,
     dir: ParentDir,
 }
 
 impl<'a> WriteTarget<'a> {
-    /// Opens the directory, with missing ones on the way, and waits for other writers in it.
+    /// Opens the directory, creating missing ones, and waits for other writers in it.
     ///
     /// # Errors
     /// A sentence for the model.
@@ -83,9 +83,9 @@ impl<'a> WriteTarget<'a> {
         Ok(Self { resolved, dir })
     }
 
-    /// Writes the file atomically: into a temporary file in the same directory, which is then renamed, so that
-    /// concurrent readers see the old or the new content and a crash leaves one of them. Mode and, if possible, owner
-    /// stay those of `old`. Returns the new metadata.
+    /// Writes the file atomically: into a temporary file in the same directory, which is then renamed, so
+    /// that concurrent readers see the old or the new content and a crash leaves one of them. Keeps the mode
+    /// and, if possible, the owner of `old`. Returns the new metadata.
     ///
     /// # Errors
     /// A sentence for the model.
@@ -100,7 +100,7 @@ impl<'a> WriteTarget<'a> {
     fn try_write(&self, bytes: &[u8], old: Option<&Metadata>) -> io::Result<Metadata> {
         let mut file = tempfile::Builder::new()
             .prefix(".tiller-")
-            // The mode of any new file, less the umask.
+            // The mode of any new file, reduced by the umask.
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(self.dir.path())?;
         file.write_all(bytes)?;
@@ -110,7 +110,7 @@ impl<'a> WriteTarget<'a> {
                 // Only root may change the owner; other users continue as the owner.
                 let _ = fchown(file.as_file(), Some(metadata.uid()), Some(metadata.gid()));
             }
-            // Without set-user-ID and set-group-ID, which writing to the old file would clear as well.
+            // Without set-user-ID and set-group-ID, which writing to the old file would also clear.
             file.as_file().set_permissions(Permissions::from_mode(metadata.mode() & 0o1777))?;
         }
         let target = self.dir.file();

@@ -127,17 +127,17 @@ impl TypedTool for BashTool {
     }
 }
 
-/// The facts about a command that becomes a job.
+/// Properties of a command that becomes a job.
 struct JobOrigin {
     line: String,
     review: Option<SandboxReview>,
     timeout: Option<Duration>,
-    /// The text for the model before the id.
+    /// The text for the model that precedes the id.
     text: &'static str,
 }
 
 impl BashTool {
-    /// Makes a running command a job. `details` of the result are `{jobId, fullOutputPath?, strokes?}`.
+    /// Turns a running command into a job. `details` of the result are `{jobId, fullOutputPath?, strokes?}`.
     async fn keep_as_job(&self, command: ForegroundCommand, origin: JobOrigin) -> ToolOutput {
         let ForegroundCommand { running, capture } = command;
         let JobOrigin { line, review, timeout, text: origin } = origin;

@@ -1,4 +1,4 @@
-//! Blocking work of tools, on tokio's blocking threads.
+//! Blocking work of tools, run on tokio's blocking threads.
 
 use tiller_core::event::Preview;
 use tiller_files::walk::CancelFlag;
@@ -13,8 +13,8 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// Runs `work` on a blocking thread. Dropping the future abandons the work and sets its cancel flag; short work may
-/// ignore that.
+/// Runs `work` on a blocking thread. Dropping the future abandons the work and sets its cancel flag, which
+/// short work may ignore.
 pub(super) async fn run(work: impl FnOnce(&CancelFlag) -> ToolOutput + Send + 'static) -> ToolOutput {
     let cancel = CancelFlag::default();
     let guard = CancelOnDrop(cancel.clone());
@@ -45,7 +45,7 @@ mod tests {
         let (release, released) = mpsc::channel::<()>();
         let (report, reported) = tokio::sync::oneshot::channel();
         let mut work = Box::pin(run(move |cancel| {
-            // Like a read from a file system that doesn't answer.
+            // Like a read from an unresponsive file system.
             let _ = released.recv();
             let _ = report.send(cancel.is_set());
             ToolOutput::text("")

@@ -1,4 +1,4 @@
-//! Runs of commands by tools: streams the output, stops the command at its timeout, and reports its end.
+//! Runs commands for tools: streams the output, stops the command at its timeout, and reports its end.
 
 use std::convert::Infallible;
 use std::error::Error as _;
@@ -17,21 +17,21 @@ use super::truncation::OutputLimits;
 use super::{ToolOutput, ToolProgress};
 use crate::process::{Exit, ExitStatus, ProcessError, RunningCommand};
 
-/// The text in place of an empty output.
+/// The text that replaces empty output.
 const NO_OUTPUT: &str = "[no output]";
 
 /// Limits of a command.
 #[derive(Clone, Debug)]
 pub(super) struct CommandLimits {
-    /// The name of the tool, for the notice of a cut output.
+    /// The tool's name, for the notice about truncated output.
     pub tool: &'static str,
-    /// Limits of the output that the model gets.
+    /// Limits of the output for the model.
     pub output: OutputLimits,
     /// Time after which the command is stopped, in seconds.
     pub timeout_s: u64,
-    /// Directory for outputs that are over the limits.
+    /// Directory for outputs that exceed the limits.
     pub scratch: PathBuf,
-    /// The text in place of an empty output of a command that has ended by itself.
+    /// The text that replaces empty output of a command that wasn't stopped.
     pub empty_notice: &'static str,
 }
 
@@ -67,9 +67,9 @@ pub(super) async fn run(
 
 /// The end of a foreground command.
 pub(super) enum CommandEnd<I> {
-    /// It has ended; this is the result of its call.
+    /// The command has ended; this is the result of its call.
     Output(ToolOutput),
-    /// It was interrupted, and runs on.
+    /// The command was interrupted and continues to run.
     Interrupted(I, Box<ForegroundCommand>),
 }
 
@@ -85,7 +85,7 @@ impl ForegroundCommand {
     }
 }
 
-/// Runs a started command as [`run`] does, to its end or until `interruption`.
+/// Runs a started command like [`run`], to its end or until `interruption`.
 pub(super) async fn run_until<I>(
     started: Result<RunningCommand, ProcessError>,
     limits: &CommandLimits,
@@ -117,7 +117,7 @@ enum EndCause {
     Timeout,
 }
 
-/// The reason no more output is read.
+/// The reason to stop reading output.
 enum ReadEnd<I> {
     Ended(EndCause),
     Interrupted(I),
@@ -194,7 +194,7 @@ fn output(capture: CapturedOutput, exit: Exit, end_reason: EndCause, limits: &Co
     let CapturedOutput { mut text, strokes, notice, full_output } = capture;
     let is_timeout = end_reason == EndCause::Timeout;
     if text.is_empty() {
-        // A command that was stopped may have had more to say.
+        // A stopped command might have printed more.
         text.push_str(if is_timeout { NO_OUTPUT } else { limits.empty_notice });
     }
     for notice in notice.clone().into_iter().chain(notices(exit, end_reason, limits.timeout_s)) {

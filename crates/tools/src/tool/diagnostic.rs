@@ -14,7 +14,7 @@ pub enum DiagnosticKind {
     UnknownTool,
     /// A required argument is missing.
     Missing,
-    /// An argument isn't known.
+    /// An argument is unknown.
     Unexpected,
     /// A value has the wrong type.
     Type,
@@ -22,22 +22,22 @@ pub enum DiagnosticKind {
     Value,
 }
 
-/// A problem with a call, as `details.diagnostics` has it.
+/// A problem with a call, in the form of `details.diagnostics`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ArgumentDiagnostic {
     /// The kind.
     pub kind: DiagnosticKind,
-    /// The position in the arguments as a JSON pointer; empty for all of them.
+    /// The position in the arguments as a JSON pointer; empty for the whole object.
     #[serde(rename = "where")]
     pub location: String,
-    /// The expected names, values, or a description.
+    /// The expected names or values, or a description.
     pub expected: Value,
     /// The actual value; `null` if there is none.
     pub got: Value,
 }
 
 impl ArgumentDiagnostic {
-    /// Returns the problem of a call whose tool doesn't exist.
+    /// Returns the diagnostic for a call of a tool that doesn't exist.
     #[must_use]
     pub fn unknown_tool(name: &str, known: &[&str]) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl ArgumentDiagnostic {
         }
     }
 
-    /// Lists the problems of arguments by their schema. If there are none, `reason` is the problem.
+    /// Lists the problems of arguments according to their schema. If there are none, `reason` is the problem.
     #[must_use]
     pub fn list(schema: &Value, arguments: &Value, reason: &str) -> Vec<Self> {
         let mut found = Vec::new();
@@ -63,7 +63,7 @@ impl ArgumentDiagnostic {
     }
 }
 
-/// Adds the innermost problems of an error; alternatives that don't match are one problem.
+/// Adds the innermost problems of an error; alternatives that don't match count as one problem.
 fn add(error: &ValidationError, arguments: &Value, found: &mut Vec<ArgumentDiagnostic>) {
     let location = error.instance_location.to_string();
     let got = arguments.pointer(&location).cloned().unwrap_or_default();

@@ -11,7 +11,7 @@ use super::truncation::{OutputLimits, TruncationExtent};
 /// Time limit of the search for the smallest diff.
 const EFFORT: Duration = Duration::from_millis(300);
 
-/// Limits of a diff in the log, where the arguments hold the same text again.
+/// Limits of a diff in the log, which also contains the text in the call's arguments.
 const LIMITS: OutputLimits = OutputLimits { max_lines: 2_000, max_chars: 100_000 };
 
 /// A change to one file.
@@ -25,8 +25,8 @@ pub(super) struct FileDiff {
 impl FileDiff {
     /// Compares two strings by lines.
     pub(super) fn new(path: &str, old: &str, new: &str) -> Self {
-        // A line ends only with a newline, so that its number is the file's: by default `similar` would also split at a
-        // lone carriage return.
+        // A line ends only with a newline, so that line numbers are those of the file; by default `similar`
+        // would also split at a lone carriage return.
         let (old, new): (Vec<&str>, Vec<&str>) =
             (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
         let diff = TextDiff::configure().timeout(EFFORT).diff_slices(&old, &new);
@@ -35,7 +35,7 @@ impl FileDiff {
         let mut unified = unified(path, &diff);
         let head = LIMITS.head(&unified);
         if head.extent != TruncationExtent::Whole {
-            // In a unified diff, a line that begins with a backslash is a remark.
+            // In a unified diff, a line that starts with a backslash is a remark.
             unified = format!("{}\n\\ diff truncated\n", head.text.trim_end());
         }
         Self { unified, added, removed }

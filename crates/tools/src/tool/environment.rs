@@ -18,7 +18,7 @@ use crate::workspace::Workspace;
 /// The dependencies of the built-in tools.
 #[derive(Clone, Debug)]
 pub struct ToolEnvironment {
-    /// The files that the tools may reach.
+    /// The files that the tools may access.
     pub workspace: Workspace,
     /// The runner of commands.
     pub runner: Runner,
@@ -28,7 +28,7 @@ pub struct ToolEnvironment {
     pub limits: OutputLimits,
     /// Time limits of commands.
     pub bash: BashTimes,
-    /// Directory for outputs that are over the limits; created when needed, readable by the tools.
+    /// Directory for outputs that exceed the limits; created on demand, readable by the tools.
     pub scratch: PathBuf,
     /// The repository on GitHub, if there is one and a token for it.
     pub github: Option<GithubRepository>,
@@ -52,7 +52,7 @@ impl ToolEnvironment {
         OutputOptions { limits: self.limits, scratch: self.scratch.clone() }
     }
 
-    /// Returns true if the tools of a set can work here.
+    /// Returns true if the tools of a set can work in this environment.
     pub(super) fn has(&self, set: Option<ToolSet>) -> bool {
         match set {
             Some(ToolSet::Git) => git::find(self.workspace.root()).is_some(),
@@ -69,7 +69,7 @@ impl ToolEnvironment {
         }
     }
 
-    /// Returns the workspace with the stored outputs, for tools that read.
+    /// Returns the workspace including the stored outputs, for tools that read.
     pub(super) fn readable(&self) -> Workspace {
         self.workspace.clone().with_readable(&self.scratch)
     }
@@ -85,7 +85,7 @@ pub struct BashTimes {
 }
 
 impl Default for BashTimes {
-    /// The defaults of the settings.
+    /// Returns the defaults of the settings.
     fn default() -> Self {
         Self::from(&Settings::default())
     }

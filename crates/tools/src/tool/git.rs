@@ -1,5 +1,5 @@
-//! The git tools, and what they share: running git without prompts, and for those that only read, without any other
-//! program.
+//! The git tools and their shared code: running git without prompts, and for reading commands without any
+//! other program.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -33,13 +33,14 @@ pub use worktree::{
     remove_leftover_worktree,
 };
 
-/// Maximum length of the configuration that is read, in bytes.
+/// Maximum bytes of configuration to read.
 const MAX_CONFIG: usize = 1024 * 1024;
 
-/// Time limit of the search for pipes that git would wait for. A second is enough for some hundred thousand files.
+/// Time limit of the search for pipes that git would wait for. A second is enough for some hundred thousand
+/// files.
 const FILE_CHECK_TIME: Duration = Duration::from_secs(1);
 
-/// Variables that keep git from waiting for an answer or an editor.
+/// Variables that prevent git from waiting for an answer or an editor.
 const NO_PROMPTS: &[(&str, &str)] = &[
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_EDITOR", ":"),
@@ -62,7 +63,7 @@ impl Git {
         Self { runner: environment.into(), workspace, limits: CommandLimits::new(tool, environment) }
     }
 
-    /// Runs a git command, with the repository's hooks and filters.
+    /// Runs a git command with the repository's hooks and filters.
     async fn run(&self, arguments: Vec<OsString>, progress: &ToolProgress) -> ToolOutput {
         if let Err(reason) = self.check_files().await {
             return ToolOutput::error(reason);
@@ -72,8 +73,8 @@ impl Git {
         self.start(no_prompts().collect(), arguments.collect(), progress).await
     }
 
-    /// Runs a git command that only reads, so that nothing in the repository makes it start a program. The changes
-    /// inside of submodules are left out, because git would run in each.
+    /// Runs a git command that only reads, so that nothing in the repository makes it start a program.
+    /// Ignores changes inside submodules, because git would run in each of them.
     async fn read(
         &self,
         arguments: Vec<OsString>,
@@ -98,7 +99,7 @@ impl Git {
         git.start(variables, command, progress).await
     }
 
-    /// Refuses a repository in which git would wait for a pipe.
+    /// Returns an error for a repository in which git would wait for a pipe.
     async fn check_files(&self) -> Result<(), String> {
         let Some(dot_git) = git::find(self.workspace.root()) else { return Ok(()) };
         match find_special_file(dot_git).await {
@@ -107,7 +108,7 @@ impl Git {
         }
     }
 
-    /// Returns the directory with the repository's `.git`. The repository's own configuration may name another one.
+    /// Returns the directory that contains `.git`, unless the repository's configuration names another one.
     fn work_tree(&self) -> Option<PathBuf> {
         Some(git::find(self.workspace.root())?.parent()?.to_owned())
     }
@@ -123,7 +124,8 @@ impl Git {
         self.runner.run(start, &self.limits, progress).await
     }
 
-    /// Reads the configuration with the scope of each entry, as `git config --list --show-scope -z` prints it.
+    /// Reads the configuration with the scope of each entry, in the format of `git config --list --show-scope
+    /// -z`.
     async fn local_config(&self) -> Result<Vec<u8>, String> {
         let command = ["git", "config", "--list", "--includes", "--show-scope", "-z"].map(OsString::from);
         let arguments: Vec<OsString> = reading::variables(&[]).map(assignment).chain(command).collect();
@@ -142,7 +144,8 @@ impl Git {
         }
     }
 
-    /// Returns a pathspec for a path that the tools may reach. A symbolic link means itself, as git tracks links.
+    /// Returns a pathspec for a path that tools may access. A symbolic link means the link itself, as git
+    /// tracks links.
     fn pathspec(&self, path: &str) -> Result<OsString, String> {
         let resolve = |path: &str| {
             let resolved = self.workspace.resolve(path, FileAccess::Read);
@@ -173,8 +176,8 @@ impl Git {
         }
     }
 
-    /// Returns the end of a command that is limited to a path. Without the separator, git could take a revision for a
-    /// path.
+    /// Returns the final arguments of a command that is limited to a path. Without the separator, git could
+    /// take a revision for a path.
     fn limit_to(&self, path: Option<&str>) -> Result<Vec<OsString>, String> {
         let pathspec = path.map(|path| self.pathspec(path)).transpose()?;
         Ok(["--".into()].into_iter().chain(pathspec).collect())
@@ -215,7 +218,7 @@ fn with_value(name: &str, value: impl AsRef<Path>) -> OsString {
     argument
 }
 
-/// Checks an argument that git must not take for an option.
+/// Checks that git can't take an argument for an option.
 fn check_name(argument: &str, name: &str) -> Result<(), String> {
     match name {
         "" => Err(format!("argument `{argument}`: must not be empty")),

@@ -1,4 +1,4 @@
-//! The GitHub tools, and what they share: the repository, the token and requests to the REST API
+//! The GitHub tools and their shared code: the repository, the token and requests to the REST API
 //! (<https://docs.github.com/en/rest>).
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -22,13 +22,13 @@ pub(super) use list_issues::GithubListIssues;
 /// Address of the REST API of github.com.
 pub const GITHUB_API: &str = "https://api.github.com";
 
-/// Maximum size of an answer, in bytes.
+/// Maximum bytes of a response.
 const MAX_BYTES: usize = 10 * 1024 * 1024;
 
-/// Longest wait for the end of a rate limit; longer ones are reported.
+/// Maximum wait for the end of a rate limit; longer ones are reported.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// Entries of a page, the API's maximum.
+/// Number of entries per page, the API's maximum.
 const PER_PAGE: usize = 100;
 
 /// Timeout for `gh auth token`.
@@ -45,17 +45,17 @@ pub struct GithubRepository {
     token: GithubToken,
 }
 
-/// The origin of the token.
+/// The source of the token.
 #[derive(Clone, Debug)]
 pub enum GithubToken {
     /// The token itself.
     Known(SecretString),
-    /// GitHub's command-line program, asked for the token of its user when it is needed.
+    /// GitHub's command-line program, which is asked for the user's token on demand.
     GhProgram,
 }
 
 impl GithubRepository {
-    /// Finds the repository in the URL of a Git remote; `None` if that is on another host than the API at `api`.
+    /// Finds the repository in the URL of a Git remote; `None` if the remote's host isn't the host of `api`.
     #[must_use]
     pub fn find(remote: &str, api: &str, token: GithubToken) -> Option<Self> {
         let (host, path) = split_remote(remote)?;
@@ -121,10 +121,10 @@ struct GithubClient<'a> {
 }
 
 impl GithubClient<'_> {
-    /// Returns the first `limit` entries of a list, whatever number of pages they take.
+    /// Returns the first `limit` entries of a list, from as many pages as needed.
     ///
     /// # Errors
-    /// If the first page can't be read. If a later one can't, the list ends before it with a note.
+    /// If the first page can't be read. If a later page can't be read, the list ends before it, with a note.
     async fn list(&self, path: &str, query: &[(&str, String)], limit: usize) -> Result<GithubList, String> {
         let mut url = self.repository.address(path)?;
         url.query_pairs_mut().append_pair("per_page", &limit.min(PER_PAGE).to_string());
@@ -146,7 +146,7 @@ impl GithubClient<'_> {
             };
             entries.extend(page);
             match next_page(&headers).filter(|_| entries.len() < limit) {
-                // The token goes to no other host.
+                // The token is never sent to another host.
                 Some(next) if next.origin() == self.repository.api.origin() => url = next,
                 _ => break,
             }
@@ -217,7 +217,7 @@ async fn read(response: Response) -> Result<(HeaderMap, Value), String> {
     }
 }
 
-/// Returns the sentence for a failed request.
+/// Returns the sentence about a failed request.
 fn failure(status: StatusCode, headers: &HeaderMap, body: &Value) -> String {
     if let Some(wait) = rate_limit_wait(status, headers) {
         return format!("GitHub's rate limit was reached; try again in {} min", wait.as_secs().div_ceil(60));
@@ -231,7 +231,7 @@ fn failure(status: StatusCode, headers: &HeaderMap, body: &Value) -> String {
     format!("GitHub: status {status}: {message}{hint}")
 }
 
-/// Returns the time after which a request that the rate limit refused works again
+/// Returns the delay after which a request that the rate limit rejected can be sent again
 /// (docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api).
 fn rate_limit_wait(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
     if !matches!(status.as_u16(), 403 | 429) {

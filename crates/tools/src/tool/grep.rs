@@ -145,7 +145,7 @@ fn grep(
     let mut results = SearchResults::new(arguments.show, arguments.limit.unwrap_or(DEFAULT_LIMIT));
     let metadata = resolved.path().metadata().map_err(|error| describe(resolved.display_path(), &error))?;
     let mut search = |file: &File, display_path: &str| {
-        // A file that can't be read to its end is searched as far as it can be read.
+        // A file that can't be read to its end is searched as far as possible.
         let _ = searcher.search_file(&matcher, file, results.file_sink(display_path));
         !results.is_full()
     };

@@ -14,15 +14,15 @@ use crate::policy::is_private;
 /// Timeout for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Timeout for a request with its answer.
+/// Timeout for a request including its response.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The addresses that names may resolve to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AddressScope {
-    /// Only public ones: a name that looks public must not lead into the user's network.
+    /// Only public addresses: a name that looks public must not lead into the user's network.
     Public,
-    /// Any.
+    /// All addresses.
     Anywhere,
 }
 
@@ -38,21 +38,21 @@ pub(super) fn client(reach: AddressScope) -> Result<Client, String> {
         .timeout(TIMEOUT)
         .redirect(Policy::none());
     let builder = match reach {
-        // A proxy resolves names itself, and has an address of the user's network.
+        // A proxy resolves names itself, and has an address in the user's network.
         AddressScope::Public if !has_proxy() => builder.dns_resolver(Arc::new(PublicResolver)),
         AddressScope::Public | AddressScope::Anywhere => builder,
     };
     builder.build().map_err(|error| format!("can't create the HTTP client: {}", causes(&error)))
 }
 
-/// Installs ring as the process's crypto provider, unless there is one: rustls has none by default, and building a client
-/// without one panics. Further calls do nothing.
+/// Installs ring as the process's crypto provider, unless there is one. rustls has none by default, and
+/// building a client without one panics. Further calls do nothing.
 pub fn ensure_crypto() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
 }
 
-/// Reads a response's body up to a limit in bytes; returns it and true if that is all of it.
+/// Reads a response's body up to a limit in bytes; returns it with true if it is complete.
 ///
 /// # Errors
 /// A sentence for the model.
@@ -78,7 +78,7 @@ pub(super) fn causes(error: &reqwest::Error) -> String {
     with_causes(text.to_owned(), error)
 }
 
-/// Adds the causes of an error to its message, each once.
+/// Appends the causes of an error to its message, each once.
 pub fn with_causes(mut text: String, error: &dyn Error) -> String {
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -91,13 +91,13 @@ pub fn with_causes(mut text: String, error: &dyn Error) -> String {
     text
 }
 
-/// Returns true if the environment names a proxy.
+/// Returns true if the environment sets a proxy.
 fn has_proxy() -> bool {
     let names = ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
     names.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }
 
-/// Resolves names of public hosts.
+/// A resolver that resolves only names of public hosts.
 #[derive(Debug)]
 struct PublicResolver;
 
@@ -112,7 +112,7 @@ impl Resolve for PublicResolver {
     }
 }
 
-/// Checks that a name leads to public addresses only.
+/// Checks that a name resolves only to public addresses.
 fn check_public(name: &str, found: &[SocketAddr]) -> Result<(), String> {
     match found.iter().find(|address| is_private(address.ip())) {
         Some(address) => Err(format!("{name} resolves to the private address {}", address.ip())),

@@ -136,7 +136,7 @@ fn line(job: &CommandJob) -> String {
     format!("{}: {}, started {started}: {}", job.job_id, job.status, job.short_command())
 }
 
-/// Returns the result of a reading. `details` are `{jobId, exitCode?, fullOutputPath?, strokes?}`.
+/// Returns the result of reading a job. `details` are `{jobId, exitCode?, fullOutputPath?, strokes?}`.
 fn output(id: &JobId, reading: JobOutput) -> ToolOutput {
     let JobOutput { status, output, notices, .. } = reading;
     let mut text = output.text;

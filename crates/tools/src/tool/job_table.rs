@@ -1,7 +1,8 @@
-//! The background jobs of a session: commands that keep running after their call has returned.
+//! The background jobs of a session: commands that continue after their call has returned.
 //!
-//! A task owns each command and its output; the table owns the tasks, so that dropping it kills every job. The driver
-//! of the session gets the changes from here and informs the model about ends that it doesn't know of.
+//! Each command and its output belong to a task; the table owns the tasks, so that dropping it kills all
+//! jobs. The session's driver gets the changes from the table and informs the model about ends that the model
+//! doesn't know of.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -26,7 +27,7 @@ const LAST_LINES: OutputLimits = OutputLimits { max_lines: 10, max_chars: 2_000 
 /// Limits of the last line in a list.
 const LAST_LINE: OutputLimits = OutputLimits { max_lines: 1, max_chars: 200 };
 
-/// Maximum number of ended jobs that can still be read; older ones are forgotten.
+/// Maximum number of ended jobs that can still be read; older ones are dropped.
 const MAX_ENDED: usize = 50;
 
 /// The background jobs of a session. Clones share them.
@@ -37,9 +38,9 @@ pub struct JobTable {
 
 #[derive(Debug, Default)]
 struct JobTableInner {
-    /// A mutex, because tools and the driver use the table from their own tasks; it is held across no await.
+    /// A mutex, because tools and the driver use the table from their own tasks; never held across an await.
     state: Mutex<TableState>,
-    /// Counts the changes.
+    /// The number of changes.
     version: watch::Sender<u64>,
 }
 
@@ -48,9 +49,9 @@ struct TableState {
     /// The highest number of a job so far.
     last_number: u64,
     jobs: Vec<Arc<Job>>,
-    /// One task a job; dropping them kills the jobs.
+    /// One task per job; dropping them kills the jobs.
     tasks: JoinSet<()>,
-    /// Changes that the driver hasn't taken.
+    /// Changes that the driver hasn't taken yet.
     changes: Vec<JobChange>,
 }
 
@@ -68,7 +69,7 @@ pub enum JobChange {
     },
 }
 
-/// The end of a job that the model doesn't know of.
+/// The end of a job that the model doesn't know of yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobEndNote {
     /// The job.
@@ -93,7 +94,7 @@ struct JobRecord {
     reader: OutputReader,
     /// Notices about the end, for the model.
     notices: Vec<String>,
-    /// True if the model knows of the end.
+    /// True if the model knows about the end.
     is_reported: bool,
 }
 
@@ -102,16 +103,17 @@ pub(super) struct NewJob {
     pub(super) command: String,
     pub(super) running: RunningCommand,
     pub(super) capture: OutputCapture,
-    /// Time after which it is stopped; `None` for no limit.
+    /// Time after which the job is stopped; `None` for no limit.
     pub(super) timeout: Option<Duration>,
-    /// Reviews the command at its end: gets its last lines, and whether it failed.
+    /// Reviews the command at its end.
     pub(super) review: JobReview,
 }
 
-/// Returns notices about a command that has ended, by its last lines and whether it failed.
+/// A function that gets the last lines of an ended command, and whether it failed, and returns notices about
+/// it.
 pub(super) type JobReview = Box<dyn FnOnce(&str, bool) -> EndNotices + Send>;
 
-/// Notices about a command that has ended.
+/// Notices about an ended command.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct EndNotices {
     /// Notices for the model.
@@ -120,7 +122,7 @@ pub(super) struct EndNotices {
     pub(super) warning: Option<String>,
 }
 
-/// A job and its output since the last reading.
+/// A job with its output since the last read.
 pub(super) struct JobOutput {
     pub(super) status: JobStatus,
     pub(super) output: CapturedOutput,
@@ -131,7 +133,7 @@ pub(super) struct JobOutput {
 }
 
 impl JobTable {
-    /// Makes a running command a job.
+    /// Turns a running command into a job.
     pub(super) async fn adopt(&self, new: NewJob) -> JobId {
         let NewJob { command, running, mut capture, timeout, review } = new;
         capture.keep_file().await;
@@ -154,16 +156,17 @@ impl JobTable {
         id
     }
 
-    /// Lists the jobs, the oldest first.
+    /// Lists the jobs, oldest first.
     #[must_use]
     pub fn list(&self) -> Vec<CommandJob> {
         self.shared.state().jobs.iter().map(|job| job.describe()).collect()
     }
 
-    /// Returns the output of a job since the last reading; `None` if there is no such job.
+    /// Returns the output of a job since the last read; `None` if there is no such job.
     pub(super) fn read(&self, id: &JobId) -> Option<JobOutput> {
         let job = self.find(id)?;
-        // The status first: output that comes between the two is read, and an end after it is reported later.
+        // The status is read first: output that arrives in between is included, and an end in between is
+        // reported later.
         let status = job.status.borrow().clone();
         let mut record = job.record();
         let output = record.reader.read_new();
@@ -175,11 +178,11 @@ impl JobTable {
     /// Waits for the end of a job; returns immediately if there is no such job.
     pub async fn wait(&self, id: &JobId) {
         let Some(mut status) = self.find(id).map(|job| job.status.subscribe()) else { return };
-        // The job itself holds the sender.
+        // The job itself owns the sender.
         let _ = status.wait_for(|status| !status.is_running()).await;
     }
 
-    /// Stops a job with all processes that it started. Returns false if no such job is running.
+    /// Stops a job with all its descendants. Returns false if no such job is running.
     #[must_use]
     pub fn stop(&self, id: &JobId) -> bool {
         let Some(job) = self.find(id).filter(|job| job.status.borrow().is_running()) else { return false };
@@ -187,14 +190,15 @@ impl JobTable {
         true
     }
 
-    /// Kills all jobs, and forgets them without further changes.
+    /// Kills and drops all jobs, without recording changes.
     pub fn clear(&self) {
         let mut state = self.shared.state();
         let last_number = state.last_number;
         *state = TableState { last_number, ..TableState::default() };
     }
 
-    /// Numbers the next jobs after those that a session has had, so that no id names two jobs of it.
+    /// Starts the numbering of further jobs after an earlier number of the session, so that ids are unique
+    /// within a session.
     pub fn number_after(&self, number: u64) {
         let mut state = self.shared.state();
         state.last_number = state.last_number.max(number);
@@ -219,7 +223,7 @@ impl JobTable {
         state.jobs.iter().filter_map(|job| job.end_note()).collect()
     }
 
-    /// Records that the model knows of the end of a job.
+    /// Records that the model knows about the end of a job.
     pub fn mark_reported(&self, id: &JobId) {
         if let Some(job) = self.find(id) {
             job.record().is_reported = true;
@@ -242,7 +246,7 @@ impl JobTableInner {
 
     fn ended(&self, job: &Job, warning: Option<String>) {
         let mut state = self.state();
-        // A job that was forgotten with its session is none of the next session's.
+        // The job may have been dropped together with its session.
         if state.jobs.iter().any(|known| known.id == job.id) {
             state.changes.push(JobChange::Ended { job: job.describe(), warning });
             drop(state);
@@ -252,7 +256,7 @@ impl JobTableInner {
 }
 
 impl TableState {
-    /// Forgets the oldest of too many ended jobs.
+    /// Drops the oldest ended jobs if there are too many.
     fn forget_oldest(&mut self) {
         let is_over = |job: &Arc<Job>| !job.status.borrow().is_running() && job.record().is_reported;
         let ended = self.jobs.iter().filter(|job| is_over(job)).count();
@@ -277,7 +281,7 @@ impl Job {
         }
     }
 
-    /// Returns the note about the end, if the job has ended and the model doesn't know that.
+    /// Returns the note about the end, if the job has ended and the model doesn't know of it.
     fn end_note(&self) -> Option<JobEndNote> {
         let job = self.describe();
         let record = self.record();

@@ -1,4 +1,4 @@
-//! Results over the limits: as much as fits, and a notice about the rest.
+//! Results that exceed the limits: as much as fits, with a notice about the rest.
 
 use std::path::PathBuf;
 
@@ -8,18 +8,18 @@ use super::notice::{push_notice, truncation_notice};
 use super::truncation::OutputLimits;
 use super::{ToolOutput, store_text};
 
-/// Limits of results, and the place of what is beyond them.
+/// Limits of results, and the directory for longer ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputOptions {
     /// Limits of one result.
     pub limits: OutputLimits,
-    /// Directory for the whole of results that are cut; readable by the tools.
+    /// Directory for the full text of truncated results; readable by the tools.
     pub scratch: PathBuf,
 }
 
-/// Truncates the text blocks of a result at the limits, which apply to all of them together. The whole text is stored
-/// in a file, which the model can read. Details over the limit are left out: the log keeps them, and the text says the
-/// same.
+/// Truncates the text blocks of a result to the limits, which apply to all blocks together. The full text is
+/// stored in a file, which the model can read. Details over the limit are omitted, because the log stores
+/// them and the text has the same content.
 #[must_use]
 pub fn limit_output(mut output: ToolOutput, source: &str, options: &OutputOptions) -> ToolOutput {
     let OutputOptions { limits, scratch } = options;

@@ -1,4 +1,4 @@
-//! Lists of files: the directory that is listed, and the list as a result.
+//! Lists of files: the listed directory, and the list as a result.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use super::atomic_write::describe;
 use super::limited_output::{OutputOptions, limit_output};
 use crate::workspace::{FileAccess, ResolvedPath, Workspace};
 
-/// Resolves the argument `path` of a tool that lists a directory; by default the working directory.
+/// Resolves the argument `path` of a tool that lists a directory. Default: the working directory.
 ///
 /// # Errors
 /// A sentence for the model.
@@ -22,7 +22,8 @@ pub(super) fn resolve_dir(workspace: &Workspace, path: Option<&str>) -> Result<R
     Ok(resolved)
 }
 
-/// Returns a list of files of the tool `source`, one a line. Lines beyond the limits are in a file.
+/// Formats a list of files of the tool `source`, one per line. If it exceeds the limits, the full list is
+/// stored in a file.
 pub(super) fn show(source: &str, listed: &[String], options: &OutputOptions, has_more: bool) -> ToolOutput {
     let text = listed.concat();
     let mut output = ToolOutput::text(if text.is_empty() { "[nothing found]" } else { &text });

@@ -1,5 +1,5 @@
-//! Capture of a command's output: its beginning and end in memory, and the whole output in a file once it is long.
-//! `output_reader` reads it piece by piece while the command runs.
+//! Capture of a command's output: its beginning and end in memory, and a long output as a whole in a file.
+//! `output_reader` reads it piece by piece while the command is running.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -15,7 +15,7 @@ use tokio::io::AsyncWriteExt as _;
 use super::notice::truncation_notice;
 use super::truncation::{OutputLimits, TruncationExtent};
 
-/// Maximum size of an output file, in bytes. A command that prints forever must not fill the disk.
+/// Maximum bytes of an output file; a command that prints forever must not fill the disk.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 
 /// Lifetime of output files.
@@ -24,40 +24,41 @@ const LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// File name prefix of all output files.
 const PREFIX: &str = "output-";
 
-/// Limits of the preview that people see while a command runs: a screenful, as it is sent several times a second.
+/// Limits of the preview for the user while a command is running: a screenful, because it is sent several
+/// times per second.
 const LAST_SCREEN_LIMITS: OutputLimits = OutputLimits { max_lines: 40, max_chars: 4_000 };
 
 /// Interval of previews of a command's output.
 pub const PREVIEW_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Bytes at the end of an output that a new subscriber gets: as many as a front end keeps.
+/// Bytes at the end of an output that a new subscriber gets, as many as a front end keeps.
 const SNAPSHOT_BYTES: usize = 100_000;
 
 /// The output of a running command.
 #[derive(Debug)]
 pub struct OutputCapture {
-    /// The name of what prints, for the notice of a cut.
+    /// The name of the output's source, for the notice about a truncation.
     pub(super) source: &'static str,
     pub(super) limits: OutputLimits,
     scratch: PathBuf,
-    /// A mutex, because the output is requested on another thread when the command is stopped; it is held across no
-    /// await.
+    /// A mutex, because the output is requested on another thread when the command is stopped; never held
+    /// across an await.
     state: Arc<Mutex<CaptureState>>,
     file: OutputFile,
-    /// True if the file stays, and others read it while the command prints.
+    /// True if the file isn't removed, because it is read while the command prints.
     keeps_file: bool,
 }
 
-/// The part in memory.
+/// The part of the output in memory.
 #[derive(Debug)]
 pub(super) struct CaptureState {
-    /// The output as a terminal would show it; of a long one, the end.
+    /// The output as a terminal would show it; only the end of a long one.
     pub(super) buffer: OutputBuffer,
-    /// The beginning.
+    /// The beginning of the output.
     head: OutputHead,
-    /// The raw output while there is no file; if no file can be written, its end.
+    /// The raw output while there is no file; only its end if no file can be written.
     raw: Vec<u8>,
-    /// The file with the whole output.
+    /// The file with the full output.
     pub(super) file: Option<PathBuf>,
     /// True if the file's path was reported.
     is_file_reported: bool,
@@ -67,13 +68,13 @@ pub(super) struct CaptureState {
 #[derive(Debug)]
 struct OutputHead {
     buffer: OutputBuffer,
-    /// Number of bytes that it still takes.
+    /// Number of bytes that still fit.
     room: usize,
 }
 
 impl OutputHead {
     fn new(limits: OutputLimits) -> Self {
-        // A character has at most four bytes; as much again for styles.
+        // A character has at most four bytes; the same amount again is for styles.
         Self { buffer: OutputBuffer::default(), room: limits.max_chars.saturating_mul(8) }
     }
 
@@ -85,13 +86,13 @@ impl OutputHead {
         }
     }
 
-    /// Returns the whole lines within the limits.
+    /// Returns the complete lines within the limits.
     fn lines(&self, limits: OutputLimits) -> StyledText {
         first_lines(&self.buffer.styled_text(), limits)
     }
 }
 
-/// Returns the whole lines within the limits at the beginning of the output.
+/// Returns the complete lines within the limits at the beginning of the output.
 pub(super) fn first_lines(printed: &StyledText, limits: OutputLimits) -> StyledText {
     let end = printed.text.rfind('\n').map_or(0, |at| at + 1);
     match limits.head(&printed.text[..end]) {
@@ -100,10 +101,10 @@ pub(super) fn first_lines(printed: &StyledText, limits: OutputLimits) -> StyledT
     }
 }
 
-/// The file with the whole output.
+/// The file with the full output.
 #[derive(Debug)]
 enum OutputFile {
-    /// No file: the whole output is in memory.
+    /// No file: the full output is in memory.
     None,
     Open {
         path: PathBuf,
@@ -116,19 +117,20 @@ enum OutputFile {
 /// A complete output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CapturedOutput {
-    /// The text as a terminal shows it, without escape sequences; of a long one, its beginning and end in the limits.
+    /// The text as a terminal shows it, without escape sequences; of a long output, its beginning and end
+    /// within the limits.
     pub text: String,
     /// The styles of `text`.
     pub strokes: Vec<StyleRun>,
-    /// A notice about the omitted part and its file, if `text` is not the whole output.
+    /// A notice about the omitted part and its file, if `text` isn't the full output.
     pub notice: Option<String>,
-    /// The file with the whole raw output, if `text` is not the whole output.
+    /// The file with the full raw output, if `text` isn't the full output.
     pub full_output: Option<PathBuf>,
 }
 
 impl OutputCapture {
-    /// Creates an empty capture of the output of `source`. Output over the limits goes to a file in the directory
-    /// `scratch`, which is created when needed.
+    /// Creates an empty capture of the output of `source`. Output that exceeds the limits is stored in a file
+    /// in the directory `scratch`, which is created on demand.
     #[must_use]
     pub fn new(source: &'static str, limits: OutputLimits, scratch: impl Into<PathBuf>) -> Self {
         // A character has at most four bytes.
@@ -142,7 +144,7 @@ impl OutputCapture {
     /// Appends output.
     pub async fn push(&mut self, chunk: &[u8]) {
         let length = self.state().append(chunk);
-        // A character has at most four bytes; as much again for styles.
+        // A character has at most four bytes; the same amount again is for styles.
         let max_raw = self.limits.max_chars.saturating_mul(8);
         match &self.file {
             OutputFile::None if length > max_raw => self.create_file().await,
@@ -165,27 +167,27 @@ impl OutputCapture {
         lock(&self.state)
     }
 
-    /// Returns a function that returns the output at the moment of its call, for a command that is stopped then. Output
-    /// over the limits is written to a file in this case too.
+    /// Returns a function that returns the output at the moment of its call, for a command that is being
+    /// stopped. Output that exceeds the limits is written to a file in this case too.
     pub fn snapshot_fn(&self) -> impl Fn() -> CapturedOutput + Send + use<> {
         let (source, limits) = (self.source, self.limits);
         let (scratch, state) = (self.scratch.clone(), Arc::clone(&self.state));
         move || lock(&state).snapshot(source, limits, &scratch)
     }
 
-    /// Returns the last lines, to show while the command runs.
+    /// Returns the last lines, shown while the command is running.
     #[must_use]
     pub(crate) fn preview_tail(&self) -> StyledText {
         last_screen(&self.state().buffer)
     }
 
-    /// Returns a copy of the terminal buffer, for subscribers that get the rest as text.
+    /// Returns a copy of the terminal buffer, for subscribers that get the later output as text.
     #[must_use]
     pub fn buffer(&self) -> OutputBuffer {
         self.state().buffer.continuation(SNAPSHOT_BYTES)
     }
 
-    /// Keeps the whole output in a file, regardless of its length.
+    /// Keeps the full output in a file, regardless of its length.
     pub(super) async fn keep_file(&mut self) {
         self.keeps_file = true;
         if matches!(self.file, OutputFile::None) {
@@ -214,8 +216,8 @@ impl OutputCapture {
         CapturedOutput { text, strokes, notice, full_output }
     }
 
-    /// Removes the file if it isn't needed: `text` holds the whole output (a progress bar prints much and shows
-    /// little), or the path was never reported.
+    /// Removes the file if it isn't needed: `text` contains the full output (a progress bar prints much and
+    /// shows little), or the path was never reported.
     fn remove_file(&self) {
         if let OutputFile::Open { path, .. } = &self.file {
             let _ = fs::remove_file(path);
@@ -264,7 +266,8 @@ impl OutputCapture {
     }
 }
 
-/// A stopped command is dropped without [`OutputCapture::finish`]; its partial output may have reported the file.
+/// A stopped command is dropped without [`OutputCapture::finish`]; its partial output may have reported the
+/// file.
 impl Drop for OutputCapture {
     fn drop(&mut self) {
         if !self.state().is_file_reported {
@@ -282,8 +285,8 @@ impl CaptureState {
         self.raw.len()
     }
 
-    /// Returns what is shown of the output, and the cut unless that is all: the first lines, as many
-    /// as fit into a quarter of the limits, and the last ones.
+    /// Returns the shown part of the output, with the cut unless that is everything: as many first lines as
+    /// fit into a quarter of the limits, and the last lines.
     fn fit(&self, limits: OutputLimits) -> (StyledText, Option<OutputCut>) {
         let printed = self.buffer.styled_text();
         if !self.buffer.is_cut() && limits.tail(&printed.text).extent == TruncationExtent::Whole {
@@ -318,7 +321,7 @@ impl CaptureState {
     }
 }
 
-/// The size of an output, shown or not.
+/// The size of an output, including omitted parts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PrintedSize {
     pub(super) characters: usize,
@@ -372,17 +375,17 @@ pub(super) fn lock(state: &Mutex<CaptureState>) -> MutexGuard<'_, CaptureState> 
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes a string to a new file, readable by this user only, in the directory of long outputs.
+/// Writes a string to a new file in the directory of long outputs, readable only by this user.
 ///
 /// # Errors
-/// If it can't be written.
+/// If the file can't be written.
 pub fn store_text(scratch: &Path, text: &str) -> io::Result<PathBuf> {
     let (mut file, path) = create(scratch)?;
     file.write_all(text.as_bytes())?;
     Ok(path)
 }
 
-/// Creates a new file, readable by this user only, and deletes expired ones.
+/// Creates a new file, readable only by this user, and deletes expired ones.
 fn create(scratch: &Path) -> io::Result<(fs::File, PathBuf)> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(scratch)?;
     clear(scratch);

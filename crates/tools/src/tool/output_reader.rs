@@ -1,4 +1,4 @@
-//! Reading of an output while its command runs: what is new since the last time, within the limits.
+//! Incremental reading of an output while its command is running, within the limits.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -10,10 +10,9 @@ use super::output_capture::{
 };
 use super::truncation::{OutputLimits, TruncationExtent};
 
-/// Bytes at the end of an output in which its last lines are looked for.
+/// Bytes at the end of an output that are searched for its last lines.
 const LAST_BYTES: usize = 16 * 1024;
 
-/// A reader of an output.
 #[derive(Debug)]
 pub(super) struct OutputReader {
     source: &'static str,
@@ -22,13 +21,13 @@ pub(super) struct OutputReader {
     mark: ReadMark,
 }
 
-/// The end of what was read. A line that isn't finished may still be rewritten, as by a progress bar, and is then
-/// read again as a whole.
+/// The position up to which the output was read. An incomplete line may still be rewritten, for example by a
+/// progress bar, and is then read again as a whole.
 #[derive(Debug, Default)]
 struct ReadMark {
-    /// The characters before the last line that was read.
+    /// The number of characters before the last line that was read.
     characters: usize,
-    /// The part of that line that was read.
+    /// The part of the last line that was read.
     line: String,
 }
 
@@ -40,7 +39,7 @@ impl ReadMark {
         Self { characters: dropped + before.chars().count(), line: line.to_owned() }
     }
 
-    /// Returns the byte at which the unread part of the output after `dropped` characters begins.
+    /// Returns the byte offset of the unread part of the output after `dropped` characters.
     fn find(&self, text: &str, dropped: usize) -> usize {
         let before = self.characters.saturating_sub(dropped);
         let start = text.char_indices().nth(before).map_or(text.len(), |(at, _)| at);
@@ -56,7 +55,7 @@ impl OutputReader {
         Self { source, limits, state, mark: ReadMark::default() }
     }
 
-    /// Returns the output since the last call: of a long one, its beginning and end within the limits.
+    /// Returns the output since the last call; of a long one, its beginning and end within the limits.
     pub(super) fn read_new(&mut self) -> CapturedOutput {
         let (printed, dropped, file) = {
             let state = lock(&self.state);
@@ -68,7 +67,7 @@ impl OutputReader {
         self.fit(printed.suffix_from(start), missed, file)
     }
 
-    /// Returns true if there is output that [`OutputReader::read_new`] hasn't returned.
+    /// Returns true if there is output that [`OutputReader::read_new`] hasn't returned yet.
     pub(super) fn has_new(&self) -> bool {
         let state = lock(&self.state);
         let text = state.buffer.styled_text().text;
@@ -94,12 +93,12 @@ impl OutputReader {
         CapturedOutput { text, strokes, notice, full_output: file }
     }
 
-    /// Returns the file with the whole output, if it is kept in one.
+    /// Returns the file with the full output, if there is one.
     pub(super) fn file(&self) -> Option<PathBuf> {
         lock(&self.state).file.clone()
     }
 
-    /// Returns the last lines within these limits, read or not.
+    /// Returns the last lines within these limits, whether they were read or not.
     pub(super) fn last_lines(&self, limits: OutputLimits) -> String {
         let printed = lock(&self.state).buffer.tail(LAST_BYTES);
         limits.tail(printed.text.trim_end()).text.to_owned()

@@ -15,7 +15,7 @@ use super::truncation::{OutputLimits, TruncatedText, TruncationExtent};
 use super::{ToolEnvironment, ToolOutput, ToolProgress, TypedTool, atomic_write, blocking, image};
 use crate::workspace::{FileAccess, Workspace};
 
-/// Number of bytes at the start of a file in which a NUL marks it as binary, as git does.
+/// Length of the prefix in which a NUL byte marks a file as binary, as in git.
 const BINARY_PREFIX: usize = 8_000;
 
 #[derive(Debug)]
@@ -145,7 +145,7 @@ fn show(
     Ok(output)
 }
 
-/// Returns the part of a file starting with a line, at most `limit` lines.
+/// Returns the part of a text from line `first`, at most `limit` lines.
 fn lines_of(text: &str, first: usize, limit: Option<usize>) -> &str {
     let start_of = |text: &str, line: usize| {
         memchr::memchr_iter(b'\n', text.as_bytes()).nth(line).map_or(text.len(), |at| at + 1)

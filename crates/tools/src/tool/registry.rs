@@ -49,7 +49,7 @@ const BUILT_IN: &[BuiltInTool] = &[
     BuiltInTool::new::<UpdatePlan>(),
 ];
 
-/// A row of the built-in tools.
+/// A row of the table of built-in tools.
 struct BuiltInTool {
     name: &'static str,
     traits: ToolTraits,
@@ -74,7 +74,7 @@ pub fn built_in_tools() -> ToolCatalog {
     CATALOG.clone()
 }
 
-/// An error for a name that no tool has.
+/// An error for an unknown tool name.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown tool `{name}`; available tools: {known}; tool sets: {sets}")]
 pub struct UnknownTool {
@@ -118,14 +118,14 @@ pub struct Tools {
     shared: SharedState,
 }
 
-/// State that the built-in tools share with the session.
+/// State shared by the built-in tools and the session.
 #[derive(Clone, Default)]
 struct SharedState {
-    /// The directories that they may reach.
+    /// The directories that the tools may access.
     workspace: Option<Workspace>,
-    /// Their background jobs.
+    /// The tools' background jobs.
     jobs: JobTable,
-    /// The environment that they were created from.
+    /// The environment that the tools were created from.
     environment: Option<Box<ToolEnvironment>>,
 }
 
@@ -149,7 +149,7 @@ impl std::fmt::Debug for Tools {
 }
 
 impl Tools {
-    /// Creates a set of tools. A later tool replaces an earlier one of the same name, at its position.
+    /// Creates a set of tools. A later tool replaces an earlier one of the same name, in its position.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         Self::with_source(tools, &ToolSource::Host)
     }
@@ -170,7 +170,7 @@ impl Tools {
         Self { tools: unique, specs, shared: SharedState::default() }
     }
 
-    /// Creates the built-in tools, as far as the environment has what they need.
+    /// Creates the built-in tools that can work in the environment.
     #[must_use]
     pub fn built_in(environment: ToolEnvironment) -> Self {
         let offered = BUILT_IN.iter().filter(|tool| environment.has(tool.traits.set));
@@ -184,14 +184,14 @@ impl Tools {
         Self { shared, ..tools }
     }
 
-    /// Returns the same tools for another session: the built-in ones have their own background jobs, and know of no
-    /// file that the model has seen.
+    /// Returns the same tools for another session. The built-in ones have their own background jobs, and no
+    /// record of files that the model has seen.
     #[must_use]
     pub fn for_another_session(&self) -> Self {
         self.in_workspace(Workspace::for_another_session)
     }
 
-    /// Returns the same tools for another session in another working directory, without the directories that were added
+    /// Returns the same tools for another session in another working directory, without the directories added
     /// to this one.
     #[must_use]
     pub fn at(&self, root: &Path) -> Self {
@@ -213,8 +213,8 @@ impl Tools {
         Self { shared: built_in.shared.clone(), ..Self::from_entries(self.tools.iter().map(entry)) }
     }
 
-    /// Records the files that the model has seen in an earlier process, from the `details` of its results, oldest
-    /// first; forgets all others. A file that has changed since isn't overwritten unseen.
+    /// Records the files that the model has seen in an earlier process, from the `details` of its results,
+    /// oldest first, and clears all others. A file that has changed since then isn't overwritten unseen.
     pub fn restore_seen<'a>(&self, details: impl Iterator<Item = &'a Value>) {
         let Some(environment) = &self.shared.environment else { return };
         let workspace = environment.readable();
@@ -222,7 +222,7 @@ impl Tools {
         environment.seen.restore(details, resolve);
     }
 
-    /// Returns a runner whose programs run in the sandbox of these tools' commands.
+    /// Returns a runner whose programs run in the sandbox of the tools' commands.
     #[must_use]
     pub fn sandboxed(&self, runner: &Runner) -> Runner {
         let profile = self
@@ -233,7 +233,7 @@ impl Tools {
         profile.into_iter().fold(runner.clone(), Runner::with_sandbox)
     }
 
-    /// Returns the tools themselves.
+    /// Returns the tools.
     pub fn all(&self) -> impl Iterator<Item = Arc<dyn Tool>> {
         self.tools.iter().map(|entry| Arc::clone(&entry.tool))
     }
@@ -245,7 +245,7 @@ impl Tools {
         Self { shared, ..Self::from_entries(self.tools.into_iter().chain(others.tools.iter().cloned())) }
     }
 
-    /// Returns the directories that the built-in tools may reach; `None` without such tools.
+    /// Returns the directories that the built-in tools may access; `None` without built-in tools.
     #[must_use]
     pub fn workspace(&self) -> Option<&Workspace> {
         self.shared.workspace.as_ref()
@@ -281,7 +281,7 @@ impl Tools {
         names.iter().flat_map(expand).collect()
     }
 
-    /// Adds tools at the end. One whose name is taken is left out.
+    /// Adds tools at the end. A tool whose name is taken is omitted.
     #[must_use]
     pub fn with_others(self, others: impl IntoIterator<Item = (Arc<dyn Tool>, ToolSource)>) -> Self {
         let shared = self.shared;
@@ -321,14 +321,14 @@ impl Tools {
         Self { shared, ..Self::from_entries(others) }
     }
 
-    /// Returns the specs for the model.
+    /// Returns the specifications for the model.
     #[must_use]
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         self.specs.clone()
     }
 
-    /// Returns the traits of these tools, and of the built-in ones that are not among them: a log may have calls of
-    /// any of them.
+    /// Returns the traits of these tools and of all other built-in ones, because a log may have calls of any
+    /// of them.
     #[must_use]
     pub fn catalog(&self) -> ToolCatalog {
         built_in_tools().with(self.specs.iter().map(|spec| (spec.name.clone(), spec.traits)))

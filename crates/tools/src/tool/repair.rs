@@ -1,14 +1,15 @@
-//! Repair of arguments whose meaning is clear although their type is wrong: models write numbers, switches and objects
-//! as strings. Pure.
+//! Repair of arguments that have the wrong type but a clear meaning: models write numbers, booleans and
+//! objects as strings. Pure.
 
 use serde_json::Value;
 
-/// Maximum number of references and alternatives that are followed for one value: a schema may refer to itself.
+/// Maximum number of references and alternatives that are followed for one value, because a schema may refer
+/// to itself.
 const MAX_REF_STEPS: usize = 16;
 
-/// Returns the arguments with strings in the place of other values parsed, as a tool's JSON Schema demands; `None` if
-/// there is nothing to repair. References within the schema are followed. Inside of a value, the alternative of `anyOf`
-/// or `oneOf` counts that is the only one for its type.
+/// Parses strings where a tool's JSON Schema requires another type, and returns the repaired arguments;
+/// `None` if there is nothing to repair. Follows references within the schema. For nested values, selects the
+/// alternative of `anyOf` or `oneOf` that is the only one for the value's type.
 #[must_use]
 pub fn repair(schema: &Value, arguments: &Value) -> Option<Value> {
     let mut repaired = arguments.clone();
@@ -42,7 +43,7 @@ impl<'a> Repairer<'a> {
         }
     }
 
-    /// Lists the schemas of which a value has to match one, without references.
+    /// Lists the schemas of which a value has to match one, with references resolved.
     fn list_alternatives(&self, schema: &'a Value, steps: usize) -> Vec<&'a Value> {
         let Some(steps) = steps.checked_sub(1) else { return vec![&Value::Null] };
         if let Some(reference) = schema["$ref"].as_str() {
@@ -58,7 +59,7 @@ impl<'a> Repairer<'a> {
     }
 }
 
-/// Parses a string where no alternative allows a string, and one allows the parsed value.
+/// Parses a string if no alternative allows a string, and one allows the parsed value.
 fn parse(schemas: &[&Value], text: &str) -> Option<Value> {
     if schemas.iter().any(|schema| allows(schema, "string")) {
         return None;
@@ -68,7 +69,7 @@ fn parse(schemas: &[&Value], text: &str) -> Option<Value> {
     (is_clear && schemas.iter().any(|schema| allows(schema, kind_of(&parsed)))).then_some(parsed)
 }
 
-/// Checks whether a schema allows values of a kind. One without types may allow any.
+/// Returns true if a schema allows values of a kind. A schema without types may allow any.
 fn allows(schema: &Value, kind: &str) -> bool {
     let is_kind = |allowed: &Value| allowed == kind || (allowed == "number" && kind == "integer");
     match &schema["type"] {

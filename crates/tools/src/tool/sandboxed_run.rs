@@ -1,5 +1,5 @@
-//! Commands of tools in the sandbox: reports what it may have refused, and what a command changed that git or tiller
-//! will run.
+//! Sandboxed commands of tools: reports operations that the sandbox may have denied, and changes to files
+//! that make git or tiller run programs.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
@@ -17,7 +17,7 @@ use crate::process::{NetworkAccess, ProcessError, Runner, RunningCommand};
 use crate::sandbox::Sandbox;
 use crate::workspace::Workspace;
 
-/// Error messages of refused writes.
+/// Error messages of denied writes.
 const REFUSED_WRITES: &[&str] = &[
     "permission denied",
     "operation not permitted",
@@ -27,7 +27,7 @@ const REFUSED_WRITES: &[&str] = &[
     "eperm",
 ];
 
-/// Error messages of programs that don't give the reason they couldn't connect.
+/// Error messages of programs that don't report why they couldn't connect.
 const REFUSED_CONNECTIONS: &[&str] = &[
     "could not connect to",
     "couldn't connect to",
@@ -52,7 +52,7 @@ impl From<&ToolEnvironment> for SandboxedRunner {
 }
 
 impl SandboxedRunner {
-    /// Returns this runner for a command with a use of TCP that was granted to it.
+    /// Returns this runner with the network access granted to a command.
     pub(super) fn with_network(&self, network: NetworkAccess) -> Self {
         Self { sandbox: self.sandbox.clone().with_network(network), ..self.clone() }
     }
@@ -62,7 +62,7 @@ impl SandboxedRunner {
         &self.runner
     }
 
-    /// Returns the runner with the sandbox, if one is in force.
+    /// Returns the runner with the sandbox, if one is active.
     pub(super) fn runner(&self) -> Runner {
         match self.sandbox.profile(&self.workspace) {
             Some(profile) => self.runner.clone().with_sandbox(profile),
@@ -75,7 +75,7 @@ impl SandboxedRunner {
         self.sandbox.describe()
     }
 
-    /// Runs a command to its end, as [`command_run::run`] does.
+    /// Runs a command to its end, like [`command_run::run`].
     pub(super) async fn run(
         &self,
         start: impl FnOnce(&Runner) -> Result<RunningCommand, ProcessError>,
@@ -99,7 +99,8 @@ impl SandboxedRunner {
     }
 }
 
-/// The review of one command in the sandbox: the state before it, to be compared with the one after it.
+/// The review of one command in the sandbox: the state before the command, for comparison with the state
+/// afterwards.
 #[derive(Debug)]
 pub(super) struct SandboxReview {
     restrictions: String,
@@ -118,8 +119,8 @@ impl SandboxReview {
         warning.into_iter().for_each(|warning| output.push_warning(warning));
     }
 
-    /// Returns notices about what the command changed that git or tiller will run, and about what may have been
-    /// refused.
+    /// Returns notices about changes to files that make git or tiller run programs, and about operations that
+    /// may have been denied.
     pub(super) fn notices(&self, text: &str, is_error: bool) -> EndNotices {
         let changes = self.before.list_changes(&Programs::read(&self.root));
         let warning = (!changes.is_empty()).then(|| changes.join("; "));
@@ -134,7 +135,7 @@ impl SandboxReview {
     }
 }
 
-/// Returns true if the text of a failed command looks as if the sandbox had refused something.
+/// Returns true if the text of a failed command suggests that the sandbox denied something.
 fn may_be_refused(text: &str, strength: SandboxStrength) -> bool {
     let connections = match strength {
         SandboxStrength::WritesAndTcp => REFUSED_CONNECTIONS,
@@ -144,7 +145,7 @@ fn may_be_refused(text: &str, strength: SandboxStrength) -> bool {
     REFUSED_WRITES.iter().chain(connections).any(|trace| text.contains(trace))
 }
 
-/// Maximum number of the names in a submodule's path.
+/// Maximum number of components of a submodule's path.
 const SUBMODULE_DEPTH: usize = 8;
 
 /// Lists the repository directories of submodules, and of nested submodules, in the repository's directory `modules`.
@@ -156,7 +157,7 @@ fn list_submodules(modules: &Path, depth: usize) -> Vec<PathBuf> {
         let dir = entry.path();
         match dir.join("HEAD").exists() {
             true => [list_submodules(&dir.join("modules"), depth), vec![dir]].concat(),
-            // `libs/x` lies in `modules/libs/x`.
+            // `libs/x` is in `modules/libs/x`.
             false => list_submodules(&dir, depth),
         }
     });
@@ -184,7 +185,7 @@ impl Programs {
     }
 }
 
-/// Files with their state, by path.
+/// The state of files, by path.
 type FileStates = Vec<(PathBuf, GitFileState)>;
 
 fn read_states(paths: impl Iterator<Item = PathBuf>) -> FileStates {
@@ -195,13 +196,13 @@ fn read_states(paths: impl Iterator<Item = PathBuf>) -> FileStates {
     files
 }
 
-/// Enough of a file's metadata to notice a change.
+/// The metadata of a file needed to detect a change.
 #[derive(Debug, PartialEq, Eq)]
 struct GitFileState {
     inode: u64,
     size: u64,
     mode: u32,
-    /// The time of the last change, which programs can't set: seconds and nanoseconds.
+    /// The time of the last change, which programs can't set, in seconds and nanoseconds.
     changed: (i64, i64),
 }
 
@@ -225,11 +226,13 @@ fn read_git_programs(cwd: &Path) -> FileStates {
     read_states([dot_git.clone()].into_iter().filter(|path| path.is_file()).chain(named))
 }
 
-/// Directories of a project's `.tiller` with programs, or with settings that determine what may run.
+/// Directories in a project's `.tiller` with programs, or with settings that determine which programs may
+/// run.
 const PROGRAM_DIRS: [&str; 3] = ["agents", "extensions", "hooks"];
 
-/// Reads the state of the files that make tiller run programs in a working directory, and in those above it in its
-/// repository. Files in lower directories aren't checked, except for the time at which a directory has changed.
+/// Reads the state of the files that make tiller run programs in a working directory and its parent
+/// directories within the repository. In subdirectories, only the modification times of directories are
+/// checked.
 fn read_project_programs(cwd: &Path) -> FileStates {
     read_states(git::up_to_repository(cwd).into_iter().flat_map(|dir| {
         let own = dir.join(".tiller");

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Returns the schema of `T` without keywords that a model doesn't need or a provider may reject. An optional argument
-/// is not required, rather than nullable.
+/// Returns the schema of `T` without keywords that a model doesn't need or a provider may reject. An optional
+/// argument isn't required, rather than nullable.
 pub(super) fn for_type<T: JsonSchema>() -> Value {
     let mut schema = schemars::schema_for!(T).to_value();
     if let Some(object) = schema.as_object_mut() {

@@ -1,4 +1,5 @@
-//! The versions of files that the model has seen, so that it doesn't replace a file that has changed since.
+//! The file versions that the model has seen, to prevent it from replacing a file that has changed since
+//! then.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -12,10 +13,10 @@ use sha2::{Digest as _, Sha256};
 use super::ToolOutput;
 use super::atomic_write::FileContent;
 
-/// The key of `details` with the file that a call has read or written: `{path, sha256}`.
+/// The key in `details` for the file that a call has read or written: `{path, sha256}`.
 const SEEN: &str = "seen";
 
-/// Maximum number of files; all are forgotten when it is reached, which only weakens the check.
+/// Maximum number of files. When it is reached all are dropped, which only weakens the check.
 const MAX_FILES: usize = 10_000;
 
 /// The files that the model has read or written. Clones share them.
@@ -27,11 +28,11 @@ pub struct SeenFiles(Arc<Mutex<HashMap<PathBuf, SeenVersion>>>);
 enum SeenVersion {
     /// A call of this process has read or written it.
     Now(FileVersion),
-    /// The result of an earlier process has this hash of its content.
+    /// A result of an earlier process contains this hash of the content.
     Earlier(String),
 }
 
-/// A version of a file: every change of its content changes at least one of these.
+/// A version of a file. Every change of the content changes at least one of the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileVersion {
     inode: u64,
@@ -48,7 +49,7 @@ impl From<&Metadata> for FileVersion {
 }
 
 impl SeenFiles {
-    /// Records that the model knows this version of a file.
+    /// Records that the model has seen this version of a file.
     pub(super) fn record(&self, path: &Path, metadata: &Metadata) {
         let mut files = self.lock();
         if files.len() >= MAX_FILES {
@@ -57,7 +58,7 @@ impl SeenFiles {
         files.insert(path.to_owned(), SeenVersion::Now(metadata.into()));
     }
 
-    /// Reports whether a file that the model has seen is another version now.
+    /// Returns true if a file that the model has seen has another version now.
     pub(super) fn has_changed(&self, path: &Path, FileContent { bytes, metadata }: &FileContent) -> bool {
         self.lock().get(path).is_some_and(|seen| match seen {
             SeenVersion::Now(version) => *version != FileVersion::from(metadata),
@@ -65,8 +66,8 @@ impl SeenFiles {
         })
     }
 
-    /// Replaces the files by those in the `details` of earlier results, oldest first. `resolve` returns the path that
-    /// [`SeenFiles::record`] would get.
+    /// Replaces the files with those in the `details` of earlier results, oldest first. `resolve` returns the
+    /// path in the form that [`SeenFiles::record`] gets.
     pub(super) fn restore<'a>(
         &self,
         details: impl Iterator<Item = &'a Value>,
@@ -87,7 +88,7 @@ impl SeenFiles {
     }
 }
 
-/// Adds the file that a call has read or written to the `details` of its result, for a later process.
+/// Adds the file that a call has read or written to the `details` of its result, for later processes.
 pub(super) fn add_seen(output: &mut ToolOutput, path: &str, content: &[u8]) {
     let details = output.details.get_or_insert_with(|| Value::Object(Map::new()));
     if let Value::Object(details) = details {
@@ -95,7 +96,7 @@ pub(super) fn add_seen(output: &mut ToolOutput, path: &str, content: &[u8]) {
     }
 }
 
-/// Returns the SHA-256 of a content in hexadecimal.
+/// Returns the SHA-256 hash of a content in hexadecimal.
 fn hash_of(content: &[u8]) -> String {
     Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }

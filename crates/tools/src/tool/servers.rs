@@ -1,4 +1,5 @@
-//! Servers that offer tools while a session runs, such as MCP servers: their tools appear, change and go.
+//! Servers that offer tools while a session runs, such as MCP servers. Their tools can appear, change and
+//! disappear.
 
 use serde::{Deserialize, Serialize};
 use std::pin::Pin;
@@ -21,23 +22,24 @@ pub trait ToolServers: Send + Sync {
     /// Returns the prompts of the servers.
     fn prompts(&self) -> Vec<ServedPrompt>;
 
-    /// Returns the resources of the servers, and their templates.
+    /// Returns the resources of the servers and their resource templates.
     fn resources(&self) -> Vec<ServedResource>;
 
-    /// Returns whether a slash command is a prompt of a server, or may be one of a server that is still starting.
+    /// Returns true if a slash command is a prompt of a server, or may be one of a server that is still
+    /// starting.
     fn takes_command(&self, command: &str) -> bool;
 
-    /// Requests the text of a prompt for the arguments that the user typed; waits for a server that is starting.
+    /// Requests the text of a prompt for the typed arguments; waits for a server that is starting.
     fn prompt_text(self: Arc<Self>, command: String, arguments: String) -> PromptFuture;
 
     /// Requests the text of a server's resource; waits for a server that is starting.
     fn resource_text(self: Arc<Self>, server: String, uri: String) -> PromptFuture;
 
-    /// Restarts the servers that failed or have ended.
+    /// Restarts the servers that have failed or ended.
     fn restart_failed(&self);
 }
 
-/// The pending text of a prompt or resource, or a sentence with the reason there is none.
+/// A future that resolves to the text of a prompt or resource, or to the reason there is none.
 pub type PromptFuture = Pin<Box<dyn Future<Output = Result<String, String>> + Send>>;
 
 /// A prompt of a server, which the user runs as a slash command.
@@ -45,9 +47,9 @@ pub type PromptFuture = Pin<Box<dyn Future<Output = Result<String, String>> + Se
 pub struct ServedPrompt {
     /// The name after the slash.
     pub command: String,
-    /// Description in one line.
+    /// One-line description.
     pub description: String,
-    /// Hint on its arguments.
+    /// Hint for the arguments.
     pub argument_hint: Option<String>,
 }
 
@@ -56,11 +58,11 @@ pub struct ServedPrompt {
 pub struct ServedResource {
     /// The server's name.
     pub server: String,
-    /// The URI, or the template of URIs: `db://{table}`.
+    /// The URI, or the URI template: `db://{table}`.
     pub uri: String,
-    /// The name for people.
+    /// The name for display.
     pub name: String,
-    /// Description in one line.
+    /// One-line description.
     pub description: String,
     /// True if `uri` is a template.
     pub is_template: bool,
@@ -79,9 +81,9 @@ pub struct ServedTool {
 pub struct ConnectedServers {
     /// The servers.
     pub servers: Arc<dyn ToolServers>,
-    /// Their events, in order.
+    /// The servers' events, in order.
     pub events: mpsc::Receiver<ToolServersEvent>,
-    /// Their questions to the user.
+    /// The servers' questions to the user.
     pub questions: mpsc::Receiver<ServerQuestion>,
 }
 
@@ -94,7 +96,8 @@ pub struct ServerQuestion {
     pub message: String,
     /// The requested answer.
     pub kind: ElicitationKind,
-    /// Takes the answer. Dropped if nobody can answer; closed when the server withdraws the question.
+    /// The channel for the answer. It is dropped if nobody can answer, and closed when the server withdraws
+    /// the question.
     pub reply: oneshot::Sender<ElicitationAnswer>,
 }
 
@@ -103,28 +106,28 @@ pub struct ServerQuestion {
 pub enum ToolServersEvent {
     /// A problem that the user should know.
     Warning(String),
-    /// Every server has started or failed: the first request needn't wait any longer.
+    /// Every server has started or failed, so that the first request no longer has to wait.
     Ready,
-    /// Every server has named its prompts and resources, or takes too long. Comes after [`Ready`](Self::Ready).
+    /// Every server has listed its prompts and resources, or takes too long. Follows [`Ready`](Self::Ready).
     Listed,
     /// The tools, prompts or resources have changed.
     Changed,
 }
 
-/// The state of a server, for people.
+/// The state of a server, for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolServerStatus {
     /// The server's name.
     pub name: String,
-    /// Its transport: `stdio` or `http`.
+    /// The server's transport: `stdio` or `http`.
     pub transport: &'static str,
     /// The command or URL, as configured.
     pub address: String,
-    /// The source of its configuration: a file or a variable.
+    /// The source of the configuration: a file or a variable.
     pub origin: String,
-    /// Its state.
+    /// The server's state.
     pub state: ToolServerState,
-    /// The last lines of its stderr.
+    /// The last lines of the server's stderr.
     pub stderr: Vec<String>,
 }
 
@@ -159,27 +162,27 @@ impl ToolServerStatus {
 /// The state of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolServerState {
-    /// It is starting.
+    /// The server is starting.
     Starting,
-    /// It runs.
+    /// The server is running.
     Running {
-        /// Its name and version, as it reports them.
+        /// The name and version reported by the server.
         version: String,
-        /// Its tools.
+        /// The server's tools.
         tools: Vec<ServedToolSummary>,
-        /// URIs of its resources.
+        /// URIs of the server's resources.
         resources: Vec<String>,
     },
-    /// It could not be started, or ended too often.
+    /// The server could not be started, or ended too often.
     Failed(String),
 }
 
-/// A tool of a server, for people.
+/// A tool of a server, for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServedToolSummary {
-    /// The name, as the model calls it.
+    /// The name that the model uses.
     pub name: String,
-    /// Hints of the server about the tool, such as `read-only`. They are not verified and permit nothing.
+    /// Hints by the server about the tool, such as `read-only`. They aren't verified and grant nothing.
     pub hints: Vec<&'static str>,
 }
 

@@ -2,7 +2,7 @@
 
 use tiller_core::setting::Settings;
 
-/// Limits of one tool result; the first one that is reached applies. Notices are not counted.
+/// Limits of one tool result; the first limit that is reached applies. Notices aren't counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputLimits {
     /// Maximum number of lines.
@@ -12,7 +12,7 @@ pub struct OutputLimits {
 }
 
 impl Default for OutputLimits {
-    /// The defaults of the settings.
+    /// Returns the defaults of the settings.
     fn default() -> Self {
         Self::from(&Settings::default())
     }
@@ -38,16 +38,16 @@ pub struct TruncatedText<'a> {
 /// The extent of a truncation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TruncationExtent {
-    /// Nothing was cut.
+    /// Nothing was removed.
     Whole,
     /// Whole lines remain.
     Lines,
-    /// A part of a line remains that alone is over the limit.
+    /// Part of a single line remains, because the line alone exceeds the limit.
     PartOfLine,
 }
 
 impl OutputLimits {
-    /// Truncates a string after its beginning.
+    /// Truncates a string, keeping its beginning.
     #[must_use]
     pub fn head<'a>(&self, text: &'a str) -> TruncatedText<'a> {
         let (lines, bytes) = self.count_fitting(text.split_inclusive('\n'));
@@ -58,7 +58,7 @@ impl OutputLimits {
         TruncatedText { text: &text[..bytes], lines, extent: extent_of(bytes, text) }
     }
 
-    /// Truncates a string before its end.
+    /// Truncates a string, keeping its end.
     #[must_use]
     pub fn tail<'a>(&self, text: &'a str) -> TruncatedText<'a> {
         let (lines, bytes) = self.count_fitting(text.split_inclusive('\n').rev());

@@ -11,12 +11,12 @@ use super::{PreviewFuture, RunFuture, Tool, ToolInvocation, ToolOutput, ToolProg
 
 /// A tool with typed arguments. The model reads the doc comments of the arguments' fields.
 pub trait TypedTool: Send + Sync + 'static {
-    /// The arguments. They should reject unknown fields (`deny_unknown_fields`), or a misspelled argument is ignored
-    /// silently.
+    /// The arguments. They should reject unknown fields (`deny_unknown_fields`); otherwise a misspelled
+    /// argument is silently ignored.
     type Arguments: DeserializeOwned + JsonSchema + Send;
-    /// The tool's name, as the model calls it.
+    /// The name that the model uses.
     const NAME: &'static str;
-    /// Its access, and the display of its calls.
+    /// The tool's access, and the display of its calls.
     const TRAITS: ToolTraits;
 
     /// Returns the description for the model.
@@ -30,23 +30,23 @@ pub trait TypedTool: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Prepares for a call, as [`Tool::prepare`].
+    /// Prepares for a call like [`Tool::prepare`].
     fn prepare(&self) {}
 
-    /// Runs the call, as [`Tool::run`].
+    /// Runs the call like [`Tool::run`].
     fn run(
         &self,
         arguments: Self::Arguments,
         progress: ToolProgress,
     ) -> impl Future<Output = ToolOutput> + Send;
 
-    /// Previews the call, as [`Tool::preview`].
+    /// Previews the call like [`Tool::preview`].
     fn preview(&self, _arguments: Self::Arguments) -> Option<PreviewFuture<'_>> {
         None
     }
 }
 
-/// Adapter that makes a [`TypedTool`] a [`Tool`].
+/// An adapter from [`TypedTool`] to [`Tool`].
 #[derive(Debug)]
 pub struct TypedToolAdapter<T> {
     spec: ToolSpec,

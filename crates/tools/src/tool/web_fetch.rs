@@ -1,4 +1,4 @@
-//! `web_fetch`: fetches a page as Markdown, or plain text as it is.
+//! `web_fetch`: fetches a page as Markdown, or plain text unchanged.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use htmd::HtmlToMarkdown;
@@ -20,16 +20,16 @@ use crate::process::NetworkAccess;
 /// Maximum size of a page, in bytes.
 const MAX_BYTES: usize = 5 * 1024 * 1024;
 
-/// The beginning of a page that may declare its character set, in bytes (HTML Standard, 13.2.3.2).
+/// Length of the prefix of a page that may declare its character set, in bytes (HTML Standard, 13.2.3.2).
 const META_BYTES: usize = 1024;
 
 /// Maximum depth of a page's elements.
 const MAX_NESTING: usize = 2_000;
 
-/// Stack of the converter, in bytes: 16 KiB for each level.
+/// Stack size of the converter, in bytes: 16 KiB for each level.
 const CONVERTER_STACK: usize = MAX_NESTING * 16 * 1024;
 
-/// Elements without content, and those that the next one of their kind ends.
+/// Elements without content, and elements that end at the next one of their kind.
 const SELF_ENDING: &[&str] = &[
     "area", "base", "br", "col", "dd", "dt", "embed", "hr", "img", "input", "li", "link", "meta", "option",
     "p", "source", "td", "th", "tr", "track", "wbr",
@@ -77,7 +77,7 @@ impl TypedTool for WebFetch {
     }
 
     async fn run(&self, arguments: Arguments, progress: ToolProgress) -> ToolOutput {
-        // The policy has asked about an address that is private by its looks.
+        // The policy has asked about an address that looks private.
         let is_allowed = progress.network() == NetworkAccess::Allowed || is_private_address(&arguments.url);
         let reach = if is_allowed { AddressScope::Anywhere } else { AddressScope::Public };
         match self.fetch(&arguments.url, reach).await {
@@ -142,7 +142,7 @@ fn redirect(url: &Url, response: &Response) -> Option<Url> {
     url.join(location.to_str().ok()?).ok()
 }
 
-/// Returns true if an address is the encrypted one of the same host.
+/// Returns true if an address is the HTTPS address of the same host.
 fn is_upgrade(url: &Url, target: &Url) -> bool {
     let is_usual = |url: &Url, scheme: &str| url.scheme() == scheme && url.port().is_none();
     url.host() == target.host() && is_usual(url, "http") && is_usual(target, "https")
@@ -153,7 +153,8 @@ fn media_type(headers: &HeaderMap) -> String {
     value.to_ascii_lowercase()
 }
 
-/// Decodes a body by its byte order mark, its declared character set, or as UTF-8; `None` if it isn't text.
+/// Decodes a body according to its byte order mark, its declared character set, or as UTF-8; `None` if it
+/// isn't text.
 fn decode(kind: &str, body: &[u8]) -> Option<String> {
     let beginning = String::from_utf8_lossy(&body[..body.len().min(META_BYTES)]).to_ascii_lowercase();
     let declared = charset(kind).or_else(|| charset(&beginning).filter(|_| kind.contains("html")));
@@ -162,7 +163,7 @@ fn decode(kind: &str, body: &[u8]) -> Option<String> {
     is_text.then(|| text.into_owned())
 }
 
-/// Returns the character set in a media type or in the beginning of a page, in lower case.
+/// Returns the character set declared in a media type or in the beginning of a page, in lower case.
 fn charset(text: &str) -> Option<&'static Encoding> {
     let (_, rest) = text.split_once("charset=")?;
     let label = rest.trim_start_matches(['"', '\'']);
@@ -178,7 +179,7 @@ struct Page {
 }
 
 impl Page {
-    /// Returns the page, as far as it fits into the limits; a longer one is stored.
+    /// Returns as much of the page as fits into the limits; a longer page is stored.
     fn show(self, options: &OutputOptions) -> ToolOutput {
         let mut text = if self.is_html { to_markdown(&self.text) } else { self.text };
         let details = Some(json!({ "characters": text.chars().count() }));
@@ -194,13 +195,14 @@ impl Page {
     }
 }
 
-/// Converts a page to Markdown, without its head, scripts and styles. A page that is nested too deeply stays as it is.
+/// Converts a page to Markdown, without its head, scripts and styles. A page that is nested too deeply isn't
+/// converted.
 fn to_markdown(html: &str) -> String {
     if nesting(html) > MAX_NESTING {
         return html.to_owned();
     }
     let page = html.to_owned();
-    // The converter calls itself for each level.
+    // The converter is recursive.
     let converted = std::thread::Builder::new().stack_size(CONVERTER_STACK).spawn(move || {
         let skipped = vec!["script", "style", "noscript", "template", "svg", "iframe", "head"];
         HtmlToMarkdown::builder().skip_tags(skipped).build().convert(&page).ok()
@@ -209,7 +211,7 @@ fn to_markdown(html: &str) -> String {
     converted.unwrap_or_else(|| html.to_owned())
 }
 
-/// Returns an upper bound for the depth of a page's elements. Elements that end by themselves don't count.
+/// Returns an upper bound for the depth of a page's elements. Elements that end implicitly don't count.
 fn nesting(html: &str) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     for tag in html.split('<').skip(1) {

@@ -20,7 +20,7 @@ pub enum WorkspaceError {
          add the directory"
     )]
     Outside {
-        /// The path, as given.
+        /// The path as given.
         path: String,
         /// The working directory.
         root: PathBuf,
@@ -28,30 +28,30 @@ pub enum WorkspaceError {
     /// The path is read-only.
     #[error("{path} is read-only")]
     ReadOnly {
-        /// The path, as given.
+        /// The path as given.
         path: String,
     },
-    /// The path lies in one of tiller's own directories.
+    /// The path is in one of tiller's own directories.
     #[error("{path} is one of tiller's own files, which tools can't access; ask the user to change it")]
     Protected {
-        /// The path, as given.
+        /// The path as given.
         path: String,
     },
-    /// A link in the path leads nowhere, so the file that a write through it would create isn't known.
+    /// A link in the path is broken, so the file that a write through it would create isn't known.
     #[error("{path} is a dangling symbolic link")]
     BrokenLink {
         /// The link.
         path: PathBuf,
     },
-    /// A link in the path leads to a target that needs approval for writing, which the path itself doesn't show.
+    /// A link in the path leads to a target whose writes need approval, which the path itself doesn't show.
     #[error("{path} is a symbolic link to a file that needs approval for writing; use its real path: {real}")]
     HiddenTarget {
-        /// The path, as given.
+        /// The path as given.
         path: String,
         /// The path with links resolved.
         real: PathBuf,
     },
-    /// An error of the file system.
+    /// A file system error.
     #[error("{path}: {source}")]
     Io {
         /// The path.

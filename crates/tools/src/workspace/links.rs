@@ -1,11 +1,11 @@
-//! The resolution of links in paths that need not exist.
+//! Resolution of links in paths that need not exist.
 
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
 use super::error::WorkspaceError;
 
-/// Resolves every link in the existing part of `path`, as the system would.
+/// Resolves all links in the existing part of `path`, like the system.
 pub(super) fn resolve_links(root: &Path, path: &Path) -> Result<PathBuf, WorkspaceError> {
     let mut real = root.to_owned();
     for component in path.components() {

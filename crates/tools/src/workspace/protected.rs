@@ -1,7 +1,8 @@
-//! Protected directories, which no tool may reach regardless of the working directory: tiller's own.
+//! Protected directories, tiller's own, which no tool may access regardless of the working directory.
 //!
-//! They are identified by their real path and by device and inode, since bind mounts and case-insensitive file systems
-//! give a directory several paths. They are looked up at each use, because they may be created at any time.
+//! They are identified by their real path and by device and inode, since bind mounts and case-insensitive
+//! file systems give a directory several paths. They are looked up at each use, because they may be created
+//! at any time.
 
 use std::path::{Path, PathBuf};
 
@@ -18,22 +19,23 @@ impl ProtectedDirs {
         self.0.extend(dirs);
     }
 
-    /// Checks whether a path with links resolved is one of the directories or lies in one, or in the target of a link
-    /// in one. It need not exist.
+    /// Returns true if a path with links resolved is one of the directories, is inside one, or is in the
+    /// target of a link in one. The path need not exist.
     pub(super) fn contains(&self, real: &Path) -> bool {
         let ids = self.ids();
         self.real_paths().chain(self.link_targets()).any(|dir| real.starts_with(dir))
             || real.ancestors().any(|path| id_of(path).is_some_and(|id| ids.contains(&id)))
     }
 
-    /// Checks that a directory with links resolved contains none of the protected directories, so that reading it may
+    /// Returns true if a directory with links resolved contains none of the protected directories, so that it
+    /// may be readable.
     /// be allowed.
     pub(super) fn allow_reading(&self, real: &Path) -> bool {
         !self.real_paths().any(|dir| dir.starts_with(real))
     }
 
-    /// Lists the identities of the directories, of the files directly in them and in `extensions`, and of the targets
-    /// of links in them.
+    /// Lists the identities of the directories, of the files directly in them and in `extensions`, and of the
+    /// targets of links in them.
     pub(super) fn ids(&self) -> Vec<FileId> {
         self.0.iter().filter_map(|dir| id_of(dir)).chain(self.entry_ids()).collect()
     }
@@ -42,7 +44,7 @@ impl ProtectedDirs {
         self.0.iter().map(|dir| resolve_links(Path::new("/"), dir).unwrap_or_else(|_| dir.clone()))
     }
 
-    /// Iterates over the real paths that links in the directories lead to.
+    /// Iterates over the real paths of links in the directories.
     fn link_targets(&self) -> impl Iterator<Item = PathBuf> {
         list_own_entries(&self.0).filter_map(|path| link_target(&path))
     }
@@ -69,7 +71,8 @@ mod tests {
 
     use super::*;
 
-    /// A home with tiller's directories in it, and a workspace whose working directory is the home.
+    /// Creates a home directory with tiller's directories in it, and a workspace whose working directory is
+    /// the home directory.
     fn home() -> (TempDir, PathBuf, Workspace) {
         let dir = TempDir::new().unwrap();
         let home = dir.path().canonicalize().unwrap();

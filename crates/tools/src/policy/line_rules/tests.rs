@@ -1,4 +1,4 @@
-//! Commands and the decision on each in every mode, with a sandbox and without one.
+//! Table of commands with the decision on each in every mode, with and without a sandbox.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::policy::{
 };
 use crate::tool::built_in_tools;
 
-/// They only read in the working directory: they run in every mode that runs commands.
+/// Commands that only read in the working directory: they run in every mode that runs commands.
 const READING: &[&str] = &[
     "ls",
     "ls -la src",
@@ -52,7 +52,7 @@ const READING: &[&str] = &[
     "find . -name '*.rs' 2>/dev/null | head",
 ];
 
-/// Everyday commands without a known danger: they run in `auto`, and in `ask` where the sandbox contains them.
+/// Everyday commands without a known danger: they run in `auto`, and in `ask` if the sandbox contains them.
 const EVERYDAY: &[&str] = &[
     "cargo build",
     "cargo test --workspace",
@@ -165,7 +165,7 @@ const EVERYDAY: &[&str] = &[
     "date +%s",
 ];
 
-/// They hand work to a service outside the sandbox: they run in `auto`.
+/// Commands that hand work to a service outside the sandbox: they run in `auto`.
 const SERVICES: &[&str] = &[
     "docker ps",
     "docker compose up -d",
@@ -178,7 +178,7 @@ const SERVICES: &[&str] = &[
     "launchctl list",
 ];
 
-/// They ask in every mode that runs commands.
+/// Commands that need approval in every mode that runs commands.
 const RISKY: &[&str] = &[
     "sudo apt install x",
     "doas ls",
@@ -294,7 +294,7 @@ const RISKY: &[&str] = &[
     "systemctl link ./x.service",
 ];
 
-/// They destroy a system, a home directory or a disk: no mode runs them, and neither does `--yes`.
+/// Commands that destroy a system, a home directory or a disk: no mode runs them, not even with `--yes`.
 const DESTROYING: &[&str] = &[
     "rm -rf /",
     "rm -rf /*",
@@ -336,7 +336,7 @@ fn policy(mode: ApprovalMode, sandbox: SandboxStrength) -> Policy {
     Policy { mode, sandbox, protected, root: PathBuf::from("/home/me/work"), ..Policy::default() }
 }
 
-/// `runs`, `asks` or `denied`. Commands that only read run in `ask`.
+/// Describes the decision: `runs`, `asks` or `denied`. Commands that only read run in `ask`.
 fn decide(policy: &Policy, line: &str) -> &'static str {
     let traits = built_in_tools().traits("bash");
     let spec = ToolSpec {

@@ -5,7 +5,7 @@ use std::fmt;
 /// A command whose operands don't change its effect on the machine, and its harmless options.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CommandPattern {
-    /// The program and its subcommands, as they are typed.
+    /// The program and its subcommands, as typed.
     pub(super) command: &'static str,
     pub(super) options: Options,
     pub(super) operands: Operands,
@@ -24,26 +24,26 @@ pub(super) enum ScriptName {
 pub(super) enum Operands {
     /// Any text: the program only prints, searches or records.
     Text,
-    /// None that
-    /// - begins with `@`, and so may name a file with options in it;
-    /// - is an address, and so names a remote;
+    /// Words, but none that
+    /// - starts with `@`, which may name a file with options;
+    /// - is an address, which names a remote;
     /// - sets a variable of a build.
     Names,
-    /// At most one of [`Operands::Names`]: a second one would be written to.
+    /// At most one word of [`Operands::Names`]; the program would write to a second one.
     Single,
-    /// No operands: each would be another script, target or goal, or an argument of one.
+    /// No operands, because each would be another script, target or goal, or an argument of one.
     None,
 }
 
-/// The options that a pattern covers in addition to `UNIVERSAL_OPTIONS`, separated by spaces. `-n=` and `--format=`
-/// may have a value, `-#` is a number (`-20`).
+/// The options that a pattern covers in addition to `UNIVERSAL_OPTIONS`, separated by spaces. `-n=` and
+/// `--format=` may have a value, `-#` is a number (`-20`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Options {
-    /// Any option: the program can neither write nor run anything.
+    /// Any option, because the program can neither write nor run anything.
     Any,
     /// The listed options, and words that join short ones: `-la`, `-n5`.
     Joined(&'static str),
-    /// The listed options. The program doesn't join short options, or not as getopt does.
+    /// The listed options. The program doesn't join short options, or not in the way of getopt.
     Whole(&'static str),
 }
 

@@ -14,7 +14,7 @@
 use super::command_pattern::Options::{Any, Joined, Whole};
 use super::command_pattern::{CommandPattern, Operands, Options, ScriptName};
 
-/// Options that are harmless to every command of the table.
+/// Options that are harmless for every command in the table.
 pub(super) const UNIVERSAL_OPTIONS: &str = "-- -q -v --quiet --verbose";
 
 /// Harmless options between a program and its subcommand.
@@ -32,7 +32,7 @@ const CLIPPY: &str = "-p= -j= --package= --jobs= --features= --all-features --no
     --all-targets --lib --bin= --bins --test= --tests --examples --benches --locked --offline --keep-going \
     --message-format= --no-deps -D= -W= -A=";
 
-/// Left out: `--output`, `--ext-diff`, `--textconv`, `--show-signature` and `--no-index`.
+/// Not listed: `--output`, `--ext-diff`, `--textconv`, `--show-signature` and `--no-index`.
 const GIT_LOG: &str = "-# -n= -p -s -u -U= -w -b -z -S= -G= -L= -i -E -F --oneline --graph --all --branches --tags --remotes \
     --decorate --decorate= --no-decorate --stat --numstat --shortstat --summary --name-only --name-status --patch --no-patch \
     --raw --reverse --follow --merges --no-merges --first-parent --max-count= --skip= --since= --until= --after= --before= \
@@ -44,7 +44,7 @@ const GIT_LOG: &str = "-# -n= -p -s -u -U= -w -b -z -S= -G= -L= -i -E -F --oneli
 const GO: &str =
     "-run= -count= -race -short -cover -timeout= -bench= -benchmem -failfast -json -tags= -parallel=";
 
-/// Left out: `-p`, `-c`, `--rootdir` and reports.
+/// Not listed: `-p`, `-c`, `--rootdir` and reports.
 const PYTEST: Options = Joined(
     "-x -s -l -k= -m= --lf --ff --nf --tb= --maxfail= --collect-only --co --durations= --no-header --exitfirst",
 );
@@ -52,7 +52,7 @@ const PYTEST: Options = Joined(
 /// `discover` and its directories are tests, and so are its operands.
 const UNITTEST: Options = Whole("-b -c -k -s -p -t --failfast --buffer --catch --locals --durations=");
 
-/// Left out: plugins, programs, configurations and reports.
+/// Not listed: plugins, programs, configurations and reports.
 const MYPY: Options =
     Whole("--strict --ignore-missing-imports --show-error-codes --pretty --no-error-summary");
 
@@ -66,7 +66,7 @@ const fn without_operands(command: &'static str, options: Options) -> CommandPat
     CommandPattern { operands: Operands::None, ..pattern(command, options) }
 }
 
-/// A command that runs a named script or target of a project; the rule includes that name.
+/// A command that runs a named script or target of a project; the rule includes the name.
 const fn with_script_name(command: &'static str, options: Options) -> CommandPattern {
     CommandPattern { name: ScriptName::Fixed, ..without_operands(command, options) }
 }
@@ -76,7 +76,7 @@ const fn reader(command: &'static str, options: Options) -> CommandPattern {
     CommandPattern { operands: Operands::Text, ..pattern(command, options) }
 }
 
-/// The table. No command is a prefix of another one.
+/// No command is a prefix of another one.
 pub(super) const TABLE: &[CommandPattern] = &[
     // These only print.
     reader("cat", Any),
@@ -96,7 +96,7 @@ pub(super) const TABLE: &[CommandPattern] = &[
     reader("diff", Joined("-u -r -N -w -b -B -i -s -y -U= --unified --recursive --brief --color")),
     // `-C` writes.
     reader("file", Whole("-b -i -L --brief --mime --mime-type")),
-    // Left out: `-exec`, `-ok`, `-delete` and `-fprint`.
+    // Not listed: `-exec`, `-ok`, `-delete` and `-fprint`.
     reader(
         "find",
         Whole(
@@ -114,7 +114,7 @@ pub(super) const TABLE: &[CommandPattern] = &[
              --context= --after-context= --before-context= --sort= --stats --json --no-heading --heading --color= --follow",
         ),
     ),
-    // `-o` writes, also where it is joined to `-L`.
+    // `-o` writes, even when joined to `-L`.
     reader("tree", Whole("-# -a -d -f -s -h -L -I -P --dirsfirst --noreport --gitignore")),
     pattern("cargo bench", Joined(CARGO)),
     pattern("cargo build", Joined(CARGO)),
@@ -146,11 +146,11 @@ pub(super) const TABLE: &[CommandPattern] = &[
     pattern("gh pr view", Whole("--comments --json=")),
     pattern("gh run list", Whole("-L --limit= --status= --json=")),
     pattern("gh run view", Whole("--log --log-failed --json=")),
-    // Left out: `-f`, `-e`, `-i` and `-p`.
+    // Not listed: `-f`, `-e`, `-i` and `-p`.
     reader("git add", Joined("-A -u -n -N --all --update --dry-run --intent-to-add")),
     reader("git blame", Joined("-L= -w -M -C -s -e -l -t --porcelain --line-porcelain --date= --show-email")),
     reader("git cat-file", Whole("-p -t -s -e")),
-    // Left out: files with the message, `--amend` and `--no-verify`.
+    // Not listed: files with the message, `--amend` and `--no-verify`.
     reader("git commit", Joined("-a -m= -s --all --message= --signoff")),
     reader(
         "git describe",
@@ -195,14 +195,14 @@ pub(super) const TABLE: &[CommandPattern] = &[
             "-s -b -u= -z --short --branch --porcelain --porcelain= --long --untracked-files= --ignored --show-stash",
         ),
     ),
-    // Left out: `-exec`, `-toolexec`, `-o`, `-c`, profiles, and `-C`.
+    // Not listed: `-exec`, `-toolexec`, `-o`, `-c`, profiles, and `-C`.
     pattern("go build", Whole("-race -tags=")),
     pattern("go test", Whole(GO)),
     pattern("go vet", Whole("-json -tags=")),
     // Other resources may be secret.
     pattern("kubectl get pods", Whole("-A -n -o --all-namespaces --namespace= --show-labels")),
     pattern("kubectl logs", Whole("-n --namespace= --tail= --since= --previous --timestamps")),
-    // Scripts and targets of projects. Left out for `make`: variables, files and shells.
+    // Scripts and targets of projects. Not listed for `make`: variables, files and shells.
     without_operands("dotnet test", Whole("--no-build --no-restore")),
     without_operands("gradle test", Whole("--info --stacktrace --offline")),
     with_script_name("just", Whole("")),
@@ -226,6 +226,6 @@ pub(super) const TABLE: &[CommandPattern] = &[
     pattern("python3 -m unittest", UNITTEST),
     CommandPattern { operands: Operands::Single, ..reader("python -m json.tool", JSON_TOOL) },
     CommandPattern { operands: Operands::Single, ..reader("python3 -m json.tool", JSON_TOOL) },
-    // Left out: `--fix` and `--config`.
+    // Not listed: `--fix` and `--config`.
     pattern("ruff check", Whole("--no-fix --statistics --preview")),
 ];

@@ -9,7 +9,7 @@ use tiller_core::tool_spec::{Access, ToolSpec, ToolTraits};
 use super::{CommandPattern, Options, TABLE, split_options};
 use crate::policy::{Policy, PolicyVerdict, SessionRules};
 
-/// A command that was allowed for the session, and commands that have to ask nevertheless.
+/// A command that was allowed for the session, and commands that need approval nevertheless.
 const WIDENINGS: &[(&str, &[&str])] = &[
     // Options that write a file, in each spelling.
     (
@@ -359,7 +359,7 @@ const WIDENINGS: &[(&str, &[&str])] = &[
     ("jj log", &["jj log --config ui.pager=./evil", "jj log -R ../evil", "jj log --tool ./evil"]),
 ];
 
-/// A command that was allowed for the session, and commands that the rule covers: an ordinary day.
+/// A command that was allowed for the session, and everyday commands that the rule covers.
 const COVERED: &[(&str, &[&str])] = &[
     (
         "tail a",
@@ -439,7 +439,7 @@ const COVERED: &[(&str, &[&str])] = &[
     ("kubectl get pods", &["kubectl get pods web", "kubectl get pods -n other"]),
 ];
 
-/// Checks whether the rule that is offered for a command, allowed for the session, covers another one.
+/// Returns true if the rule offered for a command covers another command.
 fn covers(allowed: &str, requested: &str) -> bool {
     let bash = ToolSpec {
         name: "bash".into(),
@@ -499,8 +499,8 @@ fn table_command_is_no_beginning_of_another() {
     }
 }
 
-/// Options that name a program, a file to write, a configuration, a remote or another directory, or that delete or
-/// force something.
+/// Options that name a program, a file to write, a configuration, a remote or another directory, or that
+/// delete or force something.
 const NEVER_LISTED: &[&str] = &[
     "--output",
     "--ext-diff",
@@ -541,7 +541,8 @@ fn table_options_that_write_or_run_are_not_listed() {
         for never in NEVER_LISTED {
             let is_listed = split_options(options)
                 .any(|option| option == *never || option.trim_end_matches('=') == *never);
-            // Known exceptions, where the letter means something else: a lint, lines of context, copies, a format.
+            // Known exceptions, for which the letter means something else: a lint, lines of context, copies,
+            // a format.
             let is_other = matches!(
                 (pattern.command, *never),
                 ("cargo clippy", "-D")

@@ -1,4 +1,4 @@
-//! Calls and the rules that are proposed for them.
+//! Tables of calls and the rules proposed for them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ const LINES: &[(&str, &str)] = &[
     ("bash scripts/check.sh", "bash scripts/check.sh *"),
     ("./run.sh --all", "./run.sh *"),
     ("target/debug/demo --flag", "target/debug/demo *"),
-    // Anything else: the words.
+    // Any other command: exactly its words.
     ("make test", "make test"),
     ("mkdir -p build", "mkdir -p build"),
     ("npm install left-pad", "npm install left-pad"),
@@ -43,7 +43,7 @@ const LINES: &[(&str, &str)] = &[
     ("python3 -c 'print(1)'", "python3 -c print(1)"),
     ("touch 'a{b}'", "touch a[{]b[}]"),
     ("curl https://example.org", "curl https://example.org"),
-    // Each command that needs a rule has one; what only prints or filters needs none.
+    // Each command that needs a rule has one; commands that only print or filter need none.
     ("cargo build && cargo test", "cargo build * && cargo test *"),
     ("cd api && npm test | tee log", "npm test * && tee log"),
     ("cargo test 2>&1 | tail -5", "cargo test *"),
@@ -51,12 +51,13 @@ const LINES: &[(&str, &str)] = &[
     ("timeout 5 cargo test", "timeout * && cargo test *"),
     ("RUST_BACKTRACE=1 cargo test", "RUST_BACKTRACE=1 cargo test && cargo test *"),
     ("find . -exec make {} \\;", "find . -exec make [{][}] ; && make [{][}]"),
-    // Dangers: the words, however well the program is known.
+    // Dangerous commands: exactly the words, even for a well-known program.
     ("git push origin main", "git push origin main"),
     ("git reset --hard", "git reset --hard"),
     ("rm -rf ../build", "rm -rf ../build"),
     ("pkill node", "pkill node"),
-    // No rule: protected paths, keys, what destroys a system, a danger that runs commands, and what can't be read or spelled.
+    // No rule: protected paths, keys, destruction of a system, dangerous commands that run others, and lines
+    // that can't be parsed or quoted.
     ("cp hook .git/hooks/pre-commit", ""),
     ("echo x >> ~/.bashrc", ""),
     ("sudo tee ~/.bashrc", ""),
@@ -75,7 +76,7 @@ const LINES: &[(&str, &str)] = &[
     ("a; b; c; d; e; f; g; h; i", ""),
 ];
 
-/// A command line whose proposed rules are saved, and a later one that must ask nevertheless.
+/// A command line whose proposed rules are saved, and a later line that needs approval nevertheless.
 const OTHERS: &[(&str, &str)] = &[
     ("cargo test", "cargo testify"),
     ("cargo test", "cargo test && ./x"),
@@ -147,7 +148,7 @@ fn proposal_leaves_out_commands_with_a_rule() {
     assert_eq!(policy.rules.add(&written, &RuleSource::User("settings.json".into())), Vec::<String>::new());
     let proposed = |line: &str| propose(&policy, "bash", &json!({ "command": line }));
     assert_eq!(proposed("cargo build && npm test").as_deref(), Some("npm test *"));
-    // A rule that asks wins over an equal one, and loses to a more specific one.
+    // An `ask` rule wins over an equal one and loses to a more specific one.
     assert_eq!(proposed("npm publish --tag x").as_deref(), Some("npm publish --tag x"));
 }
 

@@ -6,7 +6,7 @@ pub(super) const INTERPRETERS: &[&str] =
     &["Rscript", "bun", "deno", "lua", "luajit", "node", "perl", "php", "pwsh", "python", "python3", "ruby"];
 pub(super) const DOWNLOADERS: &[&str] = &["curl", "wget"];
 
-/// Programs that run the command that follows them.
+/// Programs that run the command after them.
 const WRAPPERS: &[&str] = &[
     "builtin",
     "caffeinate",
@@ -36,18 +36,18 @@ const WRAPPERS: &[&str] = &[
 /// Devices that are safe to write to.
 pub(super) const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
-/// Returns the line that a shell is given with `-c`.
+/// Returns the line that a shell gets with `-c`.
 pub(super) fn line_of_shell(arguments: &[String]) -> Option<&String> {
     arguments.iter().skip_while(|word| !is_command_flag(word)).nth(1)
 }
 
-/// Checks for `-c`, `-lc`, `-ce` and the like.
+/// Returns true for `-c`, `-lc`, `-ce` and similar words.
 pub(super) fn is_command_flag(word: &str) -> bool {
     word.starts_with('-') && !word.starts_with("--") && word.contains('c')
 }
 
-/// Returns the program of a command, and the path assigned before it, because a later command may run that one:
-/// `X=/usr/bin/sudo; $X ls`.
+/// Returns the program of a command, and the path assigned before it, because a later command may run that
+/// path: `X=/usr/bin/sudo; $X ls`.
 pub(super) fn programs(words: &[String]) -> Vec<(&str, &[String])> {
     let (name, arguments) = program(words);
     let prefix = &words[..words.len() - arguments.len()];
@@ -56,8 +56,8 @@ pub(super) fn programs(words: &[String]) -> Vec<(&str, &[String])> {
     [(name, arguments)].into_iter().chain(assigned).collect()
 }
 
-/// Lists the lines that a command has in place of a program: `watch 'ls -l'`, `env -S'ls -l' x`. Further words are
-/// their arguments.
+/// Lists the lines that a command has instead of a program: `watch 'ls -l'`, `env -S'ls -l' x`. Further words
+/// are the lines' arguments.
 pub(super) fn wrapped_lines(words: &[String]) -> Vec<String> {
     let program = find_program(words);
     let at = program.unwrap_or(words.len());
@@ -75,7 +75,7 @@ pub(super) fn wrapped_lines(words: &[String]) -> Vec<String> {
     of_name.into_iter().chain(of_options).map(joined).collect()
 }
 
-/// Checks whether a word is an assignment: `X=…`, `X+=…`, `X[1]=…`.
+/// Returns true for an assignment: `X=…`, `X+=…`, `X[1]=…`.
 pub(super) fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else { return false };
     let name = name.trim_end_matches('+').split('[').next().unwrap_or(name);
@@ -87,7 +87,7 @@ pub(in crate::policy) fn base_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// The options of wrappers that have a value in the next word: letters, and long names.
+/// The options of wrappers whose value is the next word: letters, and long names.
 const WRAPPER_VALUES: &[(&str, &str, &[&str])] = &[
     ("env", "Cu", &["--chdir", "--unset"]),
     ("exec", "a", &[]),
@@ -100,7 +100,7 @@ const WRAPPER_VALUES: &[(&str, &str, &[&str])] = &[
     ("xargs", "EILPadns", &["--arg-file", "--delimiter", "--max-args", "--max-chars", "--max-procs"]),
 ];
 
-/// Checks whether an option of a wrapper has its value in the next word.
+/// Returns true if the value of a wrapper's option is the next word.
 fn has_value(wrapper: &str, option: &str) -> bool {
     let row = WRAPPER_VALUES.iter().find(|(name, _, _)| *name == wrapper);
     row.is_some_and(|(_, letters, names)| {
@@ -109,8 +109,8 @@ fn has_value(wrapper: &str, option: &str) -> bool {
     })
 }
 
-/// Returns the program of a command without its directory, and its arguments. Assignments, `{fd}` before a redirection,
-/// and wrappers are skipped.
+/// Returns the program of a command without its directory, and its arguments. Skips assignments, `{fd}`
+/// before a redirection, and wrappers.
 pub(super) fn program(words: &[String]) -> (&str, &[String]) {
     find_program(words).map_or(("", &[]), |at| (base_name(&words[at]), &words[at + 1..]))
 }
@@ -141,7 +141,7 @@ fn find_program(words: &[String]) -> Option<usize> {
     None
 }
 
-/// Checks whether `rm` with these arguments deletes directories.
+/// Returns true if `rm` with these arguments deletes directories.
 pub(super) fn is_recursive(arguments: &[String]) -> bool {
     has_flag(arguments, 'r', "recursive") || has_flag(arguments, 'R', "recursive")
 }
@@ -158,7 +158,7 @@ pub(super) fn has_flag(arguments: &[String], short: char, long: &str) -> bool {
     })
 }
 
-/// Returns the values of a flag, in any of its spellings; its long name may be abbreviated.
+/// Returns the values of a flag in any spelling; its long name may be abbreviated.
 pub(super) fn values<'a>(
     arguments: &'a [String],
     short: char,

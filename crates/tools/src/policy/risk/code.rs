@@ -1,4 +1,4 @@
-//! Judges the code that an interpreter is given in its arguments, by its string literals: paths and command lines.
+//! Judges code in an interpreter's arguments by its string literals: paths and command lines.
 
 use super::command_dirs::CommandDirs;
 use super::download::is_code_flag;
@@ -6,13 +6,13 @@ use super::download::is_code_flag;
 /// Maximum number of literals that are judged.
 const MAX_LITERALS: usize = 64;
 
-/// Checks whether the code in the arguments of an interpreter names a credential file.
+/// Returns true if the code in an interpreter's arguments names a credential file.
 pub(super) fn names_credential(name: &str, arguments: &[String], dirs: CommandDirs<'_>) -> bool {
     let mut literals = list_code(name, arguments).flat_map(list_literals);
     literals.any(|literal| dirs.names_credential(literal.text))
 }
 
-/// Lists the commands that the code in the arguments of an interpreter may run.
+/// Lists the commands that the code in an interpreter's arguments may run.
 pub(super) fn list_runs(name: &str, arguments: &[String]) -> Vec<Vec<String>> {
     let of_code = |code| {
         let literals = list_literals(code);
@@ -23,7 +23,8 @@ pub(super) fn list_runs(name: &str, arguments: &[String]) -> Vec<Vec<String>> {
     list_code(name, arguments).flat_map(of_code).collect()
 }
 
-/// Iterates over the words that may be code: the one after an option for it, and the option, which it may be joined with.
+/// Iterates over the words that may be code: the word after a code option, and the option itself, which may
+/// be joined with the code.
 fn list_code<'a>(name: &'a str, arguments: &'a [String]) -> impl Iterator<Item = &'a str> {
     let flags = arguments.iter().enumerate().filter(move |(_, word)| is_code_flag(name, word));
     flags.flat_map(|(at, _)| arguments[at..].iter().take(2)).map(String::as_str)
@@ -33,11 +34,11 @@ fn list_code<'a>(name: &'a str, arguments: &'a [String]) -> impl Iterator<Item =
 #[derive(Debug)]
 struct Literal<'a> {
     text: &'a str,
-    /// True if only a comma is between it and the literal before.
+    /// True if there is only a comma between this literal and the previous one.
     continues_list: bool,
 }
 
-/// Lists the string literals of code in any of the usual languages: text in quotes on one line.
+/// Lists the string literals of code in any common language: quoted text on one line.
 fn list_literals(code: &str) -> Vec<Literal<'_>> {
     let (mut literals, mut rest) = (Vec::new(), code);
     while let Some((before, opened)) = rest.find(['\'', '"', '`']).map(|at| rest.split_at(at)) {
@@ -72,7 +73,7 @@ fn find_end(text: &str, quote: &str) -> Option<usize> {
     None
 }
 
-/// Lists the lists of literals, which may be a program and its arguments: `["rm", "-rf", "/"]`.
+/// Lists the sequences of literals that may be a program and its arguments: `["rm", "-rf", "/"]`.
 fn list_lists(literals: &[Literal<'_>]) -> Vec<Vec<String>> {
     let mut lists: Vec<Vec<String>> = Vec::new();
     for literal in literals {

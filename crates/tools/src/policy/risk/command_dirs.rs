@@ -1,4 +1,4 @@
-//! The directories in which a command may run, and path resolution in them, as far as the command line shows.
+//! The directories in which a command may run, as far as the command line shows, and path resolution in them.
 
 use std::path::{Path, PathBuf};
 
@@ -15,10 +15,11 @@ const HOME_NAMES: &[&str] = &["~", "$HOME", "${HOME}"];
 /// Shell names of the current directory.
 const CURRENT_NAMES: &[&str] = &["~+", "$PWD", "${PWD}"];
 
-/// Prefix of a directory that the line doesn't show; no path in it counts as part of the working directory.
+/// Prefix of a directory that the line doesn't show. Paths in it don't count as part of the working
+/// directory.
 const UNKNOWN: &str = "$";
 
-/// The root of the file system, and directories without which the system doesn't work.
+/// The root of the file system, and directories that the system needs.
 const SYSTEM_DIRS: &[&str] = &[
     "/",
     "/Applications",
@@ -55,20 +56,21 @@ const LINK_DIRS: &[&str] = &["/proc", "/dev/fd"];
 pub(in crate::policy) struct CommandDirs<'a> {
     /// The working directory.
     pub(super) root: &'a Path,
-    /// The directory that the last `cd` leads to.
+    /// The target of the last `cd`.
     pub(super) current: &'a Path,
-    /// Other directories that the command may run in, because a `cd` may have failed or ended with its subshell.
+    /// Other directories where the command may run, because a `cd` may have failed or ended with its
+    /// subshell.
     pub(super) visited: &'a [PathBuf],
     pub(super) protected: &'a ProtectedPaths,
     /// Directories outside the working directory that may be written to.
     pub(super) writable: &'a [PathBuf],
-    /// True if commands run without a question because the sandbox contains them.
+    /// True if commands run without approval because the sandbox contains them.
     pub(super) is_contained: bool,
-    /// False for text that may not be a command; unknown directories aren't reported then.
+    /// False for text that may not be a command; then unknown directories aren't reported.
     pub(super) is_certain: bool,
     /// The variables that the line sets.
     pub(super) variables: &'a [Variable],
-    /// The settings rules for its commands.
+    /// The settings rules for the line's commands.
     pub(super) rules: CommandRules<'a>,
 }
 
@@ -103,7 +105,7 @@ impl<'a> CommandDirs<'a> {
         Self { writable, ..self }
     }
 
-    /// Sets whether commands run without a question because the sandbox contains them.
+    /// Sets whether commands run without approval because the sandbox contains them.
     pub(in crate::policy) const fn with_containment(self, is_contained: bool) -> Self {
         Self { is_contained, ..self }
     }
@@ -118,19 +120,19 @@ impl<'a> CommandDirs<'a> {
         list_paths(word)
     }
 
-    /// Returns the reason writing to a path needs a question, in any directory that the command may run in.
+    /// Returns the reason a write to a path needs approval, in any directory where the command may run.
     pub(in crate::policy) fn protection(self, path: &str) -> Option<Protection> {
         let direct_paths = Self { visited: &[], ..self }.resolve(path);
         direct_paths.iter().find_map(|path| self.protected.find(path)).or_else(|| {
-            // A `cd` through such a directory and out again doesn't write in it.
+            // A `cd` into such a directory and out again doesn't write there.
             let is_local = |it: &Protection| [Protection::Git, Protection::Project].contains(it);
             let all_paths = self.resolve(path);
             all_paths.iter().filter_map(|path| self.protected.find(path)).find(|it| !is_local(it))
         })
     }
 
-    /// Checks whether a word names a path in tiller's own directories, as a path or in an option, an address or a
-    /// variable.
+    /// Returns true for a word that names a path in tiller's own directories, as a path or in an option, an
+    /// address or a variable.
     pub(super) fn names_private(self, word: &str) -> bool {
         // `curl -d @FILE`
         let paths = list_paths(word).into_iter().flat_map(|path| [path, path.trim_start_matches('@')]);
@@ -138,9 +140,9 @@ impl<'a> CommandDirs<'a> {
             || paths.flat_map(|path| self.resolve(path)).any(|path| self.protected.is_private(&path))
     }
 
-    /// Checks whether a word may name files that the user didn't see when they allowed an earlier command: secret
-    /// files, files of an unknown user, link targets in `/proc`, and paths that leave a directory again by `..`,
-    /// because the directory may be a link.
+    /// Returns true for a word that may name files that the user didn't see when allowing an earlier command:
+    /// secret files, files of an unknown user, link targets in `/proc`, and paths that leave a directory by
+    /// `..`, because the directory may be a link.
     pub(in crate::policy) fn names_secret(self, word: &str) -> bool {
         list_paths(word).into_iter().any(|path| {
             let is_other_home =
@@ -150,8 +152,8 @@ impl<'a> CommandDirs<'a> {
         })
     }
 
-    /// Checks whether a path is secret. The working directory may lie in a directory with secrets, or contain some; any
-    /// other path in it is free.
+    /// Returns true for a secret path. The working directory may be in a directory with secrets, or contain
+    /// some; other paths in it are free.
     fn is_secret(self, path: &Path) -> bool {
         let path = normalize(path);
         let is_hidden = LINK_DIRS.iter().any(|dir| path.starts_with(dir));
@@ -162,8 +164,8 @@ impl<'a> CommandDirs<'a> {
             || (self.protected.is_secret(&path) && (is_protected() || !path.starts_with(self.root)))
     }
 
-    /// Checks whether a path is, or may be, the working directory itself or a path outside it. A `cd` may fail, so the
-    /// path is resolved both from the target of the `cd` and from the working directory.
+    /// Returns true for a path that is or may be the working directory itself or a path outside it. A `cd`
+    /// may fail, so the path is resolved both from the target of the `cd` and from the working directory.
     pub(super) fn leads_out(self, path: &str) -> bool {
         if path.starts_with('~') || path.contains('$') {
             return true;
@@ -174,16 +176,15 @@ impl<'a> CommandDirs<'a> {
         })
     }
 
-    /// Checks whether a path, with `*` at its end or not, is the root of the file system, a directory of the system
-    /// directly in it, or a home directory.
+    /// Returns true if a path, with or without a final `*`, is the root of the file system, a system
+    /// directory directly in it, or a home directory.
     pub(super) fn is_essential(self, path: &str) -> bool {
         let real = normalize(&self.resolve_from(self.current, path.trim_end_matches('*')));
         let is_home = self.protected.homes.iter().any(|home| home.starts_with(&real));
         (is_home && real.is_absolute()) || SYSTEM_DIRS.iter().any(|dir| real == Path::new(dir))
     }
 
-    /// Returns the directory that a `cd` leads to; `None` for other commands. `previous` is the directory before this
-    /// one.
+    /// Returns the target of a `cd`; `None` for other commands. `previous` is the directory before this one.
     pub(super) fn find_cd_target(self, segment: &Segment, previous: &Path) -> Option<PathBuf> {
         let (name, arguments) = program(&segment.words);
         let is_back = name == "popd" || arguments.iter().any(|word| word == "-");
@@ -194,7 +195,7 @@ impl<'a> CommandDirs<'a> {
         }
     }
 
-    /// Lists the directories that the command may be in after a `cd`, whether it succeeds or fails.
+    /// Lists the directories where the command may run after a `cd`, whether it succeeds or fails.
     pub(super) fn list_cd_targets(self, segment: &Segment, previous: &Path) -> Vec<PathBuf> {
         let dirs = [self.current, self.root].into_iter().chain(self.visited.iter().map(PathBuf::as_path));
         let targets = dirs.filter_map(|current| Self { current, ..self }.find_cd_target(segment, previous));
@@ -209,7 +210,7 @@ impl<'a> CommandDirs<'a> {
         if is_known { real } else { Path::new(UNKNOWN).join(real.strip_prefix("/").unwrap_or(&real)) }
     }
 
-    /// Resolves a path from every directory that the command may run in.
+    /// Resolves a path from every directory where the command may run.
     pub(super) fn resolve(self, path: &str) -> Vec<PathBuf> {
         let visited = self.visited.iter().map(PathBuf::as_path);
         [self.current, self.root].into_iter().chain(visited).map(|dir| self.resolve_from(dir, path)).collect()
@@ -220,7 +221,7 @@ impl<'a> CommandDirs<'a> {
         home.unwrap_or_else(|| dir.join(strip_current(path)))
     }
 
-    /// Strips the home directory from the beginning of a path: `~/x`, `$HOME/x`, `${HOME}/x`, `~NAME/x`.
+    /// Strips the home directory from the start of a path: `~/x`, `$HOME/x`, `${HOME}/x`, `~NAME/x`.
     pub(super) fn strip_home(self, path: &str) -> Option<&str> {
         let (first, rest) = path.split_once('/').unwrap_or((path, ""));
         let is_own = |name: &str| {
@@ -231,14 +232,14 @@ impl<'a> CommandDirs<'a> {
     }
 }
 
-/// Strips the name of the shell's current directory from the beginning of a path: `$PWD/x` is `x`.
+/// Strips the name of the shell's current directory from the start of a path: `$PWD/x` is `x`.
 pub(super) fn strip_current(path: &str) -> &str {
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));
     if CURRENT_NAMES.contains(&first) { rest.trim_start_matches('/') } else { path }
 }
 
-/// Lists the paths that a word may name: the word, its parts between `=`, `:` and `,`, and the text after the letters
-/// of an option (`-C/x`, `-d@x`). Only `file:` addresses have a path.
+/// Lists the paths that a word may name: the word, its parts between `=`, `:` and `,`, and the text after the
+/// letters of an option (`-C/x`, `-d@x`). Only `file:` addresses have a path.
 pub(super) fn list_paths(word: &str) -> Vec<&str> {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let mut paths = vec![word];
@@ -258,7 +259,7 @@ pub(super) fn list_paths(word: &str) -> Vec<&str> {
     paths
 }
 
-/// Checks whether a path has a `..` after a directory.
+/// Returns true for a path with a `..` after a directory.
 fn leaves_dir(path: &str) -> bool {
     let mut names = path.split('/').skip_while(|name| ["", ".", ".."].contains(name));
     names.any(|name| name == "..")

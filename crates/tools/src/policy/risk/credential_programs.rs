@@ -1,8 +1,9 @@
-//! Recognizes commands that print keys, tokens or passwords which a program keeps.
+//! Recognizes commands that print keys, tokens or passwords stored by a program.
 
 use super::arguments::targets;
 
-/// Programs that print secrets, each with words that follow it in this order, maybe after options and their values.
+/// Programs that print secrets, each with the words that follow in this order, possibly after options and
+/// their values.
 const PRINTING: &[&[&str]] = &[
     &["aws", "configure", "export-credentials"],
     &["aws", "configure", "get"],
@@ -59,13 +60,13 @@ const PRINTING: &[&[&str]] = &[
     &["vault", "read"],
 ];
 
-/// Subcommands of `pass` that print no password. Any other word is the name of one.
+/// Subcommands of `pass` that print no password. Any other word is the name of a password.
 const NAMING_BY_PASS: &[&str] = &[
     "cp", "delete", "edit", "find", "generate", "git", "help", "init", "insert", "list", "ls", "mv", "rm",
     "search", "version",
 ];
 
-/// Checks whether a program prints keys or passwords.
+/// Returns true if a program prints keys or passwords.
 pub(super) fn prints_credentials(name: &str, arguments: &[String]) -> bool {
     let prints = |row: &&&[&str]| {
         let mut rest = arguments.iter();

@@ -1,5 +1,5 @@
-//! Recognizes downloads that are run: an interpreter that reads its code from a pipe or a substitution with a download
-//! in it, and a file that is downloaded and run by the same line.
+//! Recognizes downloaded code that is run: by an interpreter that reads its code from a pipe or a
+//! substitution with a download, or as a file that the same line downloads and runs.
 
 use super::super::shell::{self, Segment};
 use super::arguments::{
@@ -15,20 +15,20 @@ const SUBSTITUTION: &str = "$(…)";
 /// Names of the standard input.
 const STDIN_NAMES: &[&str] = &["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
 
-/// Modules of Python that read their input as data.
+/// Python modules that read their input as data.
 const DATA_MODULES: &[&str] = &["base64", "gzip", "json.tool", "quopri", "uu"];
 
 /// Interpreters whose first word may be a subcommand.
 const WITH_SUBCOMMANDS: &[&str] = &["bun", "deno"];
 
-/// Long options of interpreters with a value in the next word.
+/// Long options of interpreters whose value is the next word.
 const WITH_VALUES: &[&str] = &["--import", "--init-file", "--loader", "--rcfile", "--require"];
 
-/// The nesting depth up to which command lines of shells are parsed.
+/// Maximum nesting depth at which command lines of shells are parsed.
 const DEPTH: usize = 4;
 
-/// Checks whether a line runs code that it downloads. Only within one statement, unless the download can reach another
-/// statement: through a variable, a function or an interpreter under another name.
+/// Returns true if a line runs code that it downloads. Only considers one statement at a time, unless the
+/// download can reach another statement through a variable, a function or an interpreter under another name.
 pub(super) fn runs_download(line: &str, segments: &[Segment]) -> bool {
     let downloads = |segment: &&Segment| runs_any(segment, DOWNLOADERS);
     let has_function = || line.chars().filter(|c| !c.is_whitespace()).collect::<String>().contains("(){");
@@ -51,7 +51,7 @@ fn assigns_interpreter(segment: &Segment) -> bool {
     words.iter().skip(1).any(|(name, _)| is_shell(name) || is_interpreter(name))
 }
 
-/// Checks whether a variable is assigned the output of a download.
+/// Returns true if a variable is assigned the output of a download.
 fn assigns_output(segment: &Segment, segments: &[Segment]) -> bool {
     let is_match = |word: &String| is_assignment(word) && word.contains(SUBSTITUTION);
     let mut same_statement = segments.iter().filter(|other| other.statement == segment.statement);
@@ -67,13 +67,13 @@ fn is_interpreter(name: &str) -> bool {
     INTERPRETERS.contains(&name) || version.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
 
-/// Checks whether the first word after a program is a script: of a shell or an interpreter, by any path.
+/// Returns true if the first word after a program is a script: for a shell or an interpreter, with any path.
 pub(in crate::policy) fn takes_script(program: &str) -> bool {
     let name = base_name(program);
     (is_shell(name) || is_interpreter(name)) && !WITH_SUBCOMMANDS.contains(&name)
 }
 
-/// Checks whether a command runs code from its input or from a substitution.
+/// Returns true if a command runs code from its input or from a substitution.
 pub(in crate::policy) fn runs_any_input(words: &[String]) -> bool {
     runs_input(words, DEPTH)
 }
@@ -112,7 +112,8 @@ fn shell_runs_input(name: &str, arguments: &[String], depth: usize) -> bool {
     arguments.iter().any(reads_input) || script(name, arguments).is_none_or(|script| is_input(script))
 }
 
-/// Checks whether a program runs its input: a shell or an interpreter with neither a script nor code in its arguments.
+/// Returns true if a program runs its input: a shell or an interpreter with neither a script nor code in its
+/// arguments.
 pub(super) fn takes_program_from_input(name: &str, arguments: &[String]) -> bool {
     let is_shell = is_shell(name) && line_of_shell(arguments).is_none();
     let is_sourced = [".", "source"].contains(&name) && arguments.first().is_some_and(|word| is_input(word));
@@ -123,7 +124,8 @@ pub(super) fn takes_program_from_input(name: &str, arguments: &[String]) -> bool
             && interpreter_runs_input(name, arguments))
 }
 
-/// Checks whether the script of a shell or an interpreter, or an interpreter's code, is the output of another command.
+/// Returns true if the script of a shell or an interpreter, or an interpreter's code, is the output of
+/// another command.
 pub(super) fn takes_program_from_substitution(name: &str, arguments: &[String]) -> bool {
     let is_substitution = |word: &String| word.starts_with(SUBSTITUTION);
     let code = || {
@@ -142,7 +144,7 @@ pub(super) fn takes_program_from_substitution(name: &str, arguments: &[String]) 
     }
 }
 
-/// Checks whether an interpreter has neither a script, nor code in its arguments, nor a module that reads data.
+/// Returns true if an interpreter has no script, no code in its arguments, and no module that reads data.
 fn interpreter_runs_input(name: &str, arguments: &[String]) -> bool {
     let is_python = name.starts_with("python");
     if let Some(at) = arguments.iter().position(|word| is_code_flag(name, word)) {
@@ -156,7 +158,7 @@ fn interpreter_runs_input(name: &str, arguments: &[String]) -> bool {
     script(name, arguments).is_none_or(|script| is_input(script))
 }
 
-/// Checks whether an interpreter other than a shell takes code from this word or the next.
+/// Returns true if an interpreter other than a shell takes code from this word or the next.
 pub(super) fn is_code_flag(name: &str, word: &str) -> bool {
     match name {
         "node" => ["-e", "-p", "-pe", "--eval", "--print"].contains(&word),
@@ -175,7 +177,7 @@ fn script<'a>(name: &str, arguments: &'a [String]) -> Option<&'a String> {
     arguments.get(find_script(name, arguments))
 }
 
-/// Returns the index of the script among the arguments, or their number if there is none.
+/// Returns the index of the script among the arguments, or the number of arguments if there is no script.
 fn find_script(name: &str, arguments: &[String]) -> usize {
     let mut at = 0;
     while let Some(word) = arguments.get(at) {
@@ -188,8 +190,8 @@ fn find_script(name: &str, arguments: &[String]) -> usize {
     arguments.len()
 }
 
-/// Counts the following words that are values of an option. Short options may be joined: each `o` and `O` of a shell
-/// takes one; with other programs only the last letter does.
+/// Counts the following words that are values of an option. Short options may be joined: in a shell each `o`
+/// and `O` takes a value; in other programs only the last letter does.
 fn count_values(name: &str, word: &str) -> usize {
     if word.starts_with("--") {
         return usize::from(WITH_VALUES.contains(&word));
@@ -210,7 +212,7 @@ fn count_values(name: &str, word: &str) -> usize {
 #[derive(Default)]
 struct SavedFiles {
     names: Vec<String>,
-    /// True if a file name can't be determined: it matches any name.
+    /// True if a file name can't be determined; it matches any name.
     has_unknown: bool,
 }
 
@@ -264,7 +266,7 @@ impl SavedFiles {
         self.has_unknown |= !is_named;
     }
 
-    /// Checks whether a word may name a saved file, or one without its extension.
+    /// Returns true for a word that may name a saved file, possibly without its extension.
     fn may_name(&self, word: &str) -> bool {
         let name = base_name(word);
         let is_match = |saved: &String| {
@@ -274,7 +276,8 @@ impl SavedFiles {
             && (self.has_unknown || self.names.iter().any(|saved| is_unknown(name) || is_match(saved)))
     }
 
-    /// Checks whether a command runs a saved file: as a command, as the script of an interpreter, or as its input.
+    /// Returns true if a command runs a saved file: as a command, as the script of an interpreter, or as its
+    /// input.
     fn is_run_by(&self, segment: &Segment, segments: &[Segment]) -> bool {
         let words = &segment.words;
         let (name, arguments) = program(words);
@@ -305,12 +308,12 @@ impl SavedFiles {
     }
 }
 
-/// Checks whether a name has characters that the shell or curl replaces.
+/// Returns true for a name with characters that the shell or curl replaces.
 fn is_unknown(name: &str) -> bool {
     name.contains(['$', '*', '?', '[', '{', '#'])
 }
 
-/// Checks whether a line runs a file that it downloads. Files are compared by name only, in any directory.
+/// Returns true if a line runs a file that it downloads. Files are compared only by name, in any directory.
 pub(super) fn runs_saved(segments: &[Segment], variables: &[Variable]) -> bool {
     let mut all_segments = segments.to_vec();
     add_nested(&mut all_segments, segments, DEPTH);
@@ -339,7 +342,7 @@ pub(super) fn runs_saved(segments: &[Segment], variables: &[Variable]) -> bool {
     all_segments.iter().any(|segment| saved.is_run_by(segment, &all_segments))
 }
 
-/// Adds the commands of the lines that shells are given with `-c`.
+/// Adds the commands in the lines that shells get with `-c`.
 fn add_nested(all_segments: &mut Vec<Segment>, segments: &[Segment], depth: usize) {
     let Some(depth) = depth.checked_sub(1) else { return };
     for segment in segments {

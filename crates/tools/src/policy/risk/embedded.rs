@@ -1,5 +1,5 @@
-//! Recognizes commands that other programs run because an option, a script in their own language or a variable contains
-//! them: `tar --to-command`, `awk 'BEGIN { system("…") }'`, `GIT_EDITOR=…`.
+//! Recognizes commands that other programs run because they are in an option, a script in the program's own
+//! language, or a variable: `tar --to-command`, `awk 'BEGIN { system("…") }'`, `GIT_EDITOR=…`.
 
 use super::arguments::{INTERPRETERS, SHELLS, is_assignment, program, targets, values};
 
@@ -44,7 +44,7 @@ const COMMAND_OPTIONS: &[(&str, &str)] = &[
     ("zip", "unzip-command"),
 ];
 
-/// Programs that are usual as the value of an option or a variable, with any options of their own.
+/// Programs that are common as the value of an option or a variable, with any options of their own.
 const USUAL: &[&str] = &[
     ":", "bat", "bzip2", "cat", "delta", "gzip", "lbzip2", "less", "lz4", "lzip", "lzma", "lzop", "more",
     "pbzip2", "pigz", "ssh", "true", "xz", "zstd", "zstdmt",
@@ -123,14 +123,14 @@ pub(super) fn find_variable(words: &[String]) -> Option<String> {
     Some(format!("sets a program for others to run ({name})"))
 }
 
-/// Checks for a usual program that runs no other one.
+/// Returns true for a common program that runs no other program.
 fn is_usual(command: &str) -> bool {
     let name = command.split_whitespace().next().unwrap_or(":");
     let is_single = !command.contains([';', '&', '|', '$', '`', '<', '>', '\n']);
     USUAL.contains(&name) && is_single && !names_ssh_command(command)
 }
 
-/// Checks for the bare name of an installed program that runs no code from its arguments.
+/// Returns true for the bare name of an installed program that runs no code from its arguments.
 fn is_plain_program(command: &str) -> bool {
     command.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
         && !SHELLS.contains(&command)
@@ -149,7 +149,7 @@ fn has_any(arguments: &[String], parts: &[&str]) -> bool {
     arguments.iter().any(|word| contains_any(word, parts))
 }
 
-/// Lists the values of a long option; at least four letters of it are written.
+/// Lists the values of a long option, which may be abbreviated to four letters.
 fn list_long_values<'a>(arguments: &'a [String], option: &'a str) -> impl Iterator<Item = &'a str> {
     arguments.iter().enumerate().filter_map(move |(at, word)| {
         let (name, value) = match word.strip_prefix("--")?.split_once('=') {
@@ -166,7 +166,7 @@ fn runs_in_tar(arguments: &[String]) -> bool {
     actions.any(|action| action.starts_with("exec")) || compressors.any(|command| !is_usual(command))
 }
 
-/// Checks whether a word of awk calls `system`, or has a pipe to or from a command.
+/// Returns true if an awk script calls `system`, or has a pipe to or from a command.
 fn runs_in_awk(script: &str) -> bool {
     let calls = script.match_indices("system").any(|(at, name)| {
         let is_word = !script[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
@@ -176,7 +176,7 @@ fn runs_in_awk(script: &str) -> bool {
         let (before, after) = (&script[..at], script[at + 1..].trim_start_matches('&'));
         let is_or = before.ends_with('|') || after.starts_with('|');
         let is_command = |text: &str| text.starts_with('"') || text.starts_with("getline");
-        // `/a|b/` has no blanks.
+        // `/a|b/` contains no blanks.
         let is_variable = before.ends_with(' ') && after.starts_with(' ');
         !is_or && (is_command(after.trim_start()) || is_variable)
     });
@@ -190,7 +190,7 @@ fn list_sed_scripts(arguments: &[String]) -> impl Iterator<Item = &str> {
     named.into_iter().chain(first)
 }
 
-/// Checks whether a script of sed has the command `e`, or a substitution with the flag `e`.
+/// Returns true if a sed script has the command `e`, or a substitution with the flag `e`.
 fn runs_in_sed(script: &str) -> bool {
     let mut rest = script;
     while let Some(c) = rest.chars().next() {
@@ -207,7 +207,7 @@ fn runs_in_sed(script: &str) -> bool {
                 let parts = &after[delimiter.len_utf8()..];
                 let flags = skip_part(skip_part(parts, delimiter), delimiter);
                 let end = flags.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(flags.len());
-                // The name of a file follows `w`.
+                // A file name follows `w`.
                 let known = flags[..end].split('w').next().unwrap_or_default();
                 if c == 's' && known.contains('e') {
                     return true;
@@ -226,7 +226,7 @@ fn skip_line(text: &str) -> &str {
     text.split_once('\n').map_or("", |(_, rest)| rest)
 }
 
-/// Returns the text after a delimiter without a backslash before it.
+/// Returns the text after an unescaped delimiter.
 fn skip_part(text: &str, delimiter: char) -> &str {
     let mut is_escaped = false;
     for (at, c) in text.char_indices() {

@@ -5,22 +5,24 @@ use super::arguments::{SHELLS, base_name, is_command_flag, is_recursive, line_of
 use super::command_dirs::CommandDirs;
 use super::kind::{Risk, RiskKind};
 
-/// Actions that are followed by a command, up to `;` or `+`.
+/// Actions followed by a command, up to `;` or `+`.
 const RUNNERS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
 
-/// Expressions of `find` that select no files by what they are, and those with a value in the next word.
+/// Expressions of `find` that don't restrict the files by their properties, and those whose value is the next
+/// word.
 const UNSELECTIVE: &[&str] = &["-delete", "-depth", "-mount", "-print", "-print0", "-xdev"];
 const UNSELECTIVE_WITH_VALUE: &[&str] = &["-maxdepth", "-mindepth", "-type"];
 
-/// Finds the danger of `find` with these arguments: deleting outside the working directory or the directory itself.
+/// Finds the risk of `find` with these arguments: it deletes outside the working directory, or the directory
+/// itself.
 pub(super) fn judge_find(arguments: &[String], dirs: CommandDirs<'_>) -> Option<Risk> {
     let runs_rm = arguments.split(|word| is_runner(word)).skip(1).any(|words| deletes(words, |_| true));
     let is_deleted = runs_rm || arguments.iter().any(|word| word == "-delete");
     if is_deleted { find_deleted(arguments, dirs) } else { None }
 }
 
-/// Finds the risk of deleting what a `find` finds: it destroys a system or a home directory if it takes all files
-/// there.
+/// Finds the risk of deleting the files that a `find` selects. It destroys a system or a home directory if it
+/// selects all files there.
 fn find_deleted(arguments: &[String], dirs: CommandDirs<'_>) -> Option<Risk> {
     let searched = list_searched(arguments);
     let mut essential = searched.iter().filter(|path| takes_all(arguments) && dirs.is_essential(path));
@@ -31,7 +33,7 @@ fn find_deleted(arguments: &[String], dirs: CommandDirs<'_>) -> Option<Risk> {
     Some(Risk::new(kind, format!("deletes files found under {path}")))
 }
 
-/// Checks whether a `find` takes all files, or all of a type.
+/// Returns true if a `find` selects all files, or all of a type.
 fn takes_all(arguments: &[String]) -> bool {
     let is_path = |word: &&str| ["-H", "-L", "-P"].contains(word) || !word.starts_with(['-', '(', '!']);
     let mut words = arguments.iter().map(String::as_str).skip_while(is_path);
@@ -62,8 +64,8 @@ fn is_runner(word: &str) -> bool {
     RUNNERS.contains(&word)
 }
 
-/// Checks whether a `find` searches directories with credential files and passes the files to a command: by an action,
-/// or to an `xargs` in the same statement.
+/// Returns true if a `find` searches directories with credential files and passes the files to a command: by
+/// an action, or to an `xargs` in the same statement.
 pub(super) fn passes_on_credentials(segment: &Segment, rest: &[Segment], dirs: CommandDirs<'_>) -> bool {
     let ("find", arguments) = program(&segment.words) else { return false };
     let mut same_statement = rest.iter().filter(|other| other.statement == segment.statement);
@@ -87,7 +89,7 @@ fn list_searched(arguments: &[String]) -> Vec<&str> {
     if paths.is_empty() { vec!["."] } else { paths }
 }
 
-/// Checks whether a command, possibly in a shell, is an `rm` whose arguments match.
+/// Returns true if a command, possibly in a shell, is an `rm` whose arguments match.
 fn deletes(words: &[String], matches: fn(&[String]) -> bool) -> bool {
     match program(words) {
         ("rm", arguments) => matches(arguments),
@@ -97,11 +99,12 @@ fn deletes(words: &[String], matches: fn(&[String]) -> bool) -> bool {
     }
 }
 
-/// Options of xargs with a value in the next word (`xargs --help`, GNU findutils 4.10).
+/// Options of xargs whose value is the next word (`xargs --help`, GNU findutils 4.10).
 const WITH_VALUES: &[&str] = &["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"];
 
-/// Finds the risk of an `xargs` after a `find` that deletes the working directory or something outside it. An `rm`
-/// without `-r` is allowed, as it is with named files, unless it gets all files of a system or a home directory.
+/// Finds the risk of an `xargs` after a `find` that deletes the working directory or something outside it. An
+/// `rm` without `-r` is allowed, as with named files, unless it gets all files of a system or a home
+/// directory.
 pub(super) fn judge_xargs(segments: &[Segment], dirs: CommandDirs<'_>) -> Option<Risk> {
     let searched = segments.iter().enumerate().find_map(|(at, segment)| {
         let ("find", arguments) = program(&segment.words) else { return None };
@@ -119,8 +122,8 @@ pub(super) fn judge_xargs(segments: &[Segment], dirs: CommandDirs<'_>) -> Option
     }
 }
 
-/// Checks whether the command of an xargs is made of its input: the program, the line of a shell, or a part of it that
-/// names a program.
+/// Returns true if an xargs builds its command from the input: the program, the line of a shell, or a part of
+/// the line that names a program.
 pub(super) fn takes_line_from_input(words: &[String]) -> bool {
     let command = find_xargs_command(words);
     let replaced = find_replaced(&words[..words.len() - command.len()]);
@@ -137,7 +140,7 @@ pub(super) fn takes_line_from_input(words: &[String]) -> bool {
     }
 }
 
-/// Returns the text that an xargs with these options replaces by its input.
+/// Returns the text that an xargs with these options replaces with its input.
 fn find_replaced(options: &[String]) -> Option<String> {
     options.iter().enumerate().find_map(|(at, word)| {
         let value = match word.strip_prefix("--") {
@@ -152,7 +155,7 @@ fn find_replaced(options: &[String]) -> Option<String> {
     })
 }
 
-/// Returns the command that xargs runs; empty without an xargs.
+/// Returns the command that xargs runs; empty if there is no xargs.
 fn find_xargs_command(words: &[String]) -> &[String] {
     let Some(at) = words.iter().position(|word| base_name(word) == "xargs") else { return &[] };
     let mut rest = &words[at + 1..];

@@ -1,5 +1,5 @@
-//! Recognizes git commands that lose changes which aren't committed, stashed or pushed. Only the words are known:
-//! whether `git checkout x` means a branch or a file depends on the repository.
+//! Recognizes git commands that lose changes which aren't committed, stashed or pushed. Only the words are
+//! known: whether `x` in `git checkout x` is a branch or a file depends on the repository.
 
 use super::arguments::{has_flag, values};
 
@@ -8,7 +8,7 @@ const PUSHED: &str = "overwrites pushed commits";
 const STASHED: &str = "deletes stashed changes";
 const UNKNOWN: &str = "deletes untracked files";
 
-/// Options of git itself with a value in the next word (`git help git`, 2.47).
+/// Options of git itself whose value is the next word (`git help git`, 2.47).
 const WITH_VALUES: &[&str] =
     &["-C", "-c", "--attr-source", "--config-env", "--git-dir", "--namespace", "--work-tree"];
 
@@ -62,7 +62,7 @@ fn judge_plain(command: &str, rest: &[String]) -> Option<&'static str> {
     }
 }
 
-/// Lists the commands that git with these arguments runs. A single word is a line for a shell.
+/// Lists the commands that git runs with these arguments. A single word is a line for a shell.
 pub(super) fn list_runs(arguments: &[String]) -> Vec<Vec<String>> {
     match split_command(arguments) {
         Some(("bisect", rest)) => vec![words_after(rest, "run").to_vec()],
@@ -72,7 +72,8 @@ pub(super) fn list_runs(arguments: &[String]) -> Vec<Vec<String>> {
     }
 }
 
-/// Judges an alias, or a git command that runs another one in an unknown way: any later word may be a subcommand.
+/// Judges an alias, or a git command that runs another one in an unknown way: any later word may be a
+/// subcommand.
 fn judge_unknown(rest: &[String]) -> Option<&'static str> {
     rest.iter().enumerate().find_map(|(at, word)| judge_plain(word, &rest[at + 1..]))
 }
@@ -84,7 +85,7 @@ fn words_after<'a>(words: &'a [String], word: &str) -> &'a [String] {
     &words[flags..]
 }
 
-/// Checks whether a flag forces. The `f` in the name of a new branch (`-bfix`) doesn't count.
+/// Returns true if a flag forces the operation. The `f` in the name of a new branch (`-bfix`) doesn't count.
 fn forces(words: &[String], named: [char; 2]) -> bool {
     let is_short = |word: &&String| word.starts_with('-') && !word.starts_with("--");
     let has_short = |word: &String| word.split(named).next().is_some_and(|flags| flags.contains('f'));
@@ -108,7 +109,7 @@ fn discards_by_checkout(rest: &[String]) -> bool {
         || (!takes_no_paths(operands) && has_paths())
 }
 
-/// Checks whether `git checkout` creates a branch or detaches, and so takes no paths.
+/// Returns true if `git checkout` creates a branch or detaches, so that it takes no paths.
 fn takes_no_paths(rest: &[String]) -> bool {
     rest.iter().any(|word| match word.strip_prefix("--") {
         Some(name) => ["detach", "orphan", "track"].contains(&name.split('=').next().unwrap_or(name)),
@@ -123,8 +124,8 @@ fn names_paths(rest: &[String]) -> bool {
     words.len() > 1 || words.first().is_some_and(|word| is_like_a_path(word))
 }
 
-/// Checks whether a word is a path rather than a branch, by a wildcard or a file extension. `v1.2`, `release-1.x` and
-/// `@{1.day.ago}` don't count as paths; a branch called `fix.js` does.
+/// Returns true for a word that is a path rather than a branch, because of a wildcard or a file extension.
+/// `v1.2`, `release-1.x` and `@{1.day.ago}` don't count as paths; a branch named `fix.js` does.
 fn is_like_a_path(word: &str) -> bool {
     let has_ending = word.rsplit_once('.').is_some_and(|(_, ending)| {
         ending.starts_with(|c: char| c.is_ascii_alphabetic())

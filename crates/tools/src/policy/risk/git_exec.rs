@@ -2,8 +2,8 @@
 
 use super::arguments::{HARMLESS_DEVICES, INTERPRETERS, SHELLS, targets, values};
 
-/// The keys of git's configuration whose values it runs, by section and last part, in lower case: `filter.lfs.clean` is
-/// `filter` and `clean`. `git help config` lists them.
+/// The keys of git's configuration whose values are run, by section and last part, in lower case:
+/// `filter.lfs.clean` is `filter` and `clean`. `git help config` lists them.
 const RUNNING_KEYS: &[(&str, &str)] = &[
     ("core", "askpass"),
     ("core", "editor"),
@@ -25,14 +25,15 @@ const RUNNING_KEYS: &[(&str, &str)] = &[
     ("sequence", "editor"),
 ];
 
-/// Keys that name a file or a directory with programs for git to run.
+/// Keys that name a file or a directory with programs that git runs.
 const LEADING_KEYS: &[(&str, &str)] = &[("core", "hookspath"), ("include", "path"), ("includeif", "path")];
 
-/// Finds the setting by which a command makes git run a program, once or permanently.
+/// Finds the setting with which a command makes git run a program, once or permanently.
 pub(super) fn find_git_setting(arguments: &[String]) -> Option<String> {
     // `clone` has a long name for `-c`.
     let inline = values(arguments, 'c', "config");
-    // The value is in a variable, so it may be anything. This option can't be abbreviated, unlike `clone`'s (git 2.47).
+    // The value is in a variable, so it may be anything. This option can't be abbreviated, unlike `clone`'s
+    // (git 2.47).
     let from_variable = arguments.iter().enumerate().filter_map(|(at, word)| {
         let rest = word.strip_prefix("--config-env")?;
         let value = if rest.is_empty() { arguments.get(at + 1)? } else { rest.strip_prefix('=')? };
@@ -50,7 +51,8 @@ pub(super) fn find_git_setting(arguments: &[String]) -> Option<String> {
     Some(format!("configures a program for git to run ({key})"))
 }
 
-/// Checks whether a value of a key makes git run a new program. A bare name runs a program that is already installed.
+/// Returns true if a key's value makes git run a new program. A bare name runs a program that is already
+/// installed.
 fn runs(key: &str, value: &str) -> bool {
     let key = key.to_ascii_lowercase();
     let (Some((section, _)), Some((_, last))) = (key.split_once('.'), key.rsplit_once('.')) else {

@@ -1,25 +1,25 @@
-//! The danger of a command line.
+//! The risk of a command line.
 
 use tiller_core::protected_path::Protection;
 
-/// The kind of a risk, the worst first.
+/// The kind of a risk, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::policy) enum RiskKind {
-    /// It destroys a whole system, home directory or disk: no general answer covers it, only a rule that spells it out.
+    /// Destroys a whole system, home directory or disk: only a rule that spells it out covers it.
     Destroys,
-    /// It is dangerous, or nobody can know what it does.
+    /// Is dangerous, or has unknown effects.
     Dangerous,
-    /// It writes to a protected path.
+    /// Writes to a protected path.
     WritesProtected,
     ReadsCredentials,
     WritesOutside,
 }
 
-/// The danger of a command line.
+/// The risk of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::policy) struct Risk {
     pub kind: RiskKind,
-    /// The danger, for the user.
+    /// The reason, for the user.
     pub reason: String,
 }
 

@@ -1,5 +1,5 @@
-//! Finds files outside the project that a command reads or writes: credential files of the home directory, and any file
-//! outside the directories that tools may write to.
+//! Finds files outside the project that a command reads or writes: credential files in the home directory,
+//! and any file outside the directories that tools may write to.
 
 use std::path::Path;
 
@@ -14,19 +14,20 @@ use super::writes;
 /// The reason for a command that reads credential files.
 pub(in crate::policy) const READS_CREDENTIALS: &str = "reads keys or passwords";
 
-/// Prefix of the reason for a write outside of the directories.
+/// Prefix of the reason for a write outside the writable directories.
 pub(super) const WRITES_OUTSIDE: &str = "writes outside the working directory";
 
-/// Prefix of the reason for a write that may lead outside.
+/// Prefix of the reason for a write to a path that may be outside.
 pub(super) const MAY_WRITE_OUTSIDE: &str = "may write outside";
 
-/// Programs that show at most the names of their operands, or only change the directory.
+/// Programs that at most show the names of their operands, or only change the directory.
 const NAMING: &[&str] = &["[", "cd", "du", "ls", "pushd", "stat", "test"];
 
-/// Programs that read a directory recursively, whatever their options.
+/// Programs that read a directory recursively regardless of their options.
 const RECURSIVE: &[&str] = &["7z", "ag", "rg", "rsync", "tar", "zip"];
 
-/// Checks whether a command names credential files, or recursively reads a directory that contains some.
+/// Returns true for a command that names credential files, or recursively reads a directory that contains
+/// some.
 pub(super) fn reads_credentials(words: &[String], dirs: CommandDirs<'_>) -> bool {
     let (name, arguments) = program(words);
     if NAMING.contains(&name) {
@@ -56,16 +57,16 @@ pub(super) fn reads_credentials(words: &[String], dirs: CommandDirs<'_>) -> bool
         || (reads_dirs && !extracts && operands[..read].iter().any(|path| dirs.holds_credentials(path)))
 }
 
-/// Programs that don't read the files that their operands name.
+/// Programs that don't read the files named by their operands.
 const UNREAD: &[&str] =
     &["chgrp", "chmod", "chown", "echo", "find", "mkdir", "printf", "rm", "rmdir", "touch", "unlink"];
 
-/// Subcommands of git that show at most the names of files.
+/// Subcommands of git that at most show the names of files.
 const UNREAD_BY_GIT: &[&str] = &["add", "check-ignore", "ls-files", "mv", "rm", "status", "update-index"];
 
-/// Lists the words of a command that may name a file without its being read: destinations, patterns, and files for the
-/// environment of a program. Only environment files are distinguished; writes to other credential files need approval
-/// anyway.
+/// Lists the words of a command that may name a file without reading it: destinations, patterns, and files
+/// for the environment of a program. Only environment files are distinguished; writes to other credential
+/// files need approval anyway.
 fn list_named<'a>(name: &str, arguments: &'a [String]) -> Vec<&'a String> {
     let operands = || targets(arguments);
     let by_git = || git_data_loss::split_command(arguments).is_some_and(|it| UNREAD_BY_GIT.contains(&it.0));
@@ -80,7 +81,7 @@ fn list_named<'a>(name: &str, arguments: &'a [String]) -> Vec<&'a String> {
     own.into_iter().chain(loaded).collect()
 }
 
-/// Finds a path outside the directories that may be written to, among those that a program writes.
+/// Finds a path outside the writable directories among those that a program writes.
 pub(super) fn find_written_outside(
     name: &str,
     arguments: &[String],
@@ -104,7 +105,7 @@ impl CommandDirs<'_> {
     pub(super) fn holds_credentials(self, path: &str) -> bool {
         let paths = self.expand_all(path).into_iter();
         paths.flat_map(|path| self.resolve(&path)).any(|path| {
-            // A project may lie in such a directory.
+            // A project may be in such a directory.
             self.protected.holds_credentials(&path) && normalize(&path) != normalize(self.root)
         })
     }
@@ -113,8 +114,8 @@ impl CommandDirs<'_> {
         expand(path, self.variables, EXPANSIONS).unwrap_or_else(|| vec![path.to_owned()])
     }
 
-    /// Returns the reason for a question about a path that is written and lies outside the directories that may be
-    /// written to. A path that begins with an unknown variable, or in an unknown directory, may lie outside.
+    /// Returns the reason a write needs approval because its path is outside the writable directories. A path
+    /// that starts with an unknown variable, or in an unknown directory, may be outside.
     pub(super) fn judge_output(self, path: &str) -> Option<String> {
         // The text before braces; the expanded words are judged separately.
         let names_nothing = |rest: &str| rest.is_empty() || rest.starts_with('/');

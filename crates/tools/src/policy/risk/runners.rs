@@ -1,6 +1,7 @@
-//! Programs that run a command in their arguments, after options that are not known here.
+//! Programs that run a command in their arguments, after options that aren't known here.
 
-/// The programs, those with a subcommand by both words: the command begins at one of the words after them. Wrappers whose
+/// The programs, those with a subcommand by both words. The command starts at one of the words after them.
+/// [`arguments`](super::arguments) has the wrappers whose options are known.
 /// options are known are in [`arguments`](super::arguments).
 const RUNNERS: &[&str] = &[
     "asdf exec",
@@ -97,19 +98,19 @@ const RUNNERS: &[&str] = &[
     "yarn exec",
 ];
 
-/// The number of words of a runner at which its command may begin.
+/// Number of words after a runner among which its command may start.
 const STARTS: usize = 8;
 
-/// Programs that run commands in other file systems than this one.
+/// Programs that run commands in another file system.
 const CONTAINERS: &[&str] = &["docker", "kubectl", "podman"];
 
-/// Checks whether the commands that a program runs see files of another system.
+/// Returns true if the commands that a program runs see the files of another system.
 pub(super) fn is_container(name: &str) -> bool {
     CONTAINERS.contains(&name)
 }
 
-/// Lists the commands that a program may run: each end of its arguments that doesn't begin with an option, and each line
-/// for a shell (`nodemon --exec 'git push'`). A command of one word is a line, too.
+/// Lists the commands that a program may run: each suffix of its arguments that doesn't start with an option,
+/// and each line for a shell (`nodemon --exec 'git push'`). A command of one word is a line, too.
 pub(super) fn list_runs(name: &str, arguments: &[String]) -> Vec<Vec<String>> {
     let Some(rest) = RUNNERS.iter().find_map(|row| arguments_of(row, name, arguments)) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The commands that a line or a command runs, each in the forms that a rule may be written for.
+//! The commands that a line or a command runs, each in all forms that a rule may be written for.
 
 use super::super::run_command::RunCommand;
 use super::super::shell;
@@ -6,16 +6,16 @@ use super::arguments::{SHELLS, line_of_shell, programs, values, wrapped_lines};
 use super::variables::{list_variables, list_variants};
 use super::{find, git_data_loss, runners};
 
-/// The nesting depth up to which commands in commands are listed.
+/// Maximum depth of commands in commands.
 const DEPTH: usize = 6;
 
-/// Maximum number of commands that are listed: with `sudo` before `sudo` their number grows by a factor with each.
+/// Maximum number of listed commands: with nested `sudo` their number grows by a factor at each level.
 pub(in crate::policy) const MAX_COMMANDS: usize = 2_000;
 
-/// The number of words after `sudo` and the like at which their command may begin.
+/// Number of words after `sudo` and similar programs among which their command may start.
 const STARTS: usize = 8;
 
-/// Lists all commands that a line runs, those in the arguments of other programs included.
+/// Lists all commands that a line runs, including those in the arguments of other programs.
 pub(in crate::policy) fn list_commands(line: &str) -> Vec<RunCommand> {
     let mut commands = Vec::new();
     add_line(line, DEPTH, &mut commands);
@@ -48,7 +48,7 @@ fn add_command(words: &[String], depth: usize, commands: &mut Vec<RunCommand>) {
     for (name, arguments) in programs(words) {
         let plain = [&[name.to_owned()], arguments].concat();
         if !name.is_empty() && plain != words {
-            // Only the program's directory is left out.
+            // Only the program's directory is omitted.
             let needs_allow = plain.len() != words.len();
             commands.push(RunCommand { words: plain, needs_allow });
         }
@@ -97,8 +97,8 @@ fn add_run(words: &[String], depth: usize, commands: &mut Vec<RunCommand>) {
     }
 }
 
-/// Returns a command without the options before its subcommand: `npm --prefix web publish` is `npm publish` if
-/// `--prefix` has a value.
+/// Returns a command without the options before its subcommand: `npm --prefix web publish` is `npm publish`
+/// if `--prefix` takes a value.
 fn short_forms(name: &str, arguments: &[String]) -> Vec<RunCommand> {
     let is_option = |word: &String| word.starts_with(['-', '+']);
     let mut short_forms = Vec::new();

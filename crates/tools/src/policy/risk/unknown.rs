@@ -5,8 +5,8 @@ use super::arguments::{base_name, is_assignment, program};
 use super::variables::{Variable, is_word_known};
 use super::{download, find};
 
-/// Returns the reason it can't be known what a command runs: its program comes from a variable or a substitution, or it
-/// is a shell or an interpreter that runs the output of another command.
+/// Returns the reason it is unknown what a command runs: its program comes from a variable or a substitution,
+/// or it is a shell or an interpreter that runs the output of another command.
 pub(super) fn find_unknown(segment: &Segment, variables: &[Variable]) -> Option<String> {
     let words = &segment.words;
     let command = words.iter().find(|word| !is_assignment(word))?;

@@ -1,4 +1,4 @@
-//! The variables that a command line sets, and the paths that begin with one.
+//! The variables that a command line sets, and paths that start with a variable.
 
 use super::super::shell::{SUBSTITUTION, Segment};
 use super::arguments::{has_flag, is_assignment, program, values};
@@ -6,7 +6,7 @@ use super::arguments::{has_flag, is_assignment, program, values};
 /// Directories for temporary files.
 pub(super) const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/dev/shm"];
 
-/// A variable that a line sets, and its values.
+/// A variable that a line sets, with its values.
 #[derive(Debug)]
 pub(in crate::policy) struct Variable {
     name: String,
@@ -24,7 +24,7 @@ pub(super) fn list_variables(segments: &[Segment]) -> Vec<Variable> {
         for word in segment.words.iter().filter(|word| is_assignment(word)) {
             let Some((name, value)) = word.split_once('=') else { continue };
             let value = if value == "$(…)" && makes_temporary() { TEMPORARY[0] } else { value };
-            // The text that a value is appended to isn't known.
+            // The existing text that a value is appended to isn't known.
             let value =
                 if name.ends_with('+') { format!("{UNKNOWN_VALUE}{value}") } else { value.to_owned() };
             let name = name.trim_end_matches('+').to_owned();
@@ -42,7 +42,7 @@ pub(super) fn list_variables(segments: &[Segment]) -> Vec<Variable> {
     variables
 }
 
-/// The value of a variable that is known to be set, but not to what.
+/// The value of a variable that is set, but to an unknown value.
 const UNKNOWN_VALUE: &str = SUBSTITUTION;
 
 /// Lists the variables whose values a command reads or computes: `read X`, `printf -v X`, `declare -n X=Y`.
@@ -64,8 +64,8 @@ const fn is_name_character(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// Lists a line's commands in the forms that its variables give them: as written, then with each of the values. Values
-/// with blanks are also split into words, because the quotes around a variable aren't known here.
+/// Lists the variants of a line's commands: as written, then with each of its variables' values. Values with
+/// blanks are also split into words, because the quotes around a variable aren't known here.
 pub(super) fn list_variants(segments: &[Segment], variables: &[Variable]) -> Vec<Vec<Segment>> {
     let mut lines = vec![segments.to_vec()];
     if variables.is_empty() {
@@ -81,7 +81,7 @@ pub(super) fn list_variants(segments: &[Segment], variables: &[Variable]) -> Vec
     lines
 }
 
-/// Lists the forms of a command with known variables replaced; none if it names no such variable.
+/// Lists the variants of a command with known variables replaced; none if it names no such variable.
 fn expand_segment(segment: &Segment, variables: &[Variable]) -> Vec<Segment> {
     let expand = |words: &[String]| -> Vec<Vec<String>> {
         words.iter().map(|word| expand_word(word, variables)).collect()
@@ -109,7 +109,8 @@ fn expand_segment(segment: &Segment, variables: &[Variable]) -> Vec<Segment> {
     expanded
 }
 
-/// Splits a word that a variable has changed at its blanks. The parentheses of an array aren't part of its values.
+/// Splits a word at its blanks if a variable has changed it. The parentheses of an array aren't part of its
+/// values.
 fn split_value(word: &str, written: &str) -> Vec<String> {
     if word == written || !word.contains(char::is_whitespace) {
         return vec![word.to_owned()];
@@ -117,11 +118,11 @@ fn split_value(word: &str, written: &str) -> Vec<String> {
     word.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Maximum number of forms of a word.
+/// Maximum number of variants of a word.
 const MAX_VARIANTS: usize = 32;
 
-/// Lists the possible values of a word with the variables that the line sets replaced by their values. Others stay:
-/// `$HOME`.
+/// Lists the possible values of a word, with the variables that the line sets replaced with their values.
+/// Other variables aren't replaced: `$HOME`.
 pub(super) fn expand_word(word: &str, variables: &[Variable]) -> Vec<String> {
     let mut forms = vec![word.to_owned()];
     for _ in 0..EXPANSIONS {
@@ -135,7 +136,7 @@ pub(super) fn expand_word(word: &str, variables: &[Variable]) -> Vec<String> {
     forms
 }
 
-/// Replaces the first variable that the line sets by each of its values.
+/// Replaces the first variable that the line sets with each of its values.
 fn replace_first(word: &str, variables: &[Variable]) -> Vec<String> {
     for (at, _) in word.match_indices('$') {
         let Some((name, length)) = read_reference(&word[at..]) else { continue };
@@ -154,13 +155,13 @@ fn replace_first(word: &str, variables: &[Variable]) -> Vec<String> {
     vec![word.to_owned()]
 }
 
-/// Checks whether a variable is resolved where a path is.
+/// Returns true for a variable that path resolution handles.
 fn is_fixed(name: &str) -> bool {
     ["HOME", "PWD"].contains(&name)
 }
 
-/// Reads a plain reference at the beginning of a string, `$X`, `${X}` or `${X[@]}`, and returns the name and the length
-/// of the reference. A reference with an operator, such as `${X#a}`, changes the value.
+/// Reads a plain reference at the start of a string, `$X`, `${X}` or `${X[@]}`, and returns the name and the
+/// length of the reference. A reference with an operator, such as `${X#a}`, changes the value.
 fn read_reference(text: &str) -> Option<(&str, usize)> {
     let rest = text.strip_prefix('$')?;
     let braced = rest.strip_prefix('{');
@@ -178,13 +179,13 @@ fn read_reference(text: &str) -> Option<(&str, usize)> {
     is_plain.then_some((name, "${".len() + name.len() + end + 1))
 }
 
-/// Checks whether the line's variables determine the whole value of a word.
+/// Returns true if the line's variables determine the whole value of a word.
 pub(super) fn is_word_known(word: &str, variables: &[Variable]) -> bool {
     let splits_otherwise = variables.iter().any(|variable| variable.name == "IFS");
     !splits_otherwise && !expand_word(word, variables).iter().any(|text| text.contains(['$', '`']))
 }
 
-/// Replaces a variable at the beginning of a path by its values; `None` if they aren't known.
+/// Replaces a variable at the start of a path with its values; `None` if they aren't known.
 pub(super) fn expand(path: &str, variables: &[Variable], depth: usize) -> Option<Vec<String>> {
     let Some(rest) = path.strip_prefix('$') else { return Some(vec![path.to_owned()]) };
     let braced = rest.strip_prefix('{');

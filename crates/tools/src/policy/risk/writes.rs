@@ -8,17 +8,17 @@ use super::arguments::{base_name, has_flag, targets, values};
 use super::command_dirs::CommandDirs;
 use super::git_data_loss;
 
-/// Actions of find with a file to write in the next word (GNU findutils 4.10).
+/// Actions of find whose next word is a file to write (GNU findutils 4.10).
 const FIND_OUTPUTS: &[&str] = &["-fls", "-fprint", "-fprint0", "-fprintf"];
 
-/// Returns the reason writing to a program's outputs needs a question.
+/// Returns the reason a write to a program's outputs needs approval.
 pub(super) fn protection(name: &str, arguments: &[String], dirs: CommandDirs<'_>) -> Option<Protection> {
     list_written(name, arguments).iter().filter(|path| *path != "-").find_map(|path| dirs.protection(path))
 }
 
 const LINKS_OUT: &str = "creates a link that leads out of the working directory";
 
-/// Returns the reason the target of a link needs a question: a command may write or read through the link.
+/// Returns the reason the target of a link needs approval: a command may write or read through the link.
 pub(super) fn judge_links(name: &str, arguments: &[String], dirs: CommandDirs<'_>) -> Option<String> {
     let sources = list_link_sources(name, arguments);
     let protection = sources.iter().find_map(|path| dirs.protection(path));
@@ -28,8 +28,8 @@ pub(super) fn judge_links(name: &str, arguments: &[String], dirs: CommandDirs<'_
     })
 }
 
-/// Lists the paths to which a program creates links. The target of a symbolic link is relative to the directory of the
-/// link, which is the last operand or its parent.
+/// Lists the targets of the links that a program creates. The target of a symbolic link is relative to the
+/// directory of the link, which is the last operand or its parent.
 fn list_link_sources(name: &str, arguments: &[String]) -> Vec<String> {
     let is_symbolic = match name {
         "ln" => has_flag(arguments, 's', "symbolic") && !has_flag(arguments, 'r', "relative"),
@@ -51,7 +51,7 @@ fn list_link_sources(name: &str, arguments: &[String]) -> Vec<String> {
     sources.iter().flat_map(|source| resolved(source)).collect()
 }
 
-/// Lists the paths that a program changes; an empty one stands for the current directory.
+/// Lists the paths that a program changes; an empty path means the current directory.
 pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
     let option_values = |short, long| values(arguments, short, long).map(str::to_owned);
     let operands = || targets(arguments).cloned();
@@ -104,8 +104,8 @@ pub(super) fn list_overwritten(name: &str, arguments: &[String]) -> Vec<String> 
     if KEEP_CONTENT.contains(&name) { Vec::new() } else { list_written(name, arguments) }
 }
 
-/// Returns the operands without trailing slashes, for programs to which they make no difference; rsync copies the
-/// content then.
+/// Returns the operands without trailing slashes, for programs that ignore them; with a slash, rsync copies
+/// the directory's content.
 fn collect_sources(arguments: &[String]) -> Vec<&str> {
     targets(arguments).map(|path| path.trim_end_matches('/')).collect()
 }
@@ -115,8 +115,8 @@ fn list_target_dirs(arguments: &[String]) -> Vec<&str> {
     values(arguments, 't', "target-directory").collect()
 }
 
-/// Lists the files that a copying, moving or linking program creates: the last operand, or files in that directory with
-/// the names of the others. The first operand is only read; the last may be preceded by it and followed by a flag's
+/// Lists the files that a copying, moving or linking program creates: the last operand, or files in that
+/// directory with the names of the others. The first operand is only read; the last may precede a flag's
 /// value.
 fn list_copies(operands: &[&str], dirs: &[&str]) -> Vec<String> {
     let created = operands.iter().skip(1).copied().chain(dirs.iter().copied());
@@ -139,8 +139,8 @@ fn edits_in_place(arguments: &[String]) -> bool {
     arguments.iter().any(in_place) || has_flag(arguments, 'i', "in-place")
 }
 
-/// Lists the files and directories that git writes: those that options name for output (`--output` of log, `-o` of
-/// archive and format-patch), the directory of a clone, and the configuration file that it changes. `-C` changes the
+/// Lists the files and directories that git writes: outputs named by options (`--output` of log, `-o` of
+/// archive and format-patch), the directory of a clone, and the changed configuration file. `-C` changes the
 /// directory first.
 fn list_written_by_git(arguments: &[String]) -> Vec<String> {
     let dir = values(arguments, 'C', "").fold(String::new(), |dir, next| match next.starts_with('/') {
@@ -166,18 +166,18 @@ fn list_written_by_git(arguments: &[String]) -> Vec<String> {
 const CONFIG_CHANGES: &[&str] =
     &["-e", "--edit", "--remove-section", "--rename-section", "--unset", "--unset-all"];
 
-/// Options of `git config` with a value in the next word (git 2.51).
+/// Options of `git config` whose value is the next word (git 2.51).
 const CONFIG_VALUES: &[&str] = &["--blob", "--comment", "--default", "--file", "--type", "--url", "--value"];
 
-/// Checks whether git writes the configuration of all users.
+/// Returns true if git writes the configuration of all users.
 pub(super) fn changes_system_config(arguments: &[String]) -> bool {
     git_data_loss::split_command(arguments).is_some_and(|(command, rest)| {
         command == "config" && !reads_config(rest) && rest.iter().any(|word| is_option(word, "--system"))
     })
 }
 
-/// Checks whether `git config` with these arguments only reads: by its subcommand or an option, or because it has only
-/// a key.
+/// Returns true if `git config` only reads with these arguments: because of its subcommand or an option, or
+/// because there is only a key.
 fn reads_config(arguments: &[String]) -> bool {
     let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
     let mut operands = Vec::new();
@@ -203,12 +203,12 @@ fn reads_config(arguments: &[String]) -> bool {
     }
 }
 
-/// Checks whether a word is a long option, possibly abbreviated.
+/// Returns true for a long option, possibly abbreviated.
 fn is_option(word: &str, option: &str) -> bool {
     word == option || (word.len() > 3 && word.starts_with("--") && option.starts_with(word))
 }
 
-/// Checks whether tar extracts an archive; its first word may be flags without a dash.
+/// Returns true if tar extracts an archive; its first word may be flags without a dash.
 pub(super) fn extracts(arguments: &[String]) -> bool {
     let is_bundled = arguments.first().is_some_and(|word| !word.starts_with('-') && word.contains('x'));
     is_bundled || ["extract", "get"].iter().any(|long| has_flag(arguments, 'x', long))

@@ -1,15 +1,15 @@
-//! Brace expansion: `a{b,c}` is two words. `{}`, `@{0}` and `{1..3}` stay as they are, because they lead to no other
-//! path. Unquoted braces arrive as marks; quoted ones are plain text.
+//! Brace expansion: `a{b,c}` becomes two words. `{}`, `@{0}` and `{1..3}` aren't changed, because they lead
+//! to no other path. Unquoted braces are represented by marks; quoted ones are plain text.
 
 /// Marks of unquoted braces in a word that is being parsed; a command is unlikely to contain the characters.
 pub(super) const OPEN: char = '\x01';
 pub(super) const CLOSE: char = '\x02';
 
-/// Maximum number of words from one with braces; nobody types more.
+/// Maximum number of words expanded from one word; nobody types more.
 const MAX_EXPANDED: usize = 64;
 
-/// Expands a word with braces: `a{b,c}` is `ab` and `ac`. A word with too many alternatives becomes `$`, which may be
-/// anything.
+/// Expands a word with braces: `a{b,c}` becomes `ab` and `ac`. A word with too many alternatives becomes `$`,
+/// which may be anything.
 pub(super) fn expand(word: &str) -> Vec<String> {
     let mut words = vec![];
     let mut open = vec![word.to_owned()];
@@ -25,7 +25,7 @@ pub(super) fn expand(word: &str) -> Vec<String> {
     words
 }
 
-/// Expands the first of a word's braces with commas.
+/// Expands the first braces with commas in a word.
 fn alternatives(word: &str) -> Option<Vec<String>> {
     word.match_indices(OPEN).filter(|(at, _)| !word[..*at].ends_with('$')).find_map(|(at, _)| {
         let mut depth = 0_usize;

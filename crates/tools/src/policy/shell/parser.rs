@@ -1,4 +1,4 @@
-//! Lists the simple commands of a line by the grammar of bash.
+//! Lists the simple commands of a line according to the grammar of bash.
 
 use brush_parser::ast::{
     AndOr, Assignment, AssignmentValue, Command, CommandPrefixOrSuffixItem, CompoundCommand, CompoundList,
@@ -11,7 +11,7 @@ use super::segment::{Segment, UnparsedLine};
 use super::words::{PlainWord, SUBSTITUTION};
 use crate::policy::risk::{SHELLS, base_name};
 
-/// Maximum depth of open parentheses: the time for `((` that aren't closed grows by a factor of four with each pair.
+/// Maximum depth of open parentheses: the time for unclosed `((` grows by a factor of four with each pair.
 const PARENTHESES: usize = 12;
 
 /// Maximum depth of open brackets and compound commands: the grammar is recursive.
@@ -26,8 +26,8 @@ const TESTS: usize = 64;
 /// Maximum depth of substitutions in substitutions.
 const DEPTH: usize = 16;
 
-/// Lists the commands of a line, those in substitutions, subshells and here-documents included: each command before
-/// those in its substitutions.
+/// Lists the commands of a line, including those in substitutions, subshells and here-documents. Each command
+/// precedes the commands in its substitutions.
 pub(in crate::policy) fn parse(line: &str) -> Result<Vec<Segment>, UnparsedLine> {
     // `bash -c` has no extended patterns: `!(x)` runs `x`.
     let options = ParserOptions { enable_extended_globbing: false, ..ParserOptions::default() };
@@ -40,7 +40,7 @@ pub(in crate::policy) fn parse(line: &str) -> Result<Vec<Segment>, UnparsedLine>
 #[derive(Clone, Copy, Default)]
 struct ParseContext {
     depth: usize,
-    /// False inside of a statement, whose parts all have its number.
+    /// False inside a statement; all parts of a statement have the same number.
     begins_statements: bool,
     reads_pipe: bool,
     writes_pipe: bool,
@@ -66,7 +66,7 @@ impl CommandLister {
         if context.depth == 0 || is_too_nested(text, &self.options) {
             return Err(UnparsedLine::TooNested);
         }
-        // The grammar doesn't know this kind of substitution of newer shells.
+        // The grammar doesn't support this kind of substitution of newer shells.
         if ["${ ", "${\t", "${\n", "${|"].iter().any(|start| text.contains(start)) {
             return Err(UnparsedLine::word("${ …; }"));
         }
@@ -228,8 +228,8 @@ impl CommandLister {
         texts.iter().try_for_each(|text| self.read_input(text, SHELLS.contains(&&*name), context))
     }
 
-    /// Reads the text of a here-document or here-string as commands, in case a shell runs it. Other text may be no
-    /// command line.
+    /// Reads the text of a here-document or here-string as commands, in case a shell runs it. Text for other
+    /// programs may not be a command line.
     fn read_input(&mut self, text: &str, is_of_shell: bool, context: ParseContext) -> ParseResult {
         let (count, outer) = (self.segments.len(), self.statement);
         let context =
@@ -244,11 +244,12 @@ impl CommandLister {
     }
 }
 
-/// Words that open a compound command, and those that close one.
+/// Words that open a compound command, and words that close one.
 const OPENERS: &[&str] = &["[[", "case", "coproc", "for", "function", "if", "select", "until", "while", "{"];
 const CLOSERS: &[&str] = &["]]", "done", "esac", "fi", "}"];
 
-/// Checks whether commands are nested too deeply, by their tokens; text without tokens is left to the parser.
+/// Returns true if the tokens show that commands are nested too deeply. Text without tokens is left to the
+/// parser.
 fn is_too_nested(text: &str, options: &ParserOptions) -> bool {
     let starts = ["$(", "<(", ">(", "${", "`"];
     if starts.iter().map(|start| text.matches(start).count()).sum::<usize>() > SUBSTITUTIONS {
@@ -270,10 +271,10 @@ fn is_too_nested(text: &str, options: &ParserOptions) -> bool {
     })
 }
 
-/// Programs that only copy their input, so that a here-document is text for them.
+/// Programs that only copy their input, so that a here-document for them is text.
 const COPIERS: &[&str] = &["cat", "tee"];
 
-/// A command that is being read.
+/// A command that is being parsed.
 #[derive(Default)]
 struct CommandBuilder {
     words: Vec<String>,
@@ -382,7 +383,7 @@ impl CommandBuilder {
             }
         };
         let paths = self.read_word(word, options)?;
-        // `2>&1`, `>&-` and `>&3-` name no file.
+        // `2>&1`, `>&-` and `>&3-` don't name a file.
         let is_descriptor = |path: &String| path.chars().all(|c| c.is_ascii_digit() || c == '-');
         match kind {
             IoFileRedirectKind::Read => self.inputs.extend(paths),
@@ -398,7 +399,7 @@ impl CommandBuilder {
         Ok(())
     }
 
-    /// Adds paths, and the known beginning of a path with a substitution.
+    /// Adds paths, and the known start of a path with a substitution.
     fn push_outputs(&mut self, paths: impl IntoIterator<Item = String>) {
         for path in paths {
             let head = path.split_once(SUBSTITUTION).map(|(head, _)| head.to_owned());

@@ -1,5 +1,5 @@
-//! Lines whose commands run with exactly the words that they show: joined by pipes, `&&`, `||` and `;`, without
-//! substitutions, variables, groups, and redirections to files.
+//! Lines whose commands run with exactly the words that they show: joined by pipes, `&&`, `||` and `;`,
+//! without substitutions, variables, groups, and redirections to files.
 
 use brush_parser::ast::{
     AndOr, Command, CommandPrefixOrSuffixItem, CompoundList, IoFileRedirectKind, IoFileRedirectTarget,
@@ -25,7 +25,7 @@ pub(in crate::policy) enum ControlOperator {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::policy) struct LiteralWord {
     pub text: String,
-    /// True if the shell may replace it by the names of files.
+    /// True if the shell may replace it with the names of files.
     pub is_pattern: bool,
 }
 
@@ -36,7 +36,7 @@ pub(in crate::policy) struct PlainCommand {
     pub words: Vec<LiteralWord>,
 }
 
-/// Lists the commands of a line; `None` if the shell may do anything else for the line.
+/// Lists the commands of a line; `None` if the shell may do anything else with the line.
 pub(in crate::policy) fn plain_commands(line: &str) -> Option<Vec<PlainCommand>> {
     if line.chars().any(|c| c.is_control() && !['\t', '\n'].contains(&c)) {
         return None;
@@ -98,7 +98,7 @@ fn read_words(simple: &SimpleCommand, options: &ParserOptions) -> Option<Vec<Lit
     (!is_assignment).then_some(words)
 }
 
-/// Checks whether a redirection drops output, or joins standard output and standard error.
+/// Returns true for a redirection that drops output, or joins standard output and standard error.
 fn is_harmless(redirect: &IoRedirect, options: &ParserOptions) -> bool {
     let IoRedirect::File(_, kind, target) = redirect else { return false };
     let text = match target {
@@ -120,7 +120,7 @@ fn is_harmless(redirect: &IoRedirect, options: &ParserOptions) -> bool {
     }
 }
 
-/// Reads a word of plain and quoted text. One with a wildcard has no quotes.
+/// Reads a word of plain and quoted text. A word with a wildcard has no quotes.
 fn read_word(word: &Word, options: &ParserOptions) -> Option<LiteralWord> {
     let pieces = word::parse(&word.value, options).ok()?;
     let mut text = String::new();
@@ -151,7 +151,7 @@ fn read_quoted(pieces: &[WordPieceWithSource]) -> Option<String> {
         .collect()
 }
 
-/// Returns the character that a backslash makes plain; `None` for a line break, which it removes.
+/// Returns the character that a backslash escapes; `None` for a line break, which the backslash removes.
 fn read_escape(escape: &str) -> Option<&str> {
     escape.strip_prefix('\\').filter(|escaped| !escaped.contains('\n'))
 }
@@ -160,7 +160,7 @@ fn read_escape(escape: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    /// The commands with their operators; a word with a wildcard in angle brackets.
+    /// Formats the commands with their operators; a word with a wildcard is in angle brackets.
     fn listed(line: &str) -> Option<String> {
         let word = |word: &LiteralWord| match word.is_pattern {
             true => format!("<{}>", word.text),

@@ -1,4 +1,4 @@
-//! A command of a line, and the reason a line has none.
+//! A command of a line, and the reason a line can't be parsed.
 
 use std::fmt;
 
@@ -10,9 +10,10 @@ pub(in crate::policy) struct Segment {
     pub outputs: Vec<String>,
     /// Files that its input is redirected from.
     pub inputs: Vec<String>,
-    /// The number of its statement in the line. A pipeline, with its substitutions, groups and loops, is one statement.
+    /// The number of the command's statement in the line. A pipeline, with its substitutions, groups and
+    /// loops, is one statement.
     pub statement: usize,
-    /// True if its input is the output of a command before it.
+    /// True if the input is the output of an earlier command.
     pub reads_pipe: bool,
 }
 
@@ -23,7 +24,7 @@ impl Segment {
 }
 
 impl Segment {
-    /// Writes it as a line for a shell.
+    /// Formats the command as a line for a shell.
     pub(in crate::policy) fn to_line(&self) -> String {
         let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,@%+*?[]~".contains(c);
         let quoted = |word: &String| match !word.is_empty() && word.chars().all(plain) {
@@ -45,12 +46,12 @@ impl fmt::Display for Segment {
     }
 }
 
-/// The reason the commands of a line are unknown.
+/// The reason a line's commands are unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::policy) enum UnparsedLine {
-    /// The line isn't in the shell's grammar; the parser's message.
+    /// The line isn't valid shell syntax, with the parser's message.
     Syntax(String),
-    /// A word isn't.
+    /// A word isn't valid.
     Word(String),
     /// The line's commands are nested too deeply.
     TooNested,

@@ -84,7 +84,7 @@ fn parse_redirection_names_its_file() {
         let named = (segment.words.join(" "), segment.outputs.join(" "), segment.inputs.join(" "));
         assert_eq!(named, (words.into(), outputs.into(), inputs.into()), "{line}");
     }
-    // Other shells run what follows `&>` as a command of its own.
+    // Other shells run the text after `&>` as a separate command.
     assert_eq!(words("git push &> /dev/null -f"), ["git push -f", "-f"]);
 }
 
@@ -217,7 +217,7 @@ fn parse_nested_line_is_read_or_refused() {
     ] {
         for depth in [3, 12, 30, 1_000] {
             let line = opened.repeat(depth) + "ls" + &closed.repeat(depth);
-            // It neither exhausts the stack nor takes longer than the time of all tests.
+            // The parser neither exhausts the stack nor takes more time than all other tests.
             drop(parse(&line));
             drop(parse(&opened.repeat(depth)));
         }

@@ -1,4 +1,4 @@
-//! The text of a word as policy sees it, and the command lines in its substitutions.
+//! The text of a word as the policy sees it, and the command lines in its substitutions.
 
 use brush_parser::word::{self, TildeExpr, WordPiece, WordPieceWithSource};
 use brush_parser::{ParserOptions, ast};
@@ -8,19 +8,19 @@ use super::braces::{self, CLOSE, OPEN};
 /// The placeholder of a substitution in a word.
 pub(in crate::policy) const SUBSTITUTION: &str = "$(…)";
 
-/// A word without quotes, its alternatives in braces expanded, and the command lines in its substitutions.
+/// A word without quotes, with alternatives in braces expanded, and the command lines in its substitutions.
 #[derive(Debug, Default)]
 pub(super) struct PlainWord {
-    /// More than one for `a{b,c}`.
+    /// More than one text for `a{b,c}`.
     pub texts: Vec<String>,
     pub substitutions: Vec<String>,
 }
 
 impl PlainWord {
-    /// Parses a word as it is written. Variables stay: `$X`.
+    /// Parses a word as it is written. Variables aren't replaced: `$X`.
     pub(super) fn parse(source: &str, options: &ParserOptions) -> Option<Self> {
         let pieces = word::parse(source, options).ok()?;
-        // The parser takes the `)` in a comment after two blanks for the end of a substitution.
+        // The parser takes a `)` in a comment after two blanks for the end of a substitution.
         let has_comment = ["  #", " \t#", "\t #", "\t\t#"].iter().any(|start| source.contains(start));
         if has_comment && source.contains(['(', '`']) {
             return None;
@@ -31,7 +31,8 @@ impl PlainWord {
         Some(Self { texts, substitutions: reader.substitutions })
     }
 
-    /// Lists the command lines in the substitutions of text in which quotes mean nothing, such as a here-document.
+    /// Lists the command lines in the substitutions of text where quotes have no meaning, such as a
+    /// here-document.
     pub(super) fn list_substitutions(source: &str, options: &ParserOptions) -> Option<Vec<String>> {
         let pieces = word::parse_heredoc(source, options).ok()?;
         let mut reader = WordReader { source, options, text: String::new(), substitutions: Vec::new() };
@@ -62,7 +63,7 @@ impl WordReader<'_> {
         match &piece.piece {
             // The parser takes a parameter that it doesn't know for text.
             WordPiece::Text(text) if text.contains("${") => return None,
-            // The alternatives of braces outside of quotes are words of their own.
+            // The alternatives of braces outside of quotes are separate words.
             WordPiece::Text(text) if quoted == IsQuoted::No => {
                 self.text.extend(text.chars().map(|c| match c {
                     '{' => OPEN,
@@ -122,7 +123,7 @@ fn unmark(word: String) -> String {
     word.replace(OPEN, "{").replace(CLOSE, "}")
 }
 
-/// Replaces the escapes of `$'…'` by their characters; a control character becomes a space.
+/// Replaces the escapes of `$'…'` with their characters; a control character becomes a space.
 fn unescape(text: &str) -> String {
     let (mut rest, mut plain) = (text, String::new());
     while let Some(c) = take(&mut rest, |_| true) {

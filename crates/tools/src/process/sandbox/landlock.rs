@@ -19,13 +19,13 @@ const DEVICES: &[&str] = &[
     "/dev/pts",
 ];
 
-/// Returns the rights to create, change, move and remove files. Requests to devices (`ioctl`, from version 5) and
-/// connections to local sockets (from version 9) stay as they are: builds use both.
+/// Returns the rights to create, change, move and remove files. Requests to devices (`ioctl`, from version 5)
+/// and connections to local sockets (from version 9) aren't restricted, because builds use both.
 fn writing() -> BitFlags<AccessFs> {
     AccessFs::from_write(ABI::V3)
 }
 
-/// Finds the version of the kernel's interface, up to 6: later ones add nothing that tiller uses.
+/// Detects the version of the kernel's interface, up to 6: later versions add nothing that tiller uses.
 pub(super) fn detect() -> SandboxSupport {
     let requires = || Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     let steps = [
@@ -37,13 +37,13 @@ pub(super) fn detect() -> SandboxSupport {
         requires().scope(Scope::Signal).is_ok(),
     ];
     match steps.into_iter().map_while(|is_supported| is_supported.then_some(())).count() {
-        // Version 1 refuses every move between directories.
+        // Version 1 denies all moves between directories.
         0 | 1 => SandboxSupport::Missing,
         abi => SandboxSupport::Landlock { abi: u32::try_from(abi).unwrap_or(u32::MAX) },
     }
 }
 
-/// Restricts this thread and its future children; `no_new_privs` is set, too, so `sudo` has no effect.
+/// Restricts this thread and its future children. Also sets `no_new_privs`, so `sudo` has no effect.
 pub(super) fn restrict(profile: &SandboxProfile) -> Result<(), String> {
     let status = try_restrict(profile).map_err(|error| format!("can't start the sandbox: {error}"))?;
     match status {

@@ -1,4 +1,5 @@
-//! The profile of a command in the sandbox, its encoding for the supervisor, and the restrictions that systems know.
+//! The profile of a command's sandbox, its encoding for the supervisor, and the restrictions that systems
+//! support.
 
 use std::ffi::{OsStr, OsString};
 use std::iter::Peekable;
@@ -7,10 +8,11 @@ use std::path::PathBuf;
 /// The word before a profile.
 const SANDBOX: &str = "--sandbox";
 
-/// The rights of a command in the sandbox. Reading is not restricted.
+/// The rights of a command in the sandbox. Reading isn't restricted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxProfile {
-    /// Directories and files that may be written to. Those that don't exist when the command starts are ignored.
+    /// Directories and files that may be written to. Paths that don't exist when the command starts are
+    /// ignored.
     pub writable: Vec<PathBuf>,
     /// Use of TCP.
     pub network: NetworkAccess,
@@ -19,21 +21,21 @@ pub struct SandboxProfile {
 /// Use of TCP by a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NetworkAccess {
-    /// TCP connections and servers are refused, where the kernel can do that.
+    /// TCP connections and servers are denied, if the kernel supports that.
     #[default]
     Denied,
-    /// TCP is not restricted.
+    /// TCP isn't restricted.
     Allowed,
 }
 
-/// The restrictions that the system can put on a command.
+/// The restrictions that the system supports for commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxSupport {
-    /// None.
+    /// No restrictions.
     Missing,
     /// Landlock, with the version of its interface, as far as tiller distinguishes versions.
     Landlock {
-        /// From 2, the first that allows moving files between directories.
+        /// At least 2, the first version that allows moving files between directories.
         abi: u32,
     },
     /// macOS's `sandbox-exec`.
@@ -47,7 +49,7 @@ impl SandboxSupport {
         self != Self::Missing
     }
 
-    /// Returns true if TCP can be refused.
+    /// Returns true if TCP can be denied.
     #[must_use]
     pub fn restricts_tcp(self) -> bool {
         match self {

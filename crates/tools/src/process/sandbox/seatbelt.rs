@@ -1,8 +1,8 @@
-//! macOS's sandbox, through `sandbox-exec` and a profile in its own language.
+//! macOS's sandbox: `sandbox-exec` with a profile in its own language.
 
 use super::profile::{NetworkAccess, SandboxProfile};
 
-/// The profile before the writable paths: the last matching rule decides.
+/// The profile before the writable paths. The last matching rule decides.
 const HEAD: &str =
     "(version 1)\n(allow default)\n(deny file-write*)\n(allow file-write* (subpath \"/dev\"))\n";
 
@@ -24,10 +24,10 @@ pub(super) fn wrap(profile: &SandboxProfile, program: std::ffi::OsString) -> Vec
     vec![PROGRAM.into(), "-p".into(), text(profile).into(), program]
 }
 
-/// Returns the profile's text. Paths that don't exist, or aren't UTF-8, are left out.
+/// Returns the profile's text. Omits paths that don't exist or aren't UTF-8.
 fn text(profile: &SandboxProfile) -> String {
     let mut text = HEAD.to_owned();
-    // The system compares paths after resolving links: `/tmp` is one.
+    // The system compares paths after resolving links, and `/tmp` is a link.
     let paths = profile.writable.iter().filter_map(|path| path.canonicalize().ok());
     for path in paths {
         let Some(path) = path.to_str() else { continue };

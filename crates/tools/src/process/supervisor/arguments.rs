@@ -1,9 +1,9 @@
-//! The arguments that make our binary a supervisor.
+//! The arguments that make tiller's binary a supervisor.
 
-/// The argument that makes our binary run as the supervisor.
+/// The argument that makes tiller's binary run as the supervisor.
 pub const NAME: &str = "__run";
 
-/// The argument after [`NAME`] that passes stdin through and keeps stderr apart.
+/// The argument after [`NAME`] that passes stdin through and keeps stderr separate.
 pub(crate) const CONVERSE: &str = "--converse";
 
 /// The argument after [`NAME`] that makes the supervisor read its order from stdin.

@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use super::process_tree::ProcessTree;
 
-/// The time that a program with piped stdio has after its stdin has ended: buffered input has to be read, also on a
-/// busy machine.
+/// Time that a program with piped stdio has after its stdin has ended: enough to read buffered input, even on
+/// a busy machine.
 pub(super) const LEAVE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// The time for which kills are repeated. Only processes stuck in the kernel survive a kill, and they die when they
-/// leave it.
+/// Time for which kills are repeated. Only processes stuck in a system call survive a kill, and they die when
+/// the call returns.
 pub(super) const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Poll interval for remaining processes.

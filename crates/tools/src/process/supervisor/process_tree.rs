@@ -1,7 +1,8 @@
 //! The process tree of the program: found, counted and killed.
 //!
-//! On Linux the supervisor adopts orphans, so all processes that the program started stay below it in the process tree,
-//! even if they left the group or the session. On other systems only the group is known, which a daemon can leave.
+//! On Linux the supervisor adopts orphans, so all descendants of the program stay below it in the process
+//! tree, even if they leave the group or the session. On other systems only the group is known, which a
+//! daemon can leave.
 
 use std::process::Child;
 
@@ -30,8 +31,8 @@ impl ProcessTree {
         Self { group: Pid::from_raw(pid) }
     }
 
-    /// Returns true if no process is left. Call it only after the program itself has been waited for: it reaps ended
-    /// children.
+    /// Returns true if no process is left. Call it only after waiting for the program itself, because it
+    /// reaps ended children.
     #[cfg(target_os = "linux")]
     pub(super) fn is_gone(&self) -> bool {
         loop {
@@ -112,8 +113,8 @@ mod descendants {
         descendants
     }
 
-    /// Parses `PID (NAME) STATE PARENT …`, proc_pid_stat(5). The name may contain any character, parentheses and spaces
-    /// included.
+    /// Parses `PID (NAME) STATE PARENT …`, proc_pid_stat(5). The name may contain any character, including
+    /// parentheses and spaces.
     fn parse(stat: &str) -> Option<Stat> {
         let (pid, rest) = stat.split_once(" (")?;
         let (_, rest) = rest.rsplit_once(") ")?;

@@ -1,6 +1,7 @@
 //! The pump that passes the supervisor's stdin to the program.
 //!
-//! It never blocks: a program that doesn't read must not keep the supervisor from noticing that tiller is gone.
+//! It never blocks: a program that doesn't read must not prevent the supervisor from noticing that tiller is
+//! gone.
 
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -10,7 +11,7 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags};
 
-/// Buffer size in bytes, the capacity of a pipe on Linux. While the buffer is full, nothing more is read.
+/// Buffer size in bytes, the capacity of a pipe on Linux. Nothing is read while the buffer is full.
 const CAPACITY: usize = 64 * 1024;
 
 /// The buffer between the supervisor's stdin and the program's.
@@ -57,7 +58,7 @@ impl StdinPump {
         self.stdin != StdinState::Open
     }
 
-    /// Lists the descriptors to poll: stdin first, except where poll would return immediately forever, and the
+    /// Lists the descriptors to poll: stdin first, unless poll would keep returning immediately, and the
     /// program's stdin while bytes are buffered.
     pub(super) fn poll_list<'a>(&'a self, stdin: BorrowedFd<'a>) -> Vec<PollFd<'a>> {
         let has_room = self.buffer.len() < CAPACITY;
@@ -72,7 +73,7 @@ impl StdinPump {
         stdin.into_iter().chain(sink.map(|sink| PollFd::new(sink.as_fd(), PollFlags::POLLOUT))).collect()
     }
 
-    /// Reads available bytes and writes as many as the program accepts.
+    /// Reads the available bytes and writes as many as the program accepts.
     pub(super) fn transfer(&mut self, stdin: BorrowedFd<'_>, readiness: Readiness) {
         let has_room = self.buffer.len() < CAPACITY;
         if readiness.hung_up && self.stdin == StdinState::Open {

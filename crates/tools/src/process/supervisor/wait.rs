@@ -1,4 +1,4 @@
-//! Waiting of the supervisor and the watchdog: for the end of a child, or for an order to stop.
+//! Waiting by the supervisor and the watchdog, for the end of a child or an order to stop.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -39,11 +39,12 @@ pub(super) enum WatchdogWakeup {
     Other,
 }
 
-/// Signals that would end the supervisor count as orders to stop: `pkill tiller` must not free its children.
+/// Signals that would end the supervisor count as orders to stop, because `pkill tiller` must not free its
+/// children.
 const ORDERS: [Signal; 3] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM];
 
-/// Records signals that arrive before the [`SignalWaiter`] is open. A handled signal returns to its default in a
-/// started program; a blocked one would stay blocked.
+/// Records signals that arrive before the [`SignalWaiter`] is open. A handled signal is reset to its default
+/// in a started program; a blocked one would stay blocked.
 pub(super) struct EarlySignals(Arc<AtomicBool>);
 
 impl EarlySignals {
@@ -79,8 +80,8 @@ impl SignalWaiter {
         self.early_signals.0.load(Ordering::Relaxed)
     }
 
-    /// Polls for the pump and transfers available bytes; without a timeout it waits forever. The end of stdin is left
-    /// to the pump and isn't an order.
+    /// Polls for the pump and transfers available bytes; without a timeout it waits forever. The pump handles
+    /// the end of stdin, which isn't an order.
     #[cfg(target_os = "linux")]
     pub(super) fn wait_for_pump(&self, pump: &mut StdinPump, timeout: Option<Duration>) -> Wakeup {
         if self.signal_received() {
@@ -140,8 +141,8 @@ impl SignalWaiter {
         if is_ready(&poll_list[0]) || self.signals_order() { Wakeup::Order } else { Wakeup::Other }
     }
 
-    /// Waits without reading stdin, which belongs to another process; without a timeout it waits forever. With a
-    /// timeout, a hangup is already known and isn't polled for.
+    /// Waits without reading stdin, which belongs to another process; without a timeout it waits forever.
+    /// With a timeout, a hangup is already known and isn't polled for.
     #[cfg(target_os = "linux")]
     pub(super) fn wait_for_hangup(&self, timeout: Option<Duration>) -> WatchdogWakeup {
         if self.early_signals.0.swap(false, Ordering::Relaxed) {

@@ -1,9 +1,10 @@
 //! The watchdog: the process between tiller and a command's supervisor. Linux only.
 //!
-//! A command knows its supervisor, its parent, and can kill it (`kill -9 $PPID`). Its processes then become children of
-//! the watchdog, which adopts orphans like the supervisor and kills all of them when the supervisor ends for any
-//! reason. All processes below the watchdog belong to one command, so no other child of tiller can be hit. If the
-//! watchdog is killed, the supervisor gets its parent-death signal and kills the command.
+//! A command knows its parent, the supervisor, and can kill it (`kill -9 $PPID`). Its processes then become
+//! children of the watchdog, which adopts orphans like the supervisor and kills all of them when the
+//! supervisor ends for any reason. All processes below the watchdog belong to one command, so other children
+//! of tiller aren't affected. If the watchdog is killed, the supervisor gets its parent-death signal and
+//! kills the command.
 
 use std::ffi::OsString;
 use std::process::{Child, Command};
@@ -20,8 +21,8 @@ use super::process_tree::ProcessTree;
 use super::wait::{EarlySignals, SignalWaiter, WatchdogWakeup};
 use crate::process::program_path::this_program;
 
-/// The time that a supervisor may take to stop: its own timeouts, plus one second to report. A suspended supervisor
-/// never stops.
+/// Maximum time that a supervisor takes to stop: its own timeouts, plus one second to report. A suspended
+/// supervisor never stops.
 const STOP_TIMEOUT: Duration =
     LEAVE_TIMEOUT.saturating_add(KILL_TIMEOUT).saturating_add(Duration::from_secs(1));
 
@@ -48,7 +49,7 @@ pub(super) fn watch(arguments: impl Iterator<Item = OsString>) -> Result<(), Str
 
 /// Makes the kernel end this process when the watchdog that started it ends.
 pub(super) fn die_with_parent() {
-    // Linux since 2.1.57. If it fails, the watchdog is still a process that is hardly ever killed by accident.
+    // Linux since 2.1.57. If it fails, the watchdog is still unlikely to be killed by accident.
     let _ = prctl::set_pdeathsig(Signal::SIGTERM);
 }
 
@@ -62,7 +63,7 @@ fn wait_for_end(supervisor: &mut Child, waiter: &SignalWaiter) {
         }
         match waiter.wait_for_hangup(remaining) {
             WatchdogWakeup::Signal => {
-                // It may be gone already; the next `try_wait` then notices.
+                // It may already be gone; the next `try_wait` then notices.
                 let _ = i32::try_from(supervisor.id()).map(|pid| kill(Pid::from_raw(pid), Signal::SIGTERM));
                 deadline.get_or_insert_with(|| Instant::now() + STOP_TIMEOUT);
             }

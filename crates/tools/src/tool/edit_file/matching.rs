@@ -1,8 +1,8 @@
 //! Finds the text to replace, exactly or approximately, and replaces only that text. Pure.
 //!
-//! Models often get line ends, trailing spaces, typographic quotes, dashes and spaces, and the Unicode normalization
-//! wrong. If the exact text isn't found, these are treated as equal; all bytes outside the replaced text are kept.
-//! Several edits are all matched against the original text, and may not overlap.
+//! Models often get line endings, trailing spaces, typographic quotes, dashes and spaces, and the Unicode
+//! normalization wrong. If the exact text isn't found, these differences are ignored; all bytes outside the
+//! replaced text are kept. Several edits are all matched against the original text, and must not overlap.
 
 use std::ops::Range;
 
@@ -10,7 +10,8 @@ use icu_normalizer::ComposingNormalizerBorrowed;
 use similar::TextDiff;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// Maximum number of lines that are compared to find the closest one for a hint, and of characters of each.
+/// Maximum number of lines that are compared to find the closest one for a hint, and maximum length of each
+/// line in characters.
 const HINT_LINES: usize = 5_000;
 const HINT_CHARS: usize = 200;
 
@@ -31,7 +32,9 @@ pub(super) struct Edit<'a> {
 pub(super) enum Fidelity {
     /// Byte for byte.
     Exact,
-    /// Except for line ends, `\n` or `\r\n`.
+    /// Except for line endings, `
+    /// ` or `\r
+    /// `.
     LineEnds,
     /// Also except for trailing spaces, the form of quotes, dashes and spaces, and the normalization of accents.
     Similar,
@@ -41,7 +44,7 @@ pub(super) enum Fidelity {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct EditedText {
     pub text: String,
-    /// The least tolerance with which every `old_text` matched.
+    /// The lowest tolerance with which every `old_text` matched.
     pub fidelity: Fidelity,
     /// The number of replaced occurrences.
     pub count: usize,
@@ -49,7 +52,7 @@ pub(super) struct EditedText {
     pub line: usize,
 }
 
-/// A replacement that can't be made.
+/// The edit that can't be made, and the reason.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FailedEdit {
     /// The index of the edit.
@@ -66,7 +69,7 @@ pub(super) enum EditProblem {
     Ambiguous {
         lines: Vec<usize>,
     },
-    /// The text also belongs to an earlier edit, which begins at this line.
+    /// The text is also part of an earlier edit, which starts at this line.
     Overlapping {
         line: usize,
     },
@@ -150,9 +153,9 @@ impl Edit<'_> {
         Err(EditProblem::Missing { hint: hint(text, self.old) })
     }
 
-    /// Returns the new text with the line ends that the file has at that position.
+    /// Returns the new text with the file's line endings at that position.
     fn new_text(self, text: &str, range: &Range<usize>, fidelity: Fidelity) -> String {
-        // An old text with a `\r` is about the line ends themselves.
+        // An old text with a `\r` is about the line endings themselves.
         if fidelity == Fidelity::Exact && self.old.contains('\r') {
             return self.new.to_owned();
         }
@@ -165,7 +168,8 @@ fn line_at(text: &str, at: usize) -> usize {
     memchr::memchr_iter(b'\n', &text.as_bytes()[..at]).count() + 1
 }
 
-/// Returns true if lines at a position end with `\r\n`: the first line end in it, after it, or before it decides.
+/// Returns true if lines at a position end with `\r
+/// `, according to the first line ending in it, after it, or before it.
 fn ends_with_crlf_at(text: &str, range: &Range<usize>) -> bool {
     let after = text[range.start..].find('\n').map(|at| range.start + at);
     let newline = after.or_else(|| text[..range.start].rfind('\n'));
@@ -258,7 +262,7 @@ fn fold(c: char) -> char {
     }
 }
 
-/// Returns a hint at the probable position: the line most similar to the first line of the old text.
+/// Returns a hint about the probable position: the line most similar to the first line of the old text.
 fn hint(text: &str, old: &str) -> Option<String> {
     let first_line = old.lines().map(str::trim).find(|line| !line.is_empty())?;
     let lines = || text.lines().enumerate().take(HINT_LINES).map(|(index, line)| (index + 1, line.trim()));

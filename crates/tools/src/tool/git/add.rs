@@ -28,7 +28,7 @@ impl From<&ToolEnvironment> for GitAdd {
 impl TypedTool for GitAdd {
     type Arguments = Arguments;
     const NAME: &'static str = "git_add";
-    // Filters of the repository run.
+    // The repository's filters run.
     const TRAITS: ToolTraits = ToolTraits {
         output: OutputKind::Command,
         set: Some(ToolSet::Git),

@@ -1,4 +1,4 @@
-//! `git_commit`: commits what is staged.
+//! `git_commit`: commits the staged changes.
 
 use std::ffi::OsString;
 

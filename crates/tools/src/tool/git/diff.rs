@@ -70,7 +70,7 @@ impl TypedTool for GitDiff {
         if let Some(path) = &arguments.path {
             return self.0.read_path(command, Some(path), empty_notice, &progress).await;
         }
-        // The pathspec of the whole repository keeps git from comparing a "revision" outside of it as a file.
+        // The pathspec of the whole repository prevents git from comparing a "revision" outside it as a file.
         command.extend(["--", ":/"].map(OsString::from));
         self.0.read(command, empty_notice, &progress).await
     }

@@ -1,4 +1,5 @@
-//! Overrides that keep git from starting other programs: a repository from elsewhere may name any in its configuration.
+//! Overrides that prevent git from starting other programs, because a repository from elsewhere may name any
+//! program in its configuration.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
@@ -10,7 +11,7 @@ const VARIABLES: &[(&str, &str)] = &[
     ("GIT_NO_LAZY_FETCH", "1"),
 ];
 
-/// Configuration keys; other programs are disabled by options of the commands.
+/// Configuration keys. Options of the commands disable other programs.
 const OVERRIDES: &[(&str, &str)] = &[
     ("color.ui", "always"),
     ("core.fsmonitor", "false"),
@@ -24,8 +25,8 @@ const OVERRIDES: &[(&str, &str)] = &[
     ("submodule.recurse", "false"),
 ];
 
-/// Returns the environment variables that disable what the configuration names: `config` is the output of `git config --list
-/// --show-scope -z`.
+/// Returns environment variables that disable the programs in the configuration. `config` is the output of
+/// `git config --list --show-scope -z`.
 pub(super) fn variables(config: &[u8]) -> impl Iterator<Item = (String, OsString)> {
     let fixed = OVERRIDES.iter().map(|(key, value)| ((*key).into(), *value));
     let overrides: Vec<(OsString, &str)> = fixed.chain(filters(config)).collect();
@@ -37,19 +38,20 @@ pub(super) fn variables(config: &[u8]) -> impl Iterator<Item = (String, OsString
     variables.chain([count]).chain(entries)
 }
 
-/// Returns true if git has adopted the overrides that its configuration was read with; git before 2.31 ignores them.
+/// Returns true if git has applied the overrides when it read its configuration; git before 2.31 ignores
+/// them.
 pub(super) fn are_adopted(config: &[u8]) -> bool {
     entries(config).any(|entry| entry == (&b"command"[..], &b"core.fsmonitor\nfalse"[..]))
 }
 
-/// Returns each entry with its scope: `key`, a newline and the value.
+/// Returns the entries with their scope: `key`, a newline and the value.
 fn entries(config: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut fields = config.split(|byte| *byte == 0);
     std::iter::from_fn(move || Some((fields.next()?, fields.next()?)))
 }
 
-/// Returns overrides for the filters that the repository defines. Filters of the user's own configuration stay: without
-/// them, large files that are stored elsewhere would all be shown as changed.
+/// Returns overrides for the filters that the repository defines. Filters in the user's configuration aren't
+/// disabled, because without them all large files that are stored elsewhere would be shown as changed.
 fn filters(config: &[u8]) -> impl Iterator<Item = (OsString, &'static str)> + '_ {
     let keys = entries(config).filter_map(|(scope, entry)| {
         let is_local = scope == b"local" || scope == b"worktree";
@@ -63,7 +65,7 @@ fn filters(config: &[u8]) -> impl Iterator<Item = (OsString, &'static str)> + '_
             b"required" => "false",
             _ => return None,
         };
-        // The name may have any bytes but a newline.
+        // The name may contain any bytes but a newline.
         Some((OsString::from_vec(key.to_vec()), value))
     })
 }

@@ -1,4 +1,4 @@
-//! `git_status`: shows the branch and the files that have changed.
+//! `git_status`: shows the branch and the changed files.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

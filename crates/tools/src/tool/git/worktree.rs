@@ -1,11 +1,12 @@
-//! Worktrees for agents: each begins with the files of the working directory, changed and new ones included, and leaves
-//! its changes on a branch.
+//! Worktrees for agents. Each starts with the files of the working directory, including changed and new ones,
+//! and leaves its changes on a branch.
 //!
-//! A worktree is next to the repository, so that relative paths to other projects stay valid. The process that uses it
-//! holds a lock on a file in the repository; a worktree without a held lock was left by a crash.
+//! A worktree is next to the repository, so that relative paths to other projects stay valid. The process
+//! that uses it holds a lock on a file in the repository; a worktree whose lock isn't held was left by a
+//! crash.
 //!
-//! The agent may write anything in its worktree, its `.git` file included, so git is always passed where the repository
-//! is, and its configuration is read again before each use.
+//! The agent may write anything in its worktree, including its `.git` file, so the location of the repository
+//! is always passed to git, and its configuration is read again before each use.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -25,13 +26,13 @@ use crate::process::{ExitStatus, Runner};
 /// Prefix of the branches.
 const BRANCH_PREFIX: &str = "tiller/";
 
-/// Separates the repository's name from the worktree's in the directory name.
+/// Separates the names of the repository and the worktree in the directory name.
 const DIR_INFIX: &str = ".tiller-";
 
 /// The locked file, in git's own directory for the worktree.
 const LOCK_FILE: &str = "tiller.lock";
 
-/// Minimum age at which a worktree without a lock file counts as left by a crash, not as being made.
+/// Minimum age at which a worktree without a lock file counts as left by a crash, and not as being created.
 const CREATION_TIME: Duration = Duration::from_secs(60);
 
 /// Time limit of a git command: a checkout of a large repository takes a minute.
@@ -40,32 +41,32 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 /// Maximum bytes of a diff.
 const MAX_DIFF: usize = 16 * 1024 * 1024;
 
-/// Held while a worktree is added or removed: git reads the records of all worktrees then, and fails on one that
-/// another git is just writing ("failed to read …/commondir: Success").
+/// Held while a worktree is added or removed, because git then reads the records of all worktrees, and fails
+/// on one that another git process is writing ("failed to read …/commondir: Success").
 static ADMINISTRATION: Mutex<()> = Mutex::const_new(());
 
-/// A worktree with a branch of its own.
+/// A worktree with its own branch.
 #[derive(Clone, Debug)]
 pub struct Worktree {
     git: RepositoryGit,
-    /// Git's own directory for it, in the repository.
+    /// Git's administrative directory for the worktree, in the repository.
     admin: PathBuf,
-    /// Its directory.
+    /// The worktree's directory.
     dir: PathBuf,
-    /// The directory in it that corresponds to the working directory.
+    /// The directory in the worktree that corresponds to the working directory.
     root: PathBuf,
     branch: String,
-    /// The commit that it began with.
+    /// The commit that the worktree started with.
     base: String,
     /// Held as long as the worktree is in use.
     _lock: Arc<File>,
 }
 
-/// The changes that were made in a worktree.
+/// The changes made in a worktree.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorktreeChanges {
-    /// The branch that has them; `None` without changes.
+    /// The branch with the changes; `None` without changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// Number of changed files.
@@ -93,7 +94,7 @@ pub enum WorktreeError {
     Git {
         /// The command.
         command: String,
-        /// Its output.
+        /// The output of git.
         output: String,
     },
     /// Git could not be run.
@@ -102,10 +103,10 @@ pub enum WorktreeError {
     /// Git didn't end in time.
     #[error("git {0} took too long")]
     TimedOut(String),
-    /// Git's output is too long to be kept.
+    /// Git's output is too long to keep.
     #[error("the output of git {0} is longer than {MAX_DIFF} bytes")]
     TooLong(String),
-    /// Git is too old to be kept from running programs that the repository names.
+    /// Git is too old: it can't be prevented from running programs that the repository names.
     #[error("worktrees need git 2.31 or later")]
     OldGit,
     /// The worktree's process is alive.
@@ -119,20 +120,20 @@ pub enum WorktreeError {
     SpecialFile(PathBuf),
 }
 
-/// A worktree whose process is gone.
+/// A worktree whose process has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftoverWorktree {
-    /// Its directory.
+    /// The worktree's directory.
     pub dir: PathBuf,
-    /// Its branch.
+    /// The worktree's branch.
     pub branch: String,
-    /// Git's own directory for it.
+    /// Git's administrative directory for the worktree.
     admin: PathBuf,
 }
 
 impl Worktree {
-    /// Creates a worktree for the repository of a working directory. The first free number after `stem` makes the name,
-    /// which the directory and the branch have.
+    /// Creates a worktree for the repository of a working directory. The name of the directory and the branch
+    /// is `stem` with the first free number.
     ///
     /// # Errors
     /// Without a repository, or if git fails, for instance because the repository has no commit.
@@ -148,8 +149,8 @@ impl Worktree {
         Ok(Self { git, admin, dir, root, branch, base, _lock: Arc::new(lock) })
     }
 
-    /// Opens the worktree of a branch that [`Worktree::create`] made from the commit `base`: the one that was left by a
-    /// crash, with its uncommitted changes, or else a new one at the same place.
+    /// Opens the worktree of a branch that [`Worktree::create`] has made from the commit `base`: the one left
+    /// by a crash, with its uncommitted changes, or else a new one at the same path.
     ///
     /// # Errors
     /// If the branch is gone, a process uses its worktree, or git fails.
@@ -190,7 +191,7 @@ impl Worktree {
         &self.base
     }
 
-    /// Commits the changes to the branch and returns them; the worktree stays.
+    /// Commits the changes to the branch and returns them. The worktree isn't removed.
     ///
     /// # Errors
     /// If git fails.
@@ -210,7 +211,7 @@ impl Worktree {
         Ok(WorktreeChanges { branch: Some(self.branch.clone()), patch, ..count(&counts) })
     }
 
-    /// Removes the worktree, and its branch if it has no changes.
+    /// Removes the worktree, and its branch if the branch has no changes.
     ///
     /// # Errors
     /// If git fails.
@@ -224,18 +225,18 @@ impl Worktree {
 }
 
 impl WorktreeChanges {
-    /// Applies the changes to the files of a working directory's repository; its index stays as it is.
+    /// Applies the changes to the files of a working directory's repository. Doesn't change the index.
     ///
     /// # Errors
-    /// If the files have changed at the same places meanwhile; nothing is changed then.
+    /// If the same parts of the files have changed in the meantime; then nothing is changed.
     pub async fn apply(&self, cwd: &Path, runner: &Runner) -> Result<(), WorktreeError> {
         self.run_apply(cwd, runner, &["--whitespace=nowarn"]).await
     }
 
-    /// Checks that the changes can be applied, without a change of a file.
+    /// Checks that the changes can be applied, without changing files.
     ///
     /// # Errors
-    /// As for [`WorktreeChanges::apply`].
+    /// Returns the same errors as [`WorktreeChanges::apply`].
     pub async fn check(&self, cwd: &Path, runner: &Runner) -> Result<(), WorktreeError> {
         self.run_apply(cwd, runner, &["--whitespace=nowarn", "--check"]).await
     }
@@ -255,7 +256,8 @@ impl WorktreeChanges {
     }
 }
 
-/// Creates the locked file of a worktree. It gets its name once it is locked, so that nobody finds it unlocked.
+/// Creates the locked file of a worktree. The file gets its name once it is locked, so that no process finds
+/// it unlocked.
 fn create_locked(admin: &Path) -> std::io::Result<File> {
     let unnamed = admin.join(format!("{LOCK_FILE}.new"));
     let lock = tiller_files::open_lock(&unnamed)?;
@@ -264,7 +266,7 @@ fn create_locked(admin: &Path) -> std::io::Result<File> {
     Ok(lock)
 }
 
-/// Returns true for letters, digits and `-`, of which names of worktrees and commits consist.
+/// Returns true for letters, digits and `-`, the characters in names of worktrees and commits.
 fn is_plain(name: &str) -> bool {
     !name.starts_with('-') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
@@ -312,11 +314,12 @@ fn find_leftover(admin: PathBuf, dir: PathBuf) -> Option<LeftoverWorktree> {
     is_unused.then_some(LeftoverWorktree { dir, branch, admin })
 }
 
-/// Git for the repository of a working directory, without prompts, hooks and programs that the repository names.
+/// Git for the repository of a working directory, without prompts, hooks and programs named by the
+/// repository.
 #[derive(Clone, Debug)]
 struct RepositoryGit {
     runner: Runner,
-    /// The directory that holds `.git`.
+    /// The directory that contains `.git`.
     root: PathBuf,
     /// Assignments that set the repository's location; empty if git finds it.
     location: Vec<OsString>,
@@ -335,7 +338,7 @@ impl RepositoryGit {
             .await
     }
 
-    /// Git for a worktree whose `.git` isn't trusted.
+    /// Creates git for a worktree whose `.git` isn't trusted.
     async fn in_worktree(admin: &Path, dir: &Path, runner: &Runner) -> Result<Self, WorktreeError> {
         let location = [("GIT_DIR", admin), ("GIT_WORK_TREE", dir)];
         let location = location.map(|(name, path)| assignment((name.to_owned(), path.into()))).into();
@@ -343,7 +346,7 @@ impl RepositoryGit {
         Self::read_config(Self { runner, root, location, variables: Vec::new() }).await
     }
 
-    /// Overrides what the configuration would run.
+    /// Overrides the programs in the configuration.
     async fn read_config(mut git: Self) -> Result<Self, WorktreeError> {
         git.variables = no_prompts().chain(reading::variables(&[]).map(assignment)).collect();
         let config = git.run(&words(["config", "--list", "--includes", "--show-scope", "-z"])).await?;
@@ -354,7 +357,8 @@ impl RepositoryGit {
         Ok(git)
     }
 
-    /// Returns the worktrees of the repository: git's own directory, and the working directory.
+    /// Returns the worktrees of the repository: git's administrative directory and the working directory of
+    /// each.
     fn worktrees(&self) -> Vec<(PathBuf, PathBuf)> {
         let dot_git = self.root.join(".git");
         let Some(common) = git::dir(&dot_git).and_then(|_| git::common_dir(&dot_git)) else {
@@ -396,10 +400,10 @@ impl RepositoryGit {
             if dir.exists() || self.has_branch(&branch).await {
                 continue;
             }
-            // The empty value makes it fail for a branch that exists.
+            // The empty value makes the command fail if the branch exists.
             match self.run(&words(["update-ref", &branch_ref(&branch), base, ""])).await {
                 Ok(_) => break (branch, dir),
-                // Another agent has taken the name meanwhile.
+                // Another agent has taken the name in the meantime.
                 Err(_) if self.has_branch(&branch).await => {}
                 Err(error) => return Err(error),
             }
@@ -414,7 +418,8 @@ impl RepositoryGit {
         Ok((branch, dir))
     }
 
-    /// Locks the worktree in a directory, or adds one for the branch; returns git's own directory for it and the lock.
+    /// Locks the worktree in a directory, or adds one for the branch; returns git's administrative directory
+    /// for it and the lock.
     async fn take_over(&self, dir: &Path, branch: &str) -> Result<(PathBuf, File), WorktreeError> {
         let start = |error: std::io::Error| WorktreeError::Start(error.to_string());
         if let Ok(admin) = self.admin_dir(dir) {
@@ -436,7 +441,8 @@ impl RepositoryGit {
         Ok((admin, lock))
     }
 
-    /// Deletes a branch. Unlike `git branch -D` this leaves the configuration alone, whose changes agents report.
+    /// Deletes a branch. Unlike `git branch -D`, this doesn't change the configuration; such changes are
+    /// reported for agents.
     async fn delete_branch(&self, branch: &str) -> Result<(), WorktreeError> {
         self.run(&words(["update-ref", "-d", &branch_ref(branch)])).await.map(drop)
     }
@@ -445,15 +451,15 @@ impl RepositoryGit {
         self.revision(&branch_ref(branch)).await.is_ok()
     }
 
-    /// Returns a commit with the files as they are, without a change of the index or of HEAD: HEAD itself without
-    /// changes.
+    /// Returns a commit with the current files, without changing the index or HEAD. Without changes, this is
+    /// HEAD itself.
     async fn snapshot(&self) -> Result<String, WorktreeError> {
         let head = self.revision("HEAD").await.map_err(|_| WorktreeError::NoCommit)?;
         let index = self.root.join(last_line(&self.run(&words(["rev-parse", "--git-path", "index"])).await?));
         let start = |error: std::io::Error| WorktreeError::Start(error.to_string());
         let dir = tempfile::tempdir_in(index.parent().unwrap_or(&self.root)).map_err(start)?;
         let own = dir.path().join("index");
-        // A copy, because it knows which files are unchanged. Without an index, git begins a new one.
+        // A copy, because it records which files are unchanged. Without an index, git starts a new one.
         let _ = tiller_files::open(&index)
             .and_then(|mut index| std::io::copy(&mut index, &mut tiller_files::create_private(&own)?));
         let git = self.with("GIT_INDEX_FILE", own);
@@ -493,7 +499,7 @@ impl RepositoryGit {
         Ok(last_line(&self.run(&words(["rev-parse", "--verify", "--quiet", name])).await?))
     }
 
-    /// Sets the author of commits that tiller makes, which need no identity of the user.
+    /// Sets the author of tiller's commits, which don't need the user's identity.
     fn identified(&self) -> Self {
         ["AUTHOR", "COMMITTER"].iter().fold(self.clone(), |git, role| {
             git.with(&format!("GIT_{role}_NAME"), "tiller")
@@ -535,7 +541,8 @@ impl RepositoryGit {
     }
 }
 
-/// Writes the `.git` of a worktree again if the agent has replaced it: git removes only what points back to it.
+/// Restores the `.git` of a worktree if the agent has replaced it, because git removes only worktrees that
+/// point back to it.
 fn restore_dot_git(admin: &Path, dir: &Path) -> std::io::Result<()> {
     let (dot_git, expected) = (dir.join(".git"), format!("gitdir: {}\n", admin.display()));
     if !dir.is_dir() || git::read_file(dir, ".git").as_deref() == Some(expected.as_str()) {
@@ -553,7 +560,7 @@ fn words<const N: usize>(words: [&str; N]) -> Vec<OsString> {
     words.map(OsString::from).into()
 }
 
-/// Returns the last line that isn't blank: warnings come before it.
+/// Returns the last line that isn't blank; warnings precede it.
 fn last_line(output: &str) -> String {
     output.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned()
 }

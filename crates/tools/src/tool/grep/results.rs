@@ -10,7 +10,7 @@ use serde::Deserialize;
 /// Maximum length of a line in characters; minified files have very long lines.
 const MAX_LINE: usize = 500;
 
-/// Maximum size of the text in bytes, about; a search ends there.
+/// Approximate maximum size of the text in bytes; the search ends there.
 const MAX_TEXT: usize = 8 << 20;
 
 /// The part of the matches that is shown.
@@ -28,9 +28,9 @@ pub(super) enum ShownMatches {
 #[derive(Debug)]
 pub(super) struct SearchResults {
     pub text: String,
-    /// The number of lines that match.
+    /// The number of matching lines.
     pub matches: usize,
-    /// The number of files with such lines.
+    /// The number of files with matching lines.
     pub files: usize,
     shown: ShownMatches,
     /// Limit of shown lines or files.
@@ -56,14 +56,14 @@ impl SearchResults {
 struct FileSink<'a> {
     results: &'a mut SearchResults,
     display_path: &'a str,
-    /// The number of the file's lines that match.
+    /// The number of matching lines in the file.
     matches: usize,
     /// True until the first line of the file is shown.
     is_first: bool,
 }
 
 impl FileSink<'_> {
-    /// Counts a line that matches.
+    /// Counts a matching line.
     fn count(&mut self) {
         self.results.matches += 1;
         self.results.files += usize::from(self.matches == 0);
