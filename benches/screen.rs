@@ -110,7 +110,7 @@ impl CpuUse {
         let seconds = (later.at - self.at).as_secs_f64();
         let percent = |used: Duration| used.as_secs_f64() / seconds * 100.0;
         let own_cpu = percent(later.own_cpu - self.own_cpu);
-        // The time of children that have exited meanwhile is lost.
+        // The time of children that have already exited is lost.
         let children_cpu = percent(later.children_cpu.saturating_sub(self.children_cpu));
         let frames = (later.frames - self.frames) as f64 / seconds;
         let bytes = (later.output_bytes - self.output_bytes) as f64 / seconds / 1_000.0;
@@ -198,7 +198,7 @@ fn rest_after_code() {
     println!("the same at rest: {}, {}", measure_cpu(&terminal), memory(&terminal));
 }
 
-/// A thousand deltas a second over HTTP, with keys pressed meanwhile.
+/// A thousand deltas a second over HTTP, while keys are pressed.
 fn fast_answer() {
     let text = TEXTS.concat().repeat(6);
     let server = MockServer::start([Reply::answer([AnswerPart::text(&text)]).with_interval(PIECE_EVERY)]);

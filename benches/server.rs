@@ -50,7 +50,7 @@ fn main() {
     });
 }
 
-/// The server in a process of its own.
+/// The server in a separate process.
 struct Server {
     child: Child,
     address: String,

@@ -4,7 +4,7 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Time limit for one highlighting request: many times what the first use of a language takes.
+/// Time limit for one highlighting request: many times the duration of a language's first use.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 fn main() -> ExitCode {

@@ -19,7 +19,7 @@ use crate::session::{Reader, SessionError, lock_holder};
 
 pub(super) use socket::{SharedSessions, share_session, share_sessions};
 
-/// Checks that the TUI runs if a session of another process is to be shown.
+/// Checks that the TUI is used, if a session of another process is requested.
 pub(super) fn check(arguments: &CliArgs, front: FrontEnd) -> Result<(), CliFailure> {
     if arguments.session.attach.is_none() || front == FrontEnd::Tui {
         return Ok(());

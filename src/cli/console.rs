@@ -43,7 +43,7 @@ impl Write for Stdout {
     }
 }
 
-/// Opens standard error, always sanitized: it carries text for people.
+/// Opens standard error, always sanitized, because its text is for the user.
 pub(super) fn stderr() -> SanitizingWriter<io::Stderr> {
     SanitizingWriter::new(io::stderr())
 }

@@ -28,7 +28,7 @@ pub(super) enum Resolution {
     Pick,
 }
 
-/// Sessions of a project that may have moved here. The user has to choose one on the normal screen, before the TUI
+/// Sessions of a project that may have moved here. The user must choose one on the normal screen, before the TUI
 /// starts.
 #[derive(Debug, thiserror::Error)]
 #[error("this directory has no sessions; {} belong to a project that may have moved here", .0.len())]

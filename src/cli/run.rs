@@ -47,7 +47,7 @@ pub(super) fn run(arguments: CliArgs) -> Result<u8, CliFailure> {
     })
 }
 
-/// Runs what a session is for, on an async runtime, with the configuration and the log.
+/// Runs a session's task on an async runtime, with the configuration and the log.
 fn run_session(
     arguments: CliArgs,
     front: FrontEnd,

@@ -69,7 +69,7 @@ fn networked(config: &Config) -> Vec<String> {
     names.filter(|name| config.rules.allow_server_network(&server_prefix(name))).collect()
 }
 
-/// Starts servers on their own, waits until each has named what it offers or failed, and ends them.
+/// Starts servers without a session, waits until each has listed its tools or failed, and ends them.
 pub(super) fn try_servers(
     servers: Vec<ServerConfig>,
     config: &Config,

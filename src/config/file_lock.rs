@@ -39,7 +39,7 @@ impl FileLock {
         loop {
             let file = files::open_lock(&path)?;
             match file.try_lock() {
-                // The last holder may have removed this file meanwhile.
+                // The last holder may have removed this file in the meantime.
                 Ok(()) if is_at(&file, &path) => return Ok(Some(Self { path, _file: file })),
                 Ok(()) | Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {

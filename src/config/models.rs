@@ -107,7 +107,7 @@ fn unknown_fields(entry: &Value) -> Vec<String> {
     unknown(entry, PROVIDER_FIELDS, "").into_iter().chain(of_models).collect()
 }
 
-/// Reads the file; empty if it doesn't exist. A provider that can't be read is left out, with a warning.
+/// Reads the file; empty if it doesn't exist. A provider that can't be read is skipped, with a warning.
 pub(super) fn load(path: &Path, environment: &Environment) -> Result<UserModels, ConfigError> {
     if !path.exists() {
         return Ok(UserModels::default());
@@ -238,7 +238,7 @@ fn resolve_text(text: &str, environment: &Environment) -> Result<ConfigKey, Stri
 }
 
 impl UserProvider {
-    /// Returns the facts of the models that the user lists: what the entry says, otherwise as `served` by a server on
+    /// Returns the facts of the models that the user lists, from the entry, or else as `served` by a server on
     /// this machine, as cataloged or assumed.
     pub(crate) fn models<'a>(
         &'a self,

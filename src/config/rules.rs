@@ -31,8 +31,8 @@ pub struct RulesChange {
     pub rules: ConfiguredRules,
 }
 
-/// Adds rules that allow what is proposed to a settings file, as [`store_setting`](super::store_setting) writes it: the
-/// user's, or the one of a trusted project. Rules that the file has already aren't added again.
+/// Adds proposed rules to a settings file, the user's or a trusted project's. The file is written as in
+/// [`store_setting`](super::store_setting). Rules that the file already has aren't added again.
 ///
 /// # Errors
 /// If the file isn't a JSON object, one of its rules is broken, or it can't be written; or if it has changed since the

@@ -46,7 +46,7 @@ fn contrast_of_all_text_is_sufficient() {
     assert_eq!(code.len(), 8, "{code:?}");
     let texts = ["--text", "--muted", "--accent", "--well", "--badly"];
     let everywhere = texts.iter().flat_map(|text| [(*text, "--ground"), (*text, "--raised")]);
-    // A changed word has no color of its own.
+    // A changed word has no separate color.
     let in_code =
         code.iter().flat_map(|text| ["--raised", "--added", "--removed"].map(|ground| (*text, ground)));
     let others = [

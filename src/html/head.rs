@@ -36,7 +36,7 @@ impl PageHead<'_> {
             .tags(">\n");
         out.tags("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
         out.tags("<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"generator\" content=\"tiller\">\n");
-        // Browsers would ask for `/favicon.ico` otherwise.
+        // Otherwise, browsers would request `/favicon.ico`.
         out.tags(
             "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n",
         );

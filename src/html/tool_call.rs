@@ -145,7 +145,7 @@ fn summary(out: &mut Markup, name: &str, subject: &str, note: &str) {
     }
 }
 
-/// Renders a call's arguments. Long ones are left out if a diff shows the same text.
+/// Renders a call's arguments. Long ones are omitted if a diff shows the same text.
 fn arguments(out: &mut Markup, call: &ToolCall, has_diff: bool) {
     if let Some(raw) = &call.raw_arguments {
         out.tags("<p class=\"note\">Arguments that aren’t a JSON object:</p>\n");

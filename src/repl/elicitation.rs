@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::elicitation::{ElicitationAnswer, ElicitationKind, ElicitationRequest, FormField};
 
-/// A server's question, and what was answered so far.
+/// A server's question, and the answers so far.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ElicitationDialog {
     pub(super) request: ElicitationRequest,
@@ -16,7 +16,7 @@ pub(super) struct ElicitationDialog {
 /// The step that follows a line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum DialogStep {
-    /// The next question is to be shown, after this note.
+    /// Shows the next question after this note.
     Ask(Option<String>),
     Answer(ElicitationAnswer),
 }
@@ -33,7 +33,7 @@ impl ElicitationDialog {
         }
     }
 
-    /// Reports whether the next line is the value of a field.
+    /// Returns true if the next line is the value of a field.
     pub(super) fn is_at_field(&self) -> bool {
         self.field.is_some()
     }

@@ -33,7 +33,7 @@ pub(super) struct EventPrinter<Out, Err> {
 struct RunningToolCall {
     id: CallId,
     summary: String,
-    /// True if other calls started meanwhile, so that the report of its end has to identify it.
+    /// True if other calls have started since, so that the report of its end has to identify it.
     is_parallel: bool,
 }
 

@@ -172,7 +172,7 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
         Ok(end)
     }
 
-    /// Reports whether a line is a command, which is never an answer. The value of a field may look like one: a path, a
+    /// Returns true if a line is a command, which is never an answer. The value of a field may look like one: a path, a
     /// word like `quit`.
     fn is_command(&self, line: &InputLine, begins_with_slash: bool) -> bool {
         match self.questions.front() {
@@ -189,7 +189,7 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
         self.printer.clear_prompt();
         if let Some(pending_login) = self.pending_login.take() {
             self.jobs.spawn(self.keys.keep(self.agent, pending_login, line));
-            // Questions that arrived meanwhile were held back for the key.
+            // Questions that arrived in the meantime were delayed until the key.
             return if self.questions.is_empty() { Ok(None) } else { self.show_question().map(|()| None) };
         }
         let is_slash_command = line.trim_start().starts_with('/');

@@ -18,7 +18,7 @@ pub(super) fn text(reader: &Reader) -> String {
     let annotations = Annotations::read(reader, &tree);
     let hidden = annotations.hidden_with(&tree, leaf.as_ref());
     let mut labels: Vec<Option<String>> = Vec::with_capacity(tree.nodes().len());
-    // Unreadable entries are left out; the log's findings report them.
+    // Unreadable entries are omitted; the log's findings report them.
     let _ = reader.visit(0, |entry| labels.push(entry.ok().as_ref().and_then(format_entry)));
     labels.resize(tree.nodes().len(), None);
     let rows = tree.rows(leaf.as_ref(), |at, _| labels[at].is_some() && hidden[at].is_none());

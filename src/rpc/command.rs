@@ -198,7 +198,7 @@ pub(super) enum DecisionParam {
 }
 
 impl DecisionParam {
-    /// Returns the decision; `None` if rules are to be saved.
+    /// Returns the decision; `None` if rules must be saved.
     pub(super) fn with_reason(self, reason: Option<String>) -> Option<Decision> {
         match self {
             Self::Once => Some(Decision::Once),
@@ -242,7 +242,7 @@ pub(super) enum CommandError {
 }
 
 impl RpcCommand {
-    /// Parses the command of this name. A field that is `null` counts as left out; unknown fields are ignored.
+    /// Parses the command of this name. A field that is `null` counts as missing; unknown fields are ignored.
     pub(super) fn parse(name: &str, fields: Map<String, Value>) -> Result<Self, CommandError> {
         let fields: Map<String, Value> = fields.into_iter().filter(|(_, value)| !value.is_null()).collect();
         let command: Self = serde_path_to_error::deserialize(json!({ name: fields })).map_err(|error| {

@@ -323,7 +323,7 @@ fn print_piped_text_precedes_prompt_and_files_are_attached() {
 fn print_images_and_pdf_files_are_attached_by_their_content() {
     let server = MockServer::start([Reply::answer([AnswerPart::text("Seen.")])]);
     let sandbox = openai(&server);
-    // The name of the image tells nothing about it.
+    // The name of the image doesn't describe it.
     sandbox.write("shot", "GIF89a and the rest");
     sandbox.write("paper.pdf", "%PDF-1.7 and the rest");
     let output =

@@ -288,7 +288,7 @@ fn files(dir: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// A header of a server of one's own, which is secret as well.
+/// A header of a user's own server, which is secret too.
 const SECRET_HEADER: &str = "another-secret-value-987654";
 
 /// An error response that repeats the secrets.

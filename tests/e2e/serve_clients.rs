@@ -101,7 +101,7 @@ fn drive(interpreter: &str, client: &str) {
     client.wait_for("[bash]\nMade it.\n> ");
     assert!(sandbox.project().join("allowed").exists());
 
-    // The run ends with its server, which is killed. The client finds that out by itself.
+    // The run ends with its server, which is killed. The client detects that.
     client.enter("think");
     client.wait_for("Thinking");
     drop(server);

@@ -10,7 +10,7 @@ use super::sandbox::Sandbox;
 use super::serve::{Served, create};
 use browser::Browser;
 
-/// The size of a phone in CSS pixels, and that of a laptop.
+/// The sizes of a phone and a laptop in CSS pixels.
 const PHONE: (u32, u32) = (390, 844);
 const LAPTOP: (u32, u32) = (1280, 800);
 
@@ -171,7 +171,7 @@ fn serve_page_continues_from_an_entry_and_stops() {
     browser.wait_for("find('.parting').textContent.includes('2 branches')");
     assert_eq!(messages(&server, &session).last().unwrap(), "user: other");
 
-    // Without the server the page says so. The browser reports failed requests from here on.
+    // Without the server the page shows a message. From this point, the browser reports failed requests.
     assert_stays_at_home(&mut browser, &server);
     server.terminate();
     browser.wait_for("find('.state').textContent.includes('Reconnecting')");
@@ -189,7 +189,7 @@ fn serve_page_edit_survives_changes_of_the_queue() {
     click(&mut browser, ".queued button", "Edit");
     browser.run("find('.queued textarea').select()");
     browser.type_and_press("the first", "Shift", 0);
-    // Another client adds a message and removes it; the edit goes on where it was.
+    // Another client adds a message and removes it; the edit continues in the same place.
     server.call("POST", &format!("{session}/follow-up"), Some(json!({"message": "of another client"})));
     browser.wait_for("find('.queue').textContent.includes('of another client')");
     browser.type_and_press(" of all", "Shift", 0);

@@ -40,7 +40,7 @@ const OPENING: &[(&str, &[&str])] = &[
     ("fs::read(", &["crates/tools/src/process/supervisor/process_tree.rs"]),
     // A temporary file that an editor wrote.
     ("fs::read_to_string", &["crates/tui/src/event_loop/suspend.rs"]),
-    // Would read ignore files by itself; see `files::walk`.
+    // It would read ignore files directly; see `files::walk`.
     ("WalkBuilder", &[]),
     ("tokio::fs", &["crates/tools/src/tool/output_capture.rs"]),
 ];

@@ -99,7 +99,7 @@ fn type_names(code: &str) -> Vec<&str> {
     names
 }
 
-/// Names of the tests, those of tokio included.
+/// Names of the tests, including tokio's.
 fn test_names(code: &str) -> Vec<&str> {
     let (mut names, mut is_test) = (Vec::new(), false);
     for line in code.lines().map(str::trim_start) {

@@ -45,7 +45,7 @@ impl CommandJob {
 pub enum JobStatus {
     /// It runs.
     Running,
-    /// It has ended by itself.
+    /// It has exited.
     Exited {
         /// Its exit status.
         exit_code: i32,
@@ -73,7 +73,7 @@ impl JobStatus {
         matches!(self, Self::Running)
     }
 
-    /// Returns the exit status, if it has ended by itself.
+    /// Returns the exit status, if it has exited.
     #[must_use]
     pub const fn exit_code(&self) -> Option<i32> {
         match self {

@@ -46,7 +46,7 @@ pub enum ElicitationKind {
 }
 
 impl ElicitationRequest {
-    /// Returns the name of the asker, for people.
+    /// Returns the display name of the asker.
     #[must_use]
     pub fn asker(&self) -> String {
         self.server.as_ref().map_or_else(|| "tiller".to_owned(), |server| format!("MCP server {server}"))

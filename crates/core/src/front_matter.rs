@@ -1,6 +1,6 @@
 //! Front matter: YAML at the head of a Markdown file, between two lines of `---`. Pure.
 //!
-//! Skills and templates begin with it. Unknown keys are ignored, so that files written for other programs can be read.
+//! Skills and templates start with it. Unknown keys are ignored, so that files written for other programs can be read.
 //! A head that is neither YAML nor plain lines of `key: value` is an error that names the line of the file.
 
 use serde::de::DeserializeOwned;

@@ -413,7 +413,7 @@ impl Usage {
         self.cost.add(&other.cost);
     }
 
-    /// Returns what was added since an earlier state of the same sums.
+    /// Returns the difference to an earlier state of the same sums.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let count = |now: Tokens, before: Tokens| Tokens(now.0.saturating_sub(before.0));
@@ -545,8 +545,8 @@ pub struct ModelRef {
 }
 
 impl ModelRef {
-    /// Returns the display name: both names joined by a slash. An id that is a path has a slash of its own; the form to
-    /// type, with both slashes, is `Display`.
+    /// Returns the display name: both names joined by a slash. An id that is a path contains a slash itself;
+    /// the form to type, with both slashes, is `Display`.
     #[must_use]
     pub fn display_name(&self) -> String {
         let Self { provider, id } = self;

@@ -1,4 +1,4 @@
-//! The traits of tools by name, for calls whose tools aren't at hand: in logs, events and exports.
+//! The traits of tools by name, for calls whose tools aren't available: in logs, events and exports.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Pipes, devices and sockets in the place of files that git opens by itself: git would wait for them.
+//! Pipes, devices and sockets in place of files that git opens: git would wait for them.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

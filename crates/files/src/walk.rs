@@ -1,8 +1,8 @@
 //! Directory walks: files that git ignores are skipped, links aren't followed.
 //!
-//! Each directory is opened from the descriptor of its parent, so a directory that is swapped for a link meanwhile
-//! lists nothing. Ignore files are read by this module instead of the `ignore` crate, which would open any file of that
-//! name and read it without a limit; that crate does the matching.
+//! Each directory is opened from the descriptor of its parent, so a directory that is replaced with a link in
+//! the meantime lists nothing. Ignore files are read by this module instead of the `ignore` crate, which
+//! would open any file of that name and read it without a limit; that crate does the matching.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

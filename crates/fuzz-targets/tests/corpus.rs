@@ -155,7 +155,7 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// Runs a target with its seeds, those of other directories, and `cases` mutations of them.
+/// Runs a target with its seeds, the seeds of other directories, and `cases` mutations of both.
 fn run(name: &str, other_dirs: &[&str], cases: u32, target: fn(&[u8])) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let seed_files = files(&root.join("fuzz/corpus").join(name));

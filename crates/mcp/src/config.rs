@@ -1,7 +1,7 @@
 //! The configuration of servers: parsing and merging, without file access.
 //!
 //! The format is the same as in other MCP clients: an object of servers by name, each with `command`, `args`, `env` and
-//! `cwd`, or with `url` and `headers`. An invalid server is left out; the others remain.
+//! `cwd`, or with `url` and `headers`. An invalid server is skipped; the others are used.
 
 mod variables;
 

@@ -190,7 +190,7 @@ impl Connection {
                     continue;
                 }
             }
-            // A server that ends meanwhile is noticed in the next round.
+            // The next round notices a server that ends in the meantime.
             match timeout(self.options.start_timeout, self.list_tools(&started.opened.peer)).await {
                 Ok(Ok(tools)) => {
                     started.tools = tools;

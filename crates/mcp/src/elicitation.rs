@@ -15,7 +15,7 @@ use crate::running_requests::{CallQuestions, RunningRequests};
 use crate::web_address::parse_host;
 use schema::cut;
 
-/// Maximum length of the server's text, in characters. The rest is left out.
+/// Maximum length of the server's text, in characters. The rest is omitted.
 const MAX_MESSAGE: usize = 4_000;
 
 /// Questions of a server that may wait for the user at a time: more than a server has reason for.

@@ -88,7 +88,7 @@ struct LockGuard(#[expect(dead_code, reason = "dropping it unlocks")] Box<dyn Se
 
 async fn manager(url: &str, storage: Arc<dyn LoginStorage>) -> Result<AuthorizationManager, AuthError> {
     ensure_crypto();
-    // The user configured the address, which may be one of their own network.
+    // The user configured the address, which may be on their local network.
     let mut manager = AuthorizationManager::new_allowing_private_addresses(url).await?;
     manager.set_credential_store(ServerLogin { storage, url: url.to_owned() });
     Ok(manager)

@@ -22,7 +22,7 @@ const ASSUMED_WINDOW: Tokens = Tokens(128_000);
 const ASSUMED_MAX_OUTPUT: Tokens = Tokens(8_192);
 
 impl ModelFacts {
-    /// Returns the cost of `usage`: what the provider reported, else by the model's price; zero if none is known.
+    /// Returns the cost of `usage`: as reported by the provider, else by the model's price; zero if none is known.
     ///
     /// Some models charge more for a whole request when its prompt exceeds a threshold; that is included, as long as
     /// the price is the catalog's.

@@ -134,7 +134,7 @@ fn next_answer(request: &Request) -> ScriptedAnswer {
     }
 }
 
-/// Formats a count from the details of results, in the words in which the calls show it.
+/// Formats a count from the details of results, in the same words as the calls.
 fn format_count(results: &[&ToolResultMessage], key: &str, nouns: [&str; 2]) -> String {
     let count =
         |result: &ToolResultMessage| result.details.as_ref().and_then(|details| details[key].as_u64());

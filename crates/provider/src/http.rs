@@ -121,7 +121,7 @@ impl EndpointClient {
         })
     }
 
-    /// Decodes an answer whose body is at hand in pieces, without a server or the network thread.
+    /// Decodes an answer whose body is available in pieces, without a server or the network thread.
     pub(super) fn decode(
         self: &Arc<Self>,
         pieces: Vec<Bytes>,

@@ -63,7 +63,7 @@ impl ModelFacts {
 }
 
 /// Queries local servers for their models in parallel, each for at most `limit`, with the keys and headers of their
-/// endpoints. Servers that refuse access or aren't ready have the reason instead. Those that don't answer are left out.
+/// endpoints. Servers that refuse access or aren't ready have the reason instead. Those that don't answer are omitted.
 pub async fn find_all(
     servers: impl IntoIterator<Item = Endpoint>,
     limit: Duration,

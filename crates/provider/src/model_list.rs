@@ -76,7 +76,7 @@ pub(crate) struct ModelPage {
 }
 
 /// Reads a page: `{data: [..]}` of OpenAI and most others, `{models: [..]}` of Gemini and Ollama, or a bare list.
-/// Entries that can't chat or call tools are left out.
+/// Entries that can't chat or call tools are omitted.
 pub(crate) fn parse_page(body: &Value) -> Option<ModelPage> {
     let entries =
         body.as_array().or_else(|| ["data", "models"].iter().find_map(|key| body[key].as_array()))?;
@@ -167,7 +167,7 @@ fn price(pricing: &Value) -> Option<Price> {
     };
     let input = per_million(&["prompt", "input"])?;
     let output = per_million(&["completion", "output"])?;
-    // A router that chooses a model by itself lists -1.
+    // A router that chooses the model lists -1.
     let is_known = input >= 0.0 && output >= 0.0;
     is_known.then(|| Price {
         input: Usd(input),

@@ -16,7 +16,7 @@ pub use line::{DiffKind, DiffLine};
 /// Minimum width in columns for the line numbers of both sides.
 const MIN_WIDTH_FOR_BOTH: usize = 90;
 
-/// Renders a unified diff of the file at `path`, wrapped to a width; file headers are left out.
+/// Renders a unified diff of the file at `path`, wrapped to a width; file headers are omitted.
 #[must_use]
 pub fn diff(unified: &str, path: &str, options: impl Into<LayoutOptions>) -> Vec<Line> {
     let options = options.into();
@@ -25,7 +25,7 @@ pub fn diff(unified: &str, path: &str, options: impl Into<LayoutOptions>) -> Vec
     lines.iter().flat_map(|line| line.wrapped(gutter, options.width)).collect()
 }
 
-/// Parses a unified diff of the file at `path`; file headers are left out. Without a path its code isn't
+/// Parses a unified diff of the file at `path`; file headers are omitted. Without a path its code isn't
 /// highlighted.
 #[must_use]
 pub fn diff_lines(unified: &str, path: &str) -> Vec<DiffLine> {

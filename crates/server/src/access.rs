@@ -46,7 +46,7 @@ pub enum CookieScope {
     Secure,
 }
 
-/// The way in which a request contains the token.
+/// The place of the token in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TokenSource {
     Header,

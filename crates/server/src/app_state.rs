@@ -1,4 +1,4 @@
-//! The state that handlers share.
+//! The state shared by the handlers.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const MAX_REQUESTS: usize = 512;
 /// Maximum number of concurrent event streams: each is a connection, a task and 64 events on their way.
 const MAX_WATCHERS: usize = 4_096;
 
-/// The state that handlers share.
+/// The state shared by the handlers.
 pub(crate) struct AppState {
     pub(crate) host: Arc<dyn SessionHost>,
     pub(crate) table: SessionTable,

@@ -22,13 +22,13 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of header lines.
 const MAX_HEADERS: usize = 64;
 
-/// Bytes of a connection's buffer, which the headers have to fit in.
+/// Bytes of a connection's buffer, which must hold the headers.
 const BUFFER: usize = 32 * 1024;
 
 /// The reason TLS can't be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file can't be read, or isn't what it is taken for.
+    /// A file can't be read, or has the wrong content.
     #[error("can't read the {what}: {reason}")]
     File {
         /// `certificate` or `key`.

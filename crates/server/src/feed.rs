@@ -1,7 +1,7 @@
 //! The newest events of an open session, for any number of watchers.
 //!
 //! Events are encoded once. Each watcher reads from the buffer at its own pace; one that falls behind the buffer's
-//! beginning has to take a snapshot. So a watcher costs the session nothing, and memory is bounded.
+//! beginning must take a snapshot. So a watcher costs the session nothing, and memory is bounded.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -89,7 +89,7 @@ pub struct ResumeRequest {
     pub settings: SessionSettings,
 }
 
-/// A running session, with values that have to live as long.
+/// A running session, with values that must live as long.
 pub struct HostedSession {
     /// The session.
     pub agent: AgentSession,

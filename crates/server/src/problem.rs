@@ -53,7 +53,7 @@ pub(crate) const LOCKED: ProblemKind =
 /// The state of the session doesn't allow it.
 pub(crate) const CONFLICT: ProblemKind =
     ProblemKind(StatusCode::CONFLICT, "conflict", "Not possible in this state");
-/// The queue isn't the one that the client has read.
+/// The queue has changed since the client read it.
 pub(crate) const CHANGED: ProblemKind =
     ProblemKind(StatusCode::PRECONDITION_FAILED, "queue-changed", "The queue has changed; read it again");
 /// The request doesn't specify the version that it changes.

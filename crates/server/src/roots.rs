@@ -16,7 +16,7 @@ impl WorkspaceRoots {
         dirs.iter().map(|dir| dir.canonicalize()).collect::<io::Result<_>>().map(Self)
     }
 
-    /// The real paths of the directories, for people.
+    /// The real paths of the directories, for display.
     pub(crate) fn paths(&self) -> Vec<String> {
         self.0.iter().map(|root| root.display().to_string()).collect()
     }

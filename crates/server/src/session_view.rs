@@ -140,7 +140,7 @@ pub(crate) struct NavigatedView {
 /// A thinking level.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct LevelView {
-    /// The effective level, limited to what the model supports.
+    /// The effective level, limited to the levels that the model supports.
     #[schemars(with = "String")]
     pub(crate) level: ThinkingLevel,
 }

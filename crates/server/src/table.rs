@@ -21,7 +21,7 @@ const COMMANDS: usize = 256;
 /// Maximum number of open sessions: each has up to 1 MiB of events, and a task.
 const MAX_SESSIONS: usize = 1_024;
 
-/// Time for a session to store what it was doing and to close its log.
+/// Time for a session to store its work in progress and to close its log.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// A handle of the table.
@@ -258,7 +258,7 @@ impl SessionTableTask {
     }
 }
 
-/// Stores what the session is doing as stopped, and closes its log. Queued messages stay in it.
+/// Stores the session's work in progress as stopped, and closes its log. Queued messages stay in it.
 async fn close(session: &OpenSession) {
     let agent = &session.agent;
     let closed = async {

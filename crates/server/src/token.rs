@@ -23,7 +23,7 @@ pub fn random_token() -> Result<SecretString, NoRandomNumbers> {
     Ok(BASE64.encode(bytes).into())
 }
 
-/// Checks whether a string may be a token of [`random_token`].
+/// Returns true if a string has the form of a [`random_token`].
 #[must_use]
 pub fn is_token(text: &str) -> bool {
     BASE64.decode(text).is_ok_and(|bytes| bytes.len() == BYTES)

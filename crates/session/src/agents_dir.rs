@@ -10,7 +10,7 @@ pub(super) fn agents_dir(log: &Path) -> PathBuf {
     log.with_extension(EXTENSION)
 }
 
-/// Reports whether a path has the form of [`agents_dir`].
+/// Returns true if a path has the form of [`agents_dir`].
 pub(super) fn is_agents_dir(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == EXTENSION)
 }

@@ -19,7 +19,7 @@ use tiller_core::unit::{Tokens, UnixMs};
 use super::entry::{Compaction, Entry, EntryBody, Replacement, TillerEntry};
 use super::id_gen::can_generate_after;
 
-/// The result text of a call without a result: the program died or was stopped meanwhile.
+/// The result text of a call without a result: the program died or was stopped during the call.
 pub const INTERRUPTED: &str =
     "interrupted: the tool call was cut off before it had a result; it may have had effects";
 
@@ -334,7 +334,7 @@ pub fn request_messages<'a>(messages: impl IntoIterator<Item = &'a Arc<Message>>
 pub struct RequestMessages {
     /// The request messages before the newest answer; all their calls have results.
     settled: Vec<Arc<Message>>,
-    /// The number of projected messages that `settled` was made of.
+    /// The number of projected messages in `settled`.
     count: usize,
 }
 

@@ -18,7 +18,7 @@ pub enum DeleteMode {
     Permanently,
 }
 
-/// A session about to be deleted, locked so that no process starts to write to it meanwhile.
+/// A session about to be deleted, locked so that no process can start writing to it.
 #[derive(Debug)]
 pub struct PendingDelete {
     path: PathBuf,
@@ -67,7 +67,7 @@ impl PendingDelete {
     }
 }
 
-/// Restores a file from the user's trash: the one that was moved there last from this path.
+/// Restores a file from the user's trash: the last one moved there from this path.
 ///
 /// # Errors
 /// [`SessionError::NotRestored`] if it isn't in the trash, its path is taken, or the system has no way to restore
@@ -107,7 +107,7 @@ fn newest_in_trash(_path: &Path) -> Result<(), String> {
     Err("on macOS only the Finder can restore files".to_owned())
 }
 
-/// A short text for people; the crate's own messages are for programmers.
+/// A short message for the user; the crate's own messages are for programmers.
 fn reason(error: &trash::Error) -> String {
     match error {
         trash::Error::Unknown { description } | trash::Error::Os { description, .. } => description.clone(),

@@ -71,7 +71,7 @@ impl Default for DeliveryReceipt {
 }
 
 impl DeliveryReceipt {
-    /// The delivery kind as one word for people.
+    /// The delivery kind as one word for display.
     #[must_use]
     pub const fn label(&self) -> &'static str {
         match self.kind {
@@ -80,7 +80,7 @@ impl DeliveryReceipt {
         }
     }
 
-    /// Details for people, such as `after 2 of 5 calls, 3 skipped · edited`; often empty.
+    /// Details for display, such as `after 2 of 5 calls, 3 skipped · edited`; often empty.
     #[must_use]
     pub fn details(&self) -> String {
         let total = self.after_calls + self.skipped_calls;

@@ -1,7 +1,7 @@
 //! Grafts: the part of another session's path after a common entry, as a branch of this session.
 //!
 //! The entries keep their ids, so that references to them stay valid. Entries that describe the other session, such as
-//! its name, are left out.
+//! its name, are omitted.
 
 use serde_json::{Map, Value};
 use tiller_core::id::EntryId;

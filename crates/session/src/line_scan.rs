@@ -233,7 +233,7 @@ fn usage_at_end(line: &[u8]) -> Option<Usage> {
     serde_json::from_slice(&value[..length]).ok()
 }
 
-/// Length of the object that `text` begins with.
+/// Length of the object at the start of `text`.
 fn object_length(text: &[u8]) -> Option<usize> {
     let mut depth = 0_usize;
     let mut at = 0;

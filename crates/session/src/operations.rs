@@ -66,7 +66,7 @@ impl Writer {
     /// Hides an entry and its descendants in the tree view, or shows them again.
     ///
     /// # Errors
-    /// If there is no such entry, if an entry on the path to the leaf is to be hidden, or if the write fails.
+    /// If there is no such entry, if the entry to hide is on the path to the leaf, or if the write fails.
     pub fn hide(
         &mut self,
         target: &EntryId,

@@ -1,4 +1,4 @@
-//! Readers of a log; another process or the writer may append meanwhile.
+//! Readers of a log; another process or the writer may append at the same time.
 
 mod derived;
 mod section;

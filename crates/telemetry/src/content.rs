@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tiller_core::event::ToolOutcome;
 use tiller_core::message::{AssistantBlock, AssistantMessage, StopReason, UserMessage};
 
-/// The message that started a run; images are left out.
+/// The message that started a run; images are omitted.
 pub(crate) fn input_messages(message: &UserMessage) -> String {
     json!([{"role": "user", "parts": [{"type": "text", "content": message.content.joined_text()}]}])
         .to_string()

@@ -256,7 +256,7 @@ fn serve(
             served = async { axum::serve(listener, app).await } => served.unwrap(),
         }
     });
-    // Stalled answers never end by themselves.
+    // Stalled answers never end.
     runtime.shutdown_background();
 }
 

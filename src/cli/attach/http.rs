@@ -173,7 +173,7 @@ impl Redial for RemoteServer {
     }
 }
 
-/// The address of a session's connection, and the token in what was typed.
+/// The address of a session's connection, and the token in the typed address.
 #[derive(Debug, PartialEq, Eq)]
 struct AttachUrl {
     url: Url,

@@ -144,7 +144,7 @@ fn markdown(reader: &Reader, leaf: Option<&EntryId>) -> Result<String, SessionEr
 }
 
 /// The branch of the file's last entry, then every other branch from where it leaves the ones before it, so
-/// that common entries appear once. Branches without messages are left out.
+/// that common entries appear once. Branches without messages are omitted.
 fn markdown_of_all(reader: &Reader) -> Result<String, SessionError> {
     let tree = reader.tree();
     let nodes = tree.nodes();

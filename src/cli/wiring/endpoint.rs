@@ -92,7 +92,7 @@ pub(super) fn is_named(config: &Config, provider: &str) -> bool {
     config.settings.provider() == Some(provider)
 }
 
-/// Returns what a provider's server accepts.
+/// Returns the parameters that a provider's server accepts.
 pub(super) fn compat(config: &Config, provider: &str) -> Compat {
     let usual = ProviderDescriptor::find(provider).map_or(Compat::COMMON, |descriptor| descriptor.compat);
     config.user_provider(provider).map_or(usual, |user| user.compat.apply(usual))

@@ -22,7 +22,7 @@ pub(super) fn repository(remote: Option<&str>, config: &Config) -> Option<Github
     GithubRepository::find(remote?, api, token)
 }
 
-/// Reports whether the user has logged in with `gh auth login`.
+/// Returns true if the user has logged in with `gh auth login`.
 fn has_login(config: &Config) -> bool {
     let dir = config.variable("GH_CONFIG_DIR").map(PathBuf::from).or_else(|| {
         let home = config.variable("HOME").map(Path::new)?;

@@ -27,7 +27,7 @@ const BACKGROUND: Duration = Duration::from_secs(10);
 type LocalServer = (String, Result<ProviderChange, String>);
 
 /// Queries local servers for their models: all servers, or the ones with these names. Servers that don't respond within
-/// `limit` are left out.
+/// `limit` are omitted.
 async fn find(
     arguments: &CliArgs,
     config: &Config,
@@ -130,7 +130,7 @@ async fn change_providers(
             Some(replaced) => agent.add_provider(change, replaced).await,
             None => agent.change_provider(change).await,
         };
-        // The session may have been closed meanwhile.
+        // The session may have been closed in the meantime.
         if changed.is_err() {
             return;
         }

@@ -101,7 +101,7 @@ pub(in crate::cli) enum LocalProbe {
     IfNeeded,
 }
 
-/// Returns the names of the servers to ask: `None` asks none, `Some(None)` all.
+/// Returns the servers to query: `None` for none, `Some(None)` for all.
 fn local_servers_to_query(
     config: &Config,
     providers: &ProviderRegistry,

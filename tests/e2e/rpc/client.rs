@@ -30,7 +30,7 @@ impl Client {
         Self { child, stdin, stdout, lines: None }
     }
 
-    /// Sends a command, and reads from now on.
+    /// Sends a command and starts reading.
     pub(super) fn send(&mut self, command: &Value) {
         self.send_bytes(command.to_string().as_bytes());
     }

@@ -4,7 +4,7 @@
 //! `@ …` is an answer of the model's script; `>` is sent; `<` is received, in this order and nothing else; `=
 //! NAME` ends reading at the event, or the response to the command, of that name. Variable parts are replaced:
 //! ids are numbered in order of appearance (`ulid1`, also in sent lines), paths are `$PROJECT` and `$HOME`,
-//! times, sequence numbers and sizes are left out. `TILLER_TEST_RECORD=1` writes the `<` lines again; read them
+//! times, sequence numbers and sizes are omitted. `TILLER_TEST_RECORD=1` writes the `<` lines again; read them
 //! before you keep them.
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Skills and templates in the TUI: completion, expansion, and files that change meanwhile.
+//! Skills and templates in the TUI: completion, expansion, and files that change during the session.
 
 use std::fs;
 use std::path::PathBuf;

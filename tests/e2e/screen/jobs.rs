@@ -69,7 +69,7 @@ fn job_end_is_told_and_kill_of_tiller_ends_the_others() {
 fn job_ends_with_a_printed_run_and_is_named() {
     let sandbox = Sandbox::new();
     let call = r#"{"calls": [{"name": "bash", "arguments": {"command": "echo $$ > pid; exec sleep 600", "background": true}}]}"#;
-    // The run goes on until the job has started.
+    // The run continues until the job has started.
     let wait = r#"{"calls": [{"name": "bash", "arguments": {"command": "until [ -s pid ]; do :; done"}}]}"#;
     let script = sandbox.script(&[call, wait, r#"{"text": "Started."}"#]);
     let output = sandbox.run(&["-p", "--yes", "--provider", "scripted", "--model", &script, "go"]);

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Names of the program.
 const PROGRAMS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
-/// A page in a browser of its own.
+/// A page in a separate browser.
 pub(super) struct Browser {
     child: Child,
     commands: ChildStdin,

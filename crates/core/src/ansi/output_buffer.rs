@@ -90,7 +90,7 @@ impl OutputBuffer {
     }
 
     /// Returns a copy that continues at this state and keeps at most about `max_bytes` of finished text. It is for
-    /// readers that get further output as text, so bytes of an incomplete character are left out.
+    /// readers that get further output as text, so bytes of an incomplete character are omitted.
     #[must_use]
     pub fn continuation(&self, max_bytes: usize) -> Self {
         Self { max_bytes, decoder: Utf8Decoder::new(), ..self.end(max_bytes) }

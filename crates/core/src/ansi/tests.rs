@@ -123,7 +123,7 @@ fn buffer_kept_text_begins_with_a_line_and_has_styles() {
     assert_eq!((buffer.lines(), printed.text.chars().next().unwrap().is_ascii_digit()), (100, true));
 }
 
-/// Random bytes, some of which mean something to a terminal.
+/// Random bytes, including control sequences of terminals.
 fn noise() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         Just("\u{1b}[".as_bytes().to_vec()),

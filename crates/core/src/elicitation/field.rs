@@ -13,13 +13,13 @@ use super::format::TextFormat;
 pub struct FormField {
     /// The name in the answer.
     pub name: String,
-    /// The label for people.
+    /// The label for display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The explanation for people.
+    /// The explanation for display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// False if the field may be left out.
+    /// False if the field is optional.
     pub required: bool,
     /// The kind of value.
     #[serde(flatten)]
@@ -85,18 +85,18 @@ impl<T> Default for Limits<T> {
 pub struct ChoiceOption {
     /// The value in the answer.
     pub value: String,
-    /// The label for people.
+    /// The label for display.
     pub title: String,
 }
 
 impl FormField {
-    /// Returns the label for people.
+    /// Returns the label for display.
     #[must_use]
     pub fn label(&self) -> &str {
         self.title.as_deref().filter(|title| !title.trim().is_empty()).unwrap_or(&self.name)
     }
 
-    /// Returns the value for a typed text; `None` for a field that is left out.
+    /// Returns the value for a typed text; `None` for an omitted field.
     ///
     /// # Errors
     /// A sentence with the reason the text is invalid.

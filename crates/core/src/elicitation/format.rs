@@ -31,7 +31,7 @@ impl TextFormat {
         if is_valid { Ok(()) } else { Err(format!("not {expected}")) }
     }
 
-    /// Returns the format's name for people.
+    /// Returns the format's display name.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {

@@ -81,7 +81,8 @@ async fn open_stdio(
     }
 }
 
-/// Returns the sandbox of a server's program: one that a project's file configures may use TCP only if a rule says so.
+/// Returns the sandbox of a server's program: one that a project's file configures may use TCP only if a rule
+/// allows it.
 fn sandbox_of(server: &Server, options: &McpOptions) -> Option<SandboxProfile> {
     let ConfigOrigin::Project(_) = &server.config.origin else { return None };
     let mut profile = options.sandbox.clone()?;

@@ -167,7 +167,7 @@ impl TestServers {
     }
 }
 
-/// Waits until a condition holds; the condition is that of another process, so there is no event.
+/// Waits until a condition holds. It depends on another process, so there is no event.
 pub(crate) async fn until(condition: impl Fn() -> bool) {
     let waiting = async {
         while !condition() {

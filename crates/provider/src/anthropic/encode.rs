@@ -104,7 +104,7 @@ impl ThinkingPlan {
     }
 
     /// Newer models leave thinking empty unless a summary is requested. A compaction or a branch changes the messages
-    /// before a thinking block; blocks that no longer match are to be dropped.
+    /// before a thinking block; blocks that no longer match must be dropped.
     fn adaptive(request: &Request, effort: &'static str, bound: bool) -> Self {
         let mut thinking = json!({ "type": "adaptive", "display": "summarized" });
         if bound {

@@ -14,7 +14,7 @@ pub struct ModelFacts {
     pub provider: String,
     /// The provider's id of the model.
     pub id: String,
-    /// The name for people; the id if the model has no other.
+    /// The display name; the id if the model has no other.
     pub name: String,
     /// Context window: maximum tokens of prompt and answer together.
     pub window: Tokens,

@@ -1,5 +1,5 @@
 //! The rows of the catalog, a list for each provider with the place and the day at which its facts were read. Facts
-//! without a source are left out.
+//! without a source are omitted.
 
 mod claudes;
 mod gpts;

@@ -12,7 +12,7 @@ use crate::wire_format::WireFormat;
 pub struct ProviderDescriptor {
     /// The name in settings, logs and model references: `anthropic`.
     pub name: &'static str,
-    /// The name for people: `Anthropic`.
+    /// The display name: `Anthropic`.
     pub display_name: &'static str,
     /// The environment variable of the API key.
     pub key_variable: &'static str,
@@ -22,7 +22,7 @@ pub struct ProviderDescriptor {
     pub page: &'static str,
     /// The environment variable that selects another server.
     pub base_url_variable: &'static str,
-    /// The public or the usual server; empty for one that has to be configured.
+    /// The public or the usual server; empty if it must be configured.
     pub base_url: &'static str,
     /// The format of requests and answers.
     pub wire_format: WireFormat,

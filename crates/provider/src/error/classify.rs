@@ -72,7 +72,7 @@ const PERMANENT: &[&str] = &["requires more system memory"];
 /// Texts about a single request above the limit per minute (Groq), in lower case: only a smaller one can succeed.
 const TOO_LARGE: &[&str] = &["request too large for model"];
 
-/// Texts about a conversation longer than the window, in lower case. The providers and servers in which they were seen:
+/// Texts about a conversation longer than the window, in lower case. Seen with these providers and servers:
 /// Anthropic, OpenAI, Gemini, xAI, Groq, OpenRouter, llama.cpp, LM Studio, vLLM, MiniMax, Kimi, Mistral, Ollama.
 const OVERFLOW: &[&str] = &[
     "prompt is too long",

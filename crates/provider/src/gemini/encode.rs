@@ -220,7 +220,7 @@ impl<'a> ContentsEncoder<'a> {
         with_signature(json!({ "functionCall": function }), signature)
     }
 
-    /// Signs the first call of each answer of the current turn, where it has no signature. The turn begins with the
+    /// Signs the first call of each answer of the current turn, if it has no signature. The turn begins with the
     /// last content of the user without results.
     fn sign_foreign_calls(&mut self) {
         let is_prompt = |content: &OpenContent| content.role == ContentRole::User && content.results == 0;

@@ -111,7 +111,7 @@ impl KeyHeader {
 /// The endpoint of a provider.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// The provider's name: `anthropic`, `openai`, or the user's name for a server of their own.
+    /// The provider's name: `anthropic`, `openai`, or the user's name for their own server.
     pub name: String,
     /// The URL to which the paths of the wire format are appended, with or without a trailing slash.
     pub base_url: String,

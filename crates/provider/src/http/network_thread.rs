@@ -2,7 +2,7 @@
 //!
 //! A fast model sends a thousand deltas per second, each in its own packet, and every wakeup on the way to the screen
 //! costs more than the delta. So the network has its own runtime and thread, which sleeps briefly after each read; data
-//! that arrives meanwhile waits in the kernel and is then read in one batch. The beginning and the end of an
+//! that arrives in the meantime waits in the kernel and is then read in one batch. The beginning and the end of an
 //! answer, a tool call's arguments, and a full batch are never delayed; see [`pause_after`].
 
 use std::future::{pending, poll_fn};

@@ -77,7 +77,7 @@ impl OutputItem {
         }
     }
 
-    /// Adds what a part's deltas lacked of its whole text. Servers differ in what they call whole, so another text than
+    /// Adds the part of the whole text that the deltas lacked. Servers define it differently, so another text than
     /// the deltas' is ignored; arguments that mean something else are damage, so that the call doesn't run.
     pub(super) fn complete(
         &mut self,

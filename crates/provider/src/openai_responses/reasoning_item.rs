@@ -2,7 +2,7 @@
 //!
 //! The signature is the item itself as JSON, as in pi's sessions: servers document that the next request has to repeat
 //! it as received, and some verify its summary or text together with the encrypted content. The item keeps its id,
-//! which some servers require. `status` is left out, because the API refuses it in requests.
+//! which some servers require. `status` is omitted, because the API rejects it in requests.
 //!
 //! Responses aren't stored, so the server can't complete an item by its id alone ("Item with id 'rs_…' not found"). An
 //! item with neither encrypted content nor text has no signature, and an item cut off by an abort never gets one.

@@ -10,7 +10,7 @@ pub enum ModelError {
     Unknown {
         /// The requested name.
         requested: String,
-        /// The models with similar names, else the usable ones, for people.
+        /// The models with similar names, else the usable ones, as a list for display.
         advice: String,
     },
     /// The model is known, but its provider has no key.
@@ -34,7 +34,7 @@ pub enum ModelError {
     NoProvider {
         /// The requested name.
         provider: String,
-        /// The available providers, as a list for people.
+        /// The available providers, as a list for display.
         usable: String,
     },
 }

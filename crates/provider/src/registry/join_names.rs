@@ -1,4 +1,4 @@
-//! Lists of names for people.
+//! Lists of names in messages.
 
 /// Maximum number of names; further ones are only counted.
 const MAX_LISTED_NAMES: usize = 12;

@@ -130,7 +130,7 @@ fn signed_call(id: &str, signature: &str) -> AssistantBlock {
     })
 }
 
-/// Two turns. The second begins with an answer of [`MODEL`], is steered, and goes on with answers of other models.
+/// Two turns. The second starts with an answer by [`MODEL`], is steered, and continues with answers by other models.
 fn turns() -> Vec<Message> {
     let result = |id: &str| result(id, vec![text("a")], false);
     let plain_call = |id: &str| call(id, json!({}));

@@ -30,7 +30,7 @@ pub struct HighlightRequest {
 }
 
 impl HighlightRequest {
-    /// A request for complete, sanitized code; the part beyond the size limit is left out.
+    /// A request for complete, sanitized code; the part beyond the size limit is omitted.
     #[must_use]
     pub fn complete(language: Language<'_>, code: &str) -> Self {
         let language = LanguageId::new(language);

@@ -75,7 +75,7 @@ pub(crate) async fn list(
         }
     };
     let mut inside = only_inside(&state.roots, logged).await?;
-    // A log may have been created meanwhile.
+    // A log may have been created in the meantime.
     inside.retain(|found| !without_log.contains(&found.id));
     let open: HashSet<_> = open.iter().map(|session| session.id.clone()).collect();
     sessions.extend(inside.into_iter().map(|found| {

@@ -202,7 +202,7 @@ impl Database {
         usage_table::select(&self.connection, &prefix(root), since)
     }
 
-    /// Stores scan results in one transaction. A log that another tiller has scanned further meanwhile is skipped.
+    /// Stores scan results in one transaction. A log that another tiller has already scanned further is skipped.
     pub(super) fn store(&mut self, scans: &[(PathBuf, FileStamp, u64, LogScan)]) -> rusqlite::Result<()> {
         let mut transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         for (path, stamp, start, scan) in scans {

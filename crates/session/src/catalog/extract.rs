@@ -208,7 +208,7 @@ fn extract_message(entry: &mut ExtractedEntry, message: &RawMessage<'_>) {
     }
 }
 
-/// The text of a user message: the typed text, and what a template or attached files made of it.
+/// The text of a user message: the typed text, and the text expanded by a template or attached files.
 fn prompt(message: &RawMessage<'_>) -> EntryFact {
     let (typed, content) = (text_value(message.tiller_typed), content(message.content));
     let text = typed.as_ref().map_or(content.clone(), |typed| format!("{typed}\n{content}"));

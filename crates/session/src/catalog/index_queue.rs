@@ -146,7 +146,7 @@ impl Catalog {
     }
 }
 
-/// Scans logs on several threads; unreadable ones are left out.
+/// Scans logs on several threads; unreadable ones are omitted.
 fn scan_in_parallel(files: Vec<(LogFile, Option<LogRecord>)>) -> Vec<(PathBuf, FileStamp, u64, LogScan)> {
     let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_READERS);
     let chunk = files.len().div_ceil(threads).max(1);

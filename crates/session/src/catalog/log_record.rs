@@ -87,7 +87,7 @@ pub(super) struct LogScan {
     pub(super) record: LogRecord,
     /// Searchable text of the scanned part.
     pub(super) texts: Vec<SearchText>,
-    /// Usage in the scanned part, without what a fork copied.
+    /// Usage in the scanned part, without entries that a fork copied.
     pub(super) usage: LogUsage,
     /// True if the scan started at the first byte: the file is new or was rewritten.
     pub(super) is_from_start: bool,

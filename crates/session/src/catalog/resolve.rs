@@ -98,7 +98,7 @@ impl Catalog {
 
     /// The best match for a query: by id or path, else by name, else by text in this directory's sessions.
     ///
-    /// Reads every log of the directory; `on_progress` is called meanwhile.
+    /// Reads every log of the directory; `on_progress` is called during the scan.
     ///
     /// # Errors
     /// If the directory can't be read, or the query matches only several ids.

@@ -118,7 +118,7 @@ pub(crate) fn subdirs(dir: &Path) -> Result<Vec<PathBuf>, SessionError> {
 }
 
 /// The agent directories of the sessions in these directories, and those agents' own agent directories. One that can't
-/// be listed is left out.
+/// be listed is skipped.
 pub(super) fn agents_dirs(mut dirs: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut agents = Vec::new();
     while let Some(dir) = dirs.pop() {

@@ -125,7 +125,7 @@ impl LogStructure {
             }
             _ => match ConversationLine::read(span, line, std::mem::take(&mut self.gap), warnings) {
                 Some(head) => self.heads.push(head),
-                None if head::HOUSEKEEPING.contains(&kind) => {}
+                None if head::SKIPPED_KINDS.contains(&kind) => {}
                 None => warnings.add(span.number, format!("skipped lines of unknown type ({kind})")),
             },
         }

@@ -89,7 +89,7 @@ impl SourceLog {
     pub(super) fn value(&self, span: LineSpan) -> Result<Value, SessionError> {
         let mut bytes = vec![0; span.length];
         self.file.read_exact_at(&mut bytes, span.offset).map_err(io_error(&self.path, "be read again"))?;
-        // It was readable before; if another program rewrote it meanwhile, it is ignored.
+        // It was readable before; if another program has rewritten it since, it is ignored.
         Ok(parse(bytes.trim_ascii()).map_or(Value::Null, |(value, _)| value))
     }
 }

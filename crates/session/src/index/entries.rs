@@ -1,6 +1,6 @@
 //! The entries of an index, packed in one vector.
 //!
-//! Memory per entry matters in long sessions: nearly all entries take 40 bytes and no allocation of their own.
+//! Memory per entry matters in long sessions: nearly all entries take 40 bytes and no separate allocation.
 
 use std::collections::HashMap;
 

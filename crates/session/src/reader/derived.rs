@@ -156,7 +156,7 @@ impl Reader {
     }
 
     /// The part of the context at `leaf` that is abandoned by moving to `to`, or to before the first entry: messages
-    /// not on the path to `to`. Damaged entries are left out.
+    /// not on the path to `to`. Damaged entries are omitted.
     ///
     /// # Errors
     /// If there is no such entry, or the file can't be read.

@@ -383,7 +383,7 @@ fn list_session_resumed_elsewhere_belongs_there() {
     assert_eq!(listing.sessions.iter().map(|s| s.cwd.as_str()).collect::<Vec<_>>(), [CWD, CWD]);
     let old = sandbox.manager_of("/old/project").with_catalog(sandbox.catalog_file());
     assert_eq!(old.most_recent().unwrap(), None);
-    // And back: a run without a directory of its own has the header's.
+    // And back: a run without a recorded directory uses the header's.
     append(&path, run(None, None));
     assert_eq!(old.most_recent().unwrap().as_ref(), Some(&path));
 }

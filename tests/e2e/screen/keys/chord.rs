@@ -60,7 +60,7 @@ fn plain(character: char, code: u8, modifiers: u8) -> String {
 }
 
 /// A letter or a symbol. With Control there are bytes for letters only; all others need the protocol, which
-/// names the key and the symbol above it: here those of a US keyboard.
+/// names the key and the symbol above it: here of a US keyboard.
 fn character(c: char, modifiers: u8) -> String {
     match (c, modifiers) {
         (c, 0) => c.to_string(),

@@ -6,7 +6,7 @@ use super::super::source::{LineSpan, count, flag, items, text};
 use super::super::warning::ImportWarnings;
 
 /// Kinds of line outside the conversation, skipped without a warning.
-pub(super) const HOUSEKEEPING: [&str; 12] = [
+pub(super) const SKIPPED_KINDS: [&str; 12] = [
     "queue-operation",
     "mode",
     "permission-mode",
@@ -98,7 +98,7 @@ impl ConversationLine {
             "system" if uuid.is_some() => system(span, line, warnings),
             "attachment" => attachment(span, line, warnings),
             kind if uuid.is_some() => {
-                if !HOUSEKEEPING.contains(&kind) {
+                if !SKIPPED_KINDS.contains(&kind) {
                     warnings.add(span.number, format!("skipped lines of unknown type ({kind})"));
                 }
                 LineKind::Passing

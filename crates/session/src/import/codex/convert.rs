@@ -17,8 +17,8 @@ use super::item::{self, Item};
 use crate::entry::{Compaction, EntryBody};
 use crate::error::SessionError;
 
-/// Kinds of line without data of their own.
-const HOUSEKEEPING: [&str; 5] =
+/// Kinds of lines without data.
+const SKIPPED_KINDS: [&str; 5] =
     ["session_meta", "world_state", "thread_settings", "inter_agent_communication", "session_state"];
 
 /// Converts the log; returns the leaf and the session's name.
@@ -113,7 +113,7 @@ impl CodexConverter<'_, '_> {
             }
             "compacted" => self.compacted(span, payload, warnings),
             kind => {
-                if !HOUSEKEEPING.contains(&kind) {
+                if !SKIPPED_KINDS.contains(&kind) {
                     warnings.add(span.number, format!("skipped lines of unknown type ({kind})"));
                 }
                 Ok(())
