@@ -14,7 +14,7 @@ use tiller_provider::ModelFacts;
 use tiller_provider::catalog::Price;
 use tiller_session::EntryBody;
 
-/// A model for each agent: the text of its instructions begins with the name of its script.
+/// A model for each agent: the agent's instructions start with the name of its script.
 struct ScriptedModels {
     scripts: HashMap<&'static str, ScriptedProvider>,
     requests: Mutex<Vec<Request>>,
@@ -71,7 +71,8 @@ fn models(scripts: Vec<Script>) -> (Arc<ScriptedModels>, ProviderRegistry) {
     (models, providers)
 }
 
-/// A session `[main]` with the agents `helper`, `other` and `gated`, whose only own tool needs approval.
+/// Creates a session `[main]` with the agents `helper`, `other` and `gated`, whose only own tool needs
+/// approval.
 fn stage(scripts: Vec<Script>, limits: DelegationLimits) -> Fixture {
     stage_in(TempDir::new().unwrap(), scripts, limits, None)
 }
@@ -80,7 +81,7 @@ fn stage_in(dir: TempDir, scripts: Vec<Script>, limits: DelegationLimits, open: 
     build(dir, scripts, limits, open, |_| ())
 }
 
-/// A session with other options.
+/// Creates a session with modified options.
 fn configured(scripts: Vec<Script>, configure: impl FnOnce(&mut AgentOptions) + Send + 'static) -> Fixture {
     build(TempDir::new().unwrap(), scripts, DelegationLimits::default(), None, configure)
 }
@@ -155,7 +156,7 @@ impl Fixture {
         message_lines(&self.agent.reader())
     }
 
-    /// The result of the first call of the session, without ids and seconds.
+    /// Returns the result of the session's first call, without ids and seconds.
     fn result(&self) -> String {
         let result = self.lines().into_iter().find(|line| line.starts_with("result ")).unwrap();
         let id = self.starts().first().map(|start| start["agentId"].as_str().unwrap().to_owned());
@@ -173,7 +174,7 @@ impl Fixture {
         entries.iter().filter_map(|entry| data(&entry.body)).collect()
     }
 
-    /// The notes for the model on the current branch.
+    /// Returns the notes for the model on the current branch.
     fn notes(&self) -> Vec<String> {
         let reader = self.agent.reader();
         let (entries, _) = reader.branch(&reader.leaf().unwrap()).unwrap();
@@ -505,7 +506,7 @@ async fn agents_stop_with_the_run_and_can_be_resumed() {
     assert_eq!((lines[0].as_str(), lines.last().unwrap().as_str()), ("user Do it.", "answer whole Stop"));
 }
 
-/// The end of one agent is in progress when another one fails; how far it has come differs from round to round.
+/// The end of one agent is in progress when another one fails; its progress differs from round to round.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn agents_end_is_recorded_if_another_one_fails_meanwhile() {
     for _ in 0..20 {
@@ -591,7 +592,7 @@ async fn agents_in_the_background_are_told_with_the_next_request() {
     assert!(last.contains("A background task has ended.") && last.contains("found it"), "{last}");
 }
 
-/// Notes when it begins and ends.
+/// Records its start and end.
 struct Note(&'static str, Arc<Mutex<Vec<String>>>);
 
 impl Middleware for Note {
@@ -780,10 +781,10 @@ async fn agents_share_what_is_left_of_the_budget() {
     let mut stage = configured(scripts, |options| options.budget.session = Some(Usd(3.0)));
     stage.agent.prompt("go", PromptOptions::default()).await.unwrap();
     stage.event(|event| matches!(event, EventKind::ToolExecutionEnd { .. }).then_some(())).await;
-    // The session's own next request asks.
+    // The session's own next request needs the user's consent.
     stage.event(|event| matches!(event, EventKind::ElicitationRequested(_)).then_some(())).await;
     let cost = stage.agent.stats().await.unwrap().session.usage.cost.total;
-    // Each may have one more request under way when the limit is reached.
+    // Each agent may have one more request in progress when the limit is reached.
     assert!(cost.0 >= 3.0 && cost.0 <= 4.0, "{cost}");
     assert!(
         stage.result().contains("the agents that share the rest of the budget have cost"),
@@ -845,7 +846,8 @@ fn copy_dir(from: &std::path::Path, to: &std::path::Path) {
     }
 }
 
-/// The logs as a crash at this moment would leave them, in another directory, and the session's among them.
+/// Copies the logs to another directory, as a crash at this moment would leave them, and returns the
+/// session's path.
 fn crashed(stage: &Fixture) -> (TempDir, PathBuf) {
     let dir = TempDir::new().unwrap();
     let logs = dir.path().canonicalize().unwrap().join("logs");
@@ -854,7 +856,7 @@ fn crashed(stage: &Fixture) -> (TempDir, PathBuf) {
     (dir, logs.join(name))
 }
 
-/// A dear answer with this call.
+/// Returns an expensive answer with this call.
 fn dear_call(answer: ScriptedAnswer) -> ScriptedAnswer {
     ScriptedAnswer { usage: dear("").usage, ..answer }
 }
@@ -1032,7 +1034,7 @@ async fn agents_of_agents_add_their_cost_once() {
     assert_eq!(stage.agent.reader().usage().cost.total, Usd(2.0));
 }
 
-/// A session with an agent `helper`, whose agent `other` hangs in its first answer.
+/// Creates a session with an agent `helper`, whose agent `other` hangs in its first answer.
 async fn nested() -> (Fixture, AgentSession) {
     let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
     let scripts = vec![

@@ -25,8 +25,8 @@ fn bash(command: &str) -> ScriptedAnswer {
     call("bash", json!({"command": command}))
 }
 
-/// A harness with the built-in tools in a directory `work`, next to a directory `outside` with the files `one` and
-/// `two`.
+/// Creates a harness with the built-in tools in a directory `work`, next to a directory `outside` with the
+/// files `one` and `two`.
 fn harness(answers: Vec<ScriptedAnswer>, configure: impl FnOnce(&mut SessionParts)) -> (Harness, PathBuf) {
     let dir = TempDir::new().unwrap();
     let real = dir.path().canonicalize().unwrap();
@@ -62,7 +62,7 @@ impl Harness {
         self.agent.decide(request.tool_call_id.clone(), decision).await.unwrap();
     }
 
-    /// Returns the results of calls so far.
+    /// Returns the results of the calls so far.
     fn results(&self) -> Vec<String> {
         self.message_lines()
             .into_iter()
@@ -202,7 +202,7 @@ async fn command_that_only_reads_runs_unasked_in_ask_mode() {
     assert_eq!(harness.results(), ["link\n", "denied: no"]);
 }
 
-/// Makes the working directory a Git repository with this configuration.
+/// Turns the working directory into a Git repository with this configuration.
 fn make_repository(work: &Path, config: &str) {
     for name in ["objects", "refs"] {
         std::fs::create_dir_all(work.join(".git").join(name)).unwrap();
@@ -212,7 +212,7 @@ fn make_repository(work: &Path, config: &str) {
         .unwrap();
 }
 
-/// Returns whether a call of `git status` asks in a working directory prepared by `prepare`.
+/// Returns true if a call of `git status` needs approval in a working directory prepared by `prepare`.
 async fn git_status_asks(prepare: impl FnOnce(&Path)) -> bool {
     let (mut harness, _) = harness(vec![bash("git status"), text_answer("done")], |parts| {
         prepare(&parts.options.policy.root);
@@ -276,7 +276,7 @@ async fn git_status_where_git_may_run_something_asks() {
     assert!(git_status_asks(dangling).await, "a dangling link");
 }
 
-/// An answer that calls bash with these commands.
+/// Returns an answer that calls bash with these commands.
 fn commands(lines: &[&str]) -> ScriptedAnswer {
     let calls: Vec<Value> =
         lines.iter().map(|line| json!({"name": "bash", "arguments": {"command": line}})).collect();
@@ -301,7 +301,7 @@ async fn command_that_only_reads_is_judged_when_it_runs() {
 
 #[tokio::test]
 async fn command_that_no_longer_reads_without_approver_is_denied() {
-    // The file is written by a tool that needs no approval, and makes git's reading commands unsafe.
+    // A tool that needs no approval writes the file, which makes git's reading commands unsafe.
     let write = json!({"name": "write_file", "arguments": {"path": ".gitmodules", "content": ""}});
     let status = json!({"name": "bash", "arguments": {"command": "git status"}});
     let both = serde_json::from_value(json!({ "calls": [write, status] })).unwrap();
@@ -359,7 +359,7 @@ async fn rule_of_dir_outside_is_the_one_that_was_offered() {
     let (mut harness, _) = harness(vec![read(&sub_dir), text_answer("done")], |_| {});
     harness.prompt("go").await;
     let request = harness.approval_requested().await;
-    // As a directory it would be the rule itself.
+    // As a directory, it would be covered by the rule.
     std::fs::remove_file(&sub_dir).unwrap();
     std::fs::create_dir(&sub_dir).unwrap();
     harness.answer(&request, Decision::Session).await;
@@ -555,8 +555,8 @@ async fn plan_mode_from_the_start_is_told_and_ends_in_ask() {
     assert_eq!(harness.agent.state().await.unwrap().state.approval, "ask");
 }
 
-/// A harness with these rules of the settings in `auto`, and a path in the home directory `home` beside the working
-/// directory.
+/// Creates a harness with these settings rules in `auto`, and a path in the home directory `home` next to the
+/// working directory.
 fn harness_with_rules(rules: &Value, answers: Vec<ScriptedAnswer>) -> Harness {
     let (harness, outside) = harness(answers, |parts| {
         parts.options.approver = Approver::Absent;
@@ -621,7 +621,7 @@ async fn settings_rule_that_asks_holds_for_a_command_that_only_reads() {
     }
 }
 
-/// The rules of the settings that allow what is proposed for a call.
+/// Returns the settings rules proposed for a call.
 fn saved(request: &ApprovalRequest) -> ConfiguredRules {
     let mut rules = ConfiguredRules::default();
     let source = RuleSource::User("settings.json".into());

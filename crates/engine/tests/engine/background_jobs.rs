@@ -1,4 +1,5 @@
-//! Background jobs through the handle: their ends are told to the model, and they end with their session.
+//! Background jobs through the handle: the model is informed about their ends, and they end with their
+//! session.
 
 use nix::sys::signal::kill;
 use nix::unistd::Pid;
@@ -16,7 +17,7 @@ fn harness(answers: Vec<ScriptedAnswer>) -> Harness {
     opened(dir, None, answers)
 }
 
-/// Opens a session as [`harness`] creates one.
+/// Opens a session like the one of [`harness`].
 fn opened(dir: TempDir, path: Option<PathBuf>, answers: Vec<ScriptedAnswer>) -> Harness {
     let root = dir.path().canonicalize().unwrap();
     let manager = SessionManager::new(Placement::Flat(dir.path().join("logs")), root.clone());
@@ -48,7 +49,7 @@ fn job_ended(event: &EventKind) -> Option<CommandJob> {
     }
 }
 
-/// Lets the job go on that reads from the pipe.
+/// Unblocks the job that reads from the pipe.
 async fn open_pipe(harness: &Harness) {
     let pipe = harness.dir.path().join("pipe");
     tokio::task::spawn_blocking(move || std::fs::write(pipe, "go\n").unwrap()).await.unwrap();
@@ -191,7 +192,7 @@ async fn jobs_end_with_their_session() {
 
 #[tokio::test]
 async fn job_after_a_resume_has_a_new_id() {
-    // The answers of all three processes: the model answers by its place in the conversation.
+    // The answers of all three processes: the model selects one by its position in the conversation.
     let start = || {
         let run = || [answer(&[background("exit 0"), background("exit 0")]), text_answer("started")];
         (0..3).flat_map(|_| run()).collect::<Vec<_>>()

@@ -7,13 +7,13 @@ use tiller_provider::catalog::{self, Price};
 
 use super::*;
 
-/// An answer that costs a dollar.
+/// Returns an answer that costs a dollar.
 fn dear(text: &str) -> ScriptedAnswer {
     let usage = Usage { output: Tokens(1_000_000), ..Usage::default() };
     ScriptedAnswer { text: text.into(), usage, ..ScriptedAnswer::default() }
 }
 
-/// A session whose model takes a dollar per million tokens.
+/// Creates a session whose model costs a dollar per million tokens.
 fn harness(dir: TempDir, answers: Vec<ScriptedAnswer>, budget: BudgetOptions) -> Harness {
     let root = dir.path().canonicalize().unwrap();
     let manager = SessionManager::new(Placement::Flat(root.join("logs")), root);

@@ -1,4 +1,4 @@
-//! Hooks of the settings: real shell commands, and what their answers do to a run.
+//! Hooks in the settings: real shell commands, and the effects of their answers on a run.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use tiller_tools::policy::AskBehavior;
 
 use super::*;
 
-/// A harness with these hooks in a directory.
+/// Creates a harness with these hooks in a directory.
 fn harness_in(dir: TempDir, hooks: &Value, answers: Vec<ScriptedAnswer>) -> Harness {
     harness_with(dir, hooks, answers, |_| {})
 }
@@ -40,7 +40,7 @@ fn harness_with(
     harness
 }
 
-/// Hooks of one event that run these lines.
+/// Returns hooks of one event that run these lines.
 fn hooks(event: &str, lines: &[&str]) -> Value {
     let commands: Vec<Value> = lines.iter().map(|line| json!({"type": "command", "command": line})).collect();
     json!({event: [{"hooks": commands}]})
@@ -268,7 +268,7 @@ async fn prompt_rejected_is_not_sent() {
 
 #[tokio::test]
 async fn prompts_in_review_stay_in_order() {
-    // The first one takes longer, since it waits for the second one to be there.
+    // The first review takes longer, since it waits for the second prompt.
     let line = "if grep -q first; then until [ -e second ]; do :; done; fi";
     let mut harness =
         harness(&hooks("UserPromptSubmit", &[line]), vec![text_answer("one"), text_answer("two")]);

@@ -10,12 +10,12 @@ use tiller_session::entry::Compaction;
 
 use super::*;
 
-/// A prompt of about 1,200 tokens; a summary quotes 500 of them.
+/// Returns a prompt of about 1,200 tokens; a summary quotes 500 of them.
 fn long_prompt(word: &str) -> String {
     format!("{word} {}", "lorem ipsum ".repeat(400))
 }
 
-/// The answer to every summary request; it costs 300 tokens.
+/// Returns the answer to every summary request; it costs 300 tokens.
 fn summary(text: &str) -> ScriptedAnswer {
     serde_json::from_value(
         json!({"when": "<conversation>", "text": text, "usage": {"input": 280, "output": 20}}),
@@ -23,7 +23,7 @@ fn summary(text: &str) -> ScriptedAnswer {
     .unwrap()
 }
 
-/// An answer after which the window of 200,000 tokens is nearly full.
+/// Returns an answer that nearly fills the window of 200,000 tokens.
 fn filling_answer(text: &str) -> ScriptedAnswer {
     serde_json::from_value(json!({"text": text, "usage": {"totalTokens": 190_000}})).unwrap()
 }
@@ -33,7 +33,7 @@ fn failing_summary(failure: &str, times: u32) -> ScriptedAnswer {
     serde_json::from_value(json!({"when": "<conversation>", "text": "At last.", "error": error})).unwrap()
 }
 
-/// A harness that keeps so little that a second prompt pushes the first one out.
+/// Creates a harness that keeps so few messages that a second prompt displaces the first one.
 fn configured(answers: Vec<ScriptedAnswer>, configure: impl FnOnce(&mut AgentOptions)) -> Harness {
     let dir = TempDir::new().unwrap();
     let logs = dir.path().join("logs");
@@ -169,7 +169,7 @@ async fn compact_updates_an_earlier_summary_and_keeps_first_message() {
     harness.prompt_long("first").await;
     harness.prompt_long("second").await;
     harness.agent.compact(None).await.unwrap();
-    // The request contains one answer fewer than were made.
+    // The request contains one answer fewer than the session.
     harness.prompt_long("third").await;
     let result = harness.agent.compact(None).await.unwrap();
     let summary_prompt = harness.last_request_texts().remove(0);
@@ -220,7 +220,7 @@ async fn compact_full_window_runs_in_background_between_two_turns() {
     harness.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
     harness.prompt(&long_prompt("second")).await;
     harness.permits.add_permits(1);
-    // The next request is sent while the summary is being made, and its call begins.
+    // The next request is sent while the summary is in progress, and its call starts.
     assert_eq!(harness.compaction_began().await, CompactionReason::Threshold);
     harness.wait_for_event(|event| matches!(event, EventKind::ToolExecutionStart { .. }).then_some(())).await;
     let live = harness.agent.snapshot().await.unwrap().in_progress;
@@ -494,7 +494,7 @@ async fn abort_stops_a_run_and_the_compaction_it_waits_for() {
     }
 }
 
-/// The error of a server whose window is far smaller than the known 200,000 tokens.
+/// Returns the error of a server whose window is far smaller than the known 200,000 tokens.
 fn too_long(message: &str) -> ScriptedAnswer {
     let error = json!({"failure": "overflow", "message": message, "times": 1});
     serde_json::from_value(json!({"text": "fits", "error": error})).unwrap()
@@ -653,7 +653,8 @@ async fn branch_summary_is_not_made_of_an_empty_branch() {
     assert_eq!(harness.requests().len(), 1);
 }
 
-/// A session of some three million tokens, 1.5 times the most that is loaded, whose answers report hardly any usage.
+/// Creates a session of some three million tokens, 1.5 times the maximum that is loaded, whose answers report
+/// hardly any usage.
 fn far_too_long_log(dir: &TempDir) -> PathBuf {
     let manager =
         SessionManager::new(Placement::Flat(dir.path().join("logs")), dir.path().canonicalize().unwrap());
@@ -733,7 +734,7 @@ async fn session_far_beyond_the_window_is_not_sent_uncompacted() {
     assert!(last.starts_with("answer  Error"), "{last}");
 }
 
-/// A message of some 300,000 tokens, beyond the window of 200,000.
+/// Returns a message of some 300,000 tokens, beyond the window of 200,000.
 fn too_long_prompt() -> String {
     format!("beyond {}", "x".repeat(1_200_000))
 }

@@ -5,7 +5,7 @@ use tiller_test_support::faulty_disk::{Fault, FaultyDisk};
 
 use super::*;
 
-/// A prompt that is too long to be kept.
+/// Returns a prompt that is too long to be kept.
 fn long_prompt(word: &str) -> String {
     format!("{word} {}", "lorem ipsum ".repeat(400))
 }
@@ -18,7 +18,7 @@ fn summary() -> ScriptedAnswer {
     answer(json!({"when": "<conversation>", "text": "Short.", "usage": {"input": 280, "output": 20}}))
 }
 
-/// An answer that leaves the window nearly full.
+/// Returns an answer that leaves the window nearly full.
 fn filling_answer(text: &str) -> ScriptedAnswer {
     answer(json!({"text": text, "usage": {"totalTokens": 190_000}}))
 }
@@ -39,7 +39,7 @@ async fn prompt_long(harness: &mut Harness, text: &str) {
     harness.settled().await;
 }
 
-/// Returns the names of the events up to the one with this name, and of those already available after it.
+/// Returns the names of the events up to the one with this name, and of those that are available after it.
 async fn event_names_until(harness: &mut Harness, last: &str) -> Vec<String> {
     let mut names = Vec::new();
     loop {

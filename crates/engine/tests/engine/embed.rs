@@ -1,4 +1,4 @@
-//! The session builder and `run`, as embedding programs use them.
+//! The session builder and `run`, as used by embedding programs.
 
 use tiller_core::message::{AssistantMessage, Image, StopReason, UserMessage};
 use tiller_engine::{EmbedError, RunRequest, SessionBuilder, run};

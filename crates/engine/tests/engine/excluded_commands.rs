@@ -1,4 +1,4 @@
-//! Privacy of `!!` commands: no byte of any request contains their text, whatever happens in the session.
+//! Privacy of `!!` commands: no byte of any request contains their text.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ async fn prompt(agent: &AgentSession, text: &str) {
     agent.settled().await.unwrap();
 }
 
-/// A call that takes long enough for a command to run meanwhile.
+/// Returns a call that takes long enough for a command to run in the meantime.
 fn slow_call() -> Reply {
     Reply::answer([AnswerPart::call(
         "c1",

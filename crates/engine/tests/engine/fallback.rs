@@ -1,4 +1,4 @@
-//! Other models that answer for the rest of a run.
+//! Fallback models that answer for the rest of a run.
 
 use tiller_core::message::{AssistantMessage, ModelRef};
 use tiller_engine::ProviderChange;
@@ -7,7 +7,7 @@ use tiller_session::EntryBody;
 
 use super::*;
 
-/// A scripted provider with a name of its own.
+/// A scripted provider with its own name.
 struct OtherProvider {
     name: &'static str,
     script: ScriptedProvider,
@@ -31,12 +31,13 @@ fn failing(failure: &str) -> ScriptedAnswer {
     serde_json::from_value(json!({"error": {"failure": failure, "message": "busy"}})).unwrap()
 }
 
-/// A session whose model gives the first answers, and the models `other/a`, `other/b` and `third/a` the others.
+/// Creates a session whose model gives the first answers, and the models `other/a`, `other/b` and `third/a`
+/// the rest.
 fn harness(first: Vec<ScriptedAnswer>, other: Vec<ScriptedAnswer>, fallback: &[&str]) -> Harness {
     harness_of(None, (first, other), fallback)
 }
 
-/// As [`harness`], with the log at this path.
+/// Creates the session of [`harness`] with the log at this path.
 fn harness_of(
     log: Option<PathBuf>,
     (first, other): (Vec<ScriptedAnswer>, Vec<ScriptedAnswer>),
@@ -56,7 +57,7 @@ fn harness_of(
     })
 }
 
-/// The models `a` and `b` of a provider, which think.
+/// Returns the models `a` and `b` of a provider, which support thinking.
 fn models(provider: &str) -> Vec<ModelFacts> {
     let facts = |id: &str| ModelFacts {
         provider: provider.into(),
@@ -67,7 +68,7 @@ fn models(provider: &str) -> Vec<ModelFacts> {
     vec![facts("a"), facts("b")]
 }
 
-/// Returns the answers and the changes of the model in the log, after those that introduce the session.
+/// Returns the answers and model changes in the log, after the introduction of the session.
 fn log_lines(harness: &Harness) -> Vec<String> {
     let reader = harness.agent.reader();
     let (entries, _) = reader.branch(&reader.leaf().unwrap()).unwrap();

@@ -8,7 +8,7 @@ use tiller_test_support::faulty_disk::{Fault, FaultyDisk};
 
 use super::*;
 
-/// A run with every kind of write: a prompt, a call, its result, an answer.
+/// Returns the answers of a run with every kind of write: a prompt, a call, its result, an answer.
 fn answers() -> Vec<ScriptedAnswer> {
     vec![calls(&[json!({})]), text_answer("done"), text_answer("done again"), text_answer("and again")]
 }
@@ -24,7 +24,7 @@ fn harness(disk: &FaultyDisk, sync: SyncPolicy) -> Harness {
     harness
 }
 
-/// Prompts, and waits for the end of the run. A prompt that was rejected had begun a run, too.
+/// Prompts, and waits for the end of the run. A rejected prompt had started a run, too.
 async fn try_prompt(harness: &mut Harness, text: &str) -> Result<RunOutcome, AgentError> {
     let accepted = harness.agent.prompt(text, PromptOptions::default()).await;
     let outcome = harness.settled().await;

@@ -47,7 +47,7 @@ struct ScriptedExtension {
     start: Behavior<RequestChange>,
     turn: Behavior<RequestChange>,
     call: Behavior<CallVerdict>,
-    /// Arguments of the only call that it reviews; `None` for every call.
+    /// Arguments of the only call that it reviews; `None` for all calls.
     only_arguments: Option<Value>,
     result: Behavior<ResultChange>,
     events: Behavior<()>,

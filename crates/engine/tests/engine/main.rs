@@ -58,7 +58,7 @@ use tiller_tools::process::Runner;
 use tiller_tools::tool::{OutputLimits, OutputOptions, RunFuture, Tool, ToolInvocation, ToolOutput, Tools};
 use tokio::sync::{Notify, Semaphore};
 
-/// Longest wait for an event.
+/// Maximum wait for an event.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Plays scripted answers, and records each request with the log at that moment.
@@ -66,7 +66,7 @@ struct RecordingModel {
     script: ScriptedProvider,
     recorded: Mutex<Vec<(Request, String)>>,
     logs: PathBuf,
-    /// Permits for requests without tools: those for summaries.
+    /// Permits for requests without tools, which are those for summaries.
     summaries: Arc<Semaphore>,
 }
 
@@ -95,7 +95,7 @@ impl Provider for RecordingModel {
     }
 }
 
-/// A tool that starts, reports that, and waits for a permit. Called with `{"crash": true}` it panics.
+/// A tool that reports its start and waits for a permit. With the argument `{"crash": true}` it panics.
 struct BlockingTool {
     spec: ToolSpec,
     started: Arc<Notify>,
@@ -121,7 +121,7 @@ impl Tool for BlockingTool {
     }
 }
 
-/// A session with its model and its gate.
+/// A session with its model and its tool's gate.
 struct Harness {
     agent: AgentSession,
     events: EventStream,
@@ -264,7 +264,7 @@ fn options(scratch: PathBuf) -> AgentOptions {
     }
 }
 
-/// Returns the messages of the current branch, a line each.
+/// Returns the messages of the current branch, one per line.
 fn message_lines(reader: &Reader) -> Vec<String> {
     let (entries, _) = reader.branch(&reader.leaf().unwrap()).unwrap();
     let line = |message: &Arc<Message>| match &**message {

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// A harness whose run waits for a tool, after a first prompt with its answer; with the ids of both prompts.
+/// Creates a harness whose run waits for a tool, after a first prompt with its answer; also returns the ids
+/// of both prompts.
 async fn at_work() -> (Harness, EntryId, EntryId) {
     let answers = vec![text_answer("one"), calls(&[json!({}), json!({})]), text_answer("elsewhere")];
     let mut harness = Harness::new(Access::Writes, answers);
@@ -85,7 +86,7 @@ async fn fork_during_a_run_leaves_the_run_alone() {
         (reader.id(), message_lines(&reader)),
         (&beside.session, vec!["user first".into(), "answer one Stop".into()])
     );
-    // The text belongs to no one until the fork is opened, and is queued in it then.
+    // The text has no owner until the fork is opened; then it is queued there.
     harness.agent.open_session(path).await.unwrap();
     let queue = harness.agent.snapshot().await.unwrap().in_progress.queue;
     let waiting: Vec<_> = queue.iter().map(|item| (item.text.as_str(), item.held)).collect();

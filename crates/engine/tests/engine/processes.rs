@@ -1,4 +1,4 @@
-//! Extension processes: scripts that follow the protocol, or break it.
+//! Extension processes: scripts that follow the protocol, or violate it.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -8,7 +8,8 @@ use tiller_engine::extension::process::{Launch, ProcessOptions};
 
 use super::*;
 
-/// Reads the hello and every request; each case answers with `say` and a line of JSON. `$id` is the request's id.
+/// Reads the hello and every request; each case answers with `say` and a line of JSON. `$id` is the request's
+/// id.
 const PRELUDE: &str = r#"#!/bin/bash
 say() { printf '%s\n' "$1"; }
 answer() { say "{\"type\": \"answer\", \"id\": $id, \"result\": $1}"; }
@@ -59,7 +60,7 @@ impl Scripts {
         }
     }
 
-    /// A harness with these extensions.
+    /// Creates a harness with these extensions.
     async fn harness(
         self,
         answers: Vec<ScriptedAnswer>,
@@ -280,7 +281,7 @@ async fn process_that_changed_is_restarted_and_new_ones_announced() {
     assert_eq!(harness.wait_for_event(warning).await, is_new);
     harness.prompt("second").await;
     harness.settled().await;
-    // Replaced and not overwritten: the shell keeps reading a running script.
+    // Replaced, not overwritten, because the shell keeps reading a running script.
     std::fs::write(&new, script("New.", json!([{"name": "more"}]))).unwrap();
     std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).unwrap();
     std::fs::rename(&new, &own_script).unwrap();
@@ -449,7 +450,7 @@ async fn process_changed_since_it_was_trusted_is_not_run() {
     assert!(notice.contains("could not be started: it has changed since it was trusted"), "{notice}");
 }
 
-/// Returns whether there is a Python for the worked example.
+/// Returns true if Python is available for the example in the docs.
 fn has_python() -> bool {
     let found =
         std::process::Command::new("python3").arg("--version").output().is_ok_and(|ran| ran.status.success());

@@ -1,4 +1,4 @@
-//! Races and worktrees: the results of agents stay apart until one is picked.
+//! Races and worktrees: the results of agents stay separate until one is picked.
 
 use std::fs;
 use std::path::Path;
@@ -322,7 +322,7 @@ fn message_lines_with_notes(fixture: &Fixture) -> String {
 #[tokio::test]
 async fn agent_that_is_resumed_goes_on_in_its_worktree() {
     let tasks = json!([{ "agent": "left", "task": "Write." }]);
-    // The ids of twelve days begin alike.
+    // The ids of twelve days have the same prefix.
     let beginning = Fixture::new(vec![("main", vec![])]).agent.reader().id().to_string()[..4].to_owned();
     let resume =
         || call("delegate_to_agent", json!({ "agent": "left", "task": "Go on.", "resume": beginning }));
@@ -359,7 +359,7 @@ async fn agent_that_is_resumed_goes_on_in_its_worktree() {
     assert_eq!(result, refused);
 }
 
-/// A session with an answer, and the model `left`, which writes a file.
+/// Creates a session with an answer, and the model `left`, which writes a file.
 async fn with_a_lane_that_uses_7_tokens() -> Fixture {
     let usage = Usage { output: Tokens(7), ..Usage::default() };
     let written = ScriptedAnswer { usage, ..write("b.txt", "good\n") };

@@ -22,14 +22,14 @@ async fn front_end(harness: &Harness) -> AgentSession {
     connect(near).await.unwrap()
 }
 
-/// Waits until a front end has mirrored what the log has now.
+/// Waits until a front end has mirrored the current log.
 async fn mirrored(front: &AgentSession, harness: &Harness) {
     let expected = harness.agent.reader().lines().unwrap();
     for _ in 0..1_000 {
         if front.reader().lines().unwrap() == expected {
             return;
         }
-        // An answer comes after the events before it.
+        // A response follows all earlier events.
         front.state().await.unwrap();
     }
     panic!("{:?} instead of {expected:?}", front.reader().lines().unwrap());
@@ -151,7 +151,7 @@ async fn connect_refuses_other_versions_and_other_programs() {
     }
 }
 
-/// Connects to the harness's session again, at the attempts that aren't refused.
+/// Reconnects to the harness's session, at the attempts that aren't refused.
 struct Dialer {
     agent: AgentSession,
     known: Arc<Mutex<Vec<Option<EntryId>>>>,

@@ -17,10 +17,10 @@ thread_local! {
     static LOGGED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Collects the log output of the test's thread, on which its runtime has all its tasks.
+/// Collects the log output of the test's thread, on which its runtime runs all its tasks.
 ///
-/// One subscriber for all threads: if only one thread had a subscriber, an event that another thread meets first,
-/// where tests run in parallel, would be cached as disabled.
+/// One subscriber for all threads: with a subscriber in only one thread, an event that another thread reaches
+/// first, when tests run in parallel, would be cached as disabled.
 struct Log;
 
 struct ThisThread;
@@ -97,7 +97,7 @@ async fn tracing_logs_the_steps_of_a_run_without_content() {
     assert!(!log.text().contains("secret"), "{}", log.text());
 }
 
-/// The lines about tasks of agents, without their times.
+/// Returns the lines about tasks of agents, without their times.
 fn task_lines(log: &Log) -> Vec<String> {
     let text = log.text();
     let lines = text.lines().filter(|line| line.contains("agent task"));

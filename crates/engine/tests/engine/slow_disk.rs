@@ -1,9 +1,10 @@
-//! Commands that come faster than the disk: every sync delays effects, and none may be lost or performed twice.
+//! Commands that arrive faster than the disk can sync: every sync delays effects, and none may be lost or
+//! performed twice.
 
 use super::*;
 use tiller_core::setting::SyncPolicy;
 
-/// A session that syncs after every entry, so that effects wait often.
+/// Creates a session that syncs after every entry, so that effects wait often.
 fn slow_harness(access: Access, answers: Vec<ScriptedAnswer>) -> Harness {
     let dir = TempDir::new().unwrap();
     let logs = dir.path().join("logs");

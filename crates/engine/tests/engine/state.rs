@@ -32,7 +32,7 @@ impl Provider for Named {
 
 const THINKER: &str = "anthropic/claude-thinker";
 
-/// Adds a model that thinks, and one whose key is missing.
+/// Adds a model that supports thinking, and one whose key is missing.
 fn with_thinker(parts: &mut SessionParts) {
     let text_answer = |text: &str| ScriptedAnswer { text: text.into(), ..ScriptedAnswer::default() };
     let script =
@@ -226,7 +226,7 @@ async fn model_unavailable_gives_a_notice_and_another_one_answers() {
     assert_eq!(model_and_level(&harness).await, (scripted(), ThinkingLevel::Off));
     harness.agent.new_session().await.unwrap();
     harness.agent.open_session(log).await.unwrap();
-    // Emitted after the switch: front ends start a new page at it.
+    // Emitted after the switch, because front ends start a new transcript at a switch.
     let opened = |event: &EventKind| {
         let reason = SessionChange::Open;
         matches!(event, EventKind::SessionChanged { reason: change, .. } if *change == reason).then_some(())

@@ -41,7 +41,7 @@ fn served(name: &str) -> ServedTool {
     ServedTool { tool: Arc::new(NamedTool(spec)), server: "s".into() }
 }
 
-/// Servers with the tools that the test sets, and the windows that they were asked for.
+/// Servers with the tools that the test sets, and the windows for which their tools were requested.
 #[derive(Default)]
 struct FakeServers {
     names: Mutex<Vec<&'static str>>,
@@ -101,7 +101,7 @@ impl ToolServers for FakeServers {
     }
 }
 
-/// A session with these answers, its servers and the sender of their events.
+/// Creates a session with these answers; returns its servers and the sender of their events.
 fn harness(
     answers: Vec<ScriptedAnswer>,
     offer: ToolOffer,
@@ -256,7 +256,7 @@ async fn tool_servers_slow_resource_is_stopped_by_abort() {
     events.send(ToolServersEvent::Ready).await.unwrap();
     let agent = harness.agent.clone();
     let prompt = tokio::spawn(async move { agent.prompt("see @s:x://slow", PromptOptions::default()).await });
-    // The reply to the abort comes after the prompt was submitted, or else the next abort stops it.
+    // The response to the abort comes after the prompt was submitted, or else the next abort stops it.
     while !prompt.is_finished() {
         harness.agent.abort().await.unwrap();
         tokio::task::yield_now().await;

@@ -21,7 +21,7 @@ use tiller_tools::tool::{
 };
 use tiller_tools::workspace::Workspace;
 
-/// Timeout for real processes to start or die on a busy machine.
+/// Timeout for real processes to start or end on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A working directory `work`, a directory `outside` next to it with a file `secret`, and the tools.
@@ -61,7 +61,7 @@ impl Bench {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// Runs a call; its output is without the hash of the file.
+    /// Runs a call; returns its output without the hash of the file.
     async fn call(&self, tool: &str, arguments: Value) -> ToolOutput {
         let mut output = self.call_with_hash(tool, arguments).await;
         output.details.iter_mut().filter_map(Value::as_object_mut).for_each(|details| {
@@ -76,14 +76,14 @@ impl Bench {
         tool.run(ToolInvocation { arguments, progress: ToolProgress::new(|_| {}) }).await
     }
 
-    /// Returns the text of a call that succeeds.
+    /// Returns the text of a successful call.
     async fn ok(&self, tool: &str, arguments: Value) -> String {
         let output = self.call(tool, arguments).await;
         assert!(!output.is_error, "{output:?}");
         joined_text(&output.content)
     }
 
-    /// Returns the text of a call that fails.
+    /// Returns the text of a failed call.
     async fn error_text(&self, tool: &str, arguments: Value) -> String {
         let output = self.call(tool, arguments).await;
         assert!(output.is_error, "{output:?}");
@@ -702,7 +702,7 @@ mod list_files {
     }
 }
 
-/// Reads the file that a notice about a cut result names.
+/// Reads the file named in a notice about a truncated result.
 fn whole_output(notice: &str, start: &str) -> String {
     let path = notice.strip_prefix(start).and_then(|rest| rest.strip_prefix("all of it is in "));
     fs::read_to_string(path.unwrap_or_else(|| panic!("{notice}"))).unwrap()
@@ -784,7 +784,7 @@ mod bash {
         Some(json!({"exitCode": code, "timedOut": false}))
     }
 
-    /// Waits until the file holds a line, and returns the process id in it.
+    /// Waits until the file contains a line, and returns the process id in it.
     async fn pid_in(bench: &Bench, name: &str) -> Pid {
         let start = Instant::now();
         loop {

@@ -51,7 +51,7 @@ impl Repository {
         git(&self.path(""), arguments)
     }
 
-    /// Returns the text of a call, and whether it is an error.
+    /// Returns the text of a call, and true if it is an error.
     async fn call(&self, name: &str, arguments: Value) -> (String, bool) {
         let tool = self.tools.find(name).unwrap();
         tool.check(&arguments).unwrap();

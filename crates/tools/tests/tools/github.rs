@@ -12,7 +12,7 @@ use tiller_tools::tool::{
 };
 use tiller_tools::workspace::Workspace;
 
-/// Calls a tool of the repository ada/conf on a server; returns its text and whether it failed.
+/// Calls a tool with the repository ada/conf on a server; returns its text and true if it failed.
 async fn call(server: &MockServer, tool: &str, arguments: Value) -> (String, bool) {
     let dir = TempDir::new().unwrap();
     let workspace = Workspace::new(dir.path()).unwrap();

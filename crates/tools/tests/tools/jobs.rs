@@ -1,4 +1,4 @@
-//! Background jobs through the tools, as the agent uses them, with real commands.
+//! Background jobs through the tools, with real commands.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ use tiller_tools::tool::{
 };
 use tiller_tools::workspace::Workspace;
 
-/// Timeout for real processes to start or die on a busy machine.
+/// Timeout for real processes to start or end on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A working directory with a named pipe `gate`, and the tools.
@@ -60,13 +60,13 @@ impl Bench {
         joined_text(&output.content)
     }
 
-    /// Lets the command go on that reads from the pipe.
+    /// Unblocks the command that reads from the pipe.
     async fn open_gate(&self) {
         let gate = self.dir.path().join("gate");
         tokio::task::spawn_blocking(move || fs::write(gate, "go\n").unwrap()).await.unwrap();
     }
 
-    /// Returns the texts of the ends that the model doesn't know of.
+    /// Returns the notes about ends that the model doesn't know of.
     fn notes(&self) -> Vec<String> {
         self.tools.jobs().end_notes().into_iter().map(|note| note.text).collect()
     }
@@ -203,7 +203,7 @@ async fn call_moved_to_the_background_keeps_process_and_output() {
 }
 
 #[tokio::test]
-async fn wait_ends_when_a_message_waits_and_the_job_goes_on() {
+async fn job_wait_ends_for_a_message_and_the_job_continues() {
     let bench = Bench::new();
     bench.start("cat gate").await;
     let progress = ToolProgress::new(|_| {});

@@ -1,4 +1,4 @@
-//! The built-in tools and child processes, through their public faces and the real supervisor.
+//! The built-in tools and child processes, through their public API and with the real supervisor.
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as they do")]
 
 mod built_in;

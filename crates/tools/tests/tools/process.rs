@@ -13,7 +13,7 @@ use tiller_tools::process::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// Timeout for real processes to start or die on a busy machine.
+/// Timeout for real processes to start or end on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 fn start(dir: &Path, line: &str) -> RunningCommand {
@@ -32,7 +32,7 @@ fn code(code: i32) -> Exit {
     Exit { status: ExitStatus::Code(code), leftovers: 0 }
 }
 
-/// Waits until the file holds a line, and returns the process id in it.
+/// Waits until the file contains a line, and returns the process id in it.
 fn pid_in(path: &Path) -> Pid {
     let start = Instant::now();
     loop {
@@ -53,7 +53,7 @@ fn assert_dies(pid: Pid) {
     }
 }
 
-/// A command that leaves behind a process in its own session, whose id is written to the file `daemon`.
+/// A command that leaves behind a process in a separate session, whose id is written to the file `daemon`.
 const DAEMON: &str =
     r"setsid bash -c 'echo $$ > daemon; exec sleep 1000' & while ! [ -s daemon ]; do sleep 0.01; done";
 
@@ -94,7 +94,7 @@ async fn command_has_no_stdin_and_no_terminal() {
 async fn command_signals_are_neither_blocked_nor_ignored() {
     let (output, _) = run("grep -E '^Sig(Blk|Ign)' /proc/self/status | cut -f2").await;
     for mask in output.lines() {
-        // 32 and 33 are glibc's own, and its posix_spawn ignores them.
+        // 32 and 33 belong to glibc, and its posix_spawn ignores them.
         let mask = u64::from_str_radix(mask, 16).unwrap() & !(0b11 << 31);
         assert_eq!(mask, 0, "{output}");
     }
@@ -193,7 +193,7 @@ async fn command_that_kills_its_supervisor_leaves_no_process() {
     ] {
         let dir = TempDir::new().unwrap();
         let running = start(dir.path(), &attack);
-        // Lost, or stopped by a signal where the supervisor could still report.
+        // Lost, or stopped by a signal if the supervisor could still report.
         drop(running.wait().await);
         assert_abandoned(dir.path());
     }
@@ -218,7 +218,7 @@ async fn start_missing_dir_is_named() {
     assert_eq!(error.to_string(), "working directory /no/such/directory: not a directory");
 }
 
-/// Writes an executable script with this text, and returns its program.
+/// Writes an executable script with this text and returns its program.
 fn script(dir: &Path, text: &str) -> Program {
     use std::os::unix::fs::PermissionsExt;
 
@@ -232,7 +232,7 @@ fn converse(dir: &Path, text: &str) -> PipedChild {
     Runner::with_supervisor(env!("CARGO_BIN_EXE_tools-supervisor")).start_piped(&script(dir, text)).unwrap()
 }
 
-/// Closes the program's stdin and returns the rest of both outputs.
+/// Closes the program's stdin and returns the remaining output of both streams.
 async fn rest(child: PipedChild) -> (String, String) {
     let PipedChild { stdin, mut stdout, mut stderr, supervisor: _supervisor } = child;
     drop(stdin);
@@ -264,7 +264,7 @@ async fn piped_child_slow_program_gets_large_input_whole() {
     let _ = tokio::join!(
         async move {
             stdin.write_all(&flood).await.unwrap();
-            // What the pipe holds is read before its end is seen.
+            // The pipe's content is read before its end is noticed.
             drop(stdin);
         },
         child.stdout.read_to_string(&mut output)
@@ -275,7 +275,7 @@ async fn piped_child_slow_program_gets_large_input_whole() {
 #[tokio::test]
 async fn piped_child_slow_program_reads_input_before_the_end() {
     let dir = TempDir::new().unwrap();
-    // Three pipes' worth: in the program's pipe, in the supervisor, and in the supervisor's pipe.
+    // As much as three pipes hold: the program's pipe, the supervisor's buffer, and the supervisor's pipe.
     let mut child = converse(dir.path(), "sleep 0.1; head -c 65536 | wc -c; sleep 0.05; wc -c");
     child.stdin.write_all(&[b'x'; 160_000]).await.unwrap();
     let (output, _) = rest(child).await;
@@ -288,7 +288,7 @@ async fn piped_child_that_neither_reads_nor_ends_is_killed() {
     let mut child =
         converse(dir.path(), &format!("trap '' TERM; {DAEMON}; echo $$ > shell; exec sleep 1000"));
     let (shell, daemon) = (pid_in(&dir.path().join("shell")), pid_in(&dir.path().join("daemon")));
-    // More than the capacity of every pipe and buffer in between.
+    // More than the capacity of all pipes and buffers in between.
     let flood = vec![b'x'; 1_000_000];
     let stuck = tokio::time::timeout(Duration::from_millis(300), child.stdin.write_all(&flood)).await;
     assert!(stuck.is_err(), "a million bytes were read");
@@ -309,10 +309,10 @@ async fn piped_child_that_cannot_be_started_is_named_at_its_end() {
     assert!(end.starts_with("can't start /no/such/program: "), "{end}");
 }
 
-/// The directory in which [`holder_for_kill_tests`] runs its command.
+/// The directory where [`holder_for_kill_tests`] runs its command.
 const HOLDER_DIR: &str = "TILLER_TEST_HOLDER_DIR";
 
-/// Not a test of its own: the process that the tests `runner_killed_outright_…` kill.
+/// Not a real test: the process that the tests `runner_killed_outright_…` kill.
 #[tokio::test]
 #[ignore = "is started, and killed, by another test"]
 async fn holder_for_kill_tests() {
@@ -367,7 +367,7 @@ async fn runner_prefix_shell_and_withheld_variables_apply() {
     assert!(matches!(error, ProcessError::NoShell { .. }), "{error}");
 }
 
-/// Returns a runner whose supervisor has a path of its own, by which its processes are found.
+/// Returns a runner whose supervisor has a unique path that identifies its processes.
 #[cfg(target_os = "linux")]
 fn runner_with_link(dir: &Path) -> (Runner, PathBuf) {
     let supervisor = dir.join("helper");
@@ -389,7 +389,7 @@ fn standbys(supervisor: &Path) -> Vec<Pid> {
         .collect()
 }
 
-/// Waits until `count` standbys run, and returns them.
+/// Waits until `count` standbys are running, and returns them.
 #[cfg(target_os = "linux")]
 async fn wait_for_standbys(supervisor: &Path, count: usize) -> Vec<Pid> {
     let started = Instant::now();
@@ -456,7 +456,7 @@ async fn standby_runs_the_command_as_a_new_supervisor_would() {
     let runner = runner.without_variables(["PATH".to_owned()]).with_prefix("greet='hello you'");
     runner.start_standby();
     let standby_pids = wait_for_standbys(&supervisor, 1).await;
-    // Its watchdog is the parent of the supervisor.
+    // The supervisor's parent is its watchdog.
     let line =
         "echo $greet; pwd; /bin/cut -d' ' -f4 /proc/$PPID/stat; /usr/bin/env | /bin/grep -c ^PATH=; exit 3";
     let (output, exit) = run_with(&runner, dir.path(), line).await;

@@ -34,7 +34,7 @@ impl Dirs {
     }
 }
 
-/// Says so if the kernel has no sandbox for writes.
+/// Returns true, and prints a message, if the kernel can't restrict writes.
 fn is_missing() -> bool {
     let is_missing = !SandboxSupport::detect().restricts_writing();
     if is_missing {
@@ -71,7 +71,7 @@ async fn sandbox_writes_inside_work_and_outside_fail() {
         "mkdir ../outside/folder",
         "ln -s /etc ../outside/link",
         "echo x > new && mv new ../outside/new",
-        // What the command starts is restricted, too, also after it has ended its session.
+        // The command's descendants are restricted too, even after they have left the session.
         "setsid -w sh -c 'echo x > ../outside/new'",
     ] {
         let (output, status) = run(&runner, &dirs.inside, line).await;

@@ -1,4 +1,4 @@
-//! Attacks on the gate that every path of every tool goes through: a table of them, and random ones.
+//! Attacks on the path checks that all tools use: a table of attacks, and random ones.
 
 mod bench;
 mod random;

@@ -160,7 +160,7 @@ async fn worktree_with_a_false_repository_starts_no_program() {
     let repository = Repository::new();
     let worktree = Worktree::create(&repository.path(""), "x", &runner()).await.unwrap();
     let (root, marker) = (worktree.root().to_owned(), repository.dir.path().join("started"));
-    // As an agent in a sandbox could do it.
+    // Like an agent in a sandbox.
     git(&root, &["init", "--quiet", "--bare", "evil"]);
     fs::remove_file(root.join(".git")).unwrap();
     fs::write(root.join(".git"), "gitdir: ./evil\n").unwrap();

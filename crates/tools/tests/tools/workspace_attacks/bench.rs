@@ -1,4 +1,4 @@
-//! A workspace among files that no tool may reach, and the tools in it, behind the policy.
+//! A workspace surrounded by files that no tool may access, with the tools and the policy.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,26 +28,26 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 /// The result of a call.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    /// The policy, the check of the arguments or the tool refused it, for this reason.
+    /// The policy, the check of the arguments or the tool rejected the call, for this reason.
     Refused(String),
-    /// The text of a call that succeeded.
+    /// The text of a successful call.
     Succeeded(String),
-    /// Something that the call shows contains the secret.
+    /// The output of the call, which contains the secret.
     Leaked(String),
     Hung,
 }
 
-/// The working directory `top/work`, with `top/outside` and `home`, which nothing may read or change.
+/// The working directory `top/work`, with `top/outside` and `home`, which must not be read or changed.
 pub(super) struct Bench {
     dir: TempDir,
     tools: Tools,
     policy: Policy,
-    /// The content of `outside` and `home` at the start.
+    /// The original content of `outside` and `home`.
     untouched: BTreeMap<PathBuf, String>,
 }
 
 impl Bench {
-    /// Removes the pipe for which the git tools refuse to run.
+    /// Removes the pipe because of which the git tools refuse to run.
     pub(super) fn remove_ignore_pipe(&self) {
         let _ = fs::remove_file(self.dir.path().join("top/work/sub/.gitignore"));
     }
@@ -89,7 +89,7 @@ impl Bench {
         self.root().join("top")
     }
 
-    /// Runs a call as the agent does: the policy decides, the arguments are checked, the preview is made.
+    /// Runs a call like the agent: the policy decides, the arguments are checked, the preview is made.
     pub(super) async fn call(&self, tool: &str, arguments: Value) -> Outcome {
         let tool = self.tools.find(tool).unwrap();
         match self.policy.judge(tool.spec(), &arguments, &SessionRules::default()) {
@@ -110,7 +110,7 @@ impl Bench {
         };
         let Ok((preview, output)) = tokio::time::timeout(TIMEOUT, call).await else { return Outcome::Hung };
         let text = joined_text(&output.content);
-        // Everything that a person or the model sees.
+        // Everything that the user or the model sees.
         let seen = format!("{preview}{text}{:?}{:?}", output.details, output.warning);
         match output.is_error {
             _ if seen.contains(SECRET) => Outcome::Leaked(seen),
@@ -119,7 +119,7 @@ impl Bench {
         }
     }
 
-    /// Checks that the files outside the working directory are what they were.
+    /// Returns true if the files outside the working directory are unchanged.
     pub(super) fn is_untouched(&self) -> bool {
         contents(&self.root(), &["top/outside", "home"]) == self.untouched
     }

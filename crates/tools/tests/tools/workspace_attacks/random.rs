@@ -1,5 +1,5 @@
-//! Property test: in any forest of files and links, with links that are swapped meanwhile, no tool reads or changes a
-//! file outside.
+//! Property test: with any tree of files and links, even if links are swapped in the meantime, no tool reads
+//! or changes a file outside.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -21,16 +21,16 @@ const CASES: u32 = 12;
 /// Number of runs of a case's calls.
 const ROUNDS: usize = 10;
 
-/// Names of files and directories. Most are also names in the directory `outside`, so that a link to it leads to its
-/// files.
+/// Names of files and directories. Most also exist in the directory `outside`, so that a link to it leads to
+/// its files.
 const NAMES: &[&str] = &["secret", "folder", "linked", "new", "a"];
 
 const TOOLS: &[&str] = &["read_file", "write_file", "edit_file", "list_files", "find_files", "grep"];
 
-/// Targets of links that lead out, below the directory that contains the working directory.
+/// Targets of links that lead out, relative to the parent of the working directory.
 const OUT: &[&str] = &["outside", "outside/folder", "outside/secret", "outside/missing", ""];
 
-/// A file, directory or link of the forest; the number selects the directory that contains it.
+/// A file, directory or link in the tree; the number selects the directory that contains it.
 #[derive(Clone, Debug)]
 enum Node {
     ParentDir(Index, &'static str),
@@ -53,7 +53,7 @@ fn any_node() -> impl Strategy<Value = Node> {
     ]
 }
 
-/// A call of a tool with a path of the forest, and more names after it.
+/// A call of a tool with a path in the tree and further names.
 #[derive(Clone, Debug)]
 struct Call {
     tool: &'static str,
@@ -70,12 +70,12 @@ fn any_call() -> impl Strategy<Value = Call> {
     })
 }
 
-/// Makes the forest and returns its paths, the root first.
+/// Creates the tree and returns its paths, the root first.
 fn plant(root: &Path, top: &Path, nodes: &[Node]) -> Vec<PathBuf> {
     let (mut dirs, mut paths) = (vec![root.to_owned()], vec![root.to_owned()]);
     for node in nodes {
         let place = |dir: &Index, name: &str| dir.get(&dirs).join(name);
-        // A name that is taken keeps its first owner.
+        // If a name is taken, the first entry keeps it.
         let (path, made) = match node {
             Node::ParentDir(dir, name) => {
                 let path = place(dir, name);
@@ -110,7 +110,7 @@ fn plant(root: &Path, top: &Path, nodes: &[Node]) -> Vec<PathBuf> {
     paths
 }
 
-/// Chooses the paths that are swapped, none inside another one.
+/// Selects the paths to swap, none of which is inside another.
 fn choose_swaps(paths: &[PathBuf], top: &Path, chosen: &[(Index, &'static str)]) -> Vec<Swap> {
     let mut swaps: Vec<Swap> = Vec::new();
     for (index, target) in chosen {
@@ -135,7 +135,7 @@ fn arguments(call: &Call, paths: &[PathBuf]) -> Value {
     }
 }
 
-/// Runs the calls while the links are swapped.
+/// Runs the calls while the links are being swapped.
 fn attack(
     runtime: &Runtime,
     nodes: &[Node],

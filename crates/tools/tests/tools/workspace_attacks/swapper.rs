@@ -1,4 +1,5 @@
-//! A thread that swaps files, directories and links for links that lead out of the working directory, and back.
+//! A thread that replaces files, directories and links with links that lead out of the working directory, and
+//! restores them.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,12 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// A path that is swapped.
+/// A path to swap.
 #[derive(Clone, Debug)]
 pub(super) struct Swap {
-    /// The path; no directory above it is swapped.
+    /// The path; none of its parent directories is swapped.
     pub path: PathBuf,
-    /// The target of the link in its place.
+    /// The target of the link that replaces it.
     pub target: PathBuf,
 }
 
@@ -23,7 +24,7 @@ pub(super) struct Swapper {
 }
 
 impl Swapper {
-    /// Starts swapping; `aside` is an empty directory for what is swapped out, in the same file system.
+    /// Starts swapping; `aside` is an empty directory in the same file system for the replaced entries.
     pub(super) fn start(swaps: Vec<Swap>, aside: PathBuf) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let is_stopped = Arc::clone(&stop);
@@ -52,14 +53,15 @@ impl Drop for Swapper {
     }
 }
 
-/// Puts the link in the place of the path. A tool may have created a file there meanwhile: then nothing happens.
+/// Replaces the path with the link. Does nothing if a tool has created a file there in the meantime.
 fn swap_out(swap: &Swap, aside: &Path) {
     if !is_there(aside) && fs::rename(&swap.path, aside).is_ok() {
         let _ = symlink(&swap.target, &swap.path);
     }
 }
 
-/// Puts back what was there. If a tool creates a file there meanwhile, that is left to the next time.
+/// Restores the original entry. If a tool creates a file there in the meantime, it is restored in the next
+/// round.
 fn swap_in(swap: &Swap, aside: &Path) {
     if is_there(aside) {
         // Neither follows a link.

@@ -1,4 +1,4 @@
-//! A table of attacks: each is refused with a clear error or harmless, and none hangs.
+//! A table of attacks: each is rejected with a clear error or harmless, and none hangs.
 
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -8,9 +8,9 @@ use super::bench::{Bench, Outcome};
 /// The expected outcome of an attack.
 #[derive(Clone, Copy, Debug)]
 enum Expected {
-    /// The call is refused, with this in the reason.
+    /// The call is rejected, with this text in the reason.
     Refused(&'static str),
-    /// The call succeeds, with this in the result.
+    /// The call succeeds, with this text in the result.
     Harmless(&'static str),
 }
 
@@ -28,8 +28,8 @@ const NOT_A_FILE: Expected = Refused("is a device, pipe or socket");
 /// Tools that change nothing.
 const READING: &[&str] = &["read_file", "list_files", "find_files", "grep", "git_diff", "git_log"];
 
-/// Each row is a tool, its path (or all its arguments as JSON) and the outcome. `$TOP` stands for the directory with
-/// `work` and `outside`, and `$LONG` for a name that no file can have.
+/// Each row is a tool, its path (or all its arguments as JSON) and the outcome. `$TOP` is replaced with the
+/// directory that contains `work` and `outside`, and `$LONG` with a name that is too long for a file.
 const ATTACKS: &[(&str, &str, Expected)] = &[
     // `..` and absolute paths.
     ("read_file", "../outside/secret", OUTSIDE),
@@ -213,7 +213,7 @@ const ATTACKS: &[(&str, &str, Expected)] = &[
     ("list_files", "~", ASKS_KEYS),
     ("list_files", "~/.config", ASKS_KEYS),
     ("grep", "~/.ssh", ASKS_KEYS),
-    // Characters that look like others, or are invisible; dots and spaces that some systems drop.
+    // Characters that look like others, or are invisible; dots and spaces that some systems remove.
     ("read_file", "\u{ff0e}\u{ff0e}/outside/secret", MISSING),
     ("read_file", "\u{2025}/outside/secret", MISSING),
     ("read_file", "..\u{2215}outside\u{2215}secret", MISSING),
@@ -230,7 +230,7 @@ const ATTACKS: &[(&str, &str, Expected)] = &[
     ("write_file", "\u{202e}txt", Harmless("created")),
     ("write_file", "link-file ", Harmless("created")),
     ("write_file", "a\u{1b}]0;x\u{7}", Harmless("created")),
-    // Git's own files, by any name.
+    // Git's own files, under any name.
     ("write_file", ".git/config", ASKS_GIT),
     ("write_file", ".git/hooks/pre-commit", ASKS_GIT),
     ("write_file", ".GIT/config", ASKS_GIT),
@@ -306,7 +306,7 @@ const ATTACKS: &[(&str, &str, Expected)] = &[
     ("git_add", "../outside/secret", OUTSIDE),
     ("git_add", "through/secret", OUTSIDE),
     ("git_add", "/etc", OUTSIDE),
-    // A link is staged itself, without what it leads to.
+    // A link itself is staged, without its target.
     ("git_add", "own", Harmless("add 'own'")),
     ("git_add", "own/credentials.json", OWN),
     ("git_add", "link-folder", Harmless("add 'link-folder'")),
@@ -338,12 +338,12 @@ fn workspace_attacks_are_refused_or_harmless() {
         if !bench.is_untouched() {
             failures.push(format!("{tool} {path:?} changed a file outside"));
         }
-        // The next row expects the files as they were.
+        // The next row expects the original files.
         if matches!(outcome, Outcome::Succeeded(_)) && !READING.contains(tool) {
             bench = Bench::new();
         }
     }
-    // A call that hangs would also hang the end of the runtime.
+    // A call that hangs would also block the end of the runtime.
     runtime.shutdown_background();
     let list = failures.join("\n");
     assert!(failures.is_empty(), "{refused} refused, {harmless} harmless, the others:\n{list}");
