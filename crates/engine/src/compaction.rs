@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn options_defaults_are_a_share_of_small_windows() {
+    fn compaction_options_defaults_fit_small_windows() {
         let options = CompactionOptions::default();
         assert_eq!(options.reserve(Tokens(200_000)), Tokens(16_384));
         assert_eq!(options.reserve(Tokens(8_000)), Tokens(2_000));
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn options_threshold_zero_is_off() {
+    fn compaction_options_threshold_zero_is_off() {
         let options = |text: &str| {
             let mut settings = Settings::default();
             let value = COMPACTION_THRESHOLD.parse(text).unwrap();
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn automatic_strategy_off_never_compacts() {
+    fn compaction_options_strategy_off_never_compacts() {
         let full = context(10, 4_000);
         let options = |strategy, automatic| CompactionOptions { strategy, automatic, ..Default::default() };
         assert!(due(&full, Tokens(1_000), &options(CompactionStrategy::Truncate, Switch::On)));

@@ -666,7 +666,7 @@ mod tests {
     }
 
     #[test]
-    fn root_swapped_for_link_is_not_followed() {
+    fn open_root_swapped_for_link_is_not_followed() {
         let (dir, workspace) = dirs();
         let parent = dir.path().canonicalize().unwrap();
         let (inside, outside, added) = (parent.join("inside"), parent.join("outside"), parent.join("added"));
@@ -693,7 +693,7 @@ mod tests {
     }
 
     #[test]
-    fn dir_held_open_stays_itself() {
+    fn open_parent_dir_held_open_stays_itself() {
         let (dir, workspace) = dirs();
         let resolved = workspace.resolve("sub/made", FileAccess::Write).unwrap();
         let dir_file = workspace.open_parent_dir(&resolved).unwrap();

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn said_names_the_clipboard_that_took_the_text() {
+    fn message_names_the_clipboard_that_took_the_text() {
         let terminals = [TerminalCopyResult::Sent, TerminalCopyResult::Refused, TerminalCopyResult::TooLong];
         let messages = |system| terminals.map(|terminal| message("4 lines", terminal, system));
         assert!(

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn store_keeps_only_the_newest_reports() {
+    fn crash_reports_keep_only_the_newest() {
         let dir = tempfile::tempdir().unwrap();
         for day in 1..=25 {
             fs::write(dir.path().join(format!("2026-01-{day:02}T00-00-00-1.txt")), "old").unwrap();

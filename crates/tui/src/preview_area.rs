@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn preview_is_beside_below_or_nowhere() {
+    fn split_preview_is_beside_below_or_nowhere() {
         let body = Rect::new(0, 2, 120, 20);
         let beside = split(body, Some(66), 16);
         assert_eq!((beside.rows, beside.preview), (Rect::new(0, 2, 66, 20), Some(Rect::new(66, 2, 54, 20))));

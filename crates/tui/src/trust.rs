@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_begin_with_no_and_name_the_files() {
+    fn trust_items_begin_with_no_and_name_the_files() {
         let project =
             || UntrustedProject { root: "/p".into(), files: vec!["/p/.tiller/settings.json".into()] };
         let service = TrustService::new(move || Ok(project()), || Ok(()));

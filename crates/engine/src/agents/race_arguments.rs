@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_are_options_and_the_prompt() {
+    fn race_arguments_are_options_and_the_prompt() {
         let parsed = RaceOptions::parse("-n 2 --check 'cargo test -q' Fix the -n option.").unwrap();
         let expected = RaceOptions {
             prompt: "Fix the -n option.".into(),
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_are_wrong_are_named() {
+    fn race_arguments_wrong_ones_are_named() {
         let error = |text: &str| RaceOptions::parse(text).unwrap_err();
         assert_eq!(error("-n two Go."), "-n: `two` is not a number");
         assert_eq!(error("--check"), "--check needs a value");

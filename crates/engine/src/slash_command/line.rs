@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn aliases_name_the_same_commands_as_elsewhere() {
+    fn find_command_aliases_match_other_programs() {
         for (alias, verb) in [
             ("/clear", BuiltInCommand::New),
             ("/continue", BuiltInCommand::Resume),
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn error_text_says_what_to_do() {
+    fn slash_command_error_names_the_next_step() {
         let text = |name: &str, nearest: Option<&str>| {
             let nearest = nearest.map(str::to_owned);
             SlashCommandError::Unknown { name: name.into(), nearest }.to_string()

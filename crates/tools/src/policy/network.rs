@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn private_addresses_are_recognized_in_every_form() {
+    fn is_private_address_recognizes_every_form() {
         for (address, expected) in [
             ("https://example.org/x", false),
             ("http://93.184.216.34/", false),

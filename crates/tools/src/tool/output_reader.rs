@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn kept_file_is_complete_while_the_command_prints_and_stays() {
+    async fn output_reader_kept_file_is_complete_and_stays() {
         let dir = tempfile::TempDir::new().unwrap();
         let mut capture = OutputCapture::new("bash", LIMITS, dir.path());
         capture.push(b"before\n").await;

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn detail_of_command_shows_directory_and_timeout() {
+    fn call_lines_of_command_show_directory_and_timeout() {
         let args = json!({"command": "cargo test\necho \u{1b}[31m", "timeout": 600, "why": "to see"});
         assert_eq!(
             shown_lines(&request("bash", args, None), 60),
@@ -177,13 +177,13 @@ mod tests {
     }
 
     #[test]
-    fn detail_of_command_shows_escape_sequences() {
+    fn call_lines_of_command_show_escape_sequences() {
         let args = json!({"command": "echo \u{1b}]0; rm -r x #\u{7}\u{9b}1m"});
         assert_eq!(shown_lines(&request("bash", args, None), 60)[0], "  │ echo ␛]0; rm -r x #␇<U+009B>1m");
     }
 
     #[test]
-    fn detail_of_change_is_its_diff() {
+    fn call_lines_of_change_are_its_diff() {
         let change = FileChange {
             path: "src/a.rs".into(),
             diff: "@@ -3 +3 @@\n-a\n+b\n\\ diff truncated\n".into(),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn detail_of_failing_call_shows_error_and_arguments() {
+    fn call_lines_of_failing_call_show_error_and_arguments() {
         let failure = Preview::Failure { message: "a.rs does not exist".into() };
         let request = request("edit_file", json!({"path": "a.rs", "old_text": "a\nb"}), Some(failure));
         assert_eq!(
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn detail_of_other_call_shows_its_arguments() {
+    fn call_lines_of_other_call_show_its_arguments() {
         let args = json!({"count": 2, "where": {"in": "prod"}, "name": "web"});
         assert_eq!(
             shown_lines(&request("deploy", args, None), 60),

@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn named_in_finds_images_after_at_sign() {
+    fn mentioned_images_follow_an_at_sign() {
         let named = |text: &str| {
             let paths = mentioned_images(text, Some(Path::new("/home/ada")));
             paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn gathered_image_is_attached_and_bad_or_missing_one_reported() {
+    fn resolve_mentions_attaches_images_and_reports_bad_ones() {
         let dir = tempfile::tempdir().unwrap();
         let image = from_bytes(&png(3, 2), "good.png").unwrap().image;
         std::fs::write(dir.path().join("good.png"), png(3, 2)).unwrap();
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn gathered_files_are_found_once() {
+    fn resolve_mentions_finds_each_file_once() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("src")).unwrap();
         for name in ["src/a b.rs", "lexer.rs", "Makefile", "a.png"] {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn gathered_missing_paths_are_reported_but_not_other_mentions() {
+    fn resolve_mentions_reports_only_missing_paths() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("src/(app)")).unwrap();
         std::fs::write(dir.path().join("src/my lexer.rs"), "").unwrap();

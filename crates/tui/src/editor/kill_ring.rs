@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_comes_before_what_was_not_just_select() {
+    fn kill_ring_yank_before_needs_a_preceding_yank() {
         let mut kills = KillRing::default();
         assert_eq!(kills.yank(0), None);
         kills.push("one", KillSide::After);

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn put_back_failed_messages_become_drafts() {
+    async fn restore_failed_messages_become_drafts() {
         let script = ScriptedProvider::new(Vec::new());
         let (facts, mut providers) = (vec![script.facts()], ProviderRegistry::default());
         providers.add(Arc::new(script) as Arc<dyn Provider>, facts);

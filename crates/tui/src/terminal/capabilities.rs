@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn abilities_italics_are_underlined_in_screen() {
+    fn capabilities_italics_are_underlined_in_screen() {
         for (variables, italics) in [
             (&[("TERM", "screen.xterm-256color"), ("STY", "1.pts")][..], Italics::Underlined),
             (&[("TERM", "screen-256color")], Italics::Underlined),
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn abilities_images_need_a_known_terminal_without_multiplexer() {
+    fn capabilities_images_need_a_known_bare_terminal() {
         for variables in [
             &[("TERM", "xterm-kitty")][..],
             &[("TERM", "xterm-256color"), ("TERM_PROGRAM", "ghostty")],
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn abilities_links_need_a_known_terminal() {
+    fn capabilities_links_need_a_known_terminal() {
         for variables in [
             &[("TERM", "xterm-kitty")][..],
             &[("TERM", "xterm-256color"), ("TERM_PROGRAM", "iTerm.app")],

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_mark_of_two_urls_is_refused_and_reported_once() {
+    fn url_map_mark_of_two_urls_is_refused_and_reported_once() {
         let (mut addresses, mark) = (UrlMap::default(), Color::Rgb(1, 2, 3));
         let (good, evil): (Arc<str>, Arc<str>) = ("http://good".into(), "http://evil".into());
         assert!(!addresses.record_one(mark, &good) && !addresses.record_one(mark, &good));

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn is_disputed_only_for_emoji_of_several_characters() {
+    fn has_disputed_width_only_for_emoji_sequences() {
         for text in ["🇨🇭", "👩‍👩‍👧", "👍🏽", "❤\u{fe0f}", "🏳\u{fe0f}‍🌈"] {
             assert!(disputed(text), "{text}");
         }

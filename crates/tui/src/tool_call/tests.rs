@@ -293,7 +293,7 @@ fn tool_call_edit_shows_its_diff() {
 }
 
 #[test]
-fn seconds_are_short() {
+fn short_duration_has_at_most_two_units() {
     assert_eq!(
         [short_duration(40), short_duration(12_400), short_duration(185_000)],
         ["0.0s", "12s", "3m 05s"]

@@ -86,7 +86,7 @@ mod tests {
     use super::super::risk_in_work;
 
     #[test]
-    fn program_that_prints_credentials_asks() {
+    fn prints_credentials_known_program_asks() {
         for line in [
             "gh auth token",
             "curl -H \"Authorization: $(gh auth token)\" x",

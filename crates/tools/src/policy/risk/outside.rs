@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn command_that_reaches_others_asks() {
+    fn risk_command_that_reaches_others_asks() {
         for (line, expected) in [
             ("git push", "pushes to a remote (git push)"),
             ("git push origin feature", "pushes to a remote (git push)"),

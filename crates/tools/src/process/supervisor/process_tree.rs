@@ -134,7 +134,7 @@ mod descendants {
         }
 
         #[test]
-        fn below_grandchild_of_zombie_is_found() {
+        fn list_grandchild_of_zombie_is_found() {
             let stat = |pid, parent, is_zombie| Stat { pid, parent, is_zombie };
             let stats = [stat(5, 4, false), stat(4, 3, true), stat(3, 1, false), stat(9, 1, false)];
             assert_eq!(list_descendants(3, &stats), [Pid::from_raw(5)]);

@@ -591,7 +591,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_summed_over_files() {
+    fn count_sums_over_files() {
         let changes = count("1\t2\ta.rs\x003\t0\tb.rs\0-\t-\tc.png\0");
         assert_eq!(changes.to_string(), "3 files, +4 −2");
     }
