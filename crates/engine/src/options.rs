@@ -46,7 +46,7 @@ pub struct AgentOptions {
     pub output: OutputOptions,
     /// The tools offered to the model at the start.
     pub offer: ToolOffer,
-    /// Whether a run ends while agents work in the background.
+    /// The end of a run while agents work in the background.
     pub background_tasks: BackgroundTasks,
     /// Forwarding of agents' deltas and partial output, along with their other events.
     pub agent_deltas: Switch,
@@ -57,7 +57,7 @@ pub struct AgentOptions {
     pub remote: Option<String>,
 }
 
-/// Whether a run ends while agents work in the background.
+/// The end of a run while agents work in the background.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackgroundTasks {
     /// The run ends and the agents continue. Their ends are logged.

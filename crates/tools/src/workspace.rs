@@ -358,7 +358,7 @@ impl Workspace {
         open_beneath::open(&resolved.root, &resolved.below)
     }
 
-    /// Opens the directory in which a file is to be written, creating it if necessary. Paths from
+    /// Opens the directory for writing a file, creating it if necessary. Paths from
     /// [`ParentDir::path`] stay in it even if it is renamed in the meantime (on Linux).
     ///
     /// # Errors

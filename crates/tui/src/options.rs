@@ -41,7 +41,7 @@ pub struct TerminalOptions {
     pub abilities: TerminalCapabilities,
     /// The signals that the terminal supports.
     pub signals: SignalSupport,
-    /// Whether to capture the mouse while tiller owns the screen. Default: yes.
+    /// The use of the mouse while tiller owns the screen. Default: captured.
     pub mouse: MouseUse,
 }
 

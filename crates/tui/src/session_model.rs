@@ -30,7 +30,7 @@ pub(crate) struct SessionModel {
 }
 
 impl SessionModel {
-    /// Reports whether the agent or a `!` command is running.
+    /// Returns true if the agent or a `!` command is running.
     pub(crate) fn is_working(&self) -> bool {
         self.activity.running_since.is_some() || self.activity.bash_since.is_some()
     }

@@ -29,7 +29,7 @@ pub struct ThemeOptions {
     pub depth: ColorDepth,
     /// The terminal's background, if it can be guessed.
     pub background: Background,
-    /// Whether to query the terminal for its background, if it decides the theme.
+    /// The decision to query the terminal for its background, if it determines the theme.
     pub query: ThemeQuery,
     /// Updates after theme files changed; `None` for no updates.
     pub updates: Option<watch::Receiver<Arc<ThemeRegistry>>>,
@@ -42,7 +42,7 @@ impl ThemeOptions {
     }
 }
 
-/// Whether to query the terminal's background color (OSC 11).
+/// The decision to query the terminal's background color (OSC 11).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThemeQuery {
     /// No query, for terminals that would display it, and if there is no terminal.

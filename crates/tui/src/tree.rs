@@ -50,7 +50,7 @@ const WIDE: u16 = 110;
 /// Minimum body height for a preview below the list.
 const TALL: u16 = 12;
 
-/// Whether the structure is up to date.
+/// Freshness of the structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Freshness {
     Fresh,

@@ -23,7 +23,7 @@ pub struct AgentAnswer {
 }
 
 impl AgentAnswer {
-    /// Replaces the message with that of a later answer and sums up the rest.
+    /// Replaces the message with the later answer's and sums up the rest.
     pub(super) fn add(&mut self, later: Self) {
         self.text = later.text;
         self.turns += later.turns;

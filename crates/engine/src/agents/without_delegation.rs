@@ -8,7 +8,7 @@ use super::link::SessionLink;
 use super::list_agents::ListAgents;
 use super::spawn_agents::SpawnAgents;
 
-/// Returns no tools. This leaves out the delegation tools of the session above, which would delegate on its
+/// Returns no tools. This omits the delegation tools of the session above, which would delegate on its
 /// behalf.
 pub(super) fn without_delegation() -> ChildDelegation {
     let all_names = [ListAgents::NAME, DelegateToAgent::NAME, SpawnAgents::NAME].map(str::to_owned).into();

@@ -10,9 +10,9 @@ pub struct FirstModel {
     pub model: Model,
     /// The thinking level.
     pub thinking: ThinkingLevel,
-    /// Whether this model or the log's takes precedence.
+    /// Precedence of this model or the log's.
     pub choice: ModelChoice,
-    /// Whether this thinking level or the log's takes precedence.
+    /// Precedence of this thinking level or the log's.
     pub thinking_choice: ModelChoice,
 }
 

@@ -10,7 +10,7 @@ pub struct OfferedTool {
     pub spec: ToolSpec,
     /// The tool's origin.
     pub source: ToolSource,
-    /// Whether the tool is offered to the model.
+    /// The tool's offer state.
     pub offer: OfferState,
 }
 

@@ -30,8 +30,8 @@ impl AgentSession {
     /// Hides an entry and its descendants in the tree, or shows them again.
     ///
     /// # Errors
-    /// If there is no such entry, if an entry on the path to the leaf is to be hidden, or if that could not be
-    /// stored.
+    /// If there is no such entry, if the entry to hide is on the path to the leaf, or if the change could not
+    /// be stored.
     pub async fn hide(&self, entry: EntryId, visibility: Visibility) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::Hide { entry, visibility, reply }).await
     }

@@ -21,11 +21,11 @@ pub struct Skill {
     pub path: PathBuf,
     /// The place where the skill was found.
     pub origin: ResourceOrigin,
-    /// Whether the model may use the skill by itself.
+    /// The permitted users of the skill.
     pub invocation: SkillInvocation,
 }
 
-/// Who may use a skill.
+/// The permitted users of a skill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SkillInvocation {
     /// The user, and the model on its own decision.

@@ -152,7 +152,7 @@ impl Turn {
                 out,
             );
         }
-        // Any compaction makes the context smaller, whatever its reason.
+        // A compaction for any reason makes the context smaller.
         let ends_the_wait = matches!(self.phase, Phase::Compacting);
         // There is also a gap between the failed turn and the next one.
         if !self.is_in_turn() {

@@ -27,7 +27,7 @@ pub(crate) enum OnAccept {
     Open(PathBuf),
 }
 
-/// Whether values other than the candidates are valid.
+/// The validity of values other than the candidates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Range {
     /// Only the candidates are valid: Enter accepts the best one.

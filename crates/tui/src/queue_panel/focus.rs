@@ -24,7 +24,7 @@ pub(super) struct QueueSelection {
 }
 
 impl QueueFocus {
-    /// Reports whether the panel has the keys.
+    /// Returns true if the panel has the keys.
     pub(super) fn has_keys(&self) -> bool {
         matches!(self, Self::Panel(_))
     }

@@ -16,7 +16,7 @@ pub(crate) struct ImagePlacement {
 }
 
 impl ImagePlacement {
-    /// Reports whether all rows are visible.
+    /// Returns true if all rows are visible.
     pub(crate) fn is_whole(&self) -> bool {
         self.from == 0 && self.rows == self.image.cells.1
     }

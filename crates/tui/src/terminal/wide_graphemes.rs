@@ -49,7 +49,7 @@ impl WideGraphemes {
         self.writing != WriteMode::Nothing
     }
 
-    /// Reports whether a full redraw is required.
+    /// Returns true if a full redraw is required.
     pub(super) fn needs_full_redraw(&self) -> bool {
         self.writing == WriteMode::Nothing
     }

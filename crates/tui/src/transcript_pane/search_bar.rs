@@ -19,7 +19,7 @@ use crate::transcript_pane::lookup::{SearchHits, SearchJob};
 use crate::transcript_pane::search::{HitPosition, SearchBar, SearchTail};
 
 impl TranscriptPane {
-    /// Reports whether the search bar is open.
+    /// Returns true if the search bar is open.
     pub(crate) fn is_searching(&self) -> bool {
         self.search.is_some()
     }

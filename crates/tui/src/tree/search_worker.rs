@@ -15,7 +15,7 @@ const REPORT_INTERVAL: Duration = Duration::from_millis(50);
 /// Number of entries between two checks for cancellation.
 const CHECK_INTERVAL: usize = 64;
 
-/// Whether to continue a search.
+/// The decision to continue a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SearchControl {
     Yes,
@@ -38,7 +38,8 @@ impl TreeTerm {
     }
 }
 
-/// Reports the entries in which every word occurs, including labels; stops when `is_wanted` or `tell` says so.
+/// Reports the entries that contain every word, including labels; stops when `is_wanted` or `tell` requests
+/// it.
 pub(crate) fn search_entries(
     reader: &Reader,
     query: &TreeQuery,

@@ -292,7 +292,7 @@ impl CompactionMachine {
         out.push(end);
     }
 
-    /// Returns true if the context has hardly grown since it could not be reduced.
+    /// Returns true if the context has grown little since it could not be reduced.
     fn is_futile(&self, facts: &ConversationFacts) -> bool {
         self.futile_size.is_some_and(|futile| {
             facts.size.tokens <= futile.tokens + Tokens(facts.window.0 / MORE_OF_WINDOW)
