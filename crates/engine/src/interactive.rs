@@ -1,4 +1,4 @@
-//! User's shell commands that are refused: programs that need a terminal, and a lone `cd`. Pure.
+//! Shell commands of the user that are refused: programs that need a terminal, and a lone `cd`. Pure.
 
 /// The reason to refuse a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub enum CommandRefusal {
 
 /// The condition under which a program needs a terminal.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Needs {
+enum TerminalNeed {
     /// Always, except with one of these arguments.
     Unless(&'static [&'static str]),
     /// If its output isn't redirected.
@@ -23,31 +23,31 @@ enum Needs {
 }
 
 /// Interactive programs.
-const PROGRAMS: &[(&str, Needs)] = &[
-    ("vim", Needs::Unless(&["-es", "-Es"])),
-    ("vi", Needs::Unless(&["-es", "-Es"])),
-    ("nvim", Needs::Unless(&["-es", "-Es", "--headless"])),
-    ("nano", Needs::Unless(&[])),
-    ("emacs", Needs::Unless(&["--batch", "-batch", "--script"])),
-    ("less", Needs::Output),
-    ("more", Needs::Output),
-    ("man", Needs::Output),
-    ("top", Needs::Unless(&["-b", "-bn1", "-l"])),
-    ("htop", Needs::Unless(&[])),
-    ("tmux", Needs::Alone),
-    ("screen", Needs::Alone),
-    ("bash", Needs::Alone),
-    ("sh", Needs::Alone),
-    ("zsh", Needs::Alone),
-    ("fish", Needs::Alone),
-    ("python", Needs::Alone),
-    ("python3", Needs::Alone),
-    ("node", Needs::Alone),
-    ("irb", Needs::Alone),
-    ("psql", Needs::Alone),
-    ("mysql", Needs::Alone),
-    ("sqlite3", Needs::Alone),
-    ("ssh", Needs::WithoutCommand),
+const PROGRAMS: &[(&str, TerminalNeed)] = &[
+    ("vim", TerminalNeed::Unless(&["-es", "-Es"])),
+    ("vi", TerminalNeed::Unless(&["-es", "-Es"])),
+    ("nvim", TerminalNeed::Unless(&["-es", "-Es", "--headless"])),
+    ("nano", TerminalNeed::Unless(&[])),
+    ("emacs", TerminalNeed::Unless(&["--batch", "-batch", "--script"])),
+    ("less", TerminalNeed::Output),
+    ("more", TerminalNeed::Output),
+    ("man", TerminalNeed::Output),
+    ("top", TerminalNeed::Unless(&["-b", "-bn1", "-l"])),
+    ("htop", TerminalNeed::Unless(&[])),
+    ("tmux", TerminalNeed::Alone),
+    ("screen", TerminalNeed::Alone),
+    ("bash", TerminalNeed::Alone),
+    ("sh", TerminalNeed::Alone),
+    ("zsh", TerminalNeed::Alone),
+    ("fish", TerminalNeed::Alone),
+    ("python", TerminalNeed::Alone),
+    ("python3", TerminalNeed::Alone),
+    ("node", TerminalNeed::Alone),
+    ("irb", TerminalNeed::Alone),
+    ("psql", TerminalNeed::Alone),
+    ("mysql", TerminalNeed::Alone),
+    ("sqlite3", TerminalNeed::Alone),
+    ("ssh", TerminalNeed::WithoutCommand),
 ];
 
 /// Options of `ssh` that take a value (OpenSSH 9.9, ssh(1)).
@@ -71,10 +71,10 @@ pub fn unrunnable(line: &str) -> Option<CommandRefusal> {
     let only_prints_info = arguments.iter().any(|argument| matches!(*argument, "--version" | "--help"));
     let is_interactive = !only_prints_info
         && match needs {
-            Needs::Unless(batch) => !arguments.iter().any(|argument| batch.contains(argument)),
-            Needs::Output => !is_redirected,
-            Needs::Alone => arguments.is_empty() && !is_redirected,
-            Needs::WithoutCommand => !is_redirected && is_ssh_without_command(&arguments),
+            TerminalNeed::Unless(batch) => !arguments.iter().any(|argument| batch.contains(argument)),
+            TerminalNeed::Output => !is_redirected,
+            TerminalNeed::Alone => arguments.is_empty() && !is_redirected,
+            TerminalNeed::WithoutCommand => !is_redirected && is_ssh_without_command(&arguments),
         };
     is_interactive.then(|| CommandRefusal::NeedsTerminal(name.to_owned()))
 }

@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     /// Timeout for a change to be reported.
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const TIMEOUT: Duration = Duration::from_secs(20);
 
     fn watch(paths: &[&Path]) -> (FileWatcher, Receiver<()>) {
         let (sender, changes) = channel();
@@ -182,7 +182,7 @@ mod tests {
         let dir = TempDir::new().unwrap();
         let (_watch, changes) = watch(&[dir.path()]);
         fs::write(dir.path().join("file"), "x").unwrap();
-        changes.recv_timeout(PATIENCE).unwrap();
+        changes.recv_timeout(TIMEOUT).unwrap();
     }
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
         let dir = TempDir::new().unwrap();
         let (_watch, changes) = watch(&[&dir.path().join(".tiller/skills")]);
         fs::create_dir(dir.path().join(".tiller")).unwrap();
-        changes.recv_timeout(PATIENCE).unwrap();
+        changes.recv_timeout(TIMEOUT).unwrap();
     }
 
     #[test]
@@ -201,7 +201,7 @@ mod tests {
         symlink(&real, &link).unwrap();
         let (_watch, changes) = watch(&[&link]);
         fs::write(&real, "y").unwrap();
-        changes.recv_timeout(PATIENCE).unwrap();
+        changes.recv_timeout(TIMEOUT).unwrap();
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
         fs::create_dir(dir.path().join("target")).unwrap();
         // Changes are reported in order: once the last one arrives, the others would have arrived.
         fs::write(&path, "y").unwrap();
-        changes.recv_timeout(PATIENCE).unwrap();
+        changes.recv_timeout(TIMEOUT).unwrap();
         let follower =
             Follower { changed: Arc::new(|| {}), paths: [path.clone()].into(), dirs: BTreeSet::new() };
         let event = |kind, path: &Path| Event::new(kind).add_path(path.to_owned());
@@ -232,7 +232,7 @@ mod tests {
         watch.follow(&[new.path().to_owned()]);
         fs::write(old.path().join("file"), "x").unwrap();
         fs::write(new.path().join("file"), "x").unwrap();
-        changes.recv_timeout(PATIENCE).unwrap();
+        changes.recv_timeout(TIMEOUT).unwrap();
         let dirs = lock(&FOLLOWERS)[&watch.number].dirs.clone();
         assert!(!dirs.contains(old.path()) && dirs.contains(new.path()));
     }
@@ -244,7 +244,7 @@ mod tests {
         let (_second, changes) = watch(&[dir.path()]);
         drop(first);
         fs::write(dir.path().join("file"), "x").unwrap();
-        changes.recv_timeout(PATIENCE).unwrap();
+        changes.recv_timeout(TIMEOUT).unwrap();
     }
 
     #[test]

@@ -281,5 +281,5 @@ impl Submit {
 pub(crate) struct CopiedText {
     pub(crate) text: String,
     /// A short description for the message, such as `3 lines`.
-    pub(crate) what: String,
+    pub(crate) summary: String,
 }

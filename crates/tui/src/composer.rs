@@ -265,17 +265,17 @@ impl Composer {
     pub(crate) fn reject_input(
         &mut self,
         typed: impl Into<UserText>,
-        what: impl Into<String>,
+        message: impl Into<String>,
         cx: &mut Context<'_>,
     ) {
         let typed = typed.into();
         if self.is_writing_reason() {
             let text = self.editor.restore_images(&typed.text, &typed.images);
             self.editor.remember(&text);
-            cx.flash(format!("{}; your text is in the prompt history", what.into()));
+            cx.flash(format!("{}; your text is in the prompt history", message.into()));
         } else {
             self.put_before_draft(&typed);
-            cx.flash(what);
+            cx.flash(message);
         }
     }
 

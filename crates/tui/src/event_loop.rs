@@ -433,7 +433,7 @@ impl EventLoop {
 
     /// Copies text to both the terminal's and the system's clipboard, because the user may paste from either.
     /// The system's result arrives later.
-    fn copy(&mut self, CopiedText { text, what }: CopiedText) {
+    fn copy(&mut self, CopiedText { text, summary }: CopiedText) {
         let fits = text.len() <= MAX_BY_TERMINAL;
         let terminal = match self.terminal.screen.as_mut().filter(|_| fits).map(|screen| screen.copy(&text)) {
             _ if !fits => TerminalCopyResult::TooLong,
@@ -441,7 +441,7 @@ impl EventLoop {
             Some(Ok(())) => TerminalCopyResult::Sent,
         };
         if terminal != TerminalCopyResult::TooLong {
-            self.app.flash(clipboard::message(&what, terminal, SystemCopyResult::Nothing));
+            self.app.flash(clipboard::message(&summary, terminal, SystemCopyResult::Nothing));
         }
         let reports = self.connection.as_ref().map(|link| link.executor.result_sender());
         self.clipboard.put(text, move |system| {
@@ -449,7 +449,7 @@ impl EventLoop {
             if is_news && let Some(reports) = reports.and_then(|reports| reports.upgrade()) {
                 // The loop may have ended.
                 let _ = reports
-                    .blocking_send(TaskResult::Note(clipboard::message(&what, terminal, system)).into());
+                    .blocking_send(TaskResult::Note(clipboard::message(&summary, terminal, system)).into());
             }
         });
     }

@@ -402,8 +402,8 @@ impl ExecutorWorker {
         self.run_job(Job::Export, background, move || match exporter.export(&reader, &cwd, &file) {
             Ok(path) => TaskResult::Note(format!("Exported to {}.", path.display())),
             // The command returns to the editor for correction.
-            Err((what, hint)) => {
-                TaskResult::Failed { what, hint, text: Some(format!("/export {file}").into()) }
+            Err((message, hint)) => {
+                TaskResult::Failed { message, hint, text: Some(format!("/export {file}").into()) }
             }
         });
         Ok(Vec::new())

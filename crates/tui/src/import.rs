@@ -18,7 +18,7 @@ use crate::text::one_line;
 type ImportError = (String, Option<String>);
 
 type FindForeignLogs = dyn Fn() -> Result<ForeignLogs, ImportError> + Send + Sync;
-type Take = dyn Fn(&Path, &str) -> Result<Vec<ImportResult>, ImportError> + Send + Sync;
+type ImportLogs = dyn Fn(&Path, &str) -> Result<Vec<ImportResult>, ImportError> + Send + Sync;
 
 /// A log of another program.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ pub struct ForeignLogs {
 #[derive(Clone)]
 pub struct ImportService {
     find: Arc<FindForeignLogs>,
-    take: Arc<Take>,
+    take: Arc<ImportLogs>,
 }
 
 impl ImportService {
@@ -96,7 +96,7 @@ pub(super) fn import_result(imported: &[ImportResult], typed: &str) -> TaskResul
 
 fn failure(message: String) -> TaskResult {
     let hint = Some("`tiller sessions import --help` lists the supported formats".to_owned());
-    TaskResult::Failed { what: message, hint, text: None }
+    TaskResult::Failed { message, hint, text: None }
 }
 
 fn open_dialog(title: String, mut items: Vec<PickerItem>) -> TaskResult {
@@ -143,8 +143,8 @@ mod tests {
     fn title(report: TaskResult) -> String {
         match report {
             TaskResult::Dialog(Dialog { title, items }) => format!("{title} ({})", items.len()),
-            TaskResult::Failed { what, .. } => what,
-            TaskResult::InvalidInput { typed, what, .. } => format!("{}: {what}", typed.text),
+            TaskResult::Failed { message, .. } => message,
+            TaskResult::InvalidInput { typed, message, .. } => format!("{}: {message}", typed.text),
             other => panic!("{other:?}"),
         }
     }

@@ -12,7 +12,7 @@ use tiller_render::{
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 /// Minimum screen height for optional blank rows.
-pub(super) const ROOMY: u16 = 16;
+pub(super) const MIN_SPACED_HEIGHT: u16 = 16;
 
 /// Maximum width of prose, in the column of answers. It also applies to right-aligned labels; code, diffs,
 /// tables, command output and horizontal rules use the whole width.

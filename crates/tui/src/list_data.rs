@@ -30,7 +30,7 @@ pub(super) fn ask_to_hide(reader: &Reader, entry: EntryId) -> TaskResult {
     let path = leaf.and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
     if path.contains(&entry) {
         return TaskResult::Failed {
-            what: "the current branch can't be hidden".to_owned(),
+            message: "the current branch can't be hidden".to_owned(),
             hint: Some("go to another branch first: /tree".to_owned()),
             text: None,
         };

@@ -86,7 +86,7 @@ impl std::fmt::Debug for OpenedAgent {
 pub(crate) enum TaskResult {
     /// The action failed; `text` is user input that would otherwise be lost.
     Failed {
-        what: String,
+        message: String,
         hint: Option<String>,
         text: Option<UserText>,
     },
@@ -97,7 +97,7 @@ pub(crate) enum TaskResult {
     /// The input is invalid and returns for correction.
     InvalidInput {
         typed: UserText,
-        what: String,
+        message: String,
     },
     /// Text to insert before the draft in the editor.
     BeforeDraft(String),
@@ -214,9 +214,9 @@ pub(crate) enum ListResult {
         reason: StatusText,
     },
     Sessions {
-        look: SessionQueryId,
+        query_id: SessionQueryId,
         scope: SessionScope,
-        what: SessionsResult,
+        result: SessionsResult,
     },
     /// The rules that were edited for this call are saved.
     RulesSaved(CallId),
@@ -236,9 +236,12 @@ pub(crate) enum ListResult {
 
 impl TaskResult {
     /// Returns the result for invalid input, with the reason and a hint in one line.
-    pub(crate) fn invalid_input(typed: impl Into<UserText>, (what, hint): (String, Option<String>)) -> Self {
-        let what = hint.map_or(what.clone(), |hint| format!("{what}; {hint}"));
-        Self::InvalidInput { typed: typed.into(), what }
+    pub(crate) fn invalid_input(
+        typed: impl Into<UserText>,
+        (message, hint): (String, Option<String>),
+    ) -> Self {
+        let message = hint.map_or(message.clone(), |hint| format!("{message}; {hint}"));
+        Self::InvalidInput { typed: typed.into(), message }
     }
 
     /// Returns true if the result contains user input that exists nowhere else.

@@ -66,7 +66,7 @@ impl Pager {
     /// Lays out lines as a table whose first column is as wide as its content, up to `MAX_LEFT_WIDTH`.
     pub(super) fn with_columns(self) -> Self {
         let wide = |line: &Line| match line.spans.as_slice() {
-            [what, _, ..] => item_of(what).width(),
+            [item, _, ..] => item_of(item).width(),
             _ => 0,
         };
         let left = self.lines.iter().map(wide).max().unwrap_or_default().min(MAX_LEFT_WIDTH);
@@ -226,8 +226,8 @@ impl Pager {
 fn laid_out(line: &Line, columns: Columns, width: usize) -> Vec<Line> {
     match (columns, line.spans.as_slice()) {
         // The description needs more room than the item.
-        (Columns::Table { left }, [what, about, name @ ..]) if width >= 24 => side_by_side(
-            (&item_of(what), left.min(width / 3)),
+        (Columns::Table { left }, [item, about, name @ ..]) if width >= 24 => side_by_side(
+            (&item_of(item), left.min(width / 3)),
             (about, name.first()),
             width.min(MAX_PROSE_WIDTH),
         ),
@@ -236,29 +236,29 @@ fn laid_out(line: &Line, columns: Columns, width: usize) -> Vec<Line> {
 }
 
 /// The item without trailing blanks.
-fn item_of(what: &Span) -> Span {
-    Span { text: what.text.trim_end().to_owned(), ..what.clone() }
+fn item_of(item: &Span) -> Span {
+    Span { text: item.text.trim_end().to_owned(), ..item.clone() }
 }
 
 /// Lays out the columns side by side, each wrapped. The name is right-aligned on the last line, or below if
 /// it doesn't fit.
 fn side_by_side(
-    (what, left): (&Span, usize),
+    (item, left): (&Span, usize),
     (about, name): (&Span, Option<&Span>),
     width: usize,
 ) -> Vec<Line> {
     let room = width - left - GAP;
     let whole =
         |span: &Span, width| wrap(std::slice::from_ref(span), width, &Indent::default(), BreakMode::Words);
-    let (whats, mut abouts) = (whole(what, left), whole(about, room));
+    let (items, mut abouts) = (whole(item, left), whole(about, room));
     if let Some(name) = name {
         let fits = abouts.last().is_some_and(|last| last.width() + 2 + name.width() <= room);
         let last = if fits { abouts.pop().unwrap_or_default() } else { Line::default() };
         abouts.push(right_aligned(last, Some(name.clone()), room));
     }
-    let rows = whats.len().max(abouts.len());
+    let rows = items.len().max(abouts.len());
     let line = |at: usize| {
-        let mut spans = whats.get(at).map(|line| line.spans.clone()).unwrap_or_default();
+        let mut spans = items.get(at).map(|line| line.spans.clone()).unwrap_or_default();
         let used: usize = spans.iter().map(Span::width).sum();
         spans.push(Span::new(" ".repeat((left + GAP).saturating_sub(used)), Role::Text));
         spans.extend(abouts.get(at).into_iter().flat_map(|line| line.spans.clone()));

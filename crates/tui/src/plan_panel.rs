@@ -8,7 +8,7 @@ use tiller_render::{Emphasis, Line, Role, Span, Style, truncate_to};
 use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::draw;
 use crate::keymap::table::{KeyCommand, KeyContext};
-use crate::layout::ROOMY;
+use crate::layout::MIN_SPACED_HEIGHT;
 use crate::text::one_line;
 
 /// Maximum number of steps that are shown; a longer plan scrolls to the current step.
@@ -56,7 +56,7 @@ impl PlanPanel {
             return Vec::new();
         }
         let width = usize::from(view.ui.size.0);
-        if self.is_folded || view.ui.size.1 < ROOMY || height == 1 {
+        if self.is_folded || view.ui.size.1 < MIN_SPACED_HEIGHT || height == 1 {
             return vec![folded(plan, width, view)];
         }
         let title = format!("  Plan: {} of {} done · ", plan.done(), plan.steps.len());

@@ -52,7 +52,7 @@ pub(crate) struct QueuePanel {
 }
 
 impl QueuePanel {
-    /// Reports whether the panel has the keys.
+    /// Returns true if the panel has the keys.
     pub(crate) fn has_keys(&self) -> bool {
         self.focus.has_keys()
     }
@@ -161,7 +161,7 @@ impl QueuePanel {
     }
 
     fn messages_removed(&mut self, items: Vec<RemovedMessage>, cx: &mut Context<'_>) {
-        let (what, them) = match items.len() {
+        let (message, them) = match items.len() {
             1 => ("Removed".to_owned(), "it"),
             count => (format!("Removed {count}"), "them"),
         };
@@ -170,8 +170,8 @@ impl QueuePanel {
             self.select_row(usize::MAX, &cx.model.activity.queue);
         }
         match self.has_keys() {
-            true => cx.flash(format!("{what}; {} restores {them}.", cx.key_of(KeyCommand::QueueUndo))),
-            false => cx.flash(format!("{what}; {}.", restore_hint(cx))),
+            true => cx.flash(format!("{message}; {} restores {them}.", cx.key_of(KeyCommand::QueueUndo))),
+            false => cx.flash(format!("{message}; {}.", restore_hint(cx))),
         }
     }
 }

@@ -45,18 +45,18 @@ pub(super) fn find_recovery(blocks: &[Block], sent: UnixMs) -> Option<DraftRecov
 
 /// Shortens an error to its reason, without the provider's name, the HTTP status and the advice.
 fn reason_of(error: &str) -> String {
-    let (what, _) = split_advice(error.trim());
-    let what = match what.split_once(": ") {
-        Some((provider, what)) if !provider.contains(' ') => what,
-        Some(_) | None => what,
+    let (reason, _) = split_advice(error.trim());
+    let reason = match reason.split_once(": ") {
+        Some((provider, reason)) if !provider.contains(' ') => reason,
+        Some(_) | None => reason,
     };
-    let what = what.split(" (HTTP status").next().unwrap_or(what).trim().trim_end_matches('.');
-    let mut letters = what.chars();
+    let reason = reason.split(" (HTTP status").next().unwrap_or(reason).trim().trim_end_matches('.');
+    let mut letters = reason.chars();
     match (letters.next(), letters.next()) {
         (Some(first), Some(second)) if second.is_lowercase() => {
             first.to_lowercase().chain([second]).chain(letters).collect()
         }
-        _ => what.to_owned(),
+        _ => reason.to_owned(),
     }
 }
 

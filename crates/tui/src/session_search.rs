@@ -72,9 +72,9 @@ pub(super) fn browse(
         current,
     };
     if let Err(SearchStop::Failed(error)) = browser.answer(requests) {
-        let (what, hint) = (error.to_string(), error.hint().map(str::to_owned));
+        let (message, hint) = (error.to_string(), error.hint().map(str::to_owned));
         // The receiver may be gone.
-        let _ = browser.reports.blocking_send(TaskResult::Failed { what, hint, text: None });
+        let _ = browser.reports.blocking_send(TaskResult::Failed { message, hint, text: None });
     }
 }
 
@@ -158,11 +158,11 @@ impl SearchThread {
         self.send(SessionsResult::Indexing(left))
     }
 
-    fn send(&self, what: SessionsResult) -> Result<(), SearchStop> {
+    fn send(&self, result: SessionsResult) -> Result<(), SearchStop> {
         let report = TaskResult::List(ListResult::Sessions {
-            look: self.request.look,
+            query_id: self.request.query_id,
             scope: self.request.scope,
-            what,
+            result,
         });
         self.reports.blocking_send(report).map_err(|_| SearchStop::Gone)
     }

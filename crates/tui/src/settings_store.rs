@@ -7,8 +7,8 @@ use tiller_core::setting::{Setting, Settings};
 /// An error with a hint.
 type StoreError = (String, Option<String>);
 
-type Read = dyn Fn() -> Result<ReadSettings, StoreError> + Send + Sync;
-type Write = dyn Fn(&'static Setting, &str) -> Result<(), StoreError> + Send + Sync;
+type LoadSettings = dyn Fn() -> Result<ReadSettings, StoreError> + Send + Sync;
+type StoreSetting = dyn Fn(&'static Setting, &str) -> Result<(), StoreError> + Send + Sync;
 
 /// The settings from their files, and problems in the files.
 #[derive(Clone, Debug, Default)]
@@ -61,8 +61,8 @@ pub(super) struct ProblemDiff {
 /// Reads the settings with their sources, and writes the user's settings.
 #[derive(Clone)]
 pub struct SettingsStore {
-    read: Arc<Read>,
-    write: Arc<Write>,
+    read: Arc<LoadSettings>,
+    write: Arc<StoreSetting>,
     /// The settings when they last took effect, or were found to need a restart.
     acknowledged: Arc<Mutex<Settings>>,
     /// The settings at the start. Settings that need a restart keep these values.

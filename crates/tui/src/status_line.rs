@@ -9,7 +9,7 @@ use tiller_render::{BreakMode, Indent, Line, Role, Span, truncate_to, wrap};
 use crate::block::BlockKind;
 use crate::component::ViewContext;
 use crate::keymap::table::KeyCommand;
-use crate::layout::{ROOMY, limit_rows, spinner};
+use crate::layout::{MIN_SPACED_HEIGHT, limit_rows, spinner};
 use crate::text::{one_line, short_duration};
 
 /// Maximum rows of a flash on a screen that isn't small.
@@ -85,7 +85,7 @@ fn flash(view: &ViewContext<'_>, text: &str, arriving: Option<&BlockKind>) -> Ve
         (None, Some(trouble)) => (Span::new("  ✗ ", Role::Error), trouble),
         (None, None) => (Span::new("  · ", Role::Accent), text),
     };
-    let rows = if view.ui.size.1 < ROOMY { 1 } else { FLASH_ROWS };
+    let rows = if view.ui.size.1 < MIN_SPACED_HEIGHT { 1 } else { FLASH_ROWS };
     let indent = Indent { rest: vec![Span::new(" ".repeat(sign.width()), Role::Text)], first: vec![sign] };
     let message = [Span::new(one_line(text), Role::Text)];
     limit_rows(wrap(&message, width, &indent, BreakMode::Words), rows, width)
@@ -137,9 +137,9 @@ fn countdown(view: &ViewContext<'_>, retry: &RetryAnnouncement) -> String {
 /// Returns the countdown with the error, truncated to fit beside the duration and the key that stops it.
 fn failed_try(view: &ViewContext<'_>, subject: &str, retry: &RetryAnnouncement) -> String {
     /// Columns of the spinner before the error, and of the duration and the key after it.
-    const BESIDE: usize = 4 + 24;
+    const RESERVED_COLUMNS: usize = 4 + 24;
     let status = format!("{subject}{}", countdown(view, retry));
-    let room = usize::from(view.ui.size.0).saturating_sub(BESIDE + status.chars().count() + 3);
+    let room = usize::from(view.ui.size.0).saturating_sub(RESERVED_COLUMNS + status.chars().count() + 3);
     // The hint is in the transcript.
     match truncate_to(&one_line(split_advice(&retry.error).0), room) {
         why if why.chars().count() < 8 => format!("{status} ·"),

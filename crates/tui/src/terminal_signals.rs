@@ -225,8 +225,8 @@ impl Notifier {
             out.push_str(progress_sequence(progress_now));
         }
         self.progress = progress_now;
-        if let Some(what) = self.alert_text(app) {
-            out.push_str(&self.alert_sequence(&what));
+        if let Some(text) = self.alert_text(app) {
+            out.push_str(&self.alert_sequence(&text));
         }
         out
     }
@@ -250,7 +250,7 @@ impl Notifier {
         let ended = previous_run.filter(|_| app.model().activity.running_since.is_none());
         let name = name(app);
         match (asked.filter(|_| asks_anew), ended) {
-            (Some((_, what)), _) => Some(format!("{name}: {what}")),
+            (Some((_, text)), _) => Some(format!("{name}: {text}")),
             (None, Some(since)) if app.now.since_ms(since) >= self.support.after_s * 1_000 => {
                 let how = if SignalState::of(app) == SignalState::Failed { "failed" } else { "done" };
                 Some(format!("{name}: {how}"))

@@ -169,8 +169,12 @@ fn failed_request_counts_down() {
 #[test]
 fn rejected_message_is_returned() {
     let mut harness = Harness::new(80, 24);
-    let what = "no space left".to_owned();
-    harness.report_result(TaskResult::Failed { what, hint: None, text: Some("my words".to_owned().into()) });
+    let message = "no space left".to_owned();
+    harness.report_result(TaskResult::Failed {
+        message,
+        hint: None,
+        text: Some("my words".to_owned().into()),
+    });
     assert_eq!(harness.app.composer.editor.text(), "my words");
     assert!(harness.screen().contains("✗ no space left"));
 }

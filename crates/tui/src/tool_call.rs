@@ -462,12 +462,12 @@ fn folded(mut lines: Vec<Line>, FoldedOutput { head, tail }: FoldedOutput, ctx: 
     }
     // Count logical lines, as printed by the command.
     let count = lines[head..head + hidden].iter().filter(|line| line.wrap == Wrap::Hard).count();
-    let what = match count {
+    let message = match count {
         0 => format!("{hidden} more rows"),
         1 => "1 more line".to_owned(),
         _ => format!("{count} more lines"),
     };
-    let note = Line::new(format!("… {what} ({})", ctx.unfold_key), Role::Muted);
+    let note = Line::new(format!("… {message} ({})", ctx.unfold_key), Role::Muted);
     lines.splice(head..head + hidden, [note]);
     lines
 }

@@ -88,7 +88,7 @@ impl Default for Transcript {
 
 impl Transcript {
     pub(super) fn of(epoch: u64, newest: LoadedPath) -> Self {
-        let LoadedPath { older, section, ids, stretch, context } = newest;
+        let LoadedPath { older, section, ids, builder, context } = newest;
         let mut parts: Vec<Chunk> = older.into_iter().map(Chunk::unread).collect();
         parts.push(Chunk::read(section));
         let mut transcript = Self {
@@ -100,11 +100,11 @@ impl Transcript {
             epoch,
             added: 0,
             removed: 0,
-            unanswered: stretch.unanswered(),
+            unanswered: builder.unanswered(),
             recent: ids.into(),
             context,
         };
-        stretch.blocks.into_iter().for_each(|block| transcript.push(block));
+        builder.blocks.into_iter().for_each(|block| transcript.push(block));
         transcript
     }
 
@@ -123,10 +123,10 @@ impl Transcript {
             return;
         };
         if matches!(part.content, ChunkContent::Asked) {
-            let mut stretch = BlockBuilder::from_entries(entries, &self.context);
-            stretch.push_results(ahead);
-            mark_cut_off(stretch.blocks.iter_mut(), &self.context.tools);
-            part.fill(stretch.blocks);
+            let mut builder = BlockBuilder::from_entries(entries, &self.context);
+            builder.push_results(ahead);
+            mark_cut_off(builder.blocks.iter_mut(), &self.context.tools);
+            part.fill(builder.blocks);
             self.reach_goal();
         }
     }
@@ -251,28 +251,28 @@ impl Transcript {
     /// Adds an entry that was just appended.
     pub(super) fn append(&mut self, entry: &Entry, at: UnixMs) {
         let context = PathContext::without_branch_points(self.context.tools.clone());
-        let stretch = BlockBuilder::from_entries([entry], &context);
+        let builder = BlockBuilder::from_entries([entry], &context);
         self.unanswered = None;
-        if stretch.ends_with_answer() {
+        if builder.ends_with_answer() {
             self.end_streaming();
-        } else if stretch.ends_with_prompt() {
+        } else if builder.ends_with_prompt() {
             self.begin_part();
         }
         let last = self.last();
         self.parts[last].append_entry(&entry.id);
         self.remember_id(&entry.id);
-        if !stretch.blocks.is_empty() {
+        if !builder.blocks.is_empty() {
             self.note_growth();
         }
-        if let Some(sent) = stretch.succeeded() {
+        if let Some(sent) = builder.succeeded() {
             self.recover(sent);
         }
-        for result in stretch.results() {
+        for result in builder.results() {
             let text = joined_text(&result.content);
             self.remove_last(|block| block.is_warning_in(&text));
             self.finish(result, at);
         }
-        for block in stretch.blocks {
+        for block in builder.blocks {
             if !self.newest_logged().is_some_and(|last| last.absorb(&block)) {
                 self.push(block);
             }

@@ -221,7 +221,7 @@ impl TranscriptPane {
         if text.is_empty() {
             return cx.flash("Nothing to copy in this block.");
         }
-        cx.push(Action::Terminal(TerminalAction::Copy(CopiedText { what: amount(&text), text })));
+        cx.push(Action::Terminal(TerminalAction::Copy(CopiedText { summary: amount(&text), text })));
     }
 
     /// Returns the action that moves an unanswered prompt back to the editor; `None` if there is none, or a
@@ -234,14 +234,14 @@ impl TranscriptPane {
     /// Copies the answer with this number from the end. `typed` is the command, returned for correction.
     pub(crate) fn copy_answer(&self, from_end: usize, typed: String, cx: &mut Context<'_>) {
         if let Some(text) = self.transcript.answer(from_end) {
-            let (text, what) = (
+            let (text, summary) = (
                 text.to_owned(),
                 match from_end {
                     1 => "the last answer".to_owned(),
                     from_end => format!("answer {from_end} from the end"),
                 },
             );
-            return cx.push(Action::Terminal(TerminalAction::Copy(CopiedText { text, what })));
+            return cx.push(Action::Terminal(TerminalAction::Copy(CopiedText { text, summary })));
         }
         let reason = match (self.transcript.answers(), self.transcript.is_read_whole()) {
             (0, _) => return cx.flash("No answer to copy yet."),
@@ -308,12 +308,12 @@ impl TranscriptPane {
         if self.transcript.follows() {
             return None;
         }
-        let (what, role) = match self.transcript.new_below() {
+        let (label, role) = match self.transcript.new_below() {
             Some(0) => ("new output below".to_owned(), Role::Accent),
             Some(count) => (format!("{count} new below"), Role::Accent),
             None => ("more below".to_owned(), Role::Muted),
         };
-        Some(Span::new(format!(" ↓ {what} · {} ", view.key_of(KeyCommand::Bottom)), role))
+        Some(Span::new(format!(" ↓ {label} · {} ", view.key_of(KeyCommand::Bottom)), role))
     }
 
     /// The link targets on the screen, if the terminal supports links.

@@ -8,7 +8,7 @@ use tiller_render::Role;
 use crate::picker::item::{PickerChoice, PickerItem};
 
 type FindUntrustedProject = dyn Fn() -> Result<UntrustedProject, String> + Send + Sync;
-type Trust = dyn Fn() -> Result<(), String> + Send + Sync;
+type TrustProject = dyn Fn() -> Result<(), String> + Send + Sync;
 
 /// An untrusted project, as display texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct UntrustedProject {
 #[derive(Clone)]
 pub struct TrustService {
     find: Arc<FindUntrustedProject>,
-    trust: Arc<Trust>,
+    trust: Arc<TrustProject>,
 }
 
 impl TrustService {

@@ -9,12 +9,12 @@ use super::component::{Component, ViewContext};
 use super::composer;
 use super::draw::lines;
 use super::footer;
-use super::layout::ROOMY;
+use super::layout::MIN_SPACED_HEIGHT;
 use super::status_line::StatusLine;
 use crate::app::App;
 use crate::screen_areas::ScreenAreas;
 
-/// Rows that the transcript keeps while an approval panel is shown, from `ROOMY` on.
+/// Rows that the transcript keeps while an approval panel is shown, on screens of at least `MIN_SPACED_HEIGHT`.
 const TRANSCRIPT_ROWS: u16 = 4;
 
 impl ScreenAreas {
@@ -32,10 +32,12 @@ impl ScreenAreas {
         let footer = take(u16::from(height >= 4), 1);
         let top_rule = take(u16::from(height >= 8), 1);
         let bottom_rule = take(u16::from(height >= 12), 1);
-        let approval =
-            take(count(app.approvals.rows_needed(view)), if height >= ROOMY { TRANSCRIPT_ROWS } else { 0 });
+        let approval = take(
+            count(app.approvals.rows_needed(view)),
+            if height >= MIN_SPACED_HEIGHT { TRANSCRIPT_ROWS } else { 0 },
+        );
         // One blank row below the transcript.
-        let status = take(count(status_lines(app, view).len()) + u16::from(height >= ROOMY), 1);
+        let status = take(count(status_lines(app, view).len()) + u16::from(height >= MIN_SPACED_HEIGHT), 1);
         let plan = take(count(app.plan.rows_needed(view)), TRANSCRIPT_ROWS);
         let queue = take(count(app.queue.rows_needed(view)), 3);
         // The search bar has the keys, so completion is hidden.

@@ -1,4 +1,5 @@
-//! Definitions of agents: Markdown files whose front matter describes an agent and whose body is its instructions. Pure.
+//! Definitions of agents: Markdown files whose front matter describes an agent and whose body is its
+//! instructions. Pure.
 //!
 //! The keys are `name`, `description`, `tools`, `excluded_tools`, `model`, `thinking`, `max_turns`, `max_tokens`,
 //! `max_cost_usd`, `timeout`, `skills`, `approval`, `isolation` and `background`.
@@ -76,10 +77,10 @@ struct AgentFrontMatter {
     #[serde(alias = "effort")]
     thinking: Option<String>,
     #[serde(alias = "maxTurns")]
-    max_turns: Option<Number>,
-    max_tokens: Option<Number>,
+    max_turns: Option<WholeNumber>,
+    max_tokens: Option<WholeNumber>,
     max_cost_usd: Option<DecimalOrText>,
-    timeout: Option<Number>,
+    timeout: Option<WholeNumber>,
     skills: Option<NameList>,
     approval: Option<String>,
     #[serde(rename = "permissionMode")]
@@ -126,12 +127,12 @@ impl NameList {
 /// A whole number, or a string in front matter that isn't YAML.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Number {
+enum WholeNumber {
     Number(u64),
     Text(String),
 }
 
-impl Number {
+impl WholeNumber {
     fn value(&self, key: &str) -> Result<u64, String> {
         let number = match self {
             Self::Number(number) => Some(*number),
@@ -196,7 +197,8 @@ impl FileDefinition for AgentDefinition {
         if body.is_empty() {
             return Err("no instructions after the front matter".to_owned());
         }
-        let number = |value: &Option<Number>, key| value.as_ref().map(|value| value.value(key)).transpose();
+        let number =
+            |value: &Option<WholeNumber>, key| value.as_ref().map(|value| value.value(key)).transpose();
         Ok(Self {
             name: name.to_owned(),
             description: description.chars().take(MAX_DESCRIPTION).collect(),

@@ -184,7 +184,7 @@ impl ActiveSession {
     }
 
     /// Returns the level for the active model, before it is clamped.
-    pub(super) fn wanted_thinking(&self) -> ThinkingLevel {
+    pub(super) fn unclamped_thinking(&self) -> ThinkingLevel {
         self.fallback_thinking.unwrap_or(self.requested_thinking)
     }
 

@@ -53,7 +53,7 @@ impl Driver {
         self.append_all(vec![model_change(&to.model), users_choice])?;
         self.active.set_fallback_model(model, to.thinking);
         self.model_changed();
-        self.apply_thinking(self.active.wanted_thinking())
+        self.apply_thinking(self.active.unclamped_thinking())
     }
 
     /// Switches back to the user's model after a run, unless the user has chosen another model.

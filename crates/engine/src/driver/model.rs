@@ -46,7 +46,7 @@ impl Driver {
         if model.facts != self.active.model.facts {
             self.active.replace_model(model);
             self.model_changed();
-            self.apply_thinking(self.active.wanted_thinking())?;
+            self.apply_thinking(self.active.unclamped_thinking())?;
             self.warn_of_small_window();
         }
         Ok(())

@@ -50,9 +50,9 @@ impl App {
     /// Applies a result that involves several parts, or a part that didn't request it.
     fn apply_result(&mut self, to: Address, result: TaskResult) -> Vec<ActionRequest> {
         match result {
-            TaskResult::Failed { what, hint, text } => self.show_failure(what, hint, text),
-            TaskResult::InvalidInput { typed, what } => {
-                return self.with_overlays(|overlays, cx| overlays.reject_executed(typed, what, cx));
+            TaskResult::Failed { message, hint, text } => self.show_failure(message, hint, text),
+            TaskResult::InvalidInput { typed, message } => {
+                return self.with_overlays(|overlays, cx| overlays.reject_executed(typed, message, cx));
             }
             TaskResult::Loaded(loaded) => return self.session_loaded(*loaded),
             TaskResult::State(state) => self.set_session_state(*state),
@@ -139,14 +139,14 @@ impl App {
         self.transcript.notice(NoticeLevel::Warning, text, None);
     }
 
-    fn show_failure(&mut self, what: String, hint: Option<String>, text: Option<UserText>) {
+    fn show_failure(&mut self, message: String, hint: Option<String>, text: Option<UserText>) {
         if let Some(text) = text {
             self.composer.restore_input(&text);
         }
         // A flash about the failed action is obsolete.
         self.flash.clear();
         _ = self.with_overlays(Compositor::uncover_error);
-        self.transcript.notice(NoticeLevel::Error, what, hint);
+        self.transcript.notice(NoticeLevel::Error, message, hint);
     }
 
     fn session_loaded(&mut self, loaded: LoadedSession) -> Vec<ActionRequest> {

@@ -17,7 +17,7 @@ const MIN_ROWS_WITH_END: usize = 8;
 const END_SHARE: usize = 3;
 
 /// Minimum panel height with a blank row above the panel.
-const ROOMY_PANEL: usize = 8;
+const MIN_SPACED_HEIGHT: usize = 8;
 
 /// The layout of the panel.
 struct PanelAreas {
@@ -91,7 +91,7 @@ fn areas(
         room.filter(|room| *room >= MIN_ROWS.min(call_rows))
     };
     // The blank row is dropped first.
-    let above = usize::from((height >= ROOMY_PANEL || height > needed) && body_below(1).is_some());
+    let above = usize::from((height >= MIN_SPACED_HEIGHT || height > needed) && body_below(1).is_some());
     let body = body_below(above);
     PanelAreas { above, head, body, foot }
 }

@@ -106,14 +106,14 @@ impl Composer {
             }
             BuiltInCommand::Thinking => match parse_level(argument) {
                 Ok(level) => cx.push(Action::Edit(SessionEdit::SetThinking(level))),
-                Err(what) => self.reject_input(format!("/thinking {argument}"), what, cx),
+                Err(message) => self.reject_input(format!("/thinking {argument}"), message, cx),
             },
             BuiltInCommand::Approval if argument.is_empty() => {
                 cx.push(Effect::Open(OverlayRequest::list(ListKind::Approval)))
             }
             BuiltInCommand::Approval => match parse_mode(argument) {
                 Ok(mode) => cx.push(Action::List(ListAction::SetApproval(mode))),
-                Err(what) => self.reject_input(format!("/approval {argument}"), what, cx),
+                Err(message) => self.reject_input(format!("/approval {argument}"), message, cx),
             },
             BuiltInCommand::Plan => cx.push(Action::List(ListAction::TogglePlan)),
             BuiltInCommand::Permissions => cx.push(Effect::Open(OverlayRequest::list(ListKind::Permissions))),
@@ -177,18 +177,18 @@ impl Composer {
         }
     }
 
-    fn ask_for(&mut self, beginning: &str, what: &str, cx: &mut Context<'_>) {
+    fn ask_for(&mut self, beginning: &str, message: &str, cx: &mut Context<'_>) {
         self.editor.clear();
         self.editor.insert(beginning);
-        cx.flash(what);
+        cx.flash(message);
     }
 
     fn ask_for_name(&mut self, cx: &mut Context<'_>) {
-        let what = match &cx.model.info.name {
+        let message = match &cx.model.info.name {
             Some(name) => format!("Current name: {name}. Type a new name after /name."),
             None => "No name yet. Type one after /name.".to_owned(),
         };
-        self.ask_for("/name ", &what, cx)
+        self.ask_for("/name ", &message, cx)
     }
 
     /// Sets a setting like the settings list.
@@ -215,8 +215,8 @@ impl Composer {
         match from_end.filter(|from_end: &usize| *from_end > 0) {
             Some(from_end) => cx.push(Effect::CopyAnswer { from_end, typed }),
             None => {
-                let what = "invalid number; /copy 1 copies the last answer, /copy 2 the one before";
-                self.reject_input(typed, what, cx);
+                let message = "invalid number; /copy 1 copies the last answer, /copy 2 the one before";
+                self.reject_input(typed, message, cx);
             }
         }
     }

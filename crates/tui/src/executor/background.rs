@@ -141,7 +141,7 @@ impl ExecutorWorker {
         let Some(desk) = self.options.services.settings.clone() else { return };
         self.read_in_background(background, move || match desk.write(setting, &value) {
             Ok(()) => TaskResult::Note(format!("Saved: {} is {value}.", setting.name)),
-            Err((what, hint)) => TaskResult::Failed { what, hint, text: None },
+            Err((message, hint)) => TaskResult::Failed { message, hint, text: None },
         });
     }
 

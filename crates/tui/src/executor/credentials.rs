@@ -27,7 +27,7 @@ impl ExecutorWorker {
                 let items = picker::credentials::logouts(&credentials);
                 vec![TaskResult::List(ListResult::Items { items, selected: 0 })]
             }
-            Ok(Err((what, hint))) => vec![TaskResult::Failed { what, hint, text: None }],
+            Ok(Err((message, hint))) => vec![TaskResult::Failed { message, hint, text: None }],
             Err(_) => vec![no_key_store()],
         }
     }
@@ -49,11 +49,11 @@ impl ExecutorWorker {
         let CredentialChange { change, message, hint } = match changed.await {
             Ok(Ok(change)) => change,
             // Shown in the list, next to the line where the key was typed.
-            Ok(Err((what, hint))) if is_typed => {
-                let what = hint.map_or(what.clone(), |hint| format!("{what}: {hint}"));
-                return Ok(vec![TaskResult::List(ListResult::Status(StatusText::error(one_line(&what))))]);
+            Ok(Err((message, hint))) if is_typed => {
+                let message = hint.map_or(message.clone(), |hint| format!("{message}: {hint}"));
+                return Ok(vec![TaskResult::List(ListResult::Status(StatusText::error(one_line(&message))))]);
             }
-            Ok(Err((what, hint))) => return Ok(vec![TaskResult::Failed { what, hint, text: None }]),
+            Ok(Err((message, hint))) => return Ok(vec![TaskResult::Failed { message, hint, text: None }]),
             Err(_) => return Ok(vec![no_key_store()]),
         };
         let outcome = self.agent.change_key(&service, change).await?;
@@ -71,8 +71,8 @@ impl ExecutorWorker {
         let suggestion = suggest::nearest(provider, names());
         let suggestion =
             suggestion.map_or("/logout lists them".to_owned(), |name| format!("did you mean {name}?"));
-        let what = format!("unknown provider `{}`; {}", one_line(provider), one_line(&suggestion));
-        Some(TaskResult::invalid_input(format!("/logout {provider}"), (what, None)))
+        let message = format!("unknown provider `{}`; {}", one_line(provider), one_line(&suggestion));
+        Some(TaskResult::invalid_input(format!("/logout {provider}"), (message, None)))
     }
 
     /// Lists the logs of other programs.
@@ -87,7 +87,7 @@ impl ExecutorWorker {
                 };
                 TaskResult::List(ListResult::Items { items, selected: 0 })
             }
-            Ok(Err((what, hint))) => TaskResult::Failed { what, hint, text: None },
+            Ok(Err((message, hint))) => TaskResult::Failed { message, hint, text: None },
             Err(_) => no_importer(),
         }]
     }

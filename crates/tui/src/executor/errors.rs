@@ -8,28 +8,28 @@ use crate::message::TaskResult;
 
 /// Reports a panic in tiller, with the path of the crash report.
 pub(super) fn internal_error() -> TaskResult {
-    let what = "internal error: part of tiller crashed; the rest keeps running".to_owned();
+    let message = "internal error: a part of tiller crashed; the rest continues".to_owned();
     let hint = crash_report::take_newest().map(|path| format!("crash report: {}", path.display()));
-    TaskResult::Failed { what, hint, text: None }
+    TaskResult::Failed { message, hint, text: None }
 }
 
 /// Reports an error with its causes and a hint; `text` is user input that would otherwise be lost. Errors in
 /// the input itself are reported as invalid input.
 pub(crate) fn failure(error: &AgentError, text: Option<UserText>) -> TaskResult {
-    let mut what = error.to_string();
+    let mut message = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
         let cause_text = cause.to_string();
-        if !what.ends_with(&cause_text) {
-            what = format!("{what}: {cause_text}");
+        if !message.ends_with(&cause_text) {
+            message = format!("{message}: {cause_text}");
         }
         source = cause.source();
     }
     let hint = error.hint();
     match (error, text) {
         (AgentError::Model(_) | AgentError::UnknownSkill { .. } | AgentError::Running, Some(typed)) => {
-            TaskResult::invalid_input(typed, (what, hint))
+            TaskResult::invalid_input(typed, (message, hint))
         }
-        (_, text) => TaskResult::Failed { what, hint, text },
+        (_, text) => TaskResult::Failed { message, hint, text },
     }
 }

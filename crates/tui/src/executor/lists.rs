@@ -294,8 +294,8 @@ impl ExecutorWorker {
         let Some(service) = self.options.services.trust.clone() else { return Ok(Vec::new()) };
         let trusted = spawn_blocking(move || service.trust()).await;
         let trusted = trusted.unwrap_or_else(|_| Err("the trust decision can't be saved".to_owned()));
-        if let Err(what) = trusted {
-            return Ok(vec![TaskResult::Failed { what, hint: None, text: None }]);
+        if let Err(message) = trusted {
+            return Ok(vec![TaskResult::Failed { message, hint: None, text: None }]);
         }
         let (settings, failures) = self.reload_settings().await;
         let settings = settings.map(|settings| format!(" · {settings}")).unwrap_or_default();
@@ -305,9 +305,9 @@ impl ExecutorWorker {
     }
 
     async fn revoke(&self, permission: Permission) -> Result<Vec<TaskResult>, AgentError> {
-        let what = one_line(&permission.to_string());
+        let message = one_line(&permission.to_string());
         let word = match self.agent.revoke_permission(permission).await {
-            Ok(()) => StatusText::note(format!("revoked: {what}")),
+            Ok(()) => StatusText::note(format!("revoked: {message}")),
             Err(error) => error_status(&error),
         };
         self.permissions_changed(word).await
@@ -334,8 +334,8 @@ impl ExecutorWorker {
     async fn add_dir(&self, typed: String) -> Result<Vec<TaskResult>, AgentError> {
         Ok(vec![match self.agent.add_dir(typed.clone()).await {
             Ok(permission) => {
-                let what = one_line(&permission.to_string());
-                TaskResult::Note(format!("Allowed for this session: {what}. /permissions revokes it."))
+                let message = one_line(&permission.to_string());
+                TaskResult::Note(format!("Allowed for this session: {message}. /permissions revokes it."))
             }
             Err(error) => TaskResult::invalid_input(format!("/add-dir {typed}"), (error.to_string(), None)),
         }])
@@ -347,8 +347,8 @@ impl ExecutorWorker {
             let nearest = suggest::nearest(&name, tools.iter().map(|tool| tool.spec.name.as_str()));
             let instead =
                 nearest.map_or("/tools lists them".to_owned(), |name| format!("did you mean {name}?"));
-            let what = format!("unknown tool `{}`; {}", one_line(&name), one_line(&instead));
-            return Ok(vec![TaskResult::invalid_input(format!("/tools {name}"), (what, None))]);
+            let message = format!("unknown tool `{}`; {}", one_line(&name), one_line(&instead));
+            return Ok(vec![TaskResult::invalid_input(format!("/tools {name}"), (message, None))]);
         };
         let is_now = if meant.is_offered() { "disabled" } else { "enabled" };
         let offered = tools.iter().filter(|tool| tool.is_offered() != (tool.spec.name == name));
@@ -372,7 +372,7 @@ fn session_changed(done: Result<(), AgentError>, word: String, trashed: Option<P
 
 pub(super) fn error_status(error: &AgentError) -> StatusText {
     match failure(error, None) {
-        TaskResult::Failed { what, .. } => StatusText::error(what),
+        TaskResult::Failed { message, .. } => StatusText::error(message),
         _ => StatusText::error(error.to_string()),
     }
 }

@@ -35,13 +35,13 @@ pub(crate) fn read_newest(reader: &Reader, tools: ToolCatalog) -> LoadedPath {
         older,
         section,
         ids: Vec::new(),
-        stretch: BlockBuilder::from_entries([], &context),
+        builder: BlockBuilder::from_entries([], &context),
         context,
     };
     // One entry at a time, because all entries together with their blocks would take twice the memory.
     for id in newest.section.iter().flat_map(|section| ids(reader, section)) {
         if let Ok(entry) = reader.entry(&id) {
-            newest.stretch.push_entry(&entry);
+            newest.builder.push_entry(&entry);
             newest.ids.push(id);
         }
     }
@@ -96,18 +96,18 @@ fn note_calls(open: &mut HashSet<CallId>, entry: &Entry) {
 /// Searches parts of the path; stops when `report` returns false.
 pub(crate) fn search_log(reader: &Reader, lookup: &SearchJob, mut report: impl FnMut(SearchHits) -> bool) {
     /// Number of parts after which progress is reported even without hits.
-    const OFTEN: usize = 20;
+    const PROGRESS_INTERVAL: usize = 20;
     let mut after = Vec::new();
     for (at, unseen) in lookup.parts.iter().enumerate() {
         let ids = ids(reader, &unseen.section);
         let entries = read_all(reader, &ids);
-        let mut stretch = BlockBuilder::from_entries(&entries, &lookup.context);
-        stretch.push_results(&read_results(reader, &entries, &after));
+        let mut builder = BlockBuilder::from_entries(&entries, &lookup.context);
+        builder.push_results(&read_results(reader, &entries, &after));
         after = ids;
-        let hits = hits(&stretch.blocks, &lookup.words);
+        let hits = hits(&builder.blocks, &lookup.words);
         let is_last = at + 1 == lookup.parts.len();
-        let tells = !hits.is_empty() || is_last || at % OFTEN == 0;
-        if tells
+        let reports = !hits.is_empty() || is_last || at % PROGRESS_INTERVAL == 0;
+        if reports
             && !report(SearchHits { number: lookup.number, part: unseen.part, hits, is_complete: is_last })
         {
             return;

@@ -22,7 +22,7 @@ impl ExecutorWorker {
         };
         match spawn_blocking(move || service.read()).await {
             Ok(Ok(settings)) => TaskResult::List(ListResult::Settings(Box::new(settings))),
-            Ok(Err((what, hint))) => TaskResult::Failed { what, hint, text: None },
+            Ok(Err((message, hint))) => TaskResult::Failed { message, hint, text: None },
             Err(_) => TaskResult::List(ListResult::Status(StatusText::error("the settings can't be read"))),
         }
     }
@@ -39,8 +39,10 @@ impl ExecutorWorker {
         });
         let (before, settings): (Settings, Settings) = match written.await {
             Ok(Ok(settings)) => settings,
-            Ok(Err((what, hint))) => {
-                return vec![TaskResult::List(ListResult::Status(StatusText::error(with_hint(what, hint))))];
+            Ok(Err((message, hint))) => {
+                return vec![TaskResult::List(ListResult::Status(StatusText::error(with_hint(
+                    message, hint,
+                ))))];
             }
             Err(_) => {
                 return vec![TaskResult::List(ListResult::Status(StatusText::error(
@@ -86,7 +88,9 @@ impl ExecutorWorker {
         let SettingsDiff { changed, now, problems: mut faults } =
             match spawn_blocking(move || store.reload()).await {
                 Ok(Ok(renewed)) => renewed,
-                Ok(Err((what, hint))) => return (None, vec![TaskResult::Failed { what, hint, text: None }]),
+                Ok(Err((message, hint))) => {
+                    return (None, vec![TaskResult::Failed { message, hint, text: None }]);
+                }
                 Err(_) => return (None, Vec::new()),
             };
         let mut renewed = ReloadedSettings::default();
@@ -165,8 +169,8 @@ fn shown(settings: &Settings, setting: &Setting) -> String {
     settings.value(setting).0.map_or_else(|| "unset".to_owned(), |value| one_line(&value.to_string()))
 }
 
-fn with_hint(what: String, hint: Option<String>) -> String {
-    hint.map_or(what.clone(), |hint| format!("{what}; {hint}"))
+fn with_hint(message: String, hint: Option<String>) -> String {
+    hint.map_or(message.clone(), |hint| format!("{message}; {hint}"))
 }
 
 /// Reports and logs a new problem.
@@ -174,7 +178,7 @@ fn report_problem(fault: &SettingProblem) -> TaskResult {
     tracing::warn!("{}", fault.message());
     if fault.affects_everything() {
         let hint = "all settings stay as they were; fix the file, then run /reload".to_owned();
-        return TaskResult::Failed { what: fault.message(), hint: Some(hint), text: None };
+        return TaskResult::Failed { message: fault.message(), hint: Some(hint), text: None };
     }
     TaskResult::Warning(fault.message())
 }
@@ -206,8 +210,8 @@ impl ReloadedSettings {
                 self.problems.push(SettingProblem { what, instead: None, scope: ProblemScope::Setting });
             }
             Err(error) => self.failures.push(match failure(&error, None) {
-                TaskResult::Failed { what, hint, text } => {
-                    TaskResult::Failed { what: format!("{}: {what}", setting.name), hint, text }
+                TaskResult::Failed { message, hint, text } => {
+                    TaskResult::Failed { message: format!("{}: {message}", setting.name), hint, text }
                 }
                 report => report,
             }),
@@ -236,6 +240,8 @@ mod tests {
         let approval = shown(&now, &setting::APPROVAL);
         assert_eq!(renewed.summary(), Some(format!("approval {approval} now; sync at the next start")));
         let failures = &renewed.failures[..];
-        assert!(matches!(failures, [TaskResult::Failed { what, .. }] if what.starts_with("thinking: ")));
+        assert!(
+            matches!(failures, [TaskResult::Failed { message, .. }] if message.starts_with("thinking: "))
+        );
     }
 }

@@ -79,16 +79,16 @@ pub(super) fn parse(text: &str, file: &str) -> (Vec<Vec<Chord>>, Vec<String>) {
         let line = line_of(text, name);
         match parse_row(name, value, line) {
             Ok(row) => bound.push(row),
-            Err(what) => problems.push((line, what)),
+            Err(problem) => problems.push((line, problem)),
         }
     }
-    while let Some((at, what)) = conflict(&bound) {
+    while let Some((at, problem)) = conflict(&bound) {
         let FileRow { row, line, .. } = bound.remove(at);
-        problems.push((line, format!("{what}; {}", fallback(row))));
+        problems.push((line, format!("{problem}; {}", fallback(row))));
     }
     problems.extend(shadows(&bound));
     problems.sort_by_key(|(line, _)| *line);
-    let message = |(line, what): (usize, String)| format!("{file}, line {line}: {what}");
+    let message = |(line, problem): (usize, String)| format!("{file}, line {line}: {problem}");
     (bind(&bound), problems.into_iter().map(message).collect())
 }
 
@@ -105,7 +105,7 @@ fn parse_row(name: &str, value: &Value, line: usize) -> Result<FileRow, String> 
     };
     let texts = texts.ok_or_else(|| format!("{name} takes a key or a list of keys; {}", fallback(row)))?;
     let keys: Result<Vec<Chord>, String> = texts.into_iter().map(Chord::parse).collect();
-    let keys = keys.map_err(|what| format!("{what}; {}", fallback(row)))?;
+    let keys = keys.map_err(|problem| format!("{problem}; {}", fallback(row)))?;
     let own = |chord: &Chord| TABLE[row].keys.contains(&chord.to_string().as_str());
     let is_typed = !matches!(TABLE[row].context, KeyContext::Approval | KeyContext::Queue | KeyContext::Page);
     if let Some(chord) = keys.iter().find(|chord| is_typed && chord.is_text() && !own(chord)) {

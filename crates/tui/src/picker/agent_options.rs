@@ -193,7 +193,7 @@ pub(crate) fn modes(current: &str) -> (Vec<PickerItem>, usize) {
     let width = ApprovalMode::ALL.map(|mode| mode_about(mode).len()).into_iter().max().unwrap_or_default();
     let item = |mode: ApprovalMode| {
         let mut detail = vec![heading(mode.name()), Line::default()];
-        detail.extend(mode_effects(mode).map(|(what, effect)| fact(what, effect)));
+        detail.extend(mode_effects(mode).map(|(kind, effect)| fact(kind, effect)));
         let item = PickerItem::new(mode.name(), PickerChoice::Approval(mode)).with_detail(detail);
         item.with_lead(mark(mode.name() == current)).with_note(format!("{:<width$}", mode_about(mode)))
     };
@@ -204,16 +204,16 @@ pub(crate) fn modes(current: &str) -> (Vec<PickerItem>, usize) {
 /// The rules of the session, oldest first, then those of the settings.
 pub(crate) fn permissions(permissions: &[Permission], configured: &ConfiguredRules) -> Vec<PickerItem> {
     let of_session = |permission: &Permission| {
-        let what = one_line(&permission.to_string());
+        let title = one_line(&permission.to_string());
         let detail = vec![
-            heading(&what),
+            heading(&title),
             Line::default(),
             fact("tool", one_line(permission.tool())),
             fact("from", "you, in this session"),
             fact("until", "you open another session or revoke it"),
         ];
         let note = format!("{} · this session", one_line(permission.tool()));
-        PickerItem::new(what, PickerChoice::Permission(permission.clone()))
+        PickerItem::new(title, PickerChoice::Permission(permission.clone()))
             .with_note(note)
             .with_detail(detail)
     };
@@ -221,20 +221,20 @@ pub(crate) fn permissions(permissions: &[Permission], configured: &ConfiguredRul
 }
 
 fn configured_item(rule: &ConfiguredRule) -> PickerItem {
-    let what = one_line(&rule.to_string());
+    let title = one_line(&rule.to_string());
     let whose = match rule.source() {
         RuleSource::User(_) => "your settings",
         RuleSource::Project(_) => "project's settings",
         RuleSource::Program(_) => "this program",
     };
     let detail = vec![
-        heading(&what),
+        heading(&title),
         Line::default(),
         fact("tool", one_line(rule.tool())),
         fact("from", one_line(&rule.source().to_string())),
         fact("until", "it is removed from that file"),
     ];
-    PickerItem::new(what, PickerChoice::ConfiguredRule(Box::new(rule.clone())))
+    PickerItem::new(title, PickerChoice::ConfiguredRule(Box::new(rule.clone())))
         .with_note(whose)
         .with_detail(detail)
 }

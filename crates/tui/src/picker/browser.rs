@@ -13,7 +13,7 @@ use crate::picker::sessions::{Sessions, SortOrder};
 pub(crate) struct SessionBrowser {
     pub(crate) scope: SessionScope,
     /// The search that the results belong to.
-    pub(super) look: SessionQueryId,
+    pub(super) query_id: SessionQueryId,
     /// Number of indexed logs and of all logs; `None` when indexing is done.
     pub(crate) indexing: Option<(usize, usize)>,
     /// Sessions that contain the search text.
@@ -37,12 +37,12 @@ pub(super) struct PendingOpen {
 }
 
 impl SessionBrowser {
-    pub(super) fn new(scope: SessionScope, look: SessionQueryId) -> Self {
+    pub(super) fn new(scope: SessionScope, query_id: SessionQueryId) -> Self {
         let (sessions, order) = (Sessions::default(), SortOrder::default());
         let (hits, hits_query) = (Vec::new(), String::new());
         let (awaited, opening) = (None, None);
         let (indexing, can_undo) = (None, false);
-        Self { scope, look, indexing, hits, hits_query, sessions, order, can_undo, awaited, opening }
+        Self { scope, query_id, indexing, hits, hits_query, sessions, order, can_undo, awaited, opening }
     }
 
     pub(super) const fn title(&self) -> &'static str {

@@ -15,28 +15,28 @@ use crate::picker::sessions::SortOrder;
 
 impl Picker {
     /// A session list that is still loading, with a filter.
-    pub(crate) fn browser(words: &str, look: SessionQueryId) -> Self {
+    pub(crate) fn browser(words: &str, query_id: SessionQueryId) -> Self {
         let picker = Self::waiting(&SessionSource).with_filter(words);
-        picker.in_scope(SessionScope::ThisDirectory, look)
+        picker.in_scope(SessionScope::ThisDirectory, query_id)
     }
 
-    fn in_scope(self, scope: SessionScope, look: SessionQueryId) -> Self {
-        let browser = SessionBrowser::new(scope, look);
+    fn in_scope(self, scope: SessionScope, query_id: SessionQueryId) -> Self {
+        let browser = SessionBrowser::new(scope, query_id);
         Self { title: browser.title().to_owned(), browser: Some(browser), ..self }
     }
 
     /// Switches between this directory's sessions and all sessions.
     pub(crate) fn switch_scope(&mut self) {
         let Some(browser) = &self.browser else { return };
-        let (order, look, can_undo) = (browser.order, browser.look, browser.can_undo);
+        let (order, query_id, can_undo) = (browser.order, browser.query_id, browser.can_undo);
         let scope = match browser.scope {
             SessionScope::ThisDirectory => SessionScope::Everywhere,
             SessionScope::Everywhere => SessionScope::ThisDirectory,
         };
         let filter = std::mem::take(&mut self.filter);
         let (area, id) = (self.area, self.id);
-        *self = Self { filter, area, id, ..Self::browser("", look) }.in_scope(scope, look);
-        self.browser = Some(SessionBrowser { order, can_undo, ..SessionBrowser::new(scope, look) });
+        *self = Self { filter, area, id, ..Self::browser("", query_id) }.in_scope(scope, query_id);
+        self.browser = Some(SessionBrowser { order, can_undo, ..SessionBrowser::new(scope, query_id) });
     }
 
     /// Records that a session is being opened; returns false if one is already being opened.
@@ -104,7 +104,7 @@ impl Picker {
     pub(crate) fn search_request(&self) -> Option<SearchRequest> {
         let words = || self.filter.text().to_owned();
         self.browser.as_ref().map(|browser| SearchRequest {
-            look: browser.look,
+            query_id: browser.query_id,
             scope: browser.scope,
             words: words(),
         })
@@ -124,7 +124,7 @@ impl Picker {
 
     /// Returns a request that repeats the search; `None` if this isn't a session list.
     pub(crate) fn search_again(&mut self, query: SessionQueryId) -> Option<SearchRequest> {
-        self.browser.as_mut()?.look = query;
+        self.browser.as_mut()?.query_id = query;
         self.search_request()
     }
 
@@ -133,12 +133,13 @@ impl Picker {
     }
 
     /// Shows the results of a search if they are current.
-    pub(crate) fn browsed(&mut self, look: SessionQueryId, scope: SessionScope, what: &SessionsResult) {
+    pub(crate) fn browsed(&mut self, query_id: SessionQueryId, scope: SessionScope, result: &SessionsResult) {
         let awaited = self.browser.as_ref().and_then(|browser| browser.awaited.clone());
         let (chosen, row) = (awaited.clone().or_else(|| self.moved_choice()), self.cursor.row);
-        let is_current = |browser: &&mut SessionBrowser| (browser.look, browser.scope) == (look, scope);
+        let is_current =
+            |browser: &&mut SessionBrowser| (browser.query_id, browser.scope) == (query_id, scope);
         let Some(browser) = self.browser.as_mut().filter(is_current) else { return };
-        match what {
+        match result {
             SessionsResult::Sessions(sessions) => {
                 browser.sessions = sessions.clone();
                 self.items = sessions.items(browser.order).into();

@@ -33,8 +33,8 @@ pub(super) fn wrapped((line, column): (Line, usize), width: u16) -> (Vec<Line>, 
 pub(super) fn typed(prompt: Option<&LinePrompt>, filter: &str) -> (Line, usize) {
     let mark = Span::new(" ❯ ", Style::from(Role::Accent).with(Emphasis::BOLD));
     if let Some(asking) = prompt {
-        let what = Span::new(format!(" {}", asking.what), Style::from(Role::Accent).with(Emphasis::BOLD));
-        let mut line = Line::from(vec![what, mark]);
+        let label = Span::new(format!(" {}", asking.label), Style::from(Role::Accent).with(Emphasis::BOLD));
+        let mut line = Line::from(vec![label, mark]);
         return match asking.echo {
             EchoMode::Open => {
                 line.spans.push(Span::new(asking.typed.text(), Role::Text));

@@ -12,7 +12,7 @@ pub(crate) struct LinePrompt {
     /// The item that the prompt is for.
     pub(crate) purpose: PickerChoice,
     /// The label.
-    pub(crate) what: String,
+    pub(crate) label: String,
     pub(crate) typed: LineInput,
     /// The initial value.
     pub(crate) before: String,
@@ -23,14 +23,14 @@ pub(crate) struct LinePrompt {
 
 impl LinePrompt {
     /// A prompt about an item, with a label and an initial value.
-    pub(crate) fn new(purpose: PickerChoice, what: impl Into<String>, before: &str) -> Self {
-        let (what, typed, before) = (what.into(), before.into(), before.to_owned());
-        Self { purpose, what, typed, before, blank: "", echo: EchoMode::Open }
+    pub(crate) fn new(purpose: PickerChoice, label: impl Into<String>, before: &str) -> Self {
+        let (label, typed, before) = (label.into(), before.into(), before.to_owned());
+        Self { purpose, label, typed, before, blank: "", echo: EchoMode::Open }
     }
 
     /// A prompt whose input is hidden.
-    pub(crate) fn masked(purpose: PickerChoice, what: impl Into<String>) -> Self {
-        Self { echo: EchoMode::Masked, ..Self::new(purpose, what, "") }
+    pub(crate) fn masked(purpose: PickerChoice, label: impl Into<String>) -> Self {
+        Self { echo: EchoMode::Masked, ..Self::new(purpose, label, "") }
     }
 
     /// Sets the hint for an empty line.

@@ -13,7 +13,7 @@ impl Picker {
         match result {
             TaskResult::Note(text) => self.set_status(Some(StatusText::note(text))),
             // The choice stays selected.
-            TaskResult::InvalidInput { what, .. } => self.set_status(Some(StatusText::error(what))),
+            TaskResult::InvalidInput { message, .. } => self.set_status(Some(StatusText::error(message))),
             TaskResult::List(result) => return self.take_list_result(result).map(TaskResult::List),
             result => return Some(result),
         }
@@ -26,7 +26,7 @@ impl Picker {
             ListResult::Settings(settings) => self.fill(setting_items(&settings), 0),
             ListResult::Narrowed(done) => self.apply_narrowed(&done),
             ListResult::Preview { of, lines } => self.show_preview(&of, lines),
-            ListResult::Sessions { look, scope, what } => self.browsed(look, scope, &what),
+            ListResult::Sessions { query_id, scope, result } => self.browsed(query_id, scope, &result),
             ListResult::Status(status) => {
                 // The pending session switch has failed; the text typed in the meantime stays in the list.
                 _ = self.cancel_open();

@@ -20,7 +20,7 @@ pub(crate) enum SessionExcerpt {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SearchRequest {
     /// The search number, which results carry.
-    pub(crate) look: SessionQueryId,
+    pub(crate) query_id: SessionQueryId,
     pub(crate) scope: SessionScope,
     pub(crate) words: String,
 }

@@ -192,7 +192,7 @@ pub(super) fn values(
             Some(mode) => {
                 note = mode_about(mode).to_owned();
                 detail.push(Line::default());
-                detail.extend(mode_effects(mode).map(|(what, effect)| fact(what, effect)));
+                detail.extend(mode_effects(mode).map(|(kind, effect)| fact(kind, effect)));
             }
             None => detail.push(Line::new(setting.plain_about(), Role::Text)),
         }

@@ -180,7 +180,7 @@ fn flash_long_text_stays_longer() {
 fn input_error_returns_the_text() {
     let mut harness = Harness::new(80, 24);
     let message = || "no usable model matches `gtp`".to_owned();
-    let slip = |typed: &str| TaskResult::InvalidInput { typed: typed.to_owned().into(), what: message() };
+    let slip = |typed: &str| TaskResult::InvalidInput { typed: typed.to_owned().into(), message: message() };
     harness.report_result(slip("/model gtp"));
     let screen = harness.screen();
     assert!(screen.contains("· no usable model") && screen.contains("❯ /model gtp"), "{screen}");
@@ -301,7 +301,7 @@ fn input_rejected_or_failed_returns_images() {
     harness.reject(Address::Composer, action);
     assert_eq!(harness.app.composer.editor.images(), [image("first")]);
     let mut harness = Harness::new(80, 24);
-    harness.report_result(TaskResult::Failed { what: "the disk is full".into(), hint: None, text });
+    harness.report_result(TaskResult::Failed { message: "the disk is full".into(), hint: None, text });
     assert_eq!(harness.app.composer.editor.text(), "see [image #1: 3×2]");
     assert_eq!(harness.app.composer.editor.images(), [image("first")]);
 }

@@ -71,7 +71,7 @@ impl Harness {
 
 fn copied_text(actions: &[Action]) -> Option<(&str, &str)> {
     match actions {
-        [Action::Terminal(TerminalAction::Copy(copied))] => Some((&copied.text, &copied.what)),
+        [Action::Terminal(TerminalAction::Copy(copied))] => Some((&copied.text, &copied.summary)),
         _ => None,
     }
 }
@@ -151,9 +151,9 @@ fn drag_beyond_edge_scrolls() {
         harness.wait(100);
     }
     let actions = harness.mouse(MouseEventKind::Up(MouseButton::Left), (2, 0));
-    let (text, what) = copied_text(&actions).unwrap();
+    let (text, summary) = copied_text(&actions).unwrap();
     assert!(text.lines().count() > 50 && text.ends_with("p"), "{text}");
-    assert!(what.ends_with("lines"), "{what}");
+    assert!(summary.ends_with("lines"), "{summary}");
     assert!(!harness.app.wants_ticks());
 }
 

@@ -53,8 +53,8 @@ fn hit(session: SessionSummary, pieces: &[(&str, bool)]) -> SearchHit {
 }
 
 /// Returns the search request with this number.
-fn search_request_of(look: u64, scope: SessionScope, words: &str) -> Action {
-    Action::SearchSessions(SearchRequest { look: SessionQueryId(look), scope, words: words.into() })
+fn search_request_of(query_id: u64, scope: SessionScope, words: &str) -> Action {
+    Action::SearchSessions(SearchRequest { query_id: SessionQueryId(query_id), scope, words: words.into() })
 }
 
 /// Returns the request of the first search.
@@ -67,11 +67,11 @@ impl Harness {
         self.sessions_result_of(1, scope, result);
     }
 
-    fn sessions_result_of(&mut self, look: u64, scope: SessionScope, result: SessionsResult) {
+    fn sessions_result_of(&mut self, query_id: u64, scope: SessionScope, result: SessionsResult) {
         self.report_result(TaskResult::List(ListResult::Sessions {
-            look: SessionQueryId(look),
+            query_id: SessionQueryId(query_id),
             scope,
-            what: result,
+            result: result,
         }));
     }
 
@@ -395,7 +395,7 @@ fn sessions_typing_survives_failed_open() {
         match left {
             None => {
                 let (result, hint, text) = ("it is damaged".to_owned(), None, None);
-                harness.report_result(TaskResult::Failed { what: result, hint, text });
+                harness.report_result(TaskResult::Failed { message: result, hint, text });
             }
             Some(key) => _ = harness.key(key),
         }

@@ -54,7 +54,7 @@ fn summary_failed_dialog_esc_keeps_all() {
 fn summary_dialog_survives_other_failures() {
     let mut harness = Harness::new(80, 24);
     compaction_fails(&mut harness);
-    let failed = TaskResult::Failed { what: "no room".into(), hint: None, text: None };
+    let failed = TaskResult::Failed { message: "no room".into(), hint: None, text: None };
     harness.report_result(failed);
     harness.wait(400);
     assert_eq!(

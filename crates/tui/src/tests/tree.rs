@@ -679,7 +679,7 @@ fn tree_typing_while_navigating_is_a_draft() {
     }));
     assert_eq!(tree.harness.app.composer.editor.text(), "and then");
     let mut tree = went();
-    tree.report(TaskResult::Failed { what: "the disk is full".into(), hint: None, text: None });
+    tree.report(TaskResult::Failed { message: "the disk is full".into(), hint: None, text: None });
     assert_eq!(tree.harness.app.composer.editor.text(), "and then");
     let mut tree = went();
     tree.key(KeyCode::Esc);

@@ -20,7 +20,7 @@ pub(crate) struct LoadedPath {
     /// Ids of the readable entries.
     pub(crate) ids: Vec<EntryId>,
     /// The blocks of the loaded entries.
-    pub(crate) stretch: BlockBuilder,
+    pub(crate) builder: BlockBuilder,
     /// The context of the blocks.
     pub(crate) context: PathContext,
 }
@@ -34,7 +34,7 @@ impl LoadedPath {
             older: older.chunks(ENTRIES).map(|ids| section(&ids[ids.len() - 1], ids.len())).collect(),
             section: entries.last().map(|last| section(&last.id, entries.len())),
             ids: entries.iter().map(|entry| entry.id.clone()).collect(),
-            stretch: BlockBuilder::from_entries(&entries, &PathContext::default()),
+            builder: BlockBuilder::from_entries(&entries, &PathContext::default()),
             context: PathContext::default(),
         }
     }

@@ -115,7 +115,7 @@ impl Transcript {
             step = self.after(at);
         }
         let text = text.trim_end().to_owned();
-        (!text.is_empty()).then(|| CopiedText { what: amount(&text), text })
+        (!text.is_empty()).then(|| CopiedText { summary: amount(&text), text })
     }
 
     fn add_text(&self, at: BlockPos, range: &Range<TextPos>, text: &mut String) {

@@ -205,8 +205,8 @@ impl TranscriptPane {
         if self.transcript.unanswered().is_some() {
             let send = view.key_of(KeyCommand::Send);
             let hint = Some(format!("{send} in an empty editor moves it back to the editor"));
-            let what = "not answered: tiller stopped first; a partial answer is lost";
-            self.transcript.notice(NoticeLevel::Warning, what, hint);
+            let message = "not answered: tiller stopped first; a partial answer is lost";
+            self.transcript.notice(NoticeLevel::Warning, message, hint);
         }
     }
 }

@@ -176,8 +176,8 @@ fn lookup(effect: Effect) -> SearchJob {
     }
 }
 
-fn copied(text: &str, what: &str) -> (Outcome, Vec<Effect>) {
-    let copied = CopiedText { text: text.into(), what: what.into() };
+fn copied(text: &str, summary: &str) -> (Outcome, Vec<Effect>) {
+    let copied = CopiedText { text: text.into(), summary: summary.into() };
     (
         Outcome::Consumed,
         vec![Effect::Perform(Address::Transcript, Action::Terminal(TerminalAction::Copy(copied)))],

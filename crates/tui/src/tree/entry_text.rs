@@ -52,9 +52,9 @@ impl EntryText {
                 muted("·", format!("thinking: {}", thinking_level.name()))
             }
             EntryBody::ContextEdit { replacement, .. } => {
-                let what =
+                let message =
                     if replacement.is_some() { "an entry was replaced" } else { "an entry was left out" };
-                muted("·", what.to_owned())
+                muted("·", message.to_owned())
             }
             EntryBody::Label { label, .. } => {
                 muted("·", format!("label: {}", label.as_deref().unwrap_or("none")))
