@@ -508,7 +508,7 @@ fn apply_file(
         }
     }
     if !problems.is_empty() {
-        // What is broken may deny something.
+        // The invalid part may contain a rule that denies something.
         let note = |problem| format!("{problem}; until it is fixed, the approval mode is read-only");
         messages.warnings.extend(problems.iter().map(note));
         messages.guard_problems.extend(problems);

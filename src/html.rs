@@ -33,7 +33,7 @@ pub use live::{
 };
 pub use worker::{WORKER_ARGUMENT, run_worker};
 
-/// The page of a session with all its branches; the one that ends at `leaf` is open.
+/// The page of a session with all its branches; the branch that ends at `leaf` is open.
 ///
 /// # Errors
 /// If the log can't be read.

@@ -18,7 +18,7 @@ pub(super) fn session_line(arguments: &CliArgs, cwd: Option<&Path>) -> Vec<Strin
     add("--cwd", cwd.map(|path| path.display().to_string()));
     add("--env-file", environment.env_file.as_ref().map(|path| path.display().to_string()));
     add("--session-dir", arguments.session.session_dir.clone());
-    // What the agent may do is limited as on this command line.
+    // The new command line limits the agent as this one does.
     let agent = &arguments.agent;
     let name = |value: Option<PossibleValue>| value.map(|value| value.get_name().to_owned());
     add("--max-turns", agent.max_turns.clone());

@@ -1,5 +1,5 @@
-//! The JSON of responses, in the protocol's names: each is a type that borrows from the engine's. Those of the
-//! session's state are in the engine's `views`.
+//! The JSON of responses, in the protocol's names: each is a type that borrows from the engine's. The types
+//! of the session's state are in the engine's `views`.
 
 pub(super) mod log;
 

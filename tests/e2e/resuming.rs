@@ -162,7 +162,7 @@ fn resume_session_of_moved_project() {
     let run = text(&log).lines().rev().find(|line| line.contains("tiller.run")).unwrap().to_owned();
     let run: Value = serde_json::from_str(&run).unwrap();
     assert_eq!(run["data"]["cwd"], sandbox.project().canonicalize().unwrap().to_str().unwrap());
-    // From now on it is a session of this directory, without a notice, even if the catalog is lost.
+    // It is now a session of this directory: it opens without a notice, even if the catalog is lost.
     for ending in ["", "-wal", "-shm"] {
         let _ = fs::remove_file(sandbox.home().join(format!("tiller/state/sessions.db{ending}")));
     }

@@ -12,7 +12,8 @@ use tiller::process::SandboxSupport;
 use super::sandbox::Sandbox;
 use tiller_test_support::terminal::TerminalKey;
 
-/// Says so if the kernel has no sandbox, or the directory for tests is a temporary one, which commands may write to.
+/// Prints a note and returns true if the kernel has no sandbox or if the tests' directory is a temporary one, which
+/// commands may write to.
 fn is_skipped() -> bool {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
     if !SandboxSupport::detect().restricts_tcp() {

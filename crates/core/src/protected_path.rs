@@ -359,8 +359,8 @@ fn strip_matching_dir<'a>(path: &'a Path, dir: &Path) -> Option<&'a Path> {
     is_match.then_some(rest.as_path())
 }
 
-/// Checks whether the names of two paths match one by one, up to the end of the shorter one. Those of the first may
-/// have wildcards.
+/// Returns true if the components of two paths match pairwise, up to the end of the shorter path. The components of
+/// `pattern` may have wildcards.
 fn may_match(pattern: Components<'_>, names: Components<'_>) -> bool {
     pattern
         .zip(names)

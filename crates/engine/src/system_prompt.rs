@@ -70,7 +70,7 @@ fn section(heading: &str, instructions: &[&Instructions]) -> String {
     format!("\n## {heading}\n{}", files.join("\n"))
 }
 
-/// Renders the list of skills that the model may use by itself, up to [`MAX_LISTING`].
+/// Renders the list of skills that the model may use without being asked to, up to [`MAX_LISTING`].
 pub(super) fn skill_list(skills: &[Skill]) -> String {
     let mut rows = String::new();
     let mut left_out = 0_usize;

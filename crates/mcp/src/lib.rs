@@ -2,7 +2,7 @@
 //!
 //! [`config`] parses the servers of settings and `.mcp.json`. [`McpServers`] starts them in parallel, each with a task
 //! that owns its connection, and offers their tools as [`ToolServers`](tiller_tools::tool::ToolServers). The policy
-//! judges their calls like those of any tool that runs programs; tool annotations are displayed but don't affect
+//! treats their calls like calls of any tool that runs programs; tool annotations are displayed but don't affect
 //! decisions.
 
 mod call_timeout;

@@ -35,9 +35,9 @@ pub trait SessionService: Send + Sync + 'static {
 /// The sessions that an operation considers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServedScope {
-    /// Those of the working directory.
+    /// The sessions of the working directory.
     Directory,
-    /// All.
+    /// All sessions.
     Everywhere,
 }
 

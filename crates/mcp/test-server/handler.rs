@@ -20,7 +20,7 @@ use tokio::sync::watch;
 pub(crate) enum Lifecycle {
     Modern,
     Legacy,
-    /// The one of `Legacy`; lists other than that of the tools are never answered.
+    /// Like `Legacy`, but only lists of tools are answered.
     #[allow(dead_code, reason = "only the program has it")]
     Unanswered,
 }

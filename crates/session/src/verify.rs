@@ -464,7 +464,7 @@ fn head<'a>(line: &LogLine<'a>) -> serde_json::Result<LineHead<'a>> {
     LineHead::parse(bytes)
 }
 
-/// The calls of an answer. Those of a failed or aborted one were never run and need no results.
+/// The calls of an answer. The calls of a failed or aborted answer were never run and need no results.
 fn calls(answer: &AssistantMessage) -> EntryRelation {
     let mut seen = HashSet::new();
     let ids: Vec<CallId> =

@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(repository_dirs(&main), Vec::<PathBuf>::new());
         assert_eq!(repository_dirs(&main.join("src")), [main.join(".git")]);
         assert_eq!(repository_dirs(&tree), [main.join(".git")]);
-        // Directories that only look like those of a worktree.
+        // Directories that only look like a worktree's directories.
         fs::write(own.join("gitdir"), "/elsewhere/.git\n").unwrap();
         assert_eq!(repository_dirs(&tree), Vec::<PathBuf>::new());
         fs::write(own.join("gitdir"), format!("{}\n", tree.join(".git").display())).unwrap();

@@ -36,11 +36,11 @@ pub(in crate::cli) struct OpenedLog {
 
 /// The session to open.
 pub(in crate::cli) enum SessionChoice {
-    /// The one that the arguments name.
+    /// The session that the arguments name.
     Named,
-    /// A fork of the one at this path; the session that the arguments name is ignored.
+    /// A fork of the session at this path; the session that the arguments name is ignored.
     ForkOf(PathBuf),
-    /// The one that was chosen.
+    /// The session that the user chose.
     Chosen(Resolution),
 }
 

@@ -111,8 +111,8 @@ impl OutputItem {
         events.push(StreamEvent::End { block: self.block });
     }
 
-    /// Returns the position of a part. A blank line separates the parts of reasoning. Of a summary and a text, only the
-    /// first to come is shown: one may repeat the other, and then the part isn't added.
+    /// Returns the position of a part. A blank line separates the parts of reasoning. If an item has both a summary and
+    /// a text, only the one that arrives first is shown, since one may repeat the other; the other part isn't added.
     fn find_or_add(&mut self, key: PartKey, events: &mut Vec<StreamEvent>) -> Option<usize> {
         if let Some(at) = self.parts.iter().rposition(|part| part.key == key) {
             return Some(at);

@@ -38,8 +38,8 @@ pub(crate) async fn show(OpenSessionParam(session): OpenSessionParam) -> Handler
     current(&session).await
 }
 
-/// Removes, changes, orders and releases messages of the queue that the client has read. One that is delivered
-/// meanwhile stays delivered, and one that is added meanwhile stays queued.
+/// Removes, changes, reorders and releases messages of the queue that the client has read. Messages that were delivered
+/// since then stay delivered; messages that were added since then stay queued.
 pub(crate) async fn replace(
     OpenSessionParam(session): OpenSessionParam,
     headers: HeaderMap,

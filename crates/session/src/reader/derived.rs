@@ -199,7 +199,7 @@ impl Reader {
         self.entries_at(positions)
     }
 
-    /// Those of [`Reader::own_facts`] on the path to `leaf`.
+    /// Returns the entries of [`Reader::tiller_entries`] on the path to `leaf`.
     pub(crate) fn tiller_entries_to(&self, leaf: &EntryId) -> Result<Vec<Entry>, SessionError> {
         let path: BTreeSet<EntryId> = self.path_to(leaf)?.into_iter().collect();
         Ok(self.tiller_entries()?.0.into_iter().filter(|entry| path.contains(&entry.id)).collect())
