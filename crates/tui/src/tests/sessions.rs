@@ -71,7 +71,7 @@ impl Harness {
         self.report_result(TaskResult::List(ListResult::Sessions {
             query_id: SessionQueryId(query_id),
             scope,
-            result: result,
+            result,
         }));
     }
 
