@@ -239,9 +239,11 @@ impl MessagesDecoder {
         event: MessageStart,
         parts: &mut Vec<StreamEvent>,
     ) -> Result<EventClass, Damage> {
-        if std::mem::replace(&mut self.has_started, true) {
+        // Some gateways send the event twice.
+        if self.stop.is_some() || !self.blocks.is_empty() {
             return Err(Damage::Order("a message began within another"));
         }
+        self.has_started = true;
         self.count(event.message.usage, parts);
         Ok(EventClass::Known)
     }
@@ -464,7 +466,8 @@ mod tests {
         let (hi, end_turn, tool_use) = (text("hi"), end_of("end_turn"), end_of("tool_use"));
         let cases: &[&[&str]] = &[
             &[TEXT, &hi, STOP_0, &end_turn, STOP],
-            &[START, START],
+            &[START, TEXT, START],
+            &[START, &end_turn, START],
             &[START, TEXT, &hi[..hi.len() - 9]],
             &[START, TEXT, "{}"],
             &[START, TEXT, "[]"],
