@@ -5,6 +5,7 @@
 
 mod decode;
 mod encode;
+mod partial_arguments;
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Decoding of `streamGenerateContent`'s chunks into [`StreamEvent`]s.
 //!
-//! A chunk has pieces of text or whole calls. There is no event after the last chunk: the answer is complete when the
+//! A chunk has pieces of text, whole calls or pieces of calls. There is no event after the last chunk: the answer is complete when the
 //! stream ends after a finish reason. A chunk that can't be parsed, a call without a name and an end without a finish
 //! reason are damage: the answer is interrupted, so that none of its tool calls run.
 
@@ -13,6 +13,7 @@ use tiller_core::message::{StopReason, Usage};
 use tiller_core::surrogates::{Wtf8, replace_lone};
 use tiller_core::unit::Tokens;
 
+use super::partial_arguments::{PartialArgument, PartialArguments};
 use crate::answer_blocks::{AnswerBlocks, ProseKind};
 use crate::error::{ProviderFault, classify, parse_error_response};
 use crate::http::{Damage, Decode, incomplete, trace};
@@ -76,12 +77,18 @@ struct ResponsePart<'a> {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct FunctionCall<'a> {
     id: Option<String>,
     name: Option<String>,
     /// An object; absent if there are no arguments.
     #[serde(borrow)]
     args: Option<&'a RawValue>,
+    /// Pieces of the arguments. The first part of such a call has the name, later ones don't.
+    #[serde(borrow)]
+    partial_args: Option<&'a RawValue>,
+    /// True if later parts belong to this call.
+    will_continue: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -128,7 +135,25 @@ pub(super) struct GeminiDecoder {
     blocks: AnswerBlocks,
     /// The number of calls so far.
     calls: usize,
+    /// The call whose arguments come in pieces.
+    open_call: Option<OpenCall>,
     stop: Option<StopReason>,
+}
+
+/// A call that has begun.
+struct OpenCall {
+    block: usize,
+    arguments: PartialArguments,
+    signature: Option<String>,
+}
+
+impl OpenCall {
+    fn end(self, parts: &mut Vec<StreamEvent>) {
+        let Self { block, arguments, signature } = self;
+        parts.extend(arguments.json().map(|json| StreamEvent::Arguments { block, json }));
+        parts.extend(signature.map(|text| StreamEvent::Signature { block, text }));
+        parts.push(StreamEvent::End { block });
+    }
 }
 
 /// A part of a known kind, or an ignored one of an unknown kind.
@@ -150,7 +175,8 @@ impl Decode for GeminiDecoder {
         }
         let usage =
             chunk.usage_metadata.and_then(|usage| serde_json::from_str::<UsageMetadata>(usage.get()).ok());
-        parts.extend(usage.map(|usage| StreamEvent::Usage(usage.usage())));
+        let usage = usage.map(|usage| usage.usage()).filter(|usage| *usage != Usage::default());
+        parts.extend(usage.map(StreamEvent::Usage));
         if let Some(reason) = chunk.prompt_feedback.and_then(|feedback| feedback.block_reason) {
             return Err(refusal(&format!("the provider refused the prompt ({reason})")));
         }
@@ -168,6 +194,11 @@ impl Decode for GeminiDecoder {
 
     fn end_stream(&mut self, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault> {
         self.blocks.end_prose(parts);
+        let open_call = self.open_call.take();
+        if open_call.is_some() && self.stop != Some(StopReason::Length) {
+            return Err(incomplete());
+        }
+        open_call.into_iter().for_each(|call| call.end(parts));
         let reason = match (self.stop, self.calls) {
             (None, _) => return Err(incomplete()),
             (Some(StopReason::Stop), 1..) => StopReason::ToolUse,
@@ -180,7 +211,7 @@ impl Decode for GeminiDecoder {
 
 impl GeminiDecoder {
     pub(super) fn new(stamp: String) -> Self {
-        Self { stamp, blocks: AnswerBlocks::default(), calls: 0, stop: None }
+        Self { stamp, blocks: AnswerBlocks::default(), calls: 0, open_call: None, stop: None }
     }
 
     fn decode_part(
@@ -215,20 +246,40 @@ impl GeminiDecoder {
         parts: &mut Vec<StreamEvent>,
     ) -> Result<(), Damage> {
         let name = call.name.filter(|name| !name.is_empty());
-        let name = name.ok_or(Damage::Order("a tool call has no name"))?;
+        let id = call.id.filter(|id| !id.is_empty());
+        let mut open_call = match (name, self.open_call.take()) {
+            (Some(name), open_call) => {
+                open_call.into_iter().for_each(|call| call.end(parts));
+                self.begin_call(id, name, parts)
+            }
+            (None, Some(open_call)) => open_call,
+            (None, None) => return Err(Damage::Order("a tool call has no name")),
+        };
+        if let Some(args) = call.args.map(RawValue::get) {
+            let json = replace_lone(args).unwrap_or_else(|| args.to_owned());
+            parts.push(StreamEvent::Arguments { block: open_call.block, json });
+        }
+        if let Some(pieces) = call.partial_args {
+            for piece in serde_json::from_str::<Vec<PartialArgument>>(pieces.get())? {
+                open_call.arguments.add(piece)?;
+            }
+        }
+        open_call.signature = open_call.signature.or(signature);
+        if call.will_continue == Some(true) {
+            self.open_call = Some(open_call);
+        } else {
+            open_call.end(parts);
+        }
+        Ok(())
+    }
+
+    fn begin_call(&mut self, id: Option<String>, name: String, parts: &mut Vec<StreamEvent>) -> OpenCall {
         self.blocks.end_prose(parts);
         let block = self.blocks.begin();
-        let id = call.id.filter(|id| !id.is_empty());
         let id = id.unwrap_or_else(|| format!("call_{}_{}", self.stamp, self.calls));
         self.calls += 1;
         parts.push(StreamEvent::Call { block, id: CallId::new(id), name });
-        if let Some(args) = call.args.map(RawValue::get) {
-            let json = replace_lone(args).unwrap_or_else(|| args.to_owned());
-            parts.push(StreamEvent::Arguments { block, json });
-        }
-        parts.extend(signature.map(|text| StreamEvent::Signature { block, text }));
-        parts.push(StreamEvent::End { block });
-        Ok(())
+        OpenCall { block, arguments: PartialArguments::default(), signature: None }
     }
 
     fn decode_finish_reason(&mut self, reason: &str) -> Result<(), ProviderFault> {
