@@ -69,8 +69,9 @@ const AUTH: &[&str] =
 /// Texts about a missing resource that no retry provides (Ollama), in lower case.
 const PERMANENT: &[&str] = &["requires more system memory"];
 
-/// Texts about a single request above the limit per minute (Groq), in lower case: only a smaller one can succeed.
-const TOO_LARGE: &[&str] = &["request too large for model"];
+/// Texts about a single request above the limit per minute (Groq, OpenAI), in lower case: only a smaller one can
+/// succeed.
+const TOO_LARGE: &[&str] = &["request too large for"];
 
 /// Texts about a conversation longer than the window, in lower case. Seen with these providers and servers:
 /// Anthropic, OpenAI, Gemini, xAI, Groq, OpenRouter, llama.cpp, LM Studio, vLLM, MiniMax, Kimi, Mistral, Ollama.
@@ -360,6 +361,12 @@ mod tests {
             "groq: more than a minute's worth",
             413,
             r#"{"error":{"message":"Request too large for model `llama-3.1-8b-instant` on tokens per minute (TPM): Limit 6000, Requested 14368, please reduce your message size and try again.","type":"tokens","code":"rate_limit_exceeded"}}"#,
+            FailureKind::Overflow,
+        ),
+        (
+            "openai: more than a minute's worth",
+            429,
+            r#"{"error":{"message":"Request too large for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Requested 35364. The input or output tokens must be reduced in order to run successfully.","type":"tokens","param":null,"code":"rate_limit_exceeded"}}"#,
             FailureKind::Overflow,
         ),
         (
