@@ -43,6 +43,18 @@ struct CompletionChunk<'a> {
     usage: Option<&'a RawValue>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    x_groq: Option<&'a RawValue>,
+}
+
+/// Groq's own field of a chunk: usage in the last one, or the reason that the stream ends early.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct GroqInfo<'a> {
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -114,6 +126,11 @@ fn null_as_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Ve
     Ok(Some(choices.unwrap_or_default()))
 }
 
+/// Parses Groq's field. It isn't content: an unexpected shape is ignored.
+fn parse_groq_info(json: &RawValue) -> GroqInfo<'_> {
+    serde_json::from_str(json.get()).unwrap_or_default()
+}
+
 fn string_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let json: Option<&RawValue> = Option::deserialize(deserializer)?;
     let text = |json: &RawValue| match serde_json::from_str::<u64>(json.get()) {
@@ -131,6 +148,7 @@ struct CompletionUsage {
     completion_tokens: Option<u64>,
     total_tokens: Option<u64>,
     prompt_tokens_details: Option<PromptDetails>,
+    completion_tokens_details: Option<CompletionDetails>,
     /// Cached tokens where Moonshot counts them.
     cached_tokens: Option<u64>,
     /// The cost in US dollars, from OpenRouter.
@@ -145,10 +163,17 @@ struct PromptDetails {
     cache_write_tokens: Option<u64>,
 }
 
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct CompletionDetails {
+    reasoning_tokens: Option<u64>,
+}
+
 impl CompletionUsage {
     /// Converts the counts; `prompt_tokens` includes cache reads.
     fn usage(&self) -> Usage {
-        let (prompt, output) = (self.prompt_tokens.unwrap_or(0), self.completion_tokens.unwrap_or(0));
+        let prompt = self.prompt_tokens.unwrap_or(0);
+        let output = self.completion_tokens.unwrap_or(0).saturating_add(self.uncounted_reasoning());
         let details = self.prompt_tokens_details.as_ref();
         let cached = details.and_then(|details| details.cached_tokens).or(self.cached_tokens);
         let cached = cached.unwrap_or(0).min(prompt);
@@ -162,6 +187,14 @@ impl CompletionUsage {
             total_tokens: Tokens(self.total_tokens.unwrap_or(prompt.saturating_add(output))),
             cost: Cost { total: Usd(self.cost.unwrap_or_default()), ..Cost::default() },
         }
+    }
+
+    /// Returns the tokens of thinking that `completion_tokens` excludes, as with xAI: only the total includes them.
+    fn uncounted_reasoning(&self) -> u64 {
+        let counted = self.prompt_tokens.unwrap_or(0).saturating_add(self.completion_tokens.unwrap_or(0));
+        let reasoning = self.completion_tokens_details.as_ref().and_then(|details| details.reasoning_tokens);
+        let is_missing = |count: &u64| self.total_tokens == Some(counted.saturating_add(*count));
+        reasoning.filter(is_missing).unwrap_or(0)
     }
 }
 
@@ -207,6 +240,9 @@ impl Decode for ChatDecoder {
         if chunk.error.is_some() {
             return Err(classify(&parse_error_response(0, &event.data)));
         }
+        if let Some(info) = chunk.x_groq.filter(|info| parse_groq_info(info).error.is_some()) {
+            return Err(classify(&parse_error_response(0, info.get())));
+        }
         if chunk.choices.is_none() && chunk.usage.is_none() {
             let is_chunk =
                 chunk.object.and_then(|object| serde_json::from_str::<Cow<'_, str>>(object.get()).ok());
@@ -246,7 +282,8 @@ impl ChatDecoder {
         chunk: CompletionChunk<'a>,
         parts: &mut Vec<StreamEvent>,
     ) -> Result<Option<Cow<'a, str>>, Damage> {
-        let (mut reason, mut usage) = (None, chunk.usage);
+        let groq_usage = chunk.x_groq.and_then(|info| parse_groq_info(info).usage);
+        let (mut reason, mut usage) = (None, chunk.usage.or(groq_usage));
         // Only one choice is requested. The chunk with usage has none.
         for choice in chunk.choices.into_iter().flatten().take(1) {
             usage = usage.or(choice.usage);
@@ -254,13 +291,16 @@ impl ChatDecoder {
             if let Some(details) = delta.reasoning_details {
                 self.details.add(details);
             }
-            self.blocks.write(ProseKind::Thinking, delta.reasoning_content.or(delta.reasoning), parts);
+            let thinking = delta.reasoning_content.filter(|text| !text.is_empty()).or(delta.reasoning);
+            self.blocks.write(ProseKind::Thinking, thinking, parts);
             if let Some(content) = delta.content {
                 self.decode_content(content, parts)?;
             }
             self.blocks.write(ProseKind::Text, delta.refusal, parts);
-            for call in delta.tool_calls.into_iter().flatten() {
-                self.decode_call(call, parts)?;
+            let calls = delta.tool_calls.unwrap_or_default();
+            let is_list = calls.len() > 1;
+            for (position, call) in calls.into_iter().enumerate() {
+                self.decode_call(call, is_list.then_some(position), parts)?;
             }
             reason = choice.finish_reason.filter(|reason| !reason.is_empty());
             if reason.is_some() {
@@ -286,8 +326,14 @@ impl ChatDecoder {
         Ok(())
     }
 
-    fn decode_call(&mut self, delta: CallDelta<'_>, parts: &mut Vec<StreamEvent>) -> Result<(), Damage> {
-        let at = self.find_call(&delta).unwrap_or_else(|| self.add_call(&delta, parts));
+    /// Decodes a delta of a call; `position` is its place among several of a chunk.
+    fn decode_call(
+        &mut self,
+        delta: CallDelta<'_>,
+        position: Option<usize>,
+        parts: &mut Vec<StreamEvent>,
+    ) -> Result<(), Damage> {
+        let at = self.find_call(&delta, position).unwrap_or_else(|| self.add_call(&delta, parts));
         let function = delta.function.unwrap_or_default();
         let name = function.name.filter(|name| !name.is_empty());
         let call = &mut self.calls[at];
@@ -330,17 +376,21 @@ impl ChatDecoder {
         self.calls.len() - 1
     }
 
-    /// Finds the call that a delta continues: the last with its index, with its id, or of all. A name together with a
-    /// new id, or with arguments after complete ones, starts another call, regardless of the index.
-    fn find_call(&self, delta: &CallDelta<'_>) -> Option<usize> {
+    /// Finds the call that a delta continues: the last with its index, with its id, or of all. Without an index, several
+    /// deltas of a chunk continue the calls at their positions. A name together with a new id, or with arguments after
+    /// complete ones, starts another call, regardless of the index.
+    fn find_call(&self, delta: &CallDelta<'_>, position: Option<usize>) -> Option<usize> {
         let id = delta.id.as_deref().filter(|id| !id.is_empty());
         let names = delta.function.as_ref().and_then(|function| function.name.as_deref());
         let starts_call = names.is_some_and(|name| !name.is_empty());
         let at = match (delta.index, id) {
-            (Some(index), _) => self.calls.iter().rposition(|call| call.index == Some(index)),
+            (Some(index), _) => {
+                let found = self.calls.iter().rposition(|call| call.index == Some(index));
+                found.or_else(|| self.find_unindexed(index).filter(|_| id.is_none() && !starts_call))
+            }
             (None, Some(id)) => self.calls.iter().rposition(|call| call.id == id),
             (None, None) if starts_call => None,
-            (None, None) => self.calls.len().checked_sub(1),
+            (None, None) => position.or(self.calls.len().checked_sub(1)).filter(|at| *at < self.calls.len()),
         }?;
         let arguments = delta.function.as_ref().and_then(|function| function.arguments);
         let has_arguments = arguments.is_some_and(|json| json.get() != r#""""#);
@@ -350,6 +400,12 @@ impl ChatDecoder {
             None => has_arguments && call.extent.is_complete(),
         };
         (!(starts_call && is_other)).then_some(at)
+    }
+
+    /// Returns the position of a call that began without an index, which later deltas number by its position.
+    fn find_unindexed(&self, index: u64) -> Option<usize> {
+        let at = usize::try_from(index).ok()?;
+        self.calls.get(at).filter(|call| call.index.is_none()).map(|_| at)
     }
 
     /// Ends all open blocks. A call without a name is damage: its first delta was lost.
@@ -594,6 +650,30 @@ mod tests {
     }
 
     #[test]
+    fn decode_calls_without_index_continue_at_their_positions() {
+        let begin = r#"{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"ls","arguments":""}},{"id":"b","function":{"name":"rg","arguments":"{"}}]}}]}"#;
+        let continued = [
+            r#"{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"{}"}},{"function":{"arguments":"}"}}]}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}},{"index":1,"function":{"arguments":"}"}}]}}]}"#,
+        ];
+        for deltas in continued {
+            let expected = [
+                call(0, "a", "ls"),
+                call(1, "b", "rg"),
+                arguments(1, "{"),
+                arguments(0, "{}"),
+                arguments(1, "}"),
+                END_0,
+                END_1,
+            ];
+            assert_eq!(decode(&[begin, deltas, STOP]), expected, "{deltas}");
+        }
+        // A position without a call is damage, because the delta has no name.
+        let lost = decode(&[continued[0], STOP]);
+        assert!(matches!(lost.last(), Some(Err(_))), "{lost:?}");
+    }
+
+    #[test]
     fn decode_arguments_as_object_become_text() {
         let parts = decode(&[
             r#"{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"ls","arguments":{"path":"."}}}]}}]}"#,
@@ -615,6 +695,24 @@ mod tests {
                 ]
             );
         }
+    }
+
+    #[test]
+    fn decode_empty_thinking_does_not_hide_the_other_name() {
+        let parts = decode(&[r#"{"choices":[{"delta":{"reasoning_content":"","reasoning":"hm"}}]}"#]);
+        assert_eq!(parts, [Ok(StreamEvent::Thinking { block: 0, text: "hm".into() })]);
+    }
+
+    #[test]
+    fn decode_groq_info_has_usage_and_errors() {
+        let parts = decode(&[
+            r#"{"choices":[],"x_groq":{"id":"r","usage":{"prompt_tokens":5,"completion_tokens":1}}}"#,
+            r#"{"choices":[],"x_groq":{"id":"r","error":"over capacity, try again later"}}"#,
+        ]);
+        let [Ok(StreamEvent::Usage(usage)), Err(fault)] = &parts[..] else { panic!("{parts:?}") };
+        assert_eq!((usage.input, usage.output), (Tokens(5), Tokens(1)));
+        assert_eq!(fault.message, "over capacity, try again later");
+        assert_eq!(fault.failure, FailureKind::Transient { retry_after: None });
     }
 
     #[test]
@@ -699,6 +797,21 @@ mod tests {
             }))
         };
         assert_eq!(parts, [usage([10, 7, 60, 30, 107]), usage([5, 1, 0, 0, 6])]);
+    }
+
+    #[test]
+    fn decode_usage_output_includes_thinking() {
+        let output = |total: u64| {
+            let usage = format!(
+                r#"{{"prompt_tokens":10,"completion_tokens":5,"total_tokens":{total},"completion_tokens_details":{{"reasoning_tokens":3}}}}"#
+            );
+            match decode(&[&format!(r#"{{"choices":[],"usage":{usage}}}"#)]).pop() {
+                Some(Ok(StreamEvent::Usage(usage))) => usage.output,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(output(15), Tokens(5), "the count of the answer includes thinking");
+        assert_eq!(output(18), Tokens(8), "only the total includes thinking");
     }
 
     #[test]
