@@ -10,6 +10,7 @@ mod gemini;
 mod imported;
 mod local_servers;
 mod recorded_responses;
+mod recorded_streams;
 mod responses_bodies;
 mod streams;
 
