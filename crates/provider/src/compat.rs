@@ -63,15 +63,15 @@ pub enum ThinkingFormat {
     ChatTemplate,
 }
 
-/// The field in which the thinking of earlier answers is sent back. An answer with calls always has its own field.
+/// The field in which the thinking of earlier answers is sent back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThinkingField {
     /// It isn't sent back.
     None,
-    /// `reasoning_content`.
+    /// `reasoning_content`. An answer with calls always has it, even empty.
     ReasoningContent,
-    /// `reasoning`.
+    /// `reasoning`, in answers that have thinking.
     Reasoning,
     /// A part of `content`, of the type `thinking`, as Mistral sends it.
     ContentPart,

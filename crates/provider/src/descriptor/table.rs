@@ -1,4 +1,5 @@
-//! The rows of the providers. Servers, headers and quirks as in each provider's documentation, seen 2026-11-23.
+//! The rows of the providers. Servers, headers and quirks as in each provider's documentation, seen 2026-11-23; the
+//! fields for earlier thinking by the sources at the rows, seen 2026-11-28.
 
 use super::entry::ProviderDescriptor;
 use crate::compat::{CallIds, Compat, MaxTokensField, ThinkingField, ThinkingFormat};
@@ -52,7 +53,9 @@ const fn responses(provider: ProviderDescriptor) -> ProviderDescriptor {
 const COMPLETION_TOKENS: Compat =
     Compat { max_tokens_field: MaxTokensField::MaxCompletionTokens, ..Compat::COMMON };
 
-/// Servers that want the thinking of earlier answers back.
+/// Servers that want the thinking of earlier answers back, at least between calls (api-docs.deepseek.com,
+/// platform.kimi.ai, docs.z.ai/guides/capabilities/thinking-mode, docs.fireworks.ai/guides/reasoning; Together by
+/// `interleaved` of its models in models.dev).
 const RETURNS_THINKING: Compat = Compat { thinking_field: ThinkingField::ReasoningContent, ..Compat::COMMON };
 
 /// Routers to the models of other providers.
@@ -130,7 +133,8 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         ("GROQ_API_KEY", "GROQ_BASE_URL"),
         "https://api.groq.com/openai/v1",
         "console.groq.com/keys",
-        COMPLETION_TOKENS,
+        // It refuses `reasoning_content` (groq-python, `ChatCompletionAssistantMessageParam`).
+        Compat { thinking_field: ThinkingField::Reasoning, ..COMPLETION_TOKENS },
     ),
     chat(
         ("moonshot", "Moonshot AI (Kimi)"),
@@ -163,6 +167,8 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
             ("CEREBRAS_API_KEY", "CEREBRAS_BASE_URL"),
             "https://api.cerebras.ai/v1",
             "cloud.cerebras.ai",
+            // It has no field for earlier thinking and refuses unknown ones: it reads it in the text, where each family
+            // of models expects other marks (inference-docs.cerebras.ai/capabilities/reasoning).
             COMPLETION_TOKENS,
         )
     },
@@ -171,7 +177,7 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         ("TOGETHER_API_KEY", "TOGETHER_BASE_URL"),
         "https://api.together.ai/v1",
         "api.together.ai/settings/api-keys",
-        Compat::COMMON,
+        RETURNS_THINKING,
     ),
     chat(
         ("fireworks", "Fireworks AI"),
@@ -238,7 +244,8 @@ pub const LOCAL_SERVERS: &[ProviderDescriptor] = &[
             ("OLLAMA_API_KEY", "OLLAMA_BASE_URL"),
             "http://127.0.0.1:11434/v1",
             "ollama.com",
-            Compat::COMMON,
+            // `FromChatRequest` in its `openai/openai.go`.
+            Compat { thinking_field: ThinkingField::Reasoning, ..Compat::COMMON },
         )
     },
     ProviderDescriptor {
@@ -248,6 +255,7 @@ pub const LOCAL_SERVERS: &[ProviderDescriptor] = &[
             ("LMSTUDIO_API_KEY", "LMSTUDIO_BASE_URL"),
             "http://127.0.0.1:1234/v1",
             "lmstudio.ai",
+            // Its documentation names no field for earlier thinking.
             Compat::COMMON,
         )
     },
@@ -258,6 +266,7 @@ pub const LOCAL_SERVERS: &[ProviderDescriptor] = &[
             ("LLAMACPP_API_KEY", "LLAMACPP_BASE_URL"),
             "http://127.0.0.1:8080/v1",
             "github.com/ggml-org/llama.cpp",
+            // `common_chat_msgs_parse_oaicompat`, github.com/ggml-org/llama.cpp/pull/16934.
             Compat { thinking_field: ThinkingField::ReasoningContent, ..CHAT_TEMPLATE },
         )
     },
@@ -268,7 +277,8 @@ pub const LOCAL_SERVERS: &[ProviderDescriptor] = &[
             ("VLLM_API_KEY", "VLLM_BASE_URL"),
             "http://127.0.0.1:8000/v1",
             "docs.vllm.ai",
-            CHAT_TEMPLATE,
+            // docs.vllm.ai, "Interleaved Thinking"; before 0.12 it was `reasoning_content`.
+            Compat { thinking_field: ThinkingField::Reasoning, ..CHAT_TEMPLATE },
         )
     },
 ];

@@ -159,9 +159,9 @@ impl MessageEncoder<'_> {
                 let text = if text.is_null() { Vec::new() } else { into_parts(text) };
                 message["content"] = [thought].into_iter().chain(text).collect();
             }
-            // An answer with calls must have the field.
-            ThinkingField::ReasoningContent | ThinkingField::Reasoning
-                if thinking.is_empty() && calls.is_empty() => {}
+            // Servers with this field refuse an answer with calls that lacks it.
+            ThinkingField::ReasoningContent if thinking.is_empty() && calls.is_empty() => {}
+            ThinkingField::Reasoning if thinking.is_empty() => {}
             ThinkingField::ReasoningContent => message["reasoning_content"] = json!(thinking),
             ThinkingField::Reasoning => message["reasoning"] = json!(thinking),
         }

@@ -9,6 +9,7 @@ use tiller_core::message::{
 };
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_provider::compat::{Compat, MaxTokensField, ThinkingField};
+use tiller_provider::descriptor::ProviderDescriptor;
 use tiller_provider::openai_chat::OpenAiChat;
 use tiller_provider::{ModelFacts, Provider, Request, ThinkingControl, ToolChoice, catalog};
 use tiller_test_support::mock_server::{AnswerPart, MockServer, RecordedRequest, Reply};
@@ -553,4 +554,57 @@ async fn thinking_goes_back_in_the_field_of_the_server() {
     let with_text = json!([part, { "type": "text", "text": "b" }]);
     let parts = [[Some(with_text), None, None], [Some(json!([part])), None, None]];
     assert_eq!(sent(ThinkingField::ContentPart).await, parts);
+}
+
+#[tokio::test]
+async fn thinking_goes_back_to_each_provider() {
+    let fields = [
+        ("openrouter", None),
+        ("deepseek", Some("reasoning_content")),
+        ("groq", Some("reasoning")),
+        ("moonshot", Some("reasoning_content")),
+        ("zai", Some("reasoning_content")),
+        ("cerebras", None),
+        ("together", Some("reasoning_content")),
+        ("fireworks", Some("reasoning_content")),
+        ("ollama", Some("reasoning")),
+        ("lmstudio", None),
+        ("llamacpp", Some("reasoning_content")),
+        ("vllm", Some("reasoning")),
+    ];
+    for (name, field) in fields {
+        let provider = ProviderDescriptor::find(name).unwrap();
+        let by_provider = |content| match answer("openai-completions", "m", content) {
+            Message::Assistant(answer) => {
+                Message::Assistant(AssistantMessage { provider: name.into(), ..answer })
+            }
+            other => other,
+        };
+        let messages = vec![
+            by_provider(vec![thinking("hm", None), call("c", json!({}))]),
+            result("c", vec![text("1")], false),
+            by_provider(vec![call("d", json!({}))]),
+        ];
+        let connect = |server: &MockServer| -> Arc<dyn Provider> {
+            let endpoint = provider.endpoint(Some(&format!("{}/v1", server.url)));
+            Arc::new(OpenAiChat::new(endpoint, provider.compat).unwrap())
+        };
+        let body = record_request(connect, request("m", messages)).await.body;
+        let calls = |id: &str| {
+            let function = json!({ "name": "list_files", "arguments": "{}" });
+            let calls = json!([{ "id": id, "type": "function", "function": function }]);
+            json!({ "role": "assistant", "content": null, "tool_calls": calls })
+        };
+        let (mut first, mut second) = (calls("c"), calls("d"));
+        if let Some(field) = field {
+            first[field] = json!("hm");
+        }
+        // Where the field is required, it may be empty.
+        if field == Some("reasoning_content") {
+            second["reasoning_content"] = json!("");
+        }
+        let answers: Vec<&Value> =
+            body["messages"].as_array().unwrap().iter().filter(|m| m["role"] == "assistant").collect();
+        assert_eq!(answers, [&first, &second], "{name}");
+    }
 }
