@@ -287,26 +287,33 @@ pub(super) const VERCEL: ProviderModels = ProviderModels {
     ],
 };
 
-/// Bedrock serves the Claudes under other names. Its prices aren't known.
+/// Bedrock serves the Claudes under other names, at Anthropic's list prices. No source has Fable 5.1's.
 pub(super) const BEDROCK: ProviderModels = ProviderModels {
     provider: "bedrock",
-    source: "docs.aws.amazon.com/bedrock (names), platform.claude.com (limits), 2026-11-23",
+    source: "docs.aws.amazon.com/bedrock (names), platform.claude.com (limits), 2026-11-23; models.dev (prices), 2026-11-28",
     rows: &[
-        ModelRow::without_price(
+        ModelRow::new(
             "anthropic.claude-sonnet-5",
             (1_000_000, 128_000),
+            [2.0, 10.0, 0.2, 2.5],
             ThinkingControl::DEFAULT_ON,
         )
         .with_images(),
-        ModelRow::without_price(
+        ModelRow::new(
             "anthropic.claude-opus-4-8",
             (1_000_000, 128_000),
+            [5.0, 25.0, 0.5, 6.25],
             ThinkingControl::ON_REQUEST,
         )
         .with_images(),
         ModelRow::without_price("anthropic.claude-fable-5-1", (1_000_000, 128_000), ThinkingControl::ALWAYS)
             .with_images(),
-        ModelRow::without_price("anthropic.claude-haiku-4-5", (200_000, 64_000), ThinkingControl::BUDGET)
-            .with_images(),
+        ModelRow::new(
+            "anthropic.claude-haiku-4-5",
+            (200_000, 64_000),
+            [1.0, 5.0, 0.1, 1.25],
+            ThinkingControl::BUDGET,
+        )
+        .with_images(),
     ],
 };
