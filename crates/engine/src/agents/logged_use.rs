@@ -22,8 +22,15 @@ pub(crate) struct LoggedUse {
 }
 
 impl LoggedUse {
-    /// Reads the logs of a session, its agents, and their agents in turn. Unreadable logs don't count.
-    pub(crate) fn read(reader: &Reader) -> Self {
+    /// Reads the logs on another thread, as [`Self::read`] does.
+    pub(crate) async fn read_in_background(reader: Reader) -> Self {
+        let read = tokio::task::spawn_blocking(move || Self::read(&reader)).await;
+        // A panic is reported by its hook.
+        read.unwrap_or_default()
+    }
+
+    /// Reads the logs of a session and of its agents, theirs included. Unreadable logs don't count.
+    fn read(reader: &Reader) -> Self {
         let mut answers = HashSet::new();
         let time_ms = collect_answers(reader, &mut answers);
         // The session's totals already include its agents.

@@ -32,10 +32,7 @@ use crate::turn::EndVerdict;
 impl Driver {
     pub(super) fn delegation_command(&mut self, command: DelegationCommand) {
         match command {
-            DelegationCommand::Parent { reply } => {
-                let parent = Box::new(self.parent_session());
-                send_reply(reply, Ok(parent));
-            }
+            DelegationCommand::Parent { reply } => self.send_parent(reply),
             DelegationCommand::Started { start, session, reply } => {
                 let result = self.agent_started(start, session);
                 send_reply(reply, result);
@@ -75,15 +72,40 @@ impl Driver {
         }
     }
 
-    fn parent_session(&mut self) -> ParentSession {
+    /// Sends the parts for the sessions of agents, once what was used before the session was opened is counted.
+    fn send_parent(&mut self, reply: Reply<Box<ParentSession>>) {
+        if !self.agents.needs_logs() {
+            let parent = Box::new(self.parent_session());
+            return send_reply(reply, Ok(parent));
+        }
+        let reader = self.active.reader();
+        self.jobs.spawn(async move {
+            let session = reader.id().clone();
+            let logged = LoggedUse::read_in_background(reader).await;
+            JobEvent::AgentLogsRead { session, logged, reply }
+        });
+    }
+
+    /// Counts what was used before the session was opened, and sends the parts that waited for it.
+    pub(super) fn agent_logs_read(
+        &mut self,
+        session: &SessionId,
+        logged: &LoggedUse,
+        reply: Reply<Box<ParentSession>>,
+    ) {
+        // Another session may have been opened meanwhile.
+        if self.active.reader().id() == session {
+            self.agents.count_logs(logged);
+        }
+        self.send_parent(reply);
+    }
+
+    fn parent_session(&self) -> ParentSession {
         let reader = self.active.reader();
         let mut options = self.services.options.clone();
         options.policy = self.approvals.policy().clone();
         options.approver = self.approvals.approver();
         self.limit_agents_to_budget();
-        if self.agents.needs_logs() {
-            self.agents.count_logs(&LoggedUse::read(&reader));
-        }
         options.budget = BudgetOptions::default();
         options.limits = options.limits.with(self.agents.all.clone()).with(self.agents.budget.clone());
         options.agent_limit = UsageLimit::default();

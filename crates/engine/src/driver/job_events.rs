@@ -60,6 +60,9 @@ impl Driver {
             JobEvent::RequestOpened { turn, tool_choice, before, after } => {
                 self.request_opened((turn, tool_choice), &before, *after);
             }
+            JobEvent::AgentLogsRead { session, logged, reply } => {
+                self.agent_logs_read(&session, &logged, reply);
+            }
             JobEvent::Spending { turn, tool_choice, event } => self.spending_event(turn, tool_choice, event),
             JobEvent::Previewed(request) => self.previewed(request),
             JobEvent::CallsReviewed { turn, reviewed } => self.calls_reviewed(turn, reviewed),

@@ -25,8 +25,7 @@ impl Driver {
         if self.agents.needs_logs() {
             let reader = self.active.reader();
             self.jobs.open(async move {
-                let read = tokio::task::spawn_blocking(move || LoggedUse::read(&reader)).await;
-                let event = SpendingEvent::LogsRead(read.unwrap_or_default());
+                let event = SpendingEvent::LogsRead(LoggedUse::read_in_background(reader).await);
                 JobEvent::Spending { turn, tool_choice, event }
             });
             return true;

@@ -1021,6 +1021,24 @@ async fn limits_of_a_session_count_what_its_logs_have_used() {
 }
 
 #[tokio::test]
+async fn limits_count_the_logs_before_an_agent_is_opened() {
+    let scripts =
+        vec![("main", vec![delegate("helper"), text_answer("ok")]), ("helper", vec![text_answer("helped")])];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.run("go").await;
+    let path = stage.agent.reader().path().unwrap().to_owned();
+    stage.agent.close().await.unwrap();
+    let limit = UsageLimit { turns: Some(3), ..UsageLimit::default() };
+    let again =
+        build(stage.dir, vec![], DelegationLimits::default(), Some(path), move |it| it.agent_limit = limit);
+    let [task] = &again.agent.agent_tasks().await.unwrap()[..] else { panic!("one task") };
+    let child = again.registry.open_agent(&again.agent, task.start.agent_id.clone()).await.unwrap();
+    child.prompt("more", PromptOptions::default()).await.unwrap();
+    assert_eq!(child.settled().await.unwrap().outcome, RunOutcome::Failed);
+    assert_eq!(again.models.requests.lock().unwrap().len(), 0);
+}
+
+#[tokio::test]
 async fn agents_of_agents_add_their_cost_once() {
     let scripts = vec![
         ("main", vec![delegate("helper"), text_answer("ok")]),
