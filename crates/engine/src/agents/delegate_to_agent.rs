@@ -51,17 +51,11 @@ impl TypedTool for DelegateToAgent {
         let call = call.map(|id| DelegatingCall { id, number: 1, is_background: background });
         let task = DelegationRequest { agent, task, resume, isolation: Isolation::None, call };
         if background {
-            if let Err(error) = self.0.check_all(&[&task.agent]).await {
+            if let Err(error) = self.0.find_all(&[&task.agent]).await {
                 return ToolOutput::error(error);
             }
-            let (delegator, name) = (self.0.clone(), task.agent.clone());
-            let started = self.0.run_in_background("A background task has ended.", async move {
-                delegator.run(task, std::future::pending(), |_| {}).await.text()
-            });
-            return match started.await {
-                Ok(()) => ToolOutput::text(format!(
-                    "{name} is running in the background; you are notified when it finishes."
-                )),
+            return match self.0.run_task_in_background(task).await {
+                Ok(text) => ToolOutput::text(text),
                 Err(error) => ToolOutput::error(error),
             };
         }

@@ -119,18 +119,20 @@ impl Delegator {
         parent.and_then(|parent| self.find(agent, &parent).ok()).is_some_and(|spec| spec.background)
     }
 
-    /// Checks that each of these agents can be given a task; the error names every task that can't be
-    /// delegated.
-    pub(super) async fn check_all(&self, agents: &[&str]) -> Result<(), String> {
+    /// Returns the specifications of these agents, if tasks can be delegated to all of them; the error names every
+    /// task that can't.
+    pub(super) async fn find_all(&self, agents: &[&str]) -> Result<Vec<AgentSpec>, String> {
         self.check_depth()?;
         let parent = self.parent().await?;
-        let refusals = agents.iter().enumerate().filter_map(|(at, agent)| {
-            let reason = self.find(agent, &parent).err()?;
-            Some(format!("task {}: {reason}", at + 1))
-        });
-        let refusals: Vec<String> = refusals.collect();
+        let (mut specs, mut refusals) = (Vec::new(), Vec::new());
+        for (at, agent) in agents.iter().enumerate() {
+            match self.find(agent, &parent) {
+                Ok(spec) => specs.push(spec),
+                Err(reason) => refusals.push(format!("task {}: {reason}", at + 1)),
+            }
+        }
         if refusals.is_empty() {
-            return Ok(());
+            return Ok(specs);
         }
         Err(format!("no task was started\n{}\n{}", refusals.join("\n"), self.available_names(&parent)))
     }
@@ -228,7 +230,15 @@ impl Delegator {
         outcome
     }
 
-    /// Runs work in the background and reports the outcome to the model, even after a panic.
+    /// Runs a task in the background, and reports the answer to the model; returns the text that says so.
+    pub(super) async fn run_task_in_background(&self, task: DelegationRequest) -> Result<String, String> {
+        let (delegator, name) = (self.clone(), task.agent.clone());
+        let work = async move { delegator.run(task, std::future::pending(), |_| {}).await.text() };
+        self.run_in_background("A task in the background has ended.", work).await?;
+        Ok(format!("{name} runs in the background; you are notified when it finishes."))
+    }
+
+    /// Runs work in the background, and reports the outcome to the model, even if it panics.
     pub(super) async fn run_in_background(
         &self,
         heading: &'static str,

@@ -4,8 +4,6 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
-use tiller_core::id::CallId;
 use tiller_core::message::joined_text;
 use tiller_core::tool_spec::{Access, ToolSet, ToolTraits};
 use tiller_tools::tool::{ToolOutput, ToolProgress, TypedTool};
@@ -13,9 +11,8 @@ use tokio::sync::watch;
 
 use super::delegator::{DelegationRequest, Delegator};
 use super::isolation::Isolation;
-use super::report::TaskReport;
 use super::task_run::DelegatingCall;
-use super::task_states::{TaskStates, sections};
+use super::task_states::TaskStates;
 
 /// Maximum number of tasks in one call.
 const MAX_TASKS: usize = 100;
@@ -80,16 +77,24 @@ impl TypedTool for SpawnAgents {
     }
 
     async fn run(&self, arguments: Arguments, progress: ToolProgress) -> ToolOutput {
-        let agents: Vec<&str> = arguments.tasks.iter().map(|task| task.agent.as_str()).collect();
-        if let Err(error) = self.0.check_all(&agents).await {
-            return ToolOutput::error(error);
-        }
+        let Arguments { tasks, on_error, isolation, background } = arguments;
+        let agents: Vec<&str> = tasks.iter().map(|task| task.agent.as_str()).collect();
+        let specs = match self.0.find_all(&agents).await {
+            Ok(specs) => specs,
+            Err(error) => return ToolOutput::error(error),
+        };
         let states = TaskStates::new(agents);
         let call = progress.call().cloned();
-        if arguments.background {
-            let (delegator, count) = (self.0.clone(), arguments.tasks.len());
-            let started = self.0.run_in_background("The background tasks have ended.", async move {
-                joined_text(&run_all(&delegator, arguments, call, &states, || ()).await.content)
+        let request = |(at, TaskArguments { agent, task }), is_background| {
+            let call = call.clone().map(|id| DelegatingCall { id, number: at + 1, is_background });
+            (at, DelegationRequest { agent, task, resume: None, isolation, call })
+        };
+        if background {
+            let (delegator, count) = (self.0.clone(), tasks.len());
+            let requests = tasks.into_iter().enumerate().map(|task| request(task, true)).collect();
+            let started = self.0.run_in_background("The tasks in the background have ended.", async move {
+                run_all(&delegator, requests, on_error, &states, || ()).await;
+                joined_text(&states.output().content)
             });
             return match started.await {
                 Ok(()) => ToolOutput::text(format!(
@@ -100,24 +105,29 @@ impl TypedTool for SpawnAgents {
         }
         let stopped = states.clone();
         progress.on_cancel(move || stopped.stopped_output());
-        run_all(&self.0, arguments, call, &states, || progress.show(states.lines())).await
+        let mut awaited = Vec::new();
+        for (task, spec) in tasks.into_iter().enumerate().zip(specs) {
+            let (at, request) = request(task, spec.background);
+            match spec.background {
+                true => states.detach(at, self.0.run_task_in_background(request).await),
+                false => awaited.push((at, request)),
+            }
+        }
+        run_all(&self.0, awaited, on_error, &states, || progress.show(states.lines())).await;
+        states.output()
     }
 }
 
-/// Runs the tasks. Calls `show` whenever a state has changed.
+/// Runs tasks, each with its index in the states; `show` is called when a state has changed.
 async fn run_all(
     delegator: &Delegator,
-    arguments: Arguments,
-    call: Option<CallId>,
+    requests: Vec<(usize, DelegationRequest)>,
+    on_error: OnError,
     states: &TaskStates,
     show: impl Fn() + Send + Sync,
-) -> ToolOutput {
-    let Arguments { tasks, on_error, isolation, background } = arguments;
+) {
     let (stop, stopped) = watch::channel(false);
-    let count = tasks.len();
-    let run = |(at, TaskArguments { agent, task })| {
-        let call = call.clone().map(|id| DelegatingCall { id, number: at + 1, is_background: background });
-        let task = DelegationRequest { agent, task, resume: None, isolation, call };
+    let run = |(at, request)| {
         let (mut stopped, show) = (stopped.clone(), &show);
         let stop = async move {
             // The sender lives as long as the tasks.
@@ -127,26 +137,15 @@ async fn run_all(
             states.update(at, progress);
             show();
         };
-        async move { (at, delegator.run(task, stop, show).await) }
+        async move { (at, delegator.run(request, stop, show).await) }
     };
-    // The delegator limits the number of agents that work concurrently.
-    let mut running: FuturesUnordered<_> = tasks.into_iter().enumerate().map(run).collect();
-    let mut reports: Vec<Option<TaskReport>> = std::iter::repeat_with(|| None).take(count).collect();
+    // The delegator limits how many work concurrently.
+    let mut running: FuturesUnordered<_> = requests.into_iter().map(run).collect();
     while let Some((at, report)) = running.next().await {
         states.end(at, &report);
         show();
         if report.outcome.is_err() && on_error == OnError::Cancel {
             stop.send_replace(true);
         }
-        reports[at] = Some(report);
     }
-    output(&reports.into_iter().flatten().collect::<Vec<_>>())
-}
-
-fn output(reports: &[TaskReport]) -> ToolOutput {
-    let text = sections(reports.iter().map(|report| (report.agent.as_str(), report.text())));
-    let has_failed = reports.iter().any(|report| report.outcome.is_err());
-    let details: Vec<Value> = reports.iter().map(TaskReport::details).collect();
-    let output = if has_failed { ToolOutput::error(text) } else { ToolOutput::text(text) };
-    ToolOutput { details: Some(json!({ "agents": details })), ..output }
 }

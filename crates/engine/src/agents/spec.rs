@@ -42,7 +42,7 @@ pub struct AgentSpec {
     pub approval: Option<ApprovalMode>,
     /// The directory that the agent works in.
     pub isolation: Isolation,
-    /// True if `delegate_to_agent` returns without waiting for the answer.
+    /// True if its answer isn't waited for.
     pub background: bool,
     /// Middleware around the agent's tasks, outermost first.
     pub middleware: Vec<Arc<dyn Middleware>>,

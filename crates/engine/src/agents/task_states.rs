@@ -30,8 +30,15 @@ struct TaskState {
     agent: String,
     work: Option<AgentAtWork>,
     line: String,
-    /// The text and the details of the task's report.
-    report: Option<(String, Value)>,
+    result: Option<TaskResult>,
+}
+
+/// The part of a task in the result of its call.
+struct TaskResult {
+    text: String,
+    /// The details of its report.
+    details: Option<Value>,
+    is_error: bool,
 }
 
 impl TaskStates {
@@ -40,7 +47,7 @@ impl TaskStates {
             agent: agent.to_owned(),
             work: None,
             line: String::new(),
-            report: None,
+            result: None,
         };
         Self(Arc::new(Mutex::new(agents.into_iter().map(state).collect())))
     }
@@ -63,7 +70,28 @@ impl TaskStates {
         let state = &mut self.states()[at];
         let end = if report.outcome.is_err() { "has failed" } else { "has finished" };
         state.line = format!("{} {end}", report.agent);
-        state.report = Some((report.text(), report.details()));
+        let is_error = report.outcome.is_err();
+        state.result = Some(TaskResult { text: report.text(), details: Some(report.details()), is_error });
+    }
+
+    /// Ends the part of the call in the task at an index, which goes on in the background, or couldn't start.
+    pub(super) fn detach(&self, at: usize, started: Result<String, String>) {
+        let is_error = started.is_err();
+        let text = started.unwrap_or_else(|error| error);
+        self.states()[at].result = Some(TaskResult { text, details: None, is_error });
+    }
+
+    /// Returns the result of a call whose tasks have ended or are detached.
+    pub(super) fn output(&self) -> ToolOutput {
+        let states = self.states();
+        let results: Vec<(&str, &TaskResult)> =
+            states.iter().filter_map(|state| Some((state.agent.as_str(), state.result.as_ref()?))).collect();
+        let text = sections(results.iter().map(|(agent, result)| (*agent, result.text.clone())));
+        let details: Vec<&Value> = results.iter().filter_map(|(_, result)| result.details.as_ref()).collect();
+        let details = Some(json!({ "agents": details }));
+        let has_failed = results.iter().any(|(_, result)| result.is_error);
+        let output = if has_failed { ToolOutput::error(text) } else { ToolOutput::text(text) };
+        ToolOutput { details, ..output }
     }
 
     /// Returns the lines of the agents that have started.
@@ -77,13 +105,13 @@ impl TaskStates {
     /// Returns the result of a call that has just been stopped.
     pub(super) fn stopped_output(&self) -> ToolOutput {
         let states = self.states();
-        let text = |state: &TaskState| match (&state.report, &state.work) {
-            (Some((text, _)), _) => text.clone(),
+        let text = |state: &TaskState| match (&state.result, &state.work) {
+            (Some(result), _) => result.text.clone(),
             (None, Some(work)) => format!("{} was stopped{}", work.name(&state.agent), work.branch_clause()),
             (None, None) => format!("the task for {} was not started", state.agent),
         };
-        let details = states.iter().filter_map(|state| match (&state.report, &state.work) {
-            (Some((_, details)), _) => Some(details.clone()),
+        let details = states.iter().filter_map(|state| match (&state.result, &state.work) {
+            (Some(result), _) => result.details.clone(),
             (None, Some(work)) => Some(
                 json!({ "agentId": work.id, "name": state.agent, "isError": true, "branch": work.branch }),
             ),
@@ -91,7 +119,7 @@ impl TaskStates {
         });
         let details = json!({ "agents": details.collect::<Vec<_>>() });
         let mut text = sections(states.iter().map(|state| (state.agent.as_str(), text(state))));
-        if states.iter().any(|state| state.report.is_none()) {
+        if states.iter().any(|state| state.result.is_none()) {
             text = format!("{}\n\n{}", text.trim_end(), resume_hint());
         }
         ToolOutput { details: Some(details), ..ToolOutput::error(text) }

@@ -106,6 +106,10 @@ fn build(
         max_turns: Some(2),
         ..AgentSpec::new("brief", "", "[brief]")
     });
+    registry.register("later", "isn't waited for", || AgentSpec {
+        background: true,
+        ..AgentSpec::new("later", "", "[later]")
+    });
     registry.register("gated", "asks", || {
         let spec = ToolSpec {
             name: "danger".into(),
@@ -267,7 +271,7 @@ async fn delegation_is_refused_with_a_reason() {
     let mut stage = stage(scripts, DelegationLimits::default());
     stage.run("go").await;
     let lines = stage.lines();
-    let unknown = "result agent nobody has no answer: no agent named nobody; available: brief, frugal, gated, helper, other";
+    let unknown = "result agent nobody has no answer: no agent named nobody; available: brief, frugal, gated, helper, later, other";
     assert!(lines.contains(&unknown.to_owned()), "{lines:?}");
     let path = PathBuf::from(stage.starts()[0]["path"].as_str().unwrap());
     let child = message_lines(&Reader::open(&path).unwrap());
@@ -337,10 +341,33 @@ async fn agents_side_by_side_are_all_known_or_none_starts() {
     let mut stage = stage(scripts, DelegationLimits::default());
     stage.run("go").await;
     let result = "result no task was started\ntask 2: no agent named nobody\ntask 4: no agent named nothing\n\
-                  available: brief, frugal, gated, helper, other";
+                  available: brief, frugal, gated, helper, later, other";
     let lines = stage.lines();
     assert_eq!(lines.iter().filter(|line| *line == result).count(), 2, "{lines:?}");
     assert_eq!(stage.starts(), Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn agents_side_by_side_wait_for_no_background_agent() {
+    let tasks = json!([{"agent": "later", "task": "a"}, {"agent": "helper", "task": "b"}]);
+    let scripts = vec![
+        (
+            "main",
+            vec![call("spawn_agents", json!({ "tasks": tasks })), text_answer("so far"), text_answer("ok")],
+        ),
+        ("helper", vec![text_answer("fine")]),
+        ("later", vec![listing(), text_answer("found it")]),
+    ];
+    let mut stage = configured(scripts, |options| options.background_tasks = BackgroundTasks::Await);
+    assert_eq!(stage.run("go").await, RunOutcome::Completed);
+    let result = stage.result();
+    let expected = "result ## 1. later\n\nlater runs in the background; you are notified when it finishes.\n\n\
+                    ## 2. helper\n\nfine\n\n[agent helper ";
+    assert!(result.starts_with(expected), "{result}");
+    let notes = stage.notes();
+    assert!(notes.len() == 1 && notes[0].contains("found it"), "{notes:?}");
+    let later = stage.starts().into_iter().find(|start| start["name"] == "later").unwrap();
+    assert_eq!((&later["background"], &later["number"]), (&json!(true), &json!(1)));
 }
 
 #[tokio::test]
