@@ -92,6 +92,9 @@ pub(super) enum RpcCommand {
     SetDeltas {
         enabled: bool,
     },
+    SetAgentDeltas {
+        enabled: bool,
+    },
     // The queue.
     GetQueue {},
     EditQueued {

@@ -168,6 +168,10 @@ impl Handler {
                 let mode = agent.state().await?.state.approval;
                 data(&json!({"approvalMode": mode, "plan": plan}))
             }
+            RpcCommand::SetAgentDeltas { enabled } => {
+                let deltas = if enabled { Switch::On } else { Switch::Off };
+                no_data(agent.set_agent_deltas(deltas).await)
+            }
             // The outbox, which writes the events, acts on it.
             RpcCommand::SetDeltas { .. } => Ok(None),
             RpcCommand::GetQueue {} => data(&QueueView::from(&*agent.snapshot().await?.in_progress.queue)),

@@ -87,6 +87,51 @@ fn rpc_switching_session_stops_the_run() {
 }
 
 #[test]
+fn rpc_deltas_of_nested_agents_are_sent_on_demand() {
+    let sandbox = Sandbox::new();
+    let delegate = |agent: &str, task: &str| {
+        let arguments = json!({"agent": agent, "task": task});
+        json!([{"name": "delegate_to_agent", "arguments": arguments}])
+    };
+    let answers = [
+        json!({"calls": delegate("worker", "OUTER task")}),
+        json!({"text": "First."}),
+        json!({"calls": delegate("worker", "OUTER task")}),
+        json!({"text": "Second."}),
+        json!({"calls": delegate("worker", "OUTER task")}),
+        json!({"text": "Third."}),
+        json!({"when": "OUTER", "calls": delegate("explore", "INNER task")}),
+        json!({"when": "INNER", "text": "It is deep."}),
+        json!({"when": "It is deep.", "text": "It is far."}),
+    ];
+    let answers = answers.map(|answer| answer.to_string());
+    let mut client = start_client(&sandbox, &answers.each_ref().map(String::as_str), &[]);
+    let mut delta_senders = |command: Option<Value>| {
+        command.into_iter().for_each(|command| client.send(&command));
+        client.send(&json!({"type": "prompt", "message": "go"}));
+        let lines = client.wait_for("agent_settled");
+        let is_delta = |line: &&Value| line["event"]["type"] == "message_update";
+        let start = |name: &str| {
+            let is_start = |kind: &Value| kind["type"] == "agent_task_start" && kind["name"] == name;
+            let found = lines
+                .iter()
+                .find_map(|line| [line, &line["event"]].into_iter().find(|event| is_start(event)).cloned());
+            found.unwrap()["agentId"].clone()
+        };
+        let (outer, inner) = (start("worker"), start("explore"));
+        let parent = lines.iter().find(|line| line["agentId"] == outer && line["parentId"].is_string());
+        let parent = parent.unwrap()["parentId"].clone();
+        let senders = lines.iter().filter(is_delta).map(|line| (&line["agentId"], &line["parentId"]));
+        let senders: Vec<_> = senders.collect();
+        [senders.contains(&(&outer, &parent)), senders.contains(&(&inner, &outer))]
+    };
+    assert_eq!(delta_senders(None), [false, false]);
+    assert_eq!(delta_senders(Some(json!({"type": "set_agent_deltas", "enabled": true}))), [true, true]);
+    assert_eq!(delta_senders(Some(json!({"type": "set_deltas", "enabled": false}))), [false, false]);
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
 fn rpc_list_sessions_without_log_stores_nothing() {
     let sandbox = Sandbox::new();
     let mut client = start_client(&sandbox, &[], &["--no-session"]);

@@ -322,7 +322,7 @@ impl Driver {
         let mut jobs = Jobs::new(sender, reloader, services.tools.jobs());
         jobs.forward(warnings, JobEvent::ExtensionWarning);
         let served = serve_tools(parts.tool_servers, services.tools.clone(), &mut jobs);
-        let agents = ChildAgents::new(services.options.agent_limit);
+        let agents = ChildAgents::new(services.options.agent_limit, services.options.agent_deltas);
         let mut driver = Self {
             turn: new_turn(&services.options, queue, &extensions),
             summaries: SummaryState::new(services.options.compaction),

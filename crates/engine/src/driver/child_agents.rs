@@ -129,10 +129,10 @@ impl Driver {
         self.append(agent_entry(START_TYPE, &start)).map_err(AgentError::from)?;
         let mut events = session.subscribe();
         let (agent, sender, watched) = (start.agent_id.clone(), self.jobs.sender(), session.downgrade());
-        let deltas = self.services.options.agent_deltas;
+        let deltas = self.agents.deltas.subscribe();
         let forwarder = self.jobs.spawn_silent(async move {
             while let Some(received) = events.next().await {
-                let agent = agent.clone();
+                let (agent, deltas) = (agent.clone(), *deltas.borrow());
                 let forwarded = match received {
                     Ok(event) if !is_forwarded(&event.kind, deltas) => continue,
                     Ok(event) => JobEvent::AgentEvent { agent, event },
@@ -156,6 +156,7 @@ impl Driver {
         self.share_approval_mode(self.approvals.policy().mode);
         self.share_rules(self.approvals.configured_rules());
         self.share_approver(self.approvals.approver());
+        self.share_agent_deltas();
         Ok(())
     }
 
@@ -293,6 +294,22 @@ impl Driver {
             let (session, rules) = (child.session.clone(), rules.clone());
             // The agent may have ended.
             tokio::spawn(async move { drop(session.configure_rules(rules).await) });
+        }
+    }
+
+    /// Sets whether the deltas and partial output of agents are forwarded.
+    pub(super) fn set_agent_deltas(&mut self, deltas: Switch) {
+        self.services.options.agent_deltas = deltas;
+        self.agents.deltas.send_replace(deltas);
+        self.share_agent_deltas();
+    }
+
+    /// Passes the forwarding of deltas on to the agents, for those of their own agents.
+    fn share_agent_deltas(&self) {
+        for child in &self.agents.children {
+            let (session, deltas) = (child.session.clone(), *self.agents.deltas.borrow());
+            // The agent may have ended.
+            tokio::spawn(async move { drop(session.set_agent_deltas(deltas).await) });
         }
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use tiller_core::elicitation::{ElicitationAction, ElicitationRequest};
 use tiller_core::event::{ApprovalRequest, Decision, EventKind};
 use tiller_core::id::{CallId, ElicitationId, SessionId};
+use tiller_core::setting::Switch;
 use tiller_core::unit::Usd;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -30,6 +31,8 @@ pub(super) struct ChildAgents {
     pub(super) children: Vec<RunningChild>,
     /// Notes for the model, added immediately when the session is idle, or else to the next request.
     pub(super) notes: Vec<String>,
+    /// Forwarding of their deltas and partial output.
+    pub(super) deltas: watch::Sender<Switch>,
     /// The number of calls whose tasks run in the background.
     pub(super) background: watch::Sender<usize>,
 }
@@ -121,7 +124,7 @@ impl RunningChild {
 }
 
 impl ChildAgents {
-    pub(super) fn new(limit: UsageLimit) -> Self {
+    pub(super) fn new(limit: UsageLimit, deltas: Switch) -> Self {
         Self {
             all: UsageScope::with_agents(limit),
             limit,
@@ -131,6 +134,7 @@ impl ChildAgents {
             recorded: Usd::default(),
             children: Vec::new(),
             notes: Vec::new(),
+            deltas: watch::Sender::new(deltas),
             background: watch::Sender::default(),
         }
     }

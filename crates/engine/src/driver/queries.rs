@@ -187,6 +187,7 @@ impl Driver {
             OptionChange::FollowUpMode(mode) => options.follow_up_mode = mode,
             OptionChange::Retry(mode) => self.retry.mode = mode,
             OptionChange::Compaction(automatic) => self.summaries.machine.set_automatic(automatic),
+            OptionChange::AgentDeltas(deltas) => self.set_agent_deltas(deltas),
             OptionChange::Approval(mode) => self.change_approval(mode),
             OptionChange::TightenApproval(mode) => {
                 let current = self.approvals.policy();

@@ -248,6 +248,7 @@ pub(crate) enum OptionChange {
     FollowUpMode(DeliveryMode),
     Retry(Switch),
     Compaction(Switch),
+    AgentDeltas(Switch),
     Approval(ApprovalMode),
     /// Sets a mode unless the current mode is stricter.
     TightenApproval(ApprovalMode),

@@ -114,6 +114,14 @@ impl AgentSession {
         self.configure(OptionChange::Compaction(automatic)).await
     }
 
+    /// Turns the forwarding of the deltas and partial output of agents on or off, for agents at work too.
+    ///
+    /// # Errors
+    /// If the session is closed.
+    pub async fn set_agent_deltas(&self, deltas: Switch) -> Result<(), AgentError> {
+        self.configure(OptionChange::AgentDeltas(deltas)).await
+    }
+
     async fn configure(&self, change: OptionChange) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::Configure { change, reply }).await
     }

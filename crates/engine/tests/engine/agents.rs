@@ -466,6 +466,21 @@ async fn agents_approval_is_asked_in_the_delegating_session() {
 }
 
 #[tokio::test]
+async fn agents_deltas_are_turned_on_while_they_work() {
+    let (mut stage, other) = nested().await;
+    stage.agent.set_agent_deltas(Switch::On).await.unwrap();
+    while stage.events.try_next().is_some() {}
+    other.steer_now("Hurry.", PromptOptions::default()).await.unwrap();
+    let delta = |event: &EventKind| match event {
+        EventKind::AgentEvent { name, event, .. } => {
+            matches!(event.kind, EventKind::MessageUpdate { .. }).then(|| name.clone())
+        }
+        _ => None,
+    };
+    assert_eq!(stage.event(delta).await, "other");
+}
+
+#[tokio::test]
 async fn agents_events_are_passed_on_without_pieces() {
     let scripts =
         vec![("main", vec![delegate("helper"), text_answer("ok")]), ("helper", vec![text_answer("yes")])];
