@@ -12,10 +12,11 @@ use tiller_session::{EntryBody, ModelUsage};
 use tiller_tools::policy::{ApprovalMode, ConfiguredRules};
 
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::Driver;
-use super::child_agents_state::RunningChild;
+use super::child_agents_state::{RunningChild, call_id_above};
 use super::clock::now;
 use super::commands::send_reply;
 use super::job_event::JobEvent;
@@ -154,7 +155,7 @@ impl Driver {
         self.agents.children.push(RunningChild { status, session, approvals, questions, forwarder });
         // The rules may have changed since the agent started.
         self.share_approval_mode(self.approvals.policy().mode);
-        self.share_rules(self.approvals.configured_rules());
+        self.share_rules(self.approvals.configured_rules()).detach_all();
         self.share_approver(self.approvals.approver());
         self.share_agent_deltas();
         Ok(())
@@ -288,13 +289,20 @@ impl Driver {
         }
     }
 
-    /// Forwards the settings rules to the agents.
-    pub(super) fn share_rules(&self, rules: &ConfiguredRules) {
+    /// Passes the settings rules on to the agents. The jobs return the calls that still wait for approval, under ids of
+    /// this session.
+    pub(super) fn share_rules(&self, rules: &ConfiguredRules) -> JoinSet<Vec<CallId>> {
+        let mut shared = JoinSet::new();
         for child in &self.agents.children {
             let (session, rules) = (child.session.clone(), rules.clone());
-            // The agent may have ended.
-            tokio::spawn(async move { drop(session.configure_rules(rules).await) });
+            let agent = child.status.start.agent_id.clone();
+            shared.spawn(async move {
+                // The agent may have ended.
+                let waiting = session.configure_rules(rules).await.unwrap_or_default();
+                waiting.iter().map(|call| call_id_above(&agent, call)).collect()
+            });
         }
+        shared
     }
 
     /// Sets whether the deltas and partial output of agents are forwarded.

@@ -51,10 +51,15 @@ pub(super) struct RunningChild {
 /// Separates the agent's id from its own id of a call or question.
 const SEPARATOR: char = '/';
 
+/// Returns the id of an agent's call in the session that delegates.
+pub(super) fn call_id_above(agent: &SessionId, call: &CallId) -> CallId {
+    CallId::new(format!("{}{SEPARATOR}{call}", agent.short()))
+}
+
 impl RunningChild {
     /// Returns the id in this session for a call of the agent.
     pub(super) fn call_id(&self, call: &CallId) -> CallId {
-        CallId::new(format!("{}{SEPARATOR}{call}", self.status.start.agent_id.short()))
+        call_id_above(&self.status.start.agent_id, call)
     }
 
     /// Returns the id in this session for a question of the agent.
@@ -76,8 +81,6 @@ impl RunningChild {
             return None;
         }
         request.reason = format!("agent {}: {}", self.status.start.name, request.reason);
-        // Rules are saved only for requests of the session itself.
-        request.proposed = None;
         let dir = || PathBuf::from(&self.session.reader().header().cwd);
         request.cwd = request.cwd.or_else(|| Some(dir()).filter(|dir| dir != root));
         self.approvals.push(request.clone());

@@ -403,24 +403,32 @@ impl Driver {
             PermissionCommand::Configured { reply } => {
                 send_reply(reply, Ok(self.approvals.configured_rules().clone()))
             }
-            PermissionCommand::Configure { rules, reply } => {
-                send_reply(reply, Ok(self.configure_rules(rules)))
-            }
+            PermissionCommand::Configure { rules, reply } => self.configure_rules(rules, reply),
             PermissionCommand::ConfigureFile { scope, rules, reply } => {
                 let mut all = self.approvals.configured_rules().clone();
                 all.replace(scope, rules);
-                send_reply(reply, Ok(self.configure_rules(all)));
+                self.configure_rules(all, reply);
             }
             PermissionCommand::AddDir { typed, reply } => send_reply(reply, self.add_dir(&typed)),
         }
     }
 
-    /// Sets the settings rules. Returns the calls that are still waiting for approval.
-    fn configure_rules(&mut self, rules: ConfiguredRules) -> Vec<CallId> {
-        self.share_rules(&rules);
+    /// Sets the settings rules. The reply has the calls that still wait for approval, those of agents included.
+    fn configure_rules(&mut self, rules: ConfiguredRules, reply: Reply<Vec<CallId>>) {
+        let mut of_agents = self.share_rules(&rules);
         self.approvals.configure_rules(rules);
         self.resolve_pending();
-        self.approvals.pending().iter().map(|request| request.tool_call_id.clone()).collect()
+        let pending = self.approvals.pending().iter();
+        let mut waiting: Vec<CallId> = pending.map(|request| request.tool_call_id.clone()).collect();
+        if of_agents.is_empty() {
+            return send_reply(reply, Ok(waiting));
+        }
+        tokio::spawn(async move {
+            while let Some(of_agent) = of_agents.join_next().await {
+                waiting.extend(of_agent.unwrap_or_default());
+            }
+            send_reply(reply, Ok(waiting));
+        });
     }
 
     /// Revokes a rule of the session.

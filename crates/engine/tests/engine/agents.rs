@@ -9,7 +9,7 @@ use tiller_engine::agents::{
     Agent, AgentAnswer, AgentFailure, AgentFuture, AgentRegistry, AgentSpec, AgentTask, Delegation,
     DelegationLimits, Logger, Middleware, Next, OutputGuardrail, Recovery, SpawnOptions, Timeout, UsageLimit,
 };
-use tiller_engine::{ResourcePaths, SessionBuilder, WatchMode};
+use tiller_engine::{ConfiguredRules, ResourcePaths, RuleSource, SessionBuilder, WatchMode};
 use tiller_provider::ModelFacts;
 use tiller_provider::catalog::Price;
 use tiller_session::EntryBody;
@@ -463,6 +463,31 @@ async fn agents_approval_is_asked_in_the_delegating_session() {
     stage.agent.decide(request.tool_call_id, Decision::Once).await.unwrap();
     stage.agent.settled().await.unwrap();
     assert!(stage.result().starts_with("result did it"), "{}", stage.result());
+}
+
+#[tokio::test]
+async fn agents_call_is_decided_by_a_rule_that_is_saved_above() {
+    let scripts = vec![
+        ("main", vec![delegate("helper"), text_answer("ok")]),
+        ("helper", vec![delegate("gated"), text_answer("helped")]),
+        ("gated", vec![call("danger", json!({})), text_answer("did it")]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.agent.prompt("go", PromptOptions::default()).await.unwrap();
+    let request = stage
+        .event(|event| match event {
+            EventKind::ApprovalRequested(request) => Some(request.clone()),
+            _ => None,
+        })
+        .await;
+    let waiting = stage.agent.configure_rules(ConfiguredRules::default()).await.unwrap();
+    assert_eq!(waiting, [request.tool_call_id]);
+    let mut rules = ConfiguredRules::default();
+    let proposed = request.proposed.expect("the answers are those of the agent's own session");
+    rules.add_proposed(&proposed, &RuleSource::Program("test".to_owned())).unwrap();
+    assert_eq!(stage.agent.configure_rules(rules).await.unwrap(), []);
+    assert_eq!(stage.agent.settled().await.unwrap().outcome, RunOutcome::Completed);
+    assert!(stage.result().starts_with("result helped"), "{}", stage.result());
 }
 
 #[tokio::test]
