@@ -47,16 +47,18 @@ pub(super) struct Child {
 /// The start of an agent's conversation.
 pub(super) enum ConversationStart {
     New,
-    /// Continues the conversation in the agent's log.
+    /// Goes on with that of the agent's log, for another task.
     Resumed(PathBuf),
-    /// Continues the delegating session's conversation from this entry.
+    /// Goes on with that of the agent's log, and with the model that has answered in it.
+    Reopened(PathBuf),
+    /// Goes on with that of the session that delegates, from this entry.
     Forked(EntryId),
 }
 
 impl ConversationStart {
     /// Returns a notice for an agent whose earlier conversation took place in another directory.
     fn notice(&self, cwd: &Path) -> Option<String> {
-        let Self::Resumed(path) = self else { return None };
+        let (Self::Resumed(path) | Self::Reopened(path)) = self else { return None };
         let before = Reader::open(path).ok()?.header().cwd.clone();
         (Path::new(&before) != cwd)
             .then(|| format!("it previously worked in {before}; now it works in {}", cwd.display()))
@@ -139,9 +141,15 @@ impl ParentSession {
         options.mode = "agent";
         // The session ends with the task.
         options.background_tasks = BackgroundTasks::Await;
+        let choice = match conversation {
+            ConversationStart::Reopened(_) => ModelChoice::Log,
+            ConversationStart::New | ConversationStart::Resumed(_) | ConversationStart::Forked(_) => {
+                ModelChoice::Caller
+            }
+        };
         let now = SystemTime::now().into();
         let writer = match conversation {
-            ConversationStart::Resumed(path) => self.manager.open(&path),
+            ConversationStart::Resumed(path) | ConversationStart::Reopened(path) => self.manager.open(&path),
             ConversationStart::Forked(entry) => self.manager.fork(&self.reader, Some(&entry), now),
             ConversationStart::New => Ok(match self.reader.path() {
                 Some(parent) => self.manager.create_after(parent, now),
@@ -156,12 +164,7 @@ impl ParentSession {
             manager: self.manager,
             writer: writer.map_err(EmbedError::from)?,
             providers: self.providers,
-            first: FirstModel {
-                model,
-                thinking,
-                choice: ModelChoice::Caller,
-                thinking_choice: ModelChoice::Caller,
-            },
+            first: FirstModel { model, thinking, choice, thinking_choice: choice },
             tools,
             extensions: self.guards,
             tool_servers: None,

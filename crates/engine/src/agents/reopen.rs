@@ -17,12 +17,11 @@ use crate::embed::EmbedError;
 use crate::handle::{AgentError, AgentSession, DelegationCommand, DriverCommand, EventStream, WeakSession};
 
 impl AgentSession {
-    /// Opens the session of an agent that this session has delegated a task to. While the agent is working,
-    /// this is the same as [`Self::running_agent`]; afterwards the session is opened from its log, with the
-    /// tools, limits and approval mode of an agent. It can continue the conversation, in its worktree if it
-    /// had one; without that worktree, the agent is read-only. Its usage is added to the totals of this
-    /// session. An agent that isn't defined in a file gets the instructions of this session;
-    /// [`AgentRegistry::open_agent`] also knows the instructions of agents that a program has registered.
+    /// Returns an agent session that this session has delegated a task to: as [`Self::running_agent`] while it is at
+    /// work, else opened from its log. It then has the tools, the limits and the approval mode of an agent, and can go
+    /// on with the conversation, with its model and in its worktree if it had one; if that is gone, the agent only
+    /// reads. What it uses is added to the totals of this session. An agent that isn't defined in a file gets the
+    /// instructions of this session; [`AgentRegistry::open_agent`] knows those of a program.
     ///
     /// # Errors
     /// If there is no such agent, or its log can't be opened.
@@ -71,7 +70,7 @@ impl AgentRegistry {
             Some(worktree) => parent.at(worktree.root()),
             None => parent,
         };
-        let Child { agent, .. } = open(parent, spec, ConversationStart::Resumed(path))?;
+        let Child { agent, .. } = open(parent, spec, ConversationStart::Reopened(path))?;
         let session = agent.session().clone();
         let recorded = record_usage(above, session.reader(), session.subscribe());
         tokio::spawn(async move {

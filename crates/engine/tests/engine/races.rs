@@ -359,7 +359,34 @@ async fn agent_that_is_resumed_goes_on_in_its_worktree() {
     assert_eq!(result, refused);
 }
 
-/// Creates a session with an answer, and the model `left`, which writes a file.
+#[tokio::test]
+async fn agent_that_is_opened_goes_on_in_its_worktree() {
+    let tasks = json!([{ "agent": "left", "task": "Write." }]);
+    let spawn = call("spawn_agents", json!({ "tasks": tasks, "isolation": "worktree" }));
+    let rewrite = |content: &str| write("a.txt", content);
+    let fixture = Fixture::new(vec![
+        ("main", vec![spawn, text_answer("Thanks.")]),
+        ("left", vec![rewrite("left\n"), text_answer("Half."), rewrite("whole\n"), text_answer("Whole.")]),
+    ]);
+    fixture.run("Go.").await;
+    let [task] = &fixture.agent.agent_tasks().await.unwrap()[..] else { panic!("one task") };
+    let child = fixture.agent.open_agent(task.start.agent_id.clone()).await.unwrap();
+    assert_eq!(fixture.worktrees(), 2);
+    child.prompt("Go on.", PromptOptions::default()).await.unwrap();
+    let settled = tokio::time::timeout(TIMEOUT, child.settled()).await.unwrap().unwrap();
+    assert_eq!(settled.outcome, RunOutcome::Completed);
+    assert_eq!(fs::read_to_string(fixture.path("a.txt")).unwrap(), "one\n");
+    child.close().await.unwrap();
+    let removed = async {
+        while fixture.worktrees() > 1 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(TIMEOUT, removed).await.expect("the worktree stays");
+    assert_eq!(git(&fixture.path(""), &["show", "tiller/left-1:a.txt"]), "whole\n");
+}
+
+/// A session with an answer, and the model `left`, which writes a file.
 async fn with_a_lane_that_uses_7_tokens() -> Fixture {
     let usage = Usage { output: Tokens(7), ..Usage::default() };
     let written = ScriptedAnswer { usage, ..write("b.txt", "good\n") };
