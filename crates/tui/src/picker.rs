@@ -195,6 +195,9 @@ impl Picker {
         }
         // The selected item's detail may have changed.
         self.previewed = None;
+        if self.chosen().is_none() {
+            self.show_nothing();
+        }
         self.continue_to_key();
     }
 

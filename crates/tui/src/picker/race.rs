@@ -26,6 +26,7 @@ impl ListSource for LaneList {
             has_preview: true,
             accept_hint: "pick a result, or open a running lane",
             empty_text: "no race: /race PROMPT starts one",
+            keeps_hints: true,
             ..ListFacts::default()
         }
     }
@@ -69,7 +70,7 @@ fn item(lane: &RaceLane) -> PickerItem {
     PickerItem::new(name.clone(), choice).with_note(note(lane)).with_detail(detail(&name, lane))
 }
 
-/// Describes state, check, size of the changes, turns, tokens, cost and time.
+/// State, check, size of the changes, turns, tokens, cost, denied calls and time.
 fn note(lane: &RaceLane) -> String {
     let check = match lane.check_text() {
         "" => String::new(),
@@ -77,8 +78,12 @@ fn note(lane: &RaceLane) -> String {
     };
     let changes = lane.changes.as_ref().map(|changes| format!(" · {changes}")).unwrap_or_default();
     let turns = if lane.activity.turns == 1 { "turn" } else { "turns" };
+    let denied = match lane.activity.denied {
+        0 => String::new(),
+        denied => format!(" · {denied} denied"),
+    };
     format!(
-        "{}{check}{changes} · {} {turns} · {} tokens · {} · {}s",
+        "{}{check}{changes} · {} {turns} · {} tokens · {}{denied} · {}s",
         lane.state,
         lane.activity.turns,
         lane.activity.tokens,

@@ -33,6 +33,8 @@ pub(crate) struct ListFacts {
     pub(crate) key_hints: &'static [(KeyCommand, &'static str)],
     /// The text of an empty list.
     pub(crate) empty_text: &'static str,
+    /// True if the key hints stay below a status: it comes without a key press.
+    pub(crate) keeps_hints: bool,
 }
 
 impl Default for ListFacts {
@@ -49,6 +51,7 @@ impl Default for ListFacts {
             accept_hint,
             key_hints: &[],
             empty_text,
+            keeps_hints: false,
         }
     }
 }

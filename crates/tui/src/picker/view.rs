@@ -155,9 +155,10 @@ fn foot(picker: &Picker, keymap: &Keymap, width: usize) -> Vec<Line> {
         let text = format!("   indexing {} of {}", thousands(done), thousands(all));
         lines.push(Line::new(text, Role::Muted));
     }
-    match picker.status() {
-        Some(status) => lines.extend(status_lines(status, width)),
-        None => lines.push(hints(picker, keymap, width)),
+    let status = picker.status();
+    lines.extend(status.into_iter().flat_map(|status| status_lines(status, width)));
+    if status.is_none() || picker.source.facts().keeps_hints {
+        lines.push(hints(picker, keymap, width));
     }
     lines
 }

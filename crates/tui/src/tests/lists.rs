@@ -8,7 +8,7 @@ use tiller_core::setting;
 use tiller_core::setting::{SettingSource, Settings};
 use tiller_core::tool_spec::{Access, ToolSpec, ToolTraits};
 use tiller_core::unit::UnixMs;
-use tiller_engine::agents::{AgentActivity, RunningAgent, TaskRecord};
+use tiller_engine::agents::{AgentActivity, LaneState, RaceLane, RunningAgent, TaskRecord};
 use tiller_engine::{
     ApprovalMode, ConfiguredRules, DirAccess, LockedModel, OfferState, OfferedTool, Permission, RuleSource,
 };
@@ -445,6 +445,39 @@ fn list_shows_notes_and_warnings_that_it_would_cover() {
     harness.key(KeyCode::Esc);
     assert!(harness.screen().contains("! No lane has a result: no repository"), "{}", harness.screen());
     assert!(!harness.screen().contains("There is a race already."), "{}", harness.screen());
+}
+
+#[test]
+fn race_list_counts_denied_calls_and_keeps_its_hints() {
+    let lane = |denied: u64| RaceLane {
+        number: 1,
+        model: None,
+        agent_id: None,
+        state: LaneState::Finished,
+        activity: AgentActivity { turns: 2, denied, ..AgentActivity::default() },
+        elapsed_ms: 3_000,
+        check: None,
+        changes: None,
+        leaf: None,
+    };
+    let mut harness = Harness::new(80, 24);
+    harness.type_text("/race");
+    harness.key(KeyCode::Enter);
+    let show = |harness: &mut Harness, lanes: &[RaceLane]| {
+        let items = picker::race::items(lanes);
+        harness.report(TaskResult::List(ListResult::Items { items, selected: 0 }));
+    };
+    show(&mut harness, &[]);
+    assert!(harness.screen().contains("no race: /race PROMPT starts one"), "{}", harness.screen());
+    assert!(!harness.screen().contains('…'), "nothing is loading: {}", harness.screen());
+    show(&mut harness, &[lane(0), lane(2)]);
+    harness.report(TaskResult::Note("The race is over.".into()));
+    let screen = harness.screen();
+    for part in
+        ["2 turns · 0 tokens · $0.00 · 3s", "$0.00 · 2 denied · 3s", "The race is over.", "enter pick"]
+    {
+        assert!(screen.contains(part), "{part}: {screen}");
+    }
 }
 
 #[test]
