@@ -28,8 +28,9 @@ const TWICE_INTERRUPT_MS: u64 = 2_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DoubleKey {
     Escape,
-    /// Esc that stopped a run, and its repeats; they never open the tree.
-    Stopping,
+    /// Esc that stopped a run, and its repeats; these never open the tree. The number of agents' sessions that were
+    /// open above each other: the end of an agent returns to the session above, whose run the repeats don't stop.
+    Stopping(usize),
     Interrupt,
     /// The key that cleared the editor. A second press has no effect, but the flash about it disappears with
     /// the next key.
@@ -116,9 +117,14 @@ impl ScreenKeys {
 
     fn escape(&mut self, cx: &mut Context<'_>) {
         let is_working = cx.model.is_stoppable();
-        if is_working || self.is_second(DoubleKey::Stopping, STOPPING_MS, cx.now) {
-            self.pressed = Some((DoubleKey::Stopping, cx.now));
-            if is_working {
+        let stopping = self.previous.and_then(|(key, at)| match key {
+            DoubleKey::Stopping(depth) if cx.now.since_ms(at) <= STOPPING_MS => Some(depth),
+            _ => None,
+        });
+        let depth = stopping.unwrap_or(cx.ui.agents.len());
+        if is_working || stopping.is_some() {
+            self.pressed = Some((DoubleKey::Stopping(depth), cx.now));
+            if is_working && depth == cx.ui.agents.len() {
                 cx.push(Action::Abort);
             }
         } else if cx.focus.is_editor_empty && self.is_second(DoubleKey::Escape, TWICE_ESCAPE_MS, cx.now) {
@@ -152,6 +158,8 @@ mod tests {
     use super::*;
     use crate::address::Address;
     use crate::component::testing::Bench;
+    use crate::ui_context::ShownAgent;
+    use tiller_core::id::SessionId;
 
     fn bench() -> Bench<ScreenKeys> {
         Bench::of(ScreenKeys::default(), Address::Screen)
@@ -200,6 +208,19 @@ mod tests {
         bench.now += 1_001;
         press(&mut bench, ESC);
         assert_eq!(press(&mut bench, ESC), [Effect::Open(OverlayRequest::Tree(TreePurpose::Go))]);
+    }
+
+    #[test]
+    fn screen_keys_esc_that_stops_an_agent_spares_the_main_session() {
+        let mut bench = bench();
+        bench.model.activity.running_since = Some(UnixMs(0));
+        bench.ui.agents.push(ShownAgent { name: "explore".to_owned(), id: SessionId::new("a") });
+        assert_eq!(press(&mut bench, ESC), [Action::Abort.into()]);
+        bench.ui.agents.clear();
+        bench.now += 900;
+        assert_eq!(press(&mut bench, ESC), [], "the user keeps pressing it");
+        bench.now += 1_001;
+        assert_eq!(press(&mut bench, ESC), [Action::Abort.into()]);
     }
 
     #[test]
