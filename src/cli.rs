@@ -69,9 +69,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     // All arguments after `--` are a prompt.
     let has_separator = arguments.iter().any(|argument| argument == "--");
-    let arguments = match CliArgs::try_parse_from(arguments) {
+    let arguments = match CliArgs::try_parse_from(&arguments) {
         Ok(arguments) => arguments,
-        Err(error) => {
+        Err(mut error) => {
+            typo::explain_order(&mut error, &arguments);
             // clap's own message; `--help` and `--version` also arrive as errors.
             if error.use_stderr() {
                 stderr_text!("{}", error.render());

@@ -5,8 +5,13 @@
 //! refused if the first is in [`WORDS`] or is a misspelled command, and so is a longer line that starts with a
 //! misspelled command and a word that may follow that command. An argument with a space, such as a quoted
 //! prompt, is never a plain word; after `--`, anything is accepted.
+//!
+//! An option of the session after `race` is unknown there; the error says where it belongs.
+
+use std::ffi::OsString;
 
 use anyhow::anyhow;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory};
 
 use super::args::CliArgs;
@@ -75,6 +80,23 @@ pub(super) fn refuse(words: &[String]) -> Result<(), CliFailure> {
     let hint =
         format!("`tiller -- {}` sends this as a prompt; `tiller --help` lists the commands", words.join(" "));
     Err(CliFailure::usage(error).hint(hint))
+}
+
+/// Replaces clap's tip about an option of the session that was given after `race`.
+pub(super) fn explain_order(error: &mut clap::Error, arguments: &[OsString]) {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg).cloned() else { return };
+    if error.kind() != ErrorKind::UnknownArgument || !arguments.iter().any(|word| word == "race") {
+        return;
+    }
+    let is_known = CliArgs::command().get_arguments().any(|argument| {
+        let (long, short) = (argument.get_long(), argument.get_short());
+        long.is_some_and(|long| option == format!("--{long}"))
+            || short.is_some_and(|short| option == format!("-{short}"))
+    });
+    if is_known {
+        let tip = format!("options of the session come before `race`, as in `tiller {option} … race …`");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
 }
 
 fn refusal(words: &[String]) -> Option<TypoRefusal> {

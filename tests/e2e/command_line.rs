@@ -26,8 +26,10 @@ fn print_without_model_never_uses_the_demo() {
 #[test]
 fn usage_error_exits_with_2_and_names_the_problem() {
     let sandbox = Sandbox::new();
-    let cases: [(&[&str], &str); 8] = [
+    let cases: [(&[&str], &str); 10] = [
         (&["--no-such-flag"], "--no-such-flag"),
+        (&["race", "--provider", "demo", "hi"], "tip: options of the session come before `race`"),
+        (&["race", "--no-such-flag", "hi"], "to pass '--no-such-flag' as a value"),
         (&["-p", "--provider", "nobody", "hi"], "no provider named `nobody`"),
         (&["-p", "--provider", "anthropic", "hi"], "no API key for anthropic"),
         (&["-p", "--api-key", "sk-mine", "--model", "sonnet", "hi"], "specify it with --provider"),
