@@ -223,6 +223,7 @@ impl Delegator {
             () = stop => Err("stopped because another task failed".to_owned()),
             outcome = run.work(show) => outcome.map_err(|error| error.to_string()),
         };
+        report.notices.extend(run.notices_of_jobs().await);
         match run.end(outcome.as_ref().err().cloned()).await {
             Ok(changes) => report.changes = changes,
             Err(error) => report.notices.push(format!("its worktree couldn't be removed: {error}")),

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use tiller_core::background_job::CommandJob;
 use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
 use tiller_core::id::{CallId, SessionId};
 use tiller_core::unit::UnixMs;
@@ -127,6 +128,16 @@ impl TaskRun {
         }
         show(&activity, since, SystemTime::now().into());
         outcome
+    }
+
+    /// Returns notices about the background jobs that the end of the task stops, for the delegating model.
+    pub(super) async fn notices_of_jobs(&self) -> Vec<String> {
+        let jobs = self.agent.session().background_jobs().await.unwrap_or_default();
+        let running = jobs.iter().filter(|job| job.status.is_running());
+        let notice = |job: &CommandJob| {
+            format!("its background job {} was stopped at the end: {}", job.job_id, job.short_command())
+        };
+        running.map(notice).collect()
     }
 
     /// Closes the agent's session, and commits the changes in its worktree.
