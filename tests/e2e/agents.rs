@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -30,6 +31,15 @@ fn repository() -> Sandbox {
 fn entries(sandbox: &Sandbox, custom_type: &str) -> Vec<Value> {
     let log = sandbox.log().into_iter().filter(|entry| entry["customType"] == custom_type);
     log.map(|mut entry| entry["data"].take()).collect()
+}
+
+/// Waits for a change that no screen shows.
+fn wait_until(expected: &str, is_so: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < Duration::from_secs(60), "{expected}: not after a minute");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 #[test]
@@ -171,6 +181,36 @@ fn agent_is_opened_steered_and_left() {
 }
 
 #[test]
+fn agent_that_is_opened_goes_on_in_its_worktree() {
+    let sandbox = repository();
+    let arguments = r#"{"tasks": [{"agent": "worker", "task": "WRITE it"}], "isolation": "worktree"}"#;
+    let lines = [
+        &format!(r#"{{"calls": [{{"name": "spawn_agents", "arguments": {arguments}}}]}}"#),
+        r#"{"text": "All done."}"#,
+        r#"{"when": "WRITE", "calls": [{"name": "write_file", "arguments": {"path": "b.txt", "content": "first\n"}}]}"#,
+        r#"{"text": "unused"}"#,
+        r#"{"text": "Written again."}"#,
+        r#"{"when": "MORE", "calls": [{"name": "write_file", "arguments": {"path": "b.txt", "content": "second\n"}}]}"#,
+    ];
+    let mut terminal = sandbox.open_scripted(&lines, &["go"]);
+    terminal.wait_for_answer("All done.");
+    terminal.send("\x1bg");
+    terminal.wait_for("finished · WRITE it");
+    terminal.key(TerminalKey::Enter);
+    terminal.wait_for("agent worker (alt+g returns)");
+    let worktree = sandbox.project().with_extension("tiller-worker-1");
+    assert!(worktree.exists());
+    terminal.send("MORE of it");
+    terminal.key(TerminalKey::Enter);
+    terminal.wait_for_answer("Written again.");
+    assert!(!sandbox.project().join("b.txt").exists());
+    terminal.send("\x1bg");
+    wait_until("the worktree is removed", || !worktree.exists());
+    assert!(terminal.quit().success());
+    assert_eq!(git(sandbox.project(), &["show", "tiller/worker-1:b.txt"]), "second\n");
+}
+
+#[test]
 fn agents_of_a_killed_session_are_known_and_resumed() {
     let sandbox = repository();
     let tasks = r#"[{"agent": "explore", "task": "QUICK"}, {"agent": "worker", "task": "SLOW"}]"#;
@@ -186,11 +226,7 @@ fn agents_of_a_killed_session_are_known_and_resumed() {
     let terminal = sandbox.open_scripted(&lines, &["go"]);
     terminal.wait_for("explore has finished");
     let worktree = sandbox.project().with_extension("tiller-worker-1");
-    let started = std::time::Instant::now();
-    while !worktree.join("half.txt").exists() {
-        assert!(started.elapsed().as_secs() < 60, "the agent has written nothing");
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    wait_until("the agent has written", || worktree.join("half.txt").exists());
     terminal.signal(Signal::SIGKILL);
     drop(terminal);
 
@@ -261,13 +297,35 @@ fn race_that_is_killed_leaves_lanes_that_are_found() {
     assert!(shown.contains("Write b"), "{shown}");
     assert!(lanes.iter().all(|lane| lane.join("b.txt").exists()));
 
-    // The next race commits what they had to their branches.
+    // A lane goes on in its worktree; the end of its session commits to its branch.
+    let lines = [
+        r#"{"text": "unused"}"#,
+        r#"{"calls": [{"name": "write_file", "arguments": {"path": "b.txt", "content": "whole\n"}}]}"#,
+        r#"{"text": "Finished."}"#,
+    ];
+    let mut terminal = sandbox.open_scripted(&lines, &["-c"]);
+    terminal.send("\x1bg");
+    terminal.wait_for("interrupted · Write b");
+    terminal.send("race-1");
+    terminal.wait_for("▸ race-1");
+    terminal.key(TerminalKey::Enter);
+    terminal.wait_for("agent race-1 (alt+g returns)");
+    terminal.send("Go on.");
+    terminal.key(TerminalKey::Enter);
+    terminal.wait_for_answer("Finished.");
+    terminal.send("\x1bg");
+    wait_until("the lane's worktree is removed", || !lanes[0].exists());
+    assert!(terminal.quit().success());
+    assert_eq!(git(sandbox.project(), &["show", "tiller/race-1-1:b.txt"]), "whole\n");
+    assert!(!sandbox.project().join("b.txt").exists());
+
+    // The next race commits what the other lane had to its branch.
     let script = sandbox.script(&[r#"{"text": "Nothing to do."}"#]);
     let race = ["-c", "--provider", "scripted", "--model", &script, "race", "-n", "1", "Again"];
     let output = sandbox.run(&race);
     assert_eq!(output.code, Some(0), "{}", output.err);
     assert!(lanes.iter().all(|lane| !lane.exists()));
-    assert_eq!(git(sandbox.project(), &["show", "tiller/race-1-1:b.txt"]), "half\n");
+    assert_eq!(git(sandbox.project(), &["show", "tiller/race-2-1:b.txt"]), "half\n");
 }
 
 #[test]
@@ -283,6 +341,25 @@ fn background_agents_end_before_a_script_does() {
     let output = sandbox.run(&["-p", "--provider", "scripted", "--model", &script, "where is it?"]);
     assert_eq!((output.out.as_str(), output.err.as_str()), ("Found.\n", ""));
     assert_eq!(entries(&sandbox, "tiller.agent")[0]["background"], true);
+}
+
+#[test]
+fn background_jobs_of_an_agent_end_with_its_task() {
+    let sandbox = Sandbox::new();
+    let rules = r#"{"policy": {"rules": [{"match": "sleep 300", "decision": "allow"}]}}"#;
+    fs::create_dir(sandbox.home().join("tiller")).unwrap();
+    fs::write(sandbox.home().join("tiller/settings.json"), rules).unwrap();
+    let script = sandbox.script(&[
+        r#"{"calls": [{"name": "delegate_to_agent", "arguments": {"agent": "worker", "task": "START it"}}]}"#,
+        r#"{"text": "Done."}"#,
+        r#"{"when": "START", "calls": [{"name": "bash", "arguments": {"command": "sleep 300", "background": true}}]}"#,
+        r#"{"when": "job", "text": "It runs."}"#,
+    ]);
+    let output = sandbox.run(&["-p", "--provider", "scripted", "--model", &script, "go"]);
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let messages = sandbox.messages();
+    let is_told = messages.iter().any(|line| line.contains("was stopped at the end: sleep 300]"));
+    assert!(is_told, "{messages:?}");
 }
 
 #[test]
