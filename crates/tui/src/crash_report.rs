@@ -19,12 +19,26 @@ use super::terminal::modes::TerminalModes;
 /// Maximum number of reports; older ones are deleted.
 const MAX_REPORTS: usize = 20;
 
-/// The newest report of this process.
-static NEWEST: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// The path of the newest report, shared by the panic hook and the tasks that go on after a crash.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NewestReport(Arc<Mutex<Option<PathBuf>>>);
 
-/// Installs the panic hook. It restores the terminal if the panic ends the program, and writes a report to
-/// `dir`, or prints it if `dir` is `None`.
-pub(super) fn install_panic_hook(dir: Option<PathBuf>, modes: Arc<TerminalModes>) {
+impl NewestReport {
+    /// Takes the path, if a report was written since the last call.
+    pub(super) fn take(&self) -> Option<PathBuf> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn set(&self, path: Option<PathBuf>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = path;
+    }
+}
+
+/// Installs the panic hook: it restores the terminal if the panic ends the program, and writes a report to
+/// `dir`, or prints it without one.
+pub(super) fn install_panic_hook(dir: Option<PathBuf>, modes: Arc<TerminalModes>) -> NewestReport {
+    let newest = NewestReport::default();
+    let written = newest.clone();
     // A panic of the thread that draws ends the program.
     let screen = thread::current().id();
     std::panic::set_hook(Box::new(move |info| {
@@ -39,13 +53,9 @@ pub(super) fn install_panic_hook(dir: Option<PathBuf>, modes: Arc<TerminalModes>
             let _ =
                 writeln!(SanitizingWriter::new(io::stderr()), "{}", exit_message(path.as_deref(), &report));
         }
-        *NEWEST.lock().unwrap_or_else(PoisonError::into_inner) = path;
+        written.set(path);
     }));
-}
-
-/// Returns the path of the newest report, if one was written since the last call.
-pub(super) fn take_newest() -> Option<PathBuf> {
-    NEWEST.lock().unwrap_or_else(PoisonError::into_inner).take()
+    newest
 }
 
 fn exit_message(path: Option<&Path>, report: &str) -> String {

@@ -31,6 +31,7 @@ use crate::clipboard::{
     CopyFallback, MAX_BY_TERMINAL, SystemClipboard, SystemCopyResult, TerminalCopyResult,
 };
 use crate::clock::now;
+use crate::crash_report::NewestReport;
 use crate::draft::DraftSaver;
 use crate::effect::{Effect, OverlayRequest};
 use crate::event_loop::event::{
@@ -77,7 +78,9 @@ struct EventLoop {
     timing: FrameTiming,
     clipboard: SystemClipboard,
     options: TuiOptions,
-    /// The reason for the next release of the terminal.
+    /// The report of a crash that didn't end the program.
+    crashes: NewestReport,
+    /// The reason to release the terminal next.
     suspend: Option<SuspendReason>,
 }
 
@@ -146,7 +149,8 @@ impl EventLoop {
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let modes = Arc::<TerminalModes>::default();
-        crash_report::install_panic_hook(options.files.crash_reports.clone(), Arc::clone(&modes));
+        let crashes =
+            crash_report::install_panic_hook(options.files.crash_reports.clone(), Arc::clone(&modes));
         let screen = Screen::enter(&options.terminal, &modes)?;
         app.ui.size = screen.size();
         app.opening(now());
@@ -167,6 +171,7 @@ impl EventLoop {
                 CopyFallback::None
             }),
             options,
+            crashes,
             suspend: None,
         };
         event_loop.frame();

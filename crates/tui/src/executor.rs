@@ -35,6 +35,7 @@ use tokio::task::{JoinSet, spawn_blocking};
 
 use crate::action::{Action, ActionRequest, SessionEdit};
 use crate::address::Address;
+use crate::crash_report::NewestReport;
 use crate::executor::errors::failure;
 use crate::executor::highlight_worker::HighlightWorker;
 use crate::executor::log_queries::read_newest;
@@ -69,15 +70,18 @@ impl Executor {
         agent: AgentSession,
         options: TuiOptions,
         highlights: HighlightCache,
+        crashes: NewestReport,
     ) -> (Self, mpsc::Receiver<TaskReport>) {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
         let weak_reports = reports.downgrade();
-        let highlighter = HighlightWorker::open(options.services.highlighter.clone(), highlights, &reports);
+        let program = options.services.highlighter.clone();
+        let highlighter = HighlightWorker::open(program, highlights, &reports, crashes.clone());
         let worker = ExecutorWorker {
             agent,
             options,
+            crashes,
             results: ResultSender::new(reports),
             race: None,
             session_search: None,
@@ -114,7 +118,9 @@ impl Executor {
 struct ExecutorWorker {
     agent: AgentSession,
     options: TuiOptions,
-    /// Sends the results of the current action.
+    /// The report of a crash that didn't end the program.
+    crashes: NewestReport,
+    /// Sends the results of the action that is being performed.
     results: ResultSender,
     /// The running session search; it ends when this is dropped.
     session_search: Option<std::sync::mpsc::Sender<(ResultSender, SearchRequest)>>,
@@ -210,7 +216,7 @@ impl ExecutorWorker {
         while let Some(ended) = background.try_join_next().or_else(|| detached.try_join_next()) {
             if ended.is_err_and(|error| error.is_panic()) {
                 // The loop may have ended.
-                let _ = self.results.send(errors::internal_error()).await;
+                let _ = self.results.send(errors::internal_error(&self.crashes)).await;
             }
         }
     }
@@ -416,7 +422,7 @@ impl ExecutorWorker {
         let fork_id = reader.header().parent_session.as_ref().map(|_| snapshot.state.session.clone());
         let read = move || (read_newest(&reader, tools), git::branch(&cwd));
         let read = spawn_blocking(read).await;
-        let fault = read.is_err().then(errors::internal_error);
+        let fault = read.is_err().then(|| errors::internal_error(&self.crashes));
         let (newest, branch) = read.unwrap_or_default();
         let loaded = TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }));
         // The session is shown even if its commands can't be listed.

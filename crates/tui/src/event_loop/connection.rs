@@ -54,7 +54,8 @@ impl EventLoop {
         // Subscribe before the reload takes its snapshot, so that no event is lost in between.
         let (events, state) = (agent.subscribe(), agent.connection());
         let highlights = self.app.ui.highlight_cache().cloned().unwrap_or_default();
-        let (executor, results) = Executor::start(agent, self.options.clone(), highlights);
+        let (executor, results) =
+            Executor::start(agent, self.options.clone(), highlights, self.crashes.clone());
         executor.queue(Action::Reload.into());
         self.app.expect_snapshot();
         self.app.dirty = Dirty::ByUser;

@@ -3,14 +3,14 @@
 use tiller_engine::AgentError;
 
 use crate::action::UserText;
-use crate::crash_report;
+use crate::crash_report::NewestReport;
 use crate::message::TaskResult;
 
-/// Reports a panic in tiller, with the path of the crash report.
-pub(super) fn internal_error() -> TaskResult {
-    let message = "internal error: a part of tiller crashed; the rest continues".to_owned();
-    let hint = crash_report::take_newest().map(|path| format!("crash report: {}", path.display()));
-    TaskResult::Failed { message, hint, text: None }
+/// Reports a panic in a part of tiller, with the path of the crash report.
+pub(super) fn internal_error(newest: &NewestReport) -> TaskResult {
+    let what = "internal error: a part of tiller crashed; the rest continues".to_owned();
+    let hint = newest.take().map(|path| format!("crash report: {}", path.display()));
+    TaskResult::Failed { what, hint, text: None }
 }
 
 /// Reports an error with its causes and a hint; `text` is user input that would otherwise be lost. Errors in

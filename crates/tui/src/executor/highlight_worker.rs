@@ -21,6 +21,7 @@ use tiller_render::{
 use tokio::sync::mpsc;
 
 use super::errors;
+use crate::crash_report::NewestReport;
 use crate::message::{TaskReport, TaskResult};
 
 /// Idle time after which the child process is ended.
@@ -40,13 +41,15 @@ impl HighlightWorker {
         program: Option<PathBuf>,
         cache: HighlightCache,
         reports: &mpsc::Sender<TaskReport>,
+        crashes: NewestReport,
     ) -> Self {
         let (wake_tx, wake_rx) = sync_channel(1);
         let thread = thread::Builder::new().name("words".into());
         // A weak sender: highlighting doesn't keep the result channel open.
         let reports = reports.downgrade();
         let queue = cache.clone();
-        let run = move || run_thread(&wake_rx, &queue, &mut ProcessHighlighter::new(program), &reports);
+        let run =
+            move || run_thread(&wake_rx, &queue, &mut ProcessHighlighter::new(program), &reports, &crashes);
         let thread_started = thread.spawn(run);
         Self { wake: thread_started.is_ok().then_some(wake_tx), cache }
     }
@@ -66,6 +69,7 @@ fn run_thread(
     cache: &HighlightCache,
     highlighter: &mut ProcessHighlighter,
     reports: &mpsc::WeakSender<TaskReport>,
+    crashes: &NewestReport,
 ) {
     // The channel is closed when the front end has ended.
     let report = |result: TaskResult| match reports.upgrade() {
@@ -77,7 +81,7 @@ fn run_thread(
             WorkerWakeup::Work => {
                 let response = || report(TaskResult::CodeHighlighted);
                 if catch_unwind(AssertUnwindSafe(|| cache.run_queued(highlighter, response))).is_err() {
-                    let _ = report(errors::internal_error());
+                    let _ = report(errors::internal_error(crashes));
                 }
             }
             WorkerWakeup::Idle => highlighter.end_process(),

@@ -11,6 +11,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::*;
 use crate::action::{Action, SessionEdit};
+use crate::crash_report::NewestReport;
 use crate::executor::Executor;
 use crate::message::TaskReport;
 use crate::options::TuiOptions;
@@ -53,8 +54,12 @@ impl Harness {
         let mut extensions = Extensions::with_timeout(Duration::from_secs(600));
         extensions.add(Arc::clone(&reviewer) as Arc<dyn Extension>);
         let agent = SessionBuilder::new(providers).extensions(extensions).start(dir.path()).unwrap();
-        let (executor, results) =
-            Executor::start(agent.clone(), TuiOptions::default(), HighlightCache::default());
+        let (executor, results) = Executor::start(
+            agent.clone(),
+            TuiOptions::default(),
+            HighlightCache::default(),
+            NewestReport::default(),
+        );
         Self { agent, reviewer, executor, results, _dir: dir }
     }
 
