@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use crate::agent::Approver;
 use crate::cli::args::CliArgs;
 use crate::cli::failure::CliFailure;
-use crate::cli::wiring;
+use crate::cli::wiring::options::{runner, sandbox};
 use crate::config::{Config, McpLogins};
 use crate::mcp::config::ServerConfig;
 use crate::mcp::{McpOptions, McpServers, UserPresence, server_prefix};
@@ -51,7 +51,7 @@ fn options(
     Ok(McpOptions {
         sandbox,
         networked: networked(config),
-        runner: wiring::runner()?,
+        runner: runner()?,
         cwd: PathBuf::from(cwd),
         secrets: config.secret_names(),
         start_timeout: Duration::from_secs(settings.mcp_start_timeout_s()),
@@ -76,7 +76,7 @@ pub(super) fn try_servers(
     cwd: &Path,
 ) -> Result<Vec<ToolServerStatus>, CliFailure> {
     let workspace = Workspace::new(cwd).map_err(CliFailure::run)?;
-    let sandbox = wiring::sandbox(config, cwd).profile(&workspace);
+    let sandbox = sandbox(config, cwd).profile(&workspace);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("can't start the async runtime").map_err(CliFailure::run)?;
     let status = runtime.block_on(async {

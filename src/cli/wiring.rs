@@ -8,7 +8,7 @@ mod github;
 mod key_command;
 mod local_models;
 mod models;
-mod options;
+pub(super) mod options;
 mod session;
 
 use std::path::Path;
