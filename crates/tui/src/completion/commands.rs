@@ -7,9 +7,9 @@ use tiller_engine::slash_command::{CommandSpec, available_commands, unavailable}
 use super::candidate::{Candidate, OnAccept};
 use crate::picker::fuzzy::{FuzzyQuery, MatchMode};
 
-/// Returns candidates for a partial command name: those that start with it, then fuzzy matches. Skills also
-/// match by their own name. The name of a command that only `--plain` has gets no fuzzy matches, so that
-/// Enter shows the error.
+/// Candidates for a partial command name: those that begin with it; if there are none, fuzzy matches. Skills also match
+/// by their own name. For the name of a command that only `--plain` has there are no fuzzy matches, so that Enter shows
+/// the error.
 pub(super) fn candidates(typed: &str, agent_commands: &[AgentCommand]) -> Vec<Candidate> {
     let built_in = available_commands(Tui).map(|row| (row.name, built_in_candidate(row)));
     let others = agent_commands.iter().map(|command| {
@@ -22,18 +22,12 @@ pub(super) fn candidates(typed: &str, agent_commands: &[AgentCommand]) -> Vec<Ca
         name.starts_with(typed) || skill.is_some_and(|skill| skill.starts_with(typed))
     };
     let prefixed = all.iter().filter(|(name, _)| begins(name)).map(|(_, candidate)| candidate.clone());
-    let mut candidates: Vec<Candidate> = prefixed.chain(aliases(typed, agent_commands)).collect();
-    if unavailable(typed, Tui).is_some() {
+    let candidates: Vec<Candidate> = prefixed.chain(aliases(typed, agent_commands)).collect();
+    if !candidates.is_empty() || unavailable(typed, Tui).is_some() {
         return candidates;
     }
     let ranked = FuzzyQuery::new(typed, MatchMode::Names).rank(&all, |(name, _)| (name, ""));
-    for (_, other) in ranked.into_iter().map(|at| &all[at]).filter(|(name, _)| !begins(name)) {
-        // Skips commands already offered by an alias.
-        if candidates.iter().all(|offer| offer.insert != other.insert) {
-            candidates.push(other.clone());
-        }
-    }
-    candidates
+    ranked.into_iter().map(|at| all[at].1.clone()).collect()
 }
 
 fn built_in_candidate(row: &CommandSpec) -> Candidate {

@@ -182,7 +182,7 @@ fn click_candidate_in_reason_is_sent_as_reason() {
     harness.request_approval();
     harness.wait(500);
     harness.key(KeyCode::Tab);
-    harness.type_text("/ne");
+    harness.type_text("/n");
     harness.key(KeyCode::Down);
     harness.key(KeyCode::Up);
     let reason = "the user rejected it: /new".to_owned();
