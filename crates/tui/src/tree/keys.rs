@@ -119,6 +119,7 @@ impl TreeView {
             None => _ = self.type_text(&text),
         }
     }
+
     /// Ends the search in the background.
     pub(crate) fn end_search() -> Action {
         Action::Background(BackgroundJob::Tree(TreeRequest::EndSearch))
@@ -364,9 +365,7 @@ impl TreeView {
                 return entry.map_or(TreeKeyOutcome::Nothing, |entry| TreeKeyOutcome::Label(entry, label));
             }
             (Some(KeyCommand::Back | KeyCommand::Close), _) => self.labelling = None,
-            (Some(KeyCommand::ClearFilter | KeyCommand::DeleteWord), _) => labelling.line.clear(),
-            (None, None) if key.code == KeyCode::Backspace => labelling.line.pop(),
-            _ => {}
+            _ => _ = labelling.line.edit(key, command),
         }
         TreeKeyOutcome::Nothing
     }
