@@ -13,7 +13,7 @@ use crate::effect::{Effect, LeaveScope};
 use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::layout::right_aligned;
 use crate::line_input::LineInput;
-use crate::overlay::scroll::scroll_rows;
+use crate::overlay::scroll::{WHEEL_LINES, scroll_rows};
 use crate::shown_since::ShownSince;
 use crate::text::one_line;
 
@@ -194,8 +194,8 @@ impl Component for Pager {
 impl Pager {
     fn turn_wheel(&mut self, kind: MouseEventKind) -> Outcome {
         match kind {
-            MouseEventKind::ScrollUp => self.step(-1),
-            MouseEventKind::ScrollDown => self.step(1),
+            MouseEventKind::ScrollUp => self.step(-WHEEL_LINES.cast_signed()),
+            MouseEventKind::ScrollDown => self.step(WHEEL_LINES.cast_signed()),
             _ => return Outcome::Ignored,
         }
         Outcome::Consumed
@@ -362,6 +362,17 @@ mod tests {
         assert_eq!(bench.key(KeyCode::Esc), (Outcome::Consumed, vec![]), "it ends the search");
         assert_eq!(bench.chord(KeyModifiers::CONTROL, 'c'), leave(LeaveScope::All));
         assert_eq!(bench.key(KeyCode::Char('z')), (Outcome::Consumed, vec![]), "a page takes every key");
+    }
+
+    #[test]
+    fn pager_wheel_scrolls_as_in_the_transcript() {
+        let lines = (0..30).map(|n| Line::new(format!("line {n}"), Role::Text)).collect();
+        let mut bench = Bench::of(Pager::new("a page", lines), Address::Screen).sized(40, 6);
+        bench.drawn();
+        bench.wheel(MouseEventKind::ScrollDown);
+        assert_eq!(top(&bench.component), "line 3");
+        bench.wheel(MouseEventKind::ScrollUp);
+        assert_eq!(top(&bench.component), "line 0");
     }
 
     #[test]

@@ -76,6 +76,11 @@ impl<C: Component> Bench<C> {
         text.chars().flat_map(|c| self.key(KeyCode::Char(c)).1).collect()
     }
 
+    /// Turns the wheel over the first cell.
+    pub(crate) fn wheel(&mut self, kind: MouseEventKind) -> (Outcome, Vec<Effect>) {
+        self.send(UiEvent::Mouse(MouseEvent { kind, column: 0, row: 0, modifiers: KeyModifiers::NONE }))
+    }
+
     /// Presses the left button.
     pub(crate) fn press_at(&mut self, column: u16, row: u16) -> (Outcome, Vec<Effect>) {
         let kind = MouseEventKind::Down(MouseButton::Left);

@@ -8,13 +8,11 @@ use ratatui::layout::Position;
 use crate::action::{Action, TerminalAction};
 use crate::block::Block;
 use crate::component::{Context, Outcome, ViewContext};
+use crate::overlay::scroll::WHEEL_LINES;
 use crate::transcript::jump_target::Direction;
 use crate::transcript::selection::{Granularity, TextPos};
 use crate::transcript_pane::TranscriptPane;
 use crate::transcript_pane::press::{Press, PressState};
-
-/// Lines per step of the wheel.
-const WHEEL_LINES: usize = 3;
 
 /// Lines scrolled per tick while a drag is beyond the edge.
 const DRAG_LINES: usize = 3;
