@@ -92,7 +92,7 @@ impl Component for Composer {
             Action::List(ListAction::WalkFiles(_)) => self.completion.cancel_walk(),
             Action::List(ListAction::LoadArguments(_)) => self.completion.cancel_gathering(),
             Action::Attach(_, text) => self.editor.paste(&text),
-            action => match action.typed().filter(|_| !matches!(action, Action::Navigate(_))) {
+            action => match action.typed() {
                 Some(typed) => self.restore_input(&typed),
                 None => return Some(action),
             },

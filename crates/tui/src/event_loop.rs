@@ -413,10 +413,11 @@ impl EventLoop {
                     self.app.flash("Not an agent's session.".to_owned());
                 }
             }
-            // An agent's session belongs to its delegated task.
-            Action::Navigate(_) if !self.above.is_empty() => {
+            // Its session belongs to the delegated task.
+            action @ Action::Navigate(_) if !self.above.is_empty() => {
                 let key = self.app.ui.keymap.key_of(KeyCommand::Agents);
-                self.app.flash(format!("You can't leave an agent's session this way; {key} returns."));
+                let reason = format!("An agent's session can't be left this way: {key} returns.");
+                self.app.reject(ActionRequest { from, action }, &reason);
             }
             Action::Terminal(TerminalAction::Copy(copied)) => self.copy(copied),
             Action::Terminal(TerminalAction::Suspend) => self.suspend = Some(SuspendReason::Stop),
@@ -427,7 +428,8 @@ impl EventLoop {
                 Some(link) => match link.executor.queue(ActionRequest { from, action }) {
                     // Nothing else from the session is shown before the reload.
                     Some(request) if request.action == Action::Reload => self.pending.push(request),
-                    Some(request) => self.app.reject(request),
+                    // The executor's queue is full.
+                    Some(request) => self.app.reject(request, "Busy: try again in a moment."),
                     None => {}
                 },
                 None => self.pending.push(ActionRequest { from, action }),

@@ -109,9 +109,9 @@ impl App {
         Vec::new()
     }
 
-    /// Rejects an action because the executor's queue is full. The action returns to the part that requested
-    /// it; its text returns to the editor.
-    pub(crate) fn reject(&mut self, ActionRequest { from, action }: ActionRequest) {
+    /// Rejects an action that can't be performed now, with the reason. It returns to the part that asked; text that it
+    /// holds returns to the editor.
+    pub(crate) fn reject(&mut self, ActionRequest { from, action }: ActionRequest, reason: &str) {
         let mut left = None;
         _ = match from {
             Address::Screen | Address::Composer => {
@@ -129,7 +129,7 @@ impl App {
             Some(action) => _ = self.with_composer(|composer, cx| _ = composer.rejected(action, cx)),
             None => {}
         }
-        self.flash("Busy: try again in a moment.");
+        self.flash(reason);
         self.dirty = Dirty::ByUser;
     }
 

@@ -250,3 +250,18 @@ fn composer_draws_sign_and_wrapped_text() {
     harness.component.editor.insert("x");
     assert_eq!(harness.component.editor.text(), "!xls", "a click moved the cursor");
 }
+
+#[test]
+fn composer_rejected_command_returns() {
+    for (action, typed) in [(Navigate::New, "/new"), (Navigate::Clone, "/clone")] {
+        let mut harness = Harness::with_text("a draft");
+        let left = harness.with(|composer, cx| composer.rejected(Action::Navigate(action), cx)).0;
+        assert_eq!((left, harness.component.editor.text()), (None, format!("{typed}\n\na draft")));
+    }
+}
+
+#[test]
+fn composer_add_dir_takes_a_path() {
+    let adds = performed(Action::List(ListAction::AddDir("../x:ro".into())));
+    assert!(Harness::with_text("/add-dir ../x:ro").enter().contains(&adds));
+}

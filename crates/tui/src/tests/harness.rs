@@ -88,7 +88,7 @@ impl Harness {
 
     /// Rejects an action that a part of the screen requested.
     pub(super) fn reject(&mut self, from: Address, action: Action) {
-        self.app.reject(ActionRequest { from, action });
+        self.app.reject(ActionRequest { from, action }, "Busy: try again in a moment.");
     }
 
     /// Returns the address of the list of this kind, or of a closed list if there is none.
