@@ -49,6 +49,7 @@ mod logical_line;
 mod login;
 mod logs;
 mod long_message;
+mod match_marks;
 mod message;
 mod navigate;
 mod offscreen;

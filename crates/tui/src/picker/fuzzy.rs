@@ -7,7 +7,6 @@ use std::borrow::Cow;
 
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
-use unicode_segmentation::UnicodeSegmentation;
 
 /// The kind of matching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,22 +102,10 @@ fn padded(text: &str) -> Cow<'_, str> {
     if text.is_ascii() { text.into() } else { format!("{text} ").into() }
 }
 
-/// Splits a text into matching and other pieces.
-pub(crate) fn pieces(text: &str, marks: &[usize]) -> Vec<(String, bool)> {
-    let mut pieces: Vec<(String, bool)> = Vec::new();
-    for (at, grapheme) in text.graphemes(true).enumerate() {
-        let marked = marks.binary_search(&at).is_ok();
-        match pieces.last_mut() {
-            Some((piece, same)) if *same == marked => piece.push_str(grapheme),
-            _ => pieces.push((grapheme.to_owned(), marked)),
-        }
-    }
-    pieces
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::match_marks::pieces;
 
     #[test]
     fn fuzzy_match_at_end_of_any_script() {

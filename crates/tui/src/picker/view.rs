@@ -13,7 +13,8 @@ use crate::draw::{put, row, title};
 use crate::keymap::Keymap;
 use crate::layout::{limit_rows, right_aligned, truncate_start};
 use crate::list_kind::ListKind;
-use crate::picker::fuzzy::{FuzzyQuery, pieces};
+use crate::match_marks::{pieces, spans};
+use crate::picker::fuzzy::FuzzyQuery;
 use crate::picker::input_rows::{max_input_rows, typed, wrapped};
 use crate::picker::item::{MARKS, PickerItem};
 use crate::picker::line_prompt::StatusText;
@@ -227,22 +228,11 @@ fn item_line(item: &PickerItem, chosen: bool, query: &mut FuzzyQuery, width: usi
     right_aligned(left, Some(Span::new(note, Role::Muted)), width)
 }
 
-/// Returns a label truncated to `room` columns, with matches highlighted.
-pub(crate) fn label(text: &str, style: Style, query: &mut FuzzyQuery, mut room: usize) -> Vec<Span> {
+/// A label cut to `room` columns, with matches highlighted.
+pub(crate) fn label(text: &str, style: Style, query: &mut FuzzyQuery, room: usize) -> Vec<Span> {
     let parts = if text.contains(MARKS[0]) { marked(text) } else { pieces(text, &query.marks(text)) };
     let found = style.in_role(Role::Accent).with(Emphasis::BOLD.and(Emphasis::UNDERLINE));
-    let mut spans = Vec::new();
-    for (piece, is_found) in parts {
-        let whole = Span::new(piece, if is_found { found } else { style });
-        let width = whole.width();
-        let span = Span::new(truncate_to(&whole.text, room), whole.style);
-        room = room.saturating_sub(span.width());
-        spans.push(span);
-        if room == 0 || spans.last().is_some_and(|span| span.width() < width) {
-            break;
-        }
-    }
-    spans
+    spans(parts, style, found, room)
 }
 
 /// Splits a label at its own markers.

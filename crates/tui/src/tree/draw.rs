@@ -11,6 +11,7 @@ use crate::draw;
 use crate::keymap::Keymap;
 use crate::keymap::table::KeyCommand;
 use crate::layout::{RenderContext, right_aligned, truncate_start};
+use crate::match_marks::{occurrences, pieces, spans};
 use crate::text::one_line;
 use crate::tree::drawn_tree::DrawnTree;
 use crate::tree::entry_text::kind_sign;
@@ -119,7 +120,9 @@ impl TreeView {
         let facts = fitting(facts, room.saturating_sub(label_width + 2 + text.width().min(TEXT)));
         let facts_width = facts.as_ref().map_or(0, |facts| facts.width() + 2);
         let text = truncate_to(&text, room.saturating_sub(label_width + facts_width));
-        left.extend(marked(&text, self.search.words(), style));
+        let found = style.with(Emphasis::BOLD.and(Emphasis::UNDERLINE));
+        let parts = pieces(&text, &occurrences(&text, self.search.words()));
+        left.extend(spans(parts, style, found, room));
         let mut typed_at = None;
         if let Some(label) = label {
             let before: usize = left.iter().map(Span::width).sum();
@@ -317,46 +320,9 @@ fn fitting(mut facts: Vec<String>, room: usize) -> Option<Span> {
     None
 }
 
-/// A text with search matches highlighted.
-fn marked(text: &str, words: &str, style: Style) -> Vec<Span> {
-    let lower = text.to_lowercase();
-    // Matches of the lowercase text are valid only if its length is the same.
-    if words.trim().is_empty() || lower.len() != text.len() {
-        return vec![Span::new(text, style)];
-    }
-    let mut is_marked = vec![false; text.len()];
-    for word in words.split_whitespace().map(str::to_lowercase) {
-        for (at, found) in lower.match_indices(&word) {
-            is_marked[at..at + found.len()].fill(true);
-        }
-    }
-    let bright = style.with(Emphasis::BOLD.and(Emphasis::UNDERLINE));
-    let mut spans: Vec<Span> = Vec::new();
-    for (at, c) in text.char_indices() {
-        let style = if is_marked[at] { bright } else { style };
-        match spans.last_mut() {
-            Some(span) if span.style == style => span.text.push(c),
-            _ => spans.push(Span::new(c.to_string(), style)),
-        }
-    }
-    spans
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tree_row_highlights_matches() {
-        let spans = marked("The Lexer, the lexer", "LEXER t", Role::Text.into());
-        let bright: Vec<&str> = spans
-            .iter()
-            .filter(|span| span.style.emphasis.has(Emphasis::UNDERLINE))
-            .map(|span| span.text.as_str())
-            .collect();
-        assert_eq!(bright, ["T", "Lexer", "t", "lexer"]);
-        assert_eq!(marked("İstanbul", "i", Role::Text.into()).len(), 1);
-    }
 
     #[test]
     fn tree_facts_are_dropped_from_the_end() {
