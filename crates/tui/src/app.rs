@@ -29,7 +29,7 @@ use crate::composer::Composer;
 use crate::composer::compose_purpose::ComposePurpose;
 use crate::compositor::Compositor;
 use crate::compositor::consumed_key::KeyIntent;
-use crate::effect::{Effect, FlashText};
+use crate::effect::{Effect, FlashText, LeaveScope};
 use crate::flash::Flash;
 use crate::frame_pacer::Dirty;
 use crate::keymap::Keymap;
@@ -256,7 +256,12 @@ impl App {
             Effect::CloseTop => self.compositor.close_top(),
             Effect::CloseAll => self.compositor.overlays.clear(),
             Effect::CloseSessionLists => self.compositor.close_session_lists(),
-            Effect::Leave(scope) => return self.with_overlays(|overlays, cx| overlays.leave(scope, cx)),
+            Effect::Leave(scope) => {
+                if scope == LeaveScope::Top {
+                    self.screen_keys.overlay_left(self.now);
+                }
+                return self.with_overlays(|overlays, cx| overlays.leave(scope, cx));
+            }
             Effect::CallAnswered(call) => {
                 self.flash.clear_about(&call);
                 self.composer.drop_reason(&call);

@@ -17,8 +17,8 @@ use crate::tree::request::TreePurpose;
 /// Maximum milliseconds between two presses of Esc that open the tree.
 const TWICE_ESCAPE_MS: u64 = 600;
 
-/// Milliseconds after an Esc that stopped a run, or after its repeat, in which Esc does nothing else, because
-/// the user may keep pressing it.
+/// Time after an Esc that stopped a run or closed an overlay, or after its repeat, in which Esc does nothing else, in
+/// milliseconds: the user may keep pressing it.
 const STOPPING_MS: u64 = 1_000;
 
 /// Maximum milliseconds between two presses of Ctrl+C that quit.
@@ -28,9 +28,8 @@ const TWICE_INTERRUPT_MS: u64 = 2_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DoubleKey {
     Escape,
-    /// Esc that stopped a run, and its repeats; these never open the tree. The number of agents' sessions that were
-    /// open above each other: the end of an agent returns to the session above, whose run the repeats don't stop.
-    Stopping(usize),
+    /// Esc that stopped a run or closed an overlay, and its repeats; these never open the tree.
+    Stopping,
     Interrupt,
     /// The key that cleared the editor. A second press has no effect, but the flash about it disappears with
     /// the next key.
@@ -110,7 +109,12 @@ impl ScreenKeys {
         self.pressed = None;
     }
 
-    /// Records that the key cleared the draft.
+    /// Notes that Esc closed an overlay.
+    pub(crate) fn overlay_left(&mut self, now: UnixMs) {
+        self.pressed = Some((DoubleKey::Stopping, now));
+    }
+
+    /// Notes that the key cleared the draft.
     pub(crate) fn draft_cleared(&mut self, now: UnixMs) {
         self.pressed = Some((DoubleKey::Clear, now));
     }
@@ -211,16 +215,16 @@ mod tests {
     }
 
     #[test]
-    fn screen_keys_esc_that_stops_an_agent_spares_the_main_session() {
+    fn screen_keys_esc_that_closed_an_overlay_opens_nothing() {
         let mut bench = bench();
+        bench.component.begin_key();
+        bench.component.overlay_left(UnixMs(0));
+        for _ in 0..2 {
+            bench.now += 300;
+            assert_eq!(press(&mut bench, ESC), [], "one Esc too many");
+        }
         bench.model.activity.running_since = Some(UnixMs(0));
-        bench.ui.agents.push(ShownAgent { name: "explore".to_owned(), id: SessionId::new("a") });
-        assert_eq!(press(&mut bench, ESC), [Action::Abort.into()]);
-        bench.ui.agents.clear();
-        bench.now += 900;
-        assert_eq!(press(&mut bench, ESC), [], "the user keeps pressing it");
-        bench.now += 1_001;
-        assert_eq!(press(&mut bench, ESC), [Action::Abort.into()]);
+        assert_eq!(press(&mut bench, ESC), [Action::Abort.into()], "it still stops");
     }
 
     #[test]
