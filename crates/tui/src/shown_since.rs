@@ -15,7 +15,12 @@ impl ShownSince {
         Self(now)
     }
 
-    /// Returns true if the part has been visible long enough for a key to be meant for it.
+    /// Reports whether at most this time has passed.
+    pub(crate) fn is_within(self, ms: u64, now: UnixMs) -> bool {
+        now.since_ms(self.0) <= ms
+    }
+
+    /// Reports whether it has been visible long enough for a key to be meant for it.
     pub(crate) fn is_long_enough(self, now: UnixMs) -> bool {
         now.since_ms(self.0) >= VISIBLE_MS
     }

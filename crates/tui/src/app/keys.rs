@@ -15,7 +15,7 @@ const FAST_TYPING: usize = 64;
 impl App {
     pub(super) fn handle_key(&mut self, key: KeyEvent) -> Vec<ActionRequest> {
         let is_release = key.kind == KeyEventKind::Release;
-        if is_release || self.compositor.is_consumed(key, self.now) {
+        if is_release || self.compositor.is_consumed(key, &view!(self)) {
             return Vec::new();
         }
         let mut is_ignored = false;
@@ -80,7 +80,7 @@ impl App {
             } else if self.model.activity.approvals.is_empty() {
                 let is_text = text.len() > FAST_TYPING && !focus.is_editor_empty;
                 is_text.then(|| self.apply(Effect::InsertText(rest.to_owned())))
-            } else if self.compositor.is_consumed(key, self.now) {
+            } else if self.compositor.is_consumed(key, &view!(self)) {
                 None
             } else {
                 self.offer(EventReceiver::Approvals, &UiEvent::Text(rest))

@@ -11,6 +11,7 @@ use crate::shown_since::ShownSince;
 pub(crate) struct ConsumedKey {
     pub(crate) key: (KeyCode, KeyModifiers),
     pub(crate) since: ShownSince,
+    pub(crate) answered_call: bool,
 }
 
 /// The part that owns the next answering key.

@@ -6,11 +6,11 @@
 //! again once the user isn't typing; over a list it stays open, but Enter is ignored. A loaded page closes
 //! only for text, since other keys do no harm.
 //!
-//! Also, the key that answered is consumed: its repeats don't reach the part that appears beneath.
+//! In turn, the key that answered is consumed: its repeats don't reach what appears beneath. After a digit that answered
+//! a call, neither does another digit: it would stay in the editor, where it keeps the next answer from counting.
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_core::id::CallId;
-use tiller_core::unit::UnixMs;
 
 use crate::component::{Context, ViewContext};
 use crate::compositor::Compositor;
@@ -19,6 +19,9 @@ use crate::compositor::deferred_overlay::DeferredOverlay;
 use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::overlay::Overlay;
 use crate::shown_since::ShownSince;
+
+/// Time after a digit that answered a call in which a digit isn't typed, in milliseconds.
+const STRAY_DIGIT_MS: u64 = 1_000;
 
 impl Compositor {
     /// Defers the overlay over the transcript if it is too recent to have been read.
@@ -65,6 +68,7 @@ impl Compositor {
     ) {
         let accepts = view.ui.keymap.command(KeyContext::Popup, key) == Some(KeyCommand::Accept);
         let is_over = match owner {
+        let answered_call = matches!(owner, Some(FocusOwner::Call(_)));
             None => false,
             Some(FocusOwner::Dialog(height)) => self.overlays.len() < height,
             Some(FocusOwner::List(height)) => accepts && self.overlays.len() < height,
@@ -72,14 +76,25 @@ impl Compositor {
         };
         if is_over {
             let since = ShownSince::at(view.now);
-            self.consumed_key = Some(ConsumedKey { key: (key.code, key.modifiers), since });
+            self.consumed_key = Some(ConsumedKey { key: (key.code, key.modifiers), since, answered_call });
         }
     }
 
-    /// Returns true if a key repeats the one that has just answered something; such repeats are ignored.
-    pub(crate) fn is_consumed(&mut self, key: KeyEvent, now: UnixMs) -> bool {
+    /// Reports whether a key repeats the one that has just answered something, or is a digit that is meant for an
+    /// answered call; such keys are ignored.
+    pub(crate) fn is_consumed(&mut self, key: KeyEvent, view: &ViewContext<'_>) -> bool {
+        let is_digit = |(code, modifiers): (KeyCode, KeyModifiers)| {
+            modifiers.is_empty() && matches!(code, KeyCode::Char('0'..='9'))
+        };
+        let (pressed, now) = ((key.code, key.modifiers), view.now);
         let is_repeat = |consumed: &ConsumedKey| {
-            consumed.key == (key.code, key.modifiers) && !consumed.since.is_long_enough(now)
+            consumed.key == pressed && !consumed.since.is_long_enough(now)
+                || consumed.answered_call
+                    && is_digit(consumed.key)
+                    && is_digit(pressed)
+                    && first_call(view).is_none()
+                    && view.focus.is_editor_empty
+                    && consumed.since.is_within(STRAY_DIGIT_MS, now)
         };
         self.consumed_key = self.consumed_key.take().filter(is_repeat);
         if let Some(consumed) = &mut self.consumed_key {

@@ -25,6 +25,7 @@ impl Harness {
 
     fn work(&mut self, work: impl FnOnce(&mut Compositor, &mut Context<'_>)) -> Vec<Effect> {
         let focus = FocusState {
+            is_editor_empty: !self.is_typing,
             is_typing: self.is_typing,
             is_covered: !self.compositor.is_empty(),
             ..FocusState::default()
@@ -42,6 +43,14 @@ impl Harness {
 
     fn key(&mut self, code: KeyCode) -> Vec<Effect> {
         self.work(|overlays, cx| _ = overlays.handle(&UiEvent::Key(KeyEvent::from(code)), cx))
+    }
+
+    /// Reports whether a key is consumed at a time.
+    fn is_consumed(&mut self, (now, code): (i64, KeyCode)) -> bool {
+        self.now = now;
+        let mut is_consumed = false;
+        self.work(|overlays, cx| is_consumed = overlays.is_consumed(KeyEvent::from(code), &cx.view()));
+        is_consumed
     }
 
     fn titles(&self) -> Vec<String> {
@@ -157,8 +166,26 @@ fn compositor_key_that_answered_is_consumed_for_a_moment() {
     assert_eq!(owner, Some(FocusOwner::Dialog(1)));
     harness.compositor.close_top();
     harness.work(|overlays, cx| overlays.record_consumed(enter, owner, &cx.view()));
-    assert!(harness.compositor.is_consumed(enter, UnixMs(399)));
-    assert!(harness.compositor.is_consumed(enter, UnixMs(798)), "a repeat starts the time again");
-    assert!(!harness.compositor.is_consumed(enter, UnixMs(1_198)));
-    assert!(!harness.compositor.is_consumed(enter, UnixMs(1_199)), "and is over then");
+    let at = |ms| (ms, KeyCode::Enter);
+    assert_eq!([at(399), at(798)].map(|key| harness.is_consumed(key)), [true; 2], "a repeat starts again");
+    assert_eq!([at(1_198), at(1_199)].map(|key| harness.is_consumed(key)), [false; 2], "and is over then");
+}
+
+#[test]
+fn compositor_digit_after_an_answer_is_not_typed() {
+    let digit = KeyCode::Char;
+    let answered = |key: KeyCode| {
+        let mut harness = Harness::new();
+        let owner = Some(FocusOwner::Call("c1".into()));
+        harness.work(|overlays, cx| overlays.record_consumed(KeyEvent::from(key), owner, &cx.view()));
+        harness
+    };
+    assert!(answered(digit('1')).is_consumed((1_000, digit('4'))));
+    let mut harness = answered(digit('1'));
+    assert!(!harness.is_consumed((1_001, digit('1'))), "too late");
+    assert!(!answered(digit('1')).is_consumed((500, digit('n'))), "a letter begins a message");
+    assert!(!answered(digit('y')).is_consumed((500, digit('1'))), "no digit answered");
+    let mut harness = answered(digit('1'));
+    harness.is_typing = true;
+    assert!(!harness.is_consumed((500, digit('2'))), "part of a message");
 }
