@@ -232,7 +232,9 @@ impl Compositor {
                 (Overlay::Pager(Pager::new(&title, lines).for_call(call)), None)
             }
             OverlayRequest::RuleForm { call, rules } => {
-                (Overlay::picker(Picker::editing_rules(call, &rules)), Some(load(ListKind::RuleFiles)))
+                let mut form = Picker::editing_rules(call, &rules);
+                form.set_appeared(ShownSince::at(cx.now));
+                (Overlay::picker(form), Some(load(ListKind::RuleFiles)))
             }
             OverlayRequest::Tree(purpose) => (Overlay::Tree(Box::new(TreeView::new(purpose))), None),
         };

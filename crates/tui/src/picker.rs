@@ -44,6 +44,7 @@ use tiller_core::proposed_rules::ProposedRules;
 use tiller_render::Line;
 
 use crate::address::OverlayId;
+use crate::keymap::table::KeyCommand;
 use crate::line_input::LineInput;
 use crate::list_cursor::ListCursor;
 use crate::list_kind::ListKind;
@@ -76,6 +77,8 @@ pub(super) struct Picker {
     /// The index, choice and excerpt of the item in the last preview; several items can have the same choice.
     previewed: Option<(usize, PickerChoice, SessionExcerpt)>,
     pub(super) waiting: bool,
+    /// Commands given while the items are loading; they apply to the loaded items.
+    early: Vec<KeyCommand>,
     /// Additional state of session lists.
     browser: Option<SessionBrowser>,
     preview: ItemPreview,
@@ -123,6 +126,7 @@ impl Picker {
             is_moved: false,
             previewed: None,
             waiting: true,
+            early: Vec::new(),
             browser: None,
             preview: if source.facts().has_preview { ItemPreview::Waiting } else { ItemPreview::None },
             pending_query: PendingQuery::None,

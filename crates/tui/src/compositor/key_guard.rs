@@ -31,6 +31,7 @@ impl Compositor {
             return self.overlays.clear();
         }
         let deferred = match self.overlays.as_slice() {
+            [top @ Overlay::Picker(_)] if top.edited_call().is_some() => return,
             [Overlay::Picker(picker)] if !picker.is_noticed(cx.now) => match picker.session_browser() {
                 Some(_) => DeferredOverlay::Sessions,
                 None => DeferredOverlay::Dialog(picker.as_dialog()),
@@ -67,8 +68,8 @@ impl Compositor {
         view: &ViewContext<'_>,
     ) {
         let accepts = view.ui.keymap.command(KeyContext::Popup, key) == Some(KeyCommand::Accept);
-        let is_over = match owner {
         let answered_call = matches!(owner, Some(FocusOwner::Call(_)));
+        let is_over = match owner {
             None => false,
             Some(FocusOwner::Dialog(height)) => self.overlays.len() < height,
             Some(FocusOwner::List(height)) => accepts && self.overlays.len() < height,

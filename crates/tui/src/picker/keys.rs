@@ -1,6 +1,6 @@
 //! Keys of a list. Typing filters; the list's own keys and Enter go to its [`ListSource`].
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use tiller_session::SessionScope;
@@ -9,7 +9,7 @@ use crate::action::{Action, ListAction};
 use crate::component::{Component, Context, Outcome, UiEvent, ViewContext};
 use crate::effect::{Effect, LeaveScope};
 use crate::keymap::table::{KeyCommand, KeyContext};
-use crate::line_input::LineInput;
+use crate::line_input::{LineInput, typed_char};
 use crate::list_click::handle_mouse;
 use crate::message::TaskResult;
 use crate::navigate::Navigate;
@@ -19,6 +19,7 @@ use crate::picker::line_prompt::StatusText;
 use crate::picker::sessions::SortOrder;
 use crate::picker::source::ListResponse;
 use crate::picker::{Picker, view};
+use crate::shown_since::ShownSince;
 
 impl Component for Picker {
     fn handle(&mut self, event: &UiEvent<'_>, cx: &mut Context<'_>) -> Outcome {
@@ -48,8 +49,10 @@ impl Component for Picker {
         }
     }
 
-    fn take(&mut self, result: TaskResult, _cx: &mut Context<'_>) -> Option<TaskResult> {
-        self.take_result(result)
+    fn take(&mut self, result: TaskResult, cx: &mut Context<'_>) -> Option<TaskResult> {
+        let left = self.take_result(result);
+        self.perform_early(cx);
+        left
     }
 
     fn rejected(&mut self, action: Action, cx: &mut Context<'_>) -> Option<Action> {
@@ -80,6 +83,9 @@ impl Picker {
             return Outcome::Consumed;
         }
         let command = cx.ui.keymap.command(KeyContext::Popup, key);
+        if self.keep_out(key, cx) || self.keep_early(command, cx) {
+            return Outcome::Consumed;
+        }
         match command {
             Some(KeyCommand::Accept) if is_asking => return self.submit(cx),
             Some(KeyCommand::Accept) if self.is_noticed(cx.now) => return self.accept(cx),
@@ -102,6 +108,58 @@ impl Picker {
         }
         self.search_sessions(cx);
         Outcome::Consumed
+    }
+
+    /// Keeps a key out of a form that was typed before the form could be read: text goes on in the editor, and nothing
+    /// is saved. The key that opened the form only repeats.
+    fn keep_out(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> bool {
+        let typed = typed_char(key);
+        let is_stray = typed.is_some() || key.code == KeyCode::Enter;
+        if !is_stray || !self.source.facts().is_form || self.is_noticed(cx.now) {
+            return false;
+        }
+        self.set_appeared(ShownSince::at(cx.now));
+        let opens = cx.ui.keymap.command(KeyContext::Approval, key) == Some(KeyCommand::AllowAlways);
+        match typed.filter(|c| !opens && !c.is_ascii_digit()) {
+            Some(c) => {
+                cx.push(Effect::InsertText(c.to_string()));
+                self.set_status(Some(StatusText::note("Typed too soon: your text is in the editor.")));
+            }
+            None => self.set_status(Some(StatusText::note("Ignored: pressed too soon."))),
+        }
+        true
+    }
+
+    /// Keeps a command for the rows that are still loading: a movement, or Enter after a filter. Without a filter, Enter
+    /// would accept a row that nobody has seen.
+    fn keep_early(&mut self, command: Option<KeyCommand>, cx: &Context<'_>) -> bool {
+        if !self.waiting || self.prompt().is_some() {
+            return false;
+        }
+        match command {
+            Some(KeyCommand::Accept) if !self.filter().is_empty() && self.is_noticed(cx.now) => {}
+            Some(command) if scroll_rows(command, cx.ui.size).is_some() => {}
+            _ => {
+                // Another filter means another row.
+                self.early.clear();
+                return false;
+            }
+        }
+        self.early.extend(command);
+        true
+    }
+
+    /// Performs the commands given while the rows were loading.
+    fn perform_early(&mut self, cx: &mut Context<'_>) {
+        if self.waiting {
+            return;
+        }
+        for command in std::mem::take(&mut self.early) {
+            match scroll_rows(command, cx.ui.size) {
+                Some(rows) => self.step(rows),
+                None => _ = self.accept(cx),
+            }
+        }
     }
 
     pub(super) fn accept(&mut self, cx: &mut Context<'_>) -> Outcome {

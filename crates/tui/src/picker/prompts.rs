@@ -19,7 +19,7 @@ impl Picker {
         self.prompt.appeared.is_none_or(|appeared| appeared.is_long_enough(now))
     }
 
-    /// Returns true if the list opened automatically, without a key.
+    /// Returns true if the list appeared without a key, or takes text that was meant for the editor.
     pub(crate) fn is_deferred(&self) -> bool {
         self.prompt.appeared.is_some()
     }

@@ -1,8 +1,10 @@
-//! Tests of filtering and choosing in lists, and of the selection's stability.
+//! Narrowing, choosing, and what stays chosen; each list has its tests in `lists`.
 
 use tiller_session::SessionScope;
 
 use crossterm::event::{KeyCode, KeyModifiers};
+use tiller_core::unit::UnixMs;
+use tiller_session::SessionScope;
 
 use super::*;
 use crate::action::{Action, SessionEdit};
@@ -14,6 +16,7 @@ use crate::message::{ListResult, SessionsResult, TaskResult};
 use crate::picker::list_sources::list_source;
 use crate::picker::session_query::SessionQueryId;
 use crate::picker::sessions::Sessions;
+use crate::shown_since::ShownSince;
 
 fn items(labels: &[&str]) -> Vec<PickerItem> {
     labels.iter().map(|label| PickerItem::new(*label, PickerChoice::Model((*label).to_owned()))).collect()
@@ -260,4 +263,46 @@ fn picker_takes_results_of_its_actions() {
     assert!(list.take(TaskResult::List(ListResult::Status(StatusText::note("saved")))).0.is_none());
     assert!(list.drawn().contains("saved"), "{}", list.drawn());
     assert!(list.take(TaskResult::CodeHighlighted).0.is_some(), "not the list's");
+}
+
+#[test]
+fn picker_keys_before_the_items_apply_to_them() {
+    let labels = ["anthropic/haiku", "anthropic/sonnet", "openai/gpt"];
+    let opening = |keys: &[KeyCode]| {
+        let mut bench = Bench::of(Picker::waiting(list_source(ListKind::Models)), Address::Screen);
+        let early: Vec<Effect> = keys.iter().flat_map(|key| bench.key(*key).1).collect();
+        assert_eq!(early, []);
+        let loaded = TaskResult::List(ListResult::Items { items: items(&labels), selected: 0 });
+        let (left, effects) = bench.take(loaded);
+        assert!(left.is_none());
+        (bench.component.chosen().map(|item| item.label.clone()), effects)
+    };
+    let chooses =
+        |model: &str| vec![Effect::CloseTop, Action::Edit(SessionEdit::SetModel(model.into())).into()];
+    assert_eq!(opening(&[KeyCode::Down]), (Some(labels[1].into()), vec![]));
+    let typed = "gpt".chars().map(KeyCode::Char).chain([KeyCode::Enter]).collect::<Vec<_>>();
+    assert_eq!(opening(&typed), (Some(labels[2].into()), chooses(labels[2])));
+    assert_eq!(opening(&[KeyCode::Enter]).1, [], "nobody has seen the row");
+    let goes_on = [KeyCode::Char('g'), KeyCode::Enter, KeyCode::Char('p')];
+    assert_eq!(opening(&goes_on), (Some(labels[2].into()), vec![]));
+}
+
+#[test]
+fn rule_form_leaves_stray_text_to_the_editor() {
+    let rules = ProposedRules::parse("bash", "cargo test *");
+    let mut form = Picker::editing_rules("c1".into(), &rules);
+    form.set_appeared(ShownSince::at(UnixMs(0)));
+    let mut bench = Bench::of(form, Address::Screen);
+    let typed = |c: &str| vec![Effect::InsertText(c.into())];
+    bench.now = 399;
+    assert_eq!(bench.type_keys("l"), typed("l"));
+    bench.now = 700;
+    assert_eq!(bench.type_keys("s"), typed("s"), "more of the same message");
+    assert_eq!(bench.key(KeyCode::Enter).1, [], "nothing is saved");
+    assert_eq!(bench.type_keys("A3"), [], "the key that opened it");
+    let line = |bench: &Bench<Picker>| bench.component.prompt().map(|prompt| prompt.typed.text().to_owned());
+    assert_eq!(line(&bench).as_deref(), Some("cargo test *"));
+    bench.now = 1_100;
+    assert_eq!(bench.type_keys("x"), []);
+    assert_eq!(line(&bench).as_deref(), Some("cargo test *x"));
 }

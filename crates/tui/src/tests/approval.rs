@@ -608,6 +608,7 @@ fn rule_form_with(line: &str) -> Harness {
     ];
     let items = rule_file_items(&files, None);
     harness.report(TaskResult::List(ListResult::Items { items, selected: 0 }));
+    harness.wait(400);
     harness
 }
 
