@@ -390,4 +390,4 @@ fn area((width, height): (u16, u16)) -> Rect {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

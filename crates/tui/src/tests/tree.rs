@@ -2,110 +2,40 @@
 
 use std::sync::Arc;
 
-use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEventKind};
-use serde_json::json;
+use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::event::{EventKind, SessionChange};
-use tiller_core::id::EntryId;
-use tiller_core::message::{
-    AssistantBlock, AssistantMessage, Cost, Message, StopReason, ToolResultMessage, Usage, UserBlock,
-    UserMessage,
-};
-use tiller_core::unit::{Tokens, UnixMs, Usd};
-use tiller_engine::{BranchSummary, SessionSwitched, built_in_tools};
-use tiller_session::{EntryBody, Placement, SessionManager, Visibility, Writer};
+use tiller_core::unit::UnixMs;
+use tiller_engine::{BranchSummary, SessionSwitched};
+use tiller_session::Visibility;
 
 use crate::action::{Action, BackgroundJob, SessionEdit};
 use crate::effect::{Effect, OverlayRequest};
 use crate::message::{ListResult, Msg, TaskResult};
 use crate::navigate::Navigate;
-use crate::tests::harness::{Harness, SIZES, START, call, text};
-use crate::tree::request::TreeRequest;
-use crate::tree::search_worker::SearchControl;
+use crate::tests::harness::{Harness, SIZES, START};
+use crate::tree::tests::{SampleLog, chosen_row};
 use crate::{list_data, tree};
 
 const HOUR: i64 = 3_600_000;
 
-const FORKS_BEFORE: &str = "enter: fork before it, its text in the editor";
-
-/// A front end with a session in memory.
+/// A front end over a session that lies in memory.
 struct TreeHarness {
     harness: Harness,
-    writer: Writer,
-    now: i64,
+    log: SampleLog,
 }
 
 impl TreeHarness {
     fn new(width: u16, height: u16) -> Self {
-        let manager = SessionManager::new(Placement::Memory, "/home/ada/code/conf".into());
-        let writer = manager.create(UnixMs(START - 5 * HOUR));
-        Self { harness: Harness::new(width, height), writer, now: START - 5 * HOUR }
+        Self::over(SampleLog::new(UnixMs(START - 5 * HOUR)), width, height)
     }
 
     /// Creates two branches after one answer, each with some history; the second one is current.
     fn branched(width: u16, height: u16) -> Self {
-        let mut tree = Self::new(width, height);
-        tree.user("the parser test fails on windows line endings, find out why");
-        tree.answer("I'll look at the **tokenizer** first.", "claude-opus-4-5");
-        let fork = tree.leaf();
-        tree.user("change the lexer");
-        tree.calls("c1", "claude-opus-4-5");
-        tree.result("c1", "edited");
-        tree.answer("Done, but the fixture still fails.", "claude-opus-4-5");
-        let dead_end = tree.leaf();
-        tree.writer.branch(Some(&fork), UnixMs(tree.now)).unwrap();
-        tree.user("look at the fixture");
-        tree.answer(
-            "You're right: line 3 of `mixed.txt` ends in `\\r\\r\\n`.\n\n- one\n- two",
-            "claude-sonnet-4-5",
-        );
-        tree.writer.label(&dead_end, Some("dead end"), UnixMs(tree.now)).unwrap();
-        tree
+        Self::over(SampleLog::branched(UnixMs(START - 5 * HOUR)), width, height)
     }
 
-    fn leaf(&self) -> EntryId {
-        self.writer.reader().leaf().unwrap()
-    }
-
-    fn append(&mut self, message: Message) {
-        self.now += HOUR / 4;
-        self.writer.append(EntryBody::message(Arc::new(message)), UnixMs(self.now)).unwrap();
-    }
-
-    fn user(&mut self, text: &str) {
-        self.append(Message::User(UserMessage::text(text, UnixMs(0))));
-    }
-
-    fn answer(&mut self, answer: &str, model: &str) {
-        self.answers(vec![text(answer)], model, StopReason::Stop);
-    }
-
-    fn calls(&mut self, id: &str, model: &str) {
-        let content = vec![call(id, "edit_file", json!({"path": "src/lexer.rs"}))];
-        self.answers(content, model, StopReason::ToolUse);
-    }
-
-    fn answers(&mut self, content: Vec<AssistantBlock>, model: &str, stop_reason: StopReason) {
-        let cost = Cost { total: Usd(0.02), ..Cost::default() };
-        let usage = Usage { input: Tokens(12_000), output: Tokens(321), cost, ..Usage::default() };
-        let model = model.to_owned();
-        self.append(Message::Assistant(AssistantMessage {
-            content,
-            model,
-            usage,
-            stop_reason,
-            ..AssistantMessage::default()
-        }));
-    }
-
-    fn result(&mut self, id: &str, text: &str) {
-        self.append(Message::ToolResult(ToolResultMessage {
-            tool_call_id: id.into(),
-            tool_name: "edit_file".into(),
-            content: vec![UserBlock::Text { text: text.into() }],
-            details: None,
-            is_error: false,
-            timestamp: UnixMs(0),
-        }));
+    fn over(log: SampleLog, width: u16, height: u16) -> Self {
+        Self { harness: Harness::new(width, height), log }
     }
 
     fn open(&mut self) -> &mut Self {
@@ -122,28 +52,14 @@ impl TreeHarness {
                 rest.push(action);
                 continue;
             };
-            for results in self.run_request(&request) {
-                let session = self.writer.reader().id().clone();
+            for results in self.log.answer_request(&request) {
+                let session = self.log.writer.reader().id().clone();
                 self.harness.actions.clear();
                 self.harness.report_result(TaskResult::List(ListResult::Tree { session, news: results }));
                 todo.extend(std::mem::take(&mut self.harness.actions));
             }
         }
         rest
-    }
-
-    fn run_request(&self, request: &TreeRequest) -> Vec<tree::request::TreeResult> {
-        let reader = self.writer.reader();
-        let mut results: Vec<tree::request::TreeResult> =
-            tree::loader::load(&reader, &built_in_tools(), request).into_iter().collect();
-        if let TreeRequest::Search(query) = request {
-            let collect = |found| {
-                results.push(found);
-                SearchControl::Yes
-            };
-            tree::search_worker::search_entries(&reader, query, || SearchControl::Yes, collect);
-        }
-        results
     }
 
     fn press(&mut self, code: KeyCode, modifiers: KeyModifiers) -> Vec<Action> {
@@ -178,9 +94,9 @@ impl TreeHarness {
 
     /// Emits the event of the newest entry.
     fn emit_newest(&mut self) -> Vec<Action> {
-        let line = self.writer.reader().raw_line(self.writer.reader().entry_count() - 1).unwrap();
+        let line = self.log.writer.reader().raw_line(self.log.writer.reader().entry_count() - 1).unwrap();
         let raw = serde_json::value::RawValue::from_string(String::from_utf8(line).unwrap()).unwrap();
-        let (entry_id, entry) = (self.leaf(), Arc::from(raw));
+        let (entry_id, entry) = (self.log.leaf(), Arc::from(raw));
         self.event(EventKind::EntryAppended { entry_id, entry })
     }
 
@@ -195,22 +111,9 @@ impl TreeHarness {
         self.harness.screen()
     }
 
-    /// Returns the row of the cursor, starting with its sign.
+    /// The text of the row under the cursor.
     fn chosen(&mut self) -> String {
-        let screen = self.screen();
-        let row = screen.lines().find(|line| line.starts_with(" ▸")).unwrap_or_default();
-        row.chars()
-            .skip(4)
-            .collect::<String>()
-            .split("  ")
-            .map(str::trim)
-            .find(|part| !part.is_empty())
-            .unwrap_or_default()
-            .to_owned()
-    }
-
-    fn entry(&self, at: usize) -> EntryId {
-        self.writer.reader().entry_at(at).unwrap().id
+        chosen_row(&self.screen())
     }
 }
 
@@ -237,17 +140,6 @@ fn tree_without_preview_has_more_rows() {
 fn tree_filters() {
     each_size("all", |tree| (0..3).for_each(|_| drop(tree.key(KeyCode::Tab))));
     each_size("labelled", |tree| (0..2).for_each(|_| drop(tree.key(KeyCode::Tab))));
-}
-
-#[test]
-fn tree_filtered_position_marks_ancestor() {
-    let mut tree = TreeHarness::branched(80, 24);
-    tree.open();
-    assert!(tree.screen().contains(" ▸●      You're right"), "{}", tree.screen());
-    tree.key(KeyCode::Tab);
-    let screen = tree.screen();
-    assert!(screen.contains("user messages") && screen.contains("● └─ ▌ look at the fixture"), "{screen}");
-    assert_eq!(screen.matches('●').count(), 1, "{screen}");
 }
 
 #[test]
@@ -293,31 +185,15 @@ fn tree_of_empty_session() {
 fn tree_deep_branches_leave_room() {
     for (width, height) in [(80, 24), (120, 40)] {
         let mut tree = TreeHarness::new(width, height);
-        tree.user("the first prompt");
+        tree.log.user("the first prompt");
         for depth in 0..30 {
-            let fork = tree.leaf();
-            tree.user(&format!("a way that was left at depth {depth}"));
-            tree.writer.branch(Some(&fork), UnixMs(tree.now)).unwrap();
-            tree.user(&format!("the way that was taken at depth {depth}"));
+            let fork = tree.log.leaf();
+            tree.log.user(&format!("a way that was left at depth {depth}"));
+            tree.log.writer.branch(Some(&fork), tree.log.now).unwrap();
+            tree.log.user(&format!("the way that was taken at depth {depth}"));
         }
         tree.open();
         insta::assert_snapshot!(format!("tree_deep_{width}x{height}"), tree.screen());
-    }
-}
-
-#[test]
-fn tree_small_screens() {
-    for width in [1, 2, 3, 5, 8, 13, 29] {
-        for height in [1, 2, 3, 4, 7, 8, 15] {
-            let mut tree = TreeHarness::branched(width, height);
-            tree.open().screen();
-            tree.control('l');
-            tree.type_text("label");
-            tree.screen();
-            tree.key(KeyCode::Esc);
-            tree.type_text("dead");
-            tree.screen();
-        }
     }
 }
 
@@ -330,9 +206,9 @@ fn tree_enter_before_prompt_or_from_entry() {
     tree.open();
     tree.key(KeyCode::Up);
     assert_eq!(tree.chosen(), "└─ ▌ look at the fixture");
-    let fixture = tree.entry(7);
+    let fixture = tree.log.entry(7);
     assert_eq!(tree.key(KeyCode::Enter), [Action::Navigate(Navigate::AskForSummary(fixture.clone()))]);
-    let question = list_data::ask_on_leaving(&tree.writer.reader(), &fixture).unwrap();
+    let question = list_data::ask_on_leaving(&tree.log.writer.reader(), &fixture).unwrap();
     tree.report(question);
     assert!(tree.screen().contains("no summary"), "{}", tree.screen());
     assert_eq!(tree.key(KeyCode::Esc), []);
@@ -345,120 +221,11 @@ fn tree_returned_prompt_keeps_draft() {
     let mut tree = TreeHarness::branched(80, 24);
     tree.open();
     tree.harness.app.composer.editor.set_text("a draft");
-    let session = tree.writer.reader().id().clone();
+    let session = tree.log.writer.reader().id().clone();
     let moved = SessionSwitched { change: SessionChange::Leaf, session, editor: Some("a prompt".into()) };
     tree.report(TaskResult::SessionSwitched(moved));
     assert_eq!(tree.harness.app.composer.editor.text(), "a prompt\n\na draft");
     assert!(!tree.screen().contains("── tree"));
-}
-
-#[test]
-fn tree_esc_clears_search_then_closes() {
-    let mut tree = TreeHarness::branched(80, 24);
-    tree.open();
-    tree.type_text("fixture");
-    assert_eq!(tree.screen().matches("fixture still").count(), 1);
-    assert!(tree.screen().contains("2 found"), "{}", tree.screen());
-    tree.key(KeyCode::Esc);
-    assert!(tree.screen().contains("change the lexer"), "{}", tree.screen());
-    tree.type_text("/");
-    assert!(tree.screen().contains("❯ fixture "), "the words come back: {}", tree.screen());
-    tree.key(KeyCode::Esc);
-    tree.key(KeyCode::Esc);
-    assert!(!tree.screen().contains("── tree"), "{}", tree.screen());
-}
-
-#[test]
-fn tree_search_labels_and_escaped_text() {
-    let mut tree = TreeHarness::branched(80, 24);
-    tree.user("she said \"naïve\", twice");
-    tree.open();
-    for (words, found) in [("end dead", 1), ("\"NAÏVE\"", 1), ("naïve lexer", 0), ("LEXER", 2)] {
-        tree.type_text(words);
-        assert!(tree.screen().contains(&format!("{found} found")), "{words}: {}", tree.screen());
-        tree.control('u');
-    }
-}
-
-#[test]
-fn tree_folds_branch_and_others() {
-    let mut tree = TreeHarness::branched(80, 24);
-    tree.open();
-    tree.key(KeyCode::Home);
-    tree.key(KeyCode::Left);
-    let screen = tree.screen();
-    assert!(screen.contains("6 folded") && screen.contains("1 of 10"), "{screen}");
-    tree.key(KeyCode::Right);
-    assert!(tree.screen().contains("7 of 10"), "{}", tree.screen());
-    tree.alt(KeyCode::Right);
-    assert!(tree.chosen().starts_with("You're right"), "{}", tree.screen());
-    tree.control('f');
-    let screen = tree.screen();
-    assert!(screen.contains("5 of 10") && screen.contains("2 folded"), "{screen}");
-    tree.control('f');
-    assert!(tree.screen().contains("7 of 10"), "{}", tree.screen());
-    tree.key(KeyCode::Left);
-    assert_eq!(tree.chosen(), "I'll look at the tokenizer first.", "there is nothing to fold");
-}
-
-#[test]
-fn tree_keys_move_between_branches() {
-    let mut tree = TreeHarness::branched(80, 24);
-    tree.open();
-    tree.alt(KeyCode::Up);
-    assert_eq!(tree.chosen(), "└─ ▌ look at the fixture");
-    tree.alt(KeyCode::Up);
-    assert_eq!(tree.chosen(), "├─ ▌ change the lexer");
-    tree.alt(KeyCode::Down);
-    assert_eq!(tree.chosen(), "└─ ▌ look at the fixture");
-    tree.alt(KeyCode::Left);
-    assert_eq!(tree.chosen(), "I'll look at the tokenizer first.");
-    tree.alt(KeyCode::Right);
-    assert!(tree.chosen().starts_with("You're right"), "{}", tree.screen());
-}
-
-#[test]
-fn tree_label_keys() {
-    let mut tree = TreeHarness::branched(80, 24);
-    tree.open();
-    tree.control('l');
-    tree.type_text("it works");
-    let answer = tree.entry(8);
-    assert_eq!(
-        tree.key(KeyCode::Enter),
-        [Action::Edit(SessionEdit::LabelEntry(answer.clone(), Some("it works".into())))]
-    );
-    tree.writer.label(&answer, Some("it works"), UnixMs(tree.now)).unwrap();
-    assert_eq!(tree.emit_newest(), []);
-    assert!(tree.screen().contains("[it works]"), "{}", tree.screen());
-    tree.control('l');
-    tree.control('u');
-    tree.key(KeyCode::Esc);
-    assert!(tree.screen().contains("[it works]") && tree.screen().contains("── tree"), "{}", tree.screen());
-    tree.control('l');
-    tree.control('u');
-    assert_eq!(tree.key(KeyCode::Enter), [Action::Edit(SessionEdit::LabelEntry(answer, None))]);
-}
-
-#[test]
-fn tree_long_label_shows_its_end() {
-    let long = "a label that says rather more than there is room for in its row, and that is its end";
-    for (width, height) in SIZES {
-        let mut tree = TreeHarness::branched(width, height);
-        tree.open();
-        tree.control('l');
-        tree.type_text(long);
-        let screen = tree.screen();
-        assert!(screen.contains("[…") && screen.contains("its row, and that is its end ]"), "{screen}");
-        let answer = tree.entry(8);
-        assert_eq!(
-            tree.key(KeyCode::Enter),
-            [Action::Edit(SessionEdit::LabelEntry(answer.clone(), Some(long.into())))]
-        );
-        tree.writer.label(&answer, Some(long), UnixMs(tree.now)).unwrap();
-        assert_eq!(tree.emit_newest(), []);
-        assert!(tree.screen().contains("[a label that says rather more than"), "{}", tree.screen());
-    }
 }
 
 #[test]
@@ -467,9 +234,9 @@ fn tree_branch_is_hidden_and_restored() {
     tree.open();
     tree.alt(KeyCode::Up);
     tree.alt(KeyCode::Up);
-    let lexer = tree.entry(2);
+    let lexer = tree.log.entry(2);
     assert_eq!(tree.control('x'), [Action::Background(BackgroundJob::AskToHide(lexer.clone()))]);
-    let question = list_data::ask_to_hide(&tree.writer.reader(), lexer.clone());
+    let question = list_data::ask_to_hide(&tree.log.writer.reader(), lexer.clone());
     tree.report(question);
     assert!(tree.screen().contains("hide this entry and the 3 after it"), "{}", tree.screen());
     tree.harness.wait(400);
@@ -477,7 +244,7 @@ fn tree_branch_is_hidden_and_restored() {
         tree.key(KeyCode::Enter),
         [Action::Edit(SessionEdit::Hide(lexer.clone(), Visibility::Hidden))]
     );
-    tree.writer.hide(&lexer, Visibility::Hidden, UnixMs(tree.now)).unwrap();
+    tree.log.writer.hide(&lexer, Visibility::Hidden, tree.log.now).unwrap();
     tree.emit_newest();
     assert!(!tree.screen().contains("change the lexer"), "{}", tree.screen());
     tree.type_text("lexer");
@@ -493,30 +260,15 @@ fn tree_branch_is_hidden_and_restored() {
 }
 
 #[test]
-fn tree_current_branch_is_not_hidden() {
-    let mut tree = TreeHarness::branched(120, 40);
-    tree.open();
-    assert!(!tree.screen().contains("ctrl+x hide"), "{}", tree.screen());
-    assert_eq!(tree.control('x'), []);
-    let screen = tree.screen();
-    assert!(screen.contains("── tree") && screen.contains("✗ can't hide the current branch"), "{screen}");
-    tree.alt(KeyCode::Up);
-    tree.alt(KeyCode::Up);
-    let screen = tree.screen();
-    assert!(!screen.contains("can't hide") && screen.contains("ctrl+x hide"), "{screen}");
-    assert_eq!(tree.control('x'), [Action::Background(BackgroundJob::AskToHide(tree.entry(2)))]);
-}
-
-#[test]
 fn tree_dialog_key_selects_nothing_below() {
     for (last, answered) in [(KeyCode::Enter, true), (KeyCode::Esc, false)] {
         let mut tree = TreeHarness::branched(80, 24);
         tree.open();
         tree.alt(KeyCode::Up);
         tree.alt(KeyCode::Up);
-        let entry = tree.entry(2);
+        let entry = tree.log.entry(2);
         tree.control('x');
-        let question = list_data::ask_to_hide(&tree.writer.reader(), entry.clone());
+        let question = list_data::ask_to_hide(&tree.log.writer.reader(), entry.clone());
         tree.report(question);
         tree.harness.wait(400);
         let hides = vec![Action::Edit(SessionEdit::Hide(entry.clone(), Visibility::Hidden))];
@@ -534,20 +286,6 @@ fn tree_dialog_key_selects_nothing_below() {
 }
 
 #[test]
-fn tree_new_entries_keep_cursor() {
-    let mut tree = TreeHarness::branched(80, 24);
-    tree.open();
-    tree.key(KeyCode::Up);
-    let before = tree.chosen();
-    tree.event(EventKind::AgentStart);
-    tree.user("and now the docs");
-    assert_eq!(tree.emit_newest(), []);
-    let screen = tree.screen();
-    assert!(screen.contains("and now the docs"), "{screen}");
-    assert_eq!(tree.chosen(), before);
-}
-
-#[test]
 fn tree_accept_while_working_stops_first() {
     let mut tree = TreeHarness::branched(80, 24);
     tree.open();
@@ -561,7 +299,7 @@ fn tree_accept_while_working_stops_first() {
     tree.key(KeyCode::Down);
     assert_eq!(tree.key(KeyCode::Enter), [Action::Abort]);
     assert!(tree.screen().contains("stopping…"), "{}", tree.screen());
-    let go = Action::Navigate(Navigate::AskForSummary(tree.entry(7)));
+    let go = Action::Navigate(Navigate::AskForSummary(tree.log.entry(7)));
     let settled = tree.event(EventKind::AgentSettled);
     assert!(settled.contains(&go), "{settled:?}");
 }
@@ -574,7 +312,7 @@ fn tree_fork_while_working() {
     tree.key(KeyCode::Up);
     tree.key(KeyCode::Enter);
     tree.key(KeyCode::End);
-    assert_eq!(tree.key(KeyCode::Enter), [Action::Navigate(Navigate::ForkBeside(tree.entry(7)))]);
+    assert_eq!(tree.key(KeyCode::Enter), [Action::Navigate(Navigate::ForkBeside(tree.log.entry(7)))]);
     tree.report(TaskResult::List(ListResult::ForkCreated("01JD6X9QWERTYUIOPASDFGHJKL".into())));
     let screen = tree.screen();
     assert!(screen.contains("forked into session FGHJKL") && screen.contains("tiller --session"), "{screen}");
@@ -607,19 +345,7 @@ fn fork_lists_user_prompts() {
         tree.harness.resize(width, height);
         insta::assert_snapshot!(format!("tree_fork_{width}x{height}"), tree.screen());
     }
-    assert_eq!(tree.key(KeyCode::Enter), [Action::Navigate(Navigate::Fork(tree.entry(7)))]);
-}
-
-#[test]
-fn tree_effect_is_shown_in_preview() {
-    for (key, words) in [("/tree", "enter: you are here; return to the transcript"), ("/fork", FORKS_BEFORE)]
-    {
-        let mut tree = TreeHarness::branched(120, 40);
-        tree.type_text(key);
-        tree.key(KeyCode::Enter);
-        let screen = tree.screen();
-        assert!(screen.lines().any(|line| line.trim_end().ends_with(words)), "{screen}");
-    }
+    assert_eq!(tree.key(KeyCode::Enter), [Action::Navigate(Navigate::Fork(tree.log.entry(7)))]);
 }
 
 #[test]
@@ -627,9 +353,9 @@ fn tree_leave_dialog_closes_tree() {
     let mut tree = TreeHarness::branched(80, 24);
     tree.open();
     tree.key(KeyCode::Up);
-    let fixture = tree.entry(7);
+    let fixture = tree.log.entry(7);
     tree.key(KeyCode::Enter);
-    let question = list_data::ask_on_leaving(&tree.writer.reader(), &fixture).unwrap();
+    let question = list_data::ask_on_leaving(&tree.log.writer.reader(), &fixture).unwrap();
     tree.report(question);
     tree.harness.wait(400);
     tree.key(KeyCode::Down);
@@ -645,10 +371,10 @@ fn tree_second_enter_does_nothing() {
     tree.harness.app.apply(Effect::Open(OverlayRequest::Tree(tree::request::TreePurpose::Go)));
     tree.report(TaskResult::Note(String::new()));
     tree.key(KeyCode::Up);
-    let fixture = tree.entry(7);
+    let fixture = tree.log.entry(7);
     assert_eq!(tree.key(KeyCode::Enter), [Action::Navigate(Navigate::AskForSummary(fixture.clone()))]);
     assert_eq!(tree.key(KeyCode::Enter), [], "one is on the way already");
-    let question = list_data::ask_on_leaving(&tree.writer.reader(), &fixture).unwrap();
+    let question = list_data::ask_on_leaving(&tree.log.writer.reader(), &fixture).unwrap();
     tree.report(question);
     tree.harness.wait(400);
     let leaves = Action::Navigate(Navigate::ToEntry(fixture, BranchSummary::None));
@@ -671,7 +397,7 @@ fn tree_typing_while_navigating_is_a_draft() {
         tree
     };
     let mut tree = went();
-    let session = tree.writer.reader().id().clone();
+    let session = tree.log.writer.reader().id().clone();
     tree.report(TaskResult::SessionSwitched(SessionSwitched {
         change: SessionChange::Leaf,
         session,
@@ -684,63 +410,4 @@ fn tree_typing_while_navigating_is_a_draft() {
     let mut tree = went();
     tree.key(KeyCode::Esc);
     assert_eq!(tree.harness.app.composer.editor.text(), "and then");
-}
-
-#[test]
-fn tree_reads_visible_texts_only() {
-    let mut tree = TreeHarness::new(80, 24);
-    for at in 0..1_000 {
-        tree.user(&format!("prompt {at}"));
-    }
-    let mut requests = 0;
-    let mut todo: Vec<Action> = Vec::new();
-    for c in "/tree".chars() {
-        todo.extend(tree.harness.key(KeyCode::Char(c)));
-    }
-    todo.extend(tree.harness.key(KeyCode::Enter));
-    while let Some(action) = todo.pop() {
-        let Action::Background(BackgroundJob::Tree(request)) = action else { continue };
-        if let TreeRequest::Texts(wants) = &request {
-            requests += wants.len();
-        }
-        for results in tree.run_request(&request) {
-            let session = tree.writer.reader().id().clone();
-            tree.harness.report_result(TaskResult::List(ListResult::Tree { session, news: results }));
-            todo.extend(std::mem::take(&mut tree.harness.actions));
-        }
-    }
-    assert!((12..=60).contains(&requests), "{requests} rows were read");
-}
-
-#[test]
-fn tree_click_selects_then_accepts() {
-    let mut tree = TreeHarness::branched(80, 24);
-    tree.open();
-    let row = |tree: &mut TreeHarness, text: &str| {
-        let screen = tree.harness.screen();
-        screen
-            .lines()
-            .position(|line| line.contains(text))
-            .unwrap_or_else(|| panic!("no {text} on\n{screen}"))
-    };
-    let before = row(&mut tree, "change the lexer");
-    tree.harness.click_on("change the lexer");
-    let screen = tree.harness.screen();
-    assert!(screen.lines().nth(before).is_some_and(|line| line.contains('▸')), "{screen}");
-    let actions = tree.harness.click_on("change the lexer");
-    assert!(matches!(&actions[..], [Action::Navigate(Navigate::AskForSummary(_))]), "{actions:?}");
-}
-
-#[test]
-fn tree_click_near_edge_does_not_scroll() {
-    let mut tree = TreeHarness::branched(80, 9);
-    tree.open();
-    let first = |tree: &mut TreeHarness| tree.harness.screen().lines().nth(2).unwrap().to_owned();
-    let before = first(&mut tree);
-    assert!(!before.contains('▸'), "{before}");
-    tree.harness.mouse_at(MouseEventKind::Down(MouseButton::Left), 2);
-    let after = first(&mut tree);
-    assert!(after.contains('▸'), "{after}");
-    // The end of a row shows facts about the selected entry.
-    assert_eq!(after.replace('▸', " ")[..30], before[..30]);
 }
