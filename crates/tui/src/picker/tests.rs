@@ -1,6 +1,6 @@
 //! Narrowing, choosing, and what stays chosen; each list has its tests in `lists`.
 
-use tiller_session::SessionScope;
+mod lists;
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::unit::UnixMs;

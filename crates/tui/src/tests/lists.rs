@@ -1,19 +1,13 @@
 //! Lists: their screens, keys and actions.
 
 use crossterm::event::{KeyCode, KeyModifiers};
-use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
 use tiller_core::message::{ModelRef, ThinkingLevel};
 use tiller_core::proposed_rules::ProposedRules;
 use tiller_core::setting;
 use tiller_core::setting::{SettingSource, Settings};
 use tiller_core::tool_spec::{Access, ToolSpec, ToolTraits};
-use tiller_core::unit::UnixMs;
-use tiller_engine::agents::{AgentActivity, LaneState, RaceLane, RunningAgent, TaskRecord};
-use tiller_engine::{
-    ApprovalMode, ConfiguredRules, DirAccess, LockedModel, OfferState, OfferedTool, Permission, RuleSource,
-};
+use tiller_engine::{ApprovalMode, ConfiguredRules, LockedModel, OfferState, OfferedTool, RuleSource};
 use tiller_provider::catalog;
-use tiller_render::{Line, Role};
 use tiller_tools::tool::ToolSource;
 
 use crate::action::{Action, BackgroundJob, ListAction, SessionEdit};
@@ -55,34 +49,6 @@ fn models() -> Models {
 }
 
 #[test]
-fn models_narrow_keeps_distinguishing_part() {
-    let mut harness = Harness::new(40, 12);
-    harness.control('l');
-    let locked = catalog::list_models("anthropic").into_iter();
-    let locked = locked.map(|facts| LockedModel { facts, key_name: "ANTHROPIC_API_KEY".into() }).collect();
-    harness.items(ListKind::Models, model_items(&Models { locked, usable: Vec::new(), ..models() }));
-    let screen = harness.screen();
-    let ids = ["anthropic/claude-opus-", "anthropic/claude-sonnet-"];
-    assert!(ids.iter().all(|id| screen.contains(id)) && screen.contains("needs"), "{screen}");
-}
-
-#[test]
-fn models_preview_follows_rows_without_a_key() {
-    let mut harness = Harness::new(80, 24);
-    harness.control('l');
-    let facts = catalog::list_models("anthropic");
-    let ids: Vec<_> = facts.iter().take(3).map(|facts| facts.id.clone()).collect();
-    let locked =
-        facts.into_iter().map(|facts| LockedModel { facts, key_name: "ANTHROPIC_API_KEY".into() }).collect();
-    harness.items(ListKind::Models, model_items(&Models { locked, usable: Vec::new(), ..models() }));
-    for id in ids {
-        let screen = harness.screen();
-        assert!(screen.lines().any(|line| line.trim() == id), "{id}: {screen}");
-        harness.key(KeyCode::Down);
-    }
-}
-
-#[test]
 fn models_show_price_and_missing_key() {
     for (width, height) in SIZES {
         let mut harness = Harness::new(width, height);
@@ -110,34 +76,6 @@ fn models_show_price_and_missing_key() {
 fn all_levels(id: &str) -> Levels {
     let model = ModelRef { provider: "anthropic".into(), id: id.into() };
     Levels { supported: ThinkingLevel::ALL.to_vec(), current: ThinkingLevel::High, model }
-}
-
-#[test]
-fn esc_clears_filter_then_closes() {
-    let mut harness = Harness::new(80, 24);
-    harness.type_text("dear draft");
-    harness.control('l');
-    harness.items(ListKind::Models, model_items(&models()));
-    harness.type_text("haiku");
-    assert!(harness.screen().contains("esc show all"), "{}", harness.screen());
-    harness.key(KeyCode::Esc);
-    let screen = harness.screen();
-    assert!(screen.contains("type to filter") && screen.contains("esc back"), "{screen}");
-    harness.key(KeyCode::Esc);
-    assert!(!harness.screen().contains("── models"), "{}", harness.screen());
-    assert_eq!(harness.app.composer.editor.text(), "dear draft");
-}
-
-#[test]
-fn thinking_unsupported_level_is_marked() {
-    let mut harness = Harness::new(80, 24);
-    harness.submit_typed("/thinking");
-    let can = vec![ThinkingLevel::Off];
-    let levels = Levels { supported: can, current: ThinkingLevel::Off, ..all_levels("my-model") };
-    harness.items(ListKind::Thinking, picker::agent_options::levels(&levels));
-    harness.type_text("high");
-    assert_eq!(harness.key(KeyCode::Enter), []);
-    assert!(harness.screen().contains("✗ not supported by my-model"), "{}", harness.screen());
 }
 
 #[test]
@@ -171,34 +109,6 @@ fn thinking_and_approval_lists() {
             [Action::List(ListAction::SetApproval(ApprovalMode::Auto))]
         );
     }
-}
-
-#[test]
-fn permissions_list_revokes() {
-    let dir = Permission::Directory { dir: "/docs".into(), access: DirAccess::ReadOnly };
-    for code in [KeyCode::Enter, KeyCode::Delete] {
-        let mut harness = Harness::new(80, 24);
-        assert_eq!(
-            harness.submit_typed("/permissions"),
-            [Action::List(ListAction::LoadItems(ListKind::Permissions))]
-        );
-        harness.items(
-            ListKind::Permissions,
-            (picker::agent_options::permissions(std::slice::from_ref(&dir), &ConfiguredRules::default()), 0),
-        );
-        let screen = harness.screen();
-        assert!(
-            screen.contains("reading in /docs") && screen.contains("file tools · this session"),
-            "{screen}"
-        );
-        assert!(screen.contains("enter remove · esc back"), "the key hints name it once: {screen}");
-        assert_eq!(harness.key(code), [Action::List(ListAction::Revoke(dir.clone()))], "{code:?}");
-    }
-    let mut harness = Harness::new(80, 24);
-    assert_eq!(
-        harness.submit_typed("/add-dir ../x:ro"),
-        [Action::List(ListAction::AddDir("../x:ro".into()))]
-    );
 }
 
 #[test]
@@ -335,17 +245,6 @@ fn settings_value_is_chosen_or_typed() {
 }
 
 #[test]
-fn list_very_wide_keeps_notes_near() {
-    let mut harness = Harness::new(200, 60);
-    harness.submit_typed("/settings");
-    harness.report(TaskResult::List(ListResult::Settings(Box::default())));
-    let screen = harness.screen();
-    let row = screen.lines().find(|line| line.contains("steering_point")).unwrap();
-    let ends = row.find("between-tools").unwrap() + "between-tools".len();
-    assert_eq!(ends, 80, "{row}");
-}
-
-#[test]
 fn sessions_locked_can_be_forked() {
     let mut harness = Harness::new(80, 24);
     harness.type_text("dear draft");
@@ -360,53 +259,6 @@ fn sessions_locked_can_be_forked() {
     let fork = Action::Navigate(Navigate::ForkOf("/s/1.jsonl".into()));
     assert_eq!(harness.key(KeyCode::Enter), [fork, Action::EndSessionSearch]);
     assert!(harness.screen().contains("dear draft"), "the list beneath is gone: {}", harness.screen());
-}
-
-#[test]
-fn preview_beside_wide_or_below_high_list() {
-    for (width, height, text) in [(120, 24, " │ more of it"), (80, 24, "   more of it")] {
-        let mut harness = Harness::new(width, height);
-        harness.control('l');
-        let item = PickerItem::new("a", PickerChoice::Model("a".into()))
-            .with_detail(vec![Line::new("more of it", Role::Text)]);
-        harness.items(ListKind::Models, (vec![item], 0));
-        let screen = harness.screen();
-        assert!(screen.lines().any(|line| line.contains(text)), "{screen}");
-    }
-    let mut harness = Harness::new(80, 12);
-    harness.control('l');
-    let item = PickerItem::new("a", PickerChoice::Model("a".into()))
-        .with_detail(vec![Line::new("more of it", Role::Text)]);
-    harness.items(ListKind::Models, (vec![item], 0));
-    assert!(!harness.screen().contains("more of it"), "there is no room for it");
-}
-
-#[test]
-fn preview_of_models_needs_room_for_prices() {
-    for (width, is_beside) in [(100, false), (104, false), (110, true), (120, true)] {
-        let mut harness = Harness::new(width, 30);
-        harness.control('l');
-        harness.items(ListKind::Models, model_items(&models()));
-        let screen = harness.screen();
-        assert_eq!(screen.contains(" │ claude-opus"), is_beside, "{screen}");
-        assert!(screen.contains("cycled · thinks · $4/$20 · 1.0M"), "{screen}");
-        assert!(screen.contains("  needs OPENAI_API_KEY"), "{screen}");
-        assert!(screen.contains("thinking   low, medium"), "{screen}");
-    }
-}
-
-#[test]
-fn preview_without_match_is_empty() {
-    let mut harness = Harness::new(120, 24);
-    harness.control('l');
-    let item = PickerItem::new("a", PickerChoice::Model("a".into()))
-        .with_detail(vec![Line::new("more of it", Role::Text)]);
-    harness.items(ListKind::Models, (vec![item], 0));
-    assert!(harness.screen().contains("more of it"));
-    harness.type_text("zz");
-    assert!(!harness.screen().contains("more of it"), "{}", harness.screen());
-    harness.control('u');
-    assert!(harness.screen().contains("more of it"), "{}", harness.screen());
 }
 
 #[test]
@@ -445,74 +297,4 @@ fn list_shows_notes_and_warnings_that_it_would_cover() {
     harness.key(KeyCode::Esc);
     assert!(harness.screen().contains("! No lane has a result: no repository"), "{}", harness.screen());
     assert!(!harness.screen().contains("There is a race already."), "{}", harness.screen());
-}
-
-#[test]
-fn race_list_counts_denied_calls_and_keeps_its_hints() {
-    let lane = |denied: u64| RaceLane {
-        number: 1,
-        model: None,
-        agent_id: None,
-        state: LaneState::Finished,
-        activity: AgentActivity { turns: 2, denied, ..AgentActivity::default() },
-        elapsed_ms: 3_000,
-        check: None,
-        changes: None,
-        leaf: None,
-    };
-    let mut harness = Harness::new(80, 24);
-    harness.type_text("/race");
-    harness.key(KeyCode::Enter);
-    let show = |harness: &mut Harness, lanes: &[RaceLane]| {
-        let items = picker::race::items(lanes);
-        harness.report(TaskResult::List(ListResult::Items { items, selected: 0 }));
-    };
-    show(&mut harness, &[]);
-    assert!(harness.screen().contains("no race: /race PROMPT starts one"), "{}", harness.screen());
-    assert!(!harness.screen().contains('…'), "nothing is loading: {}", harness.screen());
-    show(&mut harness, &[lane(0), lane(2)]);
-    harness.report(TaskResult::Note("The race is over.".into()));
-    let screen = harness.screen();
-    for part in
-        ["2 turns · 0 tokens · $0.00 · 3s", "$0.00 · 2 denied · 3s", "The race is over.", "enter pick"]
-    {
-        assert!(screen.contains(part), "{part}: {screen}");
-    }
-}
-
-#[test]
-fn agents_list_opens_those_at_work_and_ended() {
-    let task = |name: &str, id: &str| DelegatedTask::new(id.into(), name, "Look around.\nTell me.");
-    let since = UnixMs(0);
-    let running =
-        RunningAgent { start: task("explore", "id-ATWORK"), since, activity: AgentActivity::default() };
-    let ended = |id: &str, error: Option<&str>| {
-        let end = DelegatedTaskEnd { agent_id: id.into(), error: error.map(str::to_owned), branch: None };
-        TaskRecord { start: task("worker", id), since, end: Some(end) }
-    };
-    let unended = |start: DelegatedTask| TaskRecord { start, since, end: None };
-    let tasks = [
-        ended("id-FIRST1", None),
-        unended(task("worker", "id-KILLED")),
-        ended("id-SECOND", Some("stopped")),
-        unended(running.start.clone()),
-    ];
-    let at_work = [running];
-    let running = picker::agents::running_items(&at_work, UnixMs(2_000));
-    let items = [running, picker::agents::ended_items(&tasks, &at_work)].concat();
-    let mut harness = Harness::new(80, 24);
-    harness.type_text("/agents");
-    harness.key(KeyCode::Enter);
-    harness.items(ListKind::Agents, (items, 0));
-    let screen = harness.screen();
-    let rows: Vec<&str> = screen.lines().skip(2).take(4).map(str::trim).collect();
-    insta::assert_snapshot!(rows.join("\n"), @r"
-    ▸ explore ATWORK                                       0 turns · 0 tokens · 2s
-    worker SECOND                                         stopped · Look around.
-    worker KILLED                                     interrupted · Look around.
-    worker FIRST1                                        finished · Look around.
-    ");
-    harness.key(KeyCode::Down);
-    let open = ListAction::OpenAgent { id: "id-SECOND".into(), name: "worker".into() };
-    assert_eq!(harness.key(KeyCode::Enter), [Action::List(open)]);
 }

@@ -10,11 +10,10 @@ use crate::dialog::Dialog;
 use crate::import::ForeignLog;
 use crate::list_kind::ListKind;
 use crate::login::{KeyInput, LoginRequest, LoginResult};
-use crate::message::{ListResult, Msg, TaskResult};
+use crate::message::{Msg, TaskResult};
 use crate::navigate::Navigate;
 use crate::picker;
 use crate::picker::item::{PickerChoice, PickerItem};
-use crate::picker::line_prompt::StatusText;
 use crate::tests::harness::{Harness, SIZES};
 
 fn credentials() -> Vec<ProviderCredential> {
@@ -75,41 +74,6 @@ fn login_key_is_masked() {
 }
 
 #[test]
-fn login_esc_leaves_prompt_then_list() {
-    let (mut harness, _) = submit(SIZES[0], "/login");
-    load_items(&mut harness, ListKind::Logins, picker::credentials::logins(&credentials()));
-    harness.key(KeyCode::Enter);
-    harness.type_text("sk");
-    harness.key(KeyCode::Esc);
-    assert!(harness.screen().contains("type to filter"), "{}", harness.screen());
-    harness.key(KeyCode::Enter);
-    assert!(
-        harness.screen().contains("it is not shown"),
-        "what was typed before is gone: {}",
-        harness.screen()
-    );
-    assert_eq!(harness.key(KeyCode::Enter), []);
-    assert!(harness.screen().contains("no key entered"), "{}", harness.screen());
-    harness.key(KeyCode::Esc);
-    assert!(!harness.screen().contains("log in"), "{}", harness.screen());
-}
-
-#[test]
-fn login_rejected_key_can_be_corrected() {
-    let (mut harness, _) = submit(SIZES[0], "/login anthropic");
-    load_items(&mut harness, ListKind::Logins, picker::credentials::logins(&credentials()));
-    harness.type_text("sk-bad");
-    harness.key(KeyCode::Enter);
-    harness.report_result(TaskResult::List(ListResult::Status(StatusText::error("that is no key"))));
-    let screen = harness.screen();
-    assert!(screen.contains("✗ that is no key") && screen.contains("6 characters"), "{screen}");
-    harness.type_text("x");
-    let store =
-        Action::List(ListAction::Key(LoginRequest::Store("anthropic".into(), KeyInput::new("sk-badx"))));
-    assert_eq!(harness.key(KeyCode::Enter), [store]);
-}
-
-#[test]
 fn login_from_locked_model_and_back() {
     let (mut harness, _) = submit(SIZES[0], "/model");
     let locked = PickerItem::new("anthropic/claude", PickerChoice::LockedModel("anthropic".into()));
@@ -126,25 +90,6 @@ fn login_from_locked_model_and_back() {
     harness.report_result(TaskResult::Login(result));
     assert_eq!(harness.actions, [Action::List(ListAction::LoadItems(ListKind::Models))]);
     assert!(harness.screen().contains("── models"), "{}", harness.screen());
-}
-
-#[test]
-fn login_named_provider_prompts_at_once() {
-    let (mut harness, _) = submit(SIZES[0], "/login anth");
-    harness.type_text("sk-hush");
-    assert!(!harness.screen().contains("sk-hush"), "typed before the list is there: {}", harness.screen());
-    load_items(&mut harness, ListKind::Logins, picker::credentials::logins(&credentials()));
-    assert!(harness.screen().contains("key for anthropic ❯ •••••••  7 characters"), "{}", harness.screen());
-    let store =
-        Action::List(ListAction::Key(LoginRequest::Store("anthropic".into(), KeyInput::new("sk-hush"))));
-    assert_eq!(harness.key(KeyCode::Enter), [store]);
-
-    let (mut harness, _) = submit(SIZES[0], "/login nobody");
-    harness.type_text("sk-hush");
-    load_items(&mut harness, ListKind::Logins, picker::credentials::logins(&credentials()));
-    let screen = harness.screen();
-    assert!(screen.contains("unknown provider `nobody`") && !screen.contains("hush"), "{screen}");
-    assert!(screen.contains("anthropic"), "all of them are offered: {screen}");
 }
 
 #[test]
