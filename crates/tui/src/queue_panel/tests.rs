@@ -1,4 +1,4 @@
-use crossterm::event::{KeyCode, KeyEvent};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_core::event::QueueKind;
 
 use super::*;
@@ -28,12 +28,21 @@ impl Harness {
     }
 
     fn press(&mut self, code: KeyCode) -> Vec<Effect> {
-        let (outcome, effects) = self.key(code);
+        self.press_with(code, KeyModifiers::NONE)
+    }
+
+    fn press_with(&mut self, code: KeyCode, modifiers: KeyModifiers) -> Vec<Effect> {
+        let (outcome, effects) = self.send(UiEvent::Key(KeyEvent::new(code, modifiers)));
         assert_eq!(outcome, Outcome::Consumed);
         effects
     }
 
-    /// Sets the queue.
+    /// The engine reports the messages that were removed here.
+    fn report_removed(&mut self, removed: Vec<RemovedMessage>) -> Vec<Effect> {
+        self.work(|panel, cx| panel.apply_outcome(QueueOutcome::Removed(removed), cx))
+    }
+
+    /// The queue becomes this one.
     fn set_queue(&mut self, queue: Vec<QueueItem>) -> Vec<Effect> {
         self.model.activity.queue = queue;
         self.refresh()
@@ -112,9 +121,7 @@ fn queue_panel_removed_messages_come_back() {
     harness.press(KeyCode::Char('D'));
     assert_eq!(harness.set_queue(Vec::new()), [], "it was removed here");
     let removed = vec![RemovedMessage { item: item("q1", QueueKind::Steer, false), place: 0 }];
-    let outcome = QueueOutcome::Removed(removed.clone());
-    let effects = harness.work(|panel, cx| panel.apply_outcome(outcome, cx));
-    assert_eq!(effects, flashed("Removed; u restores it."));
+    assert_eq!(harness.report_removed(removed.clone()), flashed("Removed; u restores it."));
     let restore = Action::Queue(QueueAction::Restore(removed));
     assert_eq!(harness.press(KeyCode::Char('u')), [Effect::ClearFlash, performed(restore)]);
 }
@@ -148,4 +155,72 @@ fn queue_panel_message_that_the_user_selects_takes_keys_at_once() {
     harness.set_queue(["q1", "q2"].map(|id| item(id, QueueKind::FollowUp, false)).to_vec());
     harness.press(KeyCode::Up);
     assert_eq!(harness.press(KeyCode::Char('d')), action(QueueAction::Remove("q1".into(), 0)));
+}
+
+#[test]
+fn queue_panel_reorders_within_a_kind() {
+    let shift = |harness: &mut Harness, code| harness.press_with(code, KeyModifiers::SHIFT);
+    let mut harness = Harness::new();
+    assert_eq!(shift(&mut harness, KeyCode::Up), action(QueueAction::Move("q3".into(), 1)));
+    harness.press(KeyCode::Up);
+    assert_eq!(shift(&mut harness, KeyCode::Down), action(QueueAction::Move("q2".into(), 2)));
+    let stays = flashed("Steering messages go first; p changes the kind.");
+    assert_eq!(shift(&mut harness, KeyCode::Up), stays);
+    harness.press(KeyCode::Up);
+    let follows = action(QueueAction::SetKind("q1".into(), QueueKind::FollowUp));
+    assert_eq!(harness.press(KeyCode::Char('p')), follows);
+}
+
+#[test]
+fn queue_panel_counts_removed_messages_in_any_order() {
+    let queue = Harness::new().model.activity.queue.clone();
+    let removed: Vec<RemovedMessage> =
+        queue.iter().cloned().enumerate().map(|(place, item)| RemovedMessage { item, place }).collect();
+    for is_told_first in [true, false] {
+        let mut harness = Harness::new();
+        assert_eq!(harness.press_with(KeyCode::Char('D'), KeyModifiers::SHIFT), action(QueueAction::Clear));
+        let mut effects = Vec::new();
+        if is_told_first {
+            effects.extend(harness.report_removed(removed.clone()));
+        }
+        effects.extend(harness.set_queue(queue[..1].to_vec()));
+        effects.extend(harness.set_queue(Vec::new()));
+        if !is_told_first {
+            effects.extend(harness.report_removed(removed.clone()));
+        }
+        assert_eq!(effects, flashed("Removed 3; u restores them."));
+        let restore = performed(Action::Queue(QueueAction::Restore(removed.clone())));
+        assert_eq!(harness.press(KeyCode::Char('u')), [Effect::ClearFlash, restore]);
+        harness.set_queue(queue.clone());
+        assert_eq!(harness.set_queue(queue[..2].to_vec()), flashed(MESSAGE_GONE), "it went by itself");
+    }
+}
+
+#[test]
+fn queue_panel_left_after_a_removal_stays_left() {
+    let mut harness = Harness::new();
+    harness.press(KeyCode::Char('d'));
+    harness.press(KeyCode::Esc);
+    let mut remaining = harness.model.activity.queue.clone();
+    let removed = vec![RemovedMessage { item: remaining.remove(2), place: 2 }];
+    assert_eq!(harness.set_queue(remaining), []);
+    let later = flashed("Removed; alt+up, then u restores them.");
+    assert_eq!(harness.report_removed(removed.clone()), later);
+    assert!(!harness.component.has_keys());
+    harness.set_queue(Vec::new());
+    harness.work(QueuePanel::enter);
+    let restore = performed(Action::Queue(QueueAction::Restore(removed)));
+    assert!(harness.press(KeyCode::Char('u')).contains(&restore));
+}
+
+#[test]
+fn queue_panel_counts_messages_without_room() {
+    let mut harness = Harness::new();
+    harness.component = QueuePanel::default();
+    harness.set_queue((0..9).map(|n| item(&format!("m{n}"), QueueKind::FollowUp, false)).collect());
+    let rows = harness.drawn();
+    assert!(rows.contains("text of m3") && !rows.contains("text of m4"), "{rows}");
+    assert!(rows.contains("… 5 more · alt+up"), "{rows}");
+    harness.work(QueuePanel::enter);
+    assert!(harness.drawn().contains("▸ ↳ next    text of m8"), "{}", harness.drawn());
 }

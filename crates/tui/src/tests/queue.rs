@@ -156,38 +156,6 @@ fn queue_held_message_stays_held() {
 }
 
 #[test]
-fn queue_reorders_within_kind() {
-    let mut harness = with_queue(80, 24);
-    harness.alt_up();
-    let shift = |harness: &mut Harness, code| harness.press(code, KeyModifiers::SHIFT);
-    assert_eq!(shift(&mut harness, KeyCode::Up), queue_action(QueueAction::Move("q3".into(), 0)));
-    assert_eq!(
-        harness.key(KeyCode::Char('p')),
-        queue_action(QueueAction::SetKind("q3".into(), QueueKind::Steer))
-    );
-    harness.key(KeyCode::Up);
-    assert_eq!(shift(&mut harness, KeyCode::Down), queue_action(QueueAction::Move("q1".into(), 2)));
-    assert_eq!(shift(&mut harness, KeyCode::Up), []);
-    assert!(harness.screen().contains("Steering messages go first; p changes the kind."));
-    harness.key(KeyCode::Up);
-    assert_eq!(
-        harness.key(KeyCode::Char('p')),
-        queue_action(QueueAction::SetKind("q2".into(), QueueKind::FollowUp))
-    );
-}
-
-#[test]
-fn queue_selection_follows_message() {
-    let mut harness = with_queue(80, 24);
-    harness.alt_up();
-    let mut items = three_items();
-    items.swap(0, 2);
-    harness.set_queue(items);
-    assert_eq!(harness.key(KeyCode::Char('r')), [], "it isn't held");
-    assert_eq!(harness.key(KeyCode::Char('d')), queue_action(QueueAction::Remove("q3".into(), 0)));
-}
-
-#[test]
 fn queue_undo_restores_removed() {
     let mut harness = with_queue(80, 24);
     harness.alt_up();
@@ -360,20 +328,6 @@ fn queue_held_names_release_key() {
 }
 
 #[test]
-fn queue_many_messages_are_counted() {
-    let mut harness = Harness::new(80, 24);
-    at_work(&mut harness);
-    let items: Vec<QueueItem> =
-        (0..9).map(|n| item(&format!("q{n}"), QueueKind::FollowUp, &format!("number {n}"))).collect();
-    harness.set_queue(items);
-    let screen = harness.screen();
-    assert!(screen.contains("number 3") && !screen.contains("number 4"), "{screen}");
-    assert!(screen.contains("… 5 more · alt+up"), "{screen}");
-    harness.alt_up();
-    assert!(harness.screen().contains("▸ ↳ next    number 8"), "{}", harness.screen());
-}
-
-#[test]
 fn queue_delivered_message_has_receipt() {
     let waited = |queued_at, queued_as| QueueHistory {
         queued_at: Some(UnixMs(queued_at)),
@@ -413,65 +367,4 @@ fn queue_delivered_message_has_receipt() {
         }
         insta::assert_snapshot!(format!("delivered_{width}x{height}"), harness.screen());
     }
-}
-
-#[test]
-fn queue_left_panel_stays_left() {
-    let mut harness = with_queue(80, 24);
-    harness.alt_up();
-    harness.key(KeyCode::Char('d'));
-    harness.key(KeyCode::Esc);
-    let mut remaining = three_items();
-    let removed = RemovedMessage { item: remaining.remove(2), place: 2 };
-    harness.set_queue(remaining);
-    harness.report_removed(vec![removed]);
-    let screen = harness.screen();
-    assert!(screen.contains("Removed; alt+up, then u restores them."), "{screen}");
-    harness.type_text("x and more");
-    assert_eq!(harness.app.composer.editor.text(), "x and more");
-}
-
-#[test]
-fn queue_removed_are_counted_in_any_order() {
-    let removed: Vec<RemovedMessage> =
-        three_items().into_iter().enumerate().map(|(place, item)| RemovedMessage { item, place }).collect();
-    for is_told_first in [true, false] {
-        let mut harness = with_queue(80, 24);
-        harness.alt_up();
-        assert_eq!(harness.press(KeyCode::Char('D'), KeyModifiers::SHIFT), queue_action(QueueAction::Clear));
-        if is_told_first {
-            harness.report_removed(removed.clone());
-        }
-        harness.set_queue(three_items()[..1].to_vec());
-        harness.set_queue(Vec::new());
-        if !is_told_first {
-            harness.report_removed(removed.clone());
-        }
-        let screen = harness.screen();
-        assert!(screen.contains("Removed 3; u restores them."), "{screen}");
-        assert!(!screen.contains("is no longer queued"), "{screen}");
-        assert_eq!(harness.key(KeyCode::Char('u')), queue_action(QueueAction::Restore(removed.clone())));
-        harness.set_queue(three_items());
-        assert!(!harness.screen().contains("Removed 3"), "{}", harness.screen());
-        harness.set_queue(three_items()[..2].to_vec());
-        assert!(
-            harness.screen().contains("is no longer queued"),
-            "that one went by itself: {}",
-            harness.screen()
-        );
-    }
-}
-
-#[test]
-fn queue_undo_after_leaving_panel() {
-    let mut harness = with_queue(80, 24);
-    harness.alt_up();
-    harness.key(KeyCode::Char('d'));
-    let removed = RemovedMessage { item: three_items().remove(2), place: 2 };
-    harness.set_queue(Vec::new());
-    harness.report_removed(vec![removed.clone()]);
-    harness.key(KeyCode::Esc);
-    assert!(harness.screen().contains("alt+up, then u restores them"), "{}", harness.screen());
-    harness.alt_up();
-    assert_eq!(harness.key(KeyCode::Char('u')), queue_action(QueueAction::Restore(vec![removed])));
 }
