@@ -161,3 +161,6 @@ impl Composer {
         Outcome::Consumed
     }
 }
+
+#[cfg(test)]
+mod tests;
