@@ -139,7 +139,6 @@ pub(crate) enum ListAction {
         id: SessionId,
         name: String,
     },
-    /// Starts a race.
     StartRace(RaceOptions),
     /// Continues with this lane of the race.
     PickLane(usize),
@@ -276,7 +275,6 @@ impl Submit {
     }
 }
 
-/// Text to copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CopiedText {
     pub(crate) text: String,

@@ -48,7 +48,6 @@ pub(crate) struct ApprovalPanel {
 #[derive(Debug, Default)]
 struct CallLines {
     width: usize,
-    /// The highlighting generation of `lines`.
     highlight_generation: u64,
     lines: Vec<Line>,
     /// The first visible line, and the number of visible lines.

@@ -72,7 +72,6 @@ pub(super) fn image_path(paste: &str, home: Option<&Path>) -> Option<PathBuf> {
     (has_image_extension(&path) && is_rooted).then(|| at_home(&path, home))
 }
 
-/// Returns true if a name has the extension of an image.
 fn has_image_extension(name: &str) -> bool {
     extension(name).is_some_and(|ending| EXTENSIONS.contains(&ending.as_str()))
 }

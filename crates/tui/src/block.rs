@@ -34,7 +34,6 @@ pub(super) struct Block {
     cache: Option<BlockCache>,
 }
 
-/// The fold state of one block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum FoldState {
     /// Follows the global setting for the block's kind.

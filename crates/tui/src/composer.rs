@@ -176,7 +176,6 @@ impl Composer {
         self.editor.lay_out(width.saturating_sub(view::SIGN_WIDTH), height / 3);
     }
 
-    /// Sets the area of the completion.
     pub(crate) fn lay_out_completion(&mut self, area: Rect) {
         self.completion_area = area;
     }

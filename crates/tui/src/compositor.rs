@@ -89,7 +89,6 @@ impl Compositor {
         self.overlays.last_mut().and_then(Overlay::as_picker)
     }
 
-    /// Opens an overlay; returns its address.
     fn push(&mut self, overlay: Overlay) -> Address {
         self.newest.0 += 1;
         self.push_with_id(overlay, self.newest)
@@ -270,7 +269,6 @@ impl Compositor {
         self.overlays.pop();
     }
 
-    /// Closes the session lists.
     pub(crate) fn close_session_lists(&mut self) {
         let is_session_list = |overlay: &mut Overlay| {
             overlay.as_picker().is_some_and(|picker| picker.session_browser().is_some())

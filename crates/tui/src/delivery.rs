@@ -7,7 +7,6 @@ pub(crate) enum DeliveryTime {
     Now,
     /// At the next steering point.
     NextStep,
-    /// After the run.
     AfterRun,
 }
 

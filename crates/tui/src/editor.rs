@@ -495,7 +495,6 @@ impl Editor {
         }
     }
 
-    /// Returns the position of the cursor in the text's area.
     pub(super) fn cursor(&self, area: Rect) -> Position {
         let (row, column) = self.rows.place(self.text.as_str(), self.text.cursor());
         let clamp =

@@ -32,7 +32,6 @@ pub(crate) enum Effect {
     },
     /// Marks notices with this text as outdated.
     MarkOutdated(String),
-    /// Opens an overlay.
     Open(OverlayRequest),
     /// Closes the overlay on top, after a choice.
     CloseTop,
@@ -72,9 +71,7 @@ pub(crate) enum Effect {
     ClickAccepted,
     /// Inserts text that arrived in one read into the editor.
     InsertText(String),
-    /// Inserts text before the draft in the editor.
     PutBeforeDraft(String),
-    /// Returns queued messages to the editor.
     RestoreMessages(Vec<QueueItem>),
     /// Puts a prompt from the history into the editor.
     RecallPrompt(String),

@@ -91,7 +91,6 @@ struct FrameTiming {
     pacer: FramePacer,
 }
 
-/// The connection to a session.
 struct AgentConnection {
     events: EventStream,
     /// The connection to the process that has the session open; `None` if this process has it open.
@@ -179,7 +178,6 @@ impl EventLoop {
         Ok(event_loop)
     }
 
-    /// Connects the opened session.
     fn connect(&mut self, opened: OpenedSession) {
         let OpenedSession { agent, keys, prompt, paste, pick, banner, notices } = opened;
         self.app.ui.provider_keys = keys;

@@ -475,7 +475,6 @@ fn no_result((): ()) -> Vec<TaskResult> {
     Vec::new()
 }
 
-/// Formats a count with its noun.
 fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

@@ -36,7 +36,6 @@ const TORN_WINDOW: Duration = Duration::from_secs(2);
 /// Maximum number of characters of a reply: `11;rgba:ffff/ffff/ffff/ffff`, and a few more.
 const MAX_REPLY: usize = 32;
 
-/// An event from the terminal.
 #[derive(Debug, PartialEq)]
 pub(super) enum TermEvent {
     Event(Event),
@@ -44,7 +43,6 @@ pub(super) enum TermEvent {
     Background(Rgb),
 }
 
-/// The stream of terminal events.
 pub(super) struct InputStream {
     keys: EventReader,
     replies: TerminalReplies,

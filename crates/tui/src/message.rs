@@ -99,7 +99,6 @@ pub(crate) enum TaskResult {
         typed: UserText,
         message: String,
     },
-    /// Text to insert before the draft in the editor.
     BeforeDraft(String),
     /// The session's current state and newest entries.
     Loaded(Box<LoadedSession>),
@@ -121,14 +120,11 @@ pub(crate) enum TaskResult {
     ReturnedMessages(Vec<QueueItem>),
     /// Input that wasn't delivered because the user stopped everything, in order.
     ReturnedInput(Vec<UserText>),
-    /// The result of a queue action.
     QueueOutcome(queue::QueueOutcome),
     SessionSwitched(SessionSwitched),
     /// A result for a list or the tree.
     List(ListResult),
-    /// A result for the completion.
     Completion(CompletionResult),
-    /// The current value of one of the theme settings.
     ThemeSetting(&'static Setting, String),
     /// A dialog that must be answered before the list beneath continues.
     Dialog(Dialog),
@@ -144,11 +140,9 @@ pub(crate) enum TaskResult {
     Branch(Option<String>),
     /// The agent's current slash commands.
     Commands(Vec<AgentCommand>),
-    /// The resources of servers.
     Resources(Vec<ServedResource>),
     /// An agent's session to show.
     AgentOpened(Box<OpenedAgent>),
-    /// Data for the welcome screen.
     Welcome(Welcome),
     Note(String),
     /// An image for the next message.
@@ -167,7 +161,6 @@ pub(crate) enum TaskResult {
     CodeHighlighted,
 }
 
-/// A result for the completion.
 #[derive(Debug)]
 pub(crate) enum CompletionResult {
     ArgumentValues {
@@ -195,14 +188,12 @@ pub(crate) enum ListResult {
         lines: Vec<Line>,
     },
     Settings(Box<Settings>),
-    /// A status text for the list.
     Status(StatusText),
     /// The session list changed; `trashed` is a session that was moved to the trash.
     SessionsChanged {
         word: StatusText,
         trashed: Option<PathBuf>,
     },
-    /// Renaming a session failed.
     RenameFailed {
         path: PathBuf,
         name: String,
@@ -225,7 +216,6 @@ pub(crate) enum ListResult {
         entry: EntryId,
         count: usize,
     },
-    /// A result for the tree of this session.
     Tree {
         session: SessionId,
         news: tree::request::TreeResult,

@@ -87,7 +87,6 @@ impl Overlay {
         }
     }
 
-    /// Returns the address for results of the overlay's actions.
     pub(crate) fn address(&self) -> Address {
         self.id().map_or(Address::Screen, Address::Overlay)
     }
@@ -162,7 +161,6 @@ impl Overlay {
         matches!(self, Self::Picker(picker) if picker.chosen().is_some_and(is_retry_choice))
     }
 
-    /// Returns true for this list.
     pub(crate) fn is_list(&self, list: ListKind) -> bool {
         matches!(self, Self::Picker(picker) if picker.kind() == Some(list))
     }

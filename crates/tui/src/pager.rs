@@ -78,7 +78,6 @@ impl Pager {
         Self { pending_call: Some(call), ..self }
     }
 
-    /// Replaces the lines.
     pub(super) fn replace_lines(&mut self, lines: Vec<Line>) {
         (self.lines, self.width) = (lines, 0);
     }

@@ -93,7 +93,6 @@ pub(super) struct Picker {
 /// The content of the preview.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum ItemPreview {
-    /// The list has no preview.
     #[default]
     None,
     /// Loading.
@@ -163,7 +162,6 @@ impl Picker {
         picker
     }
 
-    /// Sets the filter.
     pub(super) fn with_filter(self, words: &str) -> Self {
         Self { filter: words.into(), ..self }
     }

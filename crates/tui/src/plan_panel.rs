@@ -14,7 +14,6 @@ use crate::text::one_line;
 /// Maximum number of steps that are shown; a longer plan scrolls to the current step.
 const MAX_STEPS: usize = 6;
 
-/// The panel of the plan.
 #[derive(Debug, Default)]
 pub(crate) struct PlanPanel {
     is_folded: bool,
@@ -41,7 +40,6 @@ impl Component for PlanPanel {
 }
 
 impl PlanPanel {
-    /// The rows that the panel needs.
     pub(crate) fn rows_needed(&self, view: &ViewContext<'_>) -> usize {
         view.model.info.plan.as_ref().map_or(0, |plan| self.lines(plan, MAX_STEPS + 1, view).len())
     }

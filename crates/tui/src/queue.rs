@@ -20,7 +20,6 @@ pub(crate) enum QueueAction {
     Remove(QueueId, usize),
     /// Removes all messages.
     Clear,
-    /// Restores removed messages.
     Restore(Vec<RemovedMessage>),
 }
 
@@ -40,7 +39,6 @@ pub(crate) struct RemovedMessage {
     pub(crate) place: usize,
 }
 
-/// The result of a queue action.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum QueueOutcome {
     /// These messages were removed.

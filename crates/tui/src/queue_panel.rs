@@ -52,7 +52,6 @@ pub(crate) struct QueuePanel {
 }
 
 impl QueuePanel {
-    /// Returns true if the panel has the keys.
     pub(crate) fn has_keys(&self) -> bool {
         self.focus.has_keys()
     }
@@ -84,7 +83,6 @@ impl QueuePanel {
         PanelView { focus: &self.focus, can_restore: self.can_restore() }
     }
 
-    /// The rows that the panel needs.
     pub(crate) fn rows_needed(&self, view: &ViewContext<'_>) -> usize {
         view::rows_needed(&self.focus, view)
     }
@@ -150,7 +148,6 @@ impl QueuePanel {
         };
     }
 
-    /// Applies the result of a queue action.
     fn apply_outcome(&mut self, outcome: QueueOutcome, cx: &mut Context<'_>) {
         match outcome {
             QueueOutcome::Removed(items) if items.is_empty() => {}

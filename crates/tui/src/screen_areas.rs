@@ -30,7 +30,6 @@ pub(crate) enum ScreenPart {
 }
 
 impl ScreenAreas {
-    /// Returns the part at a position.
     pub(crate) fn part_at(&self, position: Position) -> ScreenPart {
         let parts = [
             (self.completion, ScreenPart::Completion),

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-/// A search term.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SearchTerm {
     text: String,
@@ -17,7 +16,6 @@ enum CaseMode {
 }
 
 impl SearchTerm {
-    /// A term as typed.
     pub(super) fn new(typed: &str) -> Self {
         match typed.chars().any(char::is_uppercase) {
             true => Self { text: typed.to_owned(), case: CaseMode::Sensitive },

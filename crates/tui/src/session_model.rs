@@ -74,7 +74,6 @@ impl SessionModel {
         modes[at.map_or(0, |at| (at + 1) % modes.len())]
     }
 
-    /// The name of the current model.
     pub(crate) fn model_name(&self) -> &str {
         self.info.model.as_ref().map_or("this model", |model| model.id.as_str())
     }
@@ -95,7 +94,6 @@ pub(crate) struct SessionInfo {
     pub(crate) context: ContextUse,
     pub(crate) usage: Usage,
     pub(crate) approval: String,
-    /// The task plan.
     pub(crate) plan: Option<TaskPlan>,
     pub(crate) branch: Option<String>,
     /// The session's id, if it is a fork.

@@ -41,9 +41,7 @@ pub enum ProblemScope {
 
 /// The result of reloading the settings.
 pub(super) struct SettingsDiff {
-    /// The settings that changed.
     pub(super) changed: Vec<&'static Setting>,
-    /// The current settings.
     pub(super) now: Settings,
     /// Problems in the files. If one makes everything unusable, `changed` is empty.
     pub(super) problems: Vec<SettingProblem>,

@@ -20,9 +20,7 @@ const FLASH_ROWS: usize = 3;
 pub(crate) struct StatusLine<'a> {
     pub(crate) search: Option<Line>,
     pub(crate) flash: Option<&'a str>,
-    /// The hint of the component that has the keys.
     pub(crate) hint: Option<Line>,
-    /// The block that is being streamed.
     pub(crate) arriving: Option<&'a BlockKind>,
 }
 
@@ -128,7 +126,6 @@ fn started_at(view: &ViewContext<'_>) -> Option<UnixMs> {
     run_start.map(|run_start| pending.or(calls).unwrap_or(run_start))
 }
 
-/// The countdown to a retry.
 fn countdown(view: &ViewContext<'_>, retry: &RetryAnnouncement) -> String {
     let seconds = retry.due.since_ms(view.now).div_ceil(1_000);
     format!("retrying in {seconds}s ({} of {})", retry.attempt, retry.max_attempts)

@@ -90,7 +90,6 @@ impl SignalSupport {
     }
 }
 
-/// Terminals recognized by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum KnownTerminal {
     /// A terminal multiplexer: tmux, screen.
@@ -240,7 +239,6 @@ impl Notifier {
         }
     }
 
-    /// The text of a new alert, if there is one.
     fn alert_text(&mut self, app: &App) -> Option<String> {
         let asked = pending(app);
         let asked_now = asked.as_ref().map(|(id, _)| id.clone());

@@ -152,7 +152,6 @@ impl ThemeState {
         self.refresh();
     }
 
-    /// Sets the theme of one of the theme settings.
     pub(super) fn set_theme(&mut self, setting: &Setting, name: &str) {
         let wished = if *setting == setting::THEME_DARK {
             &mut self.choice.dark

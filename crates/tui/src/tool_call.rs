@@ -70,7 +70,6 @@ pub(super) enum CallState {
     Streaming(usize),
     /// Not started.
     Pending,
-    /// Awaiting approval.
     AwaitsApproval,
     Running {
         since: UnixMs,
@@ -382,7 +381,6 @@ impl ToolCallBlock {
         }
     }
 
-    /// The result as an output block.
     fn output_of<'a>(&self, text: &'a StyledText) -> ToolOutputBlock<'a> {
         if self.traits.output == OutputKind::Command || !text.strokes.is_empty() {
             ToolOutputBlock::from_styled(text)

@@ -271,7 +271,6 @@ impl TranscriptPane {
         self.transcript.follow();
     }
 
-    /// Sets the area on the screen.
     pub(crate) fn set_area(&mut self, area: Rect) {
         self.area = area;
     }

@@ -107,7 +107,6 @@ struct LabelInput {
     line: LineInput,
 }
 
-/// The filters of the tree.
 #[derive(Debug)]
 struct TreeFilterState {
     filter: TreeFilter,

@@ -83,7 +83,6 @@ impl UiContext {
         }
     }
 
-    /// Checks a value for a theme setting.
     pub(crate) fn check_theme(&self, setting: &Setting, name: &str) -> ThemeCheck {
         theme::check::check(&self.theme.library, setting, &self.resolve_theme(name))
     }

@@ -64,7 +64,6 @@ impl ScreenAreas {
     }
 }
 
-/// The lines of the status line.
 fn status_lines(app: &App, view: &ViewContext<'_>) -> Vec<Line> {
     let hint = app.transcript.status_hint(view);
     let hint = hint.or_else(|| app.composer.status_hint(view)).or_else(|| app.queue.status_hint(view));

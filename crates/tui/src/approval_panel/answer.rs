@@ -4,7 +4,6 @@ use tiller_core::event::ApprovalRequest;
 
 use crate::keymap::table::KeyCommand;
 
-/// An answer to an approval request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ApprovalAnswer {
     Once,

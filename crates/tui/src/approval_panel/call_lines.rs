@@ -46,7 +46,6 @@ pub(super) fn lines(request: &ApprovalRequest, context: &LayoutContext<'_>, widt
     }
 }
 
-/// Returns a line without its `BAR`.
 pub(super) fn without_bar(line: &Line) -> Line {
     let spans = line.spans.iter().skip(usize::from(line.spans.first().is_some_and(|span| span.text == BAR)));
     spans.cloned().collect::<Vec<_>>().into()

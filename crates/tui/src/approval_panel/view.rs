@@ -29,7 +29,6 @@ struct PanelAreas {
 }
 
 impl ApprovalPanel {
-    /// Returns the number of rows that the panel needs.
     pub(crate) fn rows_needed(&self, view: &ViewContext<'_>) -> usize {
         let Some(request) = first_request(view) else { return 0 };
         1 + head(request, view).len() + self.lines.lines.len() + foot_rows(self, request, view)
@@ -215,7 +214,6 @@ fn answers_with(
     wrapped(&spans, view)
 }
 
-/// Returns an answer with its key.
 fn answer_spans(
     panel: &ApprovalPanel,
     request: &ApprovalRequest,

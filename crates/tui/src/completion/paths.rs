@@ -16,7 +16,6 @@ pub(crate) enum PathKind {
     /// A word of the text, completed with Tab.
     #[default]
     Word,
-    /// An `@` mention.
     Mention,
     /// The target of `/export`: directories, and file names with each format's extension.
     Export,

@@ -70,7 +70,6 @@ impl Composer {
         cx.push(Action::Submit(Submit::Bash(command.to_owned(), context)));
     }
 
-    /// Shows the race, or starts one.
     fn race(&mut self, argument: &str, cx: &mut Context<'_>) {
         if !argument.is_empty() {
             match RaceOptions::parse(argument) {

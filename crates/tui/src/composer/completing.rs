@@ -111,7 +111,6 @@ impl Composer {
         }
     }
 
-    /// Applies a result for the completion.
     pub(super) fn apply_completion(&mut self, result: CompletionResult, cx: &mut Context<'_>) {
         match result {
             CompletionResult::ArgumentValues { of, items } => self.completion.show_argument_values(of, items),

@@ -4,7 +4,6 @@ use tiller_core::id::{CallId, EntryId};
 
 use crate::effect::QueueEditRequest;
 
-/// The purpose of the text in the editor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ComposePurpose {
     /// A message to the model, or a command.

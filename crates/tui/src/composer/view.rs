@@ -55,7 +55,6 @@ pub(super) fn text_area(area: Rect) -> Rect {
     Rect { x: area.x + inset, width: area.width - inset, ..area }
 }
 
-/// Returns the lines of the completion list.
 pub(crate) fn completion_lines(completion: &Completion, view: &ViewContext<'_>) -> Vec<Line> {
     let candidates = completion.candidates();
     // The usual case; setting up the matcher takes time.

@@ -67,7 +67,6 @@ pub(crate) const fn mouse_receivers(
     }
 }
 
-/// Returns the receiver of pasted text.
 pub(crate) const fn paste_receiver(focus: FocusState) -> EventReceiver {
     if focus.is_covered {
         EventReceiver::Overlay

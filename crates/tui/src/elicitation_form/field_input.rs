@@ -7,7 +7,6 @@ use tiller_core::elicitation::{FieldKind, FormField};
 use crate::keymap::table::KeyCommand;
 use crate::line_input::LineInput;
 
-/// The input of a field.
 #[derive(Clone, Debug)]
 pub(super) enum FieldInput {
     /// Text and numbers.

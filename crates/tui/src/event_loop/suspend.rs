@@ -64,7 +64,6 @@ impl EventLoop {
         self.app.dirty = Dirty::ByUser;
     }
 
-    /// Advances the suspension.
     async fn advance_suspension(&mut self) {
         match &mut self.suspend {
             Some(SuspendReason::Stop) => {

@@ -40,7 +40,6 @@ fn run_reported(job: Job, reports: &ResultSender, run: impl FnOnce() -> TaskResu
 }
 
 impl ExecutorWorker {
-    /// Starts a background job.
     pub(super) fn start_job(&self, background_job: BackgroundJob, background: &mut JoinSet<()>) {
         match background_job {
             BackgroundJob::Tree(request) => self.query_tree(request, background),

@@ -117,7 +117,6 @@ impl ExecutorWorker {
         })
     }
 
-    /// Performs an action of a list.
     #[allow(clippy::too_many_lines, reason = "one arm an action")]
     pub(super) async fn perform_list_action(
         &mut self,
@@ -313,7 +312,6 @@ impl ExecutorWorker {
         self.permissions_changed(word).await
     }
 
-    /// Opens an agent's session, whether the agent is working or not.
     async fn open_agent(&self, id: SessionId, name: String) -> Result<Vec<TaskResult>, AgentError> {
         let session = self.agent.open_agent(id).await?;
         Ok(vec![TaskResult::AgentOpened(Box::new(OpenedAgent { name, session }))])

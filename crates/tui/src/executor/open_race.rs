@@ -4,7 +4,6 @@ use tiller_engine::agents::{LaneState, Race, RaceLane};
 
 use crate::message::TaskResult;
 
-/// The race of a session.
 pub(super) struct OpenRace {
     /// The race; its lanes are stopped when this is dropped.
     pub(super) race: Race,

@@ -15,7 +15,6 @@ use crate::theme;
 use crate::theme::check::ThemeCheck;
 
 impl ExecutorWorker {
-    /// The current settings.
     pub(super) async fn settings(&self) -> TaskResult {
         let Some(service) = self.options.services.settings.clone() else {
             return TaskResult::List(ListResult::Status(StatusText::error("there is no settings file here")));

@@ -85,7 +85,6 @@ impl Submissions {
         vec![TaskResult::Began(Job::Send)]
     }
 
-    /// Adds navigation.
     pub(super) fn navigate(&mut self, target: Navigate, from: Address) {
         self.waiting.push_back(OrderedAction::Navigate(target, from));
     }

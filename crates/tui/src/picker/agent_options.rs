@@ -38,7 +38,6 @@ impl ListSource for ThinkingList {
     }
 }
 
-/// The approval modes.
 #[derive(Debug)]
 pub(super) struct ApprovalModeList;
 

@@ -86,7 +86,6 @@ pub(crate) fn logins(credentials: &[ProviderCredential]) -> Vec<PickerItem> {
         .collect()
 }
 
-/// The providers with a key.
 pub(crate) fn logouts(credentials: &[ProviderCredential]) -> Vec<PickerItem> {
     let with_key = credentials.iter().filter(|credential| credential.origin != CredentialOrigin::Missing);
     with_key.map(|credential| item(credential, PickerChoice::Logout(credential.provider.clone()))).collect()

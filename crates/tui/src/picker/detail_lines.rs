@@ -9,12 +9,10 @@ pub(crate) const fn mark(is_current: bool) -> &'static str {
     if is_current { "● " } else { "  " }
 }
 
-/// A line with a name and a value.
 pub(crate) fn fact(name: &str, value: impl Into<String>) -> Line {
     Line::from(vec![Span::new(format!("{name:<11}"), Role::Muted), Span::new(value, Role::Text)])
 }
 
-/// A heading line.
 pub(crate) fn heading(text: &str) -> Line {
     Line::new(one_line(text), Style::from(Role::Text).with(Emphasis::BOLD))
 }

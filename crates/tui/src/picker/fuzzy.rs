@@ -8,7 +8,6 @@ use std::borrow::Cow;
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-/// The kind of matching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum MatchMode {
     /// Letters in order, best match first.

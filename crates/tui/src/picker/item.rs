@@ -40,7 +40,6 @@ pub(crate) struct SessionTag {
     pub(crate) name: Option<String>,
     /// The excerpt shown in the preview.
     pub(crate) extract: SessionExcerpt,
-    /// True if it is the open session.
     pub(crate) is_open: bool,
 }
 
@@ -77,7 +76,6 @@ impl PickerItem {
         Self { tag, ..self }
     }
 
-    /// Marks the item as the open session.
     pub(crate) fn marked_open(self) -> Self {
         let tag = self.tag.map(|tag| Arc::new(SessionTag { is_open: true, ..(*tag).clone() }));
         Self { note: format!("open · {}", self.note), tag, ..self }
@@ -88,7 +86,6 @@ impl PickerItem {
         self.tag.as_ref().map(|tag| tag.extract.clone()).unwrap_or_default()
     }
 
-    /// Returns true for the open session.
     pub(super) fn is_open(&self) -> bool {
         self.tag.as_ref().is_some_and(|tag| tag.is_open)
     }
@@ -124,9 +121,7 @@ pub(crate) enum PickerChoice {
     Model(String),
     /// Unavailable, for this reason.
     Unavailable(String),
-    /// Sets the thinking level.
     Thinking(ThinkingLevel),
-    /// Sets the approval mode.
     Approval(ApprovalMode),
     /// Trusts the project's files.
     Trust,
@@ -154,11 +149,9 @@ pub(crate) enum PickerChoice {
     Setting(&'static Setting, String),
     /// Writes this value of the setting to the user's file.
     SettingValue(&'static Setting, &'static str),
-    /// Opens a fork of this session.
     ForkOf(PathBuf),
     /// Puts this prompt into the editor.
     Prompt(String),
-    /// Applies this theme.
     Theme(String),
     /// A model whose provider has no key. Prompts for the key.
     LockedModel(String),

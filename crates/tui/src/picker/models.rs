@@ -53,10 +53,8 @@ impl ListSource for ModelList {
     }
 }
 
-/// The models of the list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Models {
-    /// Models with a key.
     pub(crate) usable: Vec<ModelFacts>,
     /// Models whose provider has no key.
     pub(crate) locked: Vec<LockedModel>,

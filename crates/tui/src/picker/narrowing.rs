@@ -21,7 +21,6 @@ impl NarrowingJob {
     }
 }
 
-/// The result of a [`NarrowingJob`].
 #[derive(Debug)]
 pub(crate) struct NarrowedList {
     pub(crate) job: NarrowingJob,

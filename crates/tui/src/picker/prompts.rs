@@ -24,7 +24,6 @@ impl Picker {
         self.prompt.appeared.is_some()
     }
 
-    /// Returns the list as a dialog.
     pub(crate) fn as_dialog(&self) -> Dialog {
         Dialog { title: self.title.clone(), items: self.items.to_vec() }
     }
@@ -38,7 +37,6 @@ impl Picker {
         self.prompt.prompt.as_ref()
     }
 
-    /// Closes the prompt and returns it.
     pub(crate) fn end_prompt(&mut self) -> Option<LinePrompt> {
         self.prompt.prompt.take()
     }

@@ -36,7 +36,6 @@ const LAST_ENTRIES: usize = 200;
 /// list.
 const MAX_PREVIEW_BYTES: u64 = 64 << 20;
 
-/// The order of a session list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SortOrder {
     /// Forks under their parents, threads by their newest session.
@@ -78,7 +77,6 @@ impl From<Vec<PickerItem>> for Sessions {
 }
 
 impl Sessions {
-    /// Marks the open session.
     pub(crate) fn mark_open(self, open: &SessionId) -> Self {
         let mark = |(item, parent): (PickerItem, Option<PathBuf>)| {
             let is_open = item.tag.as_ref().is_some_and(|tag| tag.id == *open);
@@ -149,7 +147,6 @@ fn root_of(parents: &[Option<usize>], from: usize) -> usize {
     from
 }
 
-/// Search hits as items.
 pub(crate) fn hits(hits: &[SearchHit], now: UnixMs) -> Vec<PickerItem> {
     let item = |hit: &SearchHit| {
         let piece = |piece: &Snippet| match piece.matched {

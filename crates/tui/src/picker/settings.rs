@@ -79,7 +79,6 @@ impl ListSource for SettingList {
     }
 }
 
-/// The values of one setting.
 #[derive(Debug)]
 pub(crate) struct SettingValueList;
 

@@ -31,7 +31,6 @@ pub(crate) struct ListFacts {
     pub(crate) accept_hint: &'static str,
     /// Hints about the list's own keys.
     pub(crate) key_hints: &'static [(KeyCommand, &'static str)],
-    /// The text of an empty list.
     pub(crate) empty_text: &'static str,
     /// True if the key hints stay below a status: it comes without a key press.
     pub(crate) keeps_hints: bool,
@@ -113,7 +112,6 @@ impl ListResponse {
         Self::Stay(None, vec![effect.into()])
     }
 
-    /// Opens a line prompt.
     pub(crate) fn ask(prompt: LinePrompt) -> Self {
         Self::Ask(prompt, None, Vec::new())
     }

@@ -138,7 +138,6 @@ fn note(theme: &ThemeState, known: &RegisteredTheme) -> String {
     format!("{}{origin}{}", chosen_mark(theme, &known.theme.name), known.theme.kind.name())
 }
 
-/// Marks the chosen theme.
 fn chosen_mark(theme: &ThemeState, name: &str) -> &'static str {
     if theme.choice.theme == name { "now · " } else { "" }
 }

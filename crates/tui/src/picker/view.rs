@@ -34,7 +34,6 @@ const MIN_PREVIEW_WIDTH: u16 = 40;
 /// Minimum body height for a preview below the rows.
 const HIGH: u16 = 16;
 
-/// The areas of a list.
 struct ListAreas {
     rows: Rect,
     preview: Option<Rect>,
@@ -85,7 +84,6 @@ fn feet(picker: &Picker, area: Rect, keymap: &Keymap) -> Vec<Line> {
     if area.height >= 8 { foot(picker, keymap, usize::from(area.width)) } else { Vec::new() }
 }
 
-/// Draws a list.
 pub(super) fn draw(picker: &Picker, area: Rect, buffer: &mut Buffer, ui: &UiContext) {
     let theme = &ui.theme;
     let (matches, all) = picker.counts();
@@ -119,7 +117,6 @@ pub(super) fn draw(picker: &Picker, area: Rect, buffer: &mut Buffer, ui: &UiCont
     }
 }
 
-/// The position of the cursor.
 pub(super) fn cursor(picker: &Picker, area: Rect, ui: &UiContext) -> Position {
     let (lines, column) = input(picker, ui);
     let column = u16::try_from(column).unwrap_or(0).min(area.width.saturating_sub(1));
@@ -133,7 +130,6 @@ fn input(picker: &Picker, ui: &UiContext) -> (Vec<Line>, usize) {
     (limit_rows(lines, max_input_rows(ui), usize::from(ui.size.0).saturating_sub(1)), column)
 }
 
-/// The text of an empty list.
 fn empty(picker: &Picker, matches: usize, keymap: &Keymap) -> Option<String> {
     use crate::keymap::table::KeyCommand::{ClearFilter, Switch};
     let scope = picker.session_browser().map(|browser| browser.scope);

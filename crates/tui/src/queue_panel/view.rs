@@ -22,7 +22,6 @@ pub(super) struct PanelView<'a> {
     pub(super) can_restore: bool,
 }
 
-/// Rows that the panel needs.
 pub(super) fn rows_needed(focus: &QueueFocus, view: &ViewContext<'_>) -> usize {
     let waiting = view.model.activity.queue.len();
     if focus.has_keys() {

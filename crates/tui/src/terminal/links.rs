@@ -59,7 +59,6 @@ impl UrlMap {
         }
     }
 
-    /// The URL of a mark.
     pub(super) fn url(&self, mark: Color) -> Option<&Arc<str>> {
         self.known.get(&mark)
     }

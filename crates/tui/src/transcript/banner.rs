@@ -13,7 +13,6 @@ impl Transcript {
         }
     }
 
-    /// Returns true if the banner is shown.
     pub(crate) fn has_banner(&self) -> bool {
         let first = self.parts.last().and_then(Chunk::blocks).and_then(<[Block]>::first);
         first.is_some_and(|block| matches!(block.kind, BlockKind::Banner(_)))

@@ -96,12 +96,10 @@ impl Transcript {
         }
     }
 
-    /// The focused block.
     pub(crate) fn focus(&self) -> Option<BlockPos> {
         self.view.focus
     }
 
-    /// Sets the focused block.
     pub(crate) fn set_focus(&mut self, at: Option<BlockPos>) {
         self.view.focus = at;
     }

@@ -8,7 +8,6 @@ pub(crate) enum Direction {
     Newer,
 }
 
-/// The target of a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JumpTarget {
     Top,

@@ -4,7 +4,6 @@ use tiller_render::Line;
 
 use crate::transcript::chunk::BlockPos;
 
-/// The scroll position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Scroll {
     /// Follows the end.

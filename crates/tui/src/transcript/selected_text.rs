@@ -35,7 +35,6 @@ impl Transcript {
         }
     }
 
-    /// Starts a selection at a position.
     pub(crate) fn select(&mut self, spot: TextPos, unit: Granularity) {
         let anchor = self.unit(spot, unit);
         self.view.selection = Some(Selection { unit, anchor, head: anchor });

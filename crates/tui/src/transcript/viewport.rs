@@ -26,7 +26,6 @@ pub(super) struct Viewport {
     pub(super) former: Option<TopRow>,
     /// The position after the next reload.
     pub(super) next: NextTop,
-    /// The focused block.
     pub(super) focus: Option<BlockPos>,
     pub(super) selection: Option<Selection>,
     pub(super) new_below: UnseenBlocks,

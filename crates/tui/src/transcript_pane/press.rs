@@ -19,12 +19,10 @@ pub(crate) struct Press {
     pub(crate) state: PressState,
 }
 
-/// The state of a press.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PressState {
     /// Held without motion.
     Still,
-    /// Dragged.
     Dragged,
     /// Dragged beyond an edge.
     Beyond(Direction),

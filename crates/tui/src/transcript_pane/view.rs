@@ -105,7 +105,6 @@ impl<'a> SearchMatches<'a> {
 }
 
 impl SearchBar {
-    /// The line of the search bar.
     pub(crate) fn line(&self, view: &ViewContext<'_>) -> Line {
         let width = usize::from(view.ui.size.0);
         let (nth, all, looking) = self.count();

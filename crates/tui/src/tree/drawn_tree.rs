@@ -8,6 +8,5 @@ use tiller_render::Line;
 pub(crate) struct DrawnTree {
     /// Lines with their areas.
     pub(crate) lines: Vec<(Rect, Line)>,
-    /// The cursor position.
     pub(crate) cursor: (u16, u16),
 }

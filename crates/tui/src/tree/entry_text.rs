@@ -31,7 +31,6 @@ pub(super) fn kind_sign(node: &TreeNode) -> &'static str {
 }
 
 impl EntryText {
-    /// The row text of an entry.
     pub(super) fn from_entry(entry: &Entry, tools: &ToolCatalog) -> Self {
         let muted = |sign, text: String| Self { sign, text: spaced(&text), role: Role::Muted };
         match &entry.body {

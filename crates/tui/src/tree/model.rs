@@ -9,7 +9,6 @@ use tiller_session::annotations::Annotations;
 use tiller_session::tree::{Tree, TreeNode};
 use tiller_session::{LineRole, Reader};
 
-/// The filter of the tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum TreeFilter {
     /// Messages without tool results.

@@ -13,7 +13,6 @@ pub(super) struct EntryPreview {
     shown: Option<LoadedPreview>,
     /// True if the log has grown since the preview was loaded; a call's result may be new.
     is_stale: bool,
-    /// The requested entry.
     requested: Option<usize>,
 }
 

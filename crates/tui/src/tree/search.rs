@@ -16,7 +16,6 @@ pub(super) struct TreeSearch {
     found: Option<TreeSearchHits>,
 }
 
-/// The hits.
 #[derive(Debug)]
 struct TreeSearchHits {
     /// For each entry, whether it contains all words.
