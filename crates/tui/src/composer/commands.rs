@@ -83,6 +83,9 @@ impl Composer {
     #[allow(clippy::too_many_lines, reason = "one arm a command")]
     fn command(&mut self, command: BuiltInCommand, argument: &str, cx: &mut Context<'_>) {
         let text = Some(argument.to_owned()).filter(|text| !text.is_empty());
+        if let Some(list) = list_of(command).filter(|_| text.is_none()) {
+            return cx.push(Effect::Open(OverlayRequest::list(list)));
+        }
         match command {
             BuiltInCommand::New => cx.push(Action::Navigate(Navigate::New)),
             BuiltInCommand::Resume => {
@@ -96,34 +99,20 @@ impl Composer {
             BuiltInCommand::Label => cx.push(Action::Edit(SessionEdit::Label(text))),
             BuiltInCommand::Compact => cx.push(Action::Compact(text)),
             BuiltInCommand::Truncate => cx.push(Action::Truncate),
-            BuiltInCommand::Model if argument.is_empty() => {
-                cx.push(Effect::Open(OverlayRequest::list(ListKind::Models)))
-            }
             BuiltInCommand::Model => cx.push(Action::Edit(SessionEdit::SetModel(argument.to_owned()))),
-            BuiltInCommand::Thinking if argument.is_empty() => {
-                cx.push(Effect::Open(OverlayRequest::list(ListKind::Thinking)))
-            }
             BuiltInCommand::Thinking => match parse_level(argument) {
                 Ok(level) => cx.push(Action::Edit(SessionEdit::SetThinking(level))),
                 Err(message) => self.reject_input(format!("/thinking {argument}"), message, cx),
             },
-            BuiltInCommand::Approval if argument.is_empty() => {
-                cx.push(Effect::Open(OverlayRequest::list(ListKind::Approval)))
-            }
             BuiltInCommand::Approval => match parse_mode(argument) {
                 Ok(mode) => cx.push(Action::List(ListAction::SetApproval(mode))),
                 Err(message) => self.reject_input(format!("/approval {argument}"), message, cx),
             },
             BuiltInCommand::Plan => cx.push(Action::List(ListAction::TogglePlan)),
-            BuiltInCommand::Permissions => cx.push(Effect::Open(OverlayRequest::list(ListKind::Permissions))),
-            BuiltInCommand::Trust => cx.push(Effect::Open(OverlayRequest::list(ListKind::Trust))),
             BuiltInCommand::AddDir if argument.is_empty() => {
                 self.ask_for("/add-dir ", "type the path of a directory after /add-dir", cx)
             }
             BuiltInCommand::AddDir => cx.push(Action::List(ListAction::AddDir(argument.to_owned()))),
-            BuiltInCommand::Tools if argument.is_empty() => {
-                cx.push(Effect::Open(OverlayRequest::list(ListKind::Tools)))
-            }
             BuiltInCommand::Tools => cx.push(Action::List(ListAction::ToggleTool(argument.to_owned()))),
             BuiltInCommand::Settings => match argument.split_once(char::is_whitespace) {
                 Some((name, value)) => self.set(name, value.trim(), cx),
@@ -142,17 +131,17 @@ impl Composer {
             }
             BuiltInCommand::Cost => cx.push(Action::ShowCost),
             BuiltInCommand::Context => cx.push(Action::ShowContext { width: Pager::columns(cx.ui.size.0) }),
-            BuiltInCommand::Agents => cx.push(Effect::Open(OverlayRequest::list(ListKind::Agents))),
             BuiltInCommand::Race => self.race(argument, cx),
             BuiltInCommand::Back => cx.push(Action::Terminal(TerminalAction::LeaveAgent)),
-            BuiltInCommand::Jobs => cx.push(Effect::Open(OverlayRequest::list(ListKind::Jobs))),
             BuiltInCommand::Mcp => cx.push(Action::ShowToolServers),
             BuiltInCommand::Export => cx.push(Action::Export(argument.to_owned())),
-            BuiltInCommand::Import => import(argument, cx),
+            BuiltInCommand::Import => {
+                cx.flash("Importing…");
+                cx.push(Action::List(ListAction::Import(argument.to_owned())));
+            }
             BuiltInCommand::Login => log_in(argument, cx),
-            BuiltInCommand::Logout => log_out(argument, cx),
-            BuiltInCommand::Theme if argument.is_empty() => {
-                cx.push(Effect::Open(OverlayRequest::list(ListKind::Themes)))
+            BuiltInCommand::Logout => {
+                cx.push(Action::List(ListAction::Key(LoginRequest::Remove(argument.to_owned()))))
             }
             BuiltInCommand::Theme => cx.push(Effect::ApplyTheme(argument.to_owned())),
             BuiltInCommand::Reload => cx.push(Action::ReloadResources),
@@ -166,8 +155,13 @@ impl Composer {
                 cx.push(Effect::Open(OverlayRequest::Help { title: "keys".to_owned(), lines }))
             }
             BuiltInCommand::Quit => cx.push(Effect::quit()),
+            // These take no argument, so that their list has opened.
+            BuiltInCommand::Permissions
+            | BuiltInCommand::Trust
+            | BuiltInCommand::Agents
+            | BuiltInCommand::Jobs
             // Only `--plain` has these; `parse` rejects them.
-            BuiltInCommand::Go
+            | BuiltInCommand::Go
             | BuiltInCommand::Now
             | BuiltInCommand::Queue
             | BuiltInCommand::Send
@@ -229,31 +223,30 @@ pub(super) fn is_command(line: &str, agent_commands: &[AgentCommand]) -> bool {
         || !matches!(parse(line, agent_commands, Tui), Ok(ParsedLine::Agent(_) | ParsedLine::Text))
 }
 
-/// Imports a path, or opens the list of logs.
-fn import(path: &str, cx: &mut Context<'_>) {
-    if path.is_empty() {
-        return cx.push(Effect::Open(OverlayRequest::list(ListKind::ForeignLogs)));
-    }
-    cx.flash("Importing…");
-    cx.push(Action::List(ListAction::Import(path.to_owned())));
+/// The list that a command opens without an argument.
+const fn list_of(command: BuiltInCommand) -> Option<ListKind> {
+    Some(match command {
+        BuiltInCommand::Model => ListKind::Models,
+        BuiltInCommand::Thinking => ListKind::Thinking,
+        BuiltInCommand::Approval => ListKind::Approval,
+        BuiltInCommand::Permissions => ListKind::Permissions,
+        BuiltInCommand::Trust => ListKind::Trust,
+        BuiltInCommand::Tools => ListKind::Tools,
+        BuiltInCommand::Agents => ListKind::Agents,
+        BuiltInCommand::Jobs => ListKind::Jobs,
+        BuiltInCommand::Import => ListKind::ForeignLogs,
+        BuiltInCommand::Login => ListKind::Logins,
+        BuiltInCommand::Logout => ListKind::Logouts,
+        BuiltInCommand::Theme => ListKind::Themes,
+        _ => return None,
+    })
 }
 
-/// Opens the list of providers, or with a provider's name, the prompt for its key.
+/// Asks for the key of a provider.
 fn log_in(argument: &str, cx: &mut Context<'_>) {
-    let mut words = argument.split_whitespace();
-    let provider = words.next().map(str::to_owned);
-    if words.next().is_some() {
+    let (provider, key) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
+    if !key.trim().is_empty() {
         cx.flash("Don't type the key here: tiller prompts for it and hides it.");
     }
-    cx.push(Effect::Open(
-        provider.map_or_else(|| OverlayRequest::list(ListKind::Logins), OverlayRequest::Login),
-    ));
-}
-
-/// Removes a provider's key, or lists the providers that have one.
-fn log_out(provider: &str, cx: &mut Context<'_>) {
-    if provider.is_empty() {
-        return cx.push(Effect::Open(OverlayRequest::list(ListKind::Logouts)));
-    }
-    cx.push(Action::List(ListAction::Key(LoginRequest::Remove(provider.to_owned()))));
+    cx.push(Effect::Open(OverlayRequest::Login(provider.to_owned())));
 }
