@@ -17,7 +17,6 @@ mod task_results;
 
 use std::sync::Arc;
 
-use tiller_core::id::ElicitationId;
 use tiller_core::unit::UnixMs;
 
 use crate::action::{Action, ActionRequest};
@@ -268,7 +267,10 @@ impl App {
                 self.model.call_answered(&call);
                 self.dirty = Dirty::ByUser;
             }
-            Effect::ElicitationAnswered(id) => self.elicitation_answered(&id),
+            Effect::ElicitationAnswered(id) => {
+                self.compositor.close_form(&id);
+                self.model.question_answered(&id);
+            }
             Effect::WriteReason(call) => self.composer.write_reason(call),
             Effect::UpdateCallPage { call, lines } => self.compositor.update_call_page(&call, lines),
             Effect::CloseCallPage(call) => self.compositor.close_call_page(&call),
@@ -318,11 +320,6 @@ impl App {
             Effect::MarkOutdated(text) => self.transcript.mark_outdated(&text),
         }
         Vec::new()
-    }
-
-    fn elicitation_answered(&mut self, id: &ElicitationId) {
-        self.compositor.close_form(id);
-        self.model.question_answered(id);
     }
 
     /// Replaces the keymap. Removes notices about problems that are gone from the keymap file, adds notices

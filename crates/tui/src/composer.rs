@@ -75,7 +75,9 @@ impl Component for Composer {
         match result {
             TaskResult::Completion(result) => self.apply_completion(result, cx),
             TaskResult::ReturnedMessages(items) => self.restore_messages(&items),
-            TaskResult::ReturnedInput(typed) => self.restore_inputs(&typed),
+            TaskResult::ReturnedInput(typed) => {
+                typed.iter().rev().for_each(|typed| self.restore_input(typed))
+            }
             TaskResult::History(prompts) => self.editor.prepend_history(prompts),
             TaskResult::Attached(image) => self.attach_image(image, cx),
             TaskResult::Edited(text) => self.editor.set_text(&text),
@@ -253,14 +255,8 @@ impl Composer {
         self.editor.put_before(&[text]);
     }
 
-    /// Returns several inputs to the editor, in order.
-    fn restore_inputs(&mut self, typed: &[UserText]) {
-        typed.iter().rev().for_each(|typed| self.restore_input(typed));
-    }
-
-    /// Rejects input: shows `reason` and returns the text to the editor for correction. If the editor
-    /// contains the reason of a denial, the text goes to the prompt history instead, because the reason is
-    /// cleared with the call.
+    /// Rejects input: shows `what` and puts the text back into the editor for correction. If the editor holds the
+    /// reason of a denial, the text goes to the prompt history instead, because the reason is cleared with the call.
     pub(crate) fn reject_input(
         &mut self,
         typed: impl Into<UserText>,

@@ -27,7 +27,6 @@ use ratatui::layout::Rect;
 use tiller_core::id::{EntryId, SessionId};
 use tiller_session::{LineRole, Visibility};
 
-use crate::action::Action;
 use crate::address::OverlayId;
 use crate::line_input::LineInput;
 use crate::list_cursor::ListCursor;
@@ -151,13 +150,6 @@ struct TreeViewport {
     refused: Option<&'static str>,
 }
 
-/// The areas of the tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct TreeAreas {
-    list: Rect,
-    preview: Option<Rect>,
-}
-
 impl TreeView {
     pub(super) fn new(purpose: TreePurpose) -> Self {
         let filter = match purpose {
@@ -198,7 +190,7 @@ impl TreeView {
     /// The requests to send now.
     pub(super) fn take_requests(&mut self, size: (u16, u16)) -> Vec<TreeRequest> {
         let areas = self.areas(area(size));
-        self.place.height = usize::from(areas.list.height);
+        self.place.height = usize::from(areas.rows.height);
         self.scroll_to_cursor();
         let mut requests = Vec::new();
         if self.freshness == Freshness::Stale {
@@ -319,19 +311,18 @@ impl TreeView {
         Some(self.shape.as_ref()?.node(self.chosen()?).id.clone())
     }
 
-    fn areas(&self, area: Rect) -> TreeAreas {
+    fn areas(&self, area: Rect) -> PreviewSplit {
         let width = area.width;
         // One row for the title, one for the search, and one for key hints if there is room.
         let keys = u16::from(area.height >= 8);
         let body =
             Rect { y: area.y + 2.min(area.height), height: area.height.saturating_sub(2 + keys), ..area };
         if !self.preview.is_open {
-            return TreeAreas { list: body, preview: None };
+            return PreviewSplit { rows: body, preview: None };
         }
         // The list gets more than half: a row must show its text, while the preview can wrap.
         let beside = (width >= WIDE).then_some(width * 11 / 20);
-        let PreviewSplit { rows: list, preview } = split(body, beside, TALL);
-        TreeAreas { list, preview }
+        split(body, beside, TALL)
     }
 
     /// The effect of accepting an entry.
@@ -346,12 +337,6 @@ impl TreeView {
             TreePurpose::Go if shape.current == Some(node) => TreeEffect::Stay,
             TreePurpose::Go => TreeEffect::From,
         }
-    }
-
-    /// Returns the navigation to start once the agent is idle.
-    pub(super) fn once_stopped(&mut self) -> Option<Action> {
-        let go = self.going.leave_once_stopped()?;
-        Some(Action::Navigate(go))
     }
 }
 

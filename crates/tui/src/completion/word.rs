@@ -7,8 +7,10 @@ pub(crate) enum CompletionKind {
     Nothing,
     /// A command name, without the slash.
     Command(String),
-    /// The argument of a command.
-    Argument { command: String, typed: String },
+    Argument {
+        command: String,
+        typed: String,
+    },
     /// A file of the project, after `@`.
     File(String),
     /// A path outside the project's files, after `@`.

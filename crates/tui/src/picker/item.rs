@@ -135,8 +135,10 @@ pub(crate) enum PickerChoice {
     Rules(CallId, String),
     /// Saves rules to these settings.
     RuleFile(SettingScope),
-    /// Opens the session of this agent.
-    Agent { id: SessionId, name: String },
+    Agent {
+        id: SessionId,
+        name: String,
+    },
     /// Continues with this lane of the race.
     Lane(usize),
     /// Stops the race, or discards its results.

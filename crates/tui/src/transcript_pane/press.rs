@@ -27,5 +27,7 @@ pub(crate) enum PressState {
     /// Dragged beyond an edge.
     Beyond(Direction),
     /// Released; `folded` if it folded a block.
-    Released { folded: bool },
+    Released {
+        folded: bool,
+    },
 }

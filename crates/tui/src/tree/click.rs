@@ -16,7 +16,7 @@ impl TreeView {
 
 impl ClickableList for TreeView {
     fn rows_area(&self, _view: &ViewContext<'_>) -> Rect {
-        self.areas(self.area).list
+        self.areas(self.area).rows
     }
 
     fn has_row(&self, line: usize, _view: &ViewContext<'_>) -> bool {

@@ -12,11 +12,12 @@ use crate::keymap::Keymap;
 use crate::keymap::table::KeyCommand;
 use crate::layout::{RenderContext, right_aligned, truncate_start};
 use crate::match_marks::{occurrences, pieces, spans};
+use crate::preview_area::PreviewSplit;
 use crate::text::one_line;
 use crate::tree::drawn_tree::DrawnTree;
 use crate::tree::entry_text::kind_sign;
 use crate::tree::request::TreePurpose;
-use crate::tree::{PendingNavigation, TreeAreas, TreeView};
+use crate::tree::{PendingNavigation, TreeView};
 
 /// Width of a row's sign.
 const SIGN: usize = 2;
@@ -32,24 +33,24 @@ impl TreeView {
     /// Lays out the lines for its area; drawing then only reads.
     pub(super) fn lay_out_lines(&mut self, keymap: &Keymap, ctx: &RenderContext) {
         let (whole, areas) = (self.area, self.areas(self.area));
-        self.place.height = usize::from(areas.list.height);
+        self.place.height = usize::from(areas.rows.height);
         self.scroll_to_cursor();
         let row = |at: u16| Rect { y: at, height: u16::from(at < whole.height), ..whole };
         let width = usize::from(whole.width);
         let mut lines = vec![(row(0), self.title(whole.width)), (row(1), self.search_line(width))];
         let typed = 3 + Line::new(self.search.words(), Role::Text).width();
         let mut cursor = (column(typed, whole.width), 1.min(whole.height.saturating_sub(1)));
-        let list_width = usize::from(areas.list.width).saturating_sub(1);
+        let list_width = usize::from(areas.rows.width).saturating_sub(1);
         if self.rows.len() == 0 {
-            lines.push((first_row(areas.list), Line::new(format!("   {}", self.empty_text()), Role::Muted)));
+            lines.push((first_row(areas.rows), Line::new(format!("   {}", self.empty_text()), Role::Muted)));
         }
-        for offset in 0..areas.list.height {
+        for offset in 0..areas.rows.height {
             let Some(at) = self.rows.get(self.place.top + usize::from(offset)) else { break };
             let row = self.place.top + usize::from(offset);
-            let area = Rect { y: areas.list.y + offset, height: 1, ..areas.list };
+            let area = Rect { y: areas.rows.y + offset, height: 1, ..areas.rows };
             let (line, typed) = self.row(row, at, list_width, ctx);
             if let Some(typed) = typed {
-                cursor = (column(typed, areas.list.width), area.y);
+                cursor = (column(typed, areas.rows.width), area.y);
             }
             lines.push((area, line));
         }
@@ -151,7 +152,7 @@ impl TreeView {
             sign.or_else(|| self.shape.as_ref().map(|shape| kind_sign(shape.node(row.node)))).unwrap_or(" ");
         let text = loaded.map_or_else(|| "…".to_owned(), |loaded| loaded.text.clone());
         let role = match loaded {
-            Some(text) if row.on_path && !text.is_muted() => text.role,
+            Some(text) if row.on_path => text.role,
             _ => Role::Muted,
         };
         let bold = is_chosen || role == Role::User;
@@ -200,11 +201,11 @@ impl TreeView {
     fn preview_lines(
         &mut self,
         area: Rect,
-        areas: &TreeAreas,
+        areas: &PreviewSplit,
         keymap: &Keymap,
         ctx: &RenderContext,
     ) -> Vec<(Rect, Line)> {
-        let is_beside = area.x > areas.list.x;
+        let is_beside = area.x > areas.rows.x;
         let inset = if is_beside { 2 } else { 1 };
         let width = usize::from(area.width.saturating_sub(inset + 1)).max(1);
         let mut lines = vec![self.preview_head(usize::from(area.width), ctx)];

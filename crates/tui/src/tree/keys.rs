@@ -55,7 +55,7 @@ impl Component for TreeView {
             cx.push(Action::Background(BackgroundJob::Tree(request)));
         }
         if !cx.model.is_working() {
-            self.once_stopped().into_iter().for_each(|action| cx.push(action));
+            self.going.leave_once_stopped().into_iter().for_each(|go| cx.push(Action::Navigate(go)));
         }
     }
 

@@ -3,7 +3,6 @@
 
 use tiller_core::message::{Message, ToolResultMessage};
 use tiller_core::tool_catalog::ToolCatalog;
-use tiller_render::Role;
 use tiller_session::{Entry, EntryBody, Reader};
 
 use crate::block::notice_level::NoticeLevel;
@@ -152,10 +151,4 @@ fn facts(entry: &Entry) -> Vec<String> {
     }
     facts.retain(|fact| !fact.is_empty());
     facts
-}
-
-impl EntryText {
-    pub(super) fn is_muted(&self) -> bool {
-        self.role == Role::Muted
-    }
 }

@@ -13,7 +13,7 @@ use tiller_engine::built_in_tools;
 use tiller_session::{EntryBody, Placement, SessionManager, Writer};
 
 use super::*;
-use crate::action::{BackgroundJob, SessionEdit};
+use crate::action::{Action, BackgroundJob, SessionEdit};
 use crate::address::Address;
 use crate::component::testing::Bench;
 use crate::component::{Outcome, UiEvent};
