@@ -11,6 +11,7 @@ mod walk;
 mod work;
 
 use std::fs;
+use std::time::Duration;
 
 use crate::sandbox::Sandbox;
 use tiller_test_support::mock_server::{AnswerPart, MockServer, RecordedRequest, Reply};
@@ -243,6 +244,8 @@ fn keys_esc_twice_opens_the_tree() {
     terminal.wait_for_answer("Hello yourself.");
     // With and without the keyboard protocol, both in one piece.
     for twice in ["\x1b[27u\x1b[27u", "\x1b\x1b"] {
+        // Shortly after Esc has closed the tree, it doesn't open it.
+        terminal.wait_for_stable("❯", Duration::from_secs(1));
         terminal.send(twice);
         terminal.wait_for("── tree");
         terminal.key(TerminalKey::Esc);

@@ -23,7 +23,7 @@ fn open_form(sandbox: &Sandbox, flags: &[&str]) -> Terminal {
     let mut terminal = sandbox.open(&[&fixed, flags, &["go"]].concat());
     terminal.wait_for_question("? bash needs approval: runs a command");
     terminal.send("A");
-    terminal.wait_for("▸ in your settings");
+    terminal.wait_for_question("▸ in your settings");
     assert!(terminal.screen().contains("bash ❯ touch one"), "{}", terminal.screen());
     terminal
 }
