@@ -263,7 +263,8 @@ fn serve_page_shows_commands_images_jobs_and_agents() {
     browser.resize(PHONE.0, PHONE.1);
     let job = r#"{"calls": [{"name": "bash", "arguments": {"command": "sleep 600", "background": true}}]}"#;
     let agent = r#"{"calls": [{"name": "delegate_to_agent", "arguments": {"agent": "explore", "task": "LOOK around"}}]}"#;
-    let script = [job, agent, r#"{"when": "LOOK", "text": "Looking", "hang": true}"#];
+    let script =
+        [job, agent, r#"{"when": "LOOK", "text": "Looking", "hang": true}"#, r#"{"text": "All stopped."}"#];
     let session = open(&mut browser, &server, &sandbox, &script);
 
     // A command of the user, while it runs and as an entry.
@@ -286,9 +287,11 @@ fn serve_page_shows_commands_images_jobs_and_agents() {
     // A page that comes later has them too.
     browser.send("Page.reload", json!({}));
     browser.wait_for("find('.background').querySelectorAll('.queued').length === 2");
-    browser.run("find('.composer textarea').focus()");
-    browser.type_and_press("", "Escape", 0);
+    click(&mut browser, ".background button", "Stop");
+    browser.wait_for("!find('.background').textContent.includes('sleep 600')");
+    click(&mut browser, ".background button", "Stop");
     browser.wait_for("!find('.background').textContent.includes('explore')");
+    browser.wait_for("find('main').textContent.includes('All stopped.')");
     assert_stays_at_home(&mut browser, &server);
 }
 

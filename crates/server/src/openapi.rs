@@ -94,6 +94,8 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         Rpc("abort"),
         "Stop the run, and return the queued messages",
     ),
+    operation("post", "/api/sessions/{id}/jobs/{jobId}/stop", Empty(204), "Stop a background job"),
+    operation("post", "/api/sessions/{id}/agents/{agentId}/stop", Empty(204), "Stop an agent of the session"),
     operation("post", "/api/sessions/{id}/approvals/{callId}", Empty(204), "Answer an approval request")
         .body(of::<ApprovalBody>),
     operation("post", "/api/sessions/{id}/elicitations/{elicitationId}", Empty(204), "Answer a question")

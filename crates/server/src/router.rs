@@ -28,6 +28,8 @@ pub(crate) fn router(state: Arc<AppState>) -> Router {
         .route("/abort", post(messages::abort))
         .route("/approvals/{item}", post(messages::approve))
         .route("/elicitations/{item}", post(messages::answer))
+        .route("/jobs/{item}/stop", post(messages::stop_job))
+        .route("/agents/{item}/stop", post(messages::stop_agent))
         .route("/queue", get(queue::show).put(queue::replace).delete(queue::clear))
         .route("/entries", get(logs::entries))
         .route("/articles", get(logs::articles))

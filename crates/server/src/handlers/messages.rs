@@ -5,7 +5,7 @@ use axum::response::IntoResponse as _;
 use serde_json::json as value;
 use tiller_core::elicitation::{ElicitationAction, ElicitationAnswer};
 use tiller_core::event::Decision;
-use tiller_core::id::{CallId, ElicitationId};
+use tiller_core::id::{CallId, ElicitationId, JobId, SessionId};
 use tiller_engine::views::QueueView;
 use tiller_engine::{PromptOptions, StreamingBehavior};
 
@@ -52,6 +52,22 @@ pub(crate) async fn follow_up(
 pub(crate) async fn abort(OpenSessionParam(session): OpenSessionParam) -> HandlerResult {
     let queue = session.agent.abort().await?;
     json(&value!({"queue": QueueView::from(&*queue)}))
+}
+
+pub(crate) async fn stop_job(
+    OpenSessionParam(session): OpenSessionParam,
+    ItemId(id): ItemId,
+) -> HandlerResult {
+    session.agent.stop_background_job(JobId::new(id)).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+pub(crate) async fn stop_agent(
+    OpenSessionParam(session): OpenSessionParam,
+    ItemId(id): ItemId,
+) -> HandlerResult {
+    session.agent.running_agent(SessionId::new(id)).await?.interrupt().await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 pub(crate) async fn approve(

@@ -19,7 +19,9 @@ async fn operations(server: &TestServer) -> Vec<(String, String, bool)> {
 }
 
 fn of_session(path: &str, session: &str) -> String {
-    path.replace("/api/sessions/{id}", session).replace("{callId}", "none").replace("{elicitationId}", "none")
+    ["{callId}", "{elicitationId}", "{jobId}", "{agentId}"]
+        .iter()
+        .fold(path.replace("/api/sessions/{id}", session), |path, item| path.replace(item, "none"))
 }
 
 /// A valid body of the operation at a path.
