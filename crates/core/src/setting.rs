@@ -92,13 +92,15 @@ impl Setting {
         self.about.trim().replace('`', "")
     }
 
-    /// Parses a value as a user types it. Empty text means unset; on and off may also be true and false, 1 and 0.
+    /// Parses a value as a user types it. Empty text means unset, and so does `none`, except for tools,
+    /// which it turns off; on and off may also be true and false, 1 and 0.
     ///
     /// # Errors
     /// If the setting doesn't accept the value; the error describes the accepted values.
     pub fn parse(&self, text: &str) -> Result<Option<SettingValue>, InvalidSetting> {
         let text = text.trim();
-        if text.is_empty() || text == "none" {
+        let is_switch = matches!(self.kind, SettingKind::ListOrSwitch);
+        if text.is_empty() || (text == "none" && !is_switch) {
             return if self.default.is_empty() { Ok(None) } else { Err(self.invalid(text)) };
         }
         let value = match self.kind {
@@ -115,6 +117,7 @@ impl Setting {
                 Ok(number) if (min..=max).contains(&number) => SettingValue::Number(number),
                 Ok(_) | Err(_) => return Err(self.invalid(text)),
             },
+            SettingKind::ListOrSwitch if text == "none" => SettingValue::List(Vec::new()),
             SettingKind::ListOrSwitch if let Some(word) = switch(text) => match word {
                 "off" => SettingValue::List(Vec::new()),
                 _ => return Ok(None),
