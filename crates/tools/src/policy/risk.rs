@@ -23,7 +23,9 @@ mod unknown;
 mod variables;
 mod writes;
 
-use arguments::{HARMLESS_DEVICES, has_flag, is_recursive, line_of_shell, programs, targets, wrapped_lines};
+use arguments::{
+    HARMLESS_DEVICES, find_env_dir, has_flag, is_recursive, line_of_shell, programs, targets, wrapped_lines,
+};
 pub(super) use arguments::{SHELLS, base_name};
 pub(super) use command_dirs::CommandDirs;
 pub(super) use download::{runs_any_input, takes_script};
@@ -81,9 +83,14 @@ fn judge_segments(segments: &[Segment], dirs: CommandDirs<'_>, depth: usize) -> 
     for (at, segment) in segments.iter().enumerate() {
         let known = visited.clone();
         let dirs = CommandDirs { current: &current, visited: &known, ..dirs };
+        let env_dir = find_env_dir(&segment.words).map(|dir| dirs.enter(dir));
+        let dirs = CommandDirs { current: env_dir.as_deref().unwrap_or(&current), ..dirs };
         let passes_on = find::passes_on_credentials(segment, &segments[at + 1..], dirs)
             .then(|| Risk::new(RiskKind::ReadsCredentials, outside::READS_CREDENTIALS));
-        risks.push(list_segment_risks(segment, dirs, depth).into_iter().chain(passes_on).collect());
+        let of_input = find::add_unknown_operand(segment, &segments[..at])
+            .and_then(|words| judge_changes(&words, dirs, depth));
+        let own = list_segment_risks(segment, dirs, depth);
+        risks.push(own.into_iter().chain(passes_on).chain(of_input).collect());
         if let Some(next) = dirs.find_cd_target(segment, &previous) {
             visited.extend(dirs.list_cd_targets(segment, &previous));
             visited.dedup();
@@ -127,7 +134,26 @@ pub(super) fn list_risks(line: &str, dirs: CommandDirs<'_>) -> Result<Vec<Judged
 const DISKS: &[&str] =
     &["disk", "dm-", "hd", "loop", "mapper", "md", "mmcblk", "nvme", "rdisk", "sd", "vd", "xvd", "zd"];
 
-/// Programs that pass work on to a service, which the command's sandbox doesn't restrict.
+/// Programs that change a disk.
+const DISK_TOOLS: &[&str] =
+    &["blkdiscard", "cfdisk", "fdisk", "gdisk", "parted", "sfdisk", "sgdisk", "wipefs"];
+
+/// Programs some of whose commands change a disk.
+const VOLUME_TOOLS: &[&str] = &[
+    "badblocks",
+    "cryptsetup",
+    "hdparm",
+    "lvremove",
+    "mkswap",
+    "nvme",
+    "pvcreate",
+    "pvremove",
+    "vgremove",
+    "zfs",
+    "zpool",
+];
+
+/// Programs that pass work on to a service, which no sandbox of the command restricts.
 const SERVICE_CLIENTS: &[&str] = &[
     "at",
     "batch",
@@ -159,6 +185,8 @@ fn list_segment_risks(segment: &Segment, dirs: CommandDirs<'_>, depth: usize) ->
         .then(|| Risk::new(RiskKind::ReadsCredentials, outside::READS_CREDENTIALS));
     let unknown = unknown::find_unknown(segment, dirs.variables).map(Risk::dangerous);
     let mut of_words = list_word_risks(&segment.words, dirs, depth);
+    let input_code = code::list_input_code(segment).iter();
+    of_words.extend(input_code.flat_map(|code| list_code_risks(code, dirs, depth)));
     of_words.extend(unknown.filter(|_| dirs.is_certain));
     of_words.retain(|risk| !dirs.rules.cover_risk(&segment.words, risk.kind));
     let of_files = [private, protection, outside, credentials].into_iter().flatten();
@@ -195,9 +223,8 @@ fn list_word_risks(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Vec
         [
             judge_program((name, arguments), dirs, depth),
             embedded::find_command(name, arguments).map(Risk::dangerous),
-            (code::names_credential(name, arguments, dirs)
-                || credential_programs::prints_credentials(name, arguments))
-            .then(|| Risk::new(RiskKind::ReadsCredentials, READS_CREDENTIALS)),
+            credential_programs::prints_credentials(name, arguments)
+                .then(|| Risk::new(RiskKind::ReadsCredentials, READS_CREDENTIALS)),
             writes::list_overwritten(name, arguments)
                 .iter()
                 .find(|path| is_device(path))
@@ -211,8 +238,7 @@ fn list_word_risks(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Vec
     let nested = nested.iter().filter_map(|line| judge_nested(line, dirs, depth));
     let possible = programs(words).into_iter().flat_map(|(name, arguments)| {
         let runs = if runners::is_container(name) { Vec::new() } else { runners::list_runs(name, arguments) };
-        let of_code = code::list_runs(name, arguments).into_iter();
-        let of_code = of_code.filter_map(|words| judge_literals(&words, dirs, depth));
+        let of_code = code::list_code(name, arguments).flat_map(|code| list_code_risks(code, dirs, depth));
         runs.into_iter().filter_map(|words| judge_possible(&words, dirs, depth)).chain(of_code)
     });
     let own = programs(words).into_iter().flat_map(risks).flatten();
@@ -231,8 +257,17 @@ fn judge_possible(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Opti
     }
 }
 
-/// Finds the risk of string literals that code may run as a command. The code may just as well print them, so
-/// even the worst risks can be approved.
+/// Lists the risks of code by its string literals.
+fn list_code_risks(code: &str, dirs: CommandDirs<'_>, depth: usize) -> Vec<Risk> {
+    let credentials =
+        code::names_credential(code, dirs).then(|| Risk::new(RiskKind::ReadsCredentials, READS_CREDENTIALS));
+    let named = credentials.or_else(|| code::find_protection(code, dirs).map(Risk::protected));
+    let runs = code::list_runs(code).into_iter().filter_map(|words| judge_literals(&words, dirs, depth));
+    runs.chain(named).collect()
+}
+
+/// Finds the danger of string literals that code may run as a command. It may as well print them, so a person decides
+/// even about the worst ones.
 fn judge_literals(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
     let risk = judge_possible(words, dirs, depth)?;
     Some(match risk.kind {
@@ -260,7 +295,8 @@ fn judge_program((name, arguments): (&str, &[String]), dirs: CommandDirs<'_>, de
         "kill" if arguments.iter().skip(1).any(|word| word == "-1") => {
             Some(Risk::dangerous("kills all of your processes"))
         }
-        "fdisk" | "parted" | "sfdisk" | "wipefs" => destroys(format!("changes a disk ({name})")),
+        _ if DISK_TOOLS.contains(&name) => destroys(format!("changes a disk ({name})")),
+        _ if VOLUME_TOOLS.contains(&name) => Some(Risk::dangerous(format!("may change a disk ({name})"))),
         "shutdown" | "reboot" | "halt" | "poweroff" => {
             Some(Risk::dangerous(format!("shuts down or restarts the machine ({name})")))
         }
@@ -281,7 +317,17 @@ fn judge_program((name, arguments): (&str, &[String]), dirs: CommandDirs<'_>, de
     }
 }
 
-/// Returns true if a program schedules a command, once or at every start of the system.
+/// Finds the danger of a command that deletes or changes directories, possibly in a shell.
+fn judge_changes(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
+    let changes = |(name, arguments): (&str, &[String])| match name {
+        "rm" => is_recursive(arguments),
+        "chmod" | "chown" | "chgrp" => changes_recursively(arguments),
+        _ => SHELLS.contains(&name),
+    };
+    programs(words).into_iter().any(changes).then(|| judge_words(words, dirs, depth)).flatten()
+}
+
+/// Checks whether a program makes the system run something later, or at every start.
 fn schedules(name: &str, arguments: &[String]) -> bool {
     let has_any = |words: &[&str]| arguments.iter().any(|word| words.contains(&word.as_str()));
     match name {
@@ -367,13 +413,25 @@ fn is_device(path: &str) -> bool {
     path.starts_with("/dev/") && !is_dir && !HARMLESS_DEVICES.contains(&path)
 }
 
-/// Returns true for `:(){ :|:& };:` under any name: a function that pipes itself into itself.
+/// `:(){ :|:& };:` under any name: a function that starts itself twice.
 fn is_fork_bomb(line: &str) -> bool {
-    let line: String = line.chars().filter(|c| !c.is_whitespace()).collect();
-    line.match_indices("(){").any(|(at, _)| {
-        let name = line[..at].rsplit([';', '&', '|']).next().unwrap_or_default();
-        !name.is_empty() && line[at..].contains(&format!("{name}|{name}"))
-    })
+    let is_separator = |c: char| c.is_whitespace() || "(){};&|".contains(c);
+    let mut tokens: Vec<&str> = line.split_inclusive(is_separator).flat_map(split_separator).collect();
+    tokens.retain(|token| !token.trim().is_empty());
+    let starts_itself_twice = |name: &str, body: &[&str]| {
+        body.windows(3).any(|it| it[0] == name && ["|", "&"].contains(&it[1]) && it[2] == name)
+    };
+    tokens
+        .windows(4)
+        .enumerate()
+        .any(|(at, it)| it[1..] == ["(", ")", "{"] && starts_itself_twice(it[0], &tokens[at + 4..]))
+}
+
+/// Splits the separator from the end of a token.
+fn split_separator(token: &str) -> [&str; 2] {
+    let end = token.char_indices().next_back().filter(|(_, c)| c.is_whitespace() || "(){};&|".contains(*c));
+    let (word, separator) = token.split_at(end.map_or(token.len(), |(at, _)| at));
+    [word, separator]
 }
 
 /// Finds the risk of a line in the working directory `/home/me/work` of the user `me`.
@@ -544,6 +602,13 @@ mod tests {
             ("if a; then b; elif sudo ls; then c; fi", "runs as another user (sudo)"),
             (":(){ :|:& };:", "looks like a fork bomb"),
             ("f () { f | f & }; f", "looks like a fork bomb"),
+            ("f() { f & f; }; f", "looks like a fork bomb"),
+            ("env -C / rm -rf usr", "deletes everything under usr"),
+            ("env X=1 --chdir=.. sh -c 'rm -rf x'", "deletes everything under x"),
+            ("env -C ~ cat .ssh/id_rsa", READS_CREDENTIALS),
+            ("env -C .git/hooks tee pre-commit", Protection::Git.reason()),
+            ("sgdisk -Z /dev/sda", "changes a disk (sgdisk)"),
+            ("cryptsetup luksFormat /dev/sda", "may change a disk (cryptsetup)"),
             ("git config --system user.name x", "changes git's configuration for all users"),
             ("reboot", "shuts down or restarts the machine (reboot)"),
         ] {
@@ -595,6 +660,13 @@ mod tests {
             ("Y=rm; declare -n X=Y; X=ls; $X a", "runs a command that can't be determined: $X"),
             ("IFS=_; X=rm_-rf_../x; $X", "runs a command that can't be determined: $X"),
             ("for c in $(cat x); do $c; done", "runs a command that can't be determined: $c"),
+            ("/bin/r? -rf /", "runs a command that can't be determined: /bin/r?"),
+            ("b[a]sh -c x", "runs a command that can't be determined: b[a]sh"),
+            ("xargs bash -c < x", "executes the output of another command (xargs)"),
+            ("xargs -a x -I{} {}", "executes the output of another command (xargs)"),
+            ("cat x | xargs env", "executes the output of another command (xargs)"),
+            ("cat x | xargs timeout 5", "executes the output of another command (xargs)"),
+            ("parallel < x", "executes the output of another command (parallel)"),
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
         }
@@ -611,6 +683,8 @@ mod tests {
             "cat x | bun run read",
             "cat x | lua -e 'print(1)'",
             "eval 'ls -la'",
+            "[ -f x ] && [[ -d y ]] && ls *.rs",
+            "case $X in a*) ls;; esac",
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");
         }
@@ -772,6 +846,9 @@ mod tests {
             "dd if=/dev/zero of=image bs=1M count=1",
             "chmod -R u+w build",
             "run() { ls; }; run",
+            "t() { cat | tr a b; }; t < x",
+            "e() { tee | egrep x; }; e",
+            "env -C sub rm -rf x",
             "find . -exec grep -n foo {} +",
             "find . -name '*.rs' -exec grep -l x {} \\;",
             "for f in a b; do echo \"${f}\"; done",

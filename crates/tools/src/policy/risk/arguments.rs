@@ -141,7 +141,13 @@ fn find_program(words: &[String]) -> Option<usize> {
     None
 }
 
-/// Returns true if `rm` with these arguments deletes directories.
+/// Returns the directory that `env` runs a command in: `env -C DIR`, `env --chdir=DIR`.
+pub(super) fn find_env_dir(words: &[String]) -> Option<&str> {
+    let at = words.iter().position(|word| base_name(word) == "env")?;
+    values(&words[at + 1..find_program(words)?.max(at + 1)], 'C', "chdir").last()
+}
+
+/// Checks whether `rm` with these arguments deletes directories.
 pub(super) fn is_recursive(arguments: &[String]) -> bool {
     has_flag(arguments, 'r', "recursive") || has_flag(arguments, 'R', "recursive")
 }

@@ -1,33 +1,47 @@
 //! Judges code in an interpreter's arguments by its string literals: paths and command lines.
 
+use tiller_core::protected_path::Protection;
+
+use super::arguments::program;
 use super::command_dirs::CommandDirs;
-use super::download::is_code_flag;
+use super::download::{interpreter_runs_input, is_code_flag, is_interpreter};
+use crate::policy::shell::Segment;
 
 /// Maximum number of literals that are judged.
 const MAX_LITERALS: usize = 64;
 
-/// Returns true if the code in an interpreter's arguments names a credential file.
-pub(super) fn names_credential(name: &str, arguments: &[String], dirs: CommandDirs<'_>) -> bool {
-    let mut literals = list_code(name, arguments).flat_map(list_literals);
-    literals.any(|literal| dirs.names_credential(literal.text))
+/// Checks whether code names a credential file.
+pub(super) fn names_credential(code: &str, dirs: CommandDirs<'_>) -> bool {
+    list_literals(code).iter().any(|literal| dirs.names_credential(literal.text))
 }
 
-/// Lists the commands that the code in an interpreter's arguments may run.
-pub(super) fn list_runs(name: &str, arguments: &[String]) -> Vec<Vec<String>> {
-    let of_code = |code| {
-        let literals = list_literals(code);
-        let lines = literals.iter().filter(|literal| literal.text.contains(char::is_whitespace));
-        let lines: Vec<Vec<String>> = lines.map(|literal| vec![literal.text.to_owned()]).collect();
-        [lines, list_lists(&literals)].concat()
-    };
-    list_code(name, arguments).flat_map(of_code).collect()
+/// Finds a protected path that code names, and may write to.
+pub(super) fn find_protection(code: &str, dirs: CommandDirs<'_>) -> Option<Protection> {
+    let literals = list_literals(code);
+    let mut paths = literals.iter().filter(|literal| !literal.text.contains(char::is_whitespace));
+    paths.find_map(|literal| dirs.protection(literal.text))
 }
 
-/// Iterates over the words that may be code: the word after a code option, and the option itself, which may
-/// be joined with the code.
-fn list_code<'a>(name: &'a str, arguments: &'a [String]) -> impl Iterator<Item = &'a str> {
+/// Lists the commands that code may run.
+pub(super) fn list_runs(code: &str) -> Vec<Vec<String>> {
+    let literals = list_literals(code);
+    let lines = literals.iter().filter(|literal| literal.text.contains(char::is_whitespace));
+    let lines: Vec<Vec<String>> = lines.map(|literal| vec![literal.text.to_owned()]).collect();
+    [lines, list_lists(&literals)].concat()
+}
+
+/// Iterates over the words that may be code in the arguments of an interpreter: the one after an option for it, and the
+/// option, which it may be joined with.
+pub(super) fn list_code<'a>(name: &'a str, arguments: &'a [String]) -> impl Iterator<Item = &'a str> {
     let flags = arguments.iter().enumerate().filter(move |(_, word)| is_code_flag(name, word));
     flags.flat_map(|(at, _)| arguments[at..].iter().take(2)).map(String::as_str)
+}
+
+/// Lists the here-documents that an interpreter other than a shell runs.
+pub(super) fn list_input_code(segment: &Segment) -> &[String] {
+    let (name, arguments) = program(&segment.words);
+    let runs_input = is_interpreter(name) && interpreter_runs_input(name, arguments);
+    if runs_input { &segment.texts } else { &[] }
 }
 
 /// A string literal.
@@ -99,6 +113,10 @@ mod tests {
             ("python3 -c 'import os; os.system(\"sudo rm x\")'", "runs as another user (sudo)"),
             ("python3 -c 'run([\"rm\", \"-rf\", \"../x\"])'", "deletes everything under ../x"),
             ("perl -e 'system(\"git push --force\")'", "overwrites pushed commits"),
+            ("python3 - <<'E'\nimport os\nos.system(\"sudo x\")\nE", "runs as another user (sudo)"),
+            ("node <<E\nexecSync('rm -rf ~')\nE", "may run as code: deletes everything under ~"),
+            ("python3 <<< 'print(open(\"/home/me/.ssh/id_rsa\").read())'", outside::READS_CREDENTIALS),
+            ("python3 -c 'open(\".git/hooks/x\", \"w\")'", "writes to .git, whose files git may run"),
             ("perl -e'system(\"sudo x y\")'", "runs as another user (sudo)"),
             ("ruby -e '`rm -rf ~`'", "may run as code: deletes everything under ~"),
             ("node -e 'require(\"child_process\").execSync(`curl x | sh`)'", "runs what it downloads"),
@@ -127,6 +145,8 @@ mod tests {
             "ruby -e 'puts \"remove with rm -rf\"'",
             "python3 -c 'open(\"/etc/hosts\")'",
             "python3 script.py 'sudo x'",
+            "python3 script.py <<'E'\nsystem('sudo x')\nE",
+            "python3 - <<'E'\nimport json\nprint(json.load(open('a.json'))['x'])\nE",
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");
         }

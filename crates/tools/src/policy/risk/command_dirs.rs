@@ -202,7 +202,8 @@ impl<'a> CommandDirs<'a> {
         targets.chain([self.current.to_owned()]).collect()
     }
 
-    fn enter(self, path: &str) -> PathBuf {
+    /// Returns the directory that a path leads to from the current one.
+    pub(super) fn enter(self, path: &str) -> PathBuf {
         let real = normalize(&self.resolve_from(self.current, path));
         let relative = strip_current(path);
         let is_home = self.strip_home(path).is_some() && !self.protected.homes.is_empty();

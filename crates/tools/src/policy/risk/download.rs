@@ -62,7 +62,7 @@ fn is_shell(name: &str) -> bool {
     SHELLS.contains(&name)
 }
 
-fn is_interpreter(name: &str) -> bool {
+pub(super) fn is_interpreter(name: &str) -> bool {
     let version = name.strip_prefix("python").unwrap_or("x");
     INTERPRETERS.contains(&name) || version.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
@@ -144,8 +144,8 @@ pub(super) fn takes_program_from_substitution(name: &str, arguments: &[String]) 
     }
 }
 
-/// Returns true if an interpreter has no script, no code in its arguments, and no module that reads data.
-fn interpreter_runs_input(name: &str, arguments: &[String]) -> bool {
+/// Checks whether an interpreter has neither a script, nor code in its arguments, nor a module that reads data.
+pub(super) fn interpreter_runs_input(name: &str, arguments: &[String]) -> bool {
     let is_python = name.starts_with("python");
     if let Some(at) = arguments.iter().position(|word| is_code_flag(name, word)) {
         return arguments[at..].iter().take(2).any(|word| word.contains(SUBSTITUTION));

@@ -1,6 +1,6 @@
 //! Judges `find`: the files that it deletes and the commands that it runs.
 
-use super::super::shell::{self, Segment};
+use super::super::shell::{self, SUBSTITUTION, Segment};
 use super::arguments::{SHELLS, base_name, is_command_flag, is_recursive, line_of_shell, program};
 use super::command_dirs::CommandDirs;
 use super::kind::{Risk, RiskKind};
@@ -122,8 +122,22 @@ pub(super) fn judge_xargs(segments: &[Segment], dirs: CommandDirs<'_>) -> Option
     }
 }
 
-/// Returns true if an xargs builds its command from the input: the program, the line of a shell, or a part of
-/// the line that names a program.
+/// Returns the command of an xargs with an operand that isn't known. After a `find`, its operands are what it finds.
+pub(super) fn add_unknown_operand(segment: &Segment, before: &[Segment]) -> Option<Vec<String>> {
+    let command = find_xargs_command(&segment.words);
+    let mut same_statement = before.iter().filter(|other| other.statement == segment.statement);
+    if command.is_empty() || same_statement.any(|other| program(&other.words).0 == "find") {
+        return None;
+    }
+    let options = &segment.words[..segment.words.len() - command.len()];
+    Some(match find_replaced(options) {
+        Some(text) => command.iter().map(|word| word.replace(&text, SUBSTITUTION)).collect(),
+        None => [command, &[SUBSTITUTION.to_owned()]].concat(),
+    })
+}
+
+/// Checks whether the command of an xargs is made of its input: the program, the line of a shell, or a part of it that
+/// names a program.
 pub(super) fn takes_line_from_input(words: &[String]) -> bool {
     let command = find_xargs_command(words);
     let replaced = find_replaced(&words[..words.len() - command.len()]);
@@ -136,6 +150,7 @@ pub(super) fn takes_line_from_input(words: &[String]) -> bool {
     let is_shell = SHELLS.contains(&name);
     match line_of_shell(arguments).filter(|_| is_shell) {
         Some(line) => shell::segments(line).iter().any(|segment| names_program(&segment.words)),
+        None if name.is_empty() => !command.is_empty(),
         None => names_program(command) || (is_shell && arguments.iter().any(|word| is_command_flag(word))),
     }
 }
@@ -189,6 +204,10 @@ mod tests {
             ("find / | xargs -I {} rm -rf {}", "deletes files found under /"),
             ("find .. | xargs -I% sh -c 'ls % && /bin/rm -fr %'", "deletes files found under .."),
             ("find . | env X=1 xargs -P4 env rm -R", "deletes files found under ."),
+            ("ls build | xargs rm -rf; find . -name x", "deletes everything under $(…)"),
+            ("xargs -a list rm -rf", "deletes everything under $(…)"),
+            ("cat x | xargs -I{} sh -c 'rm -rf {}'", "deletes everything under $(…)"),
+            ("cat x | xargs chmod -R 777", "changes everything under $(…)"),
             ("find x -exec cp {} .git/hooks \\;", "writes to .git, whose files git may run"),
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
@@ -207,7 +226,8 @@ mod tests {
             "find . -name '*.orig' | xargs rm -f",
             "find . -name '*.rs' | xargs grep -r rm",
             "find . -name '*.rs' | xargs -I {} cp -r {} rm",
-            "ls build | xargs rm -rf; find . -name x",
+            "ls build | xargs rm -f; find . -name x",
+            "git ls-files | xargs sed -i s/a/b/",
             "xargs",
             "find . -exec git log {} \\; -name reset --hard",
             "find . -type f -exec chmod u+w {} \\; -exec ls -l {} \\;",

@@ -24,7 +24,7 @@ pub(in crate::policy) struct Risk {
 }
 
 impl Risk {
-    pub(super) fn new(kind: RiskKind, reason: impl Into<String>) -> Self {
+    pub(in crate::policy) fn new(kind: RiskKind, reason: impl Into<String>) -> Self {
         Self { kind, reason: reason.into() }
     }
 
@@ -32,7 +32,7 @@ impl Risk {
         Self::new(RiskKind::Dangerous, reason)
     }
 
-    pub(super) fn protected(protection: Protection) -> Self {
+    pub(in crate::policy) fn protected(protection: Protection) -> Self {
         Self::new(RiskKind::WritesProtected, protection.reason())
     }
 }

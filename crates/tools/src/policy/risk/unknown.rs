@@ -10,7 +10,8 @@ use super::{download, find};
 pub(super) fn find_unknown(segment: &Segment, variables: &[Variable]) -> Option<String> {
     let words = &segment.words;
     let command = words.iter().find(|word| !is_assignment(word))?;
-    if command.contains(['$', '`']) && !is_word_known(command, variables) {
+    let is_variable = command.contains(['$', '`']) && !is_word_known(command, variables);
+    if is_variable || (!command.contains('$') && is_pattern(command)) {
         return Some(format!("runs a command that can't be determined: {command}"));
     }
     let (name, arguments) = program(words);
@@ -21,10 +22,10 @@ pub(super) fn find_unknown(segment: &Segment, variables: &[Variable]) -> Option<
         _ if download::takes_program_from_substitution(name, arguments) => {
             Some(format!("executes the output of another command ({name})"))
         }
-        _ if segment.reads_pipe && find::takes_line_from_input(words) => {
+        _ if find::takes_line_from_input(words) => {
             Some("executes the output of another command (xargs)".into())
         }
-        "" if segment.reads_pipe && base_name(command) == "parallel" => {
+        "" if base_name(command) == "parallel" => {
             Some("executes the output of another command (parallel)".into())
         }
         _ if segment.reads_pipe && download::takes_program_from_input(name, arguments) => {
@@ -32,4 +33,9 @@ pub(super) fn find_unknown(segment: &Segment, variables: &[Variable]) -> Option<
         }
         _ => None,
     }
+}
+
+/// Checks whether a word is a pattern, for which the shell inserts the names of files. `[` and `[[` are commands.
+fn is_pattern(word: &str) -> bool {
+    word.contains(['*', '?']) || (word.contains('[') && !word.ends_with('['))
 }

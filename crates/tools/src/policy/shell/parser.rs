@@ -215,7 +215,7 @@ impl CommandLister {
             builder;
         let (statement, reads_pipe) = (self.statement, context.reads_pipe);
         let name = words.first().map(|word| base_name(word).to_owned()).unwrap_or_default();
-        let segment = Segment { words, outputs, inputs, statement, reads_pipe };
+        let segment = Segment { words, outputs, inputs, texts: texts.clone(), statement, reads_pipe };
         let after = Segment { words: after_ampersand.unwrap_or_default(), statement, ..Segment::default() };
         self.segments.extend([segment, after].into_iter().filter(|segment| !segment.is_empty()));
         self.read_substitutions(&substitutions, context)?;
