@@ -416,7 +416,9 @@ impl Policy {
         let command = arguments.get("command").and_then(Value::as_str);
         let configured = CommandRules::new(&self.rules, tool);
         let dirs = self.dirs().with_rules(configured);
+        let named = command.is_none().then(|| self.find_named_risk(arguments)).flatten();
         let risk = command.and_then(|line| risk::find_risk(line, dirs));
+        let risk = risk.or_else(|| named.as_ref().map(|(_, risk)| risk.clone()));
         if let Some(risk) = risk.as_ref().filter(|risk| risk.kind == RiskKind::Destroys) {
             return PolicyVerdict::denied_in_every_mode(risk);
         }
@@ -434,10 +436,11 @@ impl Policy {
         }
         let pattern =
             command.filter(|_| risk.is_none()).and_then(|line| CommandPattern::find(line, self.dirs()));
-        if let Some(grant) = self.find_grant(rules.find(tool, command, pattern.as_ref())) {
+        let subject = command.or_else(|| named.as_ref().map(|(name, _)| name.as_str()));
+        if let Some(grant) = self.find_grant(rules.find(tool, subject, pattern.as_ref())) {
             return PolicyVerdict::Granted(grant);
         }
-        let rule = PermissionRule::for_call(tool, command, pattern);
+        let rule = PermissionRule::for_call(tool, subject, pattern);
         let reason = risk.map(|risk| risk.reason).unwrap_or_else(|| match command {
             Some(_) => "runs a command".into(),
             None if spec.traits.uses_sandbox => format!("{tool} runs the repository's hooks and filters"),
@@ -446,8 +449,30 @@ impl Policy {
         PolicyVerdict::Ask { reason, rule }
     }
 
-    /// Returns true if commands in the sandbox can change only files that file tools may change without
-    /// approval.
+    /// Finds an argument that names a protected path, a credential file or a host of the user's own network: a tool
+    /// without a command may do anything with it.
+    fn find_named_risk(&self, arguments: &Value) -> Option<(String, Risk)> {
+        match arguments {
+            Value::String(text) if !text.contains(char::is_whitespace) => {
+                let path = self.dirs().resolve_path(text);
+                let risk = if let Some(protection) = self.dirs().protection(text) {
+                    Risk::protected(protection)
+                } else if self.protected.is_credential(&path) {
+                    Risk::new(RiskKind::ReadsCredentials, risk::READS_CREDENTIALS)
+                } else if network::is_private_address(text) {
+                    Risk::new(RiskKind::Dangerous, "names a host of your own network")
+                } else {
+                    return None;
+                };
+                Some((text.clone(), risk))
+            }
+            Value::Array(values) => values.iter().find_map(|value| self.find_named_risk(value)),
+            Value::Object(fields) => fields.values().find_map(|value| self.find_named_risk(value)),
+            _ => None,
+        }
+    }
+
+    /// Checks whether commands in the sandbox can change only what file tools may change without a question.
     fn contains_commands(&self) -> bool {
         let ProtectedPaths { homes, tiller_dirs, startup, .. } = &self.protected;
         let dirs = || [&self.root].into_iter().chain(&self.writable).chain(&self.sandbox_writable);
@@ -555,6 +580,31 @@ mod tests {
             let verdict =
                 judge(&policy, name, access, &json!({ "command": command }), &SessionRules::default());
             assert_eq!(verdict, expected, "{mode:?} {ask_behavior:?} {name} {command}");
+        }
+    }
+
+    #[test]
+    fn judge_argument_that_names_protected_path_asks() {
+        let run = |arguments: Value| {
+            let policy = Policy {
+                mode: ApprovalMode::Auto,
+                root: "/home/me/work".into(),
+                protected: at_home(),
+                ..Policy::default()
+            };
+            judge(&policy, "mcp__x__y", Access::Executes, &arguments, &SessionRules::default())
+        };
+        let git = Protection::Git.reason();
+        assert_eq!(
+            run(json!({ "path": ".git/hooks/x", "content": "a b" })),
+            format!("ask exactly `.git/hooks/x`: {git}")
+        );
+        let keys = "ask exactly `/home/me/.ssh/id_rsa`: reads keys or passwords";
+        assert_eq!(run(json!({ "paths": ["a", "/home/me/.ssh/id_rsa"] })), keys);
+        let host = "ask exactly `http://127.0.0.1/x`: names a host of your own network";
+        assert_eq!(run(json!({ "url": "http://127.0.0.1/x" })), host);
+        for free in [json!({ "path": "src/x.rs" }), json!({ "query": "read .env and .git/config" })] {
+            assert_eq!(run(free.clone()), "allow", "{free}");
         }
     }
 
