@@ -257,7 +257,7 @@ impl App {
             Effect::CloseSessionLists => self.compositor.close_session_lists(),
             Effect::Leave(scope) => {
                 if scope == LeaveScope::Top {
-                    self.screen_keys.overlay_left(self.now);
+                    self.screen_keys.overlay_left(self.ui.agents.len(), self.now);
                 }
                 return self.with_overlays(|overlays, cx| overlays.leave(scope, cx));
             }

@@ -28,8 +28,10 @@ const TWICE_INTERRUPT_MS: u64 = 2_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DoubleKey {
     Escape,
-    /// Esc that stopped a run or closed an overlay, and its repeats; these never open the tree.
-    Stopping,
+    /// Esc that stopped a run or closed an overlay, and its repeats; these never open the tree. The number of agents'
+    /// sessions that were open above each other: the end of an agent returns to the session above, whose run the
+    /// repeats don't stop.
+    Stopping(usize),
     Interrupt,
     /// The key that cleared the editor. A second press has no effect, but the flash about it disappears with
     /// the next key.
@@ -109,9 +111,9 @@ impl ScreenKeys {
         self.pressed = None;
     }
 
-    /// Notes that Esc closed an overlay.
-    pub(crate) fn overlay_left(&mut self, now: UnixMs) {
-        self.pressed = Some((DoubleKey::Stopping, now));
+    /// Notes that Esc closed an overlay above this number of agents' sessions.
+    pub(crate) fn overlay_left(&mut self, depth: usize, now: UnixMs) {
+        self.pressed = Some((DoubleKey::Stopping(depth), now));
     }
 
     /// Notes that the key cleared the draft.
@@ -158,12 +160,12 @@ impl ScreenKeys {
 #[cfg(test)]
 mod tests {
     use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+    use tiller_core::id::SessionId;
 
     use super::*;
     use crate::address::Address;
     use crate::component::testing::Bench;
     use crate::ui_context::ShownAgent;
-    use tiller_core::id::SessionId;
 
     fn bench() -> Bench<ScreenKeys> {
         Bench::of(ScreenKeys::default(), Address::Screen)
@@ -218,13 +220,26 @@ mod tests {
     fn screen_keys_esc_that_closed_an_overlay_opens_nothing() {
         let mut bench = bench();
         bench.component.begin_key();
-        bench.component.overlay_left(UnixMs(0));
+        bench.component.overlay_left(0, UnixMs(0));
         for _ in 0..2 {
             bench.now += 300;
             assert_eq!(press(&mut bench, ESC), [], "one Esc too many");
         }
         bench.model.activity.running_since = Some(UnixMs(0));
         assert_eq!(press(&mut bench, ESC), [Action::Abort.into()], "it still stops");
+    }
+
+    #[test]
+    fn screen_keys_esc_that_stops_an_agent_spares_the_main_session() {
+        let mut bench = bench();
+        bench.model.activity.running_since = Some(UnixMs(0));
+        bench.ui.agents.push(ShownAgent { name: "explore".to_owned(), id: SessionId::new("a") });
+        assert_eq!(press(&mut bench, ESC), [Action::Abort.into()]);
+        bench.ui.agents.clear();
+        bench.now += 900;
+        assert_eq!(press(&mut bench, ESC), [], "the user keeps pressing it");
+        bench.now += 1_001;
+        assert_eq!(press(&mut bench, ESC), [Action::Abort.into()]);
     }
 
     #[test]

@@ -8,9 +8,9 @@ use crate::message::TaskResult;
 
 /// Reports a panic in a part of tiller, with the path of the crash report.
 pub(super) fn internal_error(newest: &NewestReport) -> TaskResult {
-    let what = "internal error: a part of tiller crashed; the rest continues".to_owned();
+    let message = "internal error: a part of tiller crashed; the rest continues".to_owned();
     let hint = newest.take().map(|path| format!("crash report: {}", path.display()));
-    TaskResult::Failed { what, hint, text: None }
+    TaskResult::Failed { message, hint, text: None }
 }
 
 /// Reports an error with its causes and a hint; `text` is user input that would otherwise be lost. Errors in
