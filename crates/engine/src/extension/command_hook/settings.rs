@@ -68,7 +68,11 @@ impl HookCommand {
     /// Returns true if an event runs this hook. `subject` is compared with the matcher: a tool's name, the
     /// source of a session, the trigger of a compaction; empty for other events.
     fn matches(&self, moment: HookMoment, subject: &str) -> bool {
-        let is_subject = |matcher: &Regex| subject.is_empty() || matcher.is_match(subject);
+        let is_named = |matcher: &Regex| {
+            let foreign = FOREIGN_TOOLS.iter().filter(|(_, own)| moment.is_about_tools() && *own == subject);
+            matcher.is_match(subject) || foreign.into_iter().any(|(name, _)| matcher.is_match(name))
+        };
+        let is_subject = |matcher: &Regex| subject.is_empty() || is_named(matcher);
         self.moment == moment && self.matcher.as_ref().is_none_or(is_subject)
     }
 }
@@ -164,11 +168,6 @@ impl HookFileReader<'_> {
             Ok(matcher) => matcher,
             Err(reason) => return self.problem(moment, &format!("{key}.matcher"), &reason),
         };
-        if let Some(matcher) = matcher.as_ref().filter(|_| moment.is_about_tools()) {
-            foreign_tools(matcher)
-                .into_iter()
-                .for_each(|reason| self.warn(&format!("{key}.matcher"), &reason));
-        }
         for (at, hook) in hooks.iter().enumerate() {
             match hook.as_object().ok_or_else(|| "an object is expected".to_owned()).and_then(parse_command) {
                 Ok((line, timeout)) => {
@@ -229,17 +228,6 @@ fn parse_command(hook: &Map<String, Value>) -> Result<(String, Duration), String
     Ok((line.to_owned(), timeout))
 }
 
-/// Returns a warning if a matcher matches only Claude Code's tool names and not the corresponding names in
-/// tiller.
-fn foreign_tools(matcher: &Regex) -> Option<String> {
-    let missed = |(foreign, own): &&(&str, &str)| matcher.is_match(foreign) && !matcher.is_match(own);
-    let mut missed: Vec<_> = FOREIGN_TOOLS.iter().filter(missed).collect();
-    missed.dedup_by_key(|(_, own)| *own);
-    let (foreign, own): (Vec<&str>, Vec<&str>) = missed.into_iter().copied().unzip();
-    let reason = "tiller has no tool named";
-    (!foreign.is_empty()).then(|| format!("{reason} {}; use {}", foreign.join(", "), own.join(", ")))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -285,6 +273,18 @@ mod tests {
     }
 
     #[test]
+    fn hook_settings_matcher_knows_tools_of_claude_code() {
+        let group = json!({"matcher": "Edit|MultiEdit|Bash", "hooks": [command("guard")]});
+        let (settings, problems) = read(&json!({"PreToolUse": [group], "SessionStart": [group]}));
+        assert_eq!(problems, HookProblems::default());
+        for tool in ["edit_file", "bash"] {
+            assert_eq!(lines(&settings, HookMoment::PreToolUse, tool), ["guard"], "{tool}");
+        }
+        assert!(lines(&settings, HookMoment::PreToolUse, "write_file").is_empty());
+        assert!(lines(&settings, HookMoment::SessionStart, "bash").is_empty());
+    }
+
+    #[test]
     fn hook_settings_timeout_is_in_seconds() {
         let hooks = json!([{"command": "a", "timeout": 5, "later": 1}, command("b")]);
         let (settings, problems) = read(&json!({"Stop": [{"matcher": "x", "hooks": hooks}]}));
@@ -319,10 +319,6 @@ mod tests {
             (
                 stop(json!({"hooks": [{"command": "a", "timeout": 0}]})),
                 "`hooks.Stop[0].hooks[0]`: `timeout`: seconds from 1 to 86400 are expected; it is ignored",
-            ),
-            (
-                json!({"PostToolUse": [{"matcher": "Edit|MultiEdit|Write|bash", "hooks": []}]}),
-                "`hooks.PostToolUse[0].matcher`: tiller has no tool named Edit, Write; use edit_file, write_file",
             ),
         ] {
             let (_, problems) = read(&value);
