@@ -104,11 +104,13 @@ fn check_program() -> Check {
 
 fn check_config(config: &Config) -> Check {
     let notices: Vec<String> = config.notices().collect();
-    match (&config.invalid[..], &notices[..]) {
-        ([], []) => Check::new("configuration", CheckState::Ok, config.dirs.config.display().to_string()),
-        ([], _) => Check::new("configuration", CheckState::Absent, notices.join("; ")),
-        _ => Check::new("configuration", CheckState::Broken, notices.join("; ")),
+    if notices.is_empty() {
+        return Check::new("configuration", CheckState::Ok, config.dirs.config.display().to_string());
     }
+    // A rule or a hook that may deny something can't be read.
+    let is_broken = !config.invalid.is_empty() || !config.guard_problems.is_empty();
+    let state = if is_broken { CheckState::Broken } else { CheckState::Absent };
+    Check::new("configuration", state, notices.join("; "))
 }
 
 fn check_keys(config: &Config) -> Check {

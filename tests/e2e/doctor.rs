@@ -33,10 +33,12 @@ fn doctor_names_keys_but_never_prints_them() {
 fn doctor_exits_with_1_if_something_is_broken() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.home().join("tiller")).unwrap();
-    fs::write(sandbox.home().join("tiller/settings.json"), "{ nonsense").unwrap();
-    let output = sandbox.run(&["doctor", "--json"]);
-    let states_now = states(&output);
-    assert_eq!((output.code, states_now["configuration"].as_str()), (Some(1), "broken"), "{}", output.out);
+    for settings in ["{ nonsense", r#"{"policy": {"rules": [{"tool": "bash", "decision": "maybe"}]}}"#] {
+        fs::write(sandbox.home().join("tiller/settings.json"), settings).unwrap();
+        let output = sandbox.run(&["doctor", "--json"]);
+        let configuration = states(&output)["configuration"].clone();
+        assert_eq!((output.code, configuration.as_str()), (Some(1), "broken"), "{}", output.out);
+    }
     fs::remove_file(sandbox.home().join("tiller/settings.json")).unwrap();
     fs::write(sandbox.home().join("tiller/sessions"), "").unwrap();
     let output = sandbox.run(&["doctor", "--json"]);
