@@ -488,16 +488,17 @@ async fn call_repeated_without_approver_ends_the_run() {
 #[tokio::test]
 async fn call_with_clear_but_wrong_types_is_repaired() {
     let limited = call("bash", json!({"command": "ls", "timeout": "5"}));
-    let misspelled = call("bsh", json!({"command": "ls"}));
-    let (mut harness, _) = harness(vec![limited, misspelled, text_answer("done")], |_| {});
+    let misspelled = ["bsh", "functions.bash", "Bash"].map(|name| call(name, json!({"command": "ls"})));
+    let answers = [vec![limited], misspelled.into(), vec![text_answer("done")]].concat();
+    let (mut harness, _) = harness(answers, |_| {});
     harness.prompt("go").await;
     harness.settled().await;
     let results = harness.results();
     assert_eq!(results[0], "link\n", "its timeout is a number");
-    assert!(
-        results[1].starts_with("unknown tool `bsh`; did you mean `bash`? available: read_file, "),
-        "{results:?}"
-    );
+    for (result, name) in results[1..].iter().zip(["bsh", "functions.bash", "Bash"]) {
+        let expected = format!("unknown tool `{name}`; did you mean `bash`? available: read_file, ");
+        assert!(result.starts_with(&expected), "{results:?}");
+    }
 }
 
 #[tokio::test]
