@@ -9,7 +9,7 @@ use tiller_core::id::{CallId, ElicitationId, SessionId};
 use tiller_core::setting::Switch;
 use tiller_core::unit::Usd;
 use tiller_session::{EntryBody, ModelUsage};
-use tiller_tools::policy::{ApprovalMode, ConfiguredRules};
+use tiller_tools::policy::{ApprovalMode, AskBehavior, ConfiguredRules};
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -153,8 +153,11 @@ impl Driver {
         let (approvals, questions) = (Vec::new(), Vec::new());
         self.agents.all.enter(Instant::now());
         self.agents.children.push(RunningChild { status, session, approvals, questions, forwarder });
-        // The rules may have changed since the agent started.
-        self.share_approval_mode(self.approvals.policy().mode);
+        // The mode and the rules may have changed since the agent started. A change of the mode ends `--yes`.
+        let policy = self.approvals.policy();
+        if policy.ask_behavior == AskBehavior::User {
+            self.share_approval_mode(policy.mode);
+        }
         self.share_rules(self.approvals.configured_rules()).detach_all();
         self.share_approver(self.approvals.approver());
         self.share_agent_deltas();

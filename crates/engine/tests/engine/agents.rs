@@ -13,6 +13,7 @@ use tiller_engine::{ConfiguredRules, ResourcePaths, RuleSource, SessionBuilder, 
 use tiller_provider::ModelFacts;
 use tiller_provider::catalog::Price;
 use tiller_session::EntryBody;
+use tiller_tools::policy::{ApprovalMode, AskBehavior};
 
 /// A model for each agent: the agent's instructions start with the name of its script.
 struct ScriptedModels {
@@ -466,6 +467,20 @@ async fn agents_approval_is_asked_in_the_delegating_session() {
 }
 
 #[tokio::test]
+async fn agents_call_is_approved_by_yes_of_the_session() {
+    let scripts = vec![
+        ("main", vec![delegate("gated"), text_answer("ok")]),
+        ("gated", vec![call("danger", json!({})), text_answer("did it")]),
+    ];
+    let mut stage = configured(scripts, |options| {
+        options.policy.ask_behavior = AskBehavior::Yes;
+    });
+    // A request for approval would wait for ever.
+    stage.run("go").await;
+    assert!(stage.result().starts_with("result did it"), "{}", stage.result());
+}
+
+#[tokio::test]
 async fn agents_call_is_decided_by_a_rule_that_is_saved_above() {
     let scripts = vec![
         ("main", vec![delegate("helper"), text_answer("ok")]),
@@ -894,7 +909,7 @@ async fn approval_mode_that_gets_stricter_reaches_agents_at_work() {
     stage.agent_event(|event| matches!(event, EventKind::TurnStart)).await;
     let agents = stage.agent.running_agents().await.unwrap();
     let child = stage.agent.running_agent(agents[0].start.agent_id.clone()).await.unwrap();
-    stage.agent.set_approval(tiller_tools::policy::ApprovalMode::ReadOnly).await.unwrap();
+    stage.agent.set_approval(ApprovalMode::ReadOnly).await.unwrap();
     while child.state().await.unwrap().state.approval != "read-only" {
         tokio::task::yield_now().await;
     }
