@@ -25,7 +25,7 @@ pub enum RemoteError {
     #[error("the other process closed the connection")]
     Ended,
     /// The other process sent nothing before the timeout.
-    #[error("the other process doesn't answer")]
+    #[error("the other process doesn't respond")]
     Silent,
     /// The other process doesn't speak this version's protocol.
     #[error("the session is open in {theirs}, and this is {ours}; use the same version for both")]

@@ -135,7 +135,7 @@ fn plan_reason(tool: &str) -> String {
 }
 
 /// The end of the reason for commands that no mode runs.
-const NEVER_RUN: &str = "never allowed, in any mode";
+const NEVER_RUN: &str = "never allowed in any mode";
 
 /// The policy of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -472,7 +472,8 @@ impl Policy {
         }
     }
 
-    /// Checks whether commands in the sandbox can change only what file tools may change without a question.
+    /// Returns true if commands in the sandbox can change only files that file tools may change without
+    /// approval.
     fn contains_commands(&self) -> bool {
         let ProtectedPaths { homes, tiller_dirs, startup, .. } = &self.protected;
         let dirs = || [&self.root].into_iter().chain(&self.writable).chain(&self.sandbox_writable);

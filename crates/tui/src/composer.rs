@@ -255,8 +255,9 @@ impl Composer {
         self.editor.put_before(&[text]);
     }
 
-    /// Rejects input: shows `what` and puts the text back into the editor for correction. If the editor holds the
-    /// reason of a denial, the text goes to the prompt history instead, because the reason is cleared with the call.
+    /// Rejects input: shows `reason` and returns the text to the editor for correction. If the editor
+    /// contains the reason of a denial, the text goes to the prompt history instead, because the reason is
+    /// cleared with the call.
     pub(crate) fn reject_input(
         &mut self,
         typed: impl Into<UserText>,

@@ -34,8 +34,8 @@ impl NewestReport {
     }
 }
 
-/// Installs the panic hook: it restores the terminal if the panic ends the program, and writes a report to
-/// `dir`, or prints it without one.
+/// Installs the panic hook. It restores the terminal if the panic ends the program, and writes a report to
+/// `dir`, or prints it if `dir` is `None`.
 pub(super) fn install_panic_hook(dir: Option<PathBuf>, modes: Arc<TerminalModes>) -> NewestReport {
     let newest = NewestReport::default();
     let written = newest.clone();

@@ -80,7 +80,7 @@ struct EventLoop {
     options: TuiOptions,
     /// The report of a crash that didn't end the program.
     crashes: NewestReport,
-    /// The reason to release the terminal next.
+    /// The reason for the next release of the terminal.
     suspend: Option<SuspendReason>,
 }
 
@@ -411,10 +411,10 @@ impl EventLoop {
                     self.app.flash("Not an agent's session.".to_owned());
                 }
             }
-            // Its session belongs to the delegated task.
+            // An agent's session belongs to its delegated task.
             action @ Action::Navigate(_) if !self.above.is_empty() => {
                 let key = self.app.ui.keymap.key_of(KeyCommand::Agents);
-                let reason = format!("An agent's session can't be left this way: {key} returns.");
+                let reason = format!("You can't leave an agent's session this way; {key} returns.");
                 self.app.reject(ActionRequest { from, action }, &reason);
             }
             Action::Terminal(TerminalAction::Copy(copied)) => self.copy(copied),

@@ -120,7 +120,7 @@ struct ExecutorWorker {
     options: TuiOptions,
     /// The report of a crash that didn't end the program.
     crashes: NewestReport,
-    /// Sends the results of the action that is being performed.
+    /// Sends the results of the current action.
     results: ResultSender,
     /// The running session search; it ends when this is dropped.
     session_search: Option<std::sync::mpsc::Sender<(ResultSender, SearchRequest)>>,

@@ -116,7 +116,7 @@ impl ScreenKeys {
         self.pressed = Some((DoubleKey::Stopping(depth), now));
     }
 
-    /// Notes that the key cleared the draft.
+    /// Records that the key cleared the draft.
     pub(crate) fn draft_cleared(&mut self, now: UnixMs) {
         self.pressed = Some((DoubleKey::Clear, now));
     }

@@ -20,7 +20,7 @@ impl ShownSince {
         now.since_ms(self.0) <= ms
     }
 
-    /// Reports whether it has been visible long enough for a key to be meant for it.
+    /// Returns true if the part has been visible long enough for a key to be meant for it.
     pub(crate) fn is_long_enough(self, now: UnixMs) -> bool {
         now.since_ms(self.0) >= VISIBLE_MS
     }

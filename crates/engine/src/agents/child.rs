@@ -51,7 +51,7 @@ pub(super) enum ConversationStart {
     Resumed(PathBuf),
     /// Goes on with that of the agent's log, and with the model that has answered in it.
     Reopened(PathBuf),
-    /// Goes on with that of the session that delegates, from this entry.
+    /// Continues the delegating session's conversation from this entry.
     Forked(EntryId),
 }
 

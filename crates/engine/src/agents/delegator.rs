@@ -236,10 +236,10 @@ impl Delegator {
         let (delegator, name) = (self.clone(), task.agent.clone());
         let work = async move { delegator.run(task, std::future::pending(), |_| {}).await.text() };
         self.run_in_background("A task in the background has ended.", work).await?;
-        Ok(format!("{name} runs in the background; you are notified when it finishes."))
+        Ok(format!("{name} is running in the background; you are notified when it finishes."))
     }
 
-    /// Runs work in the background, and reports the outcome to the model, even if it panics.
+    /// Runs work in the background and reports the outcome to the model, even after a panic.
     pub(super) async fn run_in_background(
         &self,
         heading: &'static str,

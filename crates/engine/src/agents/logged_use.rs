@@ -29,7 +29,7 @@ impl LoggedUse {
         read.unwrap_or_default()
     }
 
-    /// Reads the logs of a session and of its agents, theirs included. Unreadable logs don't count.
+    /// Reads the logs of a session, its agents, and their agents in turn. Unreadable logs don't count.
     fn read(reader: &Reader) -> Self {
         let mut answers = HashSet::new();
         let time_ms = collect_answers(reader, &mut answers);

@@ -92,7 +92,7 @@ impl TypedTool for SpawnAgents {
         if background {
             let (delegator, count) = (self.0.clone(), tasks.len());
             let requests = tasks.into_iter().enumerate().map(|task| request(task, true)).collect();
-            let started = self.0.run_in_background("The tasks in the background have ended.", async move {
+            let started = self.0.run_in_background("The background tasks have ended.", async move {
                 run_all(&delegator, requests, on_error, &states, || ()).await;
                 joined_text(&states.output().content)
             });
@@ -139,7 +139,7 @@ async fn run_all(
         };
         async move { (at, delegator.run(request, stop, show).await) }
     };
-    // The delegator limits how many work concurrently.
+    // The delegator limits the number of agents that work concurrently.
     let mut running: FuturesUnordered<_> = requests.into_iter().map(run).collect();
     while let Some((at, report)) = running.next().await {
         states.end(at, &report);

@@ -386,7 +386,7 @@ async fn agent_that_is_opened_goes_on_in_its_worktree() {
     assert_eq!(git(&fixture.path(""), &["show", "tiller/left-1:a.txt"]), "whole\n");
 }
 
-/// A session with an answer, and the model `left`, which writes a file.
+/// Creates a session with an answer, and the model `left`, which writes a file.
 async fn with_a_lane_that_uses_7_tokens() -> Fixture {
     let usage = Usage { output: Tokens(7), ..Usage::default() };
     let written = ScriptedAnswer { usage, ..write("b.txt", "good\n") };

@@ -153,7 +153,7 @@ const VOLUME_TOOLS: &[&str] = &[
     "zpool",
 ];
 
-/// Programs that pass work on to a service, which no sandbox of the command restricts.
+/// Programs that pass work on to a service, which the command's sandbox doesn't restrict.
 const SERVICE_CLIENTS: &[&str] = &[
     "at",
     "batch",
@@ -266,8 +266,8 @@ fn list_code_risks(code: &str, dirs: CommandDirs<'_>, depth: usize) -> Vec<Risk>
     runs.chain(named).collect()
 }
 
-/// Finds the danger of string literals that code may run as a command. It may as well print them, so a person decides
-/// even about the worst ones.
+/// Finds the risk of string literals that code may run as a command. The code may just as well print them, so
+/// even the worst risks can be approved.
 fn judge_literals(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
     let risk = judge_possible(words, dirs, depth)?;
     Some(match risk.kind {
@@ -327,7 +327,7 @@ fn judge_changes(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Optio
     programs(words).into_iter().any(changes).then(|| judge_words(words, dirs, depth)).flatten()
 }
 
-/// Checks whether a program makes the system run something later, or at every start.
+/// Returns true if a program schedules a command, once or at every start of the system.
 fn schedules(name: &str, arguments: &[String]) -> bool {
     let has_any = |words: &[&str]| arguments.iter().any(|word| words.contains(&word.as_str()));
     match name {

@@ -34,6 +34,8 @@ const REFUSED_CONNECTIONS: &[&str] = &[
     "failed to connect to",
     "unable to connect to",
     "can't connect to",
+    // `fetch` of Node.js.
+    "fetch failed",
 ];
 
 /// Runs commands in the sandbox.

@@ -6,7 +6,7 @@ use crate::action::UserText;
 use crate::crash_report::NewestReport;
 use crate::message::TaskResult;
 
-/// Reports a panic in a part of tiller, with the path of the crash report.
+/// Reports a panic in tiller, with the path of the crash report.
 pub(super) fn internal_error(newest: &NewestReport) -> TaskResult {
     let message = "internal error: a part of tiller crashed; the rest continues".to_owned();
     let hint = newest.take().map(|path| format!("crash report: {}", path.display()));

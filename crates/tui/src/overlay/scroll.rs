@@ -5,7 +5,8 @@ use crate::keymap::table::KeyCommand;
 /// Lines per step of the wheel in the transcript and in pages; in lists a step moves the selection to the next row.
 pub(crate) const WHEEL_LINES: usize = 3;
 
-/// The rows by which a command scrolls a list or a page on a screen of this size; `None` for other commands.
+/// Returns the number of rows by which a command scrolls a list or a page on a screen of this size; `None`
+/// for other commands.
 pub(crate) fn scroll_rows(command: KeyCommand, size: (u16, u16)) -> Option<isize> {
     let page = isize::try_from(size.1 / 2).unwrap_or(10).max(1);
     match command {

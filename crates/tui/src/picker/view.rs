@@ -224,7 +224,7 @@ fn item_line(item: &PickerItem, chosen: bool, query: &mut FuzzyQuery, width: usi
     right_aligned(left, Some(Span::new(note, Role::Muted)), width)
 }
 
-/// A label cut to `room` columns, with matches highlighted.
+/// Returns a label truncated to `room` columns, with matches highlighted.
 pub(crate) fn label(text: &str, style: Style, query: &mut FuzzyQuery, room: usize) -> Vec<Span> {
     let parts = if text.contains(MARKS[0]) { marked(text) } else { pieces(text, &query.marks(text)) };
     let found = style.in_role(Role::Accent).with(Emphasis::BOLD.and(Emphasis::UNDERLINE));

@@ -42,7 +42,7 @@ impl Harness {
         self.work(|panel, cx| panel.apply_outcome(QueueOutcome::Removed(removed), cx))
     }
 
-    /// The queue becomes this one.
+    /// Sets the queue.
     fn set_queue(&mut self, queue: Vec<QueueItem>) -> Vec<Effect> {
         self.model.activity.queue = queue;
         self.refresh()

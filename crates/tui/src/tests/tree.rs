@@ -18,7 +18,7 @@ use crate::{list_data, tree};
 
 const HOUR: i64 = 3_600_000;
 
-/// A front end over a session that lies in memory.
+/// A front end with a session in memory.
 struct TreeHarness {
     harness: Harness,
     log: SampleLog,

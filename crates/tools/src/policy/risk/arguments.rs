@@ -147,7 +147,7 @@ pub(super) fn find_env_dir(words: &[String]) -> Option<&str> {
     values(&words[at + 1..find_program(words)?.max(at + 1)], 'C', "chdir").last()
 }
 
-/// Checks whether `rm` with these arguments deletes directories.
+/// Returns true if `rm` with these arguments deletes directories.
 pub(super) fn is_recursive(arguments: &[String]) -> bool {
     has_flag(arguments, 'r', "recursive") || has_flag(arguments, 'R', "recursive")
 }

@@ -144,7 +144,7 @@ pub(super) fn takes_program_from_substitution(name: &str, arguments: &[String]) 
     }
 }
 
-/// Checks whether an interpreter has neither a script, nor code in its arguments, nor a module that reads data.
+/// Returns true if an interpreter has no script, no code in its arguments, and no module that reads data.
 pub(super) fn interpreter_runs_input(name: &str, arguments: &[String]) -> bool {
     let is_python = name.starts_with("python");
     if let Some(at) = arguments.iter().position(|word| is_code_flag(name, word)) {

@@ -136,8 +136,8 @@ pub(super) fn add_unknown_operand(segment: &Segment, before: &[Segment]) -> Opti
     })
 }
 
-/// Checks whether the command of an xargs is made of its input: the program, the line of a shell, or a part of it that
-/// names a program.
+/// Returns true if an xargs builds its command from the input: the program, the line of a shell, or a part of
+/// the line that names a program.
 pub(super) fn takes_line_from_input(words: &[String]) -> bool {
     let command = find_xargs_command(words);
     let replaced = find_replaced(&words[..words.len() - command.len()]);

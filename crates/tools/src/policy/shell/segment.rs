@@ -12,7 +12,8 @@ pub(in crate::policy) struct Segment {
     pub inputs: Vec<String>,
     /// Its here-documents and here-strings.
     pub texts: Vec<String>,
-    /// The number of its statement in the line. A pipeline, with its substitutions, groups and loops, is one statement.
+    /// The number of the command's statement in the line. A pipeline, with its substitutions, groups and
+    /// loops, is one statement.
     pub statement: usize,
     /// True if the input is the output of an earlier command.
     pub reads_pipe: bool,
