@@ -455,10 +455,10 @@ impl Policy {
         match arguments {
             Value::String(text) if !text.contains(char::is_whitespace) => {
                 let path = self.dirs().resolve_path(text);
-                let risk = if let Some(protection) = self.dirs().protection(text) {
-                    Risk::protected(protection)
-                } else if self.protected.is_credential(&path) {
+                let risk = if self.protected.is_credential(&path) {
                     Risk::new(RiskKind::ReadsCredentials, risk::READS_CREDENTIALS)
+                } else if let Some(protection) = self.dirs().protection(text) {
+                    Risk::protected(protection)
                 } else if network::is_private_address(text) {
                     Risk::new(RiskKind::Dangerous, "names a host of your own network")
                 } else {
