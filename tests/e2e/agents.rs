@@ -157,6 +157,8 @@ fn agent_is_opened_steered_and_left() {
     terminal.send("/new");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("You can't leave an agent's session this way; alt+g returns.");
+    // The command is in the editor again.
+    terminal.send("\x03");
     terminal.send("\x1bg");
     terminal.wait_for("I'll ask.");
     terminal.send("/agents");

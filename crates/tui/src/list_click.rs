@@ -3,7 +3,6 @@
 //!
 //! So a stray click accepts nothing, and neither does the second click of a double click: another row may
 //! have taken the place of the accepted one.
-//! been replaced with something else in the same place.
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};

@@ -4,7 +4,6 @@
 //! read when their rows become visible. The state is pure: it requests missing data ([`TreeRequest`]), one
 //! request of a kind at a time, and receives [`TreeResult`]s. The cost depends on the visible rows, except
 //! that the row list is rebuilt in one pass over the nodes when the filter changes.
-//! pass over the nodes when the filter changes.
 
 mod click;
 pub(crate) mod draw;

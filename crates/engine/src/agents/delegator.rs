@@ -235,7 +235,7 @@ impl Delegator {
     pub(super) async fn run_task_in_background(&self, task: DelegationRequest) -> Result<String, String> {
         let (delegator, name) = (self.clone(), task.agent.clone());
         let work = async move { delegator.run(task, std::future::pending(), |_| {}).await.text() };
-        self.run_in_background("A task in the background has ended.", work).await?;
+        self.run_in_background("A background task has ended.", work).await?;
         Ok(format!("{name} is running in the background; you are notified when it finishes."))
     }
 

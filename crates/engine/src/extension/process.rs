@@ -3,7 +3,6 @@
 //! The processes run under the supervisor, so none outlives tiller, and without the environment variables
 //! that hold secrets. A process that has ended counts as having no opinion. If it reviewed calls, or never
 //! declared its hooks, calls need approval.
-//! approval.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -362,7 +362,7 @@ async fn agents_side_by_side_wait_for_no_background_agent() {
     let mut stage = configured(scripts, |options| options.background_tasks = BackgroundTasks::Await);
     assert_eq!(stage.run("go").await, RunOutcome::Completed);
     let result = stage.result();
-    let expected = "result ## 1. later\n\nlater runs in the background; you are notified when it finishes.\n\n\
+    let expected = "result ## 1. later\n\nlater is running in the background; you are notified when it finishes.\n\n\
                     ## 2. helper\n\nfine\n\n[agent helper ";
     assert!(result.starts_with(expected), "{result}");
     let notes = stage.notes();

@@ -29,7 +29,6 @@ impl ProtectedDirs {
 
     /// Returns true if a directory with links resolved contains none of the protected directories, so that it
     /// may be readable.
-    /// be allowed.
     pub(super) fn allow_reading(&self, real: &Path) -> bool {
         !self.real_paths().any(|dir| dir.starts_with(real))
     }

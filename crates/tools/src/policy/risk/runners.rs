@@ -2,7 +2,6 @@
 
 /// The programs, those with a subcommand by both words. The command starts at one of the words after them.
 /// [`arguments`](super::arguments) has the wrappers whose options are known.
-/// options are known are in [`arguments`](super::arguments).
 const RUNNERS: &[&str] = &[
     "asdf exec",
     "aws-vault exec",
