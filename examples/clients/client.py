@@ -49,8 +49,8 @@ def approve(request):
     answer = input(f"\nallow {request['toolName']} {json.dumps(request['args'])}? [y/n] ")
     try:
         send("POST", f"{path}/approvals/{request['toolCallId']}", {"approved": answer.strip() == "y"})
-    except urllib.error.HTTPError as error:
-        print(error)  # Someone else answered, or the run was stopped.
+    except FAILED as error:
+        print(error)  # Someone else answered, the run was stopped, or the server restarts.
 
 def chat(message):
     last = resume()
