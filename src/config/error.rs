@@ -31,7 +31,7 @@ pub enum ConfigError {
         /// The parser's message.
         message: String,
     },
-    /// The MCP servers of a file are no object.
+    /// The MCP servers of a file are not an object.
     #[error("{path}: `{key}` is not an object")]
     Servers {
         /// The file.
@@ -47,7 +47,7 @@ pub enum ConfigError {
         /// The problem.
         problem: &'static str,
     },
-    /// A rule of a file is broken, or its rules are no list.
+    /// A rule in a file is invalid, or its rules are not a list.
     #[error("{0}")]
     BrokenRule(String),
     /// A setting's value is invalid.

@@ -51,7 +51,7 @@ pub enum EventKind {
         /// The outcome of the run.
         outcome: RunOutcome,
     },
-    /// Nothing runs and nothing is queued to run; the last event of a run.
+    /// Nothing is running or queued to run; the last event of a run.
     AgentSettled,
     /// A request is about to be sent.
     TurnStart,
@@ -112,9 +112,9 @@ pub enum EventKind {
     },
     /// A call was denied without an approval request. Its `tool_execution_start` and `tool_execution_end` follow.
     ToolCallDenied(Denial),
-    /// A call waits for approval.
+    /// A call is waiting for approval.
     ApprovalRequested(ApprovalRequest),
-    /// A call no longer waits for approval.
+    /// A call is no longer waiting for approval.
     ApprovalResolved {
         /// The call.
         tool_call_id: CallId,
@@ -129,7 +129,7 @@ pub enum EventKind {
         elicitation_id: ElicitationId,
         /// The kind of answer.
         action: ElicitationAction,
-        /// True if it was neither answered nor stopped here: its server no longer waits.
+        /// True if it was neither answered nor stopped here: its server is no longer waiting.
         withdrawn: bool,
     },
     /// The queues changed.
@@ -138,8 +138,8 @@ pub enum EventKind {
         steering: Vec<String>,
         /// The text of each follow-up that is [`listed`].
         follow_up: Vec<String>,
-        /// All messages with ids and states, in the order of delivery. As JSON only those that are [`listed`]: each
-        /// event repeats them, and a long queue would be sent again with every message that is added. None is read
+        /// All messages with ids and states, in the order of delivery. The JSON has only the [`listed`] ones: each
+        /// event repeats them, and a long queue would be sent again with every added message. They aren't read
         /// back, because their images aren't sent.
         #[serde(serialize_with = "serialize_listed", skip_deserializing)]
         items: Vec<Arc<QueueItem>>,
@@ -202,11 +202,11 @@ pub enum EventKind {
     },
     /// A command keeps running as a background job.
     BackgroundJobStart(CommandJob),
-    /// A background job has ended. The next request informs the model, unless it knows already.
+    /// A background job has ended. The next request informs the model, unless it was already informed.
     BackgroundJobEnd(CommandJob),
     /// An agent has started to work on a task for the session.
     AgentTaskStart(DelegatedTask),
-    /// An agent no longer works on its task.
+    /// An agent is no longer working on its task.
     AgentTaskEnd(DelegatedTaskEnd),
     /// An event of an agent that works for the session, or for one of its agents. Pieces of answers and of output
     /// aren't passed on; approval requests and questions are sent as the session's own.
@@ -220,7 +220,7 @@ pub enum EventKind {
         /// The event.
         event: Arc<Event>,
     },
-    /// A request failed, and is retried after a delay.
+    /// A request failed and will be retried after a delay.
     AutoRetryStart {
         /// The number of the next retry, from 1.
         attempt: u32,
@@ -231,7 +231,7 @@ pub enum EventKind {
         /// The error.
         error_message: String,
     },
-    /// A retried request has succeeded, or is given up.
+    /// A retried request has succeeded, or no more retries will follow.
     AutoRetryEnd {
         /// True if it succeeded.
         success: bool,
@@ -255,7 +255,7 @@ pub enum EventKind {
         /// The possible choices.
         choices: Vec<CompactionChoice>,
     },
-    /// A summary request, for the context or a branch, failed, and is retried after a delay.
+    /// A summary request, for the context or a branch, failed and will be retried after a delay.
     SummaryRetry {
         /// The number of the next retry, from 1.
         attempt: u32,
@@ -266,9 +266,9 @@ pub enum EventKind {
         /// The error.
         error_message: String,
     },
-    /// A summary of a branch is being made, before switching to another one.
+    /// A summary of a branch is being generated before switching to another one.
     BranchSummaryStart,
-    /// The branch was switched, or the switch was given up.
+    /// The branch was switched, or the switch was abandoned.
     BranchSummaryEnd {
         /// True if the user stopped it.
         aborted: bool,
@@ -285,7 +285,7 @@ pub enum EventKind {
         result: Option<Box<CompactionResult>>,
         /// True if the user stopped it.
         aborted: bool,
-        /// True if the request that was too long is sent again now.
+        /// True if the request that was too long is now being sent again.
         will_retry: bool,
         /// The error.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -309,7 +309,7 @@ pub enum EventKind {
         /// The message, in plain text.
         message: String,
     },
-    /// A problem occurred, and the work continues.
+    /// A problem occurred, but work continues.
     Warning {
         /// The problem, in one sentence.
         message: String,
@@ -395,14 +395,14 @@ pub struct Denial {
     pub tool_name: String,
     /// The kind of reason.
     pub cause: DenialCause,
-    /// The reason of the policy or the extension, without the advice that the model gets with it.
+    /// The reason given by the policy or the extension, without the advice that the model gets with it.
     pub reason: String,
     /// The weakest flag that would have allowed the call, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_by: Option<AllowedBy>,
 }
 
-/// The kind of reason that a call was denied.
+/// The kind of reason for denying a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DenialCause {
@@ -416,7 +416,7 @@ pub enum DenialCause {
     Loop,
 }
 
-/// A flag under which a call would run without an approval request.
+/// A flag with which a call would run without an approval request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AllowedBy {
@@ -426,7 +426,7 @@ pub enum AllowedBy {
     Yes,
 }
 
-/// A call that waits for approval.
+/// A call that is waiting for approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalRequest {
@@ -481,7 +481,7 @@ pub struct FileChange {
     pub removed: usize,
 }
 
-/// A decision on a call that waits for approval.
+/// A decision on a call that is waiting for approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "camelCase")]
 pub enum Decision {
@@ -489,7 +489,7 @@ pub enum Decision {
     Once,
     /// This call and others that the rule covers may run until tiller ends.
     Session,
-    /// The call may not run.
+    /// The call must not run.
     Deny {
         /// The reason, for the model.
         reason: String,
@@ -508,7 +508,7 @@ impl Decision {
     }
 }
 
-/// The decider of a call.
+/// Who or what decided on a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decider {
     /// The user answered the question, or stopped the run.
@@ -517,7 +517,7 @@ pub enum Decider {
     Rule,
     /// The approval mode.
     Mode,
-    /// `--yes` answered beforehand.
+    /// `--yes` was given.
     YesFlag,
     /// A steering message replaced the answer.
     Steering,
@@ -597,11 +597,11 @@ pub enum RunOutcome {
     Failed,
     /// The user stopped it.
     Aborted,
-    /// The limit of turns forced a final answer.
+    /// The turn limit forced a final answer.
     MaxTurns,
 }
 
-/// The delivery of a queued message.
+/// How a queued message is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum QueueKind {
@@ -672,7 +672,7 @@ pub struct QueueItem {
     /// The images; serialized as their number, because they can be megabytes.
     #[serde(serialize_with = "serialize_count", skip_serializing_if = "<[Image]>::is_empty")]
     pub images: Arc<[Image]>,
-    /// True if it is left over from an earlier process: it is shown, and sent only on request.
+    /// True if it is left over from an earlier process: it is shown, but sent only on request.
     pub held: bool,
 }
 

@@ -223,7 +223,7 @@ pub struct AssistantMessage {
     pub usage: Usage,
     /// The reason for its end.
     pub stop_reason: StopReason,
-    /// The error, with `error` and `aborted`; secrets removed.
+    /// The error message, if the stop reason is `error` or `aborted`; secrets removed.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
     /// The time at which the request was sent.
@@ -347,9 +347,9 @@ pub enum StopReason {
     /// The answer is complete.
     #[default]
     Stop,
-    /// The limit of output tokens was reached; its calls, if any, may be truncated.
+    /// The output token limit was reached; its calls, if any, may be truncated.
     Length,
-    /// The model waits for the results of its calls.
+    /// The model is waiting for the results of its calls.
     ToolUse,
     /// The provider failed; `errorMessage` has the error.
     Error,
@@ -394,7 +394,7 @@ impl Usage {
         }
     }
 
-    /// Returns the share of the input tokens that the cache had, from 0 to 1; `None` without input.
+    /// Returns the share of the input tokens that came from the cache, from 0 to 1; `None` without input.
     #[must_use]
     pub fn cache_hit_rate(&self) -> Option<f64> {
         let input = self.input + self.cache_read + self.cache_write;
@@ -413,7 +413,7 @@ impl Usage {
         self.cost.add(&other.cost);
     }
 
-    /// Returns the difference to an earlier state of the same sums.
+    /// Returns the difference from an earlier state of the same sums.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let count = |now: Tokens, before: Tokens| Tokens(now.0.saturating_sub(before.0));
@@ -472,7 +472,7 @@ pub struct ToolResultMessage {
     pub tool_name: String,
     /// The content for the model.
     pub content: Vec<UserBlock>,
-    /// Data for people and programs only: a diff, an exit code, the reason of a refusal.
+    /// Data for people and programs only: a diff, an exit code, the reason for a refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
     /// True if the call failed, was refused or was skipped.
@@ -491,16 +491,16 @@ pub struct BashExecutionMessage {
     pub command: String,
     /// Both output streams as a terminal shows them, cut to the output limits.
     pub output: String,
-    /// Its exit code; absent when it was killed.
+    /// Its exit code; absent if it was killed.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// True if the user, or the end of tiller, stopped it.
     #[serde(default, deserialize_with = "lenient")]
     pub cancelled: bool,
-    /// True if `output` is not the whole output.
+    /// True if `output` is not the full output.
     #[serde(default, deserialize_with = "lenient")]
     pub truncated: bool,
-    /// The file with the whole output, when `truncated`.
+    /// The file with the full output, if `truncated`.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub full_output_path: Option<String>,
     /// True for `!!`: logged and shown, never sent to a model.

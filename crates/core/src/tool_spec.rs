@@ -33,13 +33,13 @@ pub struct ToolTraits {
     pub paths: TouchedPaths,
     /// The argument without which a call only reads, regardless of `access`.
     pub reads_without: Option<&'static str>,
-    /// The set that it is chosen with.
+    /// The tool set that it belongs to.
     pub set: Option<ToolSet>,
     /// True if the programs that it runs are restricted by the sandbox, unless a call says `unsandboxed`.
     pub uses_sandbox: bool,
     /// True if a running call can be moved to the background.
     pub has_jobs: bool,
-    /// True if equal calls are no loop, because each returns new content.
+    /// True if identical calls don't count as a loop, because each returns new content.
     pub is_polled: bool,
 }
 
@@ -83,7 +83,7 @@ impl Default for ToolTraits {
     }
 }
 
-/// A tool's access to the machine, by its own declaration.
+/// A tool's access to the machine, as declared by the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Only reads; calls may run in parallel.
@@ -105,9 +105,9 @@ pub enum ToolSet {
     Files,
     /// The shell.
     Bash,
-    /// Tools for the Git repository, offered in one.
+    /// Tools for the Git repository, offered only inside one.
     Git,
-    /// Tools for the repository on GitHub, offered where there is one and a token.
+    /// Tools for the repository on GitHub, offered if there is one and a token is set.
     Github,
     /// Tools for web pages.
     Web,
@@ -193,7 +193,7 @@ impl ShownArgument {
     }
 }
 
-/// The kind of a tool's results, which decides about their display.
+/// The kind of a tool's results, which determines how they are displayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutputKind {
     /// Any text.
@@ -205,7 +205,7 @@ pub enum OutputKind {
     File,
     /// Names or lines of files, or a page. A successful result is folded away.
     Listing,
-    /// A change of a file, with the diff in `details`.
+    /// A change to a file, with the diff in `details`.
     Diff,
 }
 

@@ -1,8 +1,8 @@
 //! Agents that a session delegates tasks to.
 //!
 //! A [`Delegation`] gives a session tools to delegate with. The agents come from an [`AgentRegistry`], which an
-//! embedding program fills, and from files ([`AgentDefinition`]). Each agent has its own session, which inherits model,
-//! tools, policy and budget from the delegating session; its definition can choose another model and restrict the rest.
+//! embedding program fills, and from files ([`AgentDefinition`]). Each agent has its own session, which inherits the
+//! model, tools, policy and budget of the delegating session; its definition can set the model and restrict the rest.
 //! An [`Agent`] can also be started alone.
 
 mod activity;

@@ -36,7 +36,7 @@ const KEEP: Tokens = Tokens(20_000);
 pub struct CompactionOptions {
     /// The replacement for the older part.
     pub strategy: CompactionStrategy,
-    /// Automatic compaction on or off.
+    /// Whether contexts are compacted automatically.
     pub automatic: Switch,
     /// Tokens reserved for the next answer; by default 16,384, at most a quarter of the window. Never more
     /// than half of it.

@@ -151,8 +151,8 @@ impl SessionBuilder {
         Self { agent_link: Some(link), ..self }
     }
 
-    /// Runs commands with this runner. This adds the `bash` tool and `!`. The runner's helper is either
-    /// tiller's own program or the embedding one, if its `main` calls
+    /// Runs commands with this runner. This adds the `bash` tool and `!`. The runner's helper program is either
+    /// tiller itself or the embedding program, if its `main` calls
     /// [`supervisor::main`](tiller_tools::process::supervisor::main).
     #[must_use]
     pub fn commands(self, runner: Runner) -> Self {

@@ -305,7 +305,7 @@ pub enum CallVerdict {
 pub struct ResultChange {
     /// Replacement for the content.
     pub content: Option<Vec<UserBlock>>,
-    /// New error flag of the call.
+    /// New error flag for the call.
     pub is_error: Option<bool>,
 }
 

@@ -22,7 +22,7 @@ use crate::turn::TurnOptions;
 pub struct AgentOptions {
     /// Options of the turn machine.
     pub turn: TurnOptions,
-    /// Retry of failed requests.
+    /// Options for retrying failed requests.
     pub retry: RetryOptions,
     /// Names of the models that take over in order, until the end of the run, when the session's model fails.
     pub fallback: Vec<String>,
@@ -30,7 +30,7 @@ pub struct AgentOptions {
     pub budget: BudgetOptions,
     /// Usage limits of the session's requests, for agents.
     pub limits: UsageScopes,
-    /// Usage limit of all agents of the session together.
+    /// Combined usage limit of all agents of the session.
     pub agent_limit: UsageLimit,
     /// Limits and strategy of compaction.
     pub compaction: CompactionOptions,
@@ -40,24 +40,24 @@ pub struct AgentOptions {
     pub answers: AnswerOptions,
     /// The approval policy.
     pub policy: Policy,
-    /// Presence of an approver.
+    /// Whether an approver is present.
     pub approver: Approver,
     /// Limits of the output of `!` commands, and of the results of tools that don't limit them themselves.
     pub output: OutputOptions,
     /// The tools offered to the model at the start.
     pub offer: ToolOffer,
-    /// The end of a run while agents work in the background.
+    /// What happens at the end of a run while agents are working in the background.
     pub background_tasks: BackgroundTasks,
-    /// Forwarding of agents' deltas and partial output, along with their other events.
+    /// Whether agents' deltas and partial output are forwarded along with their other events.
     pub agent_deltas: Switch,
     /// The front end recorded in the log: `tui`, `print`.
     pub mode: &'static str,
     /// URL of the Git remote of the working directory's repository, without credentials. It is recorded in
-    /// the log, to find the session after the project has moved.
+    /// the log so that the session can be found after the project has moved.
     pub remote: Option<String>,
 }
 
-/// The end of a run while agents work in the background.
+/// What happens at the end of a run while agents are working in the background.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackgroundTasks {
     /// The run ends and the agents continue. Their ends are logged.

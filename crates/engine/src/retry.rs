@@ -1,4 +1,4 @@
-//! Decides on the retry of a failed request and its delay. Pure.
+//! Decides whether and when to retry a failed request. Pure.
 
 use std::time::Duration;
 use tiller_core::setting::{Settings, Switch};
@@ -17,16 +17,16 @@ const MAX_WAIT: Duration = Duration::from_secs(300);
 pub(crate) const TOO_LONG_HELP: &str =
     "use a model with a larger window, continue from an earlier point, or start a new session";
 
-/// Options of the retry of failed requests.
+/// Options for retrying failed requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryOptions {
-    /// Retries on or off.
+    /// Whether failed requests are retried.
     pub mode: Switch,
     /// Maximum number of retries.
     pub max: u32,
     /// Delay before the first retry; it doubles with each retry.
     pub base: Duration,
-    /// Maximum of the doubled delay.
+    /// Maximum delay after doubling.
     pub cap: Duration,
 }
 

@@ -67,7 +67,7 @@ pub enum FailureKind {
     },
     /// The stream stalled, was interrupted or ended without a completion event; a retry may help.
     Interrupted,
-    /// No connection is possible before someone changes the server or this machine: an invalid certificate, no HTTP.
+    /// No connection is possible until the server or this machine is reconfigured: an invalid certificate, no HTTP.
     Unreachable,
     /// The conversation exceeds the model's window.
     Overflow,

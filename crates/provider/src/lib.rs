@@ -114,7 +114,7 @@ pub struct Request {
     pub tools: Arc<[ToolSpec]>,
     /// Tool choice.
     pub tool_choice: ToolChoice,
-    /// Maximum tokens of the answer.
+    /// Maximum tokens in the answer.
     pub max_tokens: Tokens,
     /// Sampling temperature; omitted if `None`.
     pub temperature: Option<f64>,

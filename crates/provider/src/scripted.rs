@@ -1,8 +1,8 @@
 //! A provider that plays answers from a script file: for tests, recordings and benchmarks.
 //!
 //! A script is JSON lines, each a [`ScriptedAnswer`]. The request alone determines its answer: the one whose number is
-//! the number of answers that the request already contains, failed ones not counted. So a session can be resumed and
-//! its script continues. An answer with `when` isn't counted: a request whose newest message contains that text gets
+//! the number of answers that the request already contains, excluding failed ones. So when a session is resumed,
+//! its script continues. Answers with `when` aren't counted: a request whose newest message contains that text gets
 //! it. Empty lines and lines that begin with `#` are skipped.
 
 use std::collections::HashMap;

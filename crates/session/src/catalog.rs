@@ -83,7 +83,7 @@ impl SessionManager {
     /// Lists the sessions of this working directory, or of all.
     ///
     /// # Errors
-    /// If the directory is there and can't be read.
+    /// If the directory exists but can't be read.
     pub fn list(&self, scope: SessionScope) -> Result<SessionList, SessionError> {
         self.catalog()?.page(scope, PageRequest::default())
     }
@@ -112,7 +112,7 @@ impl Catalog {
     /// A page of the list of sessions. Reads only logs of this page whose records are missing or stale.
     ///
     /// # Errors
-    /// If a directory exists and can't be read.
+    /// If a directory exists but can't be read.
     pub fn page(&mut self, scope: SessionScope, page: PageRequest) -> Result<SessionList, SessionError> {
         let mut scan = self.scan()?;
         let (mut list, mut skip) = (SessionList::default(), page.offset);
@@ -142,7 +142,7 @@ impl Catalog {
     /// Sessions with a record, most recently written first; opens no log.
     ///
     /// # Errors
-    /// If a directory exists and can't be read.
+    /// If a directory exists but can't be read.
     pub fn indexed_sessions(&mut self, scope: SessionScope) -> Result<Vec<SessionSummary>, SessionError> {
         let scan = self.scan()?;
         let mut sessions = Vec::new();
@@ -160,11 +160,11 @@ impl Catalog {
         Ok(sessions)
     }
 
-    /// The most recently written log of this working directory. Of logs without a record only those are read whose
-    /// header names this directory.
+    /// The most recently written log of this working directory. Among logs without a record, only those are read
+    /// whose header names this directory.
     ///
     /// # Errors
-    /// If a directory exists and can't be read.
+    /// If a directory exists but can't be read.
     pub fn most_recent(&mut self) -> Result<Option<PathBuf>, SessionError> {
         let scan = self.scan()?;
         for file in &scan.files {
@@ -239,7 +239,7 @@ impl Catalog {
     }
 
     /// Usage starting with the quarter of an hour of `since`, in all directories, by time. Entries that a fork copied
-    /// count only where they were written. Logs without a record are missing, those that grew are as of their last
+    /// count only where they were written. Logs without a record are missing; those that grew count as of their last
     /// scan.
     ///
     /// # Errors

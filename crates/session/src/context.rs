@@ -1,8 +1,8 @@
 //! The context: from a path through the tree to the messages of a request. Pure.
 //!
 //! Two stages. *Projection* turns entries into messages: the newest compaction's summary, the messages it kept, and
-//! later ones, with edits applied; failed and aborted answers and `!!` records are included. *Request messages* leave
-//! those out and pair every call with one result, because providers reject other conversations.
+//! later ones, with edits applied; failed and aborted answers and `!!` records are included. *Request messages* omit
+//! those and pair every call with one result, because providers reject other conversations.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -48,7 +48,7 @@ pub struct Projection {
     pub replaced: Option<(ModelRef, ThinkingLevel)>,
     /// The newest compaction; its summary is the first message.
     pub compaction: Option<Compaction>,
-    /// The part left on disk, between a compaction's summary and the messages.
+    /// The part that stays on disk, between a compaction's summary and the messages.
     pub unloaded: Option<UnloadedContext>,
     /// Index of the first message whose usage measures the present context: after the last compaction or edit.
     measured_from: usize,

@@ -35,7 +35,7 @@ pub struct Header {
     pub version: u64,
     /// The session's id.
     pub id: SessionId,
-    /// Creation time, ISO-8601. A value of another type counts as absent, here and in the optional keys below.
+    /// Creation time, ISO-8601. A value of another type is treated as absent, here and in the optional keys below.
     #[serde(default, deserialize_with = "lenient")]
     pub timestamp: String,
     /// The working directory it belongs to, absolute.
@@ -121,14 +121,14 @@ pub struct Entry {
 pub enum EntryBody {
     /// A message of the conversation.
     Message(MessageEntry),
-    /// A change of the model.
+    /// A model change.
     ModelChange {
         /// The provider's name.
         provider: String,
         /// The provider's id for the model.
         model_id: String,
     },
-    /// A change of the thinking level.
+    /// A thinking-level change.
     ThinkingLevelChange {
         /// The new level.
         thinking_level: ThinkingLevel,
@@ -281,7 +281,7 @@ pub enum TillerEntry {
     /// A move of the leaf: its parent is the target.
     #[serde(rename = "tiller.leaf")]
     Leaf {},
-    /// A change of the message queue.
+    /// A change to the message queue.
     #[serde(rename = "tiller.queue")]
     Queue(QueueChange),
     /// The start of a tiller process that writes to the log.
@@ -300,7 +300,7 @@ pub enum TillerEntry {
         #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         remote: Option<String>,
     },
-    /// The user's choice, while another model answers for the rest of a run. The next change of the model ends that.
+    /// The user's model choice while another model answers for the rest of a run. The next model change ends this.
     #[serde(rename = "tiller.fallback", rename_all = "camelCase")]
     Fallback {
         /// The provider of the user's model.
@@ -354,7 +354,7 @@ pub enum TillerEntry {
     },
 }
 
-/// A change of the message queue.
+/// A change to the message queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum QueueChange {

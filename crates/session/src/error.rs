@@ -66,7 +66,7 @@ pub enum SessionError {
         /// The problem.
         problem: String,
     },
-    /// The log's version can't be written, or not be read, by this tiller.
+    /// This version of tiller can't write, or can't read, the log's version.
     #[error("session file {path}: log version {version} can't be {action}; this tiller writes version 3")]
     Version {
         /// The file.
@@ -116,7 +116,7 @@ pub enum SessionError {
         /// The cause.
         reason: String,
     },
-    /// The entry's head can be read, its body can't.
+    /// The entry's head can be read, but not its body.
     #[error("session file {path}, line {line}: entry {id} is damaged")]
     Damaged {
         /// The file.
@@ -131,7 +131,7 @@ pub enum SessionError {
     /// The catalog can be stored neither in its file nor in a temporary one.
     #[error("the session catalog can't be used")]
     Catalog(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// No session or entry, or more than one, matches a person's query.
+    /// No session or entry, or more than one, matches the user's query.
     #[error("{0}")]
     NotFound(String),
 }

@@ -79,7 +79,7 @@ impl SessionManager {
         Self { fs, ..self }
     }
 
-    /// Stores the session catalog in this file, so that logs need not be read every time. The file is derived from the
+    /// Stores the session catalog in this file, so that logs need not be read every time. It is derived from the
     /// logs and may be deleted at any time.
     #[must_use]
     pub fn with_catalog(self, file: PathBuf) -> Self {
@@ -189,7 +189,7 @@ impl SessionManager {
     /// directories.
     ///
     /// # Errors
-    /// If the directory is there and can't be read.
+    /// If the directory exists but can't be read.
     pub fn logs(&self, scope: SessionScope) -> Result<Vec<PathBuf>, SessionError> {
         let dirs = match scope {
             SessionScope::ThisDirectory => self.dir().into_iter().collect(),

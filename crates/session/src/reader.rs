@@ -285,7 +285,7 @@ impl Reader {
     /// Reads the lines of the entries after one, as they are, without their newlines.
     ///
     /// # Errors
-    /// When there is no such entry, or the file can't be read.
+    /// If there is no such entry, or the file can't be read.
     pub fn lines_after(&self, id: &EntryId) -> Result<Vec<Vec<u8>>, SessionError> {
         let line = |position| {
             let (at, ..) = self.index_entry(position)?;

@@ -111,7 +111,7 @@ impl Totals {
 }
 
 impl Reader {
-    /// Totals of the whole log, all branches. Reads every entry; damaged ones don't count.
+    /// Totals of the entire log, all branches. Reads every entry; damaged ones don't count.
     ///
     /// # Errors
     /// If the file can't be read.

@@ -39,7 +39,7 @@ use risk::{CommandDirs, Risk, RiskKind};
 
 use crate::process::NetworkAccess;
 
-/// The way in which questions of the policy are answered.
+/// How the policy's questions are answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AskBehavior {
     /// The user answers.
@@ -75,12 +75,12 @@ pub enum PolicyVerdict {
         /// The rule that the user can allow for the rest of the session; its `Display` is the text to show.
         rule: PermissionRule,
     },
-    /// The call may run only if its command only reads.
+    /// The call may run only if its command is read-only.
     DenyUnlessReading {
         /// The reason, for the model.
         reason: String,
     },
-    /// The call may not run.
+    /// The call must not run.
     Deny {
         /// The reason, for the model.
         reason: String,
@@ -113,7 +113,7 @@ impl PolicyVerdict {
         Self::Deny { reason, rule: None }
     }
 
-    /// Returns the denial of a command that no mode runs.
+    /// Returns the denial of a command that no mode allows.
     fn denied_in_every_mode(risk: &Risk) -> Self {
         Self::denied_by_mode(format!("{} ({NEVER_RUN})", risk.reason))
     }
@@ -125,7 +125,7 @@ impl PolicyVerdict {
     }
 }
 
-/// The reason of a denial by a settings rule.
+/// The reason for a denial by a settings rule.
 const DENIED_BY_RULE: &str = "a settings rule denies this";
 
 fn plan_reason(tool: &str) -> String {
@@ -134,7 +134,7 @@ fn plan_reason(tool: &str) -> String {
     )
 }
 
-/// The end of the reason for commands that no mode runs.
+/// The end of the reason for commands that no mode allows.
 const NEVER_RUN: &str = "never allowed in any mode";
 
 /// The policy of a session.
@@ -142,7 +142,7 @@ const NEVER_RUN: &str = "never allowed in any mode";
 pub struct Policy {
     /// The approval mode.
     pub mode: ApprovalMode,
-    /// The way in which questions are answered.
+    /// How questions are answered.
     pub ask_behavior: AskBehavior,
     /// The working directory. Deleting inside it is less risky than elsewhere.
     pub root: PathBuf,

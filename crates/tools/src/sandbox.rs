@@ -35,13 +35,13 @@ pub struct Sandbox {
 pub struct SandboxOptions<'a> {
     /// The mode.
     pub mode: SandboxMode,
-    /// Use of TCP.
+    /// Whether commands may use TCP.
     pub network: NetworkAccess,
     /// The home directory, whose caches are writable.
     pub home: Option<&'a Path>,
     /// The directory for temporary files (`TMPDIR`), if it isn't the system's.
     pub temporary: Option<&'a Path>,
-    /// Further directories or files, absolute or with `~`.
+    /// Additional directories or files, absolute or with `~`.
     pub writable: &'a [String],
 }
 

@@ -137,7 +137,7 @@ pub trait Tool: Send + Sync {
     fn check(&self, arguments: &Value) -> Result<(), String>;
 
     /// Prepares for a call while the model is still streaming its arguments, so that it starts sooner. Called
-    /// within a tokio runtime; must return immediately. The call may not follow.
+    /// within a tokio runtime; must return immediately. The call might never follow.
     fn prepare(&self) {}
 
     /// Runs the call. Dropping the future stops the call with all its processes; its partial result then
@@ -207,7 +207,7 @@ impl ToolProgress {
         self.network
     }
 
-    /// Returns the id of the call, if a model has made it.
+    /// Returns the id of the call, if a model made it.
     #[must_use]
     pub fn call(&self) -> Option<&CallId> {
         self.call.as_ref()

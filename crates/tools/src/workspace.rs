@@ -2,7 +2,7 @@
 //!
 //! A path is resolved once, following all links, and must end inside a root. [`Workspace::open`] then opens
 //! the resolved path without following links, so that replacing a directory with a link in between has no
-//! effect. The [policy](crate::policy) decides if a call may run; the workspace doesn't restrict paths of
+//! effect. The [policy](crate::policy) decides whether a call may run; the workspace doesn't restrict paths of
 //! shell commands.
 
 use std::ffi::OsString;

@@ -73,25 +73,25 @@ table! {
     MAX_TURNS, max_turns: Option<u64> = "max_turns", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_ITERATIONS"];
     /// Tools to offer the model; unset or on: all, off: none.
     TOOLS, tools: Option<&[String]> = "tools", SettingKind::ListOrSwitch, "", aliases &["TOOLS_ENABLED"];
-    /// Load the skills of the project and the user, and the built-in ones.
+    /// Load project, user and built-in skills.
     SKILLS, skills: Switch = "skills", Switch::KIND, "on";
-    /// Load the prompt templates of the project and the user, and the built-in ones.
+    /// Load project, user and built-in prompt templates.
     TEMPLATES, templates: Switch = "templates", Switch::KIND, "on";
-    /// Let the model delegate tasks to the agents of the project and the user, and to the built-in ones.
+    /// Let the model delegate tasks to project, user and built-in agents.
     AGENTS_ENABLED, agents_enabled: Switch = "agents.enabled", Switch::KIND, "on";
-    /// Maximum number of agents that work at a time for a session; races aren't limited by it.
+    /// Maximum number of agents that a session runs at once; doesn't limit races.
     AGENTS_PARALLEL, agents_parallel: usize = "agents.parallel", SettingKind::Count { min: 1, max: 100 }, "4";
     /// Maximum depth of nested delegation.
     AGENTS_MAX_DEPTH, agents_max_depth: usize = "agents.max_depth", SettingKind::Count { min: 1, max: 10 }, "3";
-    /// Maximum number of requests of a session and all its agents.
+    /// Maximum number of requests by a session and all its agents.
     AGENTS_MAX_TURNS, agents_max_turns: Option<u64> = "agents.max_turns", SettingKind::Count { min: 1, max: 1_000_000 }, "", scope SettingScope::User;
-    /// Maximum time in seconds during which a session and its agents work.
+    /// Maximum time in seconds that a session and its agents can spend working.
     AGENTS_MAX_TIME_S, agents_max_time_s: Option<u64> = "agents.max_time_s", SettingKind::Count { min: 1, max: 1_000_000 }, "", scope SettingScope::User;
-    /// Maximum number of tokens of a session and all its agents.
+    /// Maximum number of tokens used by a session and all its agents.
     AGENTS_MAX_TOKENS, agents_max_tokens: Option<u64> = "agents.max_tokens", SettingKind::Count { min: 1, max: 1_000_000_000_000 }, "", scope SettingScope::User;
     /// Maximum cost of a session and all its agents, in US dollars.
     AGENTS_MAX_COST_USD, agents_max_cost_usd: Option<f64> = "agents.max_cost_usd", SettingKind::Number { min: 0.01, max: 1_000_000.0 }, "", scope SettingScope::User;
-    /// Read AGENTS.md, CLAUDE.md and AGENT.md of the user and the project.
+    /// Read the user's and the project's AGENTS.md, CLAUDE.md and AGENT.md.
     CONTEXT_FILES, context_files: Switch = "context_files", Switch::KIND, "on";
     /// Use the mouse to scroll, fold and select in the TUI; off leaves the mouse to the terminal.
     MOUSE, mouse: Switch = "mouse", Switch::KIND, "on", scope SettingScope::User;
@@ -111,7 +111,7 @@ table! {
     RETRY_MAX, retry_max: u32 = "retry.max", SettingKind::Count { min: 0, max: 100 }, "5";
     /// Delay before the first retry, in ms; doubles with each retry, plus jitter.
     RETRY_BASE_MS, retry_base_ms: u64 = "retry.base_ms", SettingKind::Count { min: 0, max: 3_600_000 }, "2000";
-    /// Maximum milliseconds between two retries, unless the provider requests more.
+    /// Maximum delay between two retries, in ms, unless the provider requests a longer one.
     RETRY_CAP_MS, retry_cap_ms: u64 = "retry.cap_ms", SettingKind::Count { min: 0, max: 3_600_000 }, "60000";
     /// Timeout in seconds for the first byte of a response and between content chunks (pings don't count); unset: 300,
     /// or 900 for a server on this machine or the local network.
@@ -121,7 +121,7 @@ table! {
     /// Look for model servers on this machine: Ollama, LM Studio, llama.cpp, vLLM. Explicitly configured servers are
     /// always queried.
     LOCAL_SERVERS, local_servers: Switch = "local_servers", Switch::KIND, "on", scope SettingScope::User;
-    /// File with certificates to trust at providers' servers, in addition to the system's (PEM).
+    /// PEM file of certificates to trust for provider connections, in addition to the system's.
     REQUEST_CA_FILE, request_ca_file: Option<&str> = "request.ca_file", SettingKind::Text, "", scope SettingScope::User;
     /// Seconds after which a command of the bash tool is stopped, unless the call requests more.
     BASH_TIMEOUT_S, bash_timeout_s: u64 = "bash.timeout_s", SettingKind::Count { min: 1, max: 86_400 }, "120";
@@ -133,15 +133,15 @@ table! {
     BASH_PREFIX, bash_prefix: Option<&str> = "bash.prefix", SettingKind::Text, "", scope SettingScope::User;
     /// Pass the environment variables with providers' API keys to commands.
     BASH_INHERIT_KEYS, bash_inherit_keys: Switch = "bash.inherit_keys", Switch::KIND, "off", scope SettingScope::User;
-    /// Address of GitHub's REST API for the `github` tools; unset: github.com's. GitHub Enterprise Server's is at
+    /// URL of the GitHub REST API for the `github` tools; unset: github.com. On GitHub Enterprise Server it ends in
     /// `/api/v3`.
     GITHUB_API_URL, github_api_url: Option<&str> = "github.api_url", SettingKind::Text, "", aliases &["GITHUB_API_URL"], scope SettingScope::User;
     /// Sandbox for the model's commands: `workspace` limits writes to the workspace, temporary directories and caches,
-    /// `read-only` to temporary directories, `off` disables it; without effect where the system has no sandbox.
+    /// `read-only` to temporary directories, `off` disables it; ignored on systems without a sandbox.
     SANDBOX_MODE, sandbox_mode: SandboxMode = "sandbox.mode", SandboxMode::KIND, "workspace", scope SettingScope::User;
     /// Let commands in the sandbox use TCP.
     SANDBOX_NETWORK, sandbox_network: Switch = "sandbox.network", Switch::KIND, "off", scope SettingScope::User;
-    /// Further directories and files that commands may write to in sandbox mode `workspace`: absolute paths or `~/…`.
+    /// Extra directories and files that commands may write to in sandbox mode `workspace`: absolute paths or `~/…`.
     SANDBOX_WRITABLE, sandbox_writable: Option<&[String]> = "sandbox.writable", SettingKind::List, "", scope SettingScope::User;
     /// Maximum lines of a tool result.
     TOOL_OUTPUT_MAX_LINES, tool_output_max_lines: usize = "tool_output.max_lines", SettingKind::Count { min: 1, max: 1_000_000 }, "2000";
@@ -196,11 +196,11 @@ table! {
     /// Alert when a long run ends or a call needs approval while the terminal is unfocused: desktop notification, bell
     /// or off.
     NOTIFY, notify_mode: NotifyMode = "notify.mode", NotifyMode::KIND, "auto";
-    /// Minimum duration, in seconds, of a run whose end triggers an alert.
+    /// Minimum run time, in seconds, for the end of a run to trigger an alert.
     NOTIFY_AFTER_S, notify_after_s: u64 = "notify.after_s", SettingKind::Count { min: 0, max: 86_400 }, "10";
     /// Address and port that `tiller serve` listens on.
     SERVER_LISTEN, server_listen: &str = "server.listen", SettingKind::Text, "127.0.0.1:4747", scope SettingScope::User;
-    /// URL of an OpenTelemetry collector that gets spans and metrics over OTLP/HTTP; unset: nothing is exported.
+    /// URL of an OpenTelemetry collector that receives spans and metrics over OTLP/HTTP; unset: nothing is exported.
     TELEMETRY_OTLP, telemetry_otlp: Option<&str> = "telemetry.otlp", SettingKind::Text, "", scope SettingScope::User;
     /// Export the text of prompts, answers, arguments and results too.
     TELEMETRY_CONTENT, telemetry_content: Switch = "telemetry.content", Switch::KIND, "off", scope SettingScope::User;

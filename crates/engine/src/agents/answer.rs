@@ -14,11 +14,11 @@ use crate::handle::{AgentError, AgentSession, PromptOptions};
 pub struct AgentAnswer {
     /// The text of the final message.
     pub text: String,
-    /// Number of answers of the model.
+    /// Number of the model's answers.
     pub turns: u64,
     /// Tokens and cost.
     pub usage: Usage,
-    /// True if the limit of turns was reached, so that the task may be unfinished.
+    /// True if the turn limit was reached, in which case the task may be unfinished.
     pub reached_limit: bool,
 }
 

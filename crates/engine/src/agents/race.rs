@@ -1,7 +1,7 @@
 //! Races: several agents get the same prompt, each in its own worktree and with the conversation so far; the
 //! user picks one result.
 //!
-//! Each lane's conversation becomes a branch of the session, so the results that weren't picked stay in its
+//! Each lane's conversation becomes a branch of the session, so the results that weren't picked remain in its
 //! tree.
 
 use std::path::{Path, PathBuf};
@@ -187,7 +187,7 @@ impl Race {
         self.lanes.borrow().clone()
     }
 
-    /// Waits until a lane changes. Returns false when all lanes are over. Cancel-safe.
+    /// Waits until a lane changes. Returns false once all lanes have ended. Cancel-safe.
     pub async fn changed(&mut self) -> bool {
         let is_over = self.lanes.borrow().iter().all(|lane| lane.state.is_over());
         !is_over && self.lanes.changed().await.is_ok()
@@ -197,7 +197,7 @@ impl Race {
     /// applied to the working directory.
     ///
     /// # Errors
-    /// If the lane has no result, the changes can't be applied, or the session is at work.
+    /// If the lane has no result, the changes can't be applied, or the session is busy.
     pub async fn pick(&self, number: usize) -> Result<(), RaceError> {
         let lane = self.lanes.borrow().iter().find(|lane| lane.number == number).cloned();
         let lane =

@@ -72,7 +72,7 @@ impl AgentRegistry {
         Some(AgentSpec { name: name.to_owned(), description: agent.description, ..(agent.create)() })
     }
 
-    /// Lists the registered and the defined agents, sorted by name. A registered agent hides a definition of
+    /// Lists the registered and the defined agents, sorted by name. A registered agent overrides a definition of
     /// the same name.
     pub(super) fn list_with(&self, definitions: &[AgentDefinition]) -> Vec<AgentSummary> {
         let mut agents = self.list();

@@ -9,7 +9,7 @@ use super::delegation_limits::DelegationLimits;
 use super::registry::AgentRegistry;
 use crate::embed::SessionBuilder;
 
-/// The position of an agent among those that delegate. Default: an agent to which no other agent has
+/// An agent's position in the chain of delegation. Default: a top-level agent, to which no other agent has
 /// delegated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpawnOptions {

@@ -42,7 +42,7 @@ pub struct AgentSpec {
     pub approval: Option<ApprovalMode>,
     /// The directory that the agent works in.
     pub isolation: Isolation,
-    /// True if its answer isn't waited for.
+    /// True if the delegating agent doesn't wait for the answer.
     pub background: bool,
     /// Middleware around the agent's tasks, outermost first.
     pub middleware: Vec<Arc<dyn Middleware>>,
@@ -74,7 +74,7 @@ impl AgentSpec {
         }
     }
 
-    /// Adds a tool of the agent's own.
+    /// Adds one of the agent's own tools.
     #[must_use]
     pub fn tool(self, tool: Arc<dyn Tool>) -> Self {
         Self { tools: self.tools.with(tool), ..self }

@@ -13,7 +13,7 @@ use crate::agents::{AgentDefinition, RunningAgent, TaskRecord};
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl AgentSession {
-    /// Lists the agents that work for the session, in the order of their starts.
+    /// Lists the agents that work for the session, in the order in which they started.
     ///
     /// # Errors
     /// If the session is closed.
@@ -22,7 +22,7 @@ impl AgentSession {
     }
 
     /// Lists the tasks that the session has delegated, on all branches: the newest task of each agent, in the
-    /// order of their starts. The list is empty for a session that is open in another process.
+    /// order in which they started. The list is empty for a session that is open in another process.
     ///
     /// # Errors
     /// If the session is closed.
@@ -38,8 +38,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Delegation(DelegationCommand::Definitions { reply })).await
     }
 
-    /// Stops the run and all agents that work for the session, and waits at most 10 s until their ends are
-    /// recorded and their worktrees removed. Does nothing without such agents.
+    /// Stops the run and all agents that work for the session, and waits up to 10 s for their ends to be
+    /// recorded and their worktrees to be removed. Does nothing without such agents.
     ///
     /// # Errors
     /// If the session is closed.
@@ -77,7 +77,7 @@ impl AgentSession {
     /// steer it. While the handle exists, no other process can write to its log.
     ///
     /// # Errors
-    /// If no such agent is at work.
+    /// If no such agent is running.
     pub async fn running_agent(&self, id: SessionId) -> Result<Self, AgentError> {
         let mut sessions = VecDeque::from([self.clone()]);
         let mut result = self.child(id.clone()).await;

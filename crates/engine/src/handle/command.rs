@@ -265,7 +265,7 @@ pub(crate) enum SwitchTarget {
     Leaf { entry: EntryId, summary: Option<String> },
 }
 
-/// An operation on a session that may not be the active one.
+/// An operation on a session, which might not be the active one.
 pub(crate) enum OtherSessionOp {
     Name(String),
     Trash,

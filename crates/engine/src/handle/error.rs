@@ -9,7 +9,7 @@ use crate::compaction::CompactionError;
 /// The reason a command could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// A prompt during a run without a `streaming_behavior`.
+    /// The prompt arrived during a run and has no `streaming_behavior`.
     #[error("the agent is running; send the message as steering or follow-up")]
     Busy,
     /// The queue is full.
@@ -18,7 +18,7 @@ pub enum AgentError {
     /// The command needs an idle agent.
     #[error("not possible while the agent is running")]
     Running,
-    /// The command needs a session without agents at work.
+    /// The command can't run while agents are working for the session.
     #[error("not possible while agents are working for this session; stop them first")]
     AgentsAtWork,
     /// A shell command of the user is running.

@@ -6,19 +6,19 @@ use tiller_core::message::Image;
 /// Options of a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptOptions {
-    /// The delivery during a run; `None` makes the prompt an error.
+    /// How to deliver the prompt during a run; `None` rejects it with an error.
     pub streaming_behavior: Option<StreamingBehavior>,
-    /// Expansion of `/skill:name` and `/template` at the start of the prompt.
+    /// Whether to expand `/skill:name` and `/template` at the start of the prompt.
     pub expand_templates: Expansion,
     /// Attached images.
     pub images: Vec<Image>,
     /// Text blocks that are sent after the message; the session shows the message without them.
     pub attached: String,
-    /// The treatment of a message that is longer than the model's window.
+    /// What to do with a message that is longer than the model's window.
     pub length_check: LengthCheck,
 }
 
-/// The treatment of a message that alone exceeds the model's window, by estimate.
+/// What to do with a message that exceeds the model's window even without the rest of the context, by estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LengthCheck {
     /// Rejects the message without sending anything.
@@ -28,7 +28,7 @@ pub enum LengthCheck {
     Skip,
 }
 
-/// Expansion of skills, templates and commands at the start of a prompt.
+/// Whether to expand skills, templates and commands at the start of a prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Expansion {
     /// Expands them.
@@ -38,7 +38,7 @@ pub enum Expansion {
     Verbatim,
 }
 
-/// The delivery of a prompt during a run.
+/// How to deliver a prompt during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StreamingBehavior {
     /// Delivers it as a steering message.
@@ -47,7 +47,7 @@ pub enum StreamingBehavior {
     FollowUp,
 }
 
-/// Use of a command's output in the context.
+/// Whether the model gets a command's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BashContext {
     /// `!`: the model gets the output.

@@ -52,7 +52,7 @@ impl AgentSession {
         self.switch(SwitchTarget::NewAfter(parent.into())).await
     }
 
-    /// Switches to a copy of this session, which starts with the whole path of this one.
+    /// Switches to a copy of this session, which starts with the full path of this one.
     ///
     /// # Errors
     /// During a run, or [`AgentError::Empty`] if there is nothing to copy.
@@ -68,7 +68,7 @@ impl AgentSession {
         self.switch(SwitchTarget::Open(path)).await
     }
 
-    /// Switches to a new session that starts with the whole path of the session at `path`. That session may
+    /// Switches to a new session that starts with the full path of the session at `path`. That session may
     /// belong to another process.
     ///
     /// # Errors
@@ -77,8 +77,8 @@ impl AgentSession {
         self.switch(SwitchTarget::ForkOf(path)).await
     }
 
-    /// Names this or another session; a blank name removes the name. Doesn't change the session's time of
-    /// last use.
+    /// Names this or another session; a blank name removes the name. Doesn't change the time when the session was
+    /// last used.
     ///
     /// # Errors
     /// If another process writes to it, or the name could not be stored.

@@ -21,17 +21,17 @@ pub struct Status {
     pub activity: Activity,
     /// Queued messages and their delivery modes.
     pub queue: QueueStatus,
-    /// Retry of failed requests.
+    /// Whether failed requests are retried.
     pub auto_retry: Switch,
-    /// Automatic compaction.
+    /// Whether the context is compacted automatically.
     pub auto_compaction: Switch,
     /// The parent of the next entry.
     pub leaf: Option<EntryId>,
-    /// Number of messages that the model would get, without other programs' system prompts.
+    /// Number of messages that the model would get, excluding other programs' system prompts.
     pub messages: usize,
 }
 
-/// Activities of a session. All three may be in progress concurrently.
+/// Activities of a session. All three can be in progress at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Activity {
     /// A run is in progress.
@@ -48,22 +48,22 @@ pub struct QueueStatus {
     /// The messages, in the order of delivery within each kind.
     #[serde(with = "crate::sent_item::list")]
     pub items: Vec<QueueItem>,
-    /// Point of delivery of steering messages.
+    /// When steering messages are delivered.
     pub steering_point: SteeringPoint,
-    /// Number of steering messages that are delivered together.
+    /// How many steering messages are delivered at once.
     pub steering_mode: DeliveryMode,
-    /// Number of follow-ups that are delivered together.
+    /// How many follow-ups are delivered at once.
     pub follow_up_mode: DeliveryMode,
 }
 
 /// Statistics of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionStats {
-    /// The whole log, all branches.
+    /// The entire log, all branches.
     pub session: Totals,
     /// The current branch.
     pub branch: Totals,
-    /// Use of the model's window.
+    /// How much of the model's window is used.
     pub context: ContextUse,
     /// The budgets that are set.
     pub budgets: Vec<BudgetStatus>,

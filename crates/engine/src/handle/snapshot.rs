@@ -46,9 +46,9 @@ pub struct SessionState {
     pub model: ModelRef,
     /// The model's thinking level.
     pub thinking: ThinkingLevel,
-    /// Image support of the model.
+    /// Whether the model accepts images.
     pub image_input: ImageInput,
-    /// Use of the model's window.
+    /// How much of the model's window is used.
     pub context: ContextUse,
     /// Tokens and cost of the path so far.
     pub usage: Usage,
@@ -58,7 +58,7 @@ pub struct SessionState {
     pub plan: Option<TaskPlan>,
 }
 
-/// Use of a model's window.
+/// How much of a model's window is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextUse {
     /// Estimated tokens of the next request.
@@ -117,7 +117,7 @@ pub struct RunningBash {
     pub id: EntryId,
     /// The command line.
     pub line: String,
-    /// Use of the output in the context.
+    /// Whether the model gets the output.
     pub context: BashContext,
     /// Start time.
     pub since: UnixMs,

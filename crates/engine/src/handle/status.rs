@@ -39,7 +39,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Settled { reply }).await
     }
 
-    /// Counts messages, tokens and cost of the whole session and of the current branch. Reads the whole log on a
+    /// Counts messages, tokens and cost of the entire session and of the current branch. Reads the entire log on a
     /// blocking thread.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl AgentSession {
         Ok(messages.iter().rev().find_map(|message| answer_text(message)))
     }
 
-    /// Sets the point of delivery of steering messages, now and in later sessions of this handle.
+    /// Sets when steering messages are delivered, now and in later sessions of this handle.
     ///
     /// # Errors
     /// If the session is closed.
@@ -82,7 +82,7 @@ impl AgentSession {
         self.configure(OptionChange::SteeringPoint(point)).await
     }
 
-    /// Sets the number of steering messages that are delivered together.
+    /// Sets how many steering messages are delivered at once.
     ///
     /// # Errors
     /// If the session is closed.
@@ -90,7 +90,7 @@ impl AgentSession {
         self.configure(OptionChange::SteeringMode(mode)).await
     }
 
-    /// Sets the number of follow-ups that are delivered together.
+    /// Sets how many follow-ups are delivered at once.
     ///
     /// # Errors
     /// If the session is closed.
@@ -98,7 +98,7 @@ impl AgentSession {
         self.configure(OptionChange::FollowUpMode(mode)).await
     }
 
-    /// Turns the retry of failed requests on or off, starting with the next failure.
+    /// Turns retries of failed requests on or off, starting with the next failure.
     ///
     /// # Errors
     /// If the session is closed.
@@ -114,7 +114,7 @@ impl AgentSession {
         self.configure(OptionChange::Compaction(automatic)).await
     }
 
-    /// Turns the forwarding of the deltas and partial output of agents on or off, for agents at work too.
+    /// Turns forwarding of agents' deltas and partial output on or off, including for running agents.
     ///
     /// # Errors
     /// If the session is closed.

@@ -75,7 +75,7 @@ impl Catalog {
     /// The logs to scan before a search covers everything.
     ///
     /// # Errors
-    /// If a directory is there and can't be read.
+    /// If a directory exists but can't be read.
     pub fn index_queue(&mut self, scope: SessionScope) -> Result<IndexQueue, SessionError> {
         let scan = self.scan()?;
         let mut queue = IndexQueue::default();

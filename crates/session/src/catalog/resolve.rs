@@ -25,7 +25,7 @@ enum IdMatches {
 
 impl Catalog {
     /// Finds a log by its id, or a prefix or suffix of it. The id is part of the file name; only files with other names
-    /// are opened. Agent sessions, which lists leave out, are found if no other session matches.
+    /// are opened. Agent sessions, which lists omit, are found if no other session matches.
     ///
     /// # Errors
     /// If no log, or more than one, matches.
@@ -72,7 +72,7 @@ impl Catalog {
     /// them.
     ///
     /// # Errors
-    /// If a directory is there and can't be read.
+    /// If a directory exists but can't be read.
     pub fn sessions_by_id(
         &mut self,
         fragment: &str,
@@ -143,7 +143,7 @@ impl Catalog {
     /// If a log without a record turns out to belong to this directory already, the newest such log is returned alone.
     ///
     /// # Errors
-    /// If a directory is there and can't be read.
+    /// If a directory exists but can't be read.
     pub fn moved_projects(&mut self, remote: Option<&str>) -> Result<Vec<SessionSummary>, SessionError> {
         let scan = self.scan()?;
         let (mut moved_projects, mut checked) = (Vec::new(), HashMap::new());

@@ -24,7 +24,7 @@ pub(in crate::tool) struct Arguments {
     /// List only commits that change this file or directory.
     #[serde(default)]
     path: Option<String>,
-    /// Detail of each commit: its `subject`, its whole `message`, or also its `patch`. Default: subject.
+    /// Detail of each commit: its `subject`, its full `message`, or also its `patch`. Default: subject.
     #[serde(default)]
     show: CommitDetail,
     /// Maximum number of commits. Default: 20.
