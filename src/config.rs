@@ -721,7 +721,10 @@ mod tests {
             warnings.contains("project/.tiller/settings.json, line 2, column 11: not a JSON object"),
             "{warnings}"
         );
-        assert!(warnings.ends_with("the whole file is ignored, and approval is read-only"), "{warnings}");
+        assert!(
+            warnings.ends_with("the entire file is ignored, and the approval mode is read-only"),
+            "{warnings}"
+        );
         assert_eq!(config.settings.sync_policy(), SyncPolicy::Never);
     }
 

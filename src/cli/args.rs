@@ -84,7 +84,7 @@ pub(super) struct SessionArgs {
     /// Start a new session with a copy of another one's current branch, optionally only up to ENTRY
     #[arg(long, value_name = "PATH|ID[@ENTRY]", group = "which")]
     pub(super) fork: Option<String>,
-    /// Attach to a session that a server or another tiller has open
+    /// Attach to a session that is open in a server or another tiller process
     #[arg(long, value_name = "URL|PATH|ID", group = "which")]
     pub(super) attach: Option<String>,
     /// Start a new session (the default)
@@ -107,7 +107,7 @@ pub(super) struct ModelArgs {
     /// Model: [PROVIDER/]ID[:THINKING], or part of an id
     #[arg(long)]
     pub(super) model: Option<String>,
-    /// Provider: one that `tiller login` lists, a local server, one defined in models.json, scripted, demo
+    /// Provider: one that `tiller login` lists, a local server, one defined in models.json, scripted or demo
     #[arg(long)]
     pub(super) provider: Option<String>,
     /// API key for that provider (environment variables are safer)
@@ -142,7 +142,7 @@ pub(super) struct AgentArgs {
     /// Approval mode: which tool calls need approval
     #[arg(long, value_enum, value_name = "MODE", conflicts_with = "yes")]
     pub(super) approval: Option<Approval>,
-    /// Approve every call that needs approval, except access to hosts on your own network
+    /// Approve every call that needs approval, except access to hosts on your local network
     #[arg(short, long)]
     pub(super) yes: bool,
     /// Sandbox for the model's commands: `workspace` limits writes to the workspace, `read-only` to temporary
@@ -214,7 +214,7 @@ pub(super) struct EnvironmentArgs {
     /// Write every agent event to this file, as `--mode json` prints them; overwrites an existing file
     #[arg(long, value_name = "FILE")]
     pub(super) trace: Option<PathBuf>,
-    /// Export spans and metrics to this OpenTelemetry collector (the setting telemetry.otlp)
+    /// Export spans and metrics to this OpenTelemetry collector (overrides the setting telemetry.otlp)
     #[arg(long, value_name = "URL", global = true)]
     pub(super) otlp: Option<String>,
 }

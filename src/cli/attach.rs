@@ -24,7 +24,7 @@ pub(super) fn check(arguments: &CliArgs, front: FrontEnd) -> Result<(), CliFailu
     if arguments.session.attach.is_none() || front == FrontEnd::Tui {
         return Ok(());
     }
-    Err(CliFailure::usage(anyhow!("--attach needs the TUI, in a terminal"))
+    Err(CliFailure::usage(anyhow!("--attach needs the TUI, which needs a terminal"))
         .hint("programs use the API of `tiller serve`"))
 }
 

@@ -258,7 +258,7 @@ fn check_terminal() -> Check {
 fn check_clipboard() -> Check {
     let found: Vec<&str> = CLIPBOARD.iter().copied().filter(|program| on_path(program).is_some()).collect();
     if found.is_empty() {
-        let detail = "no program; copying needs a terminal with OSC 52, and images can't be pasted";
+        let detail = "no clipboard program; copying needs a terminal with OSC 52, and images can't be pasted";
         return Check::new("clipboard", CheckState::Absent, detail);
     }
     Check::new("clipboard", CheckState::Ok, found.join(", "))

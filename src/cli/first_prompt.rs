@@ -135,7 +135,7 @@ fn unreadable<T>(path: &str, read: std::io::Result<T>) -> Result<T, CliFailure> 
         let is_missing = error.kind() == ErrorKind::NotFound;
         let failure = CliFailure::usage(anyhow::Error::new(error).context(format!("can't read {path}")));
         match is_missing {
-            true => failure.hint("an argument that begins with @ is the name of a file"),
+            true => failure.hint("an argument that begins with @ is read as a file name"),
             false => failure,
         }
     })

@@ -76,7 +76,7 @@ fn unusable(providers: &ProviderRegistry, config: &Config) -> String {
     let width = reasons.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
     let lines: Vec<String> =
         reasons.iter().map(|(name, reason)| format!("  {name:<width$}  {reason}\n")).collect();
-    format!("\nNot usable now (`tiller models QUERY` lists their models too):\n{}", lines.concat())
+    format!("\nNot currently usable (`tiller models QUERY` lists their models too):\n{}", lines.concat())
 }
 
 /// Returns the reason a provider can't be used; `None` for a usable one.

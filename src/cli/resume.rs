@@ -81,7 +81,7 @@ pub(super) fn find_by_query(
             resolve_moved(&mut catalog, manager, remote, front)
         }
         None => {
-            let no_match = anyhow!("no session of {} matches `{query}`", manager.cwd().display());
+            let no_match = anyhow!("no session in {} matches `{query}`", manager.cwd().display());
             Err(CliFailure::usage(no_match).hint(
                 "`tiller -r` opens the list; `tiller sessions search --all TERMS` searches all directories",
             ))

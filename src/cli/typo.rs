@@ -94,7 +94,7 @@ pub(super) fn explain_order(error: &mut clap::Error, arguments: &[OsString]) {
             || short.is_some_and(|short| option == format!("-{short}"))
     });
     if is_known {
-        let tip = format!("options of the session come before `race`, as in `tiller {option} … race …`");
+        let tip = format!("session options come before `race`, as in `tiller {option} … race …`");
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
 }

@@ -48,7 +48,7 @@ impl FileLock {
                 Err(TryLockError::Error(error)) => return Err(error),
             }
             if Instant::now() >= end {
-                let problem = format!("another tiller is changing it; it holds {}", path.display());
+                let problem = format!("another tiller process is changing it; it holds {}", path.display());
                 return Err(io::Error::new(io::ErrorKind::TimedOut, problem));
             }
             thread::sleep(RETRY);

@@ -49,7 +49,7 @@ impl WrongSetting {
                 }
                 (value, source) => format!("using {value} ({source})"),
             },
-            None => format!("the whole file is ignored, and approval is {}", current(&APPROVAL).0),
+            None => format!("the entire file is ignored, and the approval mode is {}", current(&APPROVAL).0),
         };
     }
 }

@@ -286,7 +286,7 @@ async fn agents(agent: &AgentSession) -> Result<String, AgentError> {
     let now = UnixMs::from(std::time::SystemTime::now());
     let running = agent.running_agents().await?.into_iter().map(|agent| {
         let activity = agent.activity.state(agent.since, now);
-        format!("{} {} at work: {activity}\n", agent.start.name, agent.start.agent_id.short())
+        format!("{} {} working: {activity}\n", agent.start.name, agent.start.agent_id.short())
     });
     let ended =
         agent.agent_tasks().await?.into_iter().rev().filter_map(|TaskRecord { start, end, .. }| {

@@ -121,7 +121,7 @@ fn field_text(field: &FormField, number: usize, total: usize) -> String {
     }
     match (&field.default, field.required) {
         (Some(_), _) => notes.push(format!("empty = {}", field.default_text())),
-        (None, false) => notes.push("empty = leave out".to_owned()),
+        (None, false) => notes.push("empty = omit".to_owned()),
         (None, true) => {}
     }
     notes.retain(|note| !note.is_empty());
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(dialog.answer("7"), DialogStep::Ask(None));
         assert_eq!(
             dialog.text(),
-            "question: tags (2 of 3)\n  1 = A\n  2 = B\n  at most 1 options; separated by commas; empty = leave out"
+            "question: tags (2 of 3)\n  1 = A\n  2 = B\n  at most 1 options; separated by commas; empty = omit"
         );
         assert_eq!(dialog.answer(""), DialogStep::Ask(None));
         assert_eq!(dialog.text(), "question: news (3 of 3)\n  yes or no; empty = yes");

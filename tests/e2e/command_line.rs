@@ -28,7 +28,7 @@ fn usage_error_exits_with_2_and_names_the_problem() {
     let sandbox = Sandbox::new();
     let cases: [(&[&str], &str); 10] = [
         (&["--no-such-flag"], "--no-such-flag"),
-        (&["race", "--provider", "demo", "hi"], "tip: options of the session come before `race`"),
+        (&["race", "--provider", "demo", "hi"], "tip: session options come before `race`"),
         (&["race", "--no-such-flag", "hi"], "to pass '--no-such-flag' as a value"),
         (&["-p", "--provider", "nobody", "hi"], "no provider named `nobody`"),
         (&["-p", "--provider", "anthropic", "hi"], "no API key for anthropic"),

@@ -37,7 +37,7 @@ fn locked_session_is_refused_in_print_mode() {
     let output = sandbox.run(&["-c", "-p", "--provider", "scripted", "--model", &script, "me too"]);
     assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{}", output.err);
     let expected =
-        format!("error: session file {}: another tiller has it open (pid {pid} on ", log.display());
+        format!("error: session file {}: another tiller process has it open (pid {pid} on ", log.display());
     assert!(output.err.starts_with(&expected) && output.err.contains("tiller --fork"), "{}", output.err);
     assert_eq!(std::fs::read(&log).unwrap(), before);
 }
@@ -100,7 +100,7 @@ fn locked_session_can_be_attached_to() {
     second.wait_for("from the first");
     second.wait_for_answer("Answer three.");
     second.send("/new\r");
-    second.wait_for("another tiller has this session open");
+    second.wait_for("another tiller process has this session open");
     second.key(TerminalKey::Ctrl('c'));
     assert!(second.quit().success());
     assert_eq!(sandbox.messages().len(), 6);

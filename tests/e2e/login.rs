@@ -28,7 +28,7 @@ fn login_key_from_stdin_is_used_until_logout() {
     assert_eq!(auth.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let listed = sandbox.run(&["login"]);
     assert!(listed.out.contains("openai      key in auth.json"), "{}", listed.out);
-    assert!(listed.out.contains("subscriptions (Claude, ChatGPT) are not offered"), "{}", listed.out);
+    assert!(listed.out.contains("subscriptions (Claude, ChatGPT) are not supported"), "{}", listed.out);
     let sandbox = sandbox.with_variable("OPENAI_BASE_URL", &server.url);
     let output = sandbox.run(&[&ASK[..], &["are you there?"]].concat());
     assert_eq!((output.out.trim(), output.code), ("Here I am.", Some(0)), "{}", output.err);

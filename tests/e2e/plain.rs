@@ -315,7 +315,7 @@ fn plain_login_reads_next_line_and_logout_removes_it() {
     let output = piped(&sandbox, &[r#"{"text": "Never asked."}"#], lines);
     assert!(output.out.contains("stored the key for openai"), "{} {}", output.out, output.err);
     assert!(output.out.contains("openai: key in auth.json"), "{}", output.out);
-    assert!(output.out.contains("subscriptions (Claude, ChatGPT) are not offered"), "{}", output.out);
+    assert!(output.out.contains("subscriptions (Claude, ChatGPT) are not supported"), "{}", output.out);
     assert!(output.out.contains("removed the key for"), "{}", output.out);
     assert!(output.out.contains("no key entered"), "{}", output.out);
     assert!(

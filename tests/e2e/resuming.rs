@@ -228,7 +228,7 @@ fn resume_picker_searches_text() {
     ask(&sandbox, &["an unrelated question"]);
     log_of(&sandbox, "/somewhere/else", "FOREIGN1", "a foreign prompt", None);
     let mut terminal = sandbox.open_scripted(&[r#"{"text": "Here I am."}"#], &["-r"]);
-    terminal.wait_for("sessions of this directory");
+    terminal.wait_for("sessions in this directory");
     terminal.wait_for("lexer work");
     terminal.wait_for_question("an unrelated question");
     terminal.send("\t");

@@ -208,7 +208,11 @@ fn edit_of_locked_session_is_refused() {
     ];
     for verb in verbs {
         let run_output = run_refused_command(&sandbox, verb);
-        assert!(run_output.err.contains("another tiller has it open"), "{verb:?}: {}", run_output.err);
+        assert!(
+            run_output.err.contains("another tiller process has it open"),
+            "{verb:?}: {}",
+            run_output.err
+        );
     }
     assert_eq!(fs::read(&file).unwrap(), before);
     drop(writer);

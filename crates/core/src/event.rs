@@ -508,7 +508,7 @@ impl Decision {
     }
 }
 
-/// Who or what decided on a call.
+/// The decider of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decider {
     /// The user answered the question, or stopped the run.
@@ -601,7 +601,7 @@ pub enum RunOutcome {
     MaxTurns,
 }
 
-/// How a queued message is delivered.
+/// The delivery of a queued message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum QueueKind {

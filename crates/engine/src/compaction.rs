@@ -36,7 +36,7 @@ const KEEP: Tokens = Tokens(20_000);
 pub struct CompactionOptions {
     /// The replacement for the older part.
     pub strategy: CompactionStrategy,
-    /// Whether contexts are compacted automatically.
+    /// Automatic compaction on or off.
     pub automatic: Switch,
     /// Tokens reserved for the next answer; by default 16,384, at most a quarter of the window. Never more
     /// than half of it.
@@ -208,7 +208,7 @@ pub enum CompactionError {
     #[error("stopped before the summary was finished")]
     Stopped,
     /// The conversation has changed since the summary was started.
-    #[error("the summary was discarded: the conversation has changed in the meantime")]
+    #[error("the summary was discarded: the conversation changed in the meantime")]
     Outdated,
     /// The request failed.
     #[error("{0}")]

@@ -10,7 +10,7 @@ use tiller_provider::Model;
 use super::{AgentError, AgentSession, ProviderChange};
 
 /// The note below the lists of providers that take keys.
-pub const SUBSCRIPTION_NOTE: &str = "Only API keys work: subscriptions (Claude, ChatGPT) are not offered.";
+pub const SUBSCRIPTION_NOTE: &str = "Only API keys work: subscriptions (Claude, ChatGPT) are not supported.";
 
 /// An error message and a hint.
 type ErrorWithHint = (String, Option<String>);

@@ -223,7 +223,7 @@ impl SessionBuilder {
         if let Some(selection) = self.tool_selection {
             let unknown = selection.unknown(&tools);
             if !unknown.is_empty() {
-                tracing::warn!(tools = unknown.join(", "), "an agent takes tools that don't exist");
+                tracing::warn!(tools = unknown.join(", "), "an agent lists tools that don't exist");
             }
             tools = tools.restrict(&selection.names(&tools)).unwrap_or_default();
         }

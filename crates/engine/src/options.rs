@@ -40,15 +40,15 @@ pub struct AgentOptions {
     pub answers: AnswerOptions,
     /// The approval policy.
     pub policy: Policy,
-    /// Whether an approver is present.
+    /// Presence of an approver.
     pub approver: Approver,
     /// Limits of the output of `!` commands, and of the results of tools that don't limit them themselves.
     pub output: OutputOptions,
     /// The tools offered to the model at the start.
     pub offer: ToolOffer,
-    /// What happens at the end of a run while agents are working in the background.
+    /// The end of a run while agents work in the background.
     pub background_tasks: BackgroundTasks,
-    /// Whether agents' deltas and partial output are forwarded along with their other events.
+    /// Forwarding of agents' deltas and partial output, along with their other events.
     pub agent_deltas: Switch,
     /// The front end recorded in the log: `tui`, `print`.
     pub mode: &'static str,
@@ -57,7 +57,7 @@ pub struct AgentOptions {
     pub remote: Option<String>,
 }
 
-/// What happens at the end of a run while agents are working in the background.
+/// The end of a run while agents work in the background.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackgroundTasks {
     /// The run ends and the agents continue. Their ends are logged.

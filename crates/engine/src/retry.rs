@@ -20,7 +20,7 @@ pub(crate) const TOO_LONG_HELP: &str =
 /// Options for retrying failed requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryOptions {
-    /// Whether failed requests are retried.
+    /// Retries on or off.
     pub mode: Switch,
     /// Maximum number of retries.
     pub max: u32,

@@ -216,7 +216,7 @@ const TABLE: &[CommandSpec] = &[
         .also(&["continue", "sessions"])
         .with_plain_usage(
             Optional("ID"),
-            "list the sessions of this directory, or open one by its id or name",
+            "list the sessions in this directory, or open one by its id or name",
         ),
     row(C::Tree, "tree", NoArgument, "show the session as a tree; go back to any point")
         .also(&["rewind"])

@@ -55,14 +55,14 @@ const END_REVIEW_TYPE: &str = "tiller.run_end";
 /// Options of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnOptions {
-    /// When steering messages are delivered.
+    /// The point of delivery of steering messages.
     pub steering_point: SteeringPoint,
     /// Number of steering messages delivered together. Default: all, because messages sent in a row belong
     /// together.
     pub steering_mode: DeliveryMode,
     /// Number of follow-ups delivered together. Default: one, because each is a separate task.
     pub follow_up_mode: DeliveryMode,
-    /// Whether read-only calls run in parallel.
+    /// Parallel read-only calls on or off.
     pub groups: Switch,
     /// Maximum number of requests of one run, before a last request without tools; `None` for no limit.
     pub max_turns: Option<u64>,

@@ -147,10 +147,10 @@ impl Connection {
             let remote_name = declared.name.to_string();
             match McpTool::new(declared, server.clone()) {
                 Ok(tool) if tools.iter().any(|known| known.name() == tool.name()) => {
-                    self.warn(format!("its tool {remote_name} is left out: duplicate name")).await;
+                    self.warn(format!("its tool {remote_name} is skipped: duplicate name")).await;
                 }
                 Ok(tool) => tools.push(Arc::new(tool)),
-                Err(error) => self.warn(format!("its tool {remote_name} is left out: {error}")).await,
+                Err(error) => self.warn(format!("its tool {remote_name} is skipped: {error}")).await,
             }
         }
         Ok(tools)

@@ -29,13 +29,13 @@ pub struct McpOptions {
     pub call_timeout: Duration,
     /// Fraction of the context window above which the tools are found by a search tool instead of being offered.
     pub search_threshold: f64,
-    /// Whether a user is present; announced to servers when they start.
+    /// Presence of a user, announced to servers when they start.
     pub presence: UserPresence,
     /// The stored logins.
     pub logins: Arc<dyn LoginStorage>,
 }
 
-/// Whether a user is present who can answer servers' questions.
+/// Presence of a user who can answer servers' questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UserPresence {
     /// Questions are passed on.

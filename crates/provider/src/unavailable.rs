@@ -33,7 +33,7 @@ impl UnavailableProvider {
         Self {
             name: name.to_owned(),
             api: "",
-            message: "another tiller has the session open".to_owned(),
+            message: "another tiller process has the session open".to_owned(),
             hint: "it sends the requests".to_owned(),
         }
     }

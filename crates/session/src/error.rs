@@ -67,7 +67,9 @@ pub enum SessionError {
         problem: String,
     },
     /// This version of tiller can't write, or can't read, the log's version.
-    #[error("session file {path}: log version {version} can't be {action}; this tiller writes version 3")]
+    #[error(
+        "session file {path}: log version {version} can't be {action}; this version of tiller writes version 3"
+    )]
     Version {
         /// The file.
         path: PathBuf,
@@ -77,7 +79,7 @@ pub enum SessionError {
         action: &'static str,
     },
     /// Another process is writing to it.
-    #[error("session file {path}: another tiller has it open{}", holder_note(.holder.as_ref()))]
+    #[error("session file {path}: another tiller process has it open{}", holder_note(.holder.as_ref()))]
     Locked {
         /// The file.
         path: PathBuf,
@@ -145,7 +147,9 @@ impl SessionError {
             Self::Append { .. } => Some(
                 "earlier entries are intact; free up space or repair the disk, then send the message again",
             ),
-            Self::Header { .. } => Some("the file is unchanged; if it was a session, its first line is lost"),
+            Self::Header { .. } => {
+                Some("the file is unchanged; if it was a session, its first line was lost")
+            }
             Self::Version { .. } => Some("a newer tiller may read it"),
             Self::NotFound(_) => Some("`tiller sessions list --all` lists all sessions"),
             Self::Damaged { .. } => {
@@ -174,7 +178,7 @@ impl SessionError {
             Self::NoTrash { .. } => Some("--permanently deletes the file without the trash"),
             Self::NoEntry(_) => Some("`tiller sessions tree` shows the entries of a session"),
             Self::Import { .. } => {
-                Some("the file is unchanged; to leave it out, pass the logs to import one by one")
+                Some("the file is unchanged; to skip it, pass the logs to import one by one")
             }
         }
     }

@@ -223,7 +223,7 @@ impl Index {
         self.gap = 0;
     }
 
-    /// The position of a parent, which must be on an earlier line. One that is lost with the unreadable lines directly
+    /// The position of a parent, which must be on an earlier line. One that was lost with the unreadable lines directly
     /// before, or with the end of the last entry's line, is bridged to the last entry; any other unknown one makes a
     /// root.
     fn parent_position(
@@ -241,7 +241,7 @@ impl Index {
         let bridge = self.leaf.as_ref().filter(|_| is_lost);
         let what = match bridge {
             Some(id) => format!(
-                "its parent {parent} is lost with the unreadable lines before it; its parent is now {id}"
+                "its parent {parent} was lost with the unreadable lines before it; its parent is now {id}"
             ),
             None => format!("its parent {parent} is not on an earlier line; the entry becomes a root"),
         };

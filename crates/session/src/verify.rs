@@ -153,7 +153,7 @@ impl Checker {
             let version = header.version;
             self.findings.note(
                 location,
-                format!("version {version} of the format; this tiller writes version {VERSION}"),
+                format!("version {version} of the format; this version of tiller writes version {VERSION}"),
             );
         } else if header.version > VERSION {
             let version = header.version;
@@ -252,7 +252,7 @@ impl Checker {
             (None, _) => self.earlier(&parent_id?),
             (Some(missing_parent), Some(bridge)) => {
                 let line = self.entries[bridge].location.line;
-                self.findings.note(location, format!("its parent {missing_parent} is lost with the unreadable lines before it; its parent is now the entry of line {line}"));
+                self.findings.note(location, format!("its parent {missing_parent} was lost with the unreadable lines before it; its parent is now the entry on line {line}"));
                 Some(bridge)
             }
             (Some(missing_parent), None) => {

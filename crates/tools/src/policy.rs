@@ -39,7 +39,7 @@ use risk::{CommandDirs, Risk, RiskKind};
 
 use crate::process::NetworkAccess;
 
-/// How the policy's questions are answered.
+/// The way in which questions of the policy are answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AskBehavior {
     /// The user answers.
@@ -142,7 +142,7 @@ const NEVER_RUN: &str = "never allowed in any mode";
 pub struct Policy {
     /// The approval mode.
     pub mode: ApprovalMode,
-    /// How questions are answered.
+    /// The way in which questions are answered.
     pub ask_behavior: AskBehavior,
     /// The working directory. Deleting inside it is less risky than elsewhere.
     pub root: PathBuf,

@@ -35,7 +35,7 @@ pub struct Sandbox {
 pub struct SandboxOptions<'a> {
     /// The mode.
     pub mode: SandboxMode,
-    /// Whether commands may use TCP.
+    /// Use of TCP.
     pub network: NetworkAccess,
     /// The home directory, whose caches are writable.
     pub home: Option<&'a Path>,
@@ -128,7 +128,7 @@ impl Sandbox {
         };
         let tcp = match self.strength() {
             SandboxStrength::WritesAndTcp => {
-                ", and can't use TCP unless a rule of the user's settings allows it"
+                ", and can't use TCP unless a rule in the user's settings allows it"
             }
             SandboxStrength::Writes | SandboxStrength::None => "",
         };

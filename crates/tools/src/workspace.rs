@@ -504,7 +504,7 @@ mod tests {
             "~/x",
         ] {
             let refusal = format!(
-                "{path} is outside the working directory {root}, where tools have no access; start tiller with --add-dir DIR to add the directory"
+                "{path} is outside the working directory {root}, and tools can't access it; start tiller with --add-dir DIR to add the directory"
             );
             assert_eq!(display_path(&workspace, path), Err(refusal));
         }

@@ -46,10 +46,10 @@ pub(in crate::cli) struct McpAddArgs {
     /// URL, or command with its arguments (after -- if they begin with -)
     #[arg(required = true, value_name = "URL|COMMAND", num_args = 1..)]
     pub(in crate::cli) target: Vec<String>,
-    /// Environment variable of the command (repeatable); ${NAME} is replaced when the server starts
+    /// Environment variable for the command (repeatable); ${NAME} is replaced when the server starts
     #[arg(long, value_name = "NAME=VALUE")]
     pub(in crate::cli) env: Vec<String>,
-    /// Header of requests to the URL (repeatable)
+    /// Header to send with requests to the URL (repeatable)
     #[arg(long, value_name = "NAME:VALUE")]
     pub(in crate::cli) header: Vec<String>,
     /// Cancel a call after this many milliseconds without progress

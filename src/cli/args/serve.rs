@@ -7,7 +7,7 @@ use tiller_server::BasePath;
 
 #[derive(Clone, Debug, Default, Args)]
 pub(in crate::cli) struct ServeArgs {
-    /// Listen on this address (the setting server.listen)
+    /// Listen on this address (overrides the setting server.listen)
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(in crate::cli) listen: Option<String>,
     /// Allow sessions in this directory and its subdirectories (repeatable; default: the working directory)
@@ -28,7 +28,7 @@ pub(in crate::cli) struct ServeArgs {
     /// A proxy in front of the server provides TLS
     #[arg(long, conflicts_with = "cert")]
     pub(in crate::cli) behind_proxy: bool,
-    /// Serve below this path, such as /a, for a proxy that routes by it
+    /// Serve under this path, such as /a, for a proxy that routes by path
     #[arg(long, value_name = "PATH")]
     pub(in crate::cli) base_path: Option<BasePath>,
 }

@@ -6,12 +6,12 @@ use clap::{Subcommand, ValueEnum};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum SessionsCommand {
-    /// List the sessions of this directory, newest first
+    /// List the sessions in this directory, newest first
     List {
         /// Include all directories
         #[arg(long)]
         all: bool,
-        /// Sessions of the agents that this session has delegated tasks to
+        /// List the sessions of agents that this session delegated tasks to
         #[arg(long, value_name = "SESSION", conflicts_with = "all")]
         agents_of: Option<String>,
         /// Print JSON
@@ -57,7 +57,7 @@ pub(in crate::cli) enum SessionsCommand {
     Import {
         /// Log files, or directories that contain them
         paths: Vec<PathBuf>,
-        /// All logs in the default locations of these programs
+        /// Import all logs in these programs' default locations
         #[arg(long, conflicts_with = "paths")]
         all: bool,
         /// Only logs of this program
@@ -128,11 +128,11 @@ pub(in crate::cli) enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Continue a session from an earlier entry; later entries stay as another branch
+    /// Continue a session from an earlier entry; later entries are kept as another branch
     Branch {
         /// Session file, or at least 4 characters from the start or end of an id
         session: String,
-        /// Entry id or part of it; `root` goes back to before the first entry
+        /// Entry id or part of it; `root` is the point before the first entry
         #[arg(value_name = "ENTRY|root")]
         entry: String,
         /// Summary of the abandoned branch for the model
@@ -197,7 +197,7 @@ pub(in crate::cli) enum ExportFormat {
     Jsonl,
     /// Markdown transcript
     Md,
-    /// Page for a browser
+    /// Web page
     Html,
 }
 

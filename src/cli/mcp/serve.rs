@@ -116,11 +116,7 @@ impl SessionService for ServedSessions {
             let whole = transcript::transcript(&branch(&reader)?);
             let end = wiring::output_limits(config).tail(&whole).text;
             let left_out = whole.len() - end.len();
-            Ok(if left_out == 0 {
-                whole
-            } else {
-                format!("[{left_out} bytes before this are left out]\n{end}")
-            })
+            Ok(if left_out == 0 { whole } else { format!("[{left_out} earlier bytes omitted]\n{end}") })
         })
     }
 

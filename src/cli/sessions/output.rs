@@ -61,7 +61,7 @@ pub(super) fn print_raw(
     })?;
     if unreadable > 0 {
         stderr_line!(
-            "warning: {unreadable} entries are invalid JSON and left out; `tiller sessions verify` lists them"
+            "warning: {unreadable} entries are invalid JSON and were skipped; `tiller sessions verify` lists them"
         );
     }
     ignore_broken_pipe(outcome.and_then(|()| writeln!(out, "\n]{end}")).and_then(|()| out.flush()))

@@ -315,7 +315,7 @@ pub(in crate::cli) fn no_provider(provider: &str) -> CliFailure {
             let local = LOCAL_SERVERS.iter().map(|server| server.name);
             let names: Vec<&str> = descriptor::names().chain(local).chain([scripted::NAME]).collect();
             CliFailure::usage(anyhow!("no provider named `{provider}`")).hint(format!(
-                "providers are {}, {} and the ones in models.json",
+                "available providers: {}, {} and those in models.json",
                 names.join(", "),
                 demo::NAME
             ))

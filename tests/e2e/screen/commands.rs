@@ -316,7 +316,7 @@ fn reload_invalid_value_affects_only_itself() {
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(&file, "{").unwrap();
     let mut terminal = sandbox.open_scripted(&TWO, &[]);
-    terminal.wait_for("the whole file is ignored, and approval is read-only");
+    terminal.wait_for("the entire file is ignored, and the approval mode is read-only");
     fs::write(&file, r#"{"approval": "auto", "mouse": "maybe", "nonsense": 1}"#).unwrap();
     enter(&mut terminal, "/reload");
     terminal.wait_for("approval auto now");

@@ -81,7 +81,7 @@ fn session_list_renames_trashes_and_restores() {
     terminal.wait_without("Answer one.");
     prompt_and_wait(&mut terminal, "question two", "Answer");
     enter(&mut terminal, "/resume");
-    terminal.wait_for("── sessions of this directory");
+    terminal.wait_for("── sessions in this directory");
     terminal.wait_for("question two");
     terminal.key(TerminalKey::Down);
     terminal.wait_for("▸ question one");
@@ -122,7 +122,7 @@ fn session_list_locked_session_can_be_forked() {
     enter(&mut terminal, "/resume");
     terminal.wait_for("▸ question one");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("the session is open in another tiller");
+    terminal.wait_for("the session is open in another tiller process");
     terminal.wait_for_question("▸ continue in a fork");
     terminal.key(TerminalKey::Enter);
     terminal.wait_until("the fork", |screen| screen.contains("Answer one.") && !screen.contains("esc back"));

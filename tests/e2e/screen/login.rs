@@ -32,7 +32,7 @@ fn login_in_tui_stores_and_removes_key() {
     enter(&mut terminal, "/login");
     terminal.wait_for("anthropic");
     terminal.wait_for("no key");
-    terminal.wait_for("subscriptions (Claude, ChatGPT) are not offered");
+    terminal.wait_for("subscriptions (Claude, ChatGPT) are not supported");
     // A custom server could be used without a key, so it is set only now; the address is read again with the
     // key.
     fs::write(sandbox.home().join("tiller/.env"), format!("ANTHROPIC_BASE_URL={}\n", server.url)).unwrap();

@@ -101,7 +101,7 @@ choice! {
 }
 
 choice! {
-    /// When steering messages are delivered.
+    /// Point of delivery of steering messages.
     SteeringPoint {
         /// Between two steps; calls that have not begun are skipped.
         #[default]

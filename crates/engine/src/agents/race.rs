@@ -141,7 +141,7 @@ pub enum RaceError {
     #[error("lane {0} has no result")]
     NoResult(usize),
     /// The changes can't be applied to the working directory.
-    #[error("the changes of lane {number} can't be applied, and stay on the branch {branch}: {reason}")]
+    #[error("lane {number}'s changes can't be applied; they remain on branch {branch}: {reason}")]
     Conflict {
         /// The lane's number.
         number: usize,

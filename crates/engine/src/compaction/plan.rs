@@ -30,7 +30,8 @@ const TOKENS_AFTER: &str = "tokensAfter";
 const PLAN_TAG: &str = "\n\n<plan>\n";
 
 const FIRST_MESSAGE_TAGS: (&str, &str) = ("<first-message>\n", "\n</first-message>");
-const OMISSION_NOTE: &str = "\n\n[The messages that followed are left out to save room, without a summary of them; what comes after this is the newest part of the conversation.]";
+const OMISSION_NOTE: &str = "\n\n[The messages that followed were omitted to save space and are not summarized; what \
+                             comes next is the newest part of the conversation.]";
 
 /// Input of a compaction.
 #[derive(Clone, Debug, Default)]

@@ -48,8 +48,8 @@ pub(super) fn transcript(messages: &[ProjectedMessage], unloaded: usize, max_uni
 
 fn left_out_note(count: usize) -> String {
     match count {
-        1 => "[1 earlier message is left out here: there is no room for it]".to_owned(),
-        _ => format!("[{} earlier messages are left out here: there is no room for them]", thousands(count)),
+        1 => "[1 earlier message omitted for lack of space]".to_owned(),
+        _ => format!("[{} earlier messages omitted for lack of space]", thousands(count)),
     }
 }
 
@@ -67,7 +67,7 @@ fn tail(text: &str, max_units: u64) -> String {
         has_room
     };
     let kept_bytes: usize = text.chars().rev().take_while(has_room).map(char::len_utf8).sum();
-    format!("[the beginning is left out] {}", &text[text.len() - kept_bytes..])
+    format!("[beginning omitted] {}", &text[text.len() - kept_bytes..])
 }
 
 /// Renders a message; `None` for a message that isn't sent to models.
@@ -213,20 +213,19 @@ mod tests {
         let newest_two = units("[User] two") + units("[User] three");
         assert_eq!(
             transcript(&messages, 0, newest_two),
-            "[1 earlier message is left out here: there is no room for it]\n\n[User] two\n\n[User] three"
+            "[1 earlier message omitted for lack of space]\n\n[User] two\n\n[User] three"
         );
         assert_eq!(
             transcript(&messages, 0, newest_two - 1),
-            "[2 earlier messages are left out here: there is no room for them]\n\n[User] three"
+            "[2 earlier messages omitted for lack of space]\n\n[User] three"
         );
     }
 
     #[test]
     fn transcript_too_long_message_shows_its_end() {
-        assert_eq!(transcript(&[user("a😀bc")], 0, 4), "[the beginning is left out] 😀bc");
-        assert_eq!(transcript(&[user("a😀bc")], 0, 3), "[the beginning is left out] bc");
-        let expected =
-            "[1 earlier message is left out here: there is no room for it]\n\n[the beginning is left out] bc";
+        assert_eq!(transcript(&[user("a😀bc")], 0, 4), "[beginning omitted] 😀bc");
+        assert_eq!(transcript(&[user("a😀bc")], 0, 3), "[beginning omitted] bc");
+        let expected = "[1 earlier message omitted for lack of space]\n\n[beginning omitted] bc";
         assert_eq!(transcript(&[user("a"), user("a😀bc")], 0, 3), expected);
     }
 

@@ -177,7 +177,7 @@ impl Extension for Process {
             Ok(tool) => Some(Arc::new(tool) as Arc<dyn Tool>),
             Err(error) => {
                 let (name, tool) = (&self.inner.name, &declared.name);
-                self.inner.warn.send(format!("extension {name}: its tool {tool} is left out: {error}"));
+                self.inner.warn.send(format!("extension {name}: its tool {tool} is skipped: {error}"));
                 None
             }
         };

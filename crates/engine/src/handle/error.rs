@@ -103,7 +103,7 @@ pub enum AgentError {
         hint: Option<String>,
     },
     /// The command isn't available in a session that another process has open.
-    #[error("not possible while attached: another tiller has this session open")]
+    #[error("not possible while attached: another tiller process has this session open")]
     OpenElsewhere,
     /// The connection to the process that has the session open is lost; it is being restored.
     #[error("not connected to the session; reconnecting")]
@@ -124,7 +124,9 @@ impl AgentError {
             Self::UnknownSkill { .. } => "/help lists the skills",
             Self::Running | Self::Summarizing => "stop it first, or wait until it ends",
             Self::AgentsAtWork => "/agents lists them, and /race shows a race",
-            Self::OpenElsewhere => "do this in the tiller that has it open, or in one without --attach",
+            Self::OpenElsewhere => {
+                "do this in the tiller process that has it open, or in one started without --attach"
+            }
             Self::TooLong { .. }
             | Self::Busy
             | Self::QueueFull(_)

@@ -21,9 +21,9 @@ pub struct Status {
     pub activity: Activity,
     /// Queued messages and their delivery modes.
     pub queue: QueueStatus,
-    /// Whether failed requests are retried.
+    /// Retry of failed requests.
     pub auto_retry: Switch,
-    /// Whether the context is compacted automatically.
+    /// Automatic compaction.
     pub auto_compaction: Switch,
     /// The parent of the next entry.
     pub leaf: Option<EntryId>,
@@ -48,11 +48,11 @@ pub struct QueueStatus {
     /// The messages, in the order of delivery within each kind.
     #[serde(with = "crate::sent_item::list")]
     pub items: Vec<QueueItem>,
-    /// When steering messages are delivered.
+    /// Point of delivery of steering messages.
     pub steering_point: SteeringPoint,
-    /// How many steering messages are delivered at once.
+    /// Number of steering messages that are delivered together.
     pub steering_mode: DeliveryMode,
-    /// How many follow-ups are delivered at once.
+    /// Number of follow-ups that are delivered together.
     pub follow_up_mode: DeliveryMode,
 }
 
@@ -63,7 +63,7 @@ pub struct SessionStats {
     pub session: Totals,
     /// The current branch.
     pub branch: Totals,
-    /// How much of the model's window is used.
+    /// Use of the model's window.
     pub context: ContextUse,
     /// The budgets that are set.
     pub budgets: Vec<BudgetStatus>,

@@ -46,9 +46,9 @@ pub struct SessionState {
     pub model: ModelRef,
     /// The model's thinking level.
     pub thinking: ThinkingLevel,
-    /// Whether the model accepts images.
+    /// Image support of the model.
     pub image_input: ImageInput,
-    /// How much of the model's window is used.
+    /// Use of the model's window.
     pub context: ContextUse,
     /// Tokens and cost of the path so far.
     pub usage: Usage,
@@ -58,7 +58,7 @@ pub struct SessionState {
     pub plan: Option<TaskPlan>,
 }
 
-/// How much of a model's window is used.
+/// Use of a model's window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextUse {
     /// Estimated tokens of the next request.
@@ -117,7 +117,7 @@ pub struct RunningBash {
     pub id: EntryId,
     /// The command line.
     pub line: String,
-    /// Whether the model gets the output.
+    /// Use of the output in the context.
     pub context: BashContext,
     /// Start time.
     pub since: UnixMs,

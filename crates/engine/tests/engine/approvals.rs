@@ -166,7 +166,7 @@ async fn call_outside_in_read_only_mode_is_refused() {
     });
     harness.prompt("go").await;
     harness.settled().await;
-    assert!(harness.results()[0].contains("where tools have no access"), "{:?}", harness.results());
+    assert!(harness.results()[0].contains("and tools can't access it"), "{:?}", harness.results());
 }
 
 #[tokio::test]

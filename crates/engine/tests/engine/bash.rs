@@ -127,7 +127,7 @@ async fn bash_command_cut_off_by_close_keeps_output_and_file() {
     let entry: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
     let record = &entry["message"];
     assert_eq!((&record["cancelled"], &record["truncated"]), (&json!(true), &json!(true)));
-    assert!(record["output"].as_str().unwrap().contains("lines left out …]\n4"), "{record}");
+    assert!(record["output"].as_str().unwrap().contains("lines omitted …]\n4"), "{record}");
     let complete = std::fs::read_to_string(record["fullOutputPath"].as_str().unwrap()).unwrap();
     assert!(complete.starts_with("1\n2\n") && complete.ends_with("50000\nover\n"));
 }

@@ -368,7 +368,7 @@ async fn compact_conversation_too_long_for_a_summary_is_halved() {
     let [first, second, _turn] =
         requests.last_chunk::<3>().unwrap().each_ref().map(|one| texts(one).remove(0));
     assert!(first.contains("[User] first") && !second.contains("[User] first"));
-    assert!(second.contains("1 earlier message is left out here"));
+    assert!(second.contains("1 earlier message omitted for lack of space"));
 }
 
 #[tokio::test]
@@ -387,7 +387,7 @@ async fn compact_failed_summary_asks_the_user() {
             CompactionChoice::Retry => assert!(ended.unwrap().summary.ends_with("At last.")),
             CompactionChoice::Truncate => {
                 let summary = ended.unwrap().summary;
-                assert!(summary.contains("first lorem") && summary.contains("are left out"), "{summary}");
+                assert!(summary.contains("first lorem") && summary.contains("were omitted"), "{summary}");
             }
             CompactionChoice::GoOn => {
                 let (aborted, error) = ended.unwrap_err();
@@ -411,9 +411,9 @@ async fn compact_failed_summary_without_approver_truncates() {
         _ => None,
     };
     let expected =
-        "the summary failed (scripted: no luck); the older part of the conversation is left out instead";
+        "the summary failed (scripted: no luck); the older part of the conversation is dropped instead";
     assert_eq!(harness.wait_for_event(warning).await, expected);
-    assert!(harness.compaction_ended().await.unwrap().summary.contains("are left out"));
+    assert!(harness.compaction_ended().await.unwrap().summary.contains("were omitted"));
     assert_eq!(harness.settled().await, RunOutcome::Completed);
 }
 
@@ -700,7 +700,7 @@ async fn session_far_beyond_the_window_is_compacted_before_it_is_sent() {
     let summary_prompt = texts(summary_request).concat();
     assert!(
         summary_prompt.starts_with("<conversation>\n[")
-            && summary_prompt.contains(" earlier messages are left out here")
+            && summary_prompt.contains(" earlier messages omitted for lack of space")
     );
     let texts = texts(prompt_request);
     assert!(texts[0].contains("<first-message>\nprompt 0 ") && texts[0].contains("To see."), "{}", texts[0]);

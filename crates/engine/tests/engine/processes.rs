@@ -172,7 +172,7 @@ async fn process_tools_and_commands_are_offered_validated_and_run() {
         .harness(vec![answer, text_answer("done")], TIMEOUT, no_change)
         .await;
     let left_out =
-        "extension adder: its tool wrong is left out: the schema of its parameters is not of type object";
+        "extension adder: its tool wrong is skipped: the schema of its parameters is not of type object";
     assert_eq!(harness.agent.notices(), [left_out]);
     harness.prompt("go").await;
     let progress = |event: &EventKind| match event {

@@ -24,7 +24,7 @@ async fn stdio_tools_have_schemas_and_results() {
     let mut servers = TestServers::start(vec![stdio("s", "modern")]);
     let warnings = servers.wait_for(&ToolServersEvent::Ready).await;
     assert_eq!(warnings.len(), 1, "{warnings:?}");
-    assert!(warnings[0].starts_with("MCP server s: its tool broken is left out: "), "{warnings:?}");
+    assert!(warnings[0].starts_with("MCP server s: its tool broken is skipped: "), "{warnings:?}");
     assert_eq!(servers.names(), names_of("s"));
 
     let echo = servers.tool("mcp__s__echo");

@@ -195,7 +195,7 @@ fn writer_newer_version_is_refused() {
     assert_eq!(
         error.to_string(),
         format!(
-            "session file {}: log version 4 can't be written; this tiller writes version 3",
+            "session file {}: log version 4 can't be written; this version of tiller writes version 3",
             path.display()
         )
     );

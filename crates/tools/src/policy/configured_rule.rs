@@ -124,7 +124,7 @@ impl ConfiguredRule {
                 subject_glob(pattern).map(drop).map_err(|error| format!("`match`: {error}"))
             })?;
             if subject.trim().is_empty() {
-                return Err("`match` is empty; leave it out for every call of the tool".into());
+                return Err("`match` is empty; omit it to match every call of the tool".into());
             }
         }
         let (subject, decision) = (written.subject, written.decision);

@@ -48,7 +48,7 @@ fn read_whole(file: impl io::Read, display_path: &str) -> Result<Vec<u8>, String
 fn too_large(display_path: &str) -> String {
     let megabytes = MAX_READ / (1024 * 1024);
     format!(
-        "{display_path} is larger than {megabytes} MiB, too large to read whole; use grep or bash (sed -n)"
+        "{display_path} is larger than {megabytes} MiB, too large to read at once; use grep or bash (sed -n)"
     )
 }
 
@@ -130,7 +130,7 @@ mod tests {
         let error = read_whole(io::repeat(b'x'), "endless").unwrap_err();
         assert_eq!(
             error,
-            "endless is larger than 64 MiB, too large to read whole; use grep or bash (sed -n)"
+            "endless is larger than 64 MiB, too large to read at once; use grep or bash (sed -n)"
         );
         assert_eq!(read_whole(&b"text"[..], "a").unwrap(), b"text");
     }

@@ -147,7 +147,7 @@ impl BashTool {
         };
         let job = self.jobs.adopt(NewJob { command: line, running, capture, timeout, review }).await;
         let Some(reading) = self.jobs.read(&job) else { return ToolOutput::error("the session has ended") };
-        let file = reading.file.as_ref().map(|path| format!("; its whole output goes to {}", path.display()));
+        let file = reading.file.as_ref().map(|path| format!("; its full output goes to {}", path.display()));
         let mut text = reading.output.text;
         let started = format!("{origin} {job}{}", file.unwrap_or_default());
         for notice in reading.output.notice.iter().chain([&started]) {

@@ -56,7 +56,7 @@ impl TypedTool for FindFiles {
     };
 
     fn description(&self) -> String {
-        "Finds files by glob, most recently changed first. Files that git ignores are left out.".into()
+        "Finds files by glob, most recently changed first. Files that git ignores are skipped.".into()
     }
 
     fn check(&self, arguments: &Arguments) -> Result<(), String> {

@@ -106,7 +106,7 @@ impl TypedTool for Grep {
 
     fn description(&self) -> String {
         "Searches files for lines that match a regular expression; returns `path:line:text`, or the files or counts. \
-         Binary files and files that git ignores are left out."
+         Binary files and files that git ignores are skipped."
             .into()
     }
 

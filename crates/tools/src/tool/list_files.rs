@@ -54,7 +54,7 @@ impl TypedTool for ListFiles {
     };
 
     fn description(&self) -> String {
-        "Lists a directory. Directories end with `/`. Files that git ignores are left out.".into()
+        "Lists a directory. Directories end with `/`. Files that git ignores are skipped.".into()
     }
 
     fn check(&self, arguments: &Arguments) -> Result<(), String> {

@@ -356,7 +356,7 @@ pub(super) fn join_ends(
     if !shown.text.is_empty() {
         let missing = total.lines.saturating_sub(shown.text.lines().count() + tail.lines);
         let lines = if missing == 1 { "line" } else { "lines" };
-        shown.text.push_str(&format!("[… {} {lines} left out …]\n", thousands(missing)));
+        shown.text.push_str(&format!("[… {} {lines} omitted …]\n", thousands(missing)));
     }
     shown.append(&printed.suffix_from(printed.text.len() - tail.text.len()));
     shown.strokes.drain(..shown.strokes.len().saturating_sub(MAX_STYLE_RUNS));
@@ -478,7 +478,7 @@ mod tests {
             let CapturedOutput { text, strokes, .. } = capture.finish().await;
             let end: String = (count - 5..=count).map(|n| format!("{n}\n")).collect();
             let missing = if count == 9 { "1 line".to_owned() } else { "19,992 lines".to_owned() };
-            assert_eq!(text, format!("1\n2\n[… {missing} left out …]\n{end}"));
+            assert_eq!(text, format!("1\n2\n[… {missing} omitted …]\n{end}"));
             let styled: Vec<String> =
                 strokes.iter().map(|run| text.chars().skip(run.start).take(run.length).collect()).collect();
             let numbers: Vec<String> =

@@ -86,7 +86,7 @@ impl OutputReader {
         let total = PrintedSize { characters, lines: new.text.lines().count() };
         let (StyledText { text, strokes }, cut) = join_ends(head, &new, tail_limits, total);
         let rest = match &file {
-            Some(path) => format!("the whole output is in {}", path.display()),
+            Some(path) => format!("the full output is in {}", path.display()),
             None => "the full output could not be saved".to_owned(),
         };
         let notice = Some(cut.notice(&format!("the new output of {}", self.source), &rest));
@@ -146,7 +146,7 @@ mod tests {
         let (mut capture, mut reader) = capture(&dir).await;
         capture.push(b"read\n").await;
         reader.read_new();
-        for (count, shown) in [(9, "1\n2\n[… 1 line left out …]\n4\n5\n6\n7\n8\n9\n"), (90_000, "")] {
+        for (count, shown) in [(9, "1\n2\n[… 1 line omitted …]\n4\n5\n6\n7\n8\n9\n"), (90_000, "")] {
             let new: String = (1..=count).map(|n| format!("{n}\n")).collect();
             capture.push(new.as_bytes()).await;
             let CapturedOutput { text, notice, full_output, .. } = reader.read_new();
@@ -155,7 +155,7 @@ mod tests {
             assert!(fs::read_to_string(&path).unwrap().ends_with(&new));
             let total = tiller_core::unit::thousands(new.chars().count());
             let expected = format!(
-                " of {total} characters from the new output of bash; the whole output is in {}",
+                " of {total} characters from the new output of bash; the full output is in {}",
                 path.display()
             );
             assert!(notice.unwrap().ends_with(&expected));

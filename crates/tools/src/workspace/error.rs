@@ -16,7 +16,7 @@ pub enum WorkspaceError {
     },
     /// The path leads out of the workspace.
     #[error(
-        "{path} is outside the working directory {root}, where tools have no access; start tiller with --add-dir DIR to \
+        "{path} is outside the working directory {root}, and tools can't access it; start tiller with --add-dir DIR to \
          add the directory"
     )]
     Outside {

@@ -833,7 +833,7 @@ mod bash {
             format!("OUTPUT TRUNCATED: showing 8,894 of 8,898 characters from bash; all of it is in {path}");
         let end: String = (502..=2_001).map(|n| format!("{n}\n")).collect();
         let text = joined_text(&output.content);
-        assert_eq!(text, format!("{}[… 1 line left out …]\n{end}[{notice}]", lines(500)));
+        assert_eq!(text, format!("{}[… 1 line omitted …]\n{end}[{notice}]", lines(500)));
         assert_eq!(output.warning, Some(notice));
         assert_eq!(fs::read_to_string(&path).unwrap(), lines(2_001));
         let text = bench.ok("read_file", json!({"path": path, "limit": 1})).await;

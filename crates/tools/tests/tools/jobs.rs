@@ -99,7 +99,7 @@ async fn job_returns_at_once_and_is_read_in_pieces_until_its_end() {
     let bench = Bench::new();
     let started = bench.start("cat gate; exit 3").await;
     let text = joined_text(&started.content);
-    assert!(text.starts_with("[runs in the background as job_1; its whole output goes to "), "{text}");
+    assert!(text.starts_with("[runs in the background as job_1; its full output goes to "), "{text}");
     assert_eq!(started.details.unwrap()["jobId"], "job_1");
     assert_eq!(bench.jobs("read", "job_1").await, "[no new output]\n[job_1: running]");
     bench.open_gate().await;
@@ -121,7 +121,7 @@ async fn job_end_is_noted_until_it_was_read() {
     assert_eq!(bench.notes(), [note]);
     let text = bench.jobs("read", "job_1").await;
     assert!(
-        text.contains("[… 12 lines left out …]") && text.contains("from the new output of bash"),
+        text.contains("[… 12 lines omitted …]") && text.contains("from the new output of bash"),
         "{text}"
     );
     assert_eq!(bench.notes(), [] as [String; 0]);

@@ -9,7 +9,7 @@ use crate::picker::item::PickerItem;
 pub(crate) enum ArgumentValues {
     /// The entries of a list.
     List(ListKind),
-    /// The sessions of this directory.
+    /// The sessions in this directory.
     Sessions,
 }
 

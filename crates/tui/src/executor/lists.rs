@@ -237,10 +237,10 @@ impl ExecutorWorker {
                     PickerItem::new("continue in a fork", PickerChoice::ForkOf(path)),
                     PickerItem::new("stay here", PickerChoice::Nothing),
                 ];
-                let title = one_line(&format!("the session is open in another tiller{by}"));
+                let title = one_line(&format!("the session is open in another tiller process{by}"));
                 Ok(vec![
                     TaskResult::List(ListResult::Status(StatusText::note(
-                        "the session is open in another tiller",
+                        "the session is open in another tiller process",
                     ))),
                     TaskResult::Dialog(Dialog { title, items }),
                 ])

@@ -47,7 +47,7 @@ impl SessionBrowser {
 
     pub(super) const fn title(&self) -> &'static str {
         match self.scope {
-            SessionScope::ThisDirectory => "sessions of this directory",
+            SessionScope::ThisDirectory => "sessions in this directory",
             SessionScope::Everywhere => "sessions of all directories",
         }
     }

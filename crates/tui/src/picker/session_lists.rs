@@ -10,7 +10,7 @@ use crate::picker::line_prompt::{LinePrompt, StatusText};
 use crate::picker::session_query::SessionExcerpt;
 use crate::picker::source::{ListFacts, ListResponse, ListSource};
 
-/// The sessions of this directory or all sessions; Enter opens one.
+/// The sessions in this directory or all sessions; Enter opens one.
 #[derive(Debug)]
 pub(super) struct SessionSource;
 

@@ -130,7 +130,7 @@ fn item(settings: &Settings, setting: &'static Setting) -> PickerItem {
         Line::new(setting.plain_about(), Role::Text),
         Line::default(),
         fact("value", shown),
-        fact("from", one_line(&source.to_string())),
+        fact("source", one_line(&source.to_string())),
         fact("default", default),
         fact("type", setting.kind.to_string()),
         fact("variable", setting.env_name()),

@@ -253,8 +253,10 @@ fn sessions_locked_can_be_forked() {
         PickerItem::new("continue in a fork", PickerChoice::ForkOf("/s/1.jsonl".into())),
         PickerItem::new("stay here", PickerChoice::Nothing),
     ];
-    harness
-        .report(TaskResult::Dialog(Dialog { title: "the session is open in another tiller".into(), items }));
+    harness.report(TaskResult::Dialog(Dialog {
+        title: "the session is open in another tiller process".into(),
+        items,
+    }));
     harness.wait(400);
     let fork = Action::Navigate(Navigate::ForkOf("/s/1.jsonl".into()));
     assert_eq!(harness.key(KeyCode::Enter), [fork, Action::EndSessionSearch]);

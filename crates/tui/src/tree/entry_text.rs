@@ -52,7 +52,7 @@ impl EntryText {
             }
             EntryBody::ContextEdit { replacement, .. } => {
                 let message =
-                    if replacement.is_some() { "an entry was replaced" } else { "an entry was left out" };
+                    if replacement.is_some() { "an entry was replaced" } else { "an entry was removed" };
                 muted("·", message.to_owned())
             }
             EntryBody::Label { label, .. } => {

@@ -207,7 +207,7 @@ impl CompactionMachine {
             (Approver::Absent, CompactionReason::Manual) => self.fail(*pending, error, facts, out),
             (Approver::Absent, CompactionReason::Threshold | CompactionReason::Overflow) => {
                 out.push(SummaryEffect::Warn(format!(
-                    "the summary failed ({error}); the older part of the conversation is left out instead"
+                    "the summary failed ({error}); the older part of the conversation is dropped instead"
                 )));
                 self.truncate(pending, facts, out);
             }

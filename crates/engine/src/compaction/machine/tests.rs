@@ -27,8 +27,8 @@ const WINDOW: Tokens = Tokens(100_000);
 /// Above the threshold of [`WINDOW`], by default 83,616 tokens.
 const FULL: ContextSize = ContextSize { tokens: Tokens(90_000), messages: 4 };
 
-const OMITTED: &str = "[The messages that followed are left out to save room, without a summary of them; what comes \
-                       after this is the newest part of the conversation.]";
+const OMITTED: &str = "[The messages that followed were omitted to save space and are not summarized; what comes \
+                       next is the newest part of the conversation.]";
 
 fn machine() -> CompactionMachine {
     CompactionMachine::new(CompactionOptions::default())

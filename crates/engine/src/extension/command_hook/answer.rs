@@ -131,7 +131,7 @@ fn shorten(text: &str) -> Option<String> {
     match text.char_indices().nth(MAX_CONTEXT) {
         _ if text.is_empty() => None,
         None => Some(text.to_owned()),
-        Some((end, _)) => Some(format!("{}\n[the rest is left out]", &text[..end])),
+        Some((end, _)) => Some(format!("{}\n[rest omitted]", &text[..end])),
     }
 }
 
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(parse(" "), None);
         let long = "é".repeat(MAX_CONTEXT);
         assert_eq!(parse(&long), Some(long.clone()));
-        assert_eq!(parse(&format!("{long}é")), Some(format!("{long}\n[the rest is left out]")));
+        assert_eq!(parse(&format!("{long}é")), Some(format!("{long}\n[rest omitted]")));
     }
 
     #[test]

@@ -196,7 +196,7 @@ fn reimport_locked_session_is_refused() {
     sandbox.source("bees.jsonl", &lines);
     let imported = sandbox.import(&source);
     assert_eq!(imported.status, ImportStatus::Failed);
-    assert!(imported.reason.unwrap().contains("another tiller has it open"));
+    assert!(imported.reason.unwrap().contains("another tiller process has it open"));
     drop(writer);
     assert_eq!(sandbox.import(&source).status, ImportStatus::Updated);
 }

@@ -87,7 +87,7 @@ pub enum WorktreeError {
     #[error("{} is not in a Git repository", .0.display())]
     NoRepository(PathBuf),
     /// The repository has no commit.
-    #[error("the repository has no commit yet: make one first")]
+    #[error("the repository has no commits yet; make one first")]
     NoCommit,
     /// Git has failed.
     #[error("git {command} failed: {output}")]

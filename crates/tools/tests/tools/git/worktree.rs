@@ -132,7 +132,7 @@ async fn worktree_needs_a_repository_with_a_commit() {
     assert!(error.ends_with("is not in a Git repository"), "{error}");
     git(dir.path(), &["init", "--quiet"]);
     let error = Worktree::create(dir.path(), "x", &runner()).await.unwrap_err().to_string();
-    assert_eq!(error, "the repository has no commit yet: make one first");
+    assert_eq!(error, "the repository has no commits yet; make one first");
 }
 
 #[tokio::test]

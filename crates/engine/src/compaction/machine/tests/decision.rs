@@ -58,7 +58,7 @@ fn job_summary_for_another_branch_is_dropped_but_costs() {
     let expected = [
         "append cost compaction m 300",
         "reply 1: Failed(Outdated)",
-        "failed manual: the summary was discarded: the conversation has changed in the meantime",
+        "failed manual: the summary was discarded: the conversation changed in the meantime",
     ];
     assert_eq!(step(&mut machine, ended), expected);
     assert_eq!(step(&mut machine, check(CompactionPoint::Request)), ["plan threshold Summarize"]);
@@ -69,7 +69,7 @@ fn job_summary_after_another_compaction_is_dropped() {
     let mut machine = summarizing();
     let compacted = ConversationFacts { compaction: Some("c".into()), ..facts() };
     let ended = SummaryInput::Job { number: 1, event: answered("S"), facts: compacted };
-    let failed = "failed threshold: the summary was discarded: the conversation has changed in the meantime";
+    let failed = "failed threshold: the summary was discarded: the conversation changed in the meantime";
     assert_eq!(step(&mut machine, ended), [failed]);
 }
 
@@ -97,7 +97,7 @@ fn job_failure_asks_the_user() {
 fn job_failure_without_an_approver_truncates() {
     let mut machine = summarizing();
     step(&mut machine, job(1, usage(300)));
-    let warning = "warn the summary failed (no luck); the older part of the conversation is left out instead";
+    let warning = "warn the summary failed (no luck); the older part of the conversation is dropped instead";
     let submitted = format!("submit threshold {OMITTED} before e2, 300 by m");
     assert_eq!(step(&mut machine, job_alone(broken())), [warning.to_owned(), submitted]);
 }
@@ -153,7 +153,7 @@ fn decide_truncate_on_another_branch_is_outdated() {
     let mut machine = asking(summarizing(), "threshold");
     let choice = CompactionChoice::Truncate;
     let lines = step(&mut machine, SummaryInput::Decide { choice, facts: on_another_branch() });
-    let failed = "failed threshold: the summary was discarded: the conversation has changed in the meantime";
+    let failed = "failed threshold: the summary was discarded: the conversation changed in the meantime";
     assert_eq!(lines, [failed]);
 }
 
