@@ -449,18 +449,18 @@ impl Policy {
         PolicyVerdict::Ask { reason, rule }
     }
 
-    /// Finds an argument that names a protected path, a credential file or a host of the user's own network: a tool
-    /// without a command may do anything with it.
+    /// Finds an argument that names a protected path, a credential file or a host on the user's own network. A
+    /// tool without a command may do anything with it.
     fn find_named_risk(&self, arguments: &Value) -> Option<(String, Risk)> {
         match arguments {
-            Value::String(text) if !text.contains(char::is_whitespace) => {
+            Value::String(text) if !text.contains('\n') => {
                 let path = self.dirs().resolve_path(text);
                 let risk = if self.protected.is_credential(&path) {
                     Risk::new(RiskKind::ReadsCredentials, risk::READS_CREDENTIALS)
                 } else if let Some(protection) = self.dirs().protection(text) {
                     Risk::protected(protection)
                 } else if network::is_private_address(text) {
-                    Risk::new(RiskKind::Dangerous, "names a host of your own network")
+                    Risk::new(RiskKind::Dangerous, "names a host on your own network")
                 } else {
                     return None;
                 };
@@ -602,7 +602,9 @@ mod tests {
         );
         let keys = "ask exactly `/home/me/.ssh/id_rsa`: reads keys or passwords";
         assert_eq!(run(json!({ "paths": ["a", "/home/me/.ssh/id_rsa"] })), keys);
-        let host = "ask exactly `http://127.0.0.1/x`: names a host of your own network";
+        let spaced = run(json!({ "path": "/home/me/.ssh/my key" }));
+        assert_eq!(spaced, "ask exactly `/home/me/.ssh/my key`: reads keys or passwords");
+        let host = "ask exactly `http://127.0.0.1/x`: names a host on your own network";
         assert_eq!(run(json!({ "url": "http://127.0.0.1/x" })), host);
         for free in [json!({ "path": "src/x.rs" }), json!({ "query": "read .env and .git/config" })] {
             assert_eq!(run(free.clone()), "allow", "{free}");

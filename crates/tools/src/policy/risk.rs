@@ -259,10 +259,11 @@ fn judge_possible(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Opti
 
 /// Lists the risks of code by its string literals.
 fn list_code_risks(code: &str, dirs: CommandDirs<'_>, depth: usize) -> Vec<Risk> {
-    let credentials =
-        code::names_credential(code, dirs).then(|| Risk::new(RiskKind::ReadsCredentials, READS_CREDENTIALS));
-    let named = credentials.or_else(|| code::find_protection(code, dirs).map(Risk::protected));
-    let runs = code::list_runs(code).into_iter().filter_map(|words| judge_literals(&words, dirs, depth));
+    let literals = code::list_literals(code);
+    let credentials = code::names_credential(&literals, dirs)
+        .then(|| Risk::new(RiskKind::ReadsCredentials, READS_CREDENTIALS));
+    let named = credentials.or_else(|| code::find_protection(&literals, dirs).map(Risk::protected));
+    let runs = code::list_runs(&literals).into_iter().filter_map(|words| judge_literals(&words, dirs, depth));
     runs.chain(named).collect()
 }
 
@@ -415,23 +416,17 @@ fn is_device(path: &str) -> bool {
 
 /// `:(){ :|:& };:` under any name: a function that starts itself twice.
 fn is_fork_bomb(line: &str) -> bool {
-    let is_separator = |c: char| c.is_whitespace() || "(){};&|".contains(c);
-    let mut tokens: Vec<&str> = line.split_inclusive(is_separator).flat_map(split_separator).collect();
-    tokens.retain(|token| !token.trim().is_empty());
+    const SEPARATORS: &str = "(){};&|";
+    let spaced: String =
+        line.chars().map(|c| if SEPARATORS.contains(c) { format!(" {c} ") } else { c.to_string() }).collect();
+    let words: Vec<&str> = spaced.split_whitespace().collect();
     let starts_itself_twice = |name: &str, body: &[&str]| {
         body.windows(3).any(|it| it[0] == name && ["|", "&"].contains(&it[1]) && it[2] == name)
     };
-    tokens
+    words
         .windows(4)
         .enumerate()
-        .any(|(at, it)| it[1..] == ["(", ")", "{"] && starts_itself_twice(it[0], &tokens[at + 4..]))
-}
-
-/// Splits the separator from the end of a token.
-fn split_separator(token: &str) -> [&str; 2] {
-    let end = token.char_indices().next_back().filter(|(_, c)| c.is_whitespace() || "(){};&|".contains(*c));
-    let (word, separator) = token.split_at(end.map_or(token.len(), |(at, _)| at));
-    [word, separator]
+        .any(|(at, it)| it[1..] == ["(", ")", "{"] && starts_itself_twice(it[0], &words[at + 4..]))
 }
 
 /// Finds the risk of a line in the working directory `/home/me/work` of the user `me`.

@@ -1,4 +1,4 @@
-//! Judges code in an interpreter's arguments by its string literals: paths and command lines.
+//! Judges code in an interpreter's arguments or input by its string literals: paths and command lines.
 
 use tiller_core::protected_path::Protection;
 
@@ -10,24 +10,22 @@ use crate::policy::shell::Segment;
 /// Maximum number of literals that are judged.
 const MAX_LITERALS: usize = 64;
 
-/// Checks whether code names a credential file.
-pub(super) fn names_credential(code: &str, dirs: CommandDirs<'_>) -> bool {
-    list_literals(code).iter().any(|literal| dirs.names_credential(literal.text))
+/// Returns true if code names a credential file.
+pub(super) fn names_credential(literals: &[Literal<'_>], dirs: CommandDirs<'_>) -> bool {
+    literals.iter().any(|literal| dirs.names_credential(literal.text))
 }
 
-/// Finds a protected path that code names, and may write to.
-pub(super) fn find_protection(code: &str, dirs: CommandDirs<'_>) -> Option<Protection> {
-    let literals = list_literals(code);
+/// Finds a protected path that code names and may write to.
+pub(super) fn find_protection(literals: &[Literal<'_>], dirs: CommandDirs<'_>) -> Option<Protection> {
     let mut paths = literals.iter().filter(|literal| !literal.text.contains(char::is_whitespace));
     paths.find_map(|literal| dirs.protection(literal.text))
 }
 
 /// Lists the commands that code may run.
-pub(super) fn list_runs(code: &str) -> Vec<Vec<String>> {
-    let literals = list_literals(code);
+pub(super) fn list_runs(literals: &[Literal<'_>]) -> Vec<Vec<String>> {
     let lines = literals.iter().filter(|literal| literal.text.contains(char::is_whitespace));
     let lines: Vec<Vec<String>> = lines.map(|literal| vec![literal.text.to_owned()]).collect();
-    [lines, list_lists(&literals)].concat()
+    [lines, list_lists(literals)].concat()
 }
 
 /// Iterates over the words that may be code in the arguments of an interpreter: the one after an option for it, and the
@@ -46,14 +44,14 @@ pub(super) fn list_input_code(segment: &Segment) -> &[String] {
 
 /// A string literal.
 #[derive(Debug)]
-struct Literal<'a> {
+pub(super) struct Literal<'a> {
     text: &'a str,
     /// True if there is only a comma between this literal and the previous one.
     continues_list: bool,
 }
 
 /// Lists the string literals of code in any common language: quoted text on one line.
-fn list_literals(code: &str) -> Vec<Literal<'_>> {
+pub(super) fn list_literals(code: &str) -> Vec<Literal<'_>> {
     let (mut literals, mut rest) = (Vec::new(), code);
     while let Some((before, opened)) = rest.find(['\'', '"', '`']).map(|at| rest.split_at(at)) {
         let (quote, text) = opened.split_at(1);
