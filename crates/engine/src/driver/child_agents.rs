@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::Driver;
-use super::child_agents_state::{RunningChild, call_id_above};
+use super::child_agents_state::RunningChild;
 use super::clock::now;
 use super::commands::send_reply;
 use super::job_event::JobEvent;
@@ -73,7 +73,7 @@ impl Driver {
         }
     }
 
-    /// Sends the parts for the sessions of agents, once what was used before the session was opened is counted.
+    /// Sends the parts for the sessions of agents, once the usage before the session was opened is counted.
     fn send_parent(&mut self, reply: Reply<Box<ParentSession>>) {
         if !self.agents.needs_logs() {
             let parent = Box::new(self.parent_session());
@@ -87,7 +87,7 @@ impl Driver {
         });
     }
 
-    /// Counts what was used before the session was opened, and sends the parts that waited for it.
+    /// Counts the usage before the session was opened, and sends the parts that waited for it.
     pub(super) fn agent_logs_read(
         &mut self,
         session: &SessionId,
@@ -106,6 +106,7 @@ impl Driver {
         let mut options = self.services.options.clone();
         options.policy = self.approvals.policy().clone();
         options.approver = self.approvals.approver();
+        options.agent_deltas = *self.agents.deltas.borrow();
         self.limit_agents_to_budget();
         options.budget = BudgetOptions::default();
         options.limits = options.limits.with(self.agents.all.clone()).with(self.agents.budget.clone());
@@ -152,15 +153,16 @@ impl Driver {
         let status = RunningAgent { start, since: now(), activity: AgentActivity::default() };
         let (approvals, questions) = (Vec::new(), Vec::new());
         self.agents.all.enter(Instant::now());
-        self.agents.children.push(RunningChild { status, session, approvals, questions, forwarder });
+        let child = RunningChild { status, session, approvals, questions, forwarder };
         // The mode and the rules may have changed since the agent started. A change of the mode ends `--yes`.
         let policy = self.approvals.policy();
         if policy.ask_behavior == AskBehavior::User {
-            self.share_approval_mode(policy.mode);
+            child.tighten_approval(policy.mode);
         }
-        self.share_rules(self.approvals.configured_rules()).detach_all();
-        self.share_approver(self.approvals.approver());
-        self.share_agent_deltas();
+        tokio::spawn(child.configure_rules(self.approvals.configured_rules().clone()));
+        child.set_approver(self.approvals.approver());
+        child.set_agent_deltas(*self.agents.deltas.borrow());
+        self.agents.children.push(child);
         Ok(())
     }
 
@@ -285,52 +287,24 @@ impl Driver {
 
     /// Forwards a change of the approval mode to the agents whose mode is less strict.
     pub(super) fn share_approval_mode(&self, mode: ApprovalMode) {
-        for child in &self.agents.children {
-            let session = child.session.clone();
-            // The agent may have ended.
-            tokio::spawn(async move { drop(session.tighten_approval(mode).await) });
-        }
+        self.agents.children.iter().for_each(|child| child.tighten_approval(mode));
     }
 
-    /// Passes the settings rules on to the agents. The jobs return the calls that still wait for approval, under ids of
+    /// Forwards the settings rules to the agents. The jobs return the calls that still wait for approval, under ids of
     /// this session.
     pub(super) fn share_rules(&self, rules: &ConfiguredRules) -> JoinSet<Vec<CallId>> {
-        let mut shared = JoinSet::new();
-        for child in &self.agents.children {
-            let (session, rules) = (child.session.clone(), rules.clone());
-            let agent = child.status.start.agent_id.clone();
-            shared.spawn(async move {
-                // The agent may have ended.
-                let waiting = session.configure_rules(rules).await.unwrap_or_default();
-                waiting.iter().map(|call| call_id_above(&agent, call)).collect()
-            });
-        }
-        shared
+        self.agents.children.iter().map(|child| child.configure_rules(rules.clone())).collect()
     }
 
-    /// Sets whether the deltas and partial output of agents are forwarded.
-    pub(super) fn set_agent_deltas(&mut self, deltas: Switch) {
-        self.services.options.agent_deltas = deltas;
+    /// Sets whether the deltas and partial output of agents are forwarded, at every depth.
+    pub(super) fn set_agent_deltas(&self, deltas: Switch) {
         self.agents.deltas.send_replace(deltas);
-        self.share_agent_deltas();
-    }
-
-    /// Passes the forwarding of deltas on to the agents, for those of their own agents.
-    fn share_agent_deltas(&self) {
-        for child in &self.agents.children {
-            let (session, deltas) = (child.session.clone(), *self.agents.deltas.borrow());
-            // The agent may have ended.
-            tokio::spawn(async move { drop(session.set_agent_deltas(deltas).await) });
-        }
+        self.agents.children.iter().for_each(|child| child.set_agent_deltas(deltas));
     }
 
     /// Forwards the presence of an approver to the agents.
     pub(super) fn share_approver(&self, approver: Approver) {
-        for child in &self.agents.children {
-            let session = child.session.clone();
-            // The agent may have ended.
-            tokio::spawn(async move { drop(session.set_approver(approver).await) });
-        }
+        self.agents.children.iter().for_each(|child| child.set_approver(approver));
     }
 
     /// Returns the number of tasks in the background, if the end of a run waits for them.

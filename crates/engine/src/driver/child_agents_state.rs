@@ -7,13 +7,15 @@ use tiller_core::event::{ApprovalRequest, Decision, EventKind};
 use tiller_core::id::{CallId, ElicitationId, SessionId};
 use tiller_core::setting::Switch;
 use tiller_core::unit::Usd;
+use tiller_tools::policy::{ApprovalMode, ConfiguredRules};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use tokio::time::Instant;
 
 use crate::agents::{LoggedUse, RunningAgent, UsageLimit, UsageScope};
-use crate::handle::{AgentSession, InFlight};
+use crate::approvals::Approver;
+use crate::handle::{AgentError, AgentSession, InFlight};
 
 /// The running agents, their requests to the user, and notes about agents that have ended in the background.
 pub(super) struct ChildAgents {
@@ -31,7 +33,7 @@ pub(super) struct ChildAgents {
     pub(super) children: Vec<RunningChild>,
     /// Notes for the model, added immediately when the session is idle, or else to the next request.
     pub(super) notes: Vec<String>,
-    /// Forwarding of their deltas and partial output.
+    /// On if the deltas and partial output of agents are forwarded.
     pub(super) deltas: watch::Sender<Switch>,
     /// The number of calls whose tasks run in the background.
     pub(super) background: watch::Sender<usize>,
@@ -52,11 +54,48 @@ pub(super) struct RunningChild {
 const SEPARATOR: char = '/';
 
 /// Returns the id of an agent's call in the session that delegates.
-pub(super) fn call_id_above(agent: &SessionId, call: &CallId) -> CallId {
+fn call_id_above(agent: &SessionId, call: &CallId) -> CallId {
     CallId::new(format!("{}{SEPARATOR}{call}", agent.short()))
 }
 
 impl RunningChild {
+    /// Makes the agent's approval mode stricter, unless it is strict enough.
+    pub(super) fn tighten_approval(&self, mode: ApprovalMode) {
+        self.forward(|session| async move { session.tighten_approval(mode).await });
+    }
+
+    /// Tells the agent whether someone can approve calls.
+    pub(super) fn set_approver(&self, approver: Approver) {
+        self.forward(|session| async move { session.set_approver(approver).await });
+    }
+
+    /// Sets whether the agent forwards the deltas of its own agents.
+    pub(super) fn set_agent_deltas(&self, deltas: Switch) {
+        self.forward(|session| async move { session.set_agent_deltas(deltas).await });
+    }
+
+    /// Sets the agent's settings rules; returns the calls that still wait for approval, under ids of this session.
+    pub(super) fn configure_rules(
+        &self,
+        rules: ConfiguredRules,
+    ) -> impl Future<Output = Vec<CallId>> + Send + 'static {
+        let (session, agent) = (self.session.clone(), self.status.start.agent_id.clone());
+        async move {
+            // The agent may have ended.
+            let waiting = session.configure_rules(rules).await.unwrap_or_default();
+            waiting.iter().map(|call| call_id_above(&agent, call)).collect()
+        }
+    }
+
+    fn forward<F>(&self, change: impl FnOnce(AgentSession) -> F)
+    where
+        F: Future<Output = Result<(), AgentError>> + Send + 'static,
+    {
+        let change = change(self.session.clone());
+        // The agent may have ended.
+        tokio::spawn(async move { drop(change.await) });
+    }
+
     /// Returns the id in this session for a call of the agent.
     pub(super) fn call_id(&self, call: &CallId) -> CallId {
         call_id_above(&self.status.start.agent_id, call)
