@@ -17,3 +17,8 @@ pub(crate) const FOREIGN_TOOLS: [(&str, &str); 14] = [
     ("WebFetch", "web_fetch"),
     ("Write", "write_file"),
 ];
+
+/// Returns tiller's name for a tool of Claude Code.
+pub(crate) fn own_name(foreign: &str) -> Option<&'static str> {
+    FOREIGN_TOOLS.iter().find(|(name, _)| *name == foreign).map(|(_, own)| *own)
+}

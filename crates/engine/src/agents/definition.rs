@@ -19,7 +19,7 @@ use tiller_tools::policy::ApprovalMode;
 use super::isolation::Isolation;
 use super::usage_limits::UsageLimit;
 use crate::definition_files::FileDefinition;
-use crate::foreign_tools::FOREIGN_TOOLS;
+use crate::foreign_tools::own_name;
 
 /// Maximum length of a description, in characters; the model reads the descriptions in a list.
 const MAX_DESCRIPTION: usize = 1_024;
@@ -299,8 +299,7 @@ fn restricted_tools(list: &NameList) -> Vec<String> {
 fn tool_names(list: &NameList) -> Vec<String> {
     let translate = |name: &String| {
         let name = name.split('(').next().unwrap_or_default().trim();
-        let known = FOREIGN_TOOLS.iter().find(|(theirs, _)| *theirs == name);
-        known.map_or(name, |(_, ours)| ours).to_owned()
+        own_name(name).unwrap_or(name).to_owned()
     };
     let mut names: Vec<String> = list.names().iter().map(translate).collect();
     let mut seen = std::collections::HashSet::new();

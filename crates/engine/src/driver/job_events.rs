@@ -12,7 +12,7 @@ use tiller_tools::tool::{ArgumentDiagnostic, Tool, repair};
 use super::Driver;
 use super::clock::jitter;
 use super::job_event::JobEvent;
-use crate::foreign_tools::FOREIGN_TOOLS;
+use crate::foreign_tools::own_name;
 use crate::message_builder::MessageUpdate;
 use crate::retry::{self, Attempts};
 use crate::turn::{AfterFailure, CallDecision, Input, PartialOutput, PlannedCall, TurnNumber};
@@ -193,8 +193,7 @@ impl Driver {
         let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
         // Some models put a namespace before a name, or know tools of other programs.
         let plain = name.rsplit('.').next().unwrap_or(name);
-        let foreign = FOREIGN_TOOLS.iter().find(|(foreign, _)| *foreign == plain).map(|(_, own)| *own);
-        let known = foreign.filter(|own| names.contains(own));
+        let known = own_name(plain).filter(|own| names.contains(own));
         let nearest = known.or_else(|| suggest::nearest(plain, names.iter().copied()));
         let hint = nearest.map(|nearest| format!("did you mean `{nearest}`? ")).unwrap_or_default();
         let reason = format!("unknown tool `{name}`; {hint}available: {}", names.join(", "));

@@ -69,8 +69,8 @@ impl HookCommand {
     /// source of a session, the trigger of a compaction; empty for other events.
     fn matches(&self, moment: HookMoment, subject: &str) -> bool {
         let is_named = |matcher: &Regex| {
-            let foreign = FOREIGN_TOOLS.iter().filter(|(_, own)| moment.is_about_tools() && *own == subject);
-            matcher.is_match(subject) || foreign.into_iter().any(|(name, _)| matcher.is_match(name))
+            let is_foreign = |(name, own): &(&str, &str)| *own == subject && matcher.is_match(name);
+            matcher.is_match(subject) || (moment.is_about_tools() && FOREIGN_TOOLS.iter().any(is_foreign))
         };
         let is_subject = |matcher: &Regex| subject.is_empty() || is_named(matcher);
         self.moment == moment && self.matcher.as_ref().is_none_or(is_subject)
