@@ -47,9 +47,9 @@ pub(super) struct Child {
 /// The start of an agent's conversation.
 pub(super) enum ConversationStart {
     New,
-    /// Goes on with that of the agent's log, for another task.
+    /// Continues the conversation of the agent's log, with another task.
     Resumed(PathBuf),
-    /// Goes on with that of the agent's log, and with the model that has answered in it.
+    /// Continues the conversation of the agent's log, with the model that has answered in it.
     Reopened(PathBuf),
     /// Continues the delegating session's conversation from this entry.
     Forked(EntryId),

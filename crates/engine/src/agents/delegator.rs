@@ -231,7 +231,7 @@ impl Delegator {
         outcome
     }
 
-    /// Runs a task in the background, and reports the answer to the model; returns the text that says so.
+    /// Runs a task in the background and reports the answer to the model later; returns the result of the call.
     pub(super) async fn run_task_in_background(&self, task: DelegationRequest) -> Result<String, String> {
         let (delegator, name) = (self.clone(), task.agent.clone());
         let work = async move { delegator.run(task, std::future::pending(), |_| {}).await.text() };

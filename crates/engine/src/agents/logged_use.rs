@@ -22,7 +22,7 @@ pub(crate) struct LoggedUse {
 }
 
 impl LoggedUse {
-    /// Reads the logs on another thread, as [`Self::read`] does.
+    /// Reads the logs of a session, its agents, and their agents in turn, on another thread.
     pub(crate) async fn read_in_background(reader: Reader) -> Self {
         let read = tokio::task::spawn_blocking(move || Self::read(&reader)).await;
         // A panic is reported by its hook.

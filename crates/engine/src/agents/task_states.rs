@@ -74,7 +74,7 @@ impl TaskStates {
         state.result = Some(TaskResult { text: report.text(), details: Some(report.details()), is_error });
     }
 
-    /// Ends the part of the call in the task at an index, which goes on in the background, or couldn't start.
+    /// Sets the result of the task at an index, which continues in the background or couldn't start.
     pub(super) fn detach(&self, at: usize, started: Result<String, String>) {
         let is_error = started.is_err();
         let text = started.unwrap_or_else(|error| error);
