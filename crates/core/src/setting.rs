@@ -99,8 +99,7 @@ impl Setting {
     /// If the setting doesn't accept the value; the error describes the accepted values.
     pub fn parse(&self, text: &str) -> Result<Option<SettingValue>, InvalidSetting> {
         let text = text.trim();
-        let is_switch = matches!(self.kind, SettingKind::ListOrSwitch);
-        if text.is_empty() || (text == "none" && !is_switch) {
+        if text.is_empty() || (text == "none" && self.kind != SettingKind::ListOrSwitch) {
             return if self.default.is_empty() { Ok(None) } else { Err(self.invalid(text)) };
         }
         let value = match self.kind {
@@ -117,11 +116,14 @@ impl Setting {
                 Ok(number) if (min..=max).contains(&number) => SettingValue::Number(number),
                 Ok(_) | Err(_) => return Err(self.invalid(text)),
             },
-            SettingKind::ListOrSwitch if text == "none" => SettingValue::List(Vec::new()),
-            SettingKind::ListOrSwitch if let Some(word) = switch(text) => match word {
-                "off" => SettingValue::List(Vec::new()),
-                _ => return Ok(None),
-            },
+            SettingKind::ListOrSwitch
+                if let Some(word) = switch(text).or((text == "none").then_some("off")) =>
+            {
+                match word {
+                    "off" => SettingValue::List(Vec::new()),
+                    _ => return Ok(None),
+                }
+            }
             SettingKind::List | SettingKind::ListOrSwitch => SettingValue::List(
                 text.split(',').map(|name| name.trim().to_owned()).filter(|n| !n.is_empty()).collect(),
             ),
@@ -315,6 +317,9 @@ mod tests {
             assert_eq!(value, Some(SettingValue::Text(word.into())), "{text}");
         }
         assert!(COMPACTION_ENABLED.parse("2").is_err());
+        for off in ["none", "off", "false"] {
+            assert_eq!(TOOLS.parse(off), Ok(Some(SettingValue::List(Vec::new()))), "{off}");
+        }
         assert!(SYNC.parse("true").is_err(), "a choice of other words takes only those");
     }
 
