@@ -304,9 +304,9 @@ impl ExecutorWorker {
     }
 
     async fn revoke(&self, permission: Permission) -> Result<Vec<TaskResult>, AgentError> {
-        let message = one_line(&permission.to_string());
+        let revoked = one_line(&permission.to_string());
         let word = match self.agent.revoke_permission(permission).await {
-            Ok(()) => StatusText::note(format!("revoked: {message}")),
+            Ok(()) => StatusText::note(format!("revoked: {revoked}")),
             Err(error) => error_status(&error),
         };
         self.permissions_changed(word).await
@@ -332,8 +332,8 @@ impl ExecutorWorker {
     async fn add_dir(&self, typed: String) -> Result<Vec<TaskResult>, AgentError> {
         Ok(vec![match self.agent.add_dir(typed.clone()).await {
             Ok(permission) => {
-                let message = one_line(&permission.to_string());
-                TaskResult::Note(format!("Allowed for this session: {message}. /permissions revokes it."))
+                let allowed = one_line(&permission.to_string());
+                TaskResult::Note(format!("Allowed for this session: {allowed}. /permissions revokes it."))
             }
             Err(error) => TaskResult::invalid_input(format!("/add-dir {typed}"), (error.to_string(), None)),
         }])

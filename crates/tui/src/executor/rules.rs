@@ -54,27 +54,27 @@ impl ExecutorWorker {
         let Some(store) = &self.options.services.rules else {
             return Ok(vec![TaskResult::List(ListResult::Status(StatusText::error(NO_FILES)))]);
         };
-        let message = rules_text(&rules);
+        let saved = rules_text(&rules);
         let waiting = match self.agent.save_rules(store, scope, rules).await {
             Ok(waiting) => waiting,
             Err(error) => return Ok(vec![TaskResult::List(ListResult::Status(error_status(&error)))]),
         };
         let note = if waiting.contains(&call) {
-            format!("Saved, but this call still needs approval: {message} doesn't allow it.")
+            format!("Saved, but this call still needs approval: {saved} doesn't allow it.")
         } else {
-            format!("Always allowed: {message}. /permissions removes it.")
+            format!("Always allowed: {saved}. /permissions removes it.")
         };
         Ok(vec![TaskResult::List(ListResult::RulesSaved(call)), TaskResult::Note(note)])
     }
 
     /// Removes a rule from its settings file.
     pub(super) async fn remove_rule(&self, rule: ConfiguredRule) -> Result<Vec<TaskResult>, AgentError> {
-        let message = one_line(&rule.to_string());
+        let removed = one_line(&rule.to_string());
         let Some(store) = &self.options.services.rules else {
             return self.permissions_changed(StatusText::error(NO_FILES)).await;
         };
         let status = match self.agent.remove_rule(store, rule).await {
-            Ok(()) => StatusText::note(format!("removed: {message}")),
+            Ok(()) => StatusText::note(format!("removed: {removed}")),
             Err(error) => error_status(&error),
         };
         self.permissions_changed(status).await
