@@ -4,13 +4,12 @@ const background = (() => {
   const list = find(".background");
   const rows = new Map(); // id -> element, start, elapsed, activity
 
-  const add = (id, since, kind, text, name) => {
+  const add = (id, since, kind, text) => {
     remove(id);
     const [elapsed, activity] = [make("span", { className: "note" }), make("span", { className: "note" })];
     const label = make("span", { className: "label" }, kind);
     const path = `${session.path}/${kind}s/${encodeURIComponent(id)}/stop`;
-    const stop = button("Stop", () => request("POST", path));
-    stop.setAttribute("aria-label", `Stop: ${name.slice(0, 60)}`);
+    const stop = buttonFor(text.textContent, "Stop", () => request("POST", path));
     const element = make("div", { className: "queued" }, label, text, activity, elapsed, stop);
     rows.set(id, { element, since, elapsed, activity });
     list.append(element);
@@ -22,11 +21,10 @@ const background = (() => {
     list.hidden = rows.size === 0;
   };
   const addJob = ({ jobId, since, command }) =>
-    add(jobId, since, "job", make("code", { className: "text", title: command }, command), command);
+    add(jobId, since, "job", make("code", { className: "text", title: command }, command));
   const addAgent = ({ agentId, since, name, task }) => {
     const href = `?session=${encodeURIComponent(agentId)}`;
-    const label = `${name}: ${task}`;
-    add(agentId, since ?? Date.now(), "agent", make("a", { className: "text", href, title: task }, label), label);
+    add(agentId, since ?? Date.now(), "agent", make("a", { className: "text", href, title: task }, `${name}: ${task}`));
   };
   // The newest call of an agent, also of one that works for another agent.
   const showActivity = ({ agentId, event }) => {

@@ -127,19 +127,14 @@ const composer = (() => {
     const text = (item.typed ?? item.text) + images;
     const kind = item.held ? "held" : item.kind === "followUp" ? "next" : "steer";
     const row = make("div", { className: "queued" });
-    const labelled = (name, action) => {
-      const element = button(name, action);
-      element.setAttribute("aria-label", `${name}: ${text.slice(0, 60)}`);
-      return element;
-    };
     const release = () =>
       changeQueue((items) => items.map(({ id }) => (id === item.id ? { id, held: false } : { id })));
     row.append(
       make("span", { className: "label" }, kind),
       make("span", { className: "text" }, text),
-      ...(item.held ? [labelled("Send", release)] : []),
-      labelled("Edit", () => edit(row, item)),
-      labelled("Remove", () => changeQueue((items) => items.filter(({ id }) => id !== item.id))),
+      ...(item.held ? [buttonFor(text, "Send", release)] : []),
+      buttonFor(text, "Edit", () => edit(row, item)),
+      buttonFor(text, "Remove", () => changeQueue((items) => items.filter(({ id }) => id !== item.id))),
     );
     return row;
   };

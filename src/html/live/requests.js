@@ -26,6 +26,13 @@ const button = (text, action, className = "") => {
   return element;
 };
 
+// A button whose name for screen readers includes its subject.
+const buttonFor = (subject, text, action) => {
+  const element = button(text, action);
+  element.setAttribute("aria-label", `${text}: ${subject.slice(0, 60)}`);
+  return element;
+};
+
 const elapsedText = (since) => {
   const seconds = Math.max(0, Math.round((Date.now() - since) / 1000));
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
