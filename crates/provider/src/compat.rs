@@ -22,6 +22,8 @@ pub struct Compat {
     pub reasoning_details: bool,
     /// The accepted ids of tool calls.
     pub call_ids: CallIds,
+    /// True if the arguments of calls are streamed only with `tool_stream: true`.
+    pub tool_stream: bool,
     /// True if `tool_choice: "none"` is accepted.
     pub tool_choice_none: bool,
     /// True if a result needs the name of its tool.
@@ -57,6 +59,8 @@ pub enum ThinkingFormat {
     ThinkingType,
     /// `thinking` as above, and `reasoning_effort`.
     ThinkingTypeAndEffort,
+    /// The same, with `thinking.clear_thinking: false`: otherwise the thinking of earlier answers is dropped.
+    Zai,
     /// `enable_thinking: true | false`.
     EnableThinking,
     /// `chat_template_kwargs: {enable_thinking: true | false}`, for servers that run open models.
@@ -97,6 +101,7 @@ impl Compat {
         thinking_field: ThinkingField::None,
         reasoning_details: false,
         call_ids: CallIds::UpTo40,
+        tool_stream: false,
         tool_choice_none: true,
         result_name: false,
         answer_after_results: false,
@@ -123,6 +128,7 @@ pub struct CompatOverrides {
     supports_temperature_with_thinking: Option<bool>,
     thinking_field: Option<ThinkingField>,
     supports_reasoning_details: Option<bool>,
+    zai_tool_stream: Option<bool>,
     supports_tool_choice_none: Option<bool>,
     supports_prompt_cache_key: Option<bool>,
     requires_tool_result_name: Option<bool>,
@@ -157,7 +163,7 @@ impl CompatOverrides {
             NamedThinkingFormat::Openai => ThinkingFormat::ReasoningEffort,
             NamedThinkingFormat::Openrouter => ThinkingFormat::Reasoning,
             NamedThinkingFormat::Deepseek => ThinkingFormat::ThinkingTypeAndEffort,
-            NamedThinkingFormat::Zai => ThinkingFormat::ThinkingType,
+            NamedThinkingFormat::Zai => ThinkingFormat::Zai,
             NamedThinkingFormat::Qwen => ThinkingFormat::EnableThinking,
             NamedThinkingFormat::QwenChatTemplate => ThinkingFormat::ChatTemplate,
         });
@@ -181,6 +187,7 @@ impl CompatOverrides {
                 .unwrap_or(compat.thinking_temperature),
             thinking_field: self.thinking_field.unwrap_or(compat.thinking_field),
             reasoning_details: self.supports_reasoning_details.unwrap_or(compat.reasoning_details),
+            tool_stream: self.zai_tool_stream.unwrap_or(compat.tool_stream),
             tool_choice_none: self.supports_tool_choice_none.unwrap_or(compat.tool_choice_none),
             cache_key: self.supports_prompt_cache_key.unwrap_or(compat.cache_key),
             call_ids,
@@ -212,6 +219,7 @@ mod tests {
             "supportsTemperatureWithThinking": false,
             "thinkingField": "reasoning",
             "supportsReasoningDetails": true,
+            "zaiToolStream": true,
             "supportsToolChoiceNone": false,
             "supportsPromptCacheKey": true,
             "requiresToolResultName": true,
@@ -227,6 +235,7 @@ mod tests {
             thinking_temperature: false,
             thinking_field: ThinkingField::Reasoning,
             reasoning_details: true,
+            tool_stream: true,
             tool_choice_none: false,
             cache_key: true,
             call_ids: CallIds::NineAlphanumeric,

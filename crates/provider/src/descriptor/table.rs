@@ -155,7 +155,9 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         "https://api.z.ai/api/paas/v4",
         "z.ai/manage-apikey/apikey-list",
         Compat {
-            thinking_format: ThinkingFormat::ThinkingTypeAndEffort,
+            // docs.z.ai/guides/capabilities/thinking-mode, docs.z.ai/guides/tools/stream-tool.
+            thinking_format: ThinkingFormat::Zai,
+            tool_stream: true,
             tool_choice_none: false,
             ..RETURNS_THINKING
         },

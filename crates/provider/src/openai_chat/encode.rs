@@ -46,6 +46,9 @@ pub(super) fn body(request: &Request, compat: &Compat, provider: &str) -> Value 
             }
             ToolChoice::None => {}
         }
+        if compat.tool_stream {
+            body.insert("tool_stream".into(), json!(true));
+        }
     }
     for (name, value) in thinking(request, compat.thinking_format) {
         body.insert(name.to_owned(), value);
@@ -68,7 +71,8 @@ fn thinking(request: &Request, format: ThinkingFormat) -> Vec<(&'static str, Val
     let is_on = request.thinking != ThinkingLevel::Off;
     let named = control.effort(request.thinking);
     let effort = named.map(|effort| ("reasoning_effort", json!(effort)));
-    let kind = ("thinking", json!({ "type": if is_on { "enabled" } else { "disabled" } }));
+    let state = if is_on { "enabled" } else { "disabled" };
+    let kind = ("thinking", json!({ "type": state }));
     match format {
         ThinkingFormat::None => Vec::new(),
         ThinkingFormat::ReasoningEffort => effort.into_iter().collect(),
@@ -78,6 +82,10 @@ fn thinking(request: &Request, format: ThinkingFormat) -> Vec<(&'static str, Val
         }
         ThinkingFormat::ThinkingType => vec![kind],
         ThinkingFormat::ThinkingTypeAndEffort => [kind].into_iter().chain(effort).collect(),
+        ThinkingFormat::Zai => {
+            let kind = ("thinking", json!({ "type": state, "clear_thinking": false }));
+            [kind].into_iter().chain(effort).collect()
+        }
         ThinkingFormat::EnableThinking => vec![("enable_thinking", json!(is_on))],
         ThinkingFormat::ChatTemplate => {
             vec![("chat_template_kwargs", json!({ "enable_thinking": is_on }))]

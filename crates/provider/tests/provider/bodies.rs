@@ -7,8 +7,9 @@ use tiller_core::message::{
     AssistantBlock, AssistantMessage, BashExecutionMessage, Content, Message, StopReason, SystemMessage,
     ThinkingLevel, ToolCall, ToolResultMessage, UserBlock, UserMessage,
 };
+use tiller_core::tool_spec::ToolSpec;
 use tiller_core::unit::{Tokens, UnixMs};
-use tiller_provider::compat::{Compat, MaxTokensField, ThinkingField};
+use tiller_provider::compat::{Compat, MaxTokensField, ThinkingField, ThinkingFormat};
 use tiller_provider::descriptor::ProviderDescriptor;
 use tiller_provider::openai_chat::OpenAiChat;
 use tiller_provider::{ModelFacts, Provider, Request, ThinkingControl, ToolChoice, catalog};
@@ -504,6 +505,79 @@ async fn temperature_while_thinking_is_sent_where_accepted() {
     assert_eq!(sent(true, ThinkingLevel::High).await, temperature);
     assert_eq!(sent(false, ThinkingLevel::High).await, None);
     assert_eq!(sent(false, ThinkingLevel::Off).await, temperature);
+}
+
+#[tokio::test]
+async fn thinking_parameters_have_the_format_of_the_server() {
+    let sent = async |thinking_format, thinking| {
+        let connect = |server: &MockServer| -> Arc<dyn Provider> {
+            let compat = Compat { thinking_format, ..Compat::COMMON };
+            Arc::new(OpenAiChat::new(open_ai_endpoint(server), compat).unwrap())
+        };
+        let request = Request { thinking, ..request("gpt-5.1", vec![user(vec![text("a")])]) };
+        let model = Arc::new(ModelFacts { compat: None, ..(*request.model).clone() });
+        let body = record_request(connect, Request { model, ..request }).await.body;
+        let names = ["reasoning_effort", "reasoning", "thinking", "enable_thinking", "chat_template_kwargs"];
+        let values = names.map(|name| Some((name, body.get(name)?.clone())));
+        values.into_iter().flatten().collect::<Vec<_>>()
+    };
+    let formats = [
+        (ThinkingFormat::None, json!([]), json!([])),
+        (
+            ThinkingFormat::ReasoningEffort,
+            json!([["reasoning_effort", "high"]]),
+            json!([["reasoning_effort", "none"]]),
+        ),
+        (
+            ThinkingFormat::Reasoning,
+            json!([["reasoning", { "effort": "high" }]]),
+            json!([["reasoning", { "effort": "none" }]]),
+        ),
+        (
+            ThinkingFormat::ThinkingType,
+            json!([["thinking", { "type": "enabled" }]]),
+            json!([["thinking", { "type": "disabled" }]]),
+        ),
+        (
+            ThinkingFormat::ThinkingTypeAndEffort,
+            json!([["reasoning_effort", "high"], ["thinking", { "type": "enabled" }]]),
+            json!([["reasoning_effort", "none"], ["thinking", { "type": "disabled" }]]),
+        ),
+        (
+            ThinkingFormat::Zai,
+            json!([["reasoning_effort", "high"], ["thinking", { "type": "enabled", "clear_thinking": false }]]),
+            json!([["reasoning_effort", "none"], ["thinking", { "type": "disabled", "clear_thinking": false }]]),
+        ),
+        (
+            ThinkingFormat::EnableThinking,
+            json!([["enable_thinking", true]]),
+            json!([["enable_thinking", false]]),
+        ),
+        (
+            ThinkingFormat::ChatTemplate,
+            json!([["chat_template_kwargs", { "enable_thinking": true }]]),
+            json!([["chat_template_kwargs", { "enable_thinking": false }]]),
+        ),
+    ];
+    for (format, high, off) in formats {
+        assert_eq!(json!(sent(format, ThinkingLevel::High).await), high, "{format:?}");
+        assert_eq!(json!(sent(format, ThinkingLevel::Off).await), off, "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn streamed_arguments_are_requested_where_needed() {
+    let sent = async |tool_stream, tools: Arc<[ToolSpec]>| {
+        let connect = |server: &MockServer| -> Arc<dyn Provider> {
+            let compat = Compat { tool_stream, ..Compat::COMMON };
+            Arc::new(OpenAiChat::new(open_ai_endpoint(server), compat).unwrap())
+        };
+        let request = Request { tools, ..request("m", vec![user(vec![text("a")])]) };
+        record_request(connect, request).await.body.get("tool_stream").cloned()
+    };
+    assert_eq!(sent(true, Arc::new([list_files()])).await, Some(json!(true)));
+    assert_eq!(sent(true, Arc::new([])).await, None);
+    assert_eq!(sent(false, Arc::new([list_files()])).await, None);
 }
 
 #[tokio::test]

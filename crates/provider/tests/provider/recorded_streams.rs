@@ -205,6 +205,14 @@ Stop
 "#,
             ),
             (
+                "llamacpp-calls",
+                r#"call AbCdEfGhIjKlMnOpQrStUv0123456789 grep "{\"pattern\": \"näher\"}"
+call ZyXwVuTsRqPoNmLkJiHgFe9876543210 grep "{\"pattern\": \"näher\"}"
+usage [373, 64, 160, 0]
+Length
+"#,
+            ),
+            (
                 "mistral-call",
                 r#"call aB3dE5gH7 read_file "{\"path\": \"src/ä.rs\"}"
 usage [124, 22, 0, 0]
