@@ -345,20 +345,6 @@ impl Block {
         }
     }
 
-    /// Returns true if a blank line separates the block from the one above.
-    pub(super) fn needs_gap_after(&self, above: &Self) -> bool {
-        let is_model_output = matches!(
-            above.kind,
-            BlockKind::Answer(_)
-                | BlockKind::StreamingAnswer(_)
-                | BlockKind::Thinking(_)
-                | BlockKind::StreamingThinking(_)
-                | BlockKind::Call(_)
-        );
-        !(matches!(self.kind, BlockKind::Call(_)) && is_model_output
-            || matches!(self.kind, BlockKind::Images(_)))
-    }
-
     /// Returns true if the block has text that its lines don't show yet.
     pub(super) fn lags(&self) -> bool {
         match &self.kind {

@@ -9,6 +9,7 @@
 pub(crate) mod anchor;
 mod banner;
 pub(crate) mod chunk;
+mod gap;
 mod jump;
 pub(crate) mod jump_target;
 mod reload;

@@ -139,7 +139,7 @@ impl Transcript {
             if own >= height {
                 self.stay(at, 0);
             } else if let Some(TranscriptRow::Line { at, line }) =
-                rows.iter().find(|row| **row != TranscriptRow::Free)
+                rows.iter().find(|row| **row != TranscriptRow::Blank)
             {
                 self.stay(*at, *line + usize::from(self.gap(*at)));
             }

@@ -16,7 +16,7 @@ pub(crate) enum Scroll {
 /// A row of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TranscriptRow {
-    Free,
+    Blank,
     Line { at: BlockPos, line: usize },
 }
 

@@ -180,7 +180,7 @@ impl Transcript {
     fn any_on_screen(&self, which: fn(&Block) -> bool) -> bool {
         self.view.rows.iter().any(|row| match row {
             TranscriptRow::Line { at, .. } => self.block(*at).is_some_and(which),
-            TranscriptRow::Free => false,
+            TranscriptRow::Blank => false,
         })
     }
 
@@ -188,23 +188,6 @@ impl Transcript {
     pub(super) fn height(&mut self, at: BlockPos, ctx: &RenderContext) -> usize {
         let lines = self.block_mut(at).map_or(0, |block| block.lay_out(ctx));
         lines + usize::from(lines > 0 && self.gap(at))
-    }
-
-    /// Returns true if a blank row precedes a block. If the preceding block isn't loaded, assumes the usual
-    /// case.
-    pub(super) fn gap(&self, at: BlockPos) -> bool {
-        let Some(block) = self.block(at) else { return false };
-        let mut above = self.before(at);
-        while let BlockStep::To(silent) = above
-            && self.block(silent).is_some_and(Block::is_silent)
-        {
-            above = self.before(silent);
-        }
-        match above {
-            BlockStep::To(above) => self.block(above).is_some_and(|above| block.needs_gap_after(above)),
-            BlockStep::Unread(_) => !block.is_call(),
-            BlockStep::End => false,
-        }
     }
 
     /// Scrolls up by `count` rows, as far as blocks are in memory.
@@ -254,9 +237,9 @@ impl Transcript {
     fn first_row(&self) -> Option<(BlockPos, usize)> {
         match *self.view.rows.first()? {
             TranscriptRow::Line { at, line } => Some((at, line + usize::from(self.gap(at)))),
-            TranscriptRow::Free => match *self.view.rows.get(1)? {
+            TranscriptRow::Blank => match *self.view.rows.get(1)? {
                 TranscriptRow::Line { at, .. } => Some((at, 0)),
-                TranscriptRow::Free => None,
+                TranscriptRow::Blank => None,
             },
         }
     }
@@ -307,14 +290,14 @@ impl Transcript {
     fn rows_of(&self, at: BlockPos, rows: Range<usize>) -> impl Iterator<Item = TranscriptRow> + use<> {
         let gap = usize::from(self.gap(at));
         rows.map(move |row| {
-            row.checked_sub(gap).map_or(TranscriptRow::Free, |line| TranscriptRow::Line { at, line })
+            row.checked_sub(gap).map_or(TranscriptRow::Blank, |line| TranscriptRow::Line { at, line })
         })
     }
 
     /// The rows on the screen, top to bottom; `None` is a blank row.
     pub(crate) fn visible(&self) -> impl Iterator<Item = Option<ShownRows<'_>>> {
         self.view.rows.iter().map(|row| match *row {
-            TranscriptRow::Free => None,
+            TranscriptRow::Blank => None,
             TranscriptRow::Line { at, line: number } => {
                 let block = self.block(at)?;
                 Some(ShownRows { at, number, inset: block.inset(), line: block.line(number)? })
@@ -332,7 +315,7 @@ impl Transcript {
     pub(super) fn on_screen(&self) -> Option<(BlockPos, BlockPos)> {
         let position = |row: &TranscriptRow| match row {
             TranscriptRow::Line { at, .. } => Some(*at),
-            TranscriptRow::Free => None,
+            TranscriptRow::Blank => None,
         };
         Some((self.view.rows.iter().find_map(position)?, self.view.rows.iter().rev().find_map(position)?))
     }

@@ -20,7 +20,7 @@ impl Transcript {
         let rows = &self.view.rows;
         let at = (row..rows.len()).find_map(|row| match rows[row] {
             TranscriptRow::Line { at, line } => Some((row, at, line)),
-            TranscriptRow::Free => None,
+            TranscriptRow::Blank => None,
         });
         match at {
             Some((found, at, line)) => {
@@ -30,7 +30,7 @@ impl Transcript {
             }
             None => rows.iter().rev().find_map(|row| match *row {
                 TranscriptRow::Line { at, line } => Some(TextPos { at, line, column: usize::MAX }),
-                TranscriptRow::Free => None,
+                TranscriptRow::Blank => None,
             }),
         }
     }
