@@ -27,7 +27,7 @@ mod harness;
 mod input_errors;
 mod key_conflicts;
 mod keys;
-mod lists;
+pub(crate) mod lists;
 mod login;
 mod long_messages;
 mod moving;

@@ -38,7 +38,8 @@ impl Harness {
     }
 }
 
-fn models() -> Models {
+/// A usable provider, and a model whose key is missing.
+pub(crate) fn models() -> Models {
     let usable = catalog::list_models("anthropic");
     let current =
         usable.first().map(|facts| ModelRef { provider: facts.provider.clone(), id: facts.id.clone() });

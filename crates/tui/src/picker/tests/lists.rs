@@ -15,6 +15,7 @@ use crate::action::ListAction;
 use crate::login::{KeyInput, LoginRequest};
 use crate::picker::agent_options::Levels;
 use crate::picker::models::{Models, model_items};
+use crate::tests::lists::models;
 
 /// A list on a screen of this size.
 struct ListBench(Bench<Picker>);
@@ -51,16 +52,6 @@ const SMALL: (u16, u16) = (80, 23);
 
 fn perform(action: ListAction) -> Vec<Effect> {
     vec![Action::List(action).into()]
-}
-
-fn models() -> Models {
-    let usable = catalog::list_models("anthropic");
-    let current =
-        usable.first().map(|facts| ModelRef { provider: facts.provider.clone(), id: facts.id.clone() });
-    let facts = catalog::list_models("openai").remove(0);
-    let cycled = current.clone().into_iter().collect();
-    let locked = vec![LockedModel { facts, key_name: "OPENAI_API_KEY".into() }];
-    Models { usable, locked, cycled, current }
 }
 
 /// The models of a provider without a key.
