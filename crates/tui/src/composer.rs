@@ -5,7 +5,7 @@
 mod commands;
 mod completing;
 pub(crate) mod compose_purpose;
-pub(crate) mod purpose;
+pub(crate) mod other_purposes;
 mod submit;
 pub(crate) mod view;
 
@@ -40,13 +40,13 @@ pub(crate) struct Composer {
     pub(crate) completion: Completion,
     pub(crate) purpose: ComposePurpose,
     /// The editor's content before the edit of a queued message.
-    stashed: Option<Box<EditorDraft>>,
+    stashed_draft: Option<Box<EditorDraft>>,
     /// Time when the text changed its purpose without a key; Enter is ignored for a moment afterwards.
     repurposed_at: Option<UnixMs>,
-    /// A message withheld because the model doesn't accept its attachments. Sending it again confirms it.
-    withheld: Option<String>,
+    /// A message that wasn't sent because the model doesn't accept its attachments. Sending it again confirms it.
+    unconfirmed: Option<String>,
     /// An unfinished reason for denying a call.
-    put_aside: Option<(CallId, String)>,
+    stashed_reason: Option<(CallId, String)>,
     /// The areas of the editor and of the completion.
     area: Rect,
     completion_area: Rect,
@@ -130,10 +130,10 @@ impl Composer {
             editor: Editor::new(history),
             completion: Completion::default(),
             purpose: ComposePurpose::Message,
-            stashed: None,
+            stashed_draft: None,
             repurposed_at: None,
-            withheld: None,
-            put_aside: None,
+            unconfirmed: None,
+            stashed_reason: None,
             area: Rect::default(),
             completion_area: Rect::default(),
         }
@@ -141,7 +141,7 @@ impl Composer {
 
     fn handle_without_completion(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
         if self.editor.is_empty() {
-            self.withheld = None;
+            self.unconfirmed = None;
         }
         let command = cx.ui.keymap.command(KeyContext::Main, key);
         if self.purpose_key(command, cx) == Outcome::Consumed {
@@ -278,18 +278,18 @@ impl Composer {
     /// Inserts text with its images before the draft. While a queued message is being edited, the draft is
     /// the editor's previous content.
     fn put_before_draft(&mut self, typed: &UserText) {
-        let Some(draft) = self.stashed.take() else { return self.restore_input(typed) };
+        let Some(draft) = self.stashed_draft.take() else { return self.restore_input(typed) };
         let edited = self.editor.stash();
         self.editor.restore(*draft);
         self.restore_input(typed);
-        self.stashed = Some(Box::new(self.editor.stash()));
+        self.stashed_draft = Some(Box::new(self.editor.stash()));
         self.editor.restore(edited);
     }
 
     /// Returns the text to save as the draft. While a queued message is being edited, this is the editor's
     /// previous content.
     pub(crate) fn unsent_text(&self) -> String {
-        match &self.stashed {
+        match &self.stashed_draft {
             Some(draft) => draft.text_without_images(),
             None => self.editor.text_without_images(),
         }
@@ -297,7 +297,7 @@ impl Composer {
 
     /// Starts editing a queued message; the editor's content is restored afterwards.
     pub(crate) fn edit_queued(&mut self, edit: QueueEditRequest) {
-        self.stashed = Some(Box::new(self.editor.stash()));
+        self.stashed_draft = Some(Box::new(self.editor.stash()));
         self.editor.set_text(&edit.shown);
         self.purpose = ComposePurpose::QueuedMessage(edit);
     }

@@ -3,8 +3,8 @@
 //! `deferred` holds overlays that open automatically once the user isn't typing; `key_guard` protects
 //! overlays from keys that were meant for something else.
 
+mod automatic_overlays;
 pub(crate) mod consumed_key;
-mod deferred;
 pub(crate) mod deferred_overlay;
 pub(crate) mod key_guard;
 pub(crate) mod key_order;
@@ -305,7 +305,7 @@ impl Compositor {
         self.overlays.retain_mut(|overlay| match overlay {
             Overlay::Form(form) if pending.iter().all(|request| request.elicitation_id != *form.id()) => {
                 form.withdraw(cx.now);
-                form.is_noticed(cx.now)
+                form.is_visible_long_enough(cx.now)
             }
             Overlay::Form(_) | Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Tree(_) => true,
         });

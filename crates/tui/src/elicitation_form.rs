@@ -59,7 +59,7 @@ impl ElicitationForm {
     }
 
     /// Returns true if the form was visible long enough for a key to be meant for it.
-    pub(crate) fn is_noticed(&self, now: UnixMs) -> bool {
+    pub(crate) fn is_visible_long_enough(&self, now: UnixMs) -> bool {
         self.appeared.is_long_enough(now)
     }
 

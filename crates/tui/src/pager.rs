@@ -88,7 +88,7 @@ impl Pager {
     }
 
     /// Returns true if the page was visible long enough for a key to be meant for it.
-    pub(super) fn is_noticed(&self, now: UnixMs) -> bool {
+    pub(super) fn is_visible_long_enough(&self, now: UnixMs) -> bool {
         self.appeared.is_none_or(|appeared| appeared.is_long_enough(now))
     }
 

@@ -78,7 +78,7 @@ pub(super) struct Picker {
     previewed: Option<(usize, PickerChoice, SessionExcerpt)>,
     pub(super) waiting: bool,
     /// Commands given while the items are loading; they apply to the loaded items.
-    early: Vec<KeyCommand>,
+    queued_commands: Vec<KeyCommand>,
     /// Additional state of session lists.
     browser: Option<SessionBrowser>,
     preview: ItemPreview,
@@ -125,7 +125,7 @@ impl Picker {
             is_moved: false,
             previewed: None,
             waiting: true,
-            early: Vec::new(),
+            queued_commands: Vec::new(),
             browser: None,
             preview: if source.facts().has_preview { ItemPreview::Waiting } else { ItemPreview::None },
             pending_query: PendingQuery::None,

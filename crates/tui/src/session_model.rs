@@ -86,7 +86,7 @@ pub(crate) struct SessionInfo {
     pub(crate) connection: ConnectionState,
     /// The sequence number of the last applied event.
     pub(crate) seq: u64,
-    pub(crate) gap: SnapshotGap,
+    pub(crate) pending_snapshots: PendingSnapshots,
     pub(crate) name: Option<String>,
     pub(crate) model: Option<ModelRef>,
     pub(crate) thinking: ThinkingLevel,
@@ -110,13 +110,13 @@ pub(crate) struct SessionInfo {
 
 /// Buffers events while a snapshot is pending, because the snapshot may not include them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SnapshotGap {
+pub(crate) struct PendingSnapshots {
     /// Number of requested snapshots that haven't arrived.
     expected: usize,
     events: Vec<Arc<Event>>,
 }
 
-impl SnapshotGap {
+impl PendingSnapshots {
     /// Returns true while a snapshot is pending.
     fn is_open(&self) -> bool {
         self.expected > 0

@@ -124,8 +124,8 @@ impl Composer {
     /// confirms it.
     fn withhold_if_mistyped(&mut self, cx: &mut Context<'_>) -> bool {
         let text = self.editor.text();
-        let reason = self.withhold_reason(cx).filter(|_| self.withheld.as_ref() != Some(&text));
-        self.withheld = reason.is_some().then_some(text);
+        let reason = self.withhold_reason(cx).filter(|_| self.unconfirmed.as_ref() != Some(&text));
+        self.unconfirmed = reason.is_some().then_some(text);
         let is_withheld = reason.is_some();
         reason.into_iter().for_each(|reason| cx.flash(reason));
         is_withheld

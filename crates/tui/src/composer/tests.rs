@@ -198,13 +198,13 @@ fn composer_summary_instruction_is_sent_or_canceled() {
 
 #[test]
 fn composer_reason_put_aside_becomes_a_draft_after_the_call() {
-    let put_aside = || {
+    let stashed_reason = || {
         let mut harness = writing_reason();
         harness.press(KeyEvent::from(KeyCode::Esc));
         assert_eq!(harness.component.editor.text(), "");
         harness
     };
-    let mut harness = put_aside();
+    let mut harness = stashed_reason();
     harness.model.activity.approvals.clear();
     let says = flash("The call is over; your reason for denying it is kept as a draft.");
     assert_eq!(harness.refresh(), [says]);
@@ -214,7 +214,7 @@ fn composer_reason_put_aside_becomes_a_draft_after_the_call() {
         [flash("Ignored: your text is now a new message. Press the key again to send it.")]
     );
 
-    let mut harness = put_aside();
+    let mut harness = stashed_reason();
     harness.component.drop_reason(&"c1".into());
     harness.model.activity.approvals.clear();
     assert_eq!(harness.refresh(), [], "the user answered without it");

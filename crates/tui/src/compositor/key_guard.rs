@@ -26,17 +26,19 @@ const STRAY_DIGIT_MS: u64 = 1_000;
 impl Compositor {
     /// Defers the overlay over the transcript if it is too recent to have been read.
     pub(crate) fn defer_unread(&mut self, intent: KeyIntent, cx: &mut Context<'_>) {
-        if matches!(self.overlays.as_slice(), [Overlay::Form(form)] if !form.is_noticed(cx.now)) {
+        if matches!(self.overlays.as_slice(), [Overlay::Form(form)] if !form.is_visible_long_enough(cx.now)) {
             // It opens again once the user isn't typing.
             return self.overlays.clear();
         }
         let deferred = match self.overlays.as_slice() {
             [top @ Overlay::Picker(_)] if top.edited_call().is_some() => return,
-            [Overlay::Picker(picker)] if !picker.is_noticed(cx.now) => match picker.session_browser() {
-                Some(_) => DeferredOverlay::Sessions,
-                None => DeferredOverlay::Dialog(picker.as_dialog()),
-            },
-            [Overlay::Pager(page)] if intent == KeyIntent::Text && !page.is_noticed(cx.now) => {
+            [Overlay::Picker(picker)] if !picker.is_visible_long_enough(cx.now) => {
+                match picker.session_browser() {
+                    Some(_) => DeferredOverlay::Sessions,
+                    None => DeferredOverlay::Dialog(picker.as_dialog()),
+                }
+            }
+            [Overlay::Pager(page)] if intent == KeyIntent::Text && !page.is_visible_long_enough(cx.now) => {
                 DeferredOverlay::Page(Box::new(page.clone()))
             }
             _ => return,

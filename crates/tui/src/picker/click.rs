@@ -24,7 +24,7 @@ impl ClickableList for Picker {
 
     /// Accepts the selected row, except while the list prompts for a line.
     fn accept_selected(&mut self, cx: &mut Context<'_>) {
-        if self.prompt().is_none() && self.is_noticed(cx.now) {
+        if self.prompt().is_none() && self.is_visible_long_enough(cx.now) {
             self.set_status(None);
             self.accept(cx);
         }

@@ -51,7 +51,7 @@ impl Component for Picker {
 
     fn take(&mut self, result: TaskResult, cx: &mut Context<'_>) -> Option<TaskResult> {
         let left = self.take_result(result);
-        self.perform_early(cx);
+        self.perform_queued(cx);
         left
     }
 
@@ -83,12 +83,12 @@ impl Picker {
             return Outcome::Consumed;
         }
         let command = cx.ui.keymap.command(KeyContext::Popup, key);
-        if self.keep_out(key, cx) || self.keep_early(command, cx) {
+        if self.divert_stray_key(key, cx) || self.queue_while_loading(command, cx) {
             return Outcome::Consumed;
         }
         match command {
             Some(KeyCommand::Accept) if is_asking => return self.submit(cx),
-            Some(KeyCommand::Accept) if self.is_noticed(cx.now) => return self.accept(cx),
+            Some(KeyCommand::Accept) if self.is_visible_long_enough(cx.now) => return self.accept(cx),
             Some(KeyCommand::Accept) => {}
             Some(KeyCommand::Back) if is_asking && !is_form => drop(self.end_prompt()),
             // One level: clears the filter before closing the list.
@@ -112,10 +112,10 @@ impl Picker {
 
     /// Keeps a key out of a form that was typed before the form could be read: text goes on in the editor, and nothing
     /// is saved. The key that opened the form only repeats.
-    fn keep_out(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> bool {
+    fn divert_stray_key(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> bool {
         let typed = typed_char(key);
         let is_stray = typed.is_some() || key.code == KeyCode::Enter;
-        if !is_stray || !self.source.facts().is_form || self.is_noticed(cx.now) {
+        if !is_stray || !self.source.facts().is_form || self.is_visible_long_enough(cx.now) {
             return false;
         }
         self.set_appeared(ShownSince::at(cx.now));
@@ -132,29 +132,29 @@ impl Picker {
 
     /// Keeps a command for the rows that are still loading: a movement, or Enter after a filter. Without a filter, Enter
     /// would accept a row that nobody has seen.
-    fn keep_early(&mut self, command: Option<KeyCommand>, cx: &Context<'_>) -> bool {
+    fn queue_while_loading(&mut self, command: Option<KeyCommand>, cx: &Context<'_>) -> bool {
         if !self.waiting || self.prompt().is_some() {
             return false;
         }
         match command {
-            Some(KeyCommand::Accept) if !self.filter().is_empty() && self.is_noticed(cx.now) => {}
+            Some(KeyCommand::Accept) if !self.filter().is_empty() && self.is_visible_long_enough(cx.now) => {}
             Some(command) if scroll_rows(command, cx.ui.size).is_some() => {}
             _ => {
                 // Another filter means another row.
-                self.early.clear();
+                self.queued_commands.clear();
                 return false;
             }
         }
-        self.early.extend(command);
+        self.queued_commands.extend(command);
         true
     }
 
     /// Performs the commands given while the rows were loading.
-    fn perform_early(&mut self, cx: &mut Context<'_>) {
+    fn perform_queued(&mut self, cx: &mut Context<'_>) {
         if self.waiting {
             return;
         }
-        for command in std::mem::take(&mut self.early) {
+        for command in std::mem::take(&mut self.queued_commands) {
             match scroll_rows(command, cx.ui.size) {
                 Some(rows) => self.step(rows),
                 None => _ = self.accept(cx),

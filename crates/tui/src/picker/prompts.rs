@@ -15,7 +15,7 @@ impl Picker {
     }
 
     /// Returns true if the list was visible long enough for a key to be meant for it.
-    pub(crate) fn is_noticed(&self, now: UnixMs) -> bool {
+    pub(crate) fn is_visible_long_enough(&self, now: UnixMs) -> bool {
         self.prompt.appeared.is_none_or(|appeared| appeared.is_long_enough(now))
     }
 

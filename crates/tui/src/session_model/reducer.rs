@@ -22,22 +22,22 @@ impl SessionModel {
     /// Receives an event. While a snapshot is pending, the event is buffered; otherwise it is returned and
     /// must be applied.
     pub(crate) fn receive(&mut self, event: Arc<Event>) -> Option<Arc<Event>> {
-        self.info.gap.buffer(event)
+        self.info.pending_snapshots.buffer(event)
     }
 
     /// Records that a snapshot was requested.
     pub(crate) fn expect_snapshot(&mut self) {
-        self.info.gap.open();
+        self.info.pending_snapshots.open();
     }
 
     /// Returns true while a snapshot is pending.
     pub(crate) fn expects_snapshot(&self) -> bool {
-        self.info.gap.is_open()
+        self.info.pending_snapshots.is_open()
     }
 
     /// Records that a snapshot has arrived; returns the events to apply after it.
     pub(crate) fn snapshot_arrived(&mut self) -> Vec<Arc<Event>> {
-        self.info.gap.close()
+        self.info.pending_snapshots.close()
     }
 
     /// Records that a session is being opened.
@@ -256,7 +256,7 @@ impl SessionModel {
         self.info = SessionInfo {
             connection: std::mem::take(&mut self.info.connection),
             seq: self.info.seq,
-            gap: std::mem::take(&mut self.info.gap),
+            pending_snapshots: std::mem::take(&mut self.info.pending_snapshots),
             branch: self.info.branch.take(),
             fork_id: self.info.fork_id.take(),
             commands: std::mem::take(&mut self.info.commands),

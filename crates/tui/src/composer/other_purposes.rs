@@ -44,7 +44,7 @@ impl Composer {
         let activity = &cx.model.activity;
         let is_pending =
             |call: &CallId| activity.approvals.iter().any(|pending| pending.request.tool_call_id == *call);
-        if let Some((_, reason)) = self.put_aside.take_if(|(call, _)| !is_pending(call))
+        if let Some((_, reason)) = self.stashed_reason.take_if(|(call, _)| !is_pending(call))
             && self.editor.is_empty()
             && !reason.trim().is_empty()
         {
@@ -76,7 +76,7 @@ impl Composer {
 
     /// Starts writing the reason for denying a call; restores a set-aside reason.
     pub(crate) fn write_reason(&mut self, call: CallId) {
-        if let Some((_, reason)) = self.put_aside.take_if(|(of, _)| *of == call) {
+        if let Some((_, reason)) = self.stashed_reason.take_if(|(of, _)| *of == call) {
             self.editor.set_text(&reason);
         }
         self.purpose = ComposePurpose::DenialReason(call);
@@ -84,7 +84,7 @@ impl Composer {
 
     /// Drops the set-aside reason of a call that was answered without it; the history still has it.
     pub(crate) fn drop_reason(&mut self, call: &CallId) {
-        self.put_aside.take_if(|(of, _)| of == call);
+        self.stashed_reason.take_if(|(of, _)| of == call);
     }
 
     fn deny_with_reason(&mut self, call: &CallId, cx: &mut Context<'_>) {
@@ -103,7 +103,7 @@ impl Composer {
         if !reason.trim().is_empty() {
             self.editor.remember(&reason);
         }
-        self.put_aside = Some((call, reason));
+        self.stashed_reason = Some((call, reason));
         self.purpose = ComposePurpose::Message;
     }
 
@@ -140,10 +140,10 @@ impl Composer {
     }
 
     fn restore_stashed(&mut self) {
-        if let Some(draft) = self.stashed.take() {
+        if let Some(draft) = self.stashed_draft.take() {
             self.editor.restore(*draft);
         }
-        self.purpose = crate::composer::compose_purpose::ComposePurpose::Message;
+        self.purpose = ComposePurpose::Message;
     }
 
     /// Reports that a message left the queue before its edit was applied; the text becomes a draft.
