@@ -1,8 +1,9 @@
 //! A command's output as a terminal would show it: text and its styles.
 //!
-//! [`OutputBuffer`] takes raw output in pieces and applies the sequences that act on the current line: carriage
-//! returns, backspaces, tabs, erasing, colors and emphasis. The result is [`StyledText`]: text without escape
-//! sequences, which a model can read, and [`StyleRun`]s with its styles. The cursor never moves to another line, so no
+//! [`OutputBuffer`] takes raw output in chunks and applies the sequences that affect the current line:
+//! carriage returns, backspaces, tabs, erasing, colors and attributes. The result is [`StyledText`]: text
+//! without escape sequences, which a model can read, and its [`StyleRun`]s. The cursor never moves to another
+//! line, so no finished line can be overwritten; all other sequences are dropped. Pure.
 //! finished line can be overwritten; all other sequences are dropped. Pure.
 
 mod decoder;
@@ -22,7 +23,7 @@ pub use styled_text::{MAX_STYLE_RUNS, StyleRun, StyledText};
 pub use width::{columns, grapheme_width};
 
 impl StyledText {
-    /// Converts a command's whole output.
+    /// Parses the complete output of a command.
     #[must_use]
     pub fn parse(raw: &str) -> Self {
         let mut buffer = OutputBuffer::default();
@@ -30,8 +31,8 @@ impl StyledText {
         buffer.styled_text()
     }
 
-    /// Creates a stored text with its styles. If the text has escape sequences (another program stored it raw), they
-    /// are applied, and the given styles are dropped, because their positions refer to another text.
+    /// Creates styled text from a session log. If the text contains escape sequences (other programs store
+    /// raw output), it is parsed again, and `strokes`, whose positions no longer fit, are dropped.
     #[must_use]
     pub fn from_stored(text: &str, strokes: Vec<StyleRun>) -> Self {
         if Self::is_plain(text) { Self { text: text.to_owned(), strokes } } else { Self::parse(text) }

@@ -50,7 +50,7 @@ pub enum JobStatus {
         /// Its exit status.
         exit_code: i32,
     },
-    /// A signal ended it.
+    /// It was killed by a signal.
     Killed {
         /// The signal.
         signal: i32,
@@ -59,7 +59,7 @@ pub enum JobStatus {
     Stopped,
     /// It was stopped at the timeout that its call set.
     TimedOut,
-    /// It could not be run to its end.
+    /// Running it failed.
     Failed {
         /// The error.
         message: String,

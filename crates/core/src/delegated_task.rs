@@ -37,7 +37,7 @@ pub struct DelegatedTask {
 }
 
 impl DelegatedTask {
-    /// Creates a task of an agent in memory that works in the working directory, without a call.
+    /// Creates a task whose agent runs in memory and in the working directory, without a call.
     #[must_use]
     pub fn new(agent_id: SessionId, name: impl Into<String>, task: impl Into<String>) -> Self {
         Self {
@@ -57,9 +57,9 @@ impl DelegatedTask {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskWorktree {
-    /// Its branch, which has the changes when the worktree is gone.
+    /// The branch, which keeps the changes after the worktree is removed.
     pub branch: String,
-    /// The commit that the branch began with.
+    /// The commit from which the branch starts.
     pub base: String,
 }
 
@@ -69,7 +69,7 @@ pub struct TaskWorktree {
 pub struct DelegatedTaskEnd {
     /// The agent's session.
     pub agent_id: SessionId,
-    /// The reason there is no answer.
+    /// The error, if there is no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The branch with the changes that the agent made in its worktree.

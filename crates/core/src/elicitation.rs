@@ -1,5 +1,5 @@
-//! Questions to the user, of tool servers (MCP: elicitation) and of tiller itself: forms and addresses, the answers,
-//! and their validation. Pure.
+//! Questions to the user from tool servers (MCP elicitation) and from tiller itself: forms and URLs, the
+//! answers, and their validation. Pure.
 
 mod field;
 mod format;
@@ -40,7 +40,7 @@ pub enum ElicitationKind {
     Url {
         /// The address: `https` or `http`.
         url: String,
-        /// The host that a browser connects to for it.
+        /// The host that a browser would connect to.
         host: String,
     },
 }
@@ -60,7 +60,7 @@ pub enum ElicitationAnswer {
     Accept(Map<String, Value>),
     /// The user refuses; the server may continue without the answer.
     Decline,
-    /// The user left the question without a choice.
+    /// The user dismissed the question.
     Cancel,
 }
 
@@ -84,7 +84,7 @@ pub enum ElicitationAction {
     Accept,
     /// The user refused.
     Decline,
-    /// The user left the question, or it was withdrawn.
+    /// The user dismissed the question, or it was withdrawn.
     Cancel,
 }
 
@@ -92,7 +92,7 @@ impl ElicitationKind {
     /// Checks the values of an accepted answer against the fields.
     ///
     /// # Errors
-    /// A sentence about the first invalid, missing or unknown field.
+    /// Describes the first invalid, missing or unknown field in a sentence.
     pub fn check(&self, values: &Map<String, Value>) -> Result<(), String> {
         let fields = match self {
             Self::Form { fields } => fields.as_slice(),

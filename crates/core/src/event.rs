@@ -1,8 +1,9 @@
 //! Events of a session, for front ends.
 //!
-//! The JSON names are the same as in pi's event stream, so its clients can read `--mode json` unchanged; tiller adds
-//! its own fields. An event is sent only after the entry that it reports is in the log. Every event carries a sequence
-//! number, so that a front end that joined late or lagged can take a snapshot and continue from there.
+//! The JSON names are the same as in pi's event stream, so its clients can read `--mode json` unchanged;
+//! tiller adds its own fields. An event is sent only after the entry that it reports is in the log. Every
+//! event carries a sequence number, so that a front end that joined late or lagged can take a snapshot and
+//! continue from there.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -110,7 +111,8 @@ pub enum EventKind {
         /// True if the call failed, was refused or was skipped.
         is_error: bool,
     },
-    /// A call was denied without an approval request. Its `tool_execution_start` and `tool_execution_end` follow.
+    /// A call was denied without an approval request. Its `tool_execution_start` and `tool_execution_end`
+    /// follow.
     ToolCallDenied(Denial),
     /// A call is waiting for approval.
     ApprovalRequested(ApprovalRequest),
@@ -129,7 +131,7 @@ pub enum EventKind {
         elicitation_id: ElicitationId,
         /// The kind of answer.
         action: ElicitationAction,
-        /// True if it was neither answered nor stopped here: its server is no longer waiting.
+        /// True if the server stopped waiting before the user answered.
         withdrawn: bool,
     },
     /// The queues changed.
@@ -138,9 +140,9 @@ pub enum EventKind {
         steering: Vec<String>,
         /// The text of each follow-up that is [`listed`].
         follow_up: Vec<String>,
-        /// All messages with ids and states, in the order of delivery. The JSON has only the [`listed`] ones: each
-        /// event repeats them, and a long queue would be sent again with every added message. They aren't read
-        /// back, because their images aren't sent.
+        /// All messages with ids and states, in the order of delivery. The JSON has only the [`listed`] ones:
+        /// each event repeats them, and a long queue would be sent again with every added message. Not
+        /// deserialized, because the JSON has no images.
         #[serde(serialize_with = "serialize_listed", skip_deserializing)]
         items: Vec<Arc<QueueItem>>,
         /// The number of waiting messages.
@@ -193,7 +195,7 @@ pub enum EventKind {
         /// The output since the last update.
         delta: String,
     },
-    /// A `!` or `!!` command has ended; its record is in the log at the latest at the end of the turn.
+    /// A `!` or `!!` command has ended; its record is logged by the end of the turn.
     BashExecutionEnd {
         /// Identifies the command.
         id: EntryId,
@@ -208,8 +210,8 @@ pub enum EventKind {
     AgentTaskStart(DelegatedTask),
     /// An agent is no longer working on its task.
     AgentTaskEnd(DelegatedTaskEnd),
-    /// An event of an agent that works for the session, or for one of its agents. Pieces of answers and of output
-    /// aren't passed on; approval requests and questions are sent as the session's own.
+    /// An event of an agent that works for the session, or for one of its agents. Pieces of answers and of
+    /// output aren't passed on; approval requests and questions are sent as the session's own.
     AgentEvent {
         /// The agent's session.
         agent_id: SessionId,
@@ -300,11 +302,11 @@ pub enum EventKind {
         /// The number of context files.
         context_files: usize,
     },
-    /// The slash commands or servers' resources have changed: an MCP server has started, ended, or changed its prompts
-    /// or resources.
+    /// The slash commands or servers' resources have changed: an MCP server has started, ended, or changed
+    /// its prompts or resources.
     CommandsChanged,
-    /// An extension's command shows a message to the user. If no run is active, it comes with the start and the end of
-    /// a run that adds no message.
+    /// A message to the user, from an extension's command or about a prompt that is waiting for hooks. A
+    /// command's message outside a run is sent within a run that adds no message.
     Notice {
         /// The message, in plain text.
         message: String,
@@ -395,7 +397,7 @@ pub struct Denial {
     pub tool_name: String,
     /// The kind of reason.
     pub cause: DenialCause,
-    /// The reason given by the policy or the extension, without the advice that the model gets with it.
+    /// The reason given by the policy or the extension, without the hint that the model gets with it.
     pub reason: String,
     /// The weakest flag that would have allowed the call, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -438,11 +440,11 @@ pub struct ApprovalRequest {
     pub args: Value,
     /// The reason for the question.
     pub reason: String,
-    /// The calls that [`Decision::Session`] would allow for the rest of this session. Empty if an extension requires
-    /// approval of every call; then it means [`Decision::Once`].
+    /// The calls that [`Decision::Session`] would allow for the rest of this session. Empty if an extension
+    /// requires approval of every call; then it means [`Decision::Once`].
     pub rule: String,
-    /// The settings rules that would allow the call and others like it, in this session and later ones. `None` if no
-    /// rule can.
+    /// The settings rules that would allow the call and others like it, in this session and later ones.
+    /// `None` if no rule can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposed: Option<ProposedRules>,
     /// The requesting agent's working directory, if it isn't the session's: its worktree.
@@ -607,7 +609,7 @@ pub enum RunOutcome {
 pub enum QueueKind {
     /// At the next gap between tool calls.
     Steer,
-    /// When the agent would otherwise be idle.
+    /// As soon as the agent would otherwise be idle.
     FollowUp,
 }
 
@@ -650,7 +652,8 @@ fn serialize_listed<S: Serializer>(items: &[Arc<QueueItem>], serializer: S) -> R
     listed(items).serialize(serializer)
 }
 
-/// Reads an entry within an event, whose fields are collected before its type is known: a raw value can't be.
+/// Deserializes an entry as a raw value. Serde buffers the fields of an internally tagged enum, and
+/// `RawValue` can't be deserialized from that buffer.
 fn deserialize_line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<RawValue>, D::Error> {
     let entry = Value::deserialize(deserializer)?;
     to_raw_value(&entry).map(Arc::from).map_err(D::Error::custom)
@@ -677,8 +680,8 @@ pub struct QueueItem {
 }
 
 impl QueueItem {
-    /// Returns the text as typed: `/skill:name` or `/template` with its arguments if the message was made from one,
-    /// else its text.
+    /// Returns the text as typed: `/skill:name` or `/template` with its arguments if the message was made
+    /// from one, else its text.
     #[must_use]
     pub fn as_typed(&self) -> String {
         self.typed.clone().or_else(|| typed_skill(&self.text)).unwrap_or_else(|| self.text.clone())

@@ -1,7 +1,8 @@
 //! Front matter: YAML at the head of a Markdown file, between two lines of `---`. Pure.
 //!
-//! Skills and templates start with it. Unknown keys are ignored, so that files written for other programs can be read.
-//! A head that is neither YAML nor plain lines of `key: value` is an error that names the line of the file.
+//! Skills and templates start with it. Unknown keys are ignored, so that files written for other programs can
+//! be read. A head that is neither YAML nor plain lines of `key: value` is an error that names the line of
+//! the file.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -21,7 +22,8 @@ pub enum FrontMatterError {
     Yaml(String),
 }
 
-/// Splits a string into its parsed front matter (the default without one) and its body, trimmed of blank lines.
+/// Splits a string into its parsed front matter (the default without one) and its body, trimmed of blank
+/// lines.
 ///
 /// # Errors
 /// If the front matter has no end or can't be parsed as `T`.
@@ -35,8 +37,8 @@ pub fn parse<T: DeserializeOwned + Default>(text: &str) -> Result<(T, &str), Fro
         return Ok((T::default(), body.trim()));
     }
     let lines_before = first.lines().count();
-    // Far more than any front matter has. The files may come from anywhere, and a few lines of aliases can expand to
-    // gigabytes.
+    // Far above the needs of any front matter. Files may be untrusted, and a few lines of aliases can expand
+    // to gigabytes.
     let budget = serde_saphyr::budget! { max_nodes: 10_000, max_aliases: 100 };
     let options = serde_saphyr::options! { budget: budget };
     match serde_saphyr::from_str_with_options(yaml, options) {
@@ -48,8 +50,9 @@ pub fn parse<T: DeserializeOwned + Default>(text: &str) -> Result<(T, &str), Fro
     }
 }
 
-/// Parses lines of `key: value`, each value taken literally. Other programs parse heads in this way, so files have
-/// `argument-hint: [a] [b]` and sentences with a colon, which are no YAML. `None` if the text uses YAML syntax.
+/// Parses lines of `key: value`, each value taken literally, as other programs do: their files have values
+/// such as `argument-hint: [a] [b]` and sentences with colons, which aren't valid YAML. `None` if the text
+/// uses YAML syntax.
 fn parse_plain(head: &str) -> Option<Value> {
     let mut values = Map::new();
     for line in head.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -72,7 +75,7 @@ fn parse_plain(head: &str) -> Option<Value> {
     Some(Value::Object(values))
 }
 
-/// Removes the quotes around a whole text.
+/// Removes quotes around the entire text.
 fn unquote(text: &str) -> &str {
     let strip = |quote| text.strip_prefix(quote).and_then(|text: &str| text.strip_suffix(quote));
     strip('"').or_else(|| strip('\'')).unwrap_or(text)

@@ -1,7 +1,7 @@
 //! Identifiers of sessions, entries, tool calls and queued messages.
 //!
-//! An id from a log is an opaque string (a ULID, eight hex digits, a UUID, or any other text); ids that tiller
-//! generates are ULIDs. Generation needs a clock and is part of `session`. See docs/session-format.md.
+//! An id from a log is an opaque string (a ULID, eight hex digits, a UUID, or any other text); ids that
+//! tiller generates are ULIDs. Generation needs a clock and is part of `session`. See docs/session-format.md.
 
 mod inline_str;
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use inline_str::InlineStr;
 
-/// Minimum length of a fragment by which a person may refer to a session or an entry, in characters.
+/// Minimum length, in characters, of a fragment that refers to a session or an entry.
 pub const MIN_FRAGMENT: usize = 4;
 
 /// Number of an id's last characters that lists show.
@@ -30,7 +30,7 @@ macro_rules! id {
                 Self(InlineStr::new(text.as_ref()))
             }
 
-            /// Returns the whole id.
+            /// Returns the id as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 self.0.as_str()
@@ -42,8 +42,8 @@ macro_rules! id {
                 last_chars(self.as_str(), SHORT_LENGTH)
             }
 
-            /// Checks whether `fragment` refers to this id: a prefix or suffix of at least four characters, ignoring
-            /// case, or the whole id.
+            /// Checks whether `fragment` refers to this id: a prefix or suffix of at least four characters,
+            /// ignoring case, or the whole id.
             #[must_use]
             pub fn matches(&self, fragment: &str) -> bool {
                 fragment_matches(self.as_str(), fragment)
@@ -88,10 +88,10 @@ id!(
 );
 
 impl JobId {
-    /// The beginning of each id, before its number.
+    /// The prefix of each id, before its number.
     pub const PREFIX: &str = "job_";
 
-    /// Returns the id with a number.
+    /// Creates the id with this number.
     #[must_use]
     pub fn numbered(number: u64) -> Self {
         Self::new(format!("{}{number}", Self::PREFIX))

@@ -1,5 +1,5 @@
-//! Types shared by all crates: ids, units, messages, events, the table of settings, terminal text and front matter. No
-//! I/O, clock or tasks.
+//! Types shared by all crates: ids, units, messages, events, the table of settings, terminal text and front
+//! matter. No I/O, clock or tasks.
 pub mod ansi;
 pub mod background_job;
 pub mod delegated_task;

@@ -2,19 +2,20 @@
 
 use crate::message::PDF_TYPE;
 
-/// Maximum size of an image in bytes. Anthropic accepts 5 MiB of base64 per image (API docs, Vision, November 2026),
-/// others more.
+/// Maximum size of an image in bytes. Anthropic accepts 5 MiB of base64 per image (API docs, Vision, November
+/// 2026), others more.
 pub const MAX_IMAGE_BYTES: usize = 3_900_000;
 
-/// Maximum size of a PDF file in bytes: in base64, and with a conversation, below the 20 MB of a request to Gemini, the
-/// lowest limit (ai.google.dev/gemini-api/docs/document-processing; Anthropic accepts 32 MB, OpenAI 50 MB).
+/// Maximum size of a PDF file in bytes. In base64 and with a conversation it fits in a request to Gemini (20
+/// MB), the lowest limit (ai.google.dev/gemini-api/docs/document-processing; Anthropic accepts 32 MB, OpenAI
+/// 50 MB).
 const MAX_PDF_BYTES: usize = 10_000_000;
 
 /// Number of bytes at the beginning of a file that [`detect_media_type`] needs.
 pub const MEDIA_PREFIX: usize = 12;
 
-/// Returns the MIME type of an image or a PDF file, from its first bytes because the file's name may be wrong. `None`
-/// for everything else.
+/// Detects the MIME type of an image or a PDF file from its first bytes, because the file's name may be
+/// wrong. `None` for everything else.
 #[must_use]
 pub fn detect_media_type(bytes: &[u8]) -> Option<&'static str> {
     match bytes {

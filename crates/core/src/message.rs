@@ -1,7 +1,8 @@
 //! Messages between user, model and tools, independent of any provider's wire format.
 //!
-//! The JSON forms are the session log's (docs/session-format.md); providers encode their own from them. Unknown keys
-//! are ignored and unknown blocks read as `Unknown`; a log is copied byte by byte, so nothing is lost.
+//! The JSON forms are the session log's (docs/session-format.md); providers encode their own from them.
+//! Unknown keys are ignored and unknown blocks read as `Unknown`; a log is copied byte by byte, so nothing is
+//! lost.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -81,8 +82,8 @@ impl UserMessage {
         Self { typed, ..self }
     }
 
-    /// Returns the text as typed: `/skill:name` or `/template` with its arguments if the message was made from one,
-    /// else its text.
+    /// Returns the text as typed: `/skill:name` or `/template` with its arguments if the message was made
+    /// from one, else its text.
     #[must_use]
     pub fn as_typed(&self) -> String {
         let text = || self.content.joined_text();
@@ -221,7 +222,7 @@ pub struct AssistantMessage {
     /// Tokens and cost of the answer.
     #[serde(default, deserialize_with = "lenient")]
     pub usage: Usage,
-    /// The reason for its end.
+    /// The reason the answer ended.
     pub stop_reason: StopReason,
     /// The error message, if the stop reason is `error` or `aborted`; secrets removed.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
@@ -304,7 +305,8 @@ pub struct ToolCall {
     /// The arguments, an object unless the model made an error.
     #[serde(default)]
     pub arguments: Value,
-    /// The raw arguments, if they weren't a JSON object; `arguments` is then empty and the call gets an error result.
+    /// The raw arguments, if they weren't a JSON object; `arguments` is then empty and the call gets an error
+    /// result.
     #[serde(default, rename = "tillerRawArguments", skip_serializing_if = "Option::is_none")]
     pub raw_arguments: Option<String>,
     /// Gemini's signature of the thinking that led to the call, sent back unchanged with it.
@@ -340,7 +342,7 @@ impl ToolCall {
     }
 }
 
-/// The reason for the end of an answer.
+/// The reason an answer ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum StopReason {
@@ -357,7 +359,8 @@ pub enum StopReason {
     Aborted,
 }
 
-/// Deserializes a value, or the default if it has the wrong type: an invalid token count must not lose the answer.
+/// Deserializes a value, or the default if it has the wrong type: an invalid token count must not lose the
+/// answer.
 pub fn lenient<'de, D, T>(source: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,

@@ -1,11 +1,11 @@
-//! Settings rules that would allow a call, and the line in which a person edits them.
+//! Settings rules that would allow a call, and the line of text in which the user edits them.
 
 use serde::{Deserialize, Serialize};
 
-/// Stands between the patterns of a line's commands, as between the commands themselves.
+/// Separates the patterns in the edited line, as it separates commands in a shell.
 const SEPARATOR: &str = "&&";
 
-/// Rules that would allow a call: one for each command of its line that needs one.
+/// Rules that would allow a call: one for each command that needs a rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProposedRules {
@@ -17,7 +17,7 @@ pub struct ProposedRules {
 }
 
 impl ProposedRules {
-    /// Rules for a tool, with the patterns of an edited line: `cargo build* && npm test*`. A blank line has none.
+    /// Parses an edited line of patterns, such as `cargo build* && npm test*`; a blank line has no patterns.
     #[must_use]
     pub fn parse(tool: &str, line: &str) -> Self {
         let mut patterns = vec![Vec::new()];
@@ -32,14 +32,14 @@ impl ProposedRules {
         Self { tool: tool.to_owned(), patterns: patterns.iter().map(|words| words.join(" ")).collect() }
     }
 
-    /// The line to edit.
+    /// Returns the patterns as a line to edit.
     #[must_use]
     pub fn line(&self) -> String {
         self.patterns.join(&format!(" {SEPARATOR} "))
     }
 
-    /// Returns true if a pattern is a path relative to the working directory, which means something else in every
-    /// project: `./run.sh`, `rm -rf ../build`, `--output=target/report`.
+    /// Returns true if a pattern contains a path relative to the working directory, whose meaning differs
+    /// between projects: `./run.sh`, `rm -rf ../build`, `--output=target/report`.
     #[must_use]
     pub fn has_relative_path(&self) -> bool {
         let is_relative = |word: &str| {
@@ -49,7 +49,7 @@ impl ProposedRules {
         self.patterns.iter().flat_map(|pattern| pattern.split_whitespace()).any(is_relative)
     }
 
-    /// The pattern of each rule; `None` for one that covers every call of the tool.
+    /// Iterates over the pattern of each rule; `None` for a rule that covers every call of the tool.
     pub fn rules(&self) -> impl Iterator<Item = Option<&str>> {
         let general = self.patterns.is_empty().then_some(None);
         general.into_iter().chain(self.patterns.iter().map(|pattern| Some(pattern.as_str())))

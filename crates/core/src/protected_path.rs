@@ -1,7 +1,7 @@
-//! Protected paths, which no write may change without approval: git runs programs in `.git`; tiller runs the ones in a
-//! trusted project's `.tiller` and `.mcp.json`; shells, logins and clients read the startup and credential files of the
-//! home directory; tiller's own directories hold its configuration, keys, sessions and state. Pure: paths are compared
-//! as text, and links aren't followed.
+//! Protected paths, which no write may change without approval: git runs programs in `.git`; tiller runs
+//! those in a trusted project's `.tiller` and `.mcp.json`; shells, logins and clients read startup and
+//! credential files in the home directory; tiller's own directories hold its configuration, keys, sessions
+//! and state. Pure: paths are compared as text, and links aren't followed.
 
 use std::path::{Component, Components, Path, PathBuf};
 
@@ -61,7 +61,7 @@ const HOME_FILES: &[&str] = &[
     ".s3cfg",
 ];
 
-/// Directories of the home directory, and files deeper in it, with all their content.
+/// Directories in the home directory, and files deeper in it, with all their content.
 const HOME_DIRS: &[&str] = &[
     ".agents",
     ".aws",
@@ -103,7 +103,7 @@ const HOME_DIRS: &[&str] = &[
     "Library/LaunchDaemons",
 ];
 
-/// Files and directories of the home directory that hold keys, passwords or sessions, with all their content.
+/// Files and directories in the home directory that hold keys, passwords or sessions, with all their content.
 const CREDENTIALS: &[&str] = &[
     ".aws",
     ".azure",
@@ -149,7 +149,7 @@ const CREDENTIALS: &[&str] = &[
     "Library/Keychains",
 ];
 
-/// Files and directories of the system with passwords and private keys, with all their content.
+/// System files and directories with passwords and private keys, with all their content.
 const SYSTEM_CREDENTIALS: &[&str] = &[
     "/etc/NetworkManager/system-connections",
     "/etc/gshadow",
@@ -168,7 +168,7 @@ const SYSTEM_CREDENTIALS: &[&str] = &[
     "/var/run/secrets",
 ];
 
-/// Endings of the names of environment files that are committed as an example.
+/// Last parts of the names of environment files that are committed as examples.
 const EXAMPLE_ENDINGS: &[&str] = &["defaults", "dist", "example", "sample", "schema", "template"];
 
 /// Lists the protected startup and credential files and directories, relative to the home directory.
@@ -185,7 +185,8 @@ pub enum Protection {
     Home,
     /// tiller's own configuration, keys, sessions or state.
     Own,
-    /// A project's `.mcp.json` or `.tiller`, or something in one: tiller runs the hooks, extensions and servers there.
+    /// A project's `.mcp.json` or `.tiller`, or something in one: tiller runs the hooks, extensions and
+    /// servers there.
     Project,
 }
 
@@ -205,23 +206,25 @@ impl Protection {
     }
 }
 
-/// The directories that determine the protected paths. All are absolute; a directory behind a link is listed with both
-/// paths.
+/// The directories that determine the protected paths. All are absolute; a directory behind a link is listed
+/// with both paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProtectedPaths {
     /// The home directory.
     pub homes: Vec<PathBuf>,
-    /// The targets of links among the [startup and credential files](home_names), such as a repository of dotfiles.
+    /// The targets of links among the [startup and credential files](home_names), such as a repository of
+    /// dotfiles.
     pub startup: Vec<PathBuf>,
     /// tiller's own directories.
     pub tiller_dirs: Vec<PathBuf>,
-    /// Subdirectories of tiller's own directories that commands may read: skills, and the outputs of earlier commands.
+    /// Subdirectories of tiller's own directories that commands may read: skills, and the outputs of earlier
+    /// commands.
     pub readable: Vec<PathBuf>,
 }
 
 impl ProtectedPaths {
-    /// Returns the reason writing to a path needs approval; `None` if it doesn't. The path is absolute and may contain
-    /// `.` and `..`. Case is ignored, as in some file systems.
+    /// Returns the reason writing to a path needs approval; `None` if it doesn't. The path is absolute and
+    /// may contain `.` and `..`. Case is ignored, as in some file systems.
     ///
     /// ```
     /// use std::path::Path;
@@ -253,16 +256,18 @@ impl ProtectedPaths {
         self.homes.iter().any(|home| is_protected_in(home, path)) || is_in_any(&self.startup, path)
     }
 
-    /// Checks whether a path lies in tiller's own directories, which commands may not even read without approval.
+    /// Checks whether a path lies in tiller's own directories, which commands may not even read without
+    /// approval.
     #[must_use]
     pub fn is_private(&self, path: &Path) -> bool {
         let path = normalize(path);
         is_in_any(&self.tiller_dirs, &path) && !is_in_any(&self.readable, &path)
     }
 
-    /// Checks whether a path is a credential file of the home directory or the system or lies in a directory of them,
-    /// is the environment of a process, which may have keys, or an [environment file](is_environment_file). Public keys
-    /// don't count. A wildcard in the path matches any name that the shell may insert.
+    /// Returns true for a credential file of the home directory or the system, a file in a directory of
+    /// credentials, the environment of a process, which may have keys, and an [environment
+    /// file](is_environment_file). Public keys don't count. A wildcard in the path matches any name that the
+    /// shell may insert.
     #[must_use]
     pub fn is_credential(&self, path: &Path) -> bool {
         let path = normalize(path);
@@ -280,7 +285,7 @@ impl ProtectedPaths {
             || (!is_public && rest.any(|rest| CREDENTIALS.iter().any(|name| is_inside(rest, name))))
     }
 
-    /// Checks whether a directory contains credential files of the home directory, or is one of their directories. A
+    /// Checks whether a directory is, or contains, a credential file or directory of the home directory. A
     /// wildcard matches any name that the shell may insert.
     #[must_use]
     pub fn holds_credentials(&self, dir: &Path) -> bool {
@@ -299,8 +304,8 @@ impl ProtectedPaths {
         })
     }
 
-    /// Checks whether a path may not be read by a command that was allowed for another path: it lies in a protected
-    /// directory of the home directory or in tiller's own, is a protected file, or contains one of them.
+    /// Returns true if a command that was allowed for another path must not read this one: it is protected
+    /// (in the home directory, or in tiller's own directories), or contains such a path.
     #[must_use]
     pub fn is_secret(&self, path: &Path) -> bool {
         let path = normalize(path);
@@ -314,8 +319,8 @@ impl ProtectedPaths {
     }
 }
 
-/// Checks whether a path is a file with environment variables for a project's programs, which may have keys: `.env`,
-/// `.env.local`; not `.env.example`. A wildcard matches any name that the shell may insert.
+/// Checks whether a path is a file with environment variables for a project's programs, which may have keys:
+/// `.env`, `.env.local`; not `.env.example`. A wildcard matches any name that the shell may insert.
 #[must_use]
 pub fn is_environment_file(path: &Path) -> bool {
     let Some(name) = path.components().next_back().map(fold_case) else { return false };
@@ -329,7 +334,7 @@ fn is_in_any(dirs: &[PathBuf], path: &Path) -> bool {
     dirs.iter().any(|dir| strip_dir(dir, path).is_some())
 }
 
-/// Strips a directory from the beginning of a path; `None` if the path doesn't lie in it.
+/// Strips a directory from the beginning of a path; `None` if the path isn't in it.
 fn strip_dir<'a>(dir: &Path, path: &'a Path) -> Option<&'a Path> {
     let mut rest = path.components();
     let is_inside = normalize(dir)
@@ -359,16 +364,16 @@ fn strip_matching_dir<'a>(path: &'a Path, dir: &Path) -> Option<&'a Path> {
     is_match.then_some(rest.as_path())
 }
 
-/// Returns true if the components of two paths match pairwise, up to the end of the shorter path. The components of
-/// `pattern` may have wildcards.
+/// Returns true if the components of two paths match pairwise, up to the end of the shorter path. The
+/// components of `pattern` may have wildcards.
 fn may_match(pattern: Components<'_>, names: Components<'_>) -> bool {
     pattern
         .zip(names)
         .all(|(pattern, name)| name_may_match(fold_case(pattern).as_bytes(), fold_case(name).as_bytes()))
 }
 
-/// Checks whether a shell may replace a pattern with a name of a file. Case is ignored. A wildcard matches no dot at
-/// the beginning of a name; after a `[`, any name may match.
+/// Checks whether a shell may replace a pattern with a name of a file. Case is ignored. A wildcard matches no
+/// dot at the beginning of a name; after a `[`, any name may match.
 #[must_use]
 pub fn name_may_match(pattern: &[u8], name: &[u8]) -> bool {
     if name.starts_with(b".") && !pattern.starts_with(b".") {
@@ -408,25 +413,26 @@ fn is_name(component: Component<'_>, name: &str) -> bool {
     fold_case(component) == name.to_ascii_lowercase()
 }
 
-/// Returns a name without differences of case, as some file systems compare it: there `ſ` is an `s` and `ﬁ` is `fi`.
+/// Returns a name without differences of case, as some file systems compare it: `ſ` equals `s`, and `ﬁ`
+/// equals `fi`.
 fn fold_case(component: Component<'_>) -> String {
     let name = component.as_os_str().to_string_lossy();
     name.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
-/// Checks whether a file system may take a name for `.git`. FAT and NTFS drop dots and spaces at the end and know short
-/// names, a colon in NTFS begins the name of a stream, and HFS+ ignores some invisible characters.
+/// Returns true if some file system treats a name as `.git`. FAT and NTFS drop trailing dots and spaces and
+/// have short names, a colon in NTFS starts the name of a stream, and HFS+ ignores some invisible characters.
 fn is_git(component: Component<'_>) -> bool {
     [".git", "git~1"].contains(&&*equivalent_name(component))
 }
 
-/// Checks whether a path is a file that configures tiller for a project, or lies in the directory of such files.
+/// Checks whether a path is, or lies in, a file or directory that configures tiller for a project.
 fn is_project_file(path: &Path) -> bool {
     let is_file = path.components().next_back().is_some_and(|name| equivalent_name(name) == ".mcp.json");
     is_file || path.components().any(|name| [".tiller", "tiller~1"].contains(&&*equivalent_name(name)))
 }
 
-/// Returns the name by which some file systems know the same file.
+/// Normalizes a name as file systems do that treat different names as the same file.
 fn equivalent_name(component: Component<'_>) -> String {
     let name = fold_case(component).replace(is_ignored_by_hfs, "");
     name.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']).to_owned()
@@ -437,7 +443,7 @@ const fn is_ignored_by_hfs(c: char) -> bool {
     matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
 }
 
-/// Resolves `.` and `..` in a path as text, without following links.
+/// Resolves `.` and `..` in a path lexically, without following links.
 #[must_use]
 pub fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();

@@ -1,7 +1,7 @@
 //! The table of settings: name, type, default, environment variables and description.
 //!
-//! The settings loader (`config`), `tiller settings` and the docs read it; it has all defaults. In a
-//! settings file `bash.timeout_s` is `{"bash": {"timeout_s": 120}}`, in the environment `TILLER_BASH_TIMEOUT_S`.
+//! The settings loader (`config`), `tiller settings` and the docs read it; it has all defaults. In a settings
+//! file `bash.timeout_s` is `{"bash": {"timeout_s": 120}}`, in the environment `TILLER_BASH_TIMEOUT_S`.
 
 mod choice;
 mod table;
@@ -53,7 +53,7 @@ pub enum SettingKind {
     Text,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// A whole number in this range, or unset where the default is.
+    /// A whole number in this range, or unset if that is the default.
     Count {
         /// Minimum.
         min: u64,

@@ -34,8 +34,8 @@ pub fn typed_skill(text: &str) -> Option<String> {
     Some(format!("/skill:{name} {arguments}").trim_end().to_owned())
 }
 
-/// Escapes characters that change the display of a string without being visible: control characters, bidirectional
-/// controls, and characters without a width.
+/// Escapes characters that change the display of a string without being visible: control characters,
+/// bidirectional controls, and characters without a width.
 #[must_use]
 pub fn escape_invisible(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());

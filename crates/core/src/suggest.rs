@@ -1,7 +1,7 @@
 //! Suggestions for misspelled names. Pure.
 
-/// Returns the candidate that is most similar to a name, if it is similar enough; the first candidate with the name as
-/// a prefix takes precedence.
+/// Returns the candidate that is most similar to a name, if it is similar enough; the first candidate with
+/// the name as a prefix takes precedence.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let with_prefix = candidates.clone().find(|candidate| !name.is_empty() && candidate.starts_with(name));
@@ -11,8 +11,8 @@ pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str> + Clone
 
 /// Returns the edits between a name and a candidate; `None` if they aren't similar.
 ///
-/// The limit is one edit per three letters of the longer name, and at most three edits. Two swapped letters are one
-/// edit.
+/// The limit is one edit per three letters of the longer name, and at most three edits. Two swapped letters
+/// are one edit.
 #[must_use]
 pub fn edits_if_similar(name: &str, candidate: &str) -> Option<usize> {
     let edits = if is_typo(name, candidate) { 1 } else { distance(name, candidate) };
@@ -26,8 +26,8 @@ pub fn is_quit_word(line: &str) -> bool {
     matches!(line, "exit" | "quit" | ":q" | ":q!" | ":wq" | ":x")
 }
 
-/// Checks whether a word differs from another one by a single typo: a letter too many, missing or wrong, or two swapped
-/// letters.
+/// Checks whether a word differs from another one by a single typo: a letter too many, missing or wrong, or
+/// two swapped letters.
 #[must_use]
 pub fn is_typo(word: &str, command: &str) -> bool {
     let differing: Vec<(char, char)> = word.chars().zip(command.chars()).filter(|(a, b)| a != b).collect();

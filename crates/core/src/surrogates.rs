@@ -1,8 +1,8 @@
-//! Unpaired surrogates in JSON text: `"\ud83d"` is valid JSON and not valid Unicode, and `serde_json` refuses it in a
-//! `String`.
+//! Unpaired surrogates in JSON text: `"\ud83d"` is valid JSON and not valid Unicode, and `serde_json` refuses
+//! it in a `String`.
 //!
-//! Two readers work around that: log lines replace the half with U+FFFD ([`replace_lone`]), and streamed answers join
-//! halves that arrive in two deltas ([`Wtf8`] and [`SurrogateJoiner`]).
+//! There are two workarounds: [`replace_lone`] replaces unpaired surrogates in log lines with U+FFFD, and
+//! [`Wtf8`] and [`SurrogateJoiner`] join the halves of a pair that arrive in two deltas of a streamed answer.
 
 use serde::de::{Error as _, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -32,7 +32,7 @@ pub fn replace_lone(json: &str) -> Option<String> {
                 copied = at;
             }
             Some(_) => at += ESCAPE,
-            // Another escape: the next character belongs to it, in particular a second backslash.
+            // Another escape: skip its character, because a second backslash starts no escape.
             None => at = json.len().min(at + 2),
         }
     }
@@ -51,7 +51,8 @@ fn escaped_unit(json: &str, at: usize) -> Option<u32> {
     u32::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// The value of a JSON string that may hold unpaired surrogates, in WTF-8 (<https://simonsapin.github.io/wtf-8>).
+/// The value of a JSON string that may hold unpaired surrogates, in WTF-8
+/// (<https://simonsapin.github.io/wtf-8>).
 ///
 /// Deserializes from `serde_json` with borrowed input only, and not inside tagged or flattened types.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,7 +75,8 @@ impl Wtf8 {
 }
 
 impl<'de> Deserialize<'de> for Wtf8 {
-    /// Goes through [`RawValue`], which checks the syntax: reading bytes alone would let control characters pass.
+    /// Goes through [`RawValue`], which checks the syntax: reading bytes alone would let control characters
+    /// pass.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::parse(<&RawValue>::deserialize(deserializer)?).map_err(D::Error::custom)
     }
@@ -101,8 +103,8 @@ pub struct SurrogateJoiner {
 }
 
 impl SurrogateJoiner {
-    /// Returns the fragment as text: a pending half is joined with its other half, and a half without one becomes
-    /// U+FFFD.
+    /// Returns the fragment as text: a pending half is joined with its other half, and a half without one
+    /// becomes U+FFFD.
     pub fn push(&mut self, fragment: Wtf8) -> String {
         let bytes = match self.pending.take() {
             Some(previous) if fragment.is_empty() => {

@@ -1,4 +1,4 @@
-//! The plan that the model makes for a longer task: steps and their progress.
+//! The model's plan for a longer task: steps and their progress.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -59,13 +59,13 @@ impl TaskPlan {
         self.steps.iter().filter(|step| step.status == StepStatus::Done).count()
     }
 
-    /// Returns true if no step is left.
+    /// Returns true if all steps are done.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.done() == self.steps.len()
     }
 
-    /// Returns the plan as a task list in Markdown, as far as the model needs it.
+    /// Returns the plan as a Markdown task list, for the model.
     #[must_use]
     pub fn to_text(&self) -> String {
         let line = |step: &PlanStep| {

@@ -12,7 +12,7 @@ pub struct ToolCatalog {
 }
 
 impl ToolCatalog {
-    /// Adds tools; each replaces a known one of its name.
+    /// Adds tools, replacing known ones with the same names.
     #[must_use]
     pub fn with(self, tools: impl IntoIterator<Item = (String, ToolTraits)>) -> Self {
         let mut known = Arc::unwrap_or_clone(self.tools);

@@ -1,4 +1,4 @@
-//! The declaration of a tool: for the model, for the policy, and for the display of its calls.
+//! Tool declarations: for the model, for the policy, and for the display of calls.
 //!
 //! A tool's own file declares its [`ToolTraits`]; all other code finds them in a spec, or by name in a
 //! [`ToolCatalog`](crate::tool_catalog::ToolCatalog), and never compares names of tools.
@@ -31,7 +31,7 @@ pub struct ToolTraits {
     pub output: OutputKind,
     /// The files that a call reads or writes.
     pub paths: TouchedPaths,
-    /// The argument without which a call only reads, regardless of `access`.
+    /// The argument without which a call only reads, whatever `access` says.
     pub reads_without: Option<&'static str>,
     /// The tool set that it belongs to.
     pub set: Option<ToolSet>,
@@ -98,7 +98,7 @@ pub enum Access {
     Executes,
 }
 
-/// Tools that are chosen together, by the name of their set.
+/// Sets of tools that are enabled together by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolSet {
     /// Tools for files.
@@ -182,8 +182,8 @@ impl ShownArgument {
         }
     }
 
-    /// Returns the first line of the argument's text that isn't blank, without control characters, and with `…` if
-    /// more follow.
+    /// Returns the first line of the argument's text that isn't blank, without control characters, and with
+    /// `…` if more follow.
     #[must_use]
     pub fn one_line(self, arguments: &Value) -> String {
         let text = self.text(arguments);
@@ -199,7 +199,8 @@ pub enum OutputKind {
     /// Any text.
     #[default]
     Text,
-    /// Command output: escape sequences are interpreted; the exit code is in `details` and at the end of the text.
+    /// Command output: escape sequences are interpreted; the exit code is in `details` and at the end of the
+    /// text.
     Command,
     /// The content of the file in the argument `path`. A successful result is folded away.
     File,
@@ -212,7 +213,7 @@ pub enum OutputKind {
 /// The files that a call reads or writes, by its arguments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TouchedPaths {
-    /// The tool doesn't say. The policy still judges the argument `path`, if the call has one.
+    /// Not declared. The policy still checks the argument `path`, if the call has one.
     #[default]
     Undeclared,
     /// The file in `path`.

@@ -32,8 +32,8 @@ impl UnixMs {
             .or_else(|| text.parse::<jiff::Timestamp>().ok().map(|time| Self(time.as_millisecond())))
     }
 
-    /// Parses `2026-11-21T03:16:58.198Z`, the form of nearly every time in a log, many times faster than the general
-    /// parser. `None` for every other form, leap seconds included.
+    /// Parses `2026-11-21T03:16:58.198Z`, the form of nearly every time in a log, many times faster than the
+    /// general parser. `None` for every other form, leap seconds included.
     fn from_common_iso(text: &str) -> Option<Self> {
         let digits = <&[u8; 24]>::try_from(text.as_bytes()).ok()?;
         for (at, separator) in
@@ -83,8 +83,8 @@ impl From<SystemTime> for UnixMs {
     }
 }
 
-/// Returns the days from 1970-01-01 to a day of the Gregorian calendar, in the year 0 or later. The year is counted
-/// from March, so that the leap day is its last.
+/// Returns the days from 1970-01-01 to a day of the Gregorian calendar, in the year 0 or later. The year is
+/// counted from March, so that the leap day is its last.
 const fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     /// Days from 0000-03-01 to 1970-01-01.
     const BEFORE_1970: i64 = 719_468;

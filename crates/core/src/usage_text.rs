@@ -1,4 +1,4 @@
-//! A table of usage as text. Pure.
+//! Usage as a text table. Pure.
 
 use crate::message::Usage;
 
@@ -18,7 +18,7 @@ pub fn row(name: &str, usage: &Usage) -> String {
     line([&cost, input, output, cache_read, cache_write, &hits], name)
 }
 
-/// The names come last: a narrow terminal cuts them, not the numbers.
+/// Formats a row. The name comes last, so that a narrow terminal cuts it and not the numbers.
 fn line([cost, input, output, cache_read, cache_write, hits]: [&str; 6], name: &str) -> String {
     format!("{cost:>8}  {input:>6}  {output:>6}  {cache_read:>6}  {cache_write:>7}  {hits:>4}  {name}")
 }

@@ -1,6 +1,7 @@
 //! Incremental UTF-8 decoding.
 
-/// Decodes bytes that arrive in pieces; a character that is cut off at the end of a piece waits for the next piece.
+/// Decodes bytes that arrive in chunks; an incomplete character at the end of a chunk is completed by the
+/// next one.
 #[derive(Clone, Debug, Default)]
 pub struct Utf8Decoder {
     /// Bytes of an incomplete character.
@@ -38,7 +39,7 @@ impl Utf8Decoder {
         }
     }
 
-    /// Checks for an incomplete character that waits for more bytes.
+    /// Returns true if an incomplete character is pending.
     #[must_use]
     pub fn is_incomplete(&self) -> bool {
         !self.incomplete.is_empty()

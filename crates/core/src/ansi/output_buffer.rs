@@ -11,7 +11,7 @@ use super::width::grapheme_width;
 /// Columns between tab stops, as in terminals.
 pub const TAB: usize = 8;
 
-/// Columns of a line that can be overwritten; of a longer line, the last ones. Each is kept as a cell.
+/// Maximum number of cells of the current line; of a longer line, only the last columns can be overwritten.
 const MAX_COLUMNS: usize = 16 * 1024;
 
 /// Maximum bytes of a cell: a base character and its combining marks. Further marks are dropped.
@@ -22,12 +22,12 @@ const MAX_SEQUENCE_BYTES: usize = 256;
 
 /// A command's output.
 ///
-/// A line is a row of cells with a cursor; carriage returns and backspaces move it, and text is written at it.
-/// Supported control sequences set colors and attributes (SGR), erase in the line (EL), and return to its beginning
-/// (CHA). The cost is linear in the input.
+/// A line is a row of cells with a cursor; carriage returns and backspaces move it, and text is written at
+/// it. Supported control sequences set colors and attributes (SGR), erase in the line (EL), and return to its
+/// beginning (CHA). The cost is linear in the input.
 #[derive(Clone, Debug)]
 pub struct OutputBuffer {
-    /// Bytes of finished text that are kept at least, if there are as many.
+    /// Minimum number of bytes of finished text to keep; text twice as long is cut.
     max_bytes: usize,
     sgr: SgrState,
     cells: Vec<OutputCell>,
@@ -36,7 +36,7 @@ pub struct OutputBuffer {
     leading_marks: String,
     is_rewritten: bool,
     decoder: Utf8Decoder,
-    /// Input that needs more input to be interpreted: the last grapheme, or an incomplete sequence.
+    /// Input that can't be interpreted yet: the last grapheme, or an incomplete sequence.
     pending: String,
     /// The text that can't change anymore.
     finished: StyledText,
@@ -59,7 +59,7 @@ struct OutputCell {
 enum Glyph {
     Char(char),
     Cluster(Box<str>),
-    /// The continuation of the cell before it: of a wide character or a tab.
+    /// A further column of the wide character or tab before it.
     Continuation,
 }
 
@@ -89,8 +89,8 @@ impl OutputBuffer {
         }
     }
 
-    /// Returns a copy that continues at this state and keeps at most about `max_bytes` of finished text. It is for
-    /// readers that get further output as text, so bytes of an incomplete character are omitted.
+    /// Returns a copy that continues from this state and keeps at most about `max_bytes` of finished text.
+    /// For readers that receive further output as text, so bytes of an incomplete character are omitted.
     #[must_use]
     pub fn continuation(&self, max_bytes: usize) -> Self {
         Self { max_bytes, decoder: Utf8Decoder::new(), ..self.end(max_bytes) }
@@ -168,7 +168,7 @@ impl OutputBuffer {
         self.finished
     }
 
-    /// Interprets a string, except an ambiguous end.
+    /// Interprets a string; an end that further input may change stays pending.
     fn read(&mut self, text: &str) {
         let mut at = 0;
         while at < text.len() {
@@ -210,7 +210,7 @@ impl OutputBuffer {
         }
     }
 
-    /// Moves the cursor to the next tab stop; cells in between stay as they are.
+    /// Moves the cursor to the next tab stop; cells in between are unchanged.
     fn tab(&mut self) {
         let stop = (self.cursor / TAB + 1) * TAB;
         self.cursor = self.cells.len().min(stop);
@@ -219,7 +219,8 @@ impl OutputBuffer {
         }
     }
 
-    /// Applies the sequence at the beginning of a string and returns its length. An incomplete one stays pending.
+    /// Applies the sequence at the beginning of a string and returns its length. An incomplete one stays
+    /// pending.
     fn apply_sequence(&mut self, text: &str) -> Option<usize> {
         let (sequence, length) = next_sequence(text);
         match sequence {
@@ -315,7 +316,7 @@ impl OutputBuffer {
     /// Moves the current line to the finished text, without a newline.
     fn finish_line(&mut self) {
         if std::mem::take(&mut self.is_rewritten) {
-            // Spaces that overwrote a longer text.
+            // Blanks that overwrote a longer text aren't part of the output.
             let length = self.cells.iter().rposition(|cell| !cell.is_blank()).map_or(0, |last| last + 1);
             self.cells.truncate(length);
         }

@@ -2,7 +2,8 @@
 
 use super::style::{AnsiColor, Emphasis, SgrState};
 
-/// Maximum number of SGR parameters that are parsed; the longest useful sequence has five for each of two colors.
+/// Maximum number of SGR parameters that are parsed; the longest useful sequence has five for each of two
+/// colors.
 const MAX_PARAMETERS: usize = 32;
 
 /// The meaning of an escape sequence.
@@ -19,8 +20,8 @@ pub(super) enum Sequence<'a> {
     Open(&'static str),
 }
 
-/// Parses the sequence at the beginning of `text`; returns it and its length in bytes. A sequence ends at the end of
-/// the line at the latest.
+/// Parses the sequence at the beginning of `text`; returns it and its length in bytes. A sequence ends at the
+/// end of the line at the latest.
 pub(super) fn next_sequence(text: &str) -> (Sequence<'_>, usize) {
     let mut chars = text.chars();
     if chars.next() == Some('\u{9b}') {
@@ -42,7 +43,7 @@ pub(super) fn next_sequence(text: &str) -> (Sequence<'_>, usize) {
     }
 }
 
-/// Parses a control sequence: parameters, then a byte with the function.
+/// Parses a control sequence: parameters and a final byte, which is its function.
 fn parse_control(text: &str, from: usize) -> (Sequence<'_>, usize) {
     let is_inside = |c: char| (' '..='?').contains(&c);
     let Some(length) = text[from..].find(|c| !is_inside(c)) else {
@@ -61,7 +62,7 @@ fn parse_control(text: &str, from: usize) -> (Sequence<'_>, usize) {
     (sequence, end + 1)
 }
 
-/// Parses a control string (a title, a link's address), which ends with BEL or `ESC \`, or at the end of the line.
+/// Parses a control string (such as a title or a link's URL), which ends with BEL, `ESC \` or the line.
 fn parse_string(text: &str) -> (Sequence<'_>, usize) {
     let open = (Sequence::Open("\u{1b}]"), text.len());
     let Some(end) = text[1..].find(['\u{7}', '\u{1b}', '\n']).map(|at| at + 1) else { return open };
@@ -78,7 +79,7 @@ pub(super) fn apply_sgr(sgr: SgrState, parameters: &str) -> SgrState {
     let mut sgr = sgr;
     let mut rest = parameters.split(';').take(MAX_PARAMETERS);
     while let Some(parameter) = rest.next() {
-        // `4:0` and `38:2::1:2:3` have their numbers in one parameter.
+        // `4:0` and `38:2::1:2:3` are single parameters with subparameters.
         let mut parts = parameter.split(':');
         let Some(number) = parse_number(parts.next()) else { return sgr };
         let joined = parameter.contains(':');

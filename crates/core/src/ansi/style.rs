@@ -42,7 +42,8 @@ impl Emphasis {
 /// A color chosen by a command. A theme defines the first sixteen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AnsiColor {
-    /// One of the sixteen, from 0: black, red, green, yellow, blue, magenta, cyan, white, and their bright forms.
+    /// One of the sixteen, from 0: black, red, green, yellow, blue, magenta, cyan, white, and their bright
+    /// forms.
     Basic(u8),
     /// One of the 256 colors, from 16 up; lower ones are [`AnsiColor::Basic`].
     Indexed(u8),

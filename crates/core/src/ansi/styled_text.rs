@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use super::sequence;
 use super::style::SgrState;
 
-/// Maximum number of style runs of one output; the last ones are kept. That is two per line of the longest output that
-/// a model reads. In the log they take about 80 kB.
+/// Maximum number of style runs of one output; the last ones are kept. That is two per line of the longest
+/// output that a model reads. In the log they take about 80 kB.
 pub const MAX_STYLE_RUNS: usize = 4_000;
 
 /// A run of characters in one style.
 ///
-/// In JSON `[start, length, "1;31"]`, with the style in SGR parameters (ECMA-48).
+/// In JSON `[start, length, "1;31"]`, with the style as SGR parameters (ECMA-48).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(usize, usize, String)", into = "(usize, usize, String)")]
 pub struct StyleRun {
@@ -53,13 +53,13 @@ impl From<StyleRun> for (usize, usize, String) {
 }
 
 impl StyledText {
-    /// Checks that a string has no control characters but newlines and tabs.
+    /// Checks that a string has no control characters other than newlines and tabs.
     #[must_use]
     pub fn is_plain(text: &str) -> bool {
         text.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\t'))
     }
 
-    /// Returns the beginning of the text up to a byte index, which lies between two characters.
+    /// Returns the beginning of the text up to a byte index, which must be a character boundary.
     #[must_use]
     pub fn prefix_to(&self, byte: usize) -> Self {
         let text = self.text[..byte].to_owned();
@@ -77,7 +77,7 @@ impl StyledText {
         self.strokes.extend(other.strokes.iter().map(|run| StyleRun { start: run.start + offset, ..*run }));
     }
 
-    /// Returns the end of the text, starting at a byte index; an index inside a character is moved to the next one.
+    /// Returns the end of the text from a byte index; an index inside a character is rounded up.
     #[must_use]
     pub fn suffix_from(&self, byte: usize) -> Self {
         let byte = self.text.ceil_char_boundary(byte);

@@ -1,7 +1,7 @@
 //! The width of text in terminal columns.
 //!
-//! Text is measured by graphemes, as in terminals and the cells of a screen: its width is the sum over its graphemes,
-//! and a ligature of several graphemes (as in Arabic) makes it no narrower.
+//! Text is measured by graphemes, as terminals do: its width is the sum of their widths. A ligature of
+//! several graphemes, as in Arabic, doesn't reduce it.
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
@@ -21,7 +21,7 @@ pub fn grapheme_width(grapheme: &str) -> usize {
     if grapheme.len() == 1 {
         return usize::from(grapheme != "\n");
     }
-    // The two voiced sound marks of halfwidth katakana: each takes one more cell of the screen.
+    // The two voiced sound marks of halfwidth katakana: each takes a column of its own.
     let marks = grapheme.chars().filter(|c| matches!(c, '\u{ff9e}' | '\u{ff9f}')).count();
     grapheme.width() + marks
 }

@@ -33,12 +33,12 @@ pub struct FormField {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum FieldKind {
-    /// A line of text; the limits are of its length in characters.
+    /// A line of text.
     Text {
-        /// The format, if it is a special one.
+        /// The required format, if any.
         #[serde(skip_serializing_if = "Option::is_none")]
         format: Option<TextFormat>,
-        /// The limits.
+        /// The limits of its length, in characters.
         #[serde(flatten)]
         length: Limits<u64>,
     },
@@ -53,11 +53,11 @@ pub enum FieldKind {
         /// The options.
         options: Vec<ChoiceOption>,
     },
-    /// Some of several options; the limits are of their number.
+    /// Some of several options.
     Choices {
         /// The options.
         options: Vec<ChoiceOption>,
-        /// The limits.
+        /// The limits of the number of chosen options.
         #[serde(flatten)]
         count: Limits<u64>,
     },
@@ -96,10 +96,10 @@ impl FormField {
         self.title.as_deref().filter(|title| !title.trim().is_empty()).unwrap_or(&self.name)
     }
 
-    /// Returns the value for a typed text; `None` for an omitted field.
+    /// Parses typed text; returns `None` for an omitted field.
     ///
     /// # Errors
-    /// A sentence with the reason the text is invalid.
+    /// States in a sentence why the text is invalid.
     pub fn parse(&self, typed: &str) -> Result<Option<Value>, String> {
         let typed = typed.trim();
         if typed.is_empty() {
@@ -140,7 +140,7 @@ impl FieldKind {
     /// Checks a value.
     ///
     /// # Errors
-    /// A sentence with the reason the value is invalid.
+    /// States in a sentence why the value is invalid.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         match self {
             Self::Text { format, length } => {

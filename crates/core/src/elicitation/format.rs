@@ -43,7 +43,7 @@ impl TextFormat {
     }
 }
 
-/// Checks for one `@` between a name and a domain; only the mail server knows more.
+/// Checks for one `@` between a name and a domain; only a mail server can check more.
 fn is_email(text: &str) -> bool {
     let is_part = |part: &str| !part.is_empty() && !part.contains(char::is_whitespace);
     matches!(text.rsplit_once('@'), Some((name, domain)) if is_part(name) && !name.contains('@') && is_part(domain))
@@ -63,7 +63,7 @@ fn is_date(text: &str) -> bool {
 }
 
 fn is_date_time(text: &str) -> bool {
-    // The parser also takes names of time zones in brackets.
+    // The parser also accepts time zone names in brackets.
     !text.contains('[') && text.contains(['T', 't']) && text.parse::<jiff::Timestamp>().is_ok()
 }
 

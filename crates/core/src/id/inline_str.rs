@@ -1,4 +1,5 @@
-//! A string that is stored inline while it is short, as ids are: a long session has hundreds of thousands of them.
+//! A string that is stored inline while it is short. Used for ids: a long session has hundreds of thousands
+//! of them.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,8 +9,8 @@ use std::sync::Arc;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// Capacity of the inline storage in bytes: a ULID has 26, and call ids are rarely longer. With length and discriminant
-/// the type takes 32 bytes.
+/// Capacity of the inline storage in bytes: a ULID has 26, and call ids are rarely longer. With length and
+/// discriminant the type takes 32 bytes.
 const INLINE_CAPACITY: usize = 30;
 
 /// An immutable string that is cheap to clone.

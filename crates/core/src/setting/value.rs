@@ -27,9 +27,9 @@ impl fmt::Display for SettingValue {
     }
 }
 
-/// A type of the table.
+/// A type that an accessor of the table returns.
 pub(super) trait FromSetting<'a>: Sized {
-    /// Converts a value; `None` if the type doesn't have it.
+    /// Converts a value; `None` if it doesn't fit the type.
     fn from_setting(value: Option<&'a SettingValue>) -> Option<Self>;
 }
 
