@@ -1,4 +1,4 @@
-//! Files of a git repository that tiller reads directly, so that branch names and remotes need no git.
+//! Files of a git repository that tiller reads directly, so that branch names and remotes don't require git.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,15 @@ pub(crate) fn root(cwd: &Path) -> Option<&Path> {
     cwd.ancestors().find(|dir| dir.join(".git").exists())
 }
 
-/// Finds the `.git` of the repository that contains `cwd`: a directory, or in a worktree or submodule a file that names
-/// one.
+/// Finds the `.git` of the repository that contains `cwd`: a directory, or in a worktree or submodule a file
+/// with the path of one.
 #[must_use]
 pub fn find(cwd: &Path) -> Option<PathBuf> {
     Some(root(cwd)?.join(".git"))
 }
 
-/// Returns the current branch of the repository that contains `cwd`, or the start of the commit's hash without one.
+/// Returns the current branch of the repository that contains `cwd`, or the abbreviated commit hash if HEAD
+/// is detached.
 #[must_use]
 pub fn branch(cwd: &Path) -> Option<String> {
     let head = read_file(&dir(&find(cwd)?)?, "HEAD")?;
@@ -30,8 +31,8 @@ pub fn branch(cwd: &Path) -> Option<String> {
     }
 }
 
-/// Returns the directory with this working tree's own state (`HEAD`), given its `.git`. `None` if `.git` is a symbolic
-/// link or has other content.
+/// Returns the directory with the state of this working tree (`HEAD`), given its `.git`. `None` if `.git` is
+/// a symbolic link or has other content.
 #[must_use]
 pub fn dir(git: &Path) -> Option<PathBuf> {
     let kind = git.symlink_metadata().ok()?.file_type();
@@ -62,9 +63,9 @@ pub fn read_file(dir: &Path, name: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Lists the directory and its ancestors up to the root of its repository, nearest first; only the directory itself
-/// outside of one. As for git, a repository that belongs to another user doesn't count: any user can create one in a
-/// world-writable directory.
+/// Lists the directory and its ancestors up to the root of its repository, nearest first; outside a
+/// repository, only the directory itself. As in git, a repository that belongs to another user doesn't count:
+/// any user can create one in a world-writable directory.
 #[must_use]
 pub fn up_to_repository(cwd: &Path) -> Vec<&Path> {
     up_to_repository_of(cwd, nix::unistd::geteuid().as_raw())

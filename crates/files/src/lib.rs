@@ -1,16 +1,19 @@
-//! Safe file access: for all files that tiller reads on its own, such as configuration, ignore files, instructions,
-//! logs and prompts.
+//! Safe file access for all files that tiller reads on its own, such as configuration, ignore files,
+//! instructions, logs and prompts.
 //!
-//! A path may come from a cloned repository, so it may lead to a pipe, a device, a link out of the project or a file of
-//! gigabytes. The functions open without blocking, check the opened descriptor, and read up to a limit:
+//! A path may come from a cloned repository, so it may lead to a pipe, a device, a link out of the project or
+//! a file of gigabytes. The functions open without blocking, check the opened descriptor, and read up to a
+//! limit:
 //!
-//! - [`open`] and [`read`] for paths that the user chose: links are followed, the target must be a regular file.
+//! - [`open`] and [`read`] for paths that the user chose: links are followed, the target must be a regular
+//!   file.
 //! - `read_within` for files of a project: links may not lead out of its root.
 //! - [`read_stream`] for arguments such as `@FILE`, where a shell's `<(command)` gives a pipe.
 //! - [`open_dir`] for directories that the user named.
 //! - [`create_private`] for output files that the user named.
-//! - [`walk`] lists a directory as git sees it, [`git`] finds the files of a repository, [`find_special_file`] finds
-//!   pipes that git would wait for, [`open_beneath`] opens inside a directory without following links.
+//! - [`walk`] lists a directory as git sees it, [`git`] finds the files of a repository,
+//!   [`find_special_file`] finds pipes that git would wait for, [`open_beneath`] opens inside a directory
+//!   without following links.
 //!
 //! `tests/library/edges.rs` fails when other code opens such files directly.
 
@@ -70,7 +73,8 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// # Errors
 /// If it can't be opened, or isn't a regular file.
 pub fn open_with(path: &Path, options: &OpenOptions) -> io::Result<File> {
-    // Opening some devices has an effect, so the type is checked first; the check of the descriptor is decisive.
+    // Opening some devices has an effect, so the type is checked first; the check of the descriptor is
+    // decisive.
     require_regular(&path.metadata()?)?;
     let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
     let file = options.clone().custom_flags(flags.bits()).open(path)?;
@@ -137,8 +141,8 @@ pub fn read_text_within(root: &Path, path: &Path, limit: u64) -> io::Result<Stri
     into_text(read_within(root, path, limit)?)
 }
 
-/// Reads UTF-8 text of at most `limit` bytes from a regular file or a pipe that the user named; a pipe may block until
-/// its writer has finished.
+/// Reads UTF-8 text of at most `limit` bytes from a regular file or a pipe that the user named; a pipe may
+/// block until its writer has finished.
 ///
 /// # Errors
 /// If it can't be read, is a device, directory or socket, is larger, or isn't UTF-8.
@@ -170,7 +174,8 @@ pub(crate) fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     if bytes.len() as u64 > limit { Err(too_large(limit)) } else { Ok(bytes) }
 }
 
-/// Lists the entries of tiller's own directories and of `extensions` in them; unreadable directories count as empty.
+/// Lists the entries of tiller's own directories and of `extensions` in them; unreadable directories count as
+/// empty.
 pub fn list_own_entries(dirs: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
     let dirs = dirs.iter().flat_map(|dir| [dir.clone(), dir.join("extensions")]);
     dirs.flat_map(|dir| fs::read_dir(dir).into_iter().flatten().flatten()).map(|entry| entry.path())
@@ -190,8 +195,8 @@ pub fn make_private_dir(dir: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
-/// Creates or truncates a file that the user specified, accessible by the user only, regardless of the umask. Links are
-/// followed; pipes and devices are refused.
+/// Creates or truncates a file that the user specified, accessible by the user only, regardless of the umask.
+/// Links are followed; pipes and devices are refused.
 ///
 /// # Errors
 /// If it can't be created or truncated, or isn't a regular file.
@@ -212,7 +217,8 @@ pub fn create_private(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens or creates an empty file that is only locked. A link isn't followed, so that no file is created elsewhere.
+/// Opens or creates an empty file that is only locked. A link isn't followed, so that no file is created
+/// elsewhere.
 ///
 /// # Errors
 /// If it can't be opened or created.

@@ -1,7 +1,8 @@
 //! Opening and creating files inside a directory without following links in the path.
 //!
-//! Linux opens in one call, openat2(2) with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS (since 5.6, 2020). On other
-//! systems, and where a sandbox forbids that call, each component is opened from the descriptor of its parent.
+//! On Linux, one call opens the path: openat2(2) with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS (since 5.6,
+//! 2020). On other systems, and where a sandbox forbids that call, each component is opened from the
+//! descriptor of its parent.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -25,10 +26,10 @@ pub(crate) fn open_root(root: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags.bits()).open(root)
 }
 
-/// Opens a directory by a path whose links were resolved before.
+/// Opens a directory by a path whose links were already resolved.
 ///
 /// # Errors
-/// If it can't be opened, isn't a directory, or its path has a link now.
+/// If it can't be opened, isn't a directory, or its path now contains a link.
 fn open_resolved_root(root: &Path) -> io::Result<File> {
     let flags = DIR | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
     open_without_links(root, flags)
@@ -51,8 +52,8 @@ fn open_without_links(path: &Path, flags: OFlag) -> io::Result<File> {
     open_if_resolved(path, flags)
 }
 
-/// Checks the path a moment before it is opened: its directories may be closed for reading, so that they can't be
-/// opened one by one.
+/// Opens a path after checking that it has no links. A race remains, but opening the components one by one
+/// would require read permission on each directory.
 fn open_if_resolved(path: &Path, flags: OFlag) -> io::Result<File> {
     if path.canonicalize()? != path {
         return Err(Errno::ELOOP.into());
@@ -61,11 +62,11 @@ fn open_if_resolved(path: &Path, flags: OFlag) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)
 }
 
-/// Opens a file for reading, without blocking on a pipe or a device. The links of `root` are resolved; an empty `below`
-/// is the root itself.
+/// Opens a file for reading, without blocking on a pipe or a device. The links of `root` are resolved; an
+/// empty `below` is the root itself.
 ///
 /// # Errors
-/// If it can't be opened, or one of the paths has a link.
+/// If it can't be opened, or one of the paths contains a link.
 pub fn open(root: &Path, below: &Path) -> io::Result<File> {
     open_at(&open_resolved_root(root)?, below, OFlag::O_RDONLY)
 }
@@ -73,7 +74,7 @@ pub fn open(root: &Path, below: &Path) -> io::Result<File> {
 /// Opens a directory. The links of `root` are resolved.
 ///
 /// # Errors
-/// If it can't be opened, isn't a directory, or one of the paths has a link.
+/// If it can't be opened, isn't a directory, or one of the paths contains a link.
 pub fn open_dir(root: &Path, below: &Path) -> io::Result<File> {
     open_at(&open_resolved_root(root)?, below, DIR)
 }
@@ -81,7 +82,7 @@ pub fn open_dir(root: &Path, below: &Path) -> io::Result<File> {
 /// Opens a directory, and creates the missing part of the path from `root`, whose links are resolved.
 ///
 /// # Errors
-/// If it can't be created or opened, or one of the paths has a link.
+/// If it can't be created or opened, or one of the paths contains a link.
 pub fn make_dir(root: &Path, below: &Path) -> io::Result<File> {
     let mut dir = open_resolved_root(root)?;
     for component in below.components() {
@@ -103,7 +104,7 @@ pub fn make_dir(root: &Path, below: &Path) -> io::Result<File> {
 /// Opens a path inside an open directory.
 ///
 /// # Errors
-/// If it can't be opened, or the path has a link.
+/// If it can't be opened, or the path contains a link.
 pub(crate) fn open_at(dir: &File, below: &Path, flags: OFlag) -> io::Result<File> {
     let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
     let flags = flags | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
@@ -151,8 +152,8 @@ fn name_of(component: Component<'_>) -> io::Result<&Path> {
     }
 }
 
-/// Returns a path to an open directory that stays valid when the directory is renamed; `otherwise` on systems without
-/// such paths.
+/// Returns a path to an open directory that stays valid when the directory is renamed; `otherwise` on systems
+/// without such paths.
 #[must_use]
 pub fn stable_path(dir: &File, otherwise: PathBuf) -> PathBuf {
     descriptor_path(dir).unwrap_or(otherwise)
@@ -171,9 +172,9 @@ fn descriptor_path(_dir: &File) -> Option<PathBuf> {
     None
 }
 
-/// Opens the directory as a stream of its entries.
+/// Opens a directory as a stream of its entries.
 pub(super) fn entries_of(dir: &File) -> io::Result<Dir> {
-    // A separate descriptor: reading moves the position, which duplicates share.
+    // A new descriptor: duplicates share the read position.
     Ok(Dir::openat(dir, ".", DIR | OFlag::O_CLOEXEC, Mode::empty())?)
 }
 
@@ -184,7 +185,8 @@ mod tests {
 
     use super::*;
 
-    /// Creates a root with `real/file`, a link `link` to `real`, and a link `out` to a directory next to the root.
+    /// Creates a root with `real/file`, a link `link` to `real`, and a link `out` to a directory next to the
+    /// root.
     fn dirs() -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::TempDir::new().unwrap();
         let root = dir.path().canonicalize().unwrap().join("root");

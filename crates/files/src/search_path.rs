@@ -1,5 +1,5 @@
-//! Search paths of skills, templates and context files, and problems with their files. Files are read through the
-//! functions of this crate, and never from outside the directory that bounds their search path.
+//! Search paths of skills, templates and context files, and problems with their files. Files are read through
+//! this crate's functions, and never from outside the bounds of their search path.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -8,19 +8,20 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-/// The origin of a resource; of several with one name, the first in this order takes precedence.
+/// The origin of a resource. If several resources have the same name, the first origin in this order takes
+/// precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResourceOrigin {
-    /// Named on the command line.
+    /// A path given on the command line.
     Given,
-    /// The project's own.
+    /// The project.
     Project,
-    /// The user's own.
+    /// The user's configuration.
     User,
-    /// An extension's.
+    /// An extension.
     Extension,
-    /// tiller's.
+    /// tiller itself.
     BuiltIn,
 }
 
@@ -58,7 +59,7 @@ impl SearchPath {
         }
     }
 
-    /// Reads a file; at most `limit + 1` bytes, so that a longer file can be detected.
+    /// Reads at most `limit + 1` bytes of a file, so that a longer file can be detected.
     ///
     /// # Errors
     /// If it lies outside the bounds, can't be read, or isn't a regular file.
@@ -73,7 +74,7 @@ impl SearchPath {
     }
 }
 
-/// Returns a hash of a file's content, valid within a process: see [`ResourceProblem::state`].
+/// Returns a hash of a file's content that is valid within a process: see [`ResourceProblem::state`].
 #[must_use]
 pub fn content_hash(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -88,7 +89,7 @@ pub struct ResourceProblem {
     pub path: PathBuf,
     /// The problem and its consequence: `not used: not UTF-8 text`.
     pub message: String,
-    /// Hash of the file's content: a file that was changed and is still wrong is a new problem.
+    /// Hash of the file's content: after a change, a problem that remains is reported again.
     pub state: u64,
 }
 

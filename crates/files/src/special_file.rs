@@ -1,4 +1,4 @@
-//! Pipes, devices and sockets in place of files that git opens: git would wait for them.
+//! Pipes, devices and sockets at the paths of files that git opens: git would block on them.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -9,14 +9,14 @@ use super::{git, open_dir};
 /// Files that git opens in the top directory of a working tree.
 const TOP_FILES: [&str; 3] = [".gitattributes", ".gitignore", ".mailmap"];
 
-/// Files that git opens in every directory of a working tree that it doesn't ignore.
+/// Files that git opens in every directory of a working tree that isn't ignored.
 const DIR_FILES: [&str; 2] = [".gitattributes", ".gitignore"];
 
 /// Files that git opens in the directory that all working trees share.
 const COMMON_FILES: [&str; 4] = ["HEAD", "config", "info/attributes", "info/exclude"];
 
-/// Finds a special file in the working tree of a `.git`. Lower directories are checked until `deadline`, except those
-/// that git ignores. Links aren't followed.
+/// Finds a special file in the working tree of a `.git`. Subdirectories that git doesn't ignore are checked
+/// until `deadline`. Links aren't followed.
 #[must_use]
 pub fn find_special_file(dot_git: &Path, deadline: Instant) -> Option<PathBuf> {
     let files =

@@ -12,7 +12,7 @@ use super::*;
 /// Creates a trap at a path.
 type Trap = fn(&Path);
 
-/// Files that a cloned repository, or another user, can put in the place of a file that tiller reads on its own.
+/// Files that a cloned repository, or another user, can put in place of a file that tiller reads on its own.
 const TRAPS: [(&str, Trap); 9] = [
     ("a link to an endless device", |path| symlink("/dev/zero", path).unwrap()),
     ("a link to the terminal", |path| symlink("/dev/tty", path).unwrap()),

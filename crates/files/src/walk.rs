@@ -1,8 +1,8 @@
 //! Directory walks: files that git ignores are skipped, links aren't followed.
 //!
 //! Each directory is opened from the descriptor of its parent, so a directory that is replaced with a link in
-//! the meantime lists nothing. Ignore files are read by this module instead of the `ignore` crate, which
-//! would open any file of that name and read it without a limit; that crate does the matching.
+//! the meantime lists nothing. This module reads the ignore files, because the `ignore` crate would open any
+//! file of that name and read it without a limit; that crate does the matching.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -85,8 +85,8 @@ pub struct WalkEntry {
     pub modified: SystemTime,
 }
 
-/// Walks an open directory that was found at `path`, depth first, in the order of names. Unreadable entries are
-/// skipped, as by `ls`.
+/// Walks an open directory depth first, in the order of names. `path` is the directory's path. Unreadable
+/// entries are skipped, as by `ls`.
 #[must_use]
 pub fn walk(dir: File, path: &Path, options: WalkOptions) -> FileWalk {
     let rules = Rules::for_ancestors_of(path);
@@ -202,7 +202,8 @@ struct LevelRules {
 }
 
 impl Rules {
-    /// Reads the rules of a directory's ancestors up to its repository's root; without a repository, of all ancestors.
+    /// Reads the rules of a directory's ancestors up to its repository's root; without a repository, of all
+    /// ancestors.
     fn for_ancestors_of(path: &Path) -> Self {
         let top = git::root(path);
         let is_inside = |dir: &&Path| top.is_none_or(|top| dir.starts_with(top));
@@ -218,8 +219,8 @@ impl Rules {
         Self { levels: levels.collect(), global: parse_rules(path, &global_excludes) }
     }
 
-    /// Checks whether an entry of the current directory is ignored: `.ignore` precedes git's files, inner directories
-    /// precede outer ones.
+    /// Checks whether an entry of the current directory is ignored: `.ignore` precedes git's files, inner
+    /// directories precede outer ones.
     fn ignore(&self, path: &Path, kind: WalkEntryKind) -> bool {
         let is_dir = kind == WalkEntryKind::Directory;
         let mut git = Match::None;

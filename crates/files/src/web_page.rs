@@ -6,17 +6,17 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Longest wait for a starting program. One that still runs then is the browser itself.
+/// Maximum wait for a browser command to exit; one that still runs then is the browser itself.
 const START_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Interval of looks at a starting program.
+/// Interval between checks whether a browser command has exited.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Opens an address in the user's browser, which outlives tiller. Waits for the starting program, so call it on a
+/// Opens a URL in the user's browser, which outlives tiller. Waits for the browser command, so call it on a
 /// blocking thread.
 ///
 /// # Errors
-/// If there is no browser here, such as in an SSH session, or if it can't be started.
+/// If no browser is available, such as in an SSH session, or if it can't be started.
 pub fn open_web_page(url: &str) -> io::Result<()> {
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     let browser = env::var("BROWSER").unwrap_or_default();
@@ -47,8 +47,8 @@ fn start(program: &str, arguments: &[String], url: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// The programs that may open a page, with the arguments before its address. Without a display there is no browser but
-/// the one in `BROWSER`: `xdg-open` would start a text browser in this terminal.
+/// Returns the commands that may open a page, with the arguments before its URL. Without a display, only the
+/// one in `BROWSER`: `xdg-open` would start a text browser in this terminal.
 fn starters(browser: &str, is_mac: bool, is_set: impl Fn(&str) -> bool) -> Vec<(String, Vec<String>)> {
     let named = browser.split(':').next().unwrap_or_default();
     let mut words = named.split_whitespace().filter(|word| *word != "%s").map(str::to_owned);
