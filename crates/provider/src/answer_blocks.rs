@@ -1,10 +1,11 @@
-//! The blocks of an answer whose format doesn't number them: a block of text or thinking ends when another kind begins.
+//! The blocks of an answer in a format that doesn't number them: a block of text or thinking ends when
+//! another kind of block begins.
 
 use tiller_core::surrogates::{SurrogateJoiner, Wtf8};
 
 use crate::StreamEvent;
 
-/// The numbers of an answer's blocks, and its open block of text or thinking.
+/// Numbers the blocks of an answer, and holds its open block of text or thinking.
 #[derive(Default)]
 pub(crate) struct AnswerBlocks {
     count: usize,
@@ -35,13 +36,13 @@ struct ProseBlock {
 }
 
 impl AnswerBlocks {
-    /// Returns the number of a new block.
+    /// Starts a block and returns its number.
     pub(crate) fn begin(&mut self) -> usize {
         self.count += 1;
         self.count - 1
     }
 
-    /// Appends a piece to the open block, or to a new one if that is of another kind.
+    /// Appends text to the open block; starts a block if the open one is of another kind.
     pub(crate) fn write(&mut self, kind: ProseKind, text: Option<Wtf8>, parts: &mut Vec<StreamEvent>) {
         let Some(text) = text.filter(|text| !text.is_empty()) else { return };
         let prose = self.open_prose(kind, parts);

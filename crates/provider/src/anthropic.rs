@@ -16,8 +16,8 @@ use super::{Provider, ProviderError, ProviderStream, Request};
 use decode::MessagesDecoder;
 pub use encode::API;
 
-/// The beta header of requests that ask the server to drop thinking that no longer fits the conversation, instead of
-/// rejecting the request.
+/// The beta header of requests in which the server drops thinking that no longer fits the conversation,
+/// instead of rejecting the request.
 const BINDING_CONTROLS: &str = "thinking-binding-controls-2026-08-01";
 
 /// A server with the Messages API.

@@ -1,7 +1,7 @@
 //! The model catalog: windows, limits and prices, with source and date.
 //!
-//! The rows are in `table`; [`assumed`] returns facts of unlisted models. No server is queried: a model can be used
-//! whether it is listed or not.
+//! The rows are in `table`; [`assumed`] returns facts of unlisted models. No server is queried: a model can
+//! be used whether it is listed or not.
 
 mod facts;
 mod row;
@@ -15,17 +15,19 @@ pub use facts::{ImageInput, ModelFacts, Price};
 pub(crate) use thinking::usual_budget;
 pub use thinking::{ThinkingControl, ThinkingOff};
 
-/// Context window of an unlisted model, as most models of the last two years have.
+/// Context window of an unlisted model: that of most models of the last two years.
 const ASSUMED_WINDOW: Tokens = Tokens(128_000);
 
-/// Maximum answer length of an unlisted model; servers refuse a number above their own limit.
+/// Maximum answer length of an unlisted model. Kept low, because servers reject a number above their own
+/// limit.
 const ASSUMED_MAX_OUTPUT: Tokens = Tokens(8_192);
 
 impl ModelFacts {
-    /// Returns the cost of `usage`: as reported by the provider, else by the model's price; zero if none is known.
+    /// Returns the cost of `usage`: as reported by the provider, else by the model's price; zero if none is
+    /// known.
     ///
-    /// Some models charge more for a whole request when its prompt exceeds a threshold; that is included, as long as
-    /// the price is the catalog's.
+    /// Some models charge more for the entire request when its prompt exceeds a threshold; that surcharge is
+    /// included if the price is the catalog's.
     #[must_use]
     pub fn cost(&self, usage: &Usage) -> Cost {
         if usage.cost.total > Usd::default() {
@@ -57,21 +59,21 @@ pub fn list_models(provider: &str) -> Vec<ModelFacts> {
     table::rows(provider).iter().map(|row| row.facts(provider, row.id)).collect()
 }
 
-/// Returns the facts of a model, or of the model of a dated snapshot: `claude-opus-4-5-20251101`, `gpt-5-2025-08-07`.
+/// Returns the facts of a model or of a dated snapshot of it: `claude-opus-4-5-20251101`, `gpt-5-2025-08-07`.
 #[must_use]
 pub fn facts(provider: &str, id: &str) -> Option<ModelFacts> {
     table::row(provider, id).map(|row| row.facts(provider, id))
 }
 
-/// Returns where and when the facts about a provider's models were read.
+/// Returns the source and date of the facts about a provider's models.
 #[must_use]
 pub fn source(provider: &str) -> Option<&'static str> {
     table::source(provider)
 }
 
-/// Returns assumed facts of an unlisted model: a window of 128,000 tokens, answers of at most 8,192, no prices. A
-/// Claude or a Gemini is assumed to think and to accept images, as every one since 2025 does, and a GPT to think as its
-/// generation does.
+/// Returns assumed facts of an unlisted model: a window of 128,000 tokens, answers of at most 8,192, no
+/// prices. A Claude or a Gemini is assumed to think and to accept images, as every one since 2025 does, and a
+/// GPT to think as its generation does.
 #[must_use]
 pub fn assumed(provider: &str, id: &str) -> ModelFacts {
     let is_claude = id.contains("claude-");

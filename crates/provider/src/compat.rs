@@ -1,14 +1,15 @@
-//! The differences between servers with Chat Completions, as data: the parameters that a request may contain. Answers
-//! of all servers are decoded in the same way.
+//! The differences between Chat Completions servers as data: the parameters that a request may contain.
+//! Answers of all servers are decoded in the same way.
 //!
-//! The descriptors have one [`Compat`] each; `models.json` overrides parts of it with [`CompatOverrides`].
+//! Each provider descriptor has one [`Compat`]; `models.json` overrides fields of it with
+//! [`CompatOverrides`].
 
 use serde::Deserialize;
 
 /// The parameters that a server's Chat Completions accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compat {
-    /// The field with the maximum length of the answer.
+    /// The field that limits the length of the answer.
     pub max_tokens_field: MaxTokensField,
     /// True if `stream_options: {include_usage: true}` is accepted.
     pub streams_usage: bool,
@@ -28,21 +29,21 @@ pub struct Compat {
     pub tool_choice_none: bool,
     /// True if a result needs the name of its tool.
     pub result_name: bool,
-    /// True if a user message may not follow a result: a short answer is put between them.
+    /// True if a user message may not follow a result: a short answer is inserted between them.
     pub answer_after_results: bool,
     /// True if `prompt_cache_key` is accepted.
     pub cache_key: bool,
-    /// Beginnings of the ids of models whose text may be marked with Anthropic's `cache_control`.
+    /// Prefixes of the ids of models whose text may be marked with Anthropic's `cache_control`.
     pub cache_marks: &'static [&'static str],
 }
 
-/// The field with the maximum length of the answer.
+/// The field that limits the length of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MaxTokensField {
     /// `max_tokens`.
     MaxTokens,
-    /// `max_completion_tokens`: OpenAI's thinking models refuse the other one.
+    /// `max_completion_tokens`: OpenAI's thinking models reject the other one.
     MaxCompletionTokens,
 }
 
@@ -84,15 +85,15 @@ pub enum ThinkingField {
 /// The accepted ids of tool calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallIds {
-    /// At most 40 letters, digits, `_` and `-`: the limit of OpenAI ("string too long. Expected a string with maximum
-    /// length 40").
+    /// At most 40 letters, digits, `_` and `-`: the limit of OpenAI ("string too long. Expected a string with
+    /// maximum length 40").
     UpTo40,
     /// Exactly nine letters and digits.
     NineAlphanumeric,
 }
 
 impl Compat {
-    /// The parameters that most servers accept: the format as it was before OpenAI's thinking models.
+    /// The parameters that most servers accept: Chat Completions before OpenAI's thinking models.
     pub const COMMON: Self = Self {
         max_tokens_field: MaxTokensField::MaxTokens,
         streams_usage: true,
@@ -116,8 +117,8 @@ impl Default for Compat {
     }
 }
 
-/// Parts of a [`Compat`] that a user sets for a server or a model, by pi's names where pi has them. Other keys are
-/// ignored.
+/// The fields of a [`Compat`] that a user sets for a server or a model, under pi's names where pi has them.
+/// Other keys are ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CompatOverrides {
@@ -137,7 +138,7 @@ pub struct CompatOverrides {
     cache_control_format: Option<CacheControlFormat>,
 }
 
-/// The names of [`ThinkingFormat`]s in pi's file.
+/// The names of thinking formats in pi's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum NamedThinkingFormat {
@@ -156,7 +157,7 @@ enum CacheControlFormat {
 }
 
 impl CompatOverrides {
-    /// Returns `compat` with the parts that are set.
+    /// Returns `compat` with the overrides applied.
     #[must_use]
     pub fn apply(self, compat: Compat) -> Compat {
         let named = self.thinking_format.map(|format| match format {

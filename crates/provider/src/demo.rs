@@ -1,7 +1,7 @@
 //! The built-in demo: a guided tour for users without an API key.
 //!
-//! Offline and deterministic. Its answers are the files `demo/*.md`; the tools that it calls really run. It keeps no
-//! state: the step of the tour follows from the conversation in the request.
+//! Offline and deterministic. Its answers are the files `demo/*.md`; the tools that it calls really run. It
+//! is stateless: the step of the tour follows from the conversation in the request.
 
 use serde_json::{Map, Value, json};
 use tiller_core::message::{AssistantMessage, Message, ToolResultMessage, Usage};
@@ -26,10 +26,10 @@ const PAUSE_MS: u64 = 45;
 /// Duration of the answer during which the user tries queueing and steering.
 const LONG_ANSWER_MS: u64 = 30_000;
 
-/// Long enough to read two lines and type a third.
+/// Runs long enough for the user to read two lines and type a third.
 const SLOW_COMMAND: &str = "sleep 7";
 
-/// Text in the result of a call that a steering message skipped.
+/// Text in the result of a call that was skipped for a steering message.
 const STEERED: &str = "the user steered";
 
 /// Prefix of a request for a summary.
@@ -51,7 +51,7 @@ const FREE: &str = include_str!("demo/free.md");
 pub struct Demo;
 
 impl Demo {
-    /// Returns the facts of its model: it costs nothing, and doesn't accept images.
+    /// Returns the facts of its model: it is free and accepts only text.
     #[must_use]
     pub fn facts() -> ModelFacts {
         ModelFacts { image_input: ImageInput::Unsupported, ..facts(NAME, MODEL) }
@@ -86,7 +86,7 @@ impl Provider for Demo {
     }
 }
 
-/// Steps of the tour, in order. Each begins with an answer that no earlier answer of the conversation resembles.
+/// Steps of the tour, in order. Each is recognized by the opening line of its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TourStep {
     Welcome,
@@ -134,7 +134,7 @@ fn next_answer(request: &Request) -> ScriptedAnswer {
     }
 }
 
-/// Formats a count from the details of results, in the same words as the calls.
+/// Formats a count from the details of results.
 fn format_count(results: &[&ToolResultMessage], key: &str, nouns: [&str; 2]) -> String {
     let count =
         |result: &ToolResultMessage| result.details.as_ref().and_then(|details| details[key].as_u64());
@@ -148,7 +148,7 @@ fn count_of(count: u64, [one, many]: [&str; 2]) -> String {
     }
 }
 
-/// Returns the step after the last one that has an answer in the conversation.
+/// Returns the step after the last one that was answered in the conversation.
 fn current_step(request: &Request) -> TourStep {
     let answers: Vec<&AssistantMessage> = answers_in(request).collect();
     let has_answer =
@@ -167,7 +167,7 @@ fn current_step(request: &Request) -> TourStep {
     }
 }
 
-/// Returns the first line of a string up to its first placeholder: the beginning of its answers.
+/// Returns the first line of a string up to its first placeholder, by which its answers are recognized.
 fn opening_line(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default();
     line.split('{').next().unwrap_or_default()

@@ -1,5 +1,5 @@
-//! The providers that tiller knows: one [`ProviderDescriptor`] each. The command line, `/login`, hints, the registry
-//! and the tables in the documentation read these lists. The rows are in `table`.
+//! The providers that tiller knows, each with a [`ProviderDescriptor`]. The command line, `/login`, hints,
+//! the registry and the tables in the documentation are built from these lists. The rows are in `table`.
 
 mod entry;
 mod table;

@@ -1,7 +1,8 @@
 //! Errors of model requests, and their classification by whether a retry may help.
 //!
-//! Wire formats report a `ProviderFault`; `http` turns it into a [`ProviderError`], which identifies the provider and
-//! has secrets removed. `classify` maps an error response to a [`FailureKind`], by status and text alone.
+//! Wire formats report a `ProviderFault`; `http` turns it into a [`ProviderError`], which identifies the
+//! provider and has secrets removed. `classify` maps an error response to a [`FailureKind`], by status and
+//! text alone.
 
 mod classify;
 mod connection;
@@ -21,7 +22,7 @@ pub(super) use retry_after::retry_after;
 use tiller_core::message::ADVICE;
 use tiller_core::unit::Tokens;
 
-/// Maximum characters of a provider's message that are shown; a longer text is a web page.
+/// Maximum characters of a provider's message to show; a longer text is usually a web page.
 const MAX_MESSAGE_CHARS: usize = 500;
 
 /// A failed request. The text is the provider's own if there is one, with secrets removed.
@@ -60,14 +61,15 @@ impl ProviderError {
 /// Kinds of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// Rate limit, overload, 5xx or no connection: a retry may help, not before `retry_after` if given.
+    /// Rate limit, overload, 5xx or no connection: a retry may help, but not before `retry_after`.
     Transient {
         /// The delay that the provider requested.
         retry_after: Option<Duration>,
     },
     /// The stream stalled, was interrupted or ended without a completion event; a retry may help.
     Interrupted,
-    /// No connection is possible until the server or this machine is reconfigured: an invalid certificate, no HTTP.
+    /// No connection is possible until the server or this machine is reconfigured: an invalid certificate,
+    /// not HTTP.
     Unreachable,
     /// The conversation exceeds the model's window.
     Overflow,
@@ -84,7 +86,7 @@ pub enum FailureKind {
 pub(super) struct ProviderFault {
     /// The kind of failure.
     pub failure: FailureKind,
-    /// The error, in the provider's words, of any length; it may contain secrets.
+    /// The error in the provider's words, of any length; it may contain secrets.
     pub message: String,
     /// The HTTP status of an error response whose message doesn't state it.
     pub status: Option<u16>,
@@ -97,8 +99,8 @@ impl ProviderFault {
         Self { failure, message: message.into(), status: None, hint: None }
     }
 
-    /// Returns the message in one line of bounded length, with the status. The secrets are removed before it is cut,
-    /// because a part of a secret isn't recognized.
+    /// Returns the message with the status, in one line of bounded length. Secrets are removed before it is
+    /// cut, because part of a secret isn't recognized.
     pub(super) fn text(&self, redact: impl Fn(&str) -> String) -> String {
         let message = shorten(&redact(&self.message), MAX_MESSAGE_CHARS);
         match self.status {

@@ -18,7 +18,7 @@ use super::{Provider, ProviderError, ProviderStream, Request};
 use decode::GeminiDecoder;
 pub use encode::API;
 
-/// Bytes that are escaped in a model's id: all but the unreserved ones (RFC 3986, 2.3).
+/// Bytes that are escaped in a model's id: all but the unreserved characters (RFC 3986, 2.3).
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A server with the Gemini API.
@@ -27,8 +27,8 @@ pub struct Gemini {
 }
 
 impl Gemini {
-    /// Creates the provider. Requests go to `{base_url}/models/{id}:streamGenerateContent`, with the key, if any,
-    /// in the endpoint's header.
+    /// Creates the provider. Requests go to `{base_url}/models/{id}:streamGenerateContent`, with the key, if
+    /// any, in the endpoint's header.
     ///
     /// # Errors
     /// If the base URL is invalid.
@@ -60,7 +60,7 @@ impl Provider for Gemini {
     }
 
     fn stream(&self, request: Request) -> ProviderStream {
-        // Calls without an id get a generated one, unique over all answers.
+        // Calls without an id get a generated one, unique across answers.
         let stamp = ulid::Ulid::generate().to_string();
         self.wire.stream(self.post(&request), GeminiDecoder::new(stamp))
     }

@@ -1,7 +1,8 @@
-//! HTTP requests to providers: one POST, its answer as a stream of events, every failure a [`ProviderError`].
+//! HTTP requests to providers: one POST, the answer as a stream of events, and every failure as a
+//! [`ProviderError`].
 //!
-//! A wire format supplies the request's body and a [`Decode`] for the events; this module handles timeouts, statuses
-//! and the removal of secrets. The engine retries requests, because it reports retries to the user.
+//! A wire format supplies the request's body and a [`Decode`] for the events; this module handles timeouts,
+//! statuses and the removal of secrets. Retries are left to the engine, because it reports them to the user.
 
 mod api_key;
 mod decode;
@@ -35,27 +36,27 @@ pub(super) use fault::explain;
 use fault::{ResponseTimeout, causes, connection_fault, host};
 use response::ResponseStream;
 
-/// Timeout for reading an error's body.
+/// Timeout for reading an error response's body.
 const ERROR_BODY: Duration = Duration::from_secs(10);
 
-/// Maximum size of an error's body, in bytes.
+/// Maximum size of an error response's body, in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 
 /// Timeout for a JSON document.
 const DOCUMENT: Duration = Duration::from_secs(30);
 
-/// Maximum size of a JSON document, in bytes: the longest list of models has about 2 MB.
+/// Maximum size of a JSON document, in bytes. The longest model list has about 2 MB.
 const MAX_DOCUMENT_BYTES: usize = 16 * 1024 * 1024;
 
-/// Maximum characters of a body that is quoted because it isn't of the expected kind.
+/// Maximum characters to quote of a body of an unexpected kind.
 const MAX_QUOTED_CHARS: usize = 80;
 
-/// Installs ring as the process's crypto provider. rustls has none by default, and building a client without one
-/// panics. Further calls do nothing, and a provider that an embedder has installed stays.
+/// Installs ring as the process's crypto provider. rustls has none by default, and building a client without
+/// one panics. Further calls do nothing, and a provider installed by an embedder is kept.
 pub fn ensure_crypto() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // An error means that one is installed already.
+        // An error means that another thread or an embedder has installed one.
         drop(rustls::crypto::ring::default_provider().install_default());
     });
 }
@@ -121,7 +122,7 @@ impl EndpointClient {
         })
     }
 
-    /// Decodes an answer whose body is available in pieces, without a server or the network thread.
+    /// Decodes an answer whose body is already in memory, without a server or the network thread.
     pub(super) fn decode(
         self: &Arc<Self>,
         pieces: Vec<Bytes>,
@@ -132,8 +133,8 @@ impl EndpointClient {
         ResponseStream::from_bytes(Arc::clone(&self.endpoint), bytes, decoder, deadline).into_stream()
     }
 
-    /// Sends a request. If the server refuses a key or header that can be loaded again, such as an expired token, the
-    /// request is sent once more with the new one.
+    /// Sends a request. If the server rejects a key or header that can be loaded again, such as an expired
+    /// token, the request is sent once more with the new value.
     async fn open(&self, post: EncodedRequest, deadline: Instant) -> Result<Response, ProviderFault> {
         let access = self.endpoint.resolve_access().await?;
         let fault = match self.send(&post, &access, deadline).await {
@@ -245,11 +246,11 @@ impl EndpointClient {
     }
 }
 
-/// Builds the client for a server: with the system's certificates and these (PEM), with the system's proxies unless the
-/// server is on this machine, and without redirects.
+/// Builds the client for a server. It trusts the system's certificates and these (PEM), uses the system's
+/// proxies unless the server is on this machine, and follows no redirects.
 ///
 /// # Errors
-/// If there is no usable certificate, or the client can't be created; a sentence.
+/// Describes in a sentence that there is no usable certificate, or that the client can't be created.
 pub fn http_client(
     base_url: &str,
     connect_timeout: Duration,
@@ -259,7 +260,7 @@ pub fn http_client(
     let mut builder = Client::builder()
         .user_agent(concat!("tiller/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(connect_timeout)
-        // After a redirect, a POST becomes a GET without its body, and the key would go to another host.
+        // After a redirect, a POST becomes a GET without its body, and the key would be sent to another host.
         .redirect(Policy::none());
     builder = without_proxy_if_loopback(builder, base_url);
     if let Some(pem) = certificates {
@@ -268,12 +269,11 @@ pub fn http_client(
     builder.build().map_err(|error| format!("can't create the HTTP client: {}", causes(&error)))
 }
 
-/// Removes the proxies if the server is on this machine: a proxy elsewhere would reach its own machine.
+/// Disables proxies if the server is on this machine: a remote proxy would connect to itself instead.
 fn without_proxy_if_loopback(builder: ClientBuilder, base_url: &str) -> ClientBuilder {
     if is_loopback(base_url) { builder.no_proxy() } else { builder }
 }
 
-/// Reads certificates in PEM.
 fn parse_certificates(pem: &[u8]) -> Result<Vec<Certificate>, String> {
     let invalid = |problem: String| format!("request.ca_file has no usable certificate: {problem}");
     let read = Certificate::from_pem_bundle(pem).map_err(|error| invalid(error.to_string()))?;
@@ -291,13 +291,14 @@ pub fn base_url_fault(base_url: &str) -> Option<String> {
     }
 }
 
-/// Checks the content type. Servers that omit the header still stream; an HTML page or a JSON document isn't a stream.
+/// Checks the content type. Some servers that stream omit the header; an HTML page or a JSON document isn't a
+/// stream.
 fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     !kind.starts_with("text/html") && !kind.starts_with("application/json")
 }
 
-/// Reads as much of a body as arrives before the deadline, at most `limit` bytes.
+/// Reads the part of a body that arrives before the deadline, at most `limit` bytes.
 async fn body_text(response: Response, deadline: Instant, limit: usize) -> String {
     let mut body = Vec::new();
     let mut bytes = response.bytes_stream();

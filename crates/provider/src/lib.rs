@@ -1,9 +1,9 @@
 //! Model providers: the [`Provider`] trait, its requests and its streamed answers.
 //!
-//! A provider encodes a [`Request`] in its wire format and decodes the answer into [`StreamEvent`]s. It neither retries
-//! nor keeps state, and receives keys and URLs at construction. [`registry`] lists the usable providers, [`catalog`]
-//! the models with their prices; the [wire formats](wire_format) are [`anthropic`], [`gemini`], [`openai_chat`] and
-//! [`openai_responses`], over `http` and [`sse`].
+//! A provider encodes a [`Request`] in its wire format and decodes the answer into [`StreamEvent`]s. It is
+//! stateless, doesn't retry, and receives keys and URLs at construction. [`registry`] lists the usable
+//! providers, [`catalog`] the models with their prices; the [wire formats](wire_format) are [`anthropic`],
+//! [`gemini`], [`openai_chat`] and [`openai_responses`], over `http` and [`sse`].
 
 mod answer_blocks;
 pub mod anthropic;
@@ -85,16 +85,16 @@ pub trait Provider: Send + Sync {
     /// `openai-responses`.
     fn api(&self) -> &'static str;
 
-    /// Returns the provider that sends requests to a model, if it isn't this one, because the server serves the model
-    /// in another wire format.
+    /// Returns the provider for requests to a model, if the server serves that model in another wire format.
+    /// `None` if it is this provider.
     fn for_model(&self, _id: &str) -> Option<Arc<dyn Provider>> {
         None
     }
 
     /// Sends the request and streams the answer. Dropping the stream drops the connection.
     ///
-    /// The stream ends after [`StreamEvent::Finished`] or after an error. If it would end without either, the provider
-    /// reports [`FailureKind::Interrupted`].
+    /// The stream ends after [`StreamEvent::Finished`] or after an error. If it would end without either, the
+    /// provider reports [`FailureKind::Interrupted`].
     fn stream(&self, request: Request) -> ProviderStream;
 }
 
@@ -130,12 +130,13 @@ pub enum ToolChoice {
     /// The model decides.
     #[default]
     Auto,
-    /// No calls: a final answer is required. The tools are still described, because earlier calls refer to them.
+    /// No calls: the model must give a final answer. The tools are still declared, because earlier calls
+    /// refer to them.
     None,
 }
 
-/// An event of a streamed answer. `block` counts the answer's blocks from 0; events of several blocks may interleave,
-/// and a block begins with its first event.
+/// An event of a streamed answer. `block` counts the answer's blocks from 0; events of several blocks may
+/// interleave, and a block begins with its first event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StreamEvent {
     /// Text delta.

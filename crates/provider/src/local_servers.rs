@@ -1,7 +1,7 @@
 //! Detection of model servers on this machine, with their models and context windows.
 //!
-//! A server is queried through its native API, because Chat Completions don't report the window that a model is served
-//! with: Ollama's default is 4,096 tokens, and it truncates longer prompts silently.
+//! A server is queried through its native API, because Chat Completions doesn't report the window with which
+//! a model is served: Ollama's default is 4,096 tokens, and it truncates longer prompts silently.
 
 use std::time::Duration;
 
@@ -26,21 +26,21 @@ const CONNECT: Duration = Duration::from_millis(300);
 /// Timeout of an answer.
 const ANSWER: Duration = Duration::from_secs(3);
 
-/// The default window of Ollama and LM Studio on a machine with little graphics memory. Neither reports another setting
-/// before the model is loaded.
+/// The default window of Ollama and LM Studio on a machine with little graphics memory. Neither reports
+/// another setting before the model is loaded.
 const UNLOADED_WINDOW: u64 = 4_096;
 
-/// The statuses of a server that is there but can't be used: without its key, or before it has loaded its model.
+/// Statuses of a server that runs but can't be used: without its key, or before it has loaded its model.
 const REFUSALS: [u16; 3] = [401, 403, 503];
 
 /// Maximum number of models whose details are requested from Ollama.
 const MAX_DETAILS: usize = 50;
 
-/// The smallest window in which an agent can work: the system prompt and the tools alone take several thousand tokens.
+/// Minimum useful window: the system prompt and the tools alone take several thousand tokens.
 const SMALL_WINDOW: Tokens = Tokens(16_384);
 
 impl ModelFacts {
-    /// Returns a warning with the command that helps, if a local server serves the model with a small window.
+    /// Returns a warning and the command to fix it, if a local server serves the model with a small window.
     #[must_use]
     pub fn window_warning(&self) -> Option<String> {
         let server = ProviderDescriptor::find(&self.provider).filter(|server| server.is_local())?;
@@ -52,8 +52,8 @@ impl ModelFacts {
         })
     }
 
-    /// Returns true if requests to the model cost something that tiller doesn't know: it has no price, and a server
-    /// that isn't on this machine.
+    /// Returns true if requests to the model may have a cost that tiller doesn't know: the model has no
+    /// price, and its server isn't on this machine.
     #[must_use]
     pub fn has_unknown_cost(&self) -> bool {
         let is_free = [demo::NAME, scripted::NAME].contains(&&*self.provider)
@@ -62,8 +62,9 @@ impl ModelFacts {
     }
 }
 
-/// Queries local servers for their models in parallel, each for at most `limit`, with the keys and headers of their
-/// endpoints. Servers that refuse access or aren't ready have the reason instead. Those that don't answer are omitted.
+/// Queries local servers for their models in parallel, with the keys and headers of their endpoints; each
+/// query takes at most `limit`. A server that refuses access or isn't ready has the reason instead. Servers
+/// that don't answer are omitted.
 pub async fn find_all(
     servers: impl IntoIterator<Item = Endpoint>,
     limit: Duration,
@@ -83,7 +84,7 @@ pub async fn find_all(
 /// The reason a search found no models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SearchFailure {
-    /// Nothing answers there, or another program does.
+    /// No server answers at the address, or it belongs to another program.
     NoServer,
     /// The server refuses access or isn't ready.
     Status(u16),
@@ -125,7 +126,8 @@ async fn find_models(endpoint: &Endpoint) -> Result<Vec<ModelFacts>, SearchFailu
     if facts.is_empty() { Err(no_server) } else { Ok(facts) }
 }
 
-/// Returns true if something accepts connections there. This is cheap where nothing does, as on most machines.
+/// Returns true if something accepts connections at an address. Where nothing does, as on most machines, this
+/// is cheap.
 async fn accepts(address: &Url) -> bool {
     let (Some(host), Some(port)) = (address.host_str(), address.port_or_known_default()) else {
         return false;
@@ -136,7 +138,7 @@ async fn accepts(address: &Url) -> bool {
 
 struct ServerClient {
     client: Client,
-    /// The server's address; its path is replaced.
+    /// The server's URL; its path is replaced.
     root: Url,
 }
 
@@ -183,8 +185,8 @@ impl ServerClient {
     }
 }
 
-/// Reads the list of llama.cpp's server. One that routes to several models has the window 0 itself, and lists the
-/// windows of the models that it has loaded.
+/// Parses the list of llama.cpp's server. A server that routes to several models reports the window 0, and
+/// lists the windows of the models that it has loaded.
 fn llamacpp_models(properties: &Value, list: &Value) -> Option<Vec<ListedModel>> {
     let positive = |value: &Value| value.as_u64().filter(|window| *window > 0).map(Tokens);
     let common = positive(&properties["default_generation_settings"]["n_ctx"]);
@@ -198,8 +200,8 @@ fn llamacpp_models(properties: &Value, list: &Value) -> Option<Vec<ListedModel>>
     Some(parse_page(list)?.models.into_iter().map(with_window).collect())
 }
 
-/// Returns a model of Ollama with its window: as loaded, else as its file sets it, else Ollama's default. `None` for
-/// one that can't call tools.
+/// Returns a model of Ollama with its window: as loaded, else from its model file, else Ollama's default.
+/// `None` if it can't call tools.
 fn ollama_model(name: &str, details: &Value, loaded: &Value) -> Option<ListedModel> {
     let capabilities = details["capabilities"].as_array();
     let can = |capability: &str| capabilities.map(|list| list.iter().any(|item| item == capability));
@@ -225,7 +227,7 @@ fn ollama_model(name: &str, details: &Value, loaded: &Value) -> Option<ListedMod
     })
 }
 
-/// Reads LM Studio's list. A model that isn't loaded has only its longest window there.
+/// Parses LM Studio's list. For a model that isn't loaded, it has only the maximum window.
 fn lmstudio_models(list: &Value) -> Option<Vec<ListedModel>> {
     let entries = list["data"].as_array()?;
     let is_loaded =

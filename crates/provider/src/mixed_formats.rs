@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::{Provider, ProviderStream, Request};
 
-/// A provider whose server serves some models in another wire format than the others.
+/// A provider whose server serves some models in another wire format.
 pub struct MixedFormats {
     usual: Arc<dyn Provider>,
     /// By the model's id.
@@ -13,7 +13,7 @@ pub struct MixedFormats {
 }
 
 impl MixedFormats {
-    /// Combines the provider of most models with single models' providers, by model id.
+    /// Combines the provider of most models with the providers of single models, by model id.
     #[must_use]
     pub fn new(usual: Arc<dyn Provider>, others: BTreeMap<String, Arc<dyn Provider>>) -> Self {
         Self { usual, others }

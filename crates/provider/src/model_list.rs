@@ -1,5 +1,5 @@
-//! The models that a server lists. One parser serves all servers: they name the same facts differently, and most omit
-//! some.
+//! Parsing of servers' model lists. One parser covers all servers: they name the same facts differently, and
+//! most omit some.
 
 mod fetch;
 
@@ -38,8 +38,8 @@ pub struct ListedModel {
 }
 
 impl ListedModel {
-    /// Returns the facts of the model: the cataloged ones, with the listed price if they have none; else the listed
-    /// ones, else assumed ones.
+    /// Returns the facts of the model. Cataloged facts take precedence, with the listed price if they have
+    /// none; then listed facts, then assumed ones.
     #[must_use]
     pub fn facts(&self, provider: &str) -> ModelFacts {
         if let Some(facts) = catalog::facts(provider, &self.id) {
@@ -71,12 +71,12 @@ impl ListedModel {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ModelPage {
     pub models: Vec<ListedModel>,
-    /// The query parameters of the next page, or its address.
+    /// The query parameters of the next page, or its URL.
     pub next: Option<String>,
 }
 
-/// Reads a page: `{data: [..]}` of OpenAI and most others, `{models: [..]}` of Gemini and Ollama, or a bare list.
-/// Entries that can't chat or call tools are omitted.
+/// Parses a page: `{data: [..]}` of OpenAI and most others, `{models: [..]}` of Gemini and Ollama, or a bare
+/// list. Entries that can't chat or call tools are omitted.
 pub(crate) fn parse_page(body: &Value) -> Option<ModelPage> {
     let entries =
         body.as_array().or_else(|| ["data", "models"].iter().find_map(|key| body[key].as_array()))?;
@@ -92,7 +92,7 @@ pub(crate) fn parse_page(body: &Value) -> Option<ModelPage> {
     Some(ModelPage { models, next })
 }
 
-/// Returns false for an entry whose facts exclude conversations with tools.
+/// Returns false for an entry that states that it doesn't support conversations with tools.
 fn is_usable(entry: &Value) -> bool {
     let lacks = |key: &str, wanted: &str| {
         entry[key].as_array().is_some_and(|list| list.iter().all(|item| item != wanted))
@@ -157,7 +157,7 @@ fn thinks(entry: &Value) -> Option<bool> {
         .or_else(|| entry["thinking"].as_bool())
 }
 
-/// Reads prices: strings are dollars per token, numbers dollars per million.
+/// Parses prices: strings are dollars per token, numbers dollars per million tokens.
 fn price(pricing: &Value) -> Option<Price> {
     let per_million = |keys: &[&str]| {
         keys.iter().find_map(|key| match &pricing[key] {
@@ -167,7 +167,7 @@ fn price(pricing: &Value) -> Option<Price> {
     };
     let input = per_million(&["prompt", "input"])?;
     let output = per_million(&["completion", "output"])?;
-    // A router that chooses the model lists -1.
+    // A router that chooses the model itself lists -1.
     let is_known = input >= 0.0 && output >= 0.0;
     is_known.then(|| Price {
         input: Usd(input),

@@ -1,5 +1,5 @@
-//! OpenAI's Chat Completions, streaming (developers.openai.com/api/reference/resources/chat, seen 2026-11-21), also
-//! spoken by Ollama, llama.cpp, vLLM, LM Studio, OpenRouter, DeepSeek, Groq and others.
+//! OpenAI's Chat Completions, streaming (developers.openai.com/api/reference/resources/chat, seen
+//! 2026-11-21), also supported by Ollama, llama.cpp, vLLM, LM Studio, OpenRouter, DeepSeek, Groq and others.
 //!
 //! `encode` builds the request's body, `decode` parses the chunks; both are pure.
 
@@ -26,8 +26,9 @@ pub struct OpenAiChat {
 }
 
 impl OpenAiChat {
-    /// Creates the provider. Requests go to `{base_url}/chat/completions`, with the key, if any, in the endpoint's
-    /// header. They contain only what `compat` allows, or the model's own [`compat`](crate::ModelFacts::compat).
+    /// Creates the provider. Requests go to `{base_url}/chat/completions`, with the key, if any, in the
+    /// endpoint's header. They contain only what `compat` allows, or the model's own
+    /// [`compat`](crate::ModelFacts::compat).
     ///
     /// # Errors
     /// If the base URL is invalid.
@@ -59,7 +60,7 @@ impl Provider for OpenAiChat {
     }
 
     fn stream(&self, request: Request) -> ProviderStream {
-        // Calls without an id get a generated one, unique over all answers.
+        // Calls without an id get a generated one, unique across answers.
         let stamp = ulid::Ulid::generate().to_string();
         self.wire.stream(self.post(&request), ChatDecoder::new(stamp))
     }

@@ -1,9 +1,10 @@
 //! OpenAI's Responses, streaming and without stored responses
-//! (developers.openai.com/api/reference/resources/responses, copies read 2026-11-23), also spoken by Azure, xAI,
-//! OpenRouter, DeepSeek, LM Studio, Ollama, vLLM and others.
+//! (developers.openai.com/api/reference/resources/responses, copies read 2026-11-23), also supported by
+//! Azure, xAI, OpenRouter, DeepSeek, LM Studio, Ollama, vLLM and others.
 //!
-//! `encode` builds the request's body; `decode` parses the events, whose shapes are in `events`, into the items of
-//! `output_item`. All are pure. `reasoning_item` is the form in which reasoning is kept in a session and sent back.
+//! `encode` builds the request's body; `decode` parses the events, whose shapes are in `events`, into the
+//! items of `output_item`. All are pure. `reasoning_item` is the form in which reasoning is stored in a
+//! session and sent back.
 
 mod decode;
 mod encode;
@@ -28,7 +29,8 @@ pub struct OpenAiResponses {
 }
 
 impl OpenAiResponses {
-    /// Creates the provider. Requests go to `{base_url}/responses`, with the key, if any, in the endpoint's header.
+    /// Creates the provider. Requests go to `{base_url}/responses`, with the key, if any, in the endpoint's
+    /// header.
     ///
     /// # Errors
     /// If the base URL is invalid.
@@ -59,7 +61,7 @@ impl Provider for OpenAiResponses {
     }
 
     fn stream(&self, request: Request) -> ProviderStream {
-        // Calls without an id get a generated one, unique over all answers.
+        // Calls without an id get a generated one, unique across answers.
         let stamp = ulid::Ulid::generate().to_string();
         self.wire.stream(self.post(&request), ResponsesDecoder::new(stamp))
     }

@@ -1,15 +1,15 @@
-//! Replacement text that the wire formats use for content that they can't carry: user commands, results without text,
-//! and call ids of other providers.
+//! Replacement text for content that the wire formats can't carry: user commands, results without text, and
+//! call ids of other providers.
 
 use tiller_core::message::{BashExecutionMessage, Content, UserBlock, joined_text};
 
-/// The text of a result without text: providers refuse empty ones.
+/// The text of a result without text: providers reject empty ones.
 pub(super) const NO_OUTPUT: &str = "(no output)";
 
 /// The replacement of an image where only text is allowed.
 pub(super) const IMAGE: &str = "[image]";
 
-/// Checks whether a provider accepts `text` as a block; Anthropic refuses white space alone.
+/// Checks whether a provider accepts `text` as a block; Anthropic rejects pure whitespace.
 pub(super) fn is_text(text: &str) -> bool {
     !text.trim().is_empty()
 }
@@ -65,8 +65,8 @@ pub(super) fn bash_text(message: &BashExecutionMessage) -> Option<String> {
     Some(text)
 }
 
-/// Converts a call id to the characters that providers accept: letters, digits, `_` and `-`, at most `longest` of them.
-/// The end of an id is its most distinctive part.
+/// Converts a call id to the characters that providers accept: letters, digits, `_` and `-`. Of an id longer
+/// than `max_length`, the end is kept, because it is the most distinctive part.
 pub(super) fn call_id(id: &str, max_length: usize) -> String {
     let accepted: String = id
         .chars()
@@ -78,7 +78,7 @@ pub(super) fn call_id(id: &str, max_length: usize) -> String {
     }
 }
 
-/// Converts a call id to exactly nine letters and digits, different for different ids.
+/// Converts a call id to exactly nine letters and digits: a hash, unless the id already has that form.
 pub(super) fn nine_alphanumeric(id: &str) -> String {
     if id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return id.to_owned();

@@ -1,7 +1,7 @@
 //! The provider registry: the usable providers, and the resolution of model names.
 //!
-//! No server is queried: a model named with its provider can be used, listed or not. Known providers without a key are
-//! remembered, so that an error can name the missing key; `cycle` handles the models to cycle through.
+//! No server is queried: a model named with its provider can be used, listed or not. Providers without a key
+//! are recorded, so that an error can name the missing key. `cycle` handles the models to cycle through.
 
 mod cycle;
 mod error;
@@ -54,16 +54,16 @@ struct UnavailableEntry {
 /// The reason a provider can't be used.
 #[derive(Clone)]
 enum UnavailableCause {
-    /// Its key is missing; the name of the variable for it: `OPENAI_API_KEY`.
+    /// Its key is missing; the environment variable for it: `OPENAI_API_KEY`.
     NoKey(String),
-    /// Its settings are invalid; the error message.
+    /// Its settings are invalid; the error.
     Misconfigured(String),
-    /// Its server, on this machine, refuses access or isn't ready; the reason.
+    /// Its server on this machine refuses access or isn't ready; the reason.
     Refused(String),
 }
 
 impl ProviderRegistry {
-    /// Adds a provider with the models that it serves. A provider of the same name is replaced.
+    /// Adds a provider with the models that it serves, replacing one with the same name.
     pub fn add(&mut self, provider: Arc<dyn Provider>, models: Vec<ModelFacts>) {
         let name = provider.name().to_owned();
         self.models.retain(|facts| facts.provider != name);
@@ -73,8 +73,8 @@ impl ProviderRegistry {
         self.update_scope();
     }
 
-    /// Records a provider without a key, with the environment variable for the key and the models that it would serve.
-    /// Does nothing if the provider is present.
+    /// Records a provider without a key, with the environment variable for the key and the models that it
+    /// would serve. Does nothing if the provider is present.
     pub fn add_without_key(&mut self, provider: &str, key_name: impl Into<String>, models: Vec<ModelFacts>) {
         if !self.providers.contains_key(provider) {
             let cause = UnavailableCause::NoKey(key_name.into());
@@ -82,14 +82,15 @@ impl ProviderRegistry {
         }
     }
 
-    /// Records a provider whose settings are invalid, with the models that it would serve. Other providers aren't
-    /// affected.
+    /// Records a provider whose settings are invalid, with the models that it would serve. Other providers
+    /// aren't affected.
     pub fn add_misconfigured(&mut self, error: &ProviderError, models: Vec<ModelFacts>) {
         let cause = UnavailableCause::Misconfigured(error.message.clone());
         self.set_unavailable(&error.provider, UnavailableEntry { cause, models });
     }
 
-    /// Records a server of this machine that refuses access or isn't ready. Does nothing if the provider is present.
+    /// Records a server on this machine that refuses access or isn't ready. Does nothing if the provider is
+    /// present.
     pub fn add_refused(&mut self, provider: &str, reason: String) {
         if !self.providers.contains_key(provider) {
             let cause = UnavailableCause::Refused(reason);
@@ -97,7 +98,7 @@ impl ProviderRegistry {
         }
     }
 
-    /// Returns the reason a server on this machine can't be used although it responds.
+    /// Returns the reason a running server on this machine can't be used.
     #[must_use]
     pub fn refusal(&self, provider: &str) -> Option<&str> {
         match &self.unavailable(provider)?.cause {
@@ -125,7 +126,7 @@ impl ProviderRegistry {
         })
     }
 
-    /// Removes a provider, and records it as one without a key. Does nothing if it isn't present.
+    /// Removes a provider and records it as one without a key. Does nothing if it isn't present.
     pub fn remove_key(&mut self, provider: &str, key_name: impl Into<String>) {
         if self.providers.remove(provider).is_none() {
             return;
@@ -194,7 +195,7 @@ impl ProviderRegistry {
         }
     }
 
-    /// Finds the model that a log or a request names. An unlisted one gets assumed facts, because a model that a log
+    /// Finds the model that a log or a request names. An unlisted model gets assumed facts: one that a log
     /// used may still exist.
     ///
     /// # Errors
@@ -203,7 +204,7 @@ impl ProviderRegistry {
         self.find_in(&reference.provider, &reference.id).map(|(model, _)| model)
     }
 
-    /// Finds the model `id` of a provider; the facts of one that isn't listed come from the catalog or
+    /// Finds the model `id` of a provider; the facts of an unlisted model come from the catalog or
     /// [`catalog::assumed`].
     ///
     /// # Errors
@@ -260,12 +261,16 @@ impl ProviderRegistry {
 
     /// Resolves a model name as typed: `[provider/]id[:thinking]`.
     ///
-    /// In this order: an exact id (also one with a colon, `qwen3:8b`), with or without its provider; then, ignoring
-    /// case, a pattern with `*` or a part of `provider/id`; then, after the name of a usable provider and a slash, any
-    /// id, with assumed facts; then words in the order of `provider/id`, ignoring punctuation: `opus55`, `sonnet 5`. Of
-    /// several matches, the first wins: providers in the order of addition, a provider's
-    /// models with the recommended and newest first. A provider that is named but has no key is never replaced with
-    /// another one with a similar model.
+    /// These matches are tried in order:
+    ///
+    /// 1. an exact id, with or without its provider; it may contain a colon (`qwen3:8b`)
+    /// 2. ignoring case, a pattern with `*` or a part of `provider/id`
+    /// 3. after the name of a usable provider and a slash, any id, with assumed facts
+    /// 4. words in the order of `provider/id`, ignoring punctuation: `opus55`, `sonnet 5`
+    ///
+    /// The first match wins: providers in the order of addition, a provider's models with the recommended and
+    /// newest first. A named provider without a key is never replaced with another one that has a similar
+    /// model.
     ///
     /// # Errors
     /// If nothing matches, or the named provider isn't usable.
@@ -297,7 +302,7 @@ impl ProviderRegistry {
         Some(self.missing(provider, closest.map_or(id, |facts| &facts.id)))
     }
 
-    /// Returns the error for a name that matches no usable model.
+    /// Returns the error for a name without a usable match.
     fn unknown(&self, requested: &str, name: &str) -> ModelError {
         let exact = self
             .models_without_key
@@ -326,13 +331,13 @@ impl ProviderRegistry {
         ModelError::Unknown { requested: requested.to_owned(), advice }
     }
 
-    /// Returns true if a name means a model, usable or not.
+    /// Returns true if a name refers to a model, usable or not.
     fn is_known(&self, name: &str) -> bool {
         !name.is_empty() && !matches!(self.find(name), Err(ModelError::Unknown { .. }))
     }
 
-    /// Returns the models with the most similar names, with or without their providers and vendors, or of the provider
-    /// with the most similar name; usable ones first.
+    /// Returns the models with the most similar names, with or without their providers and vendors, or those
+    /// of the provider with the most similar name; usable ones first.
     #[must_use]
     pub fn nearest(&self, name: &str) -> Vec<String> {
         let name = name.to_lowercase();
@@ -354,8 +359,8 @@ impl ProviderRegistry {
         similar.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name).collect()
     }
 
-    /// Returns the listed model of the same provider whose id is almost the same as an unlisted one's: it may have been
-    /// meant.
+    /// Returns the listed model of the same provider whose id is almost the same as that of an unlisted one;
+    /// it may be the one that the user meant.
     #[must_use]
     pub fn listed_like(&self, unlisted: &ModelRef) -> Option<String> {
         let ids = self.models.iter().filter(|facts| facts.provider == unlisted.provider);
@@ -398,8 +403,8 @@ fn split_level(words: &str) -> (&str, Option<ThinkingLevel>) {
 }
 
 impl ModelFacts {
-    /// Checks whether a name as in [`ProviderRegistry::find`] matches the model: a part of `provider/id`, a pattern
-    /// with `*`, or words, with or without a thinking level.
+    /// Checks whether a name, as for [`ProviderRegistry::find`], matches the model: a part of `provider/id`,
+    /// a pattern with `*`, or words, with or without a thinking level.
     #[must_use]
     pub fn is_named(&self, name: &str) -> bool {
         [name, split_level(name).0].into_iter().any(|name| is_similar(self, name) || has_words(self, name))
@@ -422,7 +427,8 @@ fn is_similar(facts: &ModelFacts, name: &str) -> bool {
     }
 }
 
-/// Checks whether the words of a name occur in `provider/id`, in this order, ignoring case and punctuation.
+/// Checks whether the words of a name occur in `provider/id`, in the same order, ignoring case and
+/// punctuation.
 fn has_words(facts: &ModelFacts, name: &str) -> bool {
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let words: Vec<String> = words.map(str::to_lowercase).collect();

@@ -1,9 +1,9 @@
-//! A provider that plays answers from a script file: for tests, recordings and benchmarks.
+//! A provider that replays answers from a script file, for tests, recordings and benchmarks.
 //!
-//! A script is JSON lines, each a [`ScriptedAnswer`]. The request alone determines its answer: the one whose number is
-//! the number of answers that the request already contains, excluding failed ones. So when a session is resumed,
-//! its script continues. Answers with `when` aren't counted: a request whose newest message contains that text gets
-//! it. Empty lines and lines that begin with `#` are skipped.
+//! A script is JSON lines, each a [`ScriptedAnswer`]. The request alone determines its answer: the index is
+//! the number of answers that the request already contains, not counting failed ones, so that a script
+//! continues when a session is resumed. Answers with `when` have no index: a request whose newest message
+//! contains that text gets that answer. Empty lines and lines that begin with `#` are skipped.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ pub struct ScriptedAnswer {
     pub think: String,
     /// The text.
     pub text: String,
-    /// Number of repetitions of the text, each one piece. 0 and 1 are the same.
+    /// Number of repetitions of the text, each as one piece. 0 and 1 are the same.
     pub repeat: usize,
     /// The tool calls.
     pub calls: Vec<ScriptedCall>,
@@ -82,7 +82,7 @@ pub struct ScriptedError {
     pub failure: ScriptedFailure,
     /// The message.
     pub message: String,
-    /// Number of times it happens before the answer succeeds; by default always.
+    /// Number of times it happens before the answer succeeds; unlimited by default.
     pub times: Option<u32>,
     /// Retry delay of a transient failure, in seconds.
     pub retry_after_s: Option<u64>,
@@ -145,7 +145,7 @@ pub struct ScriptedProvider {
     answers: Vec<ScriptedAnswer>,
     /// The answers with `when`.
     conditional: Vec<ScriptedAnswer>,
-    /// Number of occurrences of each limited failure, by its message.
+    /// Number of failures so far, by the message of a failure that is limited.
     failed: Mutex<HashMap<String, u32>>,
 }
 
@@ -174,7 +174,7 @@ impl ScriptedProvider {
         Self { path: PathBuf::from("(in memory)"), answers, conditional, failed: Mutex::default() }
     }
 
-    /// Removes an answer's failure after it has happened as often as scripted.
+    /// Removes an answer's failure after it has happened the scripted number of times.
     fn limit_failures(&self, answer: &ScriptedAnswer) -> ScriptedAnswer {
         let mut answer = answer.clone();
         if let Some((message, times)) =
@@ -324,7 +324,7 @@ impl ScriptedAnswer {
     }
 }
 
-/// Streams events at their times, which pass whether the stream is polled or not, as with a server.
+/// Streams events on a fixed schedule, which continues even if the stream isn't polled, as with a server.
 pub(super) fn stream_events(events: Vec<TimedEvent>, end: ScriptEnd) -> ProviderStream {
     let mut due = None;
     let timed = stream::iter(events).then(move |event| {

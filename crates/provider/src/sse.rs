@@ -1,7 +1,7 @@
 //! Server-sent events, decoded from arbitrarily split bytes. Pure.
 //!
-//! It follows the WHATWG HTML standard, section 9.2.6 "Interpreting an event stream" (read November 2026), with one
-//! difference: an event without its blank line at the end of the stream is still reported ([`SseDecoder::finish`]),
+//! It follows the WHATWG HTML standard, section 9.2.6 "Interpreting an event stream" (read November 2026),
+//! with one difference: a last event without its blank line is still reported ([`SseDecoder::finish`]),
 //! because some servers end that way. The wire formats interpret the events.
 
 use std::borrow::Cow;
@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use memchr::memchr2;
 
-/// Maximum size of one event, or one line, before it is complete, in bytes: 16 MiB. Providers send kilobytes; without a
-/// limit a server that never ends its line would fill the memory.
+/// Maximum size of an incomplete event or line, in bytes: 16 MiB. Providers send kilobytes; without a limit,
+/// a server that never ends a line would fill memory.
 pub(crate) const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
 /// The optional byte order mark at the beginning of an event stream.
@@ -34,7 +34,7 @@ pub struct SseEvent {
 #[error("an event of the stream is longer than {} MiB", MAX_EVENT_BYTES / (1024 * 1024))]
 pub struct EventTooLong;
 
-/// Decodes one stream. Every byte is scanned once, however it arrives.
+/// Decodes one stream. Each byte is scanned once, however the stream is split.
 #[derive(Debug, Default)]
 pub struct SseDecoder {
     line: Vec<u8>,
@@ -74,7 +74,7 @@ impl SseDecoder {
         Ok(events)
     }
 
-    /// Ends the stream: an event that waits for its line end or blank line counts as complete.
+    /// Ends the stream: a last event without a line end or a blank line counts as complete.
     pub fn finish(mut self) -> Option<SseEvent> {
         if !self.line.is_empty() {
             self.end_line(b"");
@@ -93,7 +93,7 @@ impl SseDecoder {
         if buffered + self.line.len() + piece.len() > MAX_EVENT_BYTES { Err(EventTooLong) } else { Ok(()) }
     }
 
-    /// Ends the current line with `tail`, its last piece.
+    /// Ends the current line, whose last bytes are `tail`.
     fn end_line(&mut self, tail: &[u8]) -> Option<SseEvent> {
         if self.line.is_empty() {
             return self.decode_line(tail);
@@ -233,8 +233,8 @@ mod tests {
 
     #[test]
     fn decoder_long_line_in_small_pieces_is_linear() {
-        // 8 MiB in pieces of 64 bytes: a decoder that scans its buffer again for each piece would need half a million
-        // million steps and never finish.
+        // 8 MiB in pieces of 64 bytes: a decoder that scans its buffer again for each piece would need half a
+        // trillion steps and never finish.
         let mut decoder = SseDecoder::default();
         decoder.push(b"data: ").unwrap();
         for _ in 0..8 * 1024 * 1024 / 64 {

@@ -1,5 +1,5 @@
-//! A placeholder for an unavailable provider, whose key was removed or never set: every request fails with the reason,
-//! and nothing is sent.
+//! A placeholder for an unavailable provider, such as one whose key was removed or never set: every request
+//! fails with the reason, and nothing is sent.
 
 use futures_util::{StreamExt as _, stream};
 use tiller_core::message::ModelRef;

@@ -1,4 +1,5 @@
-//! The formats of requests and answers that tiller speaks. Each has a module like `openai_chat`, which `connect` calls.
+//! The formats of requests and answers that tiller supports. Each has a module such as `openai_chat`, which
+//! `connect` calls.
 
 mod connect;
 
@@ -6,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::http::KeyHeader;
 
-/// The format of requests and answers; its name in `models.json` and in logs is pi's.
+/// The format of requests and answers. Its names in `models.json` and in logs are pi's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WireFormat {
     /// Anthropic's Messages.

@@ -1,7 +1,8 @@
 //! Decoding of the Messages API's events into [`StreamEvent`]s.
 //!
-//! Unknown event types are ignored and traced. A known type with an unexpected shape, an event out of order and an end
-//! with open blocks are damage: the answer is interrupted, so that none of its tool calls run.
+//! Unknown event types are ignored and traced. A known type with an unexpected shape, an event out of order
+//! and an end with open blocks count as damage: the answer is interrupted, so that none of its tool calls
+//! run.
 
 use std::borrow::Cow;
 
@@ -175,7 +176,7 @@ impl ContentBlockKind {
     }
 }
 
-/// An event of a known type, or an ignored one of an unknown type.
+/// Distinguishes events of known types from ignored ones.
 enum EventClass {
     Known,
     Unknown,
@@ -201,7 +202,7 @@ impl Decode for MessagesDecoder {
 }
 
 impl MessagesDecoder {
-    /// Decodes an event. The inner error is reported by the provider, the outer one is damage.
+    /// Decodes an event. The inner error was reported by the provider; the outer one is damage.
     fn decode(
         &mut self,
         data: &str,
@@ -286,7 +287,7 @@ impl MessagesDecoder {
                     return Err(Damage::Order("a tool call has no id or no name"));
                 }
                 parts.push(StreamEvent::Call { block, id: CallId::new(id), name });
-                // The arguments stream after this event; servers that imitate the API may include them in it.
+                // The arguments stream after this event; compatible servers may include them in it.
                 if input.as_object().is_some_and(|input| !input.is_empty()) {
                     parts.push(StreamEvent::Arguments { block, json: input.to_string() });
                 }
@@ -375,8 +376,8 @@ impl MessagesDecoder {
         }
     }
 
-    /// Decodes the end of the message. A refusal is an error: the conversation can't build upon its text, and the user
-    /// should see the reason.
+    /// Decodes the end of the message. A refusal is an error: the conversation can't continue from its text,
+    /// and the user should see the reason.
     fn decode_end(&mut self, end: MessageEnd) -> Result<EventClass, ProviderFault> {
         self.stop = match end.stop_reason.as_deref() {
             None => self.stop,
@@ -389,7 +390,7 @@ impl MessagesDecoder {
                     ProviderFault::new(FailureKind::Fatal, format!("the model declined to answer{reason}"));
                 return Err(fault.with_hint("rephrase the request, or choose another model"));
             }
-            // `pause_turn` comes only with tools that run at the provider; tiller requests none.
+            // `pause_turn` comes only with tools that run at the provider, and tiller requests none.
             Some("end_turn" | "stop_sequence" | "pause_turn") => Some(StopReason::Stop),
             Some(_) => {
                 self.stop = Some(StopReason::Stop);
@@ -404,7 +405,7 @@ fn is_known_delta(name: &str) -> bool {
     matches!(name, "text_delta" | "thinking_delta" | "signature_delta" | "input_json_delta")
 }
 
-/// Parses JSON whose values may have unpaired surrogates that no later event completes.
+/// Parses JSON whose strings may have unpaired surrogates; no later event completes the pairs.
 fn parse_value<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
     serde_json::from_str(json).or_else(|error| match tiller_core::surrogates::replace_lone(json) {
         Some(json) => serde_json::from_str(&json),

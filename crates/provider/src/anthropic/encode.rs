@@ -1,10 +1,11 @@
 //! Encoding of a [`Request`] as the Messages API's body.
 //!
-//! The API requires alternating user and assistant messages, every result directly after its call, and no empty text.
-//! Consecutive messages of one role are merged, results first; empty ones are dropped.
+//! The API requires alternating user and assistant messages, every result directly after its call, and no
+//! empty text. Consecutive messages of one role are merged, results first; empty ones are dropped.
 //!
-//! Thinking is sent back only with its signature and to the model that produced it: the API refuses it without a
-//! signature, as plain text it would lead the model to write its thinking into answers, and other models can't read it.
+//! Thinking is sent back only with its signature and to the model that produced it: the API rejects it
+//! without a signature, other models can't read it, and as plain text it would lead the model to write its
+//! thinking into answers.
 
 use serde_json::{Map, Value, json};
 use tiller_core::message::{
@@ -29,9 +30,9 @@ const MIN_BUDGET: u64 = 1_024;
 /// Maximum length of a call id.
 const MAX_ID: usize = 64;
 
-/// Number of user messages, from the last one, that end a cached prefix. The API looks 20 blocks back from each mark,
-/// and one message with many results may have more; with the system prompt these make three of the four marks that it
-/// allows.
+/// Number of the last user messages that are marked as ends of cached prefixes. From each mark, the API looks
+/// 20 blocks back, and one message with many results may have more; with the system prompt, these take three
+/// of the four marks that the API allows.
 const CACHED_MESSAGES: usize = 2;
 
 /// The thinking parameters of a request, derived from model and level.
@@ -53,13 +54,13 @@ impl ThinkingPlan {
             (ThinkingControl::Adaptive { max_effort, bound, .. }, level) => {
                 Self::adaptive(request, effort(level, max_effort), bound)
             }
-            // Of a model that isn't Claude's, thinking may be on without a parameter.
+            // Other vendors' models may think without a parameter.
             (ThinkingControl::Never, _) => {
                 Self { sends_temperature: true, sends_thinking: true, ..Self::plain(request) }
             }
             (ThinkingControl::Effort { least, .. }, level) => Self::by_effort(request, level.max(least)),
             (ThinkingControl::Budget { .. }, level) => match request.model.thinking.budget(level) {
-                // The API refuses to think in the middle of a loop of calls that began without thinking.
+                // The API rejects thinking in the middle of a loop of calls that began without it.
                 Some(_) if is_in_foreign_loop(request, provider) => {
                     Self { sends_temperature: true, ..Self::plain(request) }
                 }
@@ -94,7 +95,7 @@ impl ThinkingPlan {
         Self { thinking: kind.map(|kind| json!({ "type": kind })), ..Self::plain(request) }
     }
 
-    /// Servers that imitate the API know its older parameters, a budget and a switch.
+    /// Servers that imitate the API support its older parameters: a budget and a switch.
     fn by_effort(request: &Request, level: ThinkingLevel) -> Self {
         if level != ThinkingLevel::Off {
             return Self::budget(request, catalog::usual_budget(level));
@@ -103,8 +104,8 @@ impl ThinkingPlan {
         Self { thinking, sends_temperature: true, ..Self::plain(request) }
     }
 
-    /// Newer models leave thinking empty unless a summary is requested. A compaction or a branch changes the messages
-    /// before a thinking block; blocks that no longer match must be dropped.
+    /// Newer models leave thinking empty unless a summary is requested. A compaction or a branch changes the
+    /// messages before a thinking block, so blocks that no longer match must be dropped.
     fn adaptive(request: &Request, effort: &'static str, bound: bool) -> Self {
         let mut thinking = json!({ "type": "adaptive", "display": "summarized" });
         if bound {
@@ -113,8 +114,8 @@ impl ThinkingPlan {
         Self { thinking: Some(thinking), effort: Some(effort), sends_thinking: true, ..Self::plain(request) }
     }
 
-    /// The budget counts towards `max_tokens` and takes at most three quarters of it; if that is less than the API
-    /// accepts, thinking is off.
+    /// The budget counts towards `max_tokens` and takes at most three quarters of it; if that is below the
+    /// API's minimum, thinking is off.
     fn budget(request: &Request, requested: Tokens) -> Self {
         let budget = requested.0.min(request.max_tokens.0 / 4 * 3);
         if budget < MIN_BUDGET {
@@ -125,8 +126,8 @@ impl ThinkingPlan {
     }
 }
 
-/// Returns true if the request continues a loop of tool calls in which this model hasn't thought: another model began
-/// it, or thinking was off.
+/// Returns true if the request continues a loop of tool calls in which this model hasn't thought: another
+/// model began it, or thinking was off.
 fn is_in_foreign_loop(request: &Request, provider: &str) -> bool {
     let newest_first = request.messages.iter().rev();
     let in_loop = newest_first
@@ -229,13 +230,13 @@ enum ApiRole {
     Assistant,
 }
 
-/// Messages under construction, with alternating roles.
+/// Messages being built, with alternating roles.
 #[derive(Default)]
 struct MessageList(Vec<OpenMessage>);
 
 struct OpenMessage {
     role: ApiRole,
-    /// The number of results at its beginning.
+    /// The number of results, which come first.
     results: usize,
     blocks: Vec<Value>,
 }
@@ -248,7 +249,7 @@ impl MessageList {
         }
     }
 
-    /// Inserts a result after the other results: the API refuses text between calls and results.
+    /// Inserts a result after the other results: the API rejects text between calls and results.
     fn add_result(&mut self, result: Value) {
         let open_message = self.open_message(ApiRole::User);
         open_message.blocks.insert(open_message.results, result);
@@ -334,7 +335,7 @@ fn assistant_blocks(answer: &AssistantMessage, reads_thinking: bool) -> Vec<Valu
         AssistantBlock::Unknown => None,
     };
     let blocks: Vec<Value> = answer.content.iter().filter_map(block).collect();
-    // The API refuses a message of thinking alone; such an answer was cut off before any text.
+    // The API rejects a message with only thinking; such an answer was cut off before any text.
     let is_thinking = |block: &Value| block["type"] == "thinking" || block["type"] == "redacted_thinking";
     if blocks.iter().all(is_thinking) { Vec::new() } else { blocks }
 }

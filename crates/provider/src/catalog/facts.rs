@@ -45,7 +45,8 @@ pub enum ImageInput {
 }
 
 impl ModelFacts {
-    /// Sets the window. An answer takes at most a quarter of it, because it shares the window with the prompt.
+    /// Sets the window. An answer takes at most a quarter of it, because it shares the window with the
+    /// prompt.
     #[must_use]
     pub fn with_window(self, window: Tokens) -> Self {
         Self { window, max_output: self.max_output.min(Tokens(window.0 / 4)), ..self }

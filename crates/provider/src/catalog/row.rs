@@ -6,7 +6,6 @@ use super::facts::{ImageInput, ModelFacts, Price};
 use super::thinking::ThinkingControl;
 use crate::compat::Compat;
 
-/// The models of one provider.
 pub(super) struct ProviderModels {
     pub(super) provider: &'static str,
     /// Source and date of the facts.
@@ -27,12 +26,12 @@ pub(super) struct ModelRow {
     compat: Option<Compat>,
 }
 
-/// The providers whose models with images accept PDF files too
-/// (platform.claude.com/docs/en/build-with-claude/pdf-support, developers.openai.com/api/docs/guides/pdf-files,
-/// ai.google.dev/gemini-api/docs/document-processing).
+/// Providers whose models accept PDF files if they accept images
+/// (platform.claude.com/docs/en/build-with-claude/pdf-support,
+/// developers.openai.com/api/docs/guides/pdf-files, ai.google.dev/gemini-api/docs/document-processing).
 const PDF_PROVIDERS: [&str; 5] = ["anthropic", "openai", "azure", "gemini", "bedrock"];
 
-/// Returns true for a provider whose models with images accept PDF files.
+/// Returns true if the provider's models accept PDF files if they accept images.
 pub(super) fn takes_pdf(provider: &str) -> bool {
     PDF_PROVIDERS.contains(&provider)
 }
@@ -49,7 +48,7 @@ pub(super) struct Surcharge {
 }
 
 impl ModelRow {
-    /// A model for text; `limits` are its window and its longest answer.
+    /// Creates a text model; `limits` are its window and its maximum output, in tokens.
     pub(super) const fn new(
         id: &'static str,
         limits: (u64, u64),
@@ -59,7 +58,7 @@ impl ModelRow {
         Self { price: Some(price), ..Self::without_price(id, limits, thinking) }
     }
 
-    /// A model whose price isn't known.
+    /// Creates a text model whose price isn't known.
     pub(super) const fn without_price(
         id: &'static str,
         limits: (u64, u64),

@@ -1,5 +1,5 @@
-//! The rows of the catalog, a list for each provider with the place and the day at which its facts were read. Facts
-//! without a source are omitted.
+//! The rows of the catalog: a list for each provider, with the source of its facts and the date on which it
+//! was read. Facts without a source are omitted.
 
 mod claudes;
 mod gpts;
@@ -14,7 +14,6 @@ use super::row::{ModelRow, ProviderModels, Surcharge};
 /// The provider of the Claude rows.
 pub(super) const ANTHROPIC: &str = "anthropic";
 
-/// All lists. A new provider's is added here.
 const LISTS: &[ProviderModels] = &[
     ProviderModels {
         provider: ANTHROPIC,
@@ -53,7 +52,7 @@ pub(super) fn rows(provider: &str) -> &'static [ModelRow] {
     list(provider).map_or(&[], |list| list.rows)
 }
 
-/// Returns the place and the day at which a provider's facts were read.
+/// Returns the source of a provider's facts and the date on which it was read.
 pub(super) fn source(provider: &str) -> Option<&'static str> {
     list(provider).map(|list| list.source)
 }
@@ -72,7 +71,7 @@ pub(super) fn price(provider: &str, id: &str) -> Option<Price> {
     row(provider, id)?.price()
 }
 
-/// Returns the id without `-20251101` or `-2025-08-07` at its end.
+/// Strips `-20251101` or `-2025-08-07` from the end of an id.
 fn without_date(id: &str) -> Option<&str> {
     let is_date = |text: &str| {
         text.bytes().filter(u8::is_ascii_digit).count() == 8

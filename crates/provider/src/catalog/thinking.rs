@@ -15,19 +15,20 @@ pub enum ThinkingControl {
         /// The name for each level, from `Off` to `Xhigh`; an empty one isn't sent.
         names: [&'static str; 6],
     },
-    /// A token budget, as of older Claudes and Gemini 2.5.
+    /// A token budget, as in older Claude models and Gemini 2.5.
     Budget {
         /// The lowest level: above `Off` for a model that always thinks.
         least: ThinkingLevel,
     },
-    /// Adaptive thinking of newer Claudes: `thinking: {type: adaptive}` and `output_config.effort`. Such models take no
-    /// temperature.
+    /// Adaptive thinking of newer Claude models: `thinking: {type: adaptive}` and `output_config.effort`.
+    /// Such models don't accept a temperature.
     Adaptive {
         /// The parameter that turns thinking off.
         off: ThinkingOff,
         /// The highest supported effort.
         max_effort: &'static str,
-        /// True if thinking blocks are bound to everything before them (/docs/en/build-with-claude/preserved-thinking).
+        /// True if thinking blocks are bound to everything before them
+        /// (/docs/en/build-with-claude/preserved-thinking).
         bound: bool,
     },
 }
@@ -53,14 +54,14 @@ impl ThinkingControl {
     pub(super) const ALWAYS: Self =
         Self::Adaptive { off: ThinkingOff::LowEffort, max_effort: "max", bound: true };
 
-    /// For a Claude newer than the catalog: adaptive, as all since 4.6, without parameters that only some of them
-    /// accept.
+    /// For a Claude model newer than the catalog: adaptive, as in all models since 4.6, without parameters
+    /// that only some of them accept.
     pub(super) const NEWEST: Self = Self::ON_REQUEST;
 
     /// A budget, and no thinking without one.
     pub const BUDGET: Self = Self::Budget { least: ThinkingLevel::Off };
 
-    /// Efforts from low to high, and no parameter without thinking: what most servers accept.
+    /// Efforts from low to high, and no parameter without thinking, as most servers accept.
     pub const LOW_TO_HIGH: Self =
         Self::Effort { least: ThinkingLevel::Off, names: ["", "low", "low", "medium", "high", "high"] };
 
@@ -75,8 +76,8 @@ impl ThinkingControl {
         }
     }
 
-    /// Returns the name of the effort for a level; `None` if none is sent. Behind a wire format that only knows
-    /// efforts, models with other parameters take the usual ones.
+    /// Returns the name of the effort for a level; `None` if none is sent. In a wire format that has only
+    /// efforts, models with other parameters use the usual names.
     #[must_use]
     pub fn effort(self, level: ThinkingLevel) -> Option<&'static str> {
         match self {

@@ -18,26 +18,26 @@ pub struct ProviderDescriptor {
     pub key_variable: &'static str,
     /// The header with the key.
     pub key_header: KeyHeader,
-    /// The page where a person gets a key, or the server's own page.
+    /// The page where the user gets a key, or the server's home page.
     pub page: &'static str,
-    /// The environment variable that selects another server.
+    /// The environment variable with the base URL of another server.
     pub base_url_variable: &'static str,
-    /// The public or the usual server; empty if it must be configured.
+    /// The base URL of the public or usual server; empty if it must be configured.
     pub base_url: &'static str,
     /// The format of requests and answers.
     pub wire_format: WireFormat,
-    /// The format at a server that the user names.
+    /// The format for a server that the user configures.
     pub custom_server_format: WireFormat,
-    /// Parameters that its server accepts, where that is Chat Completions.
+    /// Parameters that its server accepts in Chat Completions.
     pub compat: Compat,
-    /// True if its server reports a conversation longer than the window by the status 400 without a message.
+    /// True if its server reports a conversation that exceeds the window with status 400 and no message.
     pub silent_overflow: bool,
-    /// The command that has a local server serve a window of 32,768 tokens; empty for other providers.
+    /// The command that makes a local server serve a window of 32,768 tokens; empty for other providers.
     pub window_advice: &'static str,
 }
 
 impl ProviderDescriptor {
-    /// Returns the endpoint at a server, or at the usual one, without a key.
+    /// Returns the endpoint at a server, by default the usual one, without a key.
     #[must_use]
     pub fn endpoint(&self, base_url: Option<&str>) -> Endpoint {
         let endpoint = Endpoint::new(self.name, base_url.unwrap_or(self.base_url), self.key_variable);

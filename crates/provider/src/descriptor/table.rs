@@ -1,5 +1,5 @@
-//! The rows of the providers. Servers, headers and quirks as in each provider's documentation, seen 2026-11-23; the
-//! fields for earlier thinking by the sources at the rows, seen 2026-11-28.
+//! The rows of the providers. Servers, headers and quirks follow each provider's documentation, seen
+//! 2026-11-23; the fields for earlier thinking follow the sources given with the rows, seen 2026-11-28.
 
 use super::entry::ProviderDescriptor;
 use crate::compat::{CallIds, Compat, MaxTokensField, ThinkingField, ThinkingFormat};
@@ -53,12 +53,12 @@ const fn responses(provider: ProviderDescriptor) -> ProviderDescriptor {
 const COMPLETION_TOKENS: Compat =
     Compat { max_tokens_field: MaxTokensField::MaxCompletionTokens, ..Compat::COMMON };
 
-/// Servers that want the thinking of earlier answers back, at least between calls (api-docs.deepseek.com,
-/// platform.kimi.ai, docs.z.ai/guides/capabilities/thinking-mode, docs.fireworks.ai/guides/reasoning; Together by
-/// `interleaved` of its models in models.dev).
+/// Servers that require the thinking of earlier answers, at least between calls (api-docs.deepseek.com,
+/// platform.kimi.ai, docs.z.ai/guides/capabilities/thinking-mode, docs.fireworks.ai/guides/reasoning; for
+/// Together, `interleaved` of its models in models.dev).
 const RETURNS_THINKING: Compat = Compat { thinking_field: ThinkingField::ReasoningContent, ..Compat::COMMON };
 
-/// Routers to the models of other providers.
+/// Routers to models of other providers.
 const ROUTER: Compat =
     Compat { thinking_format: ThinkingFormat::Reasoning, reasoning_details: true, ..Compat::COMMON };
 
@@ -73,7 +73,7 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         "https://api.anthropic.com",
         "platform.claude.com/settings/keys",
     ),
-    // Many servers imitate its Chat Completions, few its Responses.
+    // Many servers imitate its Chat Completions, few imitate its Responses.
     responses(chat(
         ("openai", "OpenAI"),
         ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
@@ -120,7 +120,7 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         ("MISTRAL_API_KEY", "MISTRAL_BASE_URL"),
         "https://api.mistral.ai/v1",
         "console.mistral.ai/api-keys",
-        // It refuses unknown fields, and sends usage unasked.
+        // It rejects unknown fields, and sends usage without being asked.
         Compat {
             streams_usage: false,
             call_ids: CallIds::NineAlphanumeric,
@@ -133,7 +133,7 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         ("GROQ_API_KEY", "GROQ_BASE_URL"),
         "https://api.groq.com/openai/v1",
         "console.groq.com/keys",
-        // It refuses `reasoning_content` (groq-python, `ChatCompletionAssistantMessageParam`).
+        // It rejects `reasoning_content` (groq-python, `ChatCompletionAssistantMessageParam`).
         Compat { thinking_field: ThinkingField::Reasoning, ..COMPLETION_TOKENS },
     ),
     chat(
@@ -169,8 +169,9 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
             ("CEREBRAS_API_KEY", "CEREBRAS_BASE_URL"),
             "https://api.cerebras.ai/v1",
             "cloud.cerebras.ai",
-            // It has no field for earlier thinking and refuses unknown ones: it reads it in the text, where each family
-            // of models expects other marks (inference-docs.cerebras.ai/capabilities/reasoning).
+            // It has no field for earlier thinking and rejects unknown fields: it reads thinking from the
+            // text, with marks that differ between model families
+            // (inference-docs.cerebras.ai/capabilities/reasoning).
             COMPLETION_TOKENS,
         )
     },
@@ -208,7 +209,7 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         "vercel.com/ai-gateway",
         ROUTER,
     ),
-    // It has no public server: the address contains the resource.
+    // It has no public server: the URL contains the name of the resource.
     ProviderDescriptor {
         key_header: KeyHeader::ApiKey,
         wire_format: WireFormat::OpenAiResponses,
@@ -227,7 +228,7 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         "https://bedrock-mantle.us-east-1.api.aws/anthropic",
         "docs.aws.amazon.com/bedrock/latest/userguide/api-keys.html",
     ),
-    // Last, because many set its variable only to download models.
+    // Last, because many users set its variable only to download models.
     chat(
         ("huggingface", "Hugging Face"),
         ("HF_TOKEN", "HF_BASE_URL"),

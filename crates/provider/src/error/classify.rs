@@ -1,9 +1,9 @@
 //! Classification of error responses.
 //!
-//! Providers report overflow and quota by text only, so the text is checked before the status: an exceeded quota has
-//! status 429, an overflow 400 or 500. Only 413 is an overflow regardless of the text. A message about rates is never
-//! an overflow, though it may mention "too many tokens". URLs in a message are ignored: they lead to pages on billing
-//! and on rate limits with any error.
+//! Providers report overflow and quota only in the text, so the text is checked before the status: an
+//! exceeded quota has status 429, an overflow 400 or 500. Only 413 is an overflow regardless of the text. A
+//! message about rates is never an overflow, even if it mentions "too many tokens". URLs in a message are
+//! ignored: with any error they may point to pages about billing and rate limits.
 
 use std::time::Duration;
 
@@ -16,13 +16,14 @@ use super::{FailureKind, ProviderFault, hints};
 pub(crate) struct ErrorResponse {
     /// The HTTP status; 0 inside a stream.
     pub status: u16,
-    /// Its machine-readable type, code and reasons: `rate_limit_error`, `insufficient_quota`, `API_KEY_INVALID`.
+    /// Its machine-readable type, code and reasons: `rate_limit_error`, `insufficient_quota`,
+    /// `API_KEY_INVALID`.
     pub kind: String,
     /// The message; may be empty.
     pub message: String,
     /// The delay that the headers request.
     pub retry_after: Option<Duration>,
-    /// The delay that the body requests in addition to its message.
+    /// The delay in the body, outside its message.
     pub retry_delay: Option<Duration>,
 }
 
@@ -58,23 +59,24 @@ const QUOTA: &[&str] = &[
     "perday",
 ];
 
-/// Messages about limits that don't end within minutes, regardless of the delay that Gemini states: a day's quota, and
-/// none at all.
+/// Texts about limits that don't end within minutes, whatever delay Gemini states: a daily quota, and a limit
+/// of zero.
 const LASTING: &[&str] = &["perday", "limit: 0"];
 
-/// Texts about an invalid key with the status of a bad request (xAI, Gemini), in lower case.
+/// Texts about an invalid key that come with status 400 (xAI, Gemini), in lower case.
 const AUTH: &[&str] =
     &["incorrect api key", "invalid api key", "api key not valid", "api_key_invalid", "wrong_api_key"];
 
-/// Texts about a missing resource that no retry provides (Ollama), in lower case.
+/// Texts about a lack of resources that a retry can't fix (Ollama), in lower case.
 const PERMANENT: &[&str] = &["requires more system memory"];
 
-/// Texts about a single request above the limit per minute (Groq, OpenAI), in lower case: only a smaller one can
-/// succeed.
+/// Texts about a single request above the limit per minute (Groq, OpenAI), in lower case: only a smaller
+/// request can succeed.
 const TOO_LARGE: &[&str] = &["request too large for"];
 
-/// Texts about a conversation longer than the window, in lower case. Seen with these providers and servers:
-/// Anthropic, OpenAI, Gemini, xAI, Groq, OpenRouter, llama.cpp, LM Studio, vLLM, MiniMax, Kimi, Mistral, Ollama.
+/// Texts about a conversation that exceeds the window, in lower case. Observed with these providers and
+/// servers: Anthropic, OpenAI, Gemini, xAI, Groq, OpenRouter, llama.cpp, LM Studio, vLLM, MiniMax, Kimi,
+/// Mistral, Ollama.
 const OVERFLOW: &[&str] = &[
     "prompt is too long",
     "prompt too long",
@@ -96,7 +98,7 @@ const OVERFLOW: &[&str] = &[
     "when context the overflows",
 ];
 
-/// Classifies an error response, with a message to show.
+/// Classifies an error response and returns it as a fault with a message to show.
 pub(crate) fn classify(response: &ErrorResponse) -> ProviderFault {
     let failure = classify_failure(response);
     let message = match (response.message.as_str(), response.status) {
@@ -149,7 +151,6 @@ fn classify_failure(response: &ErrorResponse) -> FailureKind {
     }
 }
 
-/// Removes words with a URL.
 fn remove_urls(text: &str) -> String {
     let words = text.split_whitespace().filter(|word| !word.contains("://"));
     words.collect::<Vec<_>>().join(" ")
@@ -160,9 +161,9 @@ fn is_token_count_overflow(text: &str) -> bool {
     text.contains("input token count") && text.contains("exceeds the maximum")
 }
 
-/// Classifies by the error type inside a stream, which has no status; Anthropic's error types correspond to statuses
-/// (platform.claude.com/docs/en/api/errors, seen 2026-11-21). OpenRouter puts the status into the code. OpenAI's codes
-/// about images (`invalid_image`, `image_too_large`) are refusals of the request.
+/// Classifies by the error type inside a stream, which has no status. Anthropic's error types correspond to
+/// statuses (platform.claude.com/docs/en/api/errors, seen 2026-11-21). OpenRouter puts the status into the
+/// code. OpenAI's codes about images (`invalid_image`, `image_too_large`) reject the request.
 fn classify_kind(kind: &str, transient: FailureKind) -> FailureKind {
     let is = |names: &[&str]| kind.split_whitespace().any(|word| names.contains(&word));
     if is(&["authentication_error", "permission_error", "401", "403"]) {
@@ -176,7 +177,8 @@ fn classify_kind(kind: &str, transient: FailureKind) -> FailureKind {
     transient
 }
 
-/// Parses the body of an error response: JSON in the shapes that providers use, a web page's title, or plain text.
+/// Parses the body of an error response: JSON in the shapes that providers use, a web page's title, or plain
+/// text.
 pub(crate) fn parse_error_response(status: u16, body: &str) -> ErrorResponse {
     let body = body.trim();
     let response = match serde_json::from_str::<Value>(body) {
@@ -208,7 +210,7 @@ fn parse_json(value: &Value) -> ErrorResponse {
     ErrorResponse { kind: kinds.join(" "), message, retry_delay, ..ErrorResponse::default() }
 }
 
-/// Returns the reason in a detail of Google's errors (`google.rpc.ErrorInfo`), and the exceeded quotas
+/// Returns the reason in a detail of a Google error (`google.rpc.ErrorInfo`), and the exceeded quotas
 /// (`google.rpc.QuotaFailure`).
 fn detail_kinds(detail: &Value) -> impl Iterator<Item = &str> {
     let violations = detail.get("violations").and_then(Value::as_array).into_iter().flatten();

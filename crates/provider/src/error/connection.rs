@@ -27,9 +27,9 @@ pub(crate) enum ConnectionFailure {
     /// The other side closed the connection.
     Closed,
     TimedOut,
-    /// A proxy didn't pass the connection on.
+    /// The proxy could not connect to the server.
     Proxy,
-    /// The server's certificate, and the reason it is not valid.
+    /// The server's certificate is invalid; the reason.
     Certificate(String),
     /// The TLS handshake failed for another reason.
     Tls,
@@ -86,7 +86,7 @@ impl ConnectionFailure {
         }
     }
 
-    /// Returns true if a retry can't help before someone changes the server or this machine.
+    /// Returns true if a retry can't help until someone changes the server or this machine.
     pub(crate) const fn is_permanent(&self) -> bool {
         match self {
             Self::Certificate(_) | Self::Tls | Self::NotHttp => true,
@@ -101,7 +101,7 @@ impl ConnectionFailure {
         }
     }
 
-    /// Returns the message; `host` includes the port if the URL has one.
+    /// Returns the message for the user; `host` includes the port if the URL has one.
     pub(crate) fn message(&self, host: &str, stage: Stage) -> String {
         let within = stage == Stage::DuringAnswer;
         match self {
@@ -126,7 +126,7 @@ impl ConnectionFailure {
     }
 }
 
-/// An error and its sources. An `io::Error` hides the error that it wraps from its sources.
+/// Returns an error and its sources. The sources of an `io::Error` omit the error that it wraps.
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> Vec<&'a (dyn Error + 'static)> {
     let mut chain = Vec::new();
     let mut next = Some(error);
@@ -155,7 +155,7 @@ fn from_io_error(error: &io::Error) -> Option<ConnectionFailure> {
     }
 }
 
-/// The reason a certificate is not valid.
+/// Returns the reason a certificate is invalid.
 fn reason(error: &CertificateError) -> String {
     match error {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired".to_owned(),
@@ -182,7 +182,7 @@ fn without_port(host: &str) -> &str {
 mod tests {
     use super::*;
 
-    /// An error of a library, with its source.
+    /// A library's error with its source.
     #[derive(Debug, thiserror::Error)]
     #[error("{text}")]
     struct Outer {

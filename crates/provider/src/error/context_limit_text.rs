@@ -1,10 +1,11 @@
 //! Parsing of a model's context window from the text of an overflow error. Pure.
 //!
-//! A user's own server may run a model with far less than the model's maximum, and reports the limit only in this way.
+//! A user's own server may run a model with a much smaller window than the model supports, and reports it
+//! only there.
 
 use tiller_core::unit::Tokens;
 
-/// Strings before the limit, in lower case; of several numbers in a message, the one after such a string counts.
+/// Strings before the limit, in lower case. A message may contain other numbers too.
 const PREFIXES: [&str; 11] = [
     "maximum context length is ",
     "maximum context length of ",
@@ -19,7 +20,7 @@ const PREFIXES: [&str; 11] = [
     " > ",
 ];
 
-/// Minimum window of any server; a smaller number is something else.
+/// Minimum window of any server; a smaller number isn't a window.
 const MIN_WINDOW: u64 = 256;
 
 /// Returns the window that an overflow error states.

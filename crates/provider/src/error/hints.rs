@@ -1,4 +1,5 @@
-//! Advice on failed requests, one line each. Retried failures have advice too, which is shown when no retry succeeds.
+//! Hints for failed requests, one line each. A retried failure has a hint too, which is shown if no retry
+//! succeeds.
 
 use super::{ConnectionFailure, FailureKind};
 use crate::descriptor::ProviderDescriptor;
@@ -6,10 +7,10 @@ use crate::descriptor::ProviderDescriptor;
 /// For a problem on the provider's side.
 const WAIT: &str = "wait, or choose another model (/model, --model)";
 
-/// For a connection that broke.
+/// For an interrupted connection.
 pub(crate) const INTERRUPTED: &str = "check this machine's network, then send the request again";
 
-/// Returns the advice on an error response; for keys see [`for_key`].
+/// Returns the hint for an error response; for keys see [`for_key`].
 pub(super) fn for_response(failure: FailureKind, status: u16) -> Option<&'static str> {
     match (failure, status) {
         (FailureKind::Fatal, 400 | 422) => Some(
@@ -28,7 +29,7 @@ pub(super) fn for_response(failure: FailureKind, status: u16) -> Option<&'static
     }
 }
 
-/// Returns the advice on a failed connection; `server` is the name of the setting with the server's address.
+/// Returns the hint for a failed connection; `server` is the name of the setting with the server's URL.
 pub(crate) fn for_connection(failure: &ConnectionFailure, server: &str) -> String {
     match failure {
         ConnectionFailure::UnknownHost | ConnectionFailure::Unreachable => {
@@ -47,12 +48,12 @@ pub(crate) fn for_connection(failure: &ConnectionFailure, server: &str) -> Strin
     }
 }
 
-/// Returns the advice after a timeout that a setting limits.
+/// Returns the hint for a timeout that a setting determines.
 pub(crate) fn for_timeout(setting: &str) -> String {
     format!("raise the setting {setting} to wait longer, or choose another model (/model, --model)")
 }
 
-/// Returns the advice on a missing or refused key.
+/// Returns the hint for a missing or rejected key.
 pub(crate) fn for_key(provider: &str, key_name: &str, is_present: bool) -> String {
     match is_present {
         true => format!("check {key_name}{}", login_hint(provider, "another")),
@@ -60,12 +61,12 @@ pub(crate) fn for_key(provider: &str, key_name: &str, is_present: bool) -> Strin
     }
 }
 
-/// Returns the advice on setting a provider's key.
+/// Returns the hint about setting a provider's key.
 pub(crate) fn for_missing_key(provider: &str, key_name: &str) -> String {
     format!("set {key_name}{}", login_hint(provider, "one"))
 }
 
-/// Returns the advice on storing a key, for the providers whose keys tiller stores.
+/// Returns the hint about storing a key, for providers whose keys tiller stores.
 fn login_hint(provider: &str, object: &str) -> String {
     match ProviderDescriptor::find(provider) {
         Some(_) => format!(", or store {object} with `tiller login {provider}` or /login"),

@@ -1,4 +1,4 @@
-//! Removal of secrets from foreign messages: providers quote the key that they refuse.
+//! Removal of secrets from providers' messages, which may quote a rejected key.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
@@ -6,13 +6,14 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 /// Prefix of the keys of the providers that tiller knows.
 const KEY_PREFIX: &str = "sk-";
 
-/// Minimum length of a key without its prefix: `sk-learn` isn't a key, nor is the `x` that users give local servers.
+/// Minimum length of a key without its prefix: `sk-learn` isn't a key, nor is the `x` that users configure
+/// for local servers.
 const MIN_KEY_LENGTH: usize = 8;
 
-/// Replaces `key`, and any other text that looks like a key, by `[key]`.
+/// Replaces `key`, and any other text that looks like a key, with `[key]`.
 ///
-/// The key is also found in base64, standard or URL-safe, even inside a longer text; and any of its characters may be
-/// percent-encoded or JSON-escaped, repeatedly.
+/// The key is also found in base64, standard or URL-safe, even as part of a longer encoded text, and with any
+/// of its characters percent-encoded or JSON-escaped, repeatedly.
 pub(crate) fn redact_secrets(text: &str, key: Option<&str>) -> String {
     let text = match key.map(str::trim).filter(|key| key.len() >= MIN_KEY_LENGTH) {
         Some(key) => redact_key(text, key),
@@ -40,14 +41,14 @@ fn redact_key(text: &str, key: &str) -> String {
     redacted
 }
 
-/// Returns the key and its base64 forms, the longer ones of a common prefix first.
+/// Returns the key and its base64 forms; where one is a prefix of another, the longer one comes first.
 fn needles(key: &str) -> Vec<String> {
     let mut needles = vec![key.to_owned()];
     for engine in [STANDARD, URL_SAFE] {
         let padded = engine.encode(key);
         needles.extend([padded.clone(), padded.trim_end_matches('=').to_owned()]);
         for preceding in 0..3_usize {
-            // The characters that depend only on the key, when it is preceded by this many bytes.
+            // Keep only the characters that depend on the key alone if this many bytes precede it.
             let encoded = engine.encode([&[0; 2][..preceding], key.as_bytes()].concat());
             let (start, end) = ((preceding * 8).div_ceil(6), (preceding + key.len()) * 8 / 6);
             needles.push(encoded[start..end].to_owned());
@@ -56,7 +57,7 @@ fn needles(key: &str) -> Vec<String> {
     needles
 }
 
-/// Strips `needle` from a string in which each of its characters may be encoded.
+/// Strips `needle` from the beginning of a string in which each of its characters may be encoded.
 fn strip_encoded<'a>(text: &'a str, needle: &str) -> Option<&'a str> {
     needle.chars().try_fold(text, |rest, c| {
         rest.strip_prefix(c).or_else(|| strip_escaped(rest, c)).or_else(|| strip_percent(rest, c))
@@ -78,7 +79,7 @@ fn strip_escaped(text: &str, c: char) -> Option<&str> {
     is_match.then(|| &digits[unit.len()..])
 }
 
-/// Strips `c` as `%XX`; a percent sign that was encoded again is `%25`.
+/// Strips `c` as `%XX`, where the percent sign may itself be encoded as `%25`.
 fn strip_percent(text: &str, c: char) -> Option<&str> {
     let mut utf_8 = [0; 4];
     c.encode_utf8(&mut utf_8).bytes().try_fold(text, |rest, byte| {

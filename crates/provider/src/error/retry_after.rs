@@ -1,4 +1,5 @@
-//! The retry delay in response headers: `retry-after-ms`, or `retry-after` in seconds or as a date (RFC 9110, 10.2.3).
+//! The retry delay in response headers: `retry-after-ms`, or `retry-after` in seconds or as a date (RFC 9110,
+//! 10.2.3).
 
 use std::time::Duration;
 

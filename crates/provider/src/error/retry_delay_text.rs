@@ -1,12 +1,12 @@
-//! The retry delay in error messages: "Please try again in 9m38.016s" (Groq, OpenAI), "Please retry in 20.04s"
-//! (Gemini).
+//! The retry delay in error messages: "Please try again in 9m38.016s" (Groq, OpenAI), "Please retry in
+//! 20.04s" (Gemini).
 
 use std::time::Duration;
 
 /// Texts before the delay, in lower case.
 const PREFIXES: [&str; 2] = ["try again in ", "retry in "];
 
-/// Parses the delay from a string in lower case.
+/// Parses the delay in a message in lower case.
 pub(super) fn parse_retry_delay(text: &str) -> Option<Duration> {
     PREFIXES.iter().find_map(|prefix| parse_delay(&text[text.find(prefix)? + prefix.len()..]))
 }
@@ -15,7 +15,7 @@ pub(super) fn parse_retry_delay(text: &str) -> Option<Duration> {
 pub(super) fn parse_delay(text: &str) -> Option<Duration> {
     let (mut rest, mut total) = (text, None);
     while let Some(end) = rest.find(|c: char| !c.is_ascii_digit() && c != '.').filter(|end| *end > 0) {
-        // A full stop may follow.
+        // Ignore a period after the last unit.
         let Ok(number) = rest[..end].parse::<f64>() else { break };
         let after = rest[end..].trim_start();
         let unit = after.find(|c: char| !c.is_ascii_lowercase()).map_or(after, |end| &after[..end]);

@@ -1,8 +1,9 @@
 //! Decoding of `streamGenerateContent`'s chunks into [`StreamEvent`]s.
 //!
-//! A chunk has pieces of text, whole calls or pieces of calls. There is no event after the last chunk: the answer is complete when the
-//! stream ends after a finish reason. A chunk that can't be parsed, a call without a name and an end without a finish
-//! reason are damage: the answer is interrupted, so that none of its tool calls run.
+//! A chunk has pieces of text, complete calls or pieces of calls. There is no final event: the answer is
+//! complete when the stream ends after a finish reason. A chunk that can't be parsed, a call without a name
+//! and an end without a finish reason count as damage: the answer is interrupted, so that none of its tool
+//! calls run.
 
 use std::borrow::Cow;
 
@@ -20,7 +21,7 @@ use crate::http::{Damage, Decode, incomplete, trace};
 use crate::sse::SseEvent;
 use crate::{FailureKind, StreamEvent};
 
-/// Finish reasons of content that the provider won't give, and of requests that it won't answer; no retry changes them.
+/// Finish reasons of refused content and refused requests, which no retry changes.
 const REFUSALS: [&str; 12] = [
     "SAFETY",
     "RECITATION",
@@ -43,7 +44,7 @@ struct ResponseChunk<'a> {
     candidates: Option<Vec<ResponseCandidate<'a>>>,
     #[serde(borrow)]
     prompt_feedback: Option<PromptFeedback<'a>>,
-    /// Not content: counts that can't be parsed are ignored.
+    /// Raw, because usage isn't content: counts that can't be parsed are ignored.
     #[serde(borrow)]
     usage_metadata: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -84,7 +85,7 @@ struct FunctionCall<'a> {
     /// An object; absent if there are no arguments.
     #[serde(borrow)]
     args: Option<&'a RawValue>,
-    /// Pieces of the arguments. The first part of such a call has the name, later ones don't.
+    /// Pieces of the arguments. Only the first part of such a call has the name.
     #[serde(borrow)]
     partial_args: Option<&'a RawValue>,
     /// True if later parts belong to this call.
@@ -135,12 +136,12 @@ pub(super) struct GeminiDecoder {
     blocks: AnswerBlocks,
     /// The number of calls so far.
     calls: usize,
-    /// The call whose arguments come in pieces.
+    /// The call whose arguments arrive in pieces.
     open_call: Option<OpenCall>,
     stop: Option<StopReason>,
 }
 
-/// A call that has begun.
+/// A call whose arguments are being received.
 struct OpenCall {
     block: usize,
     arguments: PartialArguments,
@@ -156,7 +157,7 @@ impl OpenCall {
     }
 }
 
-/// A part of a known kind, or an ignored one of an unknown kind.
+/// Distinguishes parts of known kinds from ignored ones.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DecodedPart {
     Known,
@@ -290,7 +291,7 @@ impl GeminiDecoder {
             reason if REFUSALS.contains(&reason) => {
                 return Err(refusal(&format!("the provider stopped the answer ({reason})")));
             }
-            // Mostly a mistake of the model, such as MALFORMED_FUNCTION_CALL, which it may not make again.
+            // Usually a mistake of the model, such as MALFORMED_FUNCTION_CALL, which a retry may avoid.
             reason => {
                 return Err(ProviderFault::new(
                     FailureKind::Interrupted,
@@ -302,7 +303,7 @@ impl GeminiDecoder {
     }
 }
 
-/// Checks for an error in the form of a list, which the API returns outside event streams.
+/// Checks for an error as a list, which the API returns outside event streams.
 fn is_error_list(data: &str) -> bool {
     let list = serde_json::from_str::<Vec<ResponseChunk<'_>>>(data);
     list.is_ok_and(|chunks| chunks.first().is_some_and(|chunk| chunk.error.is_some()))

@@ -1,11 +1,11 @@
 //! Encoding of a [`Request`] as a `generateContent` body.
 //!
-//! The API requires all results of an answer's calls in the content directly after it, and no empty part. Consecutive
-//! messages of one role are merged, results first.
+//! The API requires all results of an answer's calls in the content directly after it, and no empty part.
+//! Consecutive messages of one role are merged, results first.
 //!
-//! Gemini 3 and later sign the first call of each answer and refuse a call of the current turn without its signature. A
-//! signature is valid only for the model that made it; calls of other models get one that the API always accepts. The
-//! API recommends sending back a text part's signature, too, but doesn't check it
+//! Gemini 3 and later sign the first call of each answer and reject a call of the current turn without its
+//! signature. A signature is valid only for the model that made it; calls of other models get one that the
+//! API always accepts. The API recommends sending back the signature of a text part too, but doesn't check it
 //! (ai.google.dev/gemini-api/docs/thought-signatures).
 
 use serde_json::{Map, Value, json};
@@ -62,8 +62,8 @@ pub(super) fn body(request: &Request, provider: &str) -> Value {
     Value::Object(body)
 }
 
-/// Returns the parameters of thinking, if the model has any. A budget counts towards the tokens of the answer and takes
-/// at most three quarters of them.
+/// Returns the parameters of thinking, if the model has any. A budget counts towards the tokens of the answer
+/// and takes at most three quarters of them.
 fn thinking_config(request: &Request) -> Option<Value> {
     let control = request.model.thinking;
     if let ThinkingControl::Budget { .. } = control {
@@ -79,8 +79,8 @@ fn thinking_config(request: &Request) -> Option<Value> {
     Some(json!({ "includeThoughts": true, "thinkingLevel": level }))
 }
 
-/// Encodes a tool. `parametersJsonSchema` takes JSON Schema as it is, except for the name of its version; the older
-/// `parameters` refuses many keywords.
+/// Encodes a tool. `parametersJsonSchema` accepts JSON Schema except for the key with its version; the older
+/// `parameters` rejects many keywords.
 fn declaration(spec: &ToolSpec) -> Value {
     let mut schema = (*spec.parameters).clone();
     if let Some(keywords) = schema.as_object_mut() {
@@ -106,7 +106,7 @@ enum ContentRole {
 
 struct OpenContent {
     role: ContentRole,
-    /// The number of results at its beginning.
+    /// The number of results, which come first.
     results: usize,
     parts: Vec<Value>,
 }
@@ -163,7 +163,8 @@ impl<'a> ContentsEncoder<'a> {
         self.contents.last_mut().expect("a content was pushed above")
     }
 
-    /// Inserts a result after the other results. Its images are part of it, for older models they follow all results.
+    /// Inserts a result after the other results. Its images are part of it; for older models they follow all
+    /// results.
     fn add_result(&mut self, result: &ToolResultMessage) {
         let is_image = |block: &&UserBlock| block.as_image().is_some() && placeholders::is_sendable(block);
         let has_images = result.content.iter().any(|block| is_image(&block));
@@ -207,7 +208,7 @@ impl<'a> ContentsEncoder<'a> {
             AssistantBlock::Unknown => None,
         };
         let parts: Vec<Value> = answer.content.iter().filter_map(part).collect();
-        // An answer of thinking alone was cut off before any text.
+        // An answer with only thinking was cut off before any text.
         if parts.iter().all(|part| part.get("thought").is_some()) { Vec::new() } else { parts }
     }
 
@@ -220,8 +221,8 @@ impl<'a> ContentsEncoder<'a> {
         with_signature(json!({ "functionCall": function }), signature)
     }
 
-    /// Signs the first call of each answer of the current turn, if it has no signature. The turn begins with the
-    /// last content of the user without results.
+    /// Signs the first call of each answer of the current turn, if it has no signature. The turn begins with
+    /// the last user content that has no results.
     fn sign_foreign_calls(&mut self) {
         let is_prompt = |content: &OpenContent| content.role == ContentRole::User && content.results == 0;
         let turn = self.contents.iter().rposition(is_prompt).unwrap_or(0);
@@ -245,7 +246,7 @@ fn text_part(text: &str) -> Value {
     json!({ "text": text })
 }
 
-/// Encodes a block; an image of a type that the API refuses becomes text.
+/// Encodes a block; an image of a type that the API rejects becomes text.
 fn part(block: &UserBlock) -> Option<Value> {
     match block {
         UserBlock::Text { text } => Some(text_part(text)),

@@ -1,7 +1,8 @@
-//! The arguments of a call that come in pieces: values with the JSON paths at which they belong
-//! (docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling, `streamFunctionCallArguments`).
+//! Call arguments that arrive in pieces: values with their JSON paths
+//! (docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling,
+//! `streamFunctionCallArguments`).
 //!
-//! tiller doesn't request pieces; a gateway in between may.
+//! tiller doesn't request them, but a gateway in between may.
 
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
@@ -10,7 +11,7 @@ use crate::http::Damage;
 
 const INVALID_PATH: Damage = Damage::Order("a piece of arguments has an invalid path");
 
-/// Maximum depth of the arguments, as for JSON in one piece.
+/// Maximum depth of the arguments, as for complete JSON.
 const MAX_DEPTH: usize = 127;
 
 /// A value, or a piece of a string.
@@ -28,7 +29,7 @@ pub(super) struct PartialArgument {
 pub(super) struct PartialArguments(Value);
 
 impl PartialArguments {
-    /// Adds a value at its path, or appends a piece to the string there.
+    /// Sets the value at the piece's path, or appends to the string there.
     pub(super) fn add(&mut self, piece: PartialArgument) -> Result<(), Damage> {
         let place = place(&mut self.0, &piece.json_path)?;
         match (piece.string_value, place) {
@@ -48,7 +49,8 @@ impl PartialArguments {
     }
 }
 
-/// Returns the value at a path such as `$.files[0].name`; missing ones are added. Elements of a list come in order.
+/// Returns the value at a path such as `$.files[0].name`; missing values are added. List elements arrive in
+/// order.
 fn place<'a>(root: &'a mut Value, path: &str) -> Result<&'a mut Value, Damage> {
     let mut rest = path.strip_prefix('$').ok_or(INVALID_PATH)?;
     let mut value = root;

@@ -1,5 +1,4 @@
-//! An API key, or another secret that a header carries: known from the start, or loaded when the first request needs
-//! it.
+//! An API key, or another secret in a header: given at the start, or loaded when the first request needs it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -30,14 +29,14 @@ impl ApiKey {
         Self { value: Arc::new(Mutex::new(Some(value))), load: None }
     }
 
-    /// Creates a key that is loaded before the first request, on a thread that may block, and again when the server
-    /// refuses it.
+    /// Creates a key that is loaded on a blocking thread before the first request, and again after the server
+    /// rejects it.
     #[must_use]
     pub fn lazy(load: impl Fn() -> Result<SecretString, String> + Send + Sync + 'static) -> Self {
         Self { value: Arc::default(), load: Some(Arc::new(load)) }
     }
 
-    /// Returns the last known key, which may have been refused.
+    /// Returns the last known key, which the server may have rejected.
     pub(super) fn known(&self) -> Option<SecretString> {
         self.value.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -51,8 +50,8 @@ impl ApiKey {
         }
     }
 
-    /// Returns the replacement of a refused key: one that another refused request has loaded, or one loaded now. `None`
-    /// if there is no other.
+    /// Returns the replacement of a rejected key: one that another request has already loaded, or one loaded
+    /// now. `None` if the key is unchanged.
     pub(super) async fn replace(
         &self,
         refused: &SecretString,

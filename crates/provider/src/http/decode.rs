@@ -1,4 +1,4 @@
-//! The interface of a wire format's decoder, and the errors of damaged and incomplete answers.
+//! The interface of wire format decoders, and the errors of damaged and incomplete answers.
 
 use serde_json::json;
 
@@ -8,15 +8,16 @@ use crate::sse::SseEvent;
 
 /// A decoder of a wire format's events.
 pub(crate) trait Decode: Send {
-    /// Decodes an event. An event of an unknown type is traced; one that violates the protocol ends the answer.
+    /// Decodes an event. An event of an unknown type is traced; one that violates the protocol ends the
+    /// answer.
     fn decode_event(&mut self, event: &SseEvent, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault>;
 
     /// Ends the stream: adds the events that complete the answer, or returns an error if it is incomplete.
     fn end_stream(&mut self, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault>;
 }
 
-/// A violation of the protocol within an answer. The events before it may be incomplete, so the answer counts as
-/// interrupted and the request is retried.
+/// A violation of the protocol within an answer. Earlier events may be incomplete too, so the answer counts
+/// as interrupted and the request is retried.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Damage {
     #[error("an event is not valid UTF-8")]
@@ -48,7 +49,8 @@ pub(crate) fn filtered() -> ProviderFault {
         .with_hint("rephrase the request, or choose another model")
 }
 
-/// Returns a trace of an event that was not understood. Its data are shortened when secrets are removed from it.
+/// Returns a trace of an event that was not understood. Its data is shortened later, when secrets are
+/// removed.
 pub(crate) fn trace(name: &'static str, event: &SseEvent) -> StreamEvent {
     let raw = &event.data;
     StreamEvent::Trace { name, data: json!({ "event": event.name, "raw": raw }) }

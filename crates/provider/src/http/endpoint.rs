@@ -12,14 +12,14 @@ use super::api_key::ApiKey;
 use crate::FailureKind;
 use crate::error::{ProviderFault, redact_secrets};
 
-/// Timeout for a connection: longer than any handshake takes.
+/// Timeout for connecting: longer than any handshake takes.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// Timeout for the answer's first byte: processing a long uncached prompt takes minutes.
+/// Timeout for the answer's first byte: a server may take minutes to process a long uncached prompt.
 const FIRST_BYTE: Duration = Duration::from_secs(300);
 
-/// Timeout for the first byte of a server on this machine or network, which is slow and may have to load the model
-/// first.
+/// Timeout for the first byte from a server on this machine or network, which is slower and may have to load
+/// the model first.
 const LOCAL_FIRST_BYTE: Duration = Duration::from_secs(900);
 
 /// Timeout for data within an answer: providers ping every few seconds while the model thinks.
@@ -30,8 +30,8 @@ const STALL: Duration = Duration::from_secs(120);
 pub struct Timeouts {
     /// For a connection; 10 s.
     pub connect: Duration,
-    /// From sending the request to the answer's first byte; 300 s, for a local server 900 s. Also the longest time
-    /// without content during the answer, pings disregarded.
+    /// From sending the request to the answer's first byte; 300 s, for a local server 900 s. Also the maximum
+    /// time without content during the answer, not counting pings.
     pub first_byte: Duration,
     /// Between two pieces of the answer, pings included; 120 s.
     pub stall: Duration,
@@ -45,13 +45,13 @@ impl Timeouts {
         Self { connect: CONNECT, first_byte, stall: STALL }
     }
 
-    /// Returns the longest time without content during an answer. Models think for minutes while the server pings.
+    /// Returns the maximum time without content during an answer. Models think for minutes while the server
+    /// pings.
     pub(super) fn without_content(&self) -> Duration {
         self.first_byte.max(self.stall)
     }
 }
 
-/// The host of a URL.
 enum ServerHost {
     Address(IpAddr),
     Name(String),
@@ -117,7 +117,7 @@ pub struct Endpoint {
     pub base_url: String,
     /// The key; a local server needs none.
     pub key: Option<ApiKey>,
-    /// The source of the key, for hints: `ANTHROPIC_API_KEY`.
+    /// The name of the key's source, for hints: `ANTHROPIC_API_KEY`.
     pub key_name: String,
     /// The header with the key.
     pub key_header: KeyHeader,
@@ -127,18 +127,18 @@ pub struct Endpoint {
     pub certificates: Option<Arc<[u8]>>,
     /// The timeouts.
     pub timeouts: Timeouts,
-    /// True for a server that reports a conversation longer than the window by the status 400 without a message.
+    /// True for a server that reports a conversation that exceeds the window with status 400 and no message.
     pub silent_overflow: bool,
 }
 
-/// The values that give access to an endpoint: its key, and the values of its headers, in their order.
+/// The secrets of an endpoint: its key, and the values of its headers, in their order.
 pub(crate) struct EndpointAccess {
     key: Option<SecretString>,
     headers: Vec<SecretString>,
 }
 
-/// Maximum size of a string from which secrets are removed, in bytes; a longer one is cut first. Only a small part of
-/// it is shown.
+/// Maximum size of a string from which secrets are removed, in bytes. A longer one is cut first, because only
+/// a small part of it is shown.
 const MAX_REDACTED: usize = 64 * 1024;
 
 impl Endpoint {
@@ -181,7 +181,7 @@ impl Endpoint {
         Ok(EndpointAccess { key, headers })
     }
 
-    /// Returns new values if at least one differs from the refused ones, else `None`.
+    /// Returns new secrets if at least one differs from the rejected ones, else `None`.
     pub(super) async fn replace_access(
         &self,
         refused: EndpointAccess,
@@ -199,7 +199,7 @@ impl Endpoint {
         Ok(is_replaced.then_some(EndpointAccess { key, headers }))
     }
 
-    /// Returns the headers with the key, if there is one, and those that the user added.
+    /// Returns the headers: the one with the key, if any, and those that the user added.
     pub(crate) fn access_headers(&self, access: &EndpointAccess) -> Result<HeaderMap, ProviderFault> {
         let mut headers = HeaderMap::new();
         if let Some(key) = &access.key {
@@ -219,7 +219,7 @@ impl Endpoint {
         Ok(headers)
     }
 
-    /// Sets the key.
+    /// Sets a known key.
     #[must_use]
     pub fn with_key(self, key: SecretString) -> Self {
         self.with_api_key(ApiKey::new(key))

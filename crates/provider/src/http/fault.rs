@@ -12,7 +12,7 @@ use crate::error::{ConnectionFailure, FailureKind, ProviderError, ProviderFault,
 pub(super) enum ResponseTimeout {
     /// Before the first byte of an answer.
     FirstByte,
-    /// During an answer, without any data.
+    /// During an answer, without data.
     Data,
     /// During an answer that continues without content: pings, comments, empty deltas.
     Content,
@@ -35,7 +35,8 @@ impl ResponseTimeout {
     }
 }
 
-/// Joins the causes of an error; reqwest's own message is used only without a cause, because it says little.
+/// Joins the messages of an error's sources; reqwest's own message says little, so it is used only without a
+/// source.
 pub(super) fn causes(error: &reqwest::Error) -> String {
     let mut texts: Vec<String> = Vec::new();
     let mut cause = error.source();

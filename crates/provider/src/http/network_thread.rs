@@ -1,9 +1,10 @@
 //! The network thread, which reads answers.
 //!
-//! A fast model sends a thousand deltas per second, each in its own packet, and every wakeup on the way to the screen
-//! costs more than the delta. So the network has its own runtime and thread, which sleeps briefly after each read; data
-//! that arrives in the meantime waits in the kernel and is then read in one batch. The beginning and the end of an
-//! answer, a tool call's arguments, and a full batch are never delayed; see [`pause_after`].
+//! A fast model sends a thousand deltas per second, each in its own packet, and every wakeup on the way to
+//! the screen costs more than the delta. So the network has its own runtime and thread, which sleeps briefly
+//! after each read; data that arrives in the meantime waits in the kernel and is then read in one batch. The
+//! beginning and the end of an answer, a tool call's arguments, and a full batch are never delayed; see
+//! [`pause_after`].
 
 use std::future::{pending, poll_fn};
 use std::io;
@@ -21,14 +22,14 @@ use tokio::task::JoinSet;
 
 use crate::{ProviderError, ProviderStream, StreamEvent};
 
-/// Time from its first event during which an answer is read without pauses: most answers with tool calls are complete
-/// by then.
+/// Time from the first event during which an answer is read without pauses; most answers with tool calls are
+/// complete by then.
 const NO_PAUSE_FOR: Duration = Duration::from_millis(500);
 
-/// Maximum pause: a frame of a screen at 60 Hz.
+/// Maximum pause: one frame at 60 Hz.
 const MAX_PAUSE: Duration = Duration::from_millis(16);
 
-/// A pause may take 1/50 of the answer's duration so far. Two percent go unnoticed.
+/// A pause may take 1/50 of the answer's duration so far: two percent, too little to notice.
 const PAUSE_FRACTION: u32 = 50;
 
 /// Number of batches that are read ahead of the consumer.
@@ -59,7 +60,8 @@ pub(super) fn read(parts: ProviderStream) -> io::Result<ProviderStream> {
     Ok(Box::pin(stream::once(started).flatten()))
 }
 
-/// Passes events on in batches of all that are ready. A batch whose last event `is_urgent` is followed by no pause.
+/// Forwards events in batches of all that are ready. A batch whose last event `is_urgent` isn't followed by a
+/// pause.
 async fn forward<T>(
     parts: impl Stream<Item = T>,
     batches: mpsc::Sender<Vec<T>>,
@@ -71,7 +73,7 @@ async fn forward<T>(
         let started = *started.get_or_insert_with(Instant::now);
         let mut is_open = true;
         while is_open && batch.len() < MAX_BATCH {
-            // A connection hands over its data piece by piece, whenever its own task runs.
+            // The connection's own task delivers its data in pieces.
             yield_to_tasks().await;
             match parts.next().now_or_never() {
                 Some(Some(more)) => batch.extend(more),
@@ -79,7 +81,7 @@ async fn forward<T>(
                 None => break,
             }
         }
-        // After the last event the next request may follow, which must not wait.
+        // The next request may follow the last event, and must not wait.
         let skips_pause = !is_open || batch.len() >= MAX_BATCH || batch.last().is_some_and(&is_urgent);
         let pause = if skips_pause { Duration::ZERO } else { pause_after(started.elapsed()) };
         PAUSE_US.store(u64::try_from(pause.as_micros()).unwrap_or_default(), Ordering::Relaxed);
@@ -94,12 +96,13 @@ fn pause_after(elapsed: Duration) -> Duration {
     if elapsed < NO_PAUSE_FOR { Duration::ZERO } else { (elapsed / PAUSE_FRACTION).min(MAX_PAUSE) }
 }
 
-/// Checks for events of tool calls, which determine when the next tool runs.
+/// Checks for events of tool calls, which the start of a tool depends on.
 fn is_tool_call(part: &Result<StreamEvent, ProviderError>) -> bool {
     matches!(part, Ok(StreamEvent::Call { .. } | StreamEvent::Arguments { .. }))
 }
 
-/// Lets the other tasks of the thread run. tokio's own `yield_now` also polls the network, which is a system call.
+/// Lets the other tasks of the thread run. tokio's own `yield_now` also polls the network, which is a system
+/// call.
 async fn yield_to_tasks() {
     let mut has_yielded = false;
     poll_fn(|context| {
@@ -127,8 +130,8 @@ fn network() -> io::Result<Handle> {
     Ok(network.insert(handle).clone())
 }
 
-/// Sleeps before the thread waits for the network again. The thread sleeps instead of a task: while the runtime polls
-/// the socket, every packet wakes it.
+/// Sleeps before the thread waits for the network again. A sleeping task wouldn't do: while the runtime polls
+/// the socket, every packet wakes the thread.
 fn pause() {
     let pause = PAUSE_US.swap(0, Ordering::Relaxed);
     if pause > 0 {

@@ -1,4 +1,4 @@
-//! A streamed response: bytes to events to [`StreamEvent`]s, with timeouts.
+//! A streamed response: decodes bytes into [`StreamEvent`]s, with timeouts.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,14 +16,15 @@ use super::fault::{ResponseTimeout, connection_fault, explain};
 use crate::error::{ProviderFault, Stage};
 use crate::{FailureKind, ProviderError, ProviderStream, StreamEvent, sse};
 
-/// Maximum content of an answer, in bytes: 64 MiB, far above any model's limit. A server that never ends its answer
-/// would fill the memory and the log.
+/// Maximum content of an answer, in bytes: 64 MiB, far above any model's limit. An endless answer would fill
+/// memory and the log.
 const MAX_CONTENT_BYTES: usize = 64 * 1024 * 1024;
 
 /// Maximum characters of the stream's data in a trace.
 const MAX_TRACE_CHARS: usize = 2_000;
 
-/// Bytes that a block counts in addition to its content, so that an endless sequence of empty blocks ends too.
+/// Bytes to count for a block in addition to its content, so that an endless sequence of empty blocks ends
+/// too.
 const BLOCK_BYTES: usize = 1024;
 
 /// A response that is being streamed.
@@ -80,9 +81,9 @@ impl ContentCount {
 
 #[derive(Clone, Copy)]
 enum ResponseProgress {
-    /// No data yet; the first byte is due at this time.
+    /// No data yet; the deadline for the first byte.
     Waiting(Instant),
-    /// Partly received.
+    /// Some data has arrived.
     Started,
     /// Ended, or failed.
     Ended,
@@ -93,7 +94,7 @@ impl<D: Decode + 'static> ResponseStream<D> {
         Self::from_bytes(endpoint, response.bytes_stream().boxed(), decoder, deadline)
     }
 
-    /// An answer whose body comes from `bytes`.
+    /// Creates the stream of an answer with this body.
     pub(super) fn from_bytes(
         endpoint: Arc<Endpoint>,
         bytes: BoxStream<'static, reqwest::Result<Bytes>>,
@@ -254,7 +255,7 @@ mod tests {
     use super::*;
     use crate::http::Timeouts;
 
-    /// Decodes each event's data as text; `.` ends the answer.
+    /// Decodes the data of each event as text; `.` ends the answer.
     struct Plain;
 
     impl Decode for Plain {
@@ -283,8 +284,8 @@ mod tests {
         Endpoint { timeouts, ..Endpoint::new("x", "http://localhost", "X_KEY") }
     }
 
-    /// Returns the number of text pieces and the result of an answer whose pieces arrive one after the other, each
-    /// after its delay.
+    /// Reads an answer whose pieces arrive after their delays; returns the number of text pieces and the
+    /// result.
     async fn read_pieces(pieces: Vec<(Duration, Bytes)>) -> (usize, Result<(), String>) {
         let endpoint = Arc::new(endpoint());
         let bytes = stream::iter(pieces).then(|(wait, bytes)| async move {

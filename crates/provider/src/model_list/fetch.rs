@@ -8,13 +8,13 @@ use crate::http::{Endpoint, EndpointClient, explain};
 use crate::wire_format::WireFormat;
 use crate::{FailureKind, ProviderError};
 
-/// Maximum number of pages, in case a server never ends its list.
+/// Maximum number of pages: a faulty server may never end its list.
 const MAX_PAGES: usize = 50;
 
 /// Fetches the list of a server's models.
 ///
 /// # Errors
-/// If the server can't be reached, refuses the request, or returns something else than a list of models.
+/// If the server can't be reached, refuses the request, or doesn't return a model list.
 pub async fn fetch(endpoint: &Endpoint, format: WireFormat) -> Result<Vec<ListedModel>, ProviderError> {
     let wire = Arc::new(EndpointClient::new(endpoint.clone())?);
     let first = match format {
@@ -38,8 +38,8 @@ pub async fn fetch(endpoint: &Endpoint, format: WireFormat) -> Result<Vec<Listed
     Ok(models)
 }
 
-/// Returns the path of the next page: with the query of `next` if it is an address, else with `next` added to the first
-/// page's.
+/// Returns the path of the next page. If `next` is a URL, its query replaces that of the first page, else
+/// `next` is added to it.
 fn next_path(first: &str, next: &str) -> String {
     let (path, size) = first.split_once('?').unwrap_or((first, ""));
     match next.split_once('?') {

@@ -1,8 +1,9 @@
 //! Decoding of Chat Completions' chunks into [`StreamEvent`]s.
 //!
-//! Servers differ: some omit a call's id or index, some give every call the index 0, some end with `stop` after calls,
-//! some omit `[DONE]`. All of that is accepted. A chunk that can't be parsed, a call without a name and an end without
-//! a finish reason are damage: the answer is interrupted, so that none of its tool calls run.
+//! Servers differ: some omit a call's id or index, some give every call the index 0, some end with `stop`
+//! after calls, some omit `[DONE]`. All of that is accepted. A chunk that can't be parsed, a call without a
+//! name and an end without a finish reason count as damage: the answer is interrupted, so that none of its
+//! tool calls run.
 
 use std::borrow::Cow;
 
@@ -35,10 +36,10 @@ const MAX_UNNAMED_BYTES: usize = 1024 * 1024;
 struct CompletionChunk<'a> {
     #[serde(borrow)]
     object: Option<&'a RawValue>,
-    /// `None` if the field is missing: then the event is something else, or damaged.
+    /// `None` if the field is missing: then the event isn't a chunk, or is damaged.
     #[serde(default, borrow, deserialize_with = "null_as_empty")]
     choices: Option<Vec<Choice<'a>>>,
-    /// Servers vary, and usage isn't content: counts that can't be parsed are ignored.
+    /// Raw, because servers vary and usage isn't content: counts that can't be parsed are ignored.
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -47,7 +48,7 @@ struct CompletionChunk<'a> {
     x_groq: Option<&'a RawValue>,
 }
 
-/// Groq's own field of a chunk: usage in the last one, or the reason that the stream ends early.
+/// Groq's extra field of a chunk: usage in the last one, or the reason the stream ends early.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct GroqInfo<'a> {
@@ -63,7 +64,7 @@ struct Choice<'a> {
     delta: Option<ChoiceDelta<'a>>,
     #[serde(borrow)]
     finish_reason: Option<Cow<'a, str>>,
-    /// Moonshot counts here.
+    /// Moonshot reports usage here.
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
 }
@@ -74,13 +75,13 @@ struct ChoiceDelta<'a> {
     /// A string; an array of parts from Mistral's thinking models.
     #[serde(borrow)]
     content: Option<&'a RawValue>,
-    /// A refusal as text, shown as the answer.
+    /// A refusal, shown as the answer's text.
     refusal: Option<Wtf8>,
     /// Thinking, as named by DeepSeek, llama.cpp and vLLM.
     reasoning_content: Option<Wtf8>,
     /// Thinking, as named by OpenRouter, Ollama and Groq.
     reasoning: Option<Wtf8>,
-    /// The same for the provider behind a router.
+    /// Thinking in the format of the provider behind a router.
     #[serde(borrow)]
     reasoning_details: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -102,7 +103,7 @@ struct CallDelta<'a> {
 #[serde(default)]
 struct FunctionDelta<'a> {
     name: Option<String>,
-    /// A string; some servers send the object itself.
+    /// A string; some servers send the JSON object itself.
     #[serde(borrow)]
     arguments: Option<&'a RawValue>,
 }
@@ -126,7 +127,7 @@ fn null_as_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Ve
     Ok(Some(choices.unwrap_or_default()))
 }
 
-/// Parses Groq's field. It isn't content: an unexpected shape is ignored.
+/// Parses Groq's extra field, ignoring an unexpected shape: it isn't content.
 fn parse_groq_info(json: &RawValue) -> GroqInfo<'_> {
     serde_json::from_str(json.get()).unwrap_or_default()
 }
@@ -149,7 +150,7 @@ struct CompletionUsage {
     total_tokens: Option<u64>,
     prompt_tokens_details: Option<PromptDetails>,
     completion_tokens_details: Option<CompletionDetails>,
-    /// Cached tokens where Moonshot counts them.
+    /// Cached tokens, from Moonshot.
     cached_tokens: Option<u64>,
     /// The cost in US dollars, from OpenRouter.
     cost: Option<f64>,
@@ -189,7 +190,8 @@ impl CompletionUsage {
         }
     }
 
-    /// Returns the tokens of thinking that `completion_tokens` excludes, as with xAI: only the total includes them.
+    /// Returns the thinking tokens that `completion_tokens` excludes, as with xAI: only the total includes
+    /// them.
     fn uncounted_reasoning(&self) -> u64 {
         let counted = self.prompt_tokens.unwrap_or(0).saturating_add(self.completion_tokens.unwrap_or(0));
         let reasoning = self.completion_tokens_details.as_ref().and_then(|details| details.reasoning_tokens);
@@ -220,11 +222,11 @@ struct StreamedCall {
     extent: JsonExtent,
 }
 
-/// The state of a call, which starts as soon as its name is known.
+/// The state of a call. It starts when its name is known.
 enum StreamedCallState {
     /// Not started; its arguments so far.
     Unnamed(String),
-    /// Started, as this block.
+    /// Started; the number of its block.
     Block(usize),
 }
 
@@ -326,7 +328,7 @@ impl ChatDecoder {
         Ok(())
     }
 
-    /// Decodes a delta of a call; `position` is its place among several of a chunk.
+    /// Decodes a delta of a call; `position` is its position in the chunk, if that has several.
     fn decode_call(
         &mut self,
         delta: CallDelta<'_>,
@@ -376,9 +378,9 @@ impl ChatDecoder {
         self.calls.len() - 1
     }
 
-    /// Finds the call that a delta continues: the last with its index, with its id, or of all. Without an index, several
-    /// deltas of a chunk continue the calls at their positions. A name together with a new id, or with arguments after
-    /// complete ones, starts another call, regardless of the index.
+    /// Finds the call that a delta continues: the last one with its index, with its id, or of all. Without an
+    /// index, several deltas of a chunk continue the calls at their positions. A name with a new id, or with
+    /// arguments after complete ones, starts another call, regardless of the index.
     fn find_call(&self, delta: &CallDelta<'_>, position: Option<usize>) -> Option<usize> {
         let id = delta.id.as_deref().filter(|id| !id.is_empty());
         let names = delta.function.as_ref().and_then(|function| function.name.as_deref());
@@ -402,13 +404,14 @@ impl ChatDecoder {
         (!(starts_call && is_other)).then_some(at)
     }
 
-    /// Returns the position of a call that began without an index, which later deltas number by its position.
+    /// Returns the position of a call that began without an index, but whose later deltas have its position
+    /// as the index.
     fn find_unindexed(&self, index: u64) -> Option<usize> {
         let at = usize::try_from(index).ok()?;
         self.calls.get(at).filter(|call| call.index.is_none()).map(|_| at)
     }
 
-    /// Ends all open blocks. A call without a name is damage: its first delta was lost.
+    /// Ends all open blocks. A call without a name is damaged: its first delta was lost.
     fn end_blocks(&mut self, parts: &mut Vec<StreamEvent>) -> Result<(), Damage> {
         self.blocks.end_prose(parts);
         for mut call in std::mem::take(&mut self.calls) {
@@ -613,7 +616,7 @@ mod tests {
             END_1,
         ];
         assert_eq!(parts, expected);
-        // Some servers repeat the name, with each piece or at the end.
+        // Some servers repeat the name, in each piece or at the end.
         let pieces = [r#"{\"a\":"#, r#"\"b\"}"#, ""].map(|piece| delta("", "ls", piece));
         let parts = decode(&[&pieces[0], &pieces[1], &pieces[2], STOP]);
         let expected = [call(0, "call_T_0", "ls"), arguments(0, r#"{"a":"#), arguments(0, r#""b"}"#), END_0];

@@ -1,7 +1,7 @@
 //! Encoding of a [`Request`] as a Chat Completions body.
 //!
-//! Results must directly follow the message with their calls and contain only text; their images follow in a user
-//! message after the last result. A [`Compat`] holds the differences between servers.
+//! Results must directly follow the message with their calls and contain only text; their images follow in a
+//! user message after the last result. A [`Compat`] holds the differences between servers.
 
 use serde_json::{Map, Value, json};
 use tiller_core::message::{
@@ -147,7 +147,8 @@ impl MessageEncoder<'_> {
         messages
     }
 
-    /// Encodes an answer. Its thinking goes back only to the model that wrote it, where the server has a field for it.
+    /// Encodes an answer. Its thinking is sent back only to the model that produced it, if the server has a
+    /// field for it.
     fn assistant_message(&self, answer: &AssistantMessage, is_own: bool) -> Option<Value> {
         let texts: Vec<&str> = answer.content.iter().filter_map(text_of).collect();
         let calls: Vec<Value> = answer.tool_calls().map(|call| self.tool_call(call)).collect();
@@ -167,7 +168,7 @@ impl MessageEncoder<'_> {
                 let text = if text.is_null() { Vec::new() } else { into_parts(text) };
                 message["content"] = [thought].into_iter().chain(text).collect();
             }
-            // Servers with this field refuse an answer with calls that lacks it.
+            // Servers with this field reject an answer that has calls but lacks it.
             ThinkingField::ReasoningContent if thinking.is_empty() && calls.is_empty() => {}
             ThinkingField::Reasoning if thinking.is_empty() => {}
             ThinkingField::ReasoningContent => message["reasoning_content"] = json!(thinking),
@@ -233,7 +234,7 @@ impl MessageEncoder<'_> {
     }
 }
 
-/// Encodes a user message. Text alone is sent as a string, which every server supports.
+/// Encodes a user message. Text without images is sent as a string, which every server supports.
 fn user_message(blocks: &[UserBlock]) -> Option<Value> {
     if blocks.is_empty() {
         return None;
@@ -280,7 +281,7 @@ fn details_of(block: &AssistantBlock) -> Option<Value> {
     }
 }
 
-/// Puts a short answer between a result and the user message after it.
+/// Inserts a short answer between a result and the user message after it.
 fn with_answers_after_results(messages: Vec<Value>) -> Vec<Value> {
     let mut separated: Vec<Value> = Vec::with_capacity(messages.len());
     for message in messages {
@@ -293,7 +294,7 @@ fn with_answers_after_results(messages: Vec<Value>) -> Vec<Value> {
     separated
 }
 
-/// Merges consecutive user messages: templates of several models refuse roles that don't alternate.
+/// Merges consecutive user messages: the chat templates of several models reject roles that don't alternate.
 fn merge_user_messages(messages: Vec<Value>) -> Vec<Value> {
     let mut merged: Vec<Value> = Vec::with_capacity(messages.len());
     for mut message in messages {

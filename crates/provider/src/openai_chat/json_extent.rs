@@ -1,6 +1,6 @@
-//! The extent of a JSON object that arrives in pieces, such as the arguments of a call.
+//! Detection of the end of a JSON object that arrives in pieces, such as the arguments of a call.
 
-/// Counts the brackets of the pieces so far, except for those in strings.
+/// Counts the open brackets outside strings.
 #[derive(Default)]
 pub(super) struct JsonExtent {
     depth: usize,
@@ -10,7 +10,6 @@ pub(super) struct JsonExtent {
 }
 
 impl JsonExtent {
-    /// Adds a piece.
     pub(super) fn push(&mut self, piece: &str) {
         for byte in piece.bytes() {
             match byte {

@@ -1,14 +1,14 @@
-//! The `reasoning_details` of an answer: thinking in the format of the provider behind a router, which continues its
-//! thinking only if it gets them back unchanged
+//! The `reasoning_details` of an answer: thinking in the format of the provider behind a router. The model
+//! can continue its thinking only if they are sent back unchanged
 //! (openrouter.ai/docs/use-cases/reasoning-tokens#preserving-reasoning-blocks, 2026-11-24).
 //!
-//! A log holds them as the signature of the answer's thinking: a JSON array.
+//! The log stores them as the signature of the answer's thinking: a JSON array.
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tiller_core::surrogates::replace_lone;
 
-/// The types whose pieces are joined, and the field with the piece.
+/// Types of details whose pieces are joined, and the field with the piece.
 const JOINED: [(&str, &str); 2] = [("reasoning.text", "text"), ("reasoning.summary", "summary")];
 
 type Detail = Map<String, Value>;
@@ -17,7 +17,7 @@ type Detail = Map<String, Value>;
 #[derive(Default)]
 pub(super) struct ReasoningDetails {
     details: Vec<Detail>,
-    /// True if a part can't be parsed: the others are useless without it.
+    /// True if a detail can't be parsed: the others are useless without it.
     is_incomplete: bool,
 }
 
@@ -43,7 +43,7 @@ impl ReasoningDetails {
         }
     }
 
-    /// Returns true if there was none.
+    /// Returns true if no details arrived.
     pub(super) fn is_empty(&self) -> bool {
         self.details.is_empty()
     }
@@ -55,7 +55,7 @@ impl ReasoningDetails {
     }
 }
 
-/// Joins a piece to a detail: its text is appended, its other fields replace those so far.
+/// Joins a piece to a detail: its text is appended, its other fields replace the previous ones.
 fn join(last: &mut Detail, piece: Detail, field: &str) {
     for (key, value) in piece {
         match (last.get_mut(&key), value) {
@@ -66,7 +66,7 @@ fn join(last: &mut Detail, piece: Detail, field: &str) {
     }
 }
 
-/// Returns the details that a signature holds; `None` for another kind of signature.
+/// Parses the details in a signature; `None` for another kind of signature.
 pub(super) fn from_signature(signature: &str) -> Option<Value> {
     serde_json::from_str(signature).ok().filter(Value::is_array)
 }

@@ -1,8 +1,8 @@
 //! Decoding of Responses' events into [`StreamEvent`]s.
 //!
-//! Servers differ: some send no deltas, some no item events but only the final response, some omit ids and indices.
-//! All of that is accepted; unknown events and items are traced. A known event with an unexpected shape, an event of
-//! an item that has ended, a call that isn't finished and an end without a final response are damage: the answer is
+//! Servers differ: some send no deltas, some only the final response, some omit ids and indices. All of that
+//! is accepted; unknown events and items are traced. A known event with an unexpected shape, an event of an
+//! item that has ended, an unfinished call and an end without a final response count as damage: the answer is
 //! interrupted, so that none of its tool calls run.
 
 use std::borrow::Cow;
@@ -23,18 +23,18 @@ use crate::error::{ProviderFault, classify, parse_error_response};
 use crate::http::{Damage, Decode, filtered, incomplete, trace};
 use crate::sse::SseEvent;
 
-/// The data that some servers send after the last event.
+/// The data of an event that some servers send after the last one.
 const DONE: &str = "[DONE]";
 
 const NO_ITEM: Damage = Damage::Order("an event of an item has none");
 
-/// An event of a known type, or an ignored one of an unknown type.
+/// Distinguishes events of known types from ignored ones.
 enum IsKnownEvent {
     Yes,
     No,
 }
 
-/// The text of a part's event: a delta, or the whole.
+/// The amount of text in an event of a part: a delta or the complete text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extent {
     Delta,
@@ -45,7 +45,7 @@ enum Extent {
 pub(super) struct ResponsesDecoder {
     /// Part of the generated ids of calls without one.
     stamp: String,
-    /// The items so far. Their positions are the numbers of their blocks.
+    /// The items so far. An item's index is the number of its block.
     items: Vec<OutputItem>,
 }
 
@@ -73,7 +73,7 @@ impl ResponsesDecoder {
         Self { stamp, items: Vec::new() }
     }
 
-    /// Decodes an event. The inner error is reported by the provider, the outer one is damage.
+    /// Decodes an event. The inner error was reported by the provider; the outer one is damage.
     fn decode(
         &mut self,
         data: &str,
@@ -162,7 +162,7 @@ impl ResponsesDecoder {
         Ok(IsKnownEvent::Yes)
     }
 
-    /// Adds what an item lacks and ends it. An item that has ended already is ignored.
+    /// Adds the text that an item still lacks, and ends it. An item that has already ended is ignored.
     fn finish_item(
         &mut self,
         index: Option<u64>,
@@ -209,7 +209,6 @@ impl ResponsesDecoder {
         Ok(IsKnownEvent::Yes)
     }
 
-    /// Starts an item and returns its position.
     fn start_item(
         &mut self,
         index: Option<u64>,
@@ -231,7 +230,8 @@ impl ResponsesDecoder {
         Ok(block)
     }
 
-    /// Starts a message or reasoning. Its block begins immediately, so that blocks have the order of the items.
+    /// Starts a message or reasoning. Its block begins immediately, so that the blocks are in the order of
+    /// the items.
     fn start(
         &mut self,
         index: Option<u64>,
@@ -248,8 +248,8 @@ impl ResponsesDecoder {
         block
     }
 
-    /// Finds the item of an event: the last with its id, or with its index, because some servers change ids and some
-    /// give every item the index 0. Without either it is the last item, if that is open.
+    /// Finds the item of an event: the last one with its id or its index. Either may be wrong: some servers
+    /// change ids, and some give every item the index 0. Without both it is the last item, if that is open.
     fn find(&self, index: Option<u64>, id: Option<&str>) -> Option<usize> {
         let id = id.filter(|id| !id.is_empty());
         if index.is_none() && id.is_none() {
@@ -290,7 +290,7 @@ impl ResponsesDecoder {
         Ok(Ok(IsKnownEvent::Yes))
     }
 
-    /// Ends the open items with the final response's, which are all items if no others came.
+    /// Ends the open items using the final response, whose items are added if no others came.
     fn finish_items(
         &mut self,
         output: &[&RawValue],
@@ -315,7 +315,7 @@ impl ResponsesDecoder {
     }
 }
 
-/// Returns the part that events of a type are about.
+/// Returns the kind of part that an event type refers to.
 fn part_event(name: &str) -> Option<(PartKind, Extent)> {
     let (part, extent) = match name.rsplit_once('.')? {
         (part, "delta") => (part, Extent::Delta),

@@ -1,9 +1,10 @@
 //! Encoding of a [`Request`] as the body of Responses.
 //!
-//! The input is a list of items: messages, calls, results and reasoning. Results follow the answer with their calls,
-//! before later user messages. Responses aren't stored, so the items of earlier answers are sent in full, without the
-//! ids that refer to stored ones; only reasoning keeps its id. It goes back only to the provider and model that wrote
-//! it, and only before a message or a call: alone the API refuses it ("provided without its required following item").
+//! The input is a list of items: messages, calls, results and reasoning. Results follow the answer with their
+//! calls, before later user messages. Responses aren't stored, so the items of earlier answers are sent in
+//! full, without the ids that refer to stored ones; only reasoning keeps its id. It is sent back only to the
+//! provider and model that produced it, and only before a message or a call: the API rejects it alone
+//! ("provided without its required following item").
 
 use serde_json::{Map, Value, json};
 use tiller_core::message::{
@@ -24,7 +25,7 @@ const MAX_ID: usize = 64;
 /// Maximum characters of a cache key.
 const MAX_CACHE_KEY: usize = 64;
 
-/// Minimum limit of the answer that the API accepts, in tokens.
+/// Minimum value that the API accepts for `max_output_tokens`.
 const MIN_OUTPUT: u64 = 16;
 
 /// Encodes the body of a request to `provider`.
@@ -53,8 +54,8 @@ pub(super) fn body(request: &Request, provider: &str) -> Value {
     Value::Object(body)
 }
 
-/// Adds the parameters of thinking, and the temperature, which is accepted only without thinking. Models that don't
-/// think refuse the request for encrypted reasoning.
+/// Adds the parameters of thinking, and the temperature, which is accepted only without thinking. Models
+/// that don't think reject the request for encrypted reasoning.
 fn add_thinking(body: &mut Map<String, Value>, request: &Request) {
     let effort = request.model.thinking.effort(request.thinking);
     match effort {
@@ -104,11 +105,11 @@ fn input(request: &Request, provider: &str) -> Vec<Value> {
     input.items
 }
 
-/// Items under construction.
+/// Items being built.
 #[derive(Default)]
 struct InputList {
     items: Vec<Value>,
-    /// The position of the next result, after the last answer, if that has calls.
+    /// The position for the next result, if the last answer has calls.
     next_result: Option<usize>,
 }
 

@@ -10,12 +10,12 @@ use tiller_core::unit::Tokens;
 
 use super::output_item::OutputItemKind;
 
-/// An event before its type is known.
+/// The type of an event, parsed before its other fields.
 #[derive(Deserialize)]
 pub(super) struct TypedEvent<'a> {
     #[serde(borrow, rename = "type")]
     pub(super) name: Option<Cow<'a, str>>,
-    /// An error without a type, from servers in between.
+    /// An error without a type, as some proxies send.
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
 }
@@ -57,14 +57,14 @@ impl ItemHead<'_> {
     }
 }
 
-/// The content of a whole item.
+/// The content of a complete item.
 #[derive(Deserialize)]
 pub(super) struct WholeItem<'a> {
     pub(super) summary: Option<Vec<WholePart>>,
     pub(super) content: Option<Vec<WholePart>>,
     /// Of a message: `commentary` or `final_answer`.
     pub(super) phase: Option<String>,
-    /// A string; some servers send the object itself.
+    /// A string; some servers send the JSON object itself.
     #[serde(borrow)]
     pub(super) arguments: Option<&'a RawValue>,
 }
@@ -76,7 +76,6 @@ pub(super) struct WholePart {
     pub(super) refusal: Option<Wtf8>,
 }
 
-/// An event with the final response.
 #[derive(Deserialize)]
 pub(super) struct ResponseEvent<'a> {
     #[serde(borrow)]
@@ -91,7 +90,7 @@ pub(super) struct FinalResponse<'a> {
     pub(super) incomplete_details: Option<IncompleteDetails>,
     #[serde(borrow)]
     pub(super) output: Option<Vec<&'a RawValue>>,
-    /// Servers vary, and usage isn't content: counts that can't be parsed are ignored.
+    /// Raw, because servers vary and usage isn't content: counts that can't be parsed are ignored.
     #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
 }
@@ -139,7 +138,7 @@ impl ResponseUsage {
     }
 }
 
-/// Returns a whole text; its unpaired halves of surrogate pairs become U+FFFD.
+/// Returns a complete text as a string; unpaired surrogates become U+FFFD.
 pub(super) fn whole_text(text: Wtf8) -> String {
     let mut joiner = SurrogateJoiner::default();
     let mut whole = joiner.push(text);
@@ -147,7 +146,7 @@ pub(super) fn whole_text(text: Wtf8) -> String {
     whole
 }
 
-/// Returns the text of arguments: a string; some servers send the object itself.
+/// Returns the text of arguments: a string; some servers send the JSON object itself.
 pub(super) fn arguments_text(json: Option<&RawValue>) -> serde_json::Result<Option<String>> {
     match json {
         Some(json) if json.get().starts_with('"') => Ok(Some(whole_text(Wtf8::parse(json)?))),

@@ -1,15 +1,16 @@
-//! The mark of an answer's message, as the signature of its text.
+//! The phase of an answer's message, stored as the signature of its text.
 //!
-//! In gpt-5.3-codex and later, a message has a `phase`: `commentary` between calls, or `final_answer`. Later requests
-//! must repeat it, or the model takes its comments for answers and stops early
-//! (developers.openai.com/api/docs/guides/reasoning#phase-parameter). The signature is the same as in pi's sessions.
+//! In gpt-5.3-codex and later, a message has a `phase`: `commentary` between calls, or `final_answer`. Later
+//! requests must repeat it; otherwise the model takes its commentary for answers and stops early
+//! (developers.openai.com/api/docs/guides/reasoning#phase-parameter). The signature is the same as in pi's
+//! sessions.
 
 use serde::{Deserialize, Serialize};
 
 /// The version of the signature.
 const VERSION: u8 = 1;
 
-/// The mark of a message.
+/// The signature of a message.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct MessageMark {
     v: u8,

@@ -1,6 +1,8 @@
-//! An item of an answer while it is being received: a message, reasoning or a call, with the text of its parts so far.
+//! An item of an answer while it is being received: a message, reasoning or a call, with the text of its
+//! parts so far.
 //!
-//! Each part may come in deltas, as a whole, or both. A whole adds only what its deltas lacked.
+//! Each part may arrive in deltas, as a complete text, or both. The complete text adds only what the deltas
+//! lacked.
 
 use serde_json::Value;
 use tiller_core::surrogates::{SurrogateJoiner, Wtf8};
@@ -8,7 +10,7 @@ use tiller_core::surrogates::{SurrogateJoiner, Wtf8};
 use crate::StreamEvent;
 use crate::http::Damage;
 
-/// The kind of an item, and of its block.
+/// The kind of an item, which is also that of its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OutputItemKind {
     Message,
@@ -16,11 +18,10 @@ pub(super) enum OutputItemKind {
     Call,
 }
 
-/// The kind of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PartKind {
     Text,
-    /// A refusal as text, shown as the answer.
+    /// A refusal, shown as the answer's text.
     Refusal,
     Summary,
     /// The text of the reasoning, from servers that run open models.
@@ -41,13 +42,12 @@ impl PartKind {
 /// A part of an item, by its kind and index.
 pub(super) type PartKey = (PartKind, u64);
 
-/// An item.
 pub(super) struct OutputItem {
     pub(super) index: Option<u64>,
     pub(super) id: Option<String>,
     pub(super) kind: OutputItemKind,
     pub(super) is_open: bool,
-    /// Its block in [`StreamEvent`]s.
+    /// The number of its block in [`StreamEvent`]s.
     block: usize,
     parts: Vec<ItemPart>,
 }
@@ -77,8 +77,8 @@ impl OutputItem {
         }
     }
 
-    /// Adds the part of the whole text that the deltas lacked. Servers define it differently, so another text than
-    /// the deltas' is ignored; arguments that mean something else are damage, so that the call doesn't run.
+    /// Adds the rest of the complete text. Servers define that text differently, so one that contradicts the
+    /// deltas is ignored; arguments with another meaning count as damage, so that the call doesn't run.
     pub(super) fn complete(
         &mut self,
         key: PartKey,
@@ -101,7 +101,7 @@ impl OutputItem {
         Ok(())
     }
 
-    /// Ends the item, with its signature if it has one.
+    /// Ends the item, with its signature, if any.
     pub(super) fn end(&mut self, signature: Option<String>, events: &mut Vec<StreamEvent>) {
         self.is_open = false;
         for mut part in std::mem::take(&mut self.parts) {
@@ -111,8 +111,9 @@ impl OutputItem {
         events.push(StreamEvent::End { block: self.block });
     }
 
-    /// Returns the position of a part. A blank line separates the parts of reasoning. If an item has both a summary and
-    /// a text, only the one that arrives first is shown, since one may repeat the other; the other part isn't added.
+    /// Returns the position of a part, adding it if necessary. A blank line separates parts of reasoning. If
+    /// an item has both a summary and a text, only the one that arrives first is shown, since one may repeat
+    /// the other; the other part isn't added.
     fn find_or_add(&mut self, key: PartKey, events: &mut Vec<StreamEvent>) -> Option<usize> {
         if let Some(at) = self.parts.iter().rposition(|part| part.key == key) {
             return Some(at);

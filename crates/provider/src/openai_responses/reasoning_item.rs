@@ -1,17 +1,17 @@
-//! The reasoning item of an answer, as the signature of its thinking block.
+//! The reasoning item of an answer, stored as the signature of its thinking block.
 //!
-//! The signature is the item itself as JSON, as in pi's sessions: servers document that the next request has to repeat
-//! it as received, and some verify its summary or text together with the encrypted content. The item keeps its id,
-//! which some servers require. `status` is omitted, because the API rejects it in requests.
+//! The signature is the item itself as JSON, as in pi's sessions: servers require that the next request
+//! repeats it as received, and some verify its summary or text together with the encrypted content. The item
+//! keeps its id, which some servers require. `status` is omitted, because the API rejects it in requests.
 //!
-//! Responses aren't stored, so the server can't complete an item by its id alone ("Item with id 'rs_…' not found"). An
-//! item with neither encrypted content nor text has no signature, and an item cut off by an abort never gets one.
+//! Responses aren't stored, so the server can't look up an item by its id ("Item with id 'rs_…' not found").
+//! An item with neither encrypted content nor text has no signature, and neither does an item that was cut
+//! off by an abort.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A reasoning item.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "reasoning")]
 pub(super) struct ReasoningItem {
@@ -39,7 +39,7 @@ impl ReasoningItem {
         Ok(item.sendable())
     }
 
-    /// Returns the item of a signature; `None` if it isn't one that can be sent back.
+    /// Returns the item in a signature; `None` if the signature isn't one or can't be sent back.
     pub(super) fn from_signature(signature: &str) -> Option<Self> {
         serde_json::from_str::<Self>(signature).ok()?.sendable()
     }

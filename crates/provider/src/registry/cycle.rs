@@ -1,4 +1,4 @@
-//! The models to cycle through: those that match a list of patterns, or all usable ones.
+//! The models to cycle through: those that match a list of patterns, else all usable ones.
 
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -18,8 +18,9 @@ pub enum CycleDirection {
 }
 
 impl ProviderRegistry {
-    /// Sets the patterns of the models to cycle through, in order and without duplicates. A pattern is a name for
-    /// [`ProviderRegistry::find`]; one with `*` selects every matching model. Returns the patterns without a match.
+    /// Sets the patterns of the models to cycle through, in order and without duplicates. A pattern is a name
+    /// for [`ProviderRegistry::find`]; one with `*` selects every matching model. Returns the patterns
+    /// without a match.
     pub fn limit_scope(&mut self, patterns: &[String]) -> Vec<String> {
         self.patterns = patterns.to_vec();
         self.update_scope()
@@ -71,8 +72,8 @@ impl ProviderRegistry {
         self.models().into_iter().map(|model| ScopedModel { model, thinking: None }).collect()
     }
 
-    /// Returns the model next to `current`; `None` if there is no other. For a model that isn't in the list, that is
-    /// the first or last one.
+    /// Returns the model next to `current`; `None` if there is no other. If `current` isn't in the list, it
+    /// is the first or the last one.
     #[must_use]
     pub fn next_in_cycle(&self, current: &ModelRef, direction: CycleDirection) -> Option<ScopedModel> {
         let mut scoped = self.scoped();

@@ -1,8 +1,8 @@
-//! The error of a model that can't be used.
+//! The errors for models that can't be used.
 
 use crate::error::hints;
 
-/// A model that can't be used.
+/// The reason a model can't be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// No usable model matches.
@@ -10,7 +10,7 @@ pub enum ModelError {
     Unknown {
         /// The requested name.
         requested: String,
-        /// The models with similar names, else the usable ones, as a list for display.
+        /// The models with similar names, or else the usable ones, as a list for display.
         advice: String,
     },
     /// The model is known, but its provider has no key.
@@ -39,7 +39,7 @@ pub enum ModelError {
     },
 }
 
-/// Returns the provider in `provider/id`; an id may contain slashes.
+/// Returns the provider in `provider/id`; the id may contain slashes.
 fn provider_of(model: &str) -> &str {
     model.split_once('/').map_or(model, |(provider, _)| provider)
 }

@@ -9,11 +9,11 @@ use crate::descriptor::{self, ProviderDescriptor};
 use crate::{FailureKind, Provider, ProviderError, catalog};
 
 impl ProviderRegistry {
-    /// Creates a registry of providers at their public servers, each by its name (`anthropic`, `openai`) and key, with
-    /// their cataloged models.
+    /// Creates a registry of providers at their public servers with their cataloged models, from names
+    /// (`anthropic`, `openai`) and keys.
     ///
     /// # Errors
-    /// If a name is none of these, or the system's certificates can't be read.
+    /// If a name is unknown, or the system's certificates can't be read.
     pub fn with_keys<'a>(
         keys: impl IntoIterator<Item = (&'a str, SecretString)>,
     ) -> Result<Self, ProviderError> {

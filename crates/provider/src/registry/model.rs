@@ -1,4 +1,4 @@
-//! A model together with its provider, as it is found by name or cycled to.
+//! A model and its provider, as resolved from a name or selected by cycling.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The connection of a [`ProviderDescriptor`] to its wire format. Apart from the descriptors, because hints on failed
-//! requests read those.
+//! Creates providers from a [`ProviderDescriptor`] and a wire format. Separate from the descriptors, because
+//! hints for failed requests depend on those.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::wire_format::WireFormat;
 use crate::{Endpoint, Provider, ProviderError};
 
 impl ProviderDescriptor {
-    /// Makes a provider that sends requests to an endpoint in this one's wire format.
+    /// Creates a provider that sends requests to an endpoint in this descriptor's wire format.
     ///
     /// # Errors
     /// If the endpoint's URL is invalid, or the system's certificates can't be read.
@@ -23,7 +23,7 @@ impl ProviderDescriptor {
 }
 
 impl WireFormat {
-    /// Makes a provider that sends requests to an endpoint; `compat` applies to Chat Completions.
+    /// Creates a provider that sends requests to an endpoint; `compat` applies to Chat Completions.
     ///
     /// # Errors
     /// If the endpoint's URL is invalid, or the system's certificates can't be read.

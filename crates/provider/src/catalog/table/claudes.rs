@@ -1,7 +1,8 @@
-//! Anthropic's models. Sources: platform.claude.com/docs/en/models/overview, each model's own page beneath it, and
-//! /docs/en/build-with-claude/thinking, seen 2026-11-21; list prices, cache written for 5 minutes. Fable 5.2 (released
-//! 2026-11-09) by vercel.com/ai-gateway/models/claude-fable-5.2 and resellers' lists; Sonnet 5.5's cache price as cut
-//! on 2026-10-07. Retired: everything before Opus 4.5, Sonnet 4.5 and Haiku 4.5.
+//! Anthropic's models. Sources: platform.claude.com/docs/en/models/overview, each model's own page beneath
+//! it, and /docs/en/build-with-claude/thinking, seen 2026-11-21; list prices, cache written for 5 minutes.
+//! Fable 5.2 (released 2026-11-09) by vercel.com/ai-gateway/models/claude-fable-5.2 and resellers' lists;
+//! Sonnet 5.5's cache price as cut on 2026-10-07. Retired: everything before Opus 4.5, Sonnet 4.5 and Haiku
+//! 4.5.
 
 use tiller_core::unit::Tokens;
 
@@ -12,12 +13,12 @@ const fn claude(id: &'static str, price: [f64; 4], thinking: ThinkingControl) ->
     ModelRow::new(id, (1_000_000, 128_000), price, thinking).with_images()
 }
 
-/// Models of the generations 4.5 and 4.6, with smaller limits.
+/// A model of generation 4.5 or 4.6, with smaller limits.
 const fn claude_4(id: &'static str, window: u64, price: [f64; 4], thinking: ThinkingControl) -> ModelRow {
     ModelRow::new(id, (window, 64_000), price, thinking).with_images()
 }
 
-/// The recommended model first, then by family, the newest first.
+/// The recommended model comes first; the others are listed by family, newest first.
 pub(super) const CLAUDES: &[ModelRow] = &[
     claude("claude-opus-5-5", [4.0, 20.0, 0.2, 5.0], ThinkingControl::ALWAYS),
     claude(
@@ -25,7 +26,7 @@ pub(super) const CLAUDES: &[ModelRow] = &[
         [2.0, 10.0, 0.1, 2.5],
         ThinkingControl::Adaptive { off: ThinkingOff::BetweenTools, max_effort: "max", bound: true },
     ),
-    // Five times the price for a prompt of more than 100,000 tokens.
+    // A prompt of more than 100,000 tokens costs five times as much.
     claude(
         "claude-haiku-5-5",
         [0.1, 0.5, 0.01, 0.125],

@@ -1,8 +1,9 @@
-//! OpenAI's models. Sources: developers.openai.com/api/docs/models, /pricing and /deprecations, seen 2026-11-23;
-//! short-context prices, cache written for 30 minutes. The cache prices of gpt-6.2-astra follow from its input price.
+//! OpenAI's models. Sources: developers.openai.com/api/docs/models, /pricing and /deprecations, seen
+//! 2026-11-23; short-context prices, cache written for 30 minutes. The cache prices of gpt-6.2-astra follow
+//! from its input price.
 //!
-//! In gpt-5.2 and later, only the Responses API takes function tools together with thinking. End of life: gpt-5, its
-//! variants and o3 on 2026-12-11, gpt-4.1 and gpt-4o on 2027-01-14, gpt-5.1 on 2027-04-01.
+//! Since gpt-5.2, only the Responses API accepts function tools together with thinking. End of life: gpt-5,
+//! its variants and o3 on 2026-12-11, gpt-4.1 and gpt-4o on 2027-01-14, gpt-5.1 on 2027-04-01.
 
 use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::Tokens;
@@ -11,11 +12,11 @@ use crate::catalog::row::{ModelRow, Surcharge};
 use crate::catalog::thinking::ThinkingControl;
 use crate::compat::{Compat, MaxTokensField};
 
-/// Twice the input price and 1.5 times the output price, for a prompt of more than 272,000 tokens.
+/// A prompt of more than 272,000 tokens costs twice as much for input and 1.5 times as much for output.
 const LONG_PROMPT: Surcharge = Surcharge { threshold: Tokens(272_000), input: 2.0, output: 1.5 };
 
-/// Parameters of the models' Chat Completions, which a gateway passes on. The models that think refuse `max_tokens`,
-/// and while they think all temperatures but the default.
+/// Chat Completions parameters of the models, also behind a gateway. Thinking models reject `max_tokens` and,
+/// while they think, all temperatures but the default.
 pub(crate) const GPT: Compat = Compat {
     max_tokens_field: MaxTokensField::MaxCompletionTokens,
     thinking_temperature: false,
@@ -32,31 +33,26 @@ const fn gpt(id: &'static str, limits: (u64, u64), price: [f64; 4], thinking: Th
     ModelRow::new(id, limits, price, thinking).with_images().with_compat(GPT)
 }
 
-/// `none` to `xhigh`.
 const NONE_TO_XHIGH: ThinkingControl = ThinkingControl::Effort {
     least: ThinkingLevel::Off,
     names: ["none", "low", "low", "medium", "high", "xhigh"],
 };
 
-/// `low` to `xhigh`.
 const LOW_TO_XHIGH: ThinkingControl = ThinkingControl::Effort {
     least: ThinkingLevel::Low,
     names: ["low", "low", "low", "medium", "high", "xhigh"],
 };
 
-/// `none` to `high`.
 const NONE_TO_HIGH: ThinkingControl = ThinkingControl::Effort {
     least: ThinkingLevel::Off,
     names: ["none", "low", "low", "medium", "high", "high"],
 };
 
-/// `minimal` to `high`.
 const MINIMAL_TO_HIGH: ThinkingControl = ThinkingControl::Effort {
     least: ThinkingLevel::Minimal,
     names: ["minimal", "minimal", "low", "medium", "high", "high"],
 };
 
-/// `low` to `high`.
 const LOW_TO_HIGH: ThinkingControl = ThinkingControl::Effort {
     least: ThinkingLevel::Low,
     names: ["low", "low", "low", "medium", "high", "high"],
@@ -87,7 +83,7 @@ pub(super) const GPTS: &[ModelRow] = &[
     gpt("gpt-4o", (128_000, 16_384), [2.5, 10.0, 1.25, 2.5], ThinkingControl::Never),
 ];
 
-/// Returns the thinking of an OpenAI model that isn't listed: as in newer ones of its kind.
+/// Returns the assumed thinking of an unlisted OpenAI model: that of the newer models of its kind.
 pub(crate) fn assumed_thinking(id: &str) -> ThinkingControl {
     let is_o = id.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     let version = id.strip_prefix("gpt-").and_then(|rest| rest.split(['.', '-']).next()?.parse::<u32>().ok());

@@ -1,4 +1,5 @@
-//! The models of the other providers. If a price will rise or varies by the hour, the highest price is listed.
+//! The models of the other providers. If a price is about to rise or varies by the hour, the highest price is
+//! listed.
 
 use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::Tokens;
@@ -9,13 +10,13 @@ use crate::compat::{Compat, MaxTokensField, ThinkingField};
 
 const NEVER: ThinkingControl = ThinkingControl::Never;
 
-/// Always thinks, with these efforts for low, medium, high and the highest level.
+/// Thinking that can't be turned off, with these efforts for low, medium, high and the highest level.
 const fn always(names: [&'static str; 4]) -> ThinkingControl {
     let [low, medium, high, highest] = names;
     ThinkingControl::Effort { least: ThinkingLevel::Low, names: [low, low, low, medium, high, highest] }
 }
 
-/// Thinks unless switched off, with these efforts for off, low, medium, high and the highest level.
+/// Thinking that can be turned off, with these efforts for off, low, medium, high and the highest level.
 const fn or_off(names: [&'static str; 5]) -> ThinkingControl {
     let [off, low, medium, high, highest] = names;
     ThinkingControl::Effort { least: ThinkingLevel::Off, names: [off, low, low, medium, high, highest] }
@@ -54,7 +55,7 @@ pub(super) const GEMINI: ProviderModels = ProviderModels {
     ],
 };
 
-/// The thinking of the Geminis before 3, by the beginnings of their ids; the first match counts
+/// Thinking of Gemini models before 3, by prefixes of their ids; the first match counts
 /// (ai.google.dev/gemini-api/docs/thinking).
 const OLDER_GEMINIS: [(&str, ThinkingControl); 4] = [
     ("gemini-2.5-pro", ThinkingControl::Budget { least: ThinkingLevel::Minimal }),
@@ -63,12 +64,12 @@ const OLDER_GEMINIS: [(&str, ThinkingControl); 4] = [
     ("gemini-1.", NEVER),
 ];
 
-/// Returns the thinking of a Gemini before 3; `None` for other models.
+/// Returns the thinking of a Gemini model before 3; `None` for other models.
 pub(crate) fn older_gemini_thinking(id: &str) -> Option<ThinkingControl> {
     OLDER_GEMINIS.iter().find(|(start, _)| id.starts_with(start)).map(|(_, thinking)| *thinking)
 }
 
-/// Returns the thinking of a Gemini that isn't listed.
+/// Returns the assumed thinking of an unlisted Gemini model.
 pub(crate) fn assumed_gemini_thinking(id: &str) -> ThinkingControl {
     older_gemini_thinking(id).unwrap_or(LOW_TO_HIGH)
 }
@@ -87,7 +88,7 @@ pub(super) const OPENROUTER: ProviderModels = ProviderModels {
     ],
 };
 
-/// Twice the price for a prompt of 200,000 tokens or more.
+/// A prompt of 200,000 tokens or more costs twice as much.
 const GROK_LONG_PROMPT: Surcharge = Surcharge { threshold: Tokens(199_999), input: 2.0, output: 2.0 };
 
 pub(super) const XAI: ProviderModels = ProviderModels {
@@ -244,7 +245,7 @@ pub(super) const FIREWORKS: ProviderModels = ProviderModels {
     ],
 };
 
-/// Twice the price for a prompt of more than 524,288 tokens.
+/// A prompt of more than 524,288 tokens costs twice as much.
 const MINIMAX_LONG_PROMPT: Surcharge = Surcharge { threshold: Tokens(524_288), input: 2.0, output: 2.0 };
 
 pub(super) const MINIMAX: ProviderModels = ProviderModels {
@@ -287,7 +288,7 @@ pub(super) const VERCEL: ProviderModels = ProviderModels {
     ],
 };
 
-/// Bedrock serves the Claudes under other names, at Anthropic's list prices. No source has Fable 5.1's.
+/// Bedrock serves Claude models under other names, at Anthropic's list prices. No source lists Fable 5.1's.
 pub(super) const BEDROCK: ProviderModels = ProviderModels {
     provider: "bedrock",
     source: "docs.aws.amazon.com/bedrock (names), platform.claude.com (limits), 2026-11-23; models.dev (prices), 2026-11-28",
