@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-/// Their extension.
+/// The extension of these directories.
 const EXTENSION: &str = "agents";
 
-/// The directory of the agent sessions of the session with this log.
+/// Returns the directory of the agent sessions of the session with this log.
 pub(super) fn agents_dir(log: &Path) -> PathBuf {
     log.with_extension(EXTENSION)
 }

@@ -1,4 +1,4 @@
-//! Annotations of entries by later ones: labels and hidden branches.
+//! Annotations that entries make to earlier ones: labels and hidden branches.
 
 use std::collections::{HashMap, HashSet};
 
@@ -75,14 +75,14 @@ impl Annotations {
         position.is_some_and(|position| Self::read(reader, &tree).label(position).is_some())
     }
 
-    /// Returns true if this entry itself is the target of the hiding.
+    /// Returns true if an entry is hidden itself, not as a descendant of a hidden one.
     #[must_use]
     pub fn is_hidden(&self, position: usize) -> bool {
         self.hidden.contains(&position)
     }
 
-    /// For every hidden entry the position of the entry that hides it: itself or its topmost hidden ancestor. The path
-    /// to the leaf is never hidden, because another program may have continued there.
+    /// Returns, for each hidden entry, the position of the entry that hides it: itself or its topmost hidden
+    /// ancestor. The path to the leaf is never hidden, because another program may have continued there.
     #[must_use]
     pub fn hidden_with(&self, tree: &Tree, leaf: Option<&EntryId>) -> Vec<Option<usize>> {
         let mut hidden_with: Vec<Option<usize>> = Vec::with_capacity(tree.nodes().len());
@@ -99,7 +99,7 @@ impl Annotations {
     }
 }
 
-/// The target of a label or a hiding.
+/// Returns the target of an entry that labels or hides another.
 fn target(body: &EntryBody) -> Option<EntryId> {
     match body {
         EntryBody::Label { target_id, .. } => Some(target_id.clone()),

@@ -1,7 +1,7 @@
-//! Branch points of a path: where other branches start, and how many.
+//! Branch points of a path: the entries where other branches start, and the number of those.
 //!
-//! Computed from the index alone, except for the few entries that hide others. A branch must have a row in the tree
-//! view, that is a message; a name, a label or a move without messages isn't a branch.
+//! Computed from the index alone, except for the few entries that hide others. A branch must have a row in
+//! the tree view, which means a message: a name, a label or a move without messages isn't a branch.
 
 use std::collections::HashMap;
 
@@ -13,15 +13,15 @@ use super::line_scan::LineRole;
 use super::reader::Reader;
 use super::tree::{Tree, TreeNode};
 
-/// The branch points of a path, with the number of other branches at each. Hidden branches don't count, but a point
-/// that has only hidden ones remains, with the number 0.
+/// The branch points of a path, with the number of other branches at each. Hidden branches don't count, but a
+/// point that has only hidden ones is kept, with the number 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BranchPoints {
     before: HashMap<EntryId, usize>,
     after: HashMap<EntryId, usize>,
 }
 
-/// Another branch than the path.
+/// A branch off the path.
 struct OtherBranch {
     start: usize,
     /// The last row on the path before the branch; `None` if it starts at a root.
@@ -29,7 +29,7 @@ struct OtherBranch {
 }
 
 impl BranchPoints {
-    /// The branch points of the path to `leaf`; none if there is no such entry.
+    /// Finds the branch points of the path to `leaf`; none if there is no such entry.
     #[must_use]
     pub fn read(reader: &Reader, leaf: &EntryId) -> Self {
         let tree = reader.tree();
@@ -65,28 +65,29 @@ impl BranchPoints {
         points
     }
 
-    /// The number of other branches that start before an entry, if there is a branch point: used for the first entry
-    /// of the path, and for branch summaries.
+    /// Returns the number of other branches that start before an entry, if that is a branch point. Only the
+    /// first entry of the path and branch summaries have such branches.
     #[must_use]
     pub fn before(&self, entry: &EntryId) -> Option<usize> {
         self.before.get(entry).copied()
     }
 
-    /// The number of other branches that start after an entry, if it is a branch point without a summary after it.
+    /// Returns the number of other branches that start after an entry, if that is a branch point. Branches
+    /// with a summary after the entry are counted before the summary instead.
     #[must_use]
     pub fn after(&self, entry: &EntryId) -> Option<usize> {
         self.after.get(entry).copied()
     }
 }
 
-/// Returns true for entries with a row in the tree view, where that shows no tool results.
+/// Returns true for entries that have a row in the tree view while it hides tool results.
 fn has_row(node: &TreeNode) -> bool {
     node.is_conversation() && node.role != Some(LineRole::ToolResult)
 }
 
 fn other_branches(tree: &Tree, leaf: &EntryId) -> Vec<OtherBranch> {
     let on_path = tree.path_marks(Some(leaf));
-    // For each entry its nearest ancestor or self with a row; parents come first.
+    // For each entry, the nearest entry with a row: itself or an ancestor; parents come first.
     let mut nearest: Vec<Option<usize>> = Vec::with_capacity(tree.nodes().len());
     let mut branches = Vec::new();
     for (at, node) in tree.nodes().iter().enumerate() {
@@ -106,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    /// A tree of user messages and entries of other kinds, by their parents.
+    /// Creates a tree of entries with these parents and kinds; messages are the user's.
     fn tree(entries: &[(Option<usize>, EntryKind)]) -> Tree {
         let node = |(at, (parent, kind)): (usize, &(Option<usize>, EntryKind))| TreeNode {
             id: EntryId::new(format!("n{at}")),
@@ -118,7 +119,8 @@ mod tests {
         Tree::new(entries.iter().enumerate().map(node).collect())
     }
 
-    /// The points of the path to the last entry: `>n0 2` for two branches after n0, `<n0 2` before it.
+    /// Formats the points of the path to the last entry: `>n0 2` for two branches after n0, `<n0 2` before
+    /// it.
     fn points(tree: &Tree, hidden: &[usize]) -> Vec<String> {
         let leaf = tree.nodes().last().map(|node| node.id.clone()).unwrap();
         let points = BranchPoints::count(tree, &tree.path(&leaf), other_branches(tree, &leaf), |at| {

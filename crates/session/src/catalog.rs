@@ -1,9 +1,10 @@
 //! The session catalog: lists, full-text search and lookup over many logs.
 //!
-//! The catalog caches records of logs in a small database next to the session directory. The logs are the truth:
-//! without the file everything works, only slower. A log is read from where the last scan ended, and the newest logs
-//! first. `scan` lists files, `log_record` and `extract` read them, `database` stores the records, `usage_table` their
-//! usage, `query` searches them, `index_queue` scans many logs, and `resolve` finds the session that a user means.
+//! The catalog caches records of logs in a small database next to the session directory. It is derived from
+//! the logs: without it everything works, only slower. A log is read from where the last scan ended, and the
+//! newest logs first. `scan` lists files, `log_record` and `extract` read them, `database` stores the
+//! records, `usage_table` their usage, `query` searches them, `index_queue` scans many logs, and `resolve`
+//! finds the session that a user means.
 
 mod database;
 mod extract;
@@ -35,12 +36,12 @@ pub use self::usage_table::QuarterUsage;
 #[derive(Debug)]
 pub struct Catalog {
     manager: SessionManager,
-    /// The working directory in the form of a header, which differs from the path if that is not Unicode.
+    /// The working directory as written in a header; it differs from the path if that isn't Unicode.
     cwd: String,
     database: Database,
     /// Number of times that the database failed and was recreated.
     restarts: usize,
-    /// True after another tiller blocked a write to the database; writes are then skipped until the next scan.
+    /// True after another process blocked a write to the database; writes are skipped until the next scan.
     is_database_busy: bool,
 }
 
@@ -52,11 +53,10 @@ struct Scan {
     unlisted: Vec<(PathBuf, SessionError)>,
 }
 
-/// State of a log's record.
 enum RecordState<'a> {
     /// The record is up to date.
     Fresh(&'a KnownLog),
-    /// The log changed since.
+    /// The log has changed since.
     Stale,
     Unknown,
 }
@@ -75,7 +75,7 @@ impl SessionManager {
     /// Opens the catalog, for lists, searches and lookups.
     ///
     /// # Errors
-    /// If it can be stored neither in its file nor in a temporary one.
+    /// If it can't be stored in its file or in a temporary one.
     pub fn catalog(&self) -> Result<Catalog, SessionError> {
         Catalog::open(self.clone())
     }
@@ -90,7 +90,7 @@ impl SessionManager {
 }
 
 impl Catalog {
-    /// Opens the catalog of a manager; in a temporary file where its own can't be used.
+    /// Opens the catalog of a manager, or a temporary one if its file can't be used.
     pub(super) fn open(manager: SessionManager) -> Result<Self, SessionError> {
         let stored = manager.catalog_file().and_then(|path| match Database::open(path) {
             Ok(database) => Some(database),
@@ -109,7 +109,8 @@ impl Catalog {
         })
     }
 
-    /// A page of the list of sessions. Reads only logs of this page whose records are missing or stale.
+    /// Returns a page of the list of sessions. Reads only logs of this page whose records are missing or
+    /// stale.
     ///
     /// # Errors
     /// If a directory exists but can't be read.
@@ -139,7 +140,7 @@ impl Catalog {
         Ok(list)
     }
 
-    /// Sessions with a record, most recently written first; opens no log.
+    /// Returns the sessions with a record, most recently written first; opens no log.
     ///
     /// # Errors
     /// If a directory exists but can't be read.
@@ -160,8 +161,8 @@ impl Catalog {
         Ok(sessions)
     }
 
-    /// The most recently written log of this working directory. Among logs without a record, only those are read
-    /// whose header names this directory.
+    /// Returns the most recently written log of this working directory. A log without a record is read only
+    /// if its header names this directory.
     ///
     /// # Errors
     /// If a directory exists but can't be read.
@@ -188,8 +189,8 @@ impl Catalog {
         unlisted.map_or(Ok(None), |(_, error)| Err(error))
     }
 
-    /// Entries that contain all of these words, best matches first, equal ones by time. The last word matches as a
-    /// prefix. Logs without a record are not searched.
+    /// Finds the entries that contain all of these words, best matches first, equal ones by time. The last
+    /// word matches as a prefix. Logs without a record are not searched.
     ///
     /// # Errors
     /// If the catalog can't be used.
@@ -238,9 +239,9 @@ impl Catalog {
         self.search_each(SearchUnit::Session, query, scope, limit)
     }
 
-    /// Usage starting with the quarter of an hour of `since`, in all directories, by time. Entries that a fork copied
-    /// count only where they were written. Logs without a record are missing; those that grew count as of their last
-    /// scan.
+    /// Returns usage in all directories by time, starting with the quarter of an hour that contains `since`.
+    /// Entries that a fork copied count only in their original log. Logs without a record are missing; those
+    /// that grew count as of their last scan.
     ///
     /// # Errors
     /// If the catalog can't be used.
@@ -249,7 +250,7 @@ impl Catalog {
         self.with_database(|database| database.usage_since(&root, since))
     }
 
-    /// The record of a log in this scope; `None` if it is in another.
+    /// Returns the record of a log; `None` if the log isn't in this scope.
     fn record_in_scope(
         &mut self,
         scope: SessionScope,
@@ -278,17 +279,18 @@ impl Catalog {
         Ok((scope == SessionScope::Everywhere || record.cwd == self.cwd).then_some(record))
     }
 
-    /// Returns true if a log without a record may belong to this directory, judging by its directory.
+    /// Returns true if a log without a record may belong to this working directory, judging by the log's
+    /// directory.
     fn may_belong_to_cwd(&self, file: &LogFile) -> bool {
         self.manager.dir().as_deref() == file.path.parent()
     }
 
-    /// Returns true if a log was last used in this directory.
+    /// Returns true if a log was last used in this working directory.
     fn was_used_in_cwd(&mut self, file: &LogFile) -> bool {
         self.record(file).is_ok_and(|record| record.cwd == self.cwd)
     }
 
-    /// The record of a log, stored or read now.
+    /// Returns the record of a log, reading the log if necessary.
     fn record(&mut self, file: &LogFile) -> Result<LogRecord, SessionError> {
         let record = match self.with_database(|database| database.record(&file.path))? {
             Some((stamp, record)) if stamp == file.stamp => return require_session(&file.path, record),
@@ -316,7 +318,7 @@ impl Catalog {
             |path: &Path| unlisted.iter().any(|(dir, _)| path.parent() == Some(dir.as_path()));
         let is_missing = |path: &Path| !existing.contains(path) && !is_in_unlisted(path);
         let missing: Vec<PathBuf> = known.keys().filter(|path| is_missing(path)).cloned().collect();
-        // A directory that is suddenly empty is more likely not mounted.
+        // If no files at all are left, the directory is probably not mounted.
         if !missing.is_empty() && !files.is_empty() {
             self.store_results(|database| database.remove(&missing))?;
         }
@@ -324,7 +326,8 @@ impl Catalog {
         Ok(Scan { files, known, unlisted })
     }
 
-    /// Stores results of a lookup. While another tiller writes they are dropped: the log is read again next time.
+    /// Stores the results of a lookup. If another process is writing, they are dropped and the log is read
+    /// again next time.
     fn store_results(
         &mut self,
         mut run: impl FnMut(&mut Database) -> rusqlite::Result<()>,
@@ -344,7 +347,8 @@ impl Catalog {
         result
     }
 
-    /// Runs a query. A damaged database is recreated; one that fails otherwise is replaced with a temporary one.
+    /// Runs a query. A damaged database is recreated; after another error it is replaced with a temporary
+    /// one.
     fn with_database<T>(
         &mut self,
         mut run: impl FnMut(&mut Database) -> rusqlite::Result<T>,
@@ -362,7 +366,7 @@ impl Catalog {
     }
 }
 
-/// The old record of a log, if the file may only have grown since.
+/// Returns the old record of a log, if the file may only have grown since.
 fn if_appended_only(file: &LogFile, (stamp, record): (FileStamp, LogRecord)) -> Option<LogRecord> {
     file.stamp.may_be_growth_of(&stamp).then_some(record)
 }

@@ -1,8 +1,9 @@
-//! The context: from a path through the tree to the messages of a request. Pure.
+//! The context: converts a path through the tree to the messages of a request. Pure.
 //!
-//! Two stages. *Projection* turns entries into messages: the newest compaction's summary, the messages it kept, and
-//! later ones, with edits applied; failed and aborted answers and `!!` records are included. *Request messages* omit
-//! those and pair every call with one result, because providers reject other conversations.
+//! There are two stages. *Projection* turns entries into messages: the newest compaction's summary, the
+//! messages it kept, and later ones, with edits applied; failed and aborted answers and `!!` records are
+//! included. *Request messages* omit those and pair every call with one result, because providers reject
+//! other conversations.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -19,11 +20,11 @@ use tiller_core::unit::{Tokens, UnixMs};
 use super::entry::{Compaction, Entry, EntryBody, Replacement, TillerEntry};
 use super::id_gen::can_generate_after;
 
-/// The result text of a call without a result: the program died or was stopped during the call.
+/// The result text of a call without a result: tiller died or was stopped during the call.
 pub const INTERRUPTED: &str =
     "interrupted: the tool call was cut off before it had a result; it may have had effects";
 
-/// The result text of a call that certainly never began, because an earlier call was interrupted.
+/// The result text of a call that can't have started, because an earlier call was interrupted.
 pub const NOT_STARTED: &str = "not begun: the run was cut off; it had no effects";
 
 /// UTF-16 units per token, approximately.
@@ -32,7 +33,8 @@ const UNITS_PER_TOKEN: u64 = 4;
 /// Estimated size of an image, in UTF-16 units.
 const IMAGE_UNITS: u64 = 4_800;
 
-/// Characters of a PDF file in base64 per UTF-16 unit, approximately: a page has about 100 kB and 2,000 tokens.
+/// Characters of a PDF file in base64 per UTF-16 unit, approximately: a page has about 100 kB and 2,000
+/// tokens.
 const PDF_CHARS_PER_UNIT: u64 = 16;
 
 /// The context at a leaf.
@@ -44,13 +46,14 @@ pub struct Projection {
     pub model: Option<ModelRef>,
     /// The thinking level selected last.
     pub thinking: ThinkingLevel,
-    /// The model and the level that the user chose, if a crash ended the run in which another model answered.
+    /// The model and level that the user chose, if a crash ended a run in which another model answered.
     pub replaced: Option<(ModelRef, ThinkingLevel)>,
     /// The newest compaction; its summary is the first message.
     pub compaction: Option<Compaction>,
-    /// The part that stays on disk, between a compaction's summary and the messages.
+    /// The part that wasn't loaded, between a compaction's summary and the messages.
     pub unloaded: Option<UnloadedContext>,
-    /// Index of the first message whose usage measures the present context: after the last compaction or edit.
+    /// Index of the first message whose usage still measures the context: the first after the last compaction
+    /// or edit.
     measured_from: usize,
     estimates: EstimateCache,
 }
@@ -72,13 +75,13 @@ impl UnloadedContext {
     }
 }
 
-/// Cached estimates of the first 0, 1, 2, … messages: the size is needed at every request, and only new messages are
-/// estimated then. They are derived from the messages, so a comparison ignores them.
+/// Cached estimates of the first 0, 1, 2, … messages. The size is needed for every request, and only new
+/// messages have to be estimated. Comparisons ignore the cache, because it is derived from the messages.
 #[derive(Clone, Debug, Default)]
 struct EstimateCache(RefCell<Vec<Tokens>>);
 
-/// A provider's token count is ignored when the estimate of the text is more than this many times as large: some
-/// servers count only new tokens, or none.
+/// A provider's token count is ignored if the estimate is more than this many times larger: some servers
+/// count only new tokens, or none.
 const MAX_ESTIMATE_RATIO: u64 = 4;
 
 impl PartialEq for EstimateCache {
@@ -96,14 +99,14 @@ pub struct ProjectedMessage {
     pub message: Arc<Message>,
 }
 
-/// First stage: projects the entries of a path, root first, to messages.
+/// Projects the entries of a path, root first, to messages. This is the first stage.
 #[must_use]
 pub fn project(path: &[Entry]) -> Projection {
     project_from(path, None)
 }
 
-/// Like [`project`], with the messages of the entries starting at the index `first` instead of the first one that the
-/// compaction keeps: earlier entries only set the model and edits.
+/// Like [`project`], but the messages begin with the entry at the index `first` instead of the first one that
+/// the compaction keeps. Earlier entries only set the model and apply edits.
 pub(super) fn project_from(path: &[Entry], first: Option<usize>) -> Projection {
     let mut projection = Projection::default();
     let edits = last_edits(path);
@@ -141,7 +144,7 @@ pub(super) fn names_model(body: &EntryBody) -> bool {
 }
 
 impl Projection {
-    /// Applies an entry's model and thinking level.
+    /// Applies an entry that sets the model or the thinking level.
     pub fn apply_settings(&mut self, body: &EntryBody) {
         match body {
             EntryBody::ModelChange { provider, model_id } => {
@@ -166,13 +169,13 @@ impl Projection {
         }
     }
 
-    /// Adds a message that was just appended to the path.
+    /// Adds a message that was appended to the path.
     pub fn push(&mut self, entry: EntryId, message: Arc<Message>) {
         self.messages.push(ProjectedMessage { entry, message });
     }
 
-    /// Removes the messages of these entries. A compaction's summary is removed too if the first entry that it keeps
-    /// is one of them: then it summarizes only entries before them.
+    /// Removes the messages of these entries. A compaction's summary is removed too if they include the first
+    /// entry that it keeps: then it summarizes only earlier entries.
     #[must_use]
     pub fn without(mut self, excluded: &HashSet<&EntryId>) -> Self {
         let first_kept = self.compaction.as_ref().map(|compaction| &compaction.first_kept_entry_id);
@@ -181,13 +184,13 @@ impl Projection {
             self.messages.remove(0);
         }
         self.messages.retain(|projected| !excluded.contains(&projected.entry));
-        // A provider's count was for all messages.
+        // The provider counted the removed messages too.
         self.measured_from = self.messages.len();
         self.estimates = EstimateCache::default();
         self
     }
 
-    /// The number of messages, except other programs' system prompts.
+    /// Returns the number of messages, not counting other programs' system prompts.
     #[must_use]
     pub fn message_count(&self) -> usize {
         let loaded_messages =
@@ -195,8 +198,9 @@ impl Projection {
         self.unloaded.unwrap_or_default().messages + loaded_messages.count()
     }
 
-    /// Size of the context: the provider's count at the newest usable answer, plus an estimate of later messages. All
-    /// of it is estimated if there is no such count, or if the estimate is more than four times as large.
+    /// Returns the size of the context: the provider's count at the newest usable answer, plus an estimate of
+    /// later messages. Without such a count, or if the estimate is more than four times as large, everything
+    /// is estimated.
     #[must_use]
     pub fn tokens(&self) -> Tokens {
         let last_usage =
@@ -221,7 +225,7 @@ impl Projection {
         measured + Tokens(estimate.0 - estimated.0)
     }
 
-    /// The estimated size of the first `count` messages.
+    /// Returns the estimated size of the first `count` messages.
     fn estimate_of_first(&self, count: usize) -> Tokens {
         let mut sums = self.estimates.0.borrow_mut();
         let mut sum = sums.last().copied().unwrap_or_default();
@@ -293,7 +297,7 @@ fn with_content(message: &Message, content: &Content) -> Message {
         Message::User(user) => user.content = content.clone(),
         Message::ToolResult(result) => result.content = content.to_blocks(),
         Message::Assistant(answer) => {
-            // The calls stay: their results follow.
+            // The calls remain, because their results follow.
             answer.content.retain(|block| matches!(block, AssistantBlock::ToolCall(_)));
             answer.content.insert(0, AssistantBlock::text(content.joined_text()));
         }
@@ -306,8 +310,8 @@ fn with_content(message: &Message, content: &Content) -> Message {
     message
 }
 
-/// Second stage: the messages of a request. Every call has exactly one result, directly after its answer and in the
-/// model's order; every result has its call.
+/// Returns the messages of a request. This is the second stage. Every call has exactly one result, directly
+/// after its answer and in the model's order; every result has its call.
 #[must_use]
 pub fn request_messages<'a>(messages: impl IntoIterator<Item = &'a Arc<Message>>) -> Vec<Arc<Message>> {
     let mut request = Vec::new();
@@ -328,7 +332,7 @@ pub fn request_messages<'a>(messages: impl IntoIterator<Item = &'a Arc<Message>>
     request
 }
 
-/// Incremental [`request_messages`] for a growing projection: settled messages are not computed again for every
+/// Incremental [`request_messages`] for a growing projection: settled messages aren't computed again for each
 /// request.
 #[derive(Debug, Default)]
 pub struct RequestMessages {
@@ -339,7 +343,8 @@ pub struct RequestMessages {
 }
 
 impl RequestMessages {
-    /// The request messages of a projection that extends the one of the previous call; otherwise create a new value.
+    /// Returns the request messages of a projection that extends the previous call's; for another one create
+    /// a new value.
     #[must_use]
     pub fn update(&mut self, messages: &[ProjectedMessage]) -> Vec<Arc<Message>> {
         let message = |projected: &'_ ProjectedMessage| Arc::clone(&projected.message);
@@ -356,7 +361,7 @@ impl RequestMessages {
     }
 }
 
-/// The calls of the newest answer, until the next answer: results may come late, or not at all.
+/// The calls of the newest answer, until the next answer: results may arrive late, or never.
 #[derive(Default)]
 struct OpenCalls {
     calls: Vec<ToolCall>,
@@ -365,7 +370,7 @@ struct OpenCalls {
     timestamp: UnixMs,
 }
 
-/// The answer with only the first call of each id: a result can't answer two, and providers reject duplicates.
+/// Keeps only the first call of each id: a result can't answer two calls, and providers reject duplicates.
 fn without_duplicate_calls(answer: &AssistantMessage) -> Message {
     let (mut answer, mut seen) = (answer.clone(), HashSet::new());
     answer.content.retain(|block| match block {
@@ -424,18 +429,19 @@ impl OpenCalls {
 /// State of a call without a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CutOffCall {
-    /// It may have started.
+    /// It may have run.
     MayHaveRun,
-    /// It certainly never started.
+    /// It can't have started.
     NotStarted,
 }
 
-/// Classifies the calls of an answer: `None` for a call with a result. `calls` are all of the answer's calls in order:
-/// the tool's name, and true if there is a result.
+/// Classifies the calls of an answer: `None` for a call with a result. `calls` are all calls of the answer in
+/// order: the tool's name, and true if there is a result.
 ///
-/// tiller runs calls one after the other, except that read-only ones may run in parallel. So no call started after one
-/// without a result, unless it and all later ones may be read-only; an unknown tool may. For answers logged by another
-/// program nothing is certain: it may run calls in another order.
+/// tiller runs calls one after the other, except that read-only ones may run in parallel. So no call started
+/// after one without a result, unless that one and all later ones may be read-only, which also holds for
+/// unknown tools. For answers logged by another program nothing is certain, because it may run calls in
+/// another order.
 #[must_use]
 pub fn classify_cut_off_calls<'a>(
     answer: &EntryId,
@@ -443,8 +449,8 @@ pub fn classify_cut_off_calls<'a>(
     tools: &ToolCatalog,
 ) -> Vec<Option<CutOffCall>> {
     let (mut is_in_order, mut outcomes) = (can_generate_after(answer), Vec::new());
-    // True if an exclusive tool is among the calls starting with the first one without a result; `None` before that
-    // one.
+    // Set from the first call without a result on: true if a call that runs alone is among the calls since
+    // then.
     let mut runs_alone_since: Option<bool> = None;
     for (name, has_result) in calls {
         let runs_alone = tools.find(name).is_some_and(|traits| traits.always_runs_alone());
@@ -464,7 +470,7 @@ pub fn classify_cut_off_calls<'a>(
 }
 
 impl CutOffCall {
-    /// The result text for the model.
+    /// Returns the result text for the model.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -473,7 +479,7 @@ impl CutOffCall {
         }
     }
 
-    /// The result message for such a call.
+    /// Returns the result message for such a call.
     #[must_use]
     pub fn result(self, call: &ToolCall, timestamp: UnixMs) -> ToolResultMessage {
         ToolResultMessage {
@@ -487,7 +493,8 @@ impl CutOffCall {
     }
 }
 
-/// Calls of the last answer without a result, with their state: they need results before the session continues.
+/// Returns the calls of the last answer without a result, with their state: they need results before the
+/// session continues.
 #[must_use]
 pub fn unanswered_calls(messages: &[ProjectedMessage], tools: &ToolCatalog) -> Vec<(ToolCall, CutOffCall)> {
     let results: HashSet<&CallId> = messages
@@ -801,7 +808,7 @@ mod tests {
         };
         assert_eq!(project_measured(100).tokens(), Tokens(101));
         assert_eq!(project_measured(99).tokens(), Tokens(401));
-        // Most of the text may not even be loaded.
+        // Most of the text may not have been loaded.
         let mut projection = project_measured(100);
         projection.unloaded = Some(UnloadedContext { messages: 9, tokens: Tokens(3_000) });
         assert_eq!((projection.tokens(), projection.message_count()), (Tokens(3_401), 12));

@@ -22,7 +22,7 @@ pub enum DeleteMode {
 #[derive(Debug)]
 pub struct PendingDelete {
     path: PathBuf,
-    /// Kept for its lock.
+    /// Holds the lock.
     _log: Log,
 }
 
@@ -41,11 +41,11 @@ impl PendingDelete {
         &self.path
     }
 
-    /// Deletes the file. The lock's note is removed with the lock.
+    /// Deletes the file, and the lock's note with it.
     ///
     /// # Errors
-    /// [`SessionError::NoTrash`] if it can't be moved to the trash; the file then stays. [`SessionError::Io`] when
-    /// it can't be deleted.
+    /// [`SessionError::NoTrash`] if it can't be moved to the trash and so is still there.
+    /// [`SessionError::Io`] if it can't be deleted.
     pub fn remove(self, mode: DeleteMode) -> Result<PathBuf, SessionError> {
         let agents = Some(agents_dir(&self.path)).filter(|dir| dir.is_dir());
         match mode {
@@ -67,11 +67,11 @@ impl PendingDelete {
     }
 }
 
-/// Restores a file from the user's trash: the last one moved there from this path.
+/// Restores a file from the user's trash: the last one deleted at this path.
 ///
 /// # Errors
-/// [`SessionError::NotRestored`] if it isn't in the trash, its path is taken, or the system has no way to restore
-/// it.
+/// [`SessionError::NotRestored`] if it isn't in the trash, another file is at its path, or the system has no
+/// way to restore it.
 pub fn restore_from_trash(path: &Path) -> Result<(), SessionError> {
     let not_restored = |reason: String| SessionError::NotRestored { path: path.to_owned(), reason };
     if path.exists() {
@@ -92,7 +92,7 @@ fn restore_newest(path: &Path) -> Result<(), String> {
     trash::os_limited::restore_all([newest]).map_err(|error| reason(&error))
 }
 
-/// The path under which the trash lists a deleted file: with its directory's real path.
+/// Returns the path under which the trash lists a deleted file: that in the real path of its directory.
 #[cfg(not(target_os = "macos"))]
 fn original_location(path: &Path) -> PathBuf {
     let dir = path.parent().and_then(|dir| dir.canonicalize().ok());
@@ -107,7 +107,7 @@ fn newest_in_trash(_path: &Path) -> Result<(), String> {
     Err("on macOS only the Finder can restore files".to_owned())
 }
 
-/// A short message for the user; the crate's own messages are for programmers.
+/// Returns a short message for the user; the `trash` crate's own messages are for programmers.
 fn reason(error: &trash::Error) -> String {
     match error {
         trash::Error::Unknown { description } | trash::Error::Os { description, .. } => description.clone(),

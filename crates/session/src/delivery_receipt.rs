@@ -11,11 +11,11 @@ pub struct DeliveryReceipt {
     /// The delivery kind; steering if absent in the log.
     #[serde(skip_serializing_if = "is_steering")]
     pub kind: QueueKind,
-    /// The number of the answer's calls that had ended.
+    /// The number of calls of the answer that had ended.
     pub after_calls: usize,
-    /// The number of calls that it skipped. With `after_calls` they are all calls of the answer.
+    /// The number of calls that it skipped; together with `after_calls`, all calls of the answer.
     pub skipped_calls: usize,
-    /// The number of ended calls that it stopped while they were running.
+    /// The number of calls that it stopped while they were running; they count as ended.
     #[serde(skip_serializing_if = "is_zero")]
     pub stopped_calls: usize,
     /// True if it cut off an answer that was still streaming.
@@ -30,16 +30,16 @@ pub struct DeliveryReceipt {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct QueueHistory {
-    /// When it was queued.
+    /// The time at which it was queued.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queued_at: Option<UnixMs>,
-    /// The kind it was queued as, if it was delivered as another.
+    /// The kind with which it was queued, if it was delivered with another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queued_as: Option<QueueKind>,
     /// True if its text was edited.
     #[serde(skip_serializing_if = "is_false")]
     pub edited: bool,
-    /// True if it was held, and delivered after the user released it.
+    /// True if it was held and then released by the user.
     #[serde(skip_serializing_if = "is_false")]
     pub released: bool,
 }
@@ -57,7 +57,7 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl Default for DeliveryReceipt {
-    /// The receipt of a steering message without effects on calls.
+    /// Creates the receipt of a steering message without effects on calls.
     fn default() -> Self {
         Self {
             kind: QueueKind::Steer,
@@ -71,7 +71,7 @@ impl Default for DeliveryReceipt {
 }
 
 impl DeliveryReceipt {
-    /// The delivery kind as one word for display.
+    /// Returns the delivery kind as one word for display.
     #[must_use]
     pub const fn label(&self) -> &'static str {
         match self.kind {
@@ -80,7 +80,7 @@ impl DeliveryReceipt {
         }
     }
 
-    /// Details for display, such as `after 2 of 5 calls, 3 skipped · edited`; often empty.
+    /// Returns details for display, such as `after 2 of 5 calls, 3 skipped · edited`; often empty.
     #[must_use]
     pub fn details(&self) -> String {
         let total = self.after_calls + self.skipped_calls;

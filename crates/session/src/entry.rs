@@ -1,6 +1,6 @@
 //! The header and the entries of a log: their types, parsing and encoding.
 //!
-//! `context` decides which entries a model sees. The JSON is described in docs/session-format.md.
+//! `context` decides which entries a model gets. The JSON is described in docs/session-format.md.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -35,10 +35,11 @@ pub struct Header {
     pub version: u64,
     /// The session's id.
     pub id: SessionId,
-    /// Creation time, ISO-8601. A value of another type is treated as absent, here and in the optional keys below.
+    /// Creation time, ISO-8601. A value of another type counts as absent, here and in the optional keys
+    /// below.
     #[serde(default, deserialize_with = "lenient")]
     pub timestamp: String,
-    /// The working directory it belongs to, absolute.
+    /// The working directory of the session, absolute.
     #[serde(default, deserialize_with = "lenient")]
     pub cwd: String,
     /// The log it was forked from.
@@ -61,7 +62,7 @@ impl Header {
         Self { kind: HeaderKind::Session, version: VERSION, id, timestamp: now.to_iso(), cwd, parent_session }
     }
 
-    /// The header of the new log that continues this one of an older version at `path`.
+    /// The header of a new log that continues the log at `path`, whose version is older.
     pub(super) fn successor(&self, path: &Path, now: UnixMs) -> Self {
         let id = IdGenerator::after(None).session(now);
         Self::new(id, self.cwd.clone(), Some(absolute_path(path)), now)
@@ -80,7 +81,7 @@ impl Header {
     }
 }
 
-/// An absolute path for a header, valid from every directory.
+/// Returns an absolute path for a header, which doesn't depend on the current directory.
 pub(super) fn absolute_path(path: &Path) -> String {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
@@ -109,7 +110,7 @@ pub struct Entry {
     pub id: EntryId,
     /// The parent; `None` for a root.
     pub parent: Option<EntryId>,
-    /// When it was written.
+    /// The time at which it was written.
     pub timestamp: UnixMs,
     /// The content.
     pub body: EntryBody,
@@ -158,7 +159,7 @@ pub enum EntryBody {
         /// The new content; `None` removes the entry from the context.
         replacement: Option<Replacement>,
     },
-    /// Data of a program that no model sees. Tiller's own are [`TillerEntry`].
+    /// Data of a program for itself, not for models. Tiller's own are [`TillerEntry`].
     Custom {
         /// The type, with the program's name as prefix.
         custom_type: String,
@@ -166,7 +167,7 @@ pub enum EntryBody {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         data: Option<Value>,
     },
-    /// A message added by a program; the model sees it as a user message.
+    /// A message added by a program; models get it as a user message.
     CustomMessage {
         /// The type, with the program's name as prefix.
         custom_type: String,
@@ -201,7 +202,7 @@ pub enum EntryBody {
         /// Tokens and cost.
         usage: Usage,
     },
-    /// An unknown type; kept in the file, ignored otherwise.
+    /// An unknown type; preserved in the file, otherwise ignored.
     #[serde(other)]
     Unknown,
 }
@@ -219,7 +220,7 @@ pub struct MessageEntry {
     /// The queued message that this one delivers, if any.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub tiller_queue_id: Option<QueueId>,
-    /// When the queued message was delivered.
+    /// The receipt of the queued message's delivery.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub tiller_receipt: Option<DeliveryReceipt>,
 }
@@ -246,7 +247,7 @@ pub struct Compaction {
     pub made_by: Option<SummaryModel>,
 }
 
-/// The model that wrote a summary; another one may have been selected before the entry was appended.
+/// The model that wrote a summary. By the time the entry is appended, another model may be selected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SummaryModel {
     /// The provider's name.
@@ -274,11 +275,11 @@ pub struct Replacement {
     pub content: Content,
 }
 
-/// tiller's own data, stored in `custom` entries so that other readers skip it.
+/// tiller's own data, stored in `custom` entries so that other programs skip it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "customType", content = "data")]
 pub enum TillerEntry {
-    /// A move of the leaf: its parent is the target.
+    /// A move of the leaf, to the entry's parent.
     #[serde(rename = "tiller.leaf")]
     Leaf {},
     /// A change to the message queue.
@@ -300,7 +301,8 @@ pub enum TillerEntry {
         #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         remote: Option<String>,
     },
-    /// The user's model choice while another model answers for the rest of a run. The next model change ends this.
+    /// The model that the user chose, while a fallback model answers for the rest of a run. The next model
+    /// change ends this.
     #[serde(rename = "tiller.fallback", rename_all = "camelCase")]
     Fallback {
         /// The provider of the user's model.
@@ -333,13 +335,13 @@ pub enum TillerEntry {
         tool_call_id: CallId,
         /// `once`, `session` or `deny`.
         decision: String,
-        /// The rule that the decision adds, or the rule that decided.
+        /// The rule that the decision adds, or the rule that made the decision.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<String>,
         /// Source of the decision: `user`, `rule`, `yes-flag`, `steering`, `nobody` or `extension`.
         by: String,
     },
-    /// The end of the part imported from another program.
+    /// The end of the entries imported from another program's log.
     #[serde(rename = "tiller.import")]
     Import {
         /// The program: `claude`, `codex` or `pi`.
@@ -429,7 +431,8 @@ impl EntryBody {
         }
     }
 
-    /// Returns true for entries worth creating the log's file for: messages, summaries, commands and tasks of agents.
+    /// Returns true for entries for which the log's file is created: messages, summaries, commands and tasks
+    /// of agents.
     #[must_use]
     pub fn creates_file(&self) -> bool {
         match self {
@@ -465,7 +468,7 @@ impl From<CustomParts> for EntryBody {
     }
 }
 
-/// Parses the body of a line whose head is known. Broken characters become U+FFFD.
+/// Parses the body of a line with a known kind and role. Broken characters become U+FFFD.
 pub(super) fn parse_body(
     kind: EntryKind,
     role: Option<LineRole>,
@@ -489,7 +492,7 @@ fn parse_strictly(kind: EntryKind, role: Option<LineRole>, line: &[u8]) -> serde
                 serde_json::from_slice::<Wrapper>(line)?.message;
             Ok(EntryBody::CustomMessage { custom_type, content, display })
         }
-        // Nearly all lines are messages, and serde parses a tagged enum twice.
+        // Nearly all lines are messages, and serde would parse a tagged enum twice.
         (EntryKind::Message, _) => serde_json::from_slice(line).map(EntryBody::Message),
         _ => serde_json::from_slice(line),
     }
@@ -505,7 +508,7 @@ struct CustomMessage {
     display: bool,
 }
 
-/// Encodes an entry as one line with its newline; type, id, parent and time come first.
+/// Encodes an entry as a line with its newline; type, id, parent and time come first.
 pub(super) fn encode(entry: &Entry) -> String {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]

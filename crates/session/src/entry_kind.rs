@@ -19,7 +19,7 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    /// All variants, each at the index of its discriminant.
+    /// All variants, each at the index given by its discriminant.
     pub(super) const ALL: [Self; 12] = [
         Self::Message,
         Self::ModelChange,
@@ -35,7 +35,8 @@ impl EntryKind {
         Self::Unknown,
     ];
 
-    /// Returns true if such an entry is a message of the context. (A compaction's summary comes before all of them.)
+    /// Returns true if such an entry is a message of the context. (A compaction isn't, though its summary
+    /// comes first.)
     pub(super) fn makes_message(self) -> bool {
         matches!(self, Self::Message | Self::BranchSummary | Self::CustomMessage)
     }

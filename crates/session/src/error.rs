@@ -17,7 +17,7 @@ pub enum SessionError {
         path: PathBuf,
         /// The attempted operation, after "can't".
         action: &'static str,
-        /// Why it failed.
+        /// The cause.
         source: io::Error,
     },
     /// The directory of a log can't be created.
@@ -25,7 +25,7 @@ pub enum SessionError {
     CreateDir {
         /// The directory.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// A line could not be written completely; earlier lines are intact.
@@ -33,7 +33,7 @@ pub enum SessionError {
     Append {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// The written data may not survive a power failure.
@@ -41,10 +41,10 @@ pub enum SessionError {
     Sync {
         /// The file, or its directory.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// Another program truncated or overwrote the file. The rest was read again.
+    /// Another program truncated or overwrote the file. The remaining lines were read again.
     #[error(
         "session file {path}: another program truncated or overwrote it; {} lost{}",
         count_entries(*.lost),
@@ -55,7 +55,7 @@ pub enum SessionError {
         path: PathBuf,
         /// Entries that are no longer in it.
         lost: usize,
-        /// New path of the rest, if that isn't a session and was moved away.
+        /// New path of the file, if it was no longer a session and was renamed.
         backup: Option<PathBuf>,
     },
     /// Line 1 is not a session header.
@@ -130,7 +130,7 @@ pub enum SessionError {
         /// The parse error.
         source: serde_json::Error,
     },
-    /// The catalog can be stored neither in its file nor in a temporary one.
+    /// The catalog can't be stored in its file or in a temporary one.
     #[error("the session catalog can't be used")]
     Catalog(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// No session or entry, or more than one, matches the user's query.

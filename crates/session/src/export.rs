@@ -1,6 +1,6 @@
 //! Export of sessions: raw lines, or a Markdown transcript.
 //!
-//! Lines are copied as bytes, so unknown types and keys are included. HTML pages are made by the root package's
+//! Lines are copied as bytes, so unknown types and keys are included. HTML export is in the root package's
 //! `html`.
 
 mod markdown;
@@ -38,7 +38,7 @@ pub enum ExportError {
 /// If the log can't be read or `out` can't be written.
 pub fn export_log(reader: &Reader, out: &mut dyn Write) -> Result<(), ExportError> {
     if let Some(path) = reader.path().filter(|_| reader.header().version < VERSION) {
-        // In memory the log is migrated already.
+        // A log in memory is already migrated.
         let mut file = files::open(path).map_err(io_error(path, "be opened"))?;
         return Ok(io::copy(&mut file, out).map(drop)?);
     }
@@ -52,8 +52,8 @@ pub fn export_log(reader: &Reader, out: &mut dyn Write) -> Result<(), ExportErro
     Ok(())
 }
 
-/// Writes a branch as a new log: a header with this log as its parent, and the lines of the path to `leaf`, byte for
-/// byte; without a leaf the header alone.
+/// Writes a branch as a new log: a header with this log as its parent, and the lines of the path to `leaf`,
+/// byte for byte; without a leaf the header alone.
 ///
 /// # Errors
 /// If there is no such entry, the log can't be read or `out` can't be written.

@@ -1,6 +1,7 @@
-//! FNV-1a, a hash whose values may be stored.
+//! FNV-1a, a hash that may be stored.
 
-/// FNV-1a, 64 bits: the same in every process and version, which std's hasher doesn't promise.
+/// Returns the 64-bit FNV-1a hash, which is the same in every process and version, unlike that of std's
+/// hasher.
 pub(super) fn fnv1a(bytes: &[u8]) -> u64 {
     bytes
         .iter()

@@ -1,4 +1,5 @@
-//! Entries that a fork adds to the copied lines: removals of queued messages, and a name that marks the copy.
+//! Entries that a fork adds after the copied lines: removals of queued messages, and a name that marks the
+//! copy.
 
 use tiller_core::id::EntryId;
 use tiller_core::unit::UnixMs;
@@ -10,7 +11,7 @@ use super::reader::{Reader, queued_ids};
 /// Suffix of a forked session's name.
 const FORK_SUFFIX: &str = " (fork";
 
-/// The entries to add after a copied path; `path` holds the path's tiller entries, in order.
+/// Returns the entries to add after a copied path; `path` has the tiller entries of the path, in order.
 pub(super) fn fork_entries(from: &Reader, path: &[Entry]) -> Vec<EntryBody> {
     let removed = queued_ids(path)
         .into_iter()
@@ -35,7 +36,8 @@ pub(super) fn encode_lines(
     lines
 }
 
-/// Turns `parser` into `parser (fork)`, and that into `parser (fork 2)`, and so on.
+/// Returns the name of a fork: `parser (fork)` for `parser`, `parser (fork 2)` for `parser (fork)`, and so
+/// on.
 fn fork_name(name: &str) -> String {
     let Some((base, number)) = name.strip_suffix(')').and_then(|name| name.rsplit_once(FORK_SUFFIX)) else {
         return format!("{name}{FORK_SUFFIX})");

@@ -1,8 +1,9 @@
-//! The file system operations that writing a log needs.
+//! The file system operations for writing logs.
 //!
 //! [`OsFs`] is the real file system. An embedder or a test may replace it with
-//! [`SessionManager::on_disk`](super::SessionManager::on_disk): to store logs elsewhere, to count operations, or to
-//! inject failures. Listing directories and reading logs without a writer here always use the real one.
+//! [`SessionManager::with_fs`](super::SessionManager::with_fs) to store logs elsewhere, count operations or
+//! inject failures. Listing directories and reading logs that have no writer in this process always use the
+//! real one.
 
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -24,7 +25,7 @@ pub trait Fs: Debug + Send + Sync {
     /// Creates a file (mode 0600) for reading and appending.
     ///
     /// # Errors
-    /// If it can't be created; `AlreadyExists` when the name is taken.
+    /// If it can't be created; `AlreadyExists` if the name is taken.
     fn create(&self, path: &Path) -> io::Result<Arc<dyn FsFile>>;
 
     /// Opens a file for reading.
@@ -42,46 +43,46 @@ pub trait Fs: Debug + Send + Sync {
     /// Identity and length of the file at a path.
     ///
     /// # Errors
-    /// `NotFound` when there is none.
+    /// `NotFound` if there is no file.
     fn metadata(&self, path: &Path) -> io::Result<FileMetadata>;
 
     /// Renames a file within its directory.
     ///
     /// # Errors
-    /// If it can't.
+    /// If it can't be renamed.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Removes a file.
     ///
     /// # Errors
-    /// If it can't.
+    /// If it can't be removed.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Syncs the names in a directory to the disk.
+    /// Syncs a directory's entries to the disk.
     ///
     /// # Errors
-    /// If the disk fails; `InvalidInput` or `Unsupported` where directories can't be synced.
+    /// If the disk fails; `InvalidInput` or `Unsupported` if directories can't be synced.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
 }
 
-/// An open file. Its operations keep working after the name is removed.
+/// An open file. Its operations work even after the file is removed from its directory.
 pub trait FsFile: Debug + Send + Sync {
     /// Appends in one write and returns the number of bytes written, which may be fewer.
     ///
     /// # Errors
-    /// If it can't.
+    /// If it can't be written.
     fn append(&self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Reads from an offset and returns the number of bytes read: 0 only at the end.
+    /// Reads from an offset and returns the number of bytes read: 0 only at the end of the file.
     ///
     /// # Errors
-    /// If it can't.
+    /// If it can't be read.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// Identity and length of a file.
     ///
     /// # Errors
-    /// If it can't be determined.
+    /// If they can't be determined.
     fn metadata(&self) -> io::Result<FileMetadata>;
 
     /// Syncs appended data to the disk. Blocks.
@@ -90,16 +91,16 @@ pub trait FsFile: Debug + Send + Sync {
     /// If the disk fails.
     fn sync(&self) -> io::Result<()>;
 
-    /// Acquires the file's lock without waiting. It ends with the process at the latest.
+    /// Acquires the file's lock without waiting. The lock is released when the process ends, at the latest.
     ///
     /// # Errors
-    /// `WouldBlock` when another process holds it, `Unsupported` where the file system has no locks.
+    /// `WouldBlock` if another process holds it, `Unsupported` if the file system has no locks.
     fn lock(&self) -> io::Result<()>;
 
     /// Releases the lock.
     ///
     /// # Errors
-    /// If it can't.
+    /// If it can't be released.
     fn unlock(&self) -> io::Result<()>;
 }
 
@@ -194,7 +195,7 @@ impl FsFile for File {
         match self.try_lock() {
             Ok(()) => Ok(()),
             Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
-            // A network file system without a lock service reports its own error number.
+            // A network file system without a lock service has its own error number.
             Err(TryLockError::Error(error)) if error.raw_os_error() == Some(NO_LOCK_SERVICE) => {
                 Err(io::Error::new(io::ErrorKind::Unsupported, error))
             }

@@ -1,7 +1,7 @@
-//! Grafts: the part of another session's path after a common entry, as a branch of this session.
+//! Grafts: part of another session's path, after a common entry, as a branch of this session.
 //!
-//! The entries keep their ids, so that references to them stay valid. Entries that describe the other session, such as
-//! its name, are omitted.
+//! The entries keep their ids, so that references to them stay valid. Entries about the other session, such
+//! as its name, are omitted.
 
 use serde_json::{Map, Value};
 use tiller_core::id::EntryId;
@@ -30,7 +30,8 @@ pub struct Graft {
 }
 
 impl Graft {
-    /// Reads the conversation of a session's path after an entry; all of it without one.
+    /// Reads the conversation of a session's path after an entry, or the entire conversation if `after` is
+    /// `None`.
     ///
     /// # Errors
     /// If the log can't be read.
@@ -69,7 +70,7 @@ impl Graft {
 }
 
 impl Writer {
-    /// Appends a branch. The leaf doesn't move; returns the entry that records this.
+    /// Appends a branch without moving the leaf; returns the entry that restores the leaf.
     ///
     /// # Errors
     /// If it could not be written.

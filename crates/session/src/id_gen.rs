@@ -1,4 +1,4 @@
-//! Generation of ids: ULIDs that grow within a session, even when the clock goes back.
+//! Generation of ids: ULIDs that ascend within a session, even if the clock goes back.
 
 use std::time::{Duration, SystemTime};
 
@@ -6,19 +6,20 @@ use tiller_core::id::{EntryId, QueueId, SessionId};
 use tiller_core::unit::UnixMs;
 use ulid::{Generator, Ulid};
 
-/// Generates entry, queue and session ids.
+/// Generates ids of entries, sessions and queued messages.
 #[derive(Debug)]
 pub struct IdGenerator {
     generator: Generator,
 }
 
 impl IdGenerator {
-    /// Creates a generator whose ids are greater than `newest`, the greatest ULID in use, even if the clock went back.
+    /// Creates a generator whose ids are greater than `newest`, the greatest ULID in use, even if the clock
+    /// went back.
     #[must_use]
     pub fn after(newest: Option<&EntryId>) -> Self {
         let mut generator = Generator::new();
         if let Some(Ok(newest)) = newest.map(|id| Ulid::from_string(id.as_str())) {
-            // The generator can't start at an id, but it never goes back before the time of its last one.
+            // The generator has no starting point, but it never goes back to a time before its last id.
             let after = newest.datetime() + Duration::from_millis(1);
             let _seed = generator
                 .generate_from_datetime(after)
@@ -52,12 +53,13 @@ impl IdGenerator {
     }
 }
 
-/// Returns true if greater ids can be generated after this one: a canonical ULID before the maximum time.
+/// Returns true if greater ids can be generated after this one: it is a canonical ULID below the maximum
+/// time.
 pub(super) fn can_generate_after(id: &EntryId) -> bool {
     Ulid::from_string(id.as_str()).is_ok_and(|ulid| has_time_left(&ulid) && ulid.to_string() == id.as_str())
 }
 
-/// Returns true if the time of a ULID is not the maximum.
+/// Returns true if the time of a ULID is below the maximum.
 pub(super) fn has_time_left(ulid: &Ulid) -> bool {
     let last_moment = (1 << Ulid::TIME_BITS) - 1;
     ulid.timestamp_ms() < last_moment

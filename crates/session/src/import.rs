@@ -1,9 +1,10 @@
 //! Import of other programs' logs (Claude Code, Codex, pi). See docs/import.md.
 //!
-//! [`Importer::file`] reads one foreign log, detects its format from its content, and writes an ordinary session for
-//! its working directory. The source is never changed. The result is deterministic: ids are derived from the source's
-//! own, so a log that was imported before is found again, and only its new entries are appended. Each format has its
-//! own module; `entry_builder` builds entries, `output` writes them to the session's file.
+//! [`Importer::file`] reads one foreign log, detects its format from its content, and writes an ordinary
+//! session for its working directory. The source is never changed. The result is deterministic: ids are
+//! derived from the source's own, so importing a log again finds its session and appends only the new
+//! entries. Each format has its own module; `entry_builder` builds entries, `output` writes them to the
+//! session's file.
 
 mod blocks;
 mod claude;
@@ -48,7 +49,7 @@ pub struct Importer<'a> {
     pub only: Option<SourceFormat>,
     /// Write, or dry run.
     pub mode: ImportMode,
-    /// The current time, for entries that tiller adds to a session that was continued.
+    /// The current time, for entries that tiller adds to a session that the user continued.
     pub now: UnixMs,
 }
 
@@ -99,7 +100,7 @@ pub enum ImportStatus {
     Failed,
 }
 
-/// The plan to convert a source, by format.
+/// The plan for converting a source, by format.
 #[derive(Debug)]
 enum ImportPlan {
     Claude(claude::ClaudePlan),
@@ -217,7 +218,7 @@ struct Conversion<'a> {
 }
 
 impl Conversion<'_> {
-    /// Converts the source into entries, between two import entries. The builder counts the messages.
+    /// Converts the source into entries. The builder counts the messages.
     fn run(&self, builder: &mut EntryBuilder<'_>, notes: &mut ImportWarnings) -> Result<(), SessionError> {
         let info = self.plan.info();
         let root = match self.plan {
@@ -247,7 +248,7 @@ impl Conversion<'_> {
     }
 }
 
-/// An error with its causes and its hint, in one line.
+/// Formats an error with its causes and its hint, in one line.
 #[must_use]
 pub fn with_hint(error: &SessionError) -> String {
     let mut text = error.to_string();

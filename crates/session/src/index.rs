@@ -1,7 +1,8 @@
 //! The index of a log: offset, parent and kind of every entry, without bodies.
 //!
-//! It is built by one pass over the lines and extended by every append. A bad line affects only itself: it is reported
-//! in the findings, and the tree continues around it. [`entries`] holds the entries, [`id_map`] finds them by id.
+//! It is built in one pass over the lines and extended by every append. A bad line affects only itself: it is
+//! reported in the findings, and the tree continues around it. [`entries`] holds the entries, [`id_map`]
+//! finds them by id.
 
 mod entries;
 mod id_map;
@@ -36,7 +37,7 @@ pub struct Finding {
     pub what: String,
 }
 
-/// Number of consecutive unreadable lines that are reported one by one.
+/// Number of consecutive unreadable lines that are reported individually.
 const MAX_NAMED_RUN: u64 = 100;
 
 /// A finding, and the number of further unreadable lines directly after it.
@@ -61,13 +62,13 @@ impl FindingRun {
 pub(super) struct Index {
     entries: Entries,
     id_map: IdMap,
-    /// The id of the last entry, nearly always the parent of the next one.
+    /// The id of the last entry, which is nearly always the parent of the next one.
     leaf: Option<EntryId>,
-    /// Positions of tiller's own entries that are looked up later.
+    /// Positions of entries that are specific to tiller and looked up later.
     tiller_entries: Vec<u32>,
     /// Usage of all entries.
     usage: Usage,
-    /// The highest number of a background job in the results; 0 without one.
+    /// The highest number of a background job in tool results; 0 if there is none.
     last_job: u64,
     findings: Vec<FindingRun>,
     /// Number of unreadable lines directly before the next one.
@@ -113,19 +114,20 @@ impl Index {
         self.id_map.find(&self.entries, id)
     }
 
-    /// Returns a predicate for positions: true if the entry there has this id.
+    /// Returns a predicate for positions that is true if the entry there has this id.
     pub(super) fn matches_id<'a>(&'a self, id: &'a str) -> impl Fn(usize) -> bool {
         let query = IdQuery::new(id);
         move |position| self.entries.has_id(position, &query)
     }
 
-    /// The greatest ULID that can have a successor; new ids are generated after it.
+    /// Returns the greatest ULID that can have a successor; new ids must be greater.
     pub(super) fn greatest_id(&self) -> Option<EntryId> {
         let greatest = self.entries.ulids().map(Ulid).filter(id_gen::has_time_left).max();
         greatest.map(|ulid| EntryId::new(ulid.to_string()))
     }
 
-    /// Byte range of the entry's line without its newline, and of unreadable lines between it and the entry before.
+    /// Returns the byte range of an entry's line without its newline, and of unreadable lines directly before
+    /// it.
     pub(super) fn span_with_gap(&self, at: usize) -> Range<u64> {
         let Some(entry) = self.entries.at(at) else { return 0..0 };
         let parent =
@@ -145,7 +147,8 @@ impl Index {
 
     /// Positions from the root to `leaf`.
     pub(super) fn path(&self, leaf: usize) -> Vec<usize> {
-        // Walks a long path twice, because a growing vector would take several times the memory.
+        // Walking a long path twice is better than a growing vector, which would take several times the
+        // memory.
         let mut path = Vec::with_capacity(self.ancestry(leaf).count());
         path.extend(self.ancestry(leaf));
         path.reverse();
@@ -162,8 +165,8 @@ impl Index {
         self.lines += 1;
     }
 
-    /// Adds the next line: an entry, or a finding. Blank lines are neither. `is_whole` is called, rarely, to check
-    /// that an entry's line is complete JSON.
+    /// Adds the next line: an entry, or a finding. Blank lines are skipped. `is_whole`, which is rarely
+    /// called, checks that an entry's line is complete JSON.
     pub(super) fn add_line(&mut self, line: &LogLine<'_>, is_whole: impl Fn(&IndexEntry) -> bool) {
         self.lines = line.number;
         let bytes = line.bytes.trim_ascii();
@@ -171,7 +174,7 @@ impl Index {
             return;
         }
         match LineHead::parse(bytes) {
-            // The end of an unclosed line may be missing, so its head alone is not enough.
+            // An unclosed line may be incomplete even if its head can be read.
             Ok(_) if !line.closed && !is_json(bytes) => {
                 self.report_unreadable(line, "torn: the line is incomplete")
             }
@@ -181,7 +184,7 @@ impl Index {
         }
     }
 
-    /// Reports an unreadable line. After many in a row the rest is only counted, to bound memory.
+    /// Reports an unreadable line. After many in a row, further ones are only counted, to bound memory.
     fn report_unreadable(&mut self, line: &LogLine<'_>, what: &str) {
         self.gap += 1;
         if self.gap <= MAX_NAMED_RUN {
@@ -223,9 +226,9 @@ impl Index {
         self.gap = 0;
     }
 
-    /// The position of a parent, which must be on an earlier line. One that was lost with the unreadable lines directly
-    /// before, or with the end of the last entry's line, is bridged to the last entry; any other unknown one makes a
-    /// root.
+    /// Returns the position of a parent, which must be on an earlier line. The last entry replaces a parent
+    /// that was lost in the unreadable lines directly before, or at the end of the last entry's line; any
+    /// other unknown parent makes the entry a root.
     fn parent_position(
         &mut self,
         parent: &str,
@@ -236,7 +239,7 @@ impl Index {
             return u32::try_from(position).ok();
         }
         let last = self.entries.last();
-        // Another program may have appended this parent to the rest of a torn line.
+        // Another program may have appended the line of this parent to a torn line.
         let is_lost = self.gap > 0 || last.is_some_and(|last| !is_whole(&last));
         let bridge = self.leaf.as_ref().filter(|_| is_lost);
         let what = match bridge {

@@ -1,4 +1,4 @@
-//! The log as one JSON value: its entries as they are stored, and its tree.
+//! The log as one JSON value: its entries as stored, or its tree.
 
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -9,8 +9,8 @@ use crate::error::SessionError;
 use crate::reader::Reader;
 use crate::tree::Tree;
 
-/// Returns `{"entries", "leafId"}`: the entries after `since`, or all, as stored in the log; unreadable ones are left
-/// out.
+/// Returns `{"entries", "leafId"}`: the entries after `since`, or all, as stored in the log. Unreadable
+/// entries are omitted.
 ///
 /// # Errors
 /// If there is no such entry, or the log can't be read.
@@ -42,7 +42,7 @@ pub fn entries_json(reader: &Reader, since: Option<&EntryId>) -> Result<Box<RawV
 pub fn tree_json(reader: &Reader) -> Result<Box<RawValue>, SessionError> {
     let tree = reader.tree();
     let annotations = Annotations::read(reader, &tree);
-    // The depth of a tree grows with the conversation, so this is not recursive.
+    // The depth of the tree grows with the conversation, so recursion could overflow the stack.
     let mut lines: Vec<Option<String>> = vec![None; tree.nodes().len()];
     reader.raw_lines(0..tree.nodes().len(), |at, line| {
         lines[at] = line.map(|line| line.get().to_owned());
@@ -70,7 +70,7 @@ enum TreeVisit {
     Leave,
 }
 
-/// The JSON of a node up to its children.
+/// Returns the JSON of a node up to its children.
 fn node_head(tree: &Tree, at: usize, line: Option<String>, label: Option<&str>) -> String {
     let damaged = || json!({"type": "damaged", "id": tree.nodes()[at].id}).to_string();
     let label = label.map(|label| format!(",\"label\":{}", json!(label))).unwrap_or_default();
@@ -105,7 +105,7 @@ mod tests {
         SessionManager::new(Placement::Memory, "/".into()).create(UnixMs(0))
     }
 
-    /// The tree as text: each message, then its children.
+    /// Formats the tree: each message, then its children.
     fn view(node: &Value) -> String {
         let children: Vec<String> = node["children"].as_array().unwrap().iter().map(view).collect();
         let text = node["entry"]["message"]["content"][0]["text"].as_str().unwrap_or("·");

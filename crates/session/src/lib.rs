@@ -1,8 +1,8 @@
 //! The session log: a tree of entries in an append-only JSONL file, and the directory of such files.
 //!
-//! [`SessionManager`] creates, finds and opens logs. One [`Writer`] appends to a log; any number of [`Reader`]s read
-//! it by position without blocking the writer. The pure parts are in [`entry`], [`tree`] and [`context`]. The format
-//! and its guarantees: docs/session-format.md.
+//! [`SessionManager`] creates, finds and opens logs. A log has one [`Writer`]; any number of [`Reader`]s read
+//! it by position without blocking the writer. The pure parts are in [`entry`], [`tree`] and [`context`].
+//! docs/session-format.md describes the format and its guarantees.
 
 mod agents_dir;
 pub mod annotations;

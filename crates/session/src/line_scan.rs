@@ -1,7 +1,7 @@
-//! Fast scan of a line's head (type, id, parent, time, role) and, from its end, its usage.
+//! Fast scan of a line's head (type, id, parent, time, role) and of the usage at its end.
 //!
-//! Logs are written by programs that put these keys first and no blanks between, so a scan of the first hundred bytes
-//! is enough for nearly every line. Any other line is parsed in full, with the same result.
+//! Most logs have these keys first and no blanks between them, so a scan of the first hundred bytes is enough
+//! for nearly every line. Any other line is parsed in full, with the same result.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -31,7 +31,7 @@ pub enum LineRole {
 }
 
 impl LineRole {
-    /// All variants, each at the index of its discriminant.
+    /// All variants, each at the index given by its discriminant.
     pub(super) const ALL: [Self; 7] = [
         Self::User,
         Self::Assistant,
@@ -61,19 +61,18 @@ pub(super) struct LineHead<'a> {
     pub(super) kind: EntryKind,
     pub(super) id: Cow<'a, str>,
     pub(super) parent: Option<Cow<'a, str>>,
-    /// The Unix epoch where it can't be read.
+    /// The timestamp; the Unix epoch if it can't be read.
     pub(super) timestamp: UnixMs,
-    /// Set for messages only.
+    /// The role of a message; `None` for other entries.
     pub(super) role: Option<LineRole>,
-    /// True for entries that `Index::tiller_entries` lists: queue changes, started commands, hidden entries and
+    /// True for entries in the index's `tiller_entries`: queue changes, started commands, hidden entries and
     /// others.
     pub(super) is_tiller_entry: bool,
-    /// The entry's usage, of any kind.
+    /// The entry's usage: of an answer, a summary or another request.
     pub(super) usage: Option<Usage>,
 }
 
 impl<'a> LineHead<'a> {
-    /// Parses the head of a line.
     pub(super) fn parse(line: &'a [u8]) -> serde_json::Result<Self> {
         if let Some(head) = scan(line) {
             return Ok(head);
@@ -97,15 +96,16 @@ impl<'a> LineHead<'a> {
     }
 }
 
-/// Returns true for tiller's own types that are looked up later; a `tiller.leaf` matters only by its position.
+/// Returns true for tiller's own types that are looked up later. `tiller.leaf` isn't one: only its position
+/// matters.
 fn is_indexed_type(custom_type: &str) -> bool {
     custom_type.starts_with("tiller.") && custom_type != "tiller.leaf"
 }
 
-/// Finds the number of the background job in a result's details. In a result's text, the quotation marks of a similar
-/// key have a backslash.
+/// Finds the number of the background job in a result's details. A similar key in the result's text isn't
+/// found, because its quotation marks are escaped.
 pub(super) fn job_number(line: &[u8]) -> Option<u64> {
-    // Forwards, which is many times faster than backwards.
+    // Searching forwards is many times faster than backwards.
     static KEY: LazyLock<Finder<'static>> =
         LazyLock::new(|| Finder::new(&format!(r#""jobId":"{}"#, JobId::PREFIX)).into_owned());
     let rest = &line[KEY.find(line)? + KEY.needle().len()..];
@@ -113,7 +113,7 @@ pub(super) fn job_number(line: &[u8]) -> Option<u64> {
     std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()
 }
 
-/// Scans the head of a line in the usual form; `None` means that the line must be parsed in full.
+/// Scans the head of a line in the common form; `None` if the line must be parsed in full.
 fn scan(line: &[u8]) -> Option<LineHead<'_>> {
     let mut cursor = Cursor { line, at: 0 };
     let (mut kind, mut id, mut parent, mut timestamp) = (None, None, None, None);
@@ -188,11 +188,11 @@ impl<'a> Cursor<'a> {
         self.line[self.at..].starts_with(token).then(|| self.at += token.len())
     }
 
-    /// A string without escapes, after its opening quote.
+    /// Reads a string without escapes, after its opening quote.
     fn string(&mut self) -> Option<&'a str> {
         let rest = &self.line[self.at..];
         let text = &rest[..memchr::memchr(b'"', rest)?];
-        // Without an early exit the compiler vectorizes the loop.
+        // No early exit, so that the compiler vectorizes the loop.
         if text.iter().fold(false, |is_invalid, byte| is_invalid | (*byte < b' ') | (*byte == b'\\')) {
             return None;
         }
@@ -200,7 +200,7 @@ impl<'a> Cursor<'a> {
         str::from_utf8(text).ok()
     }
 
-    /// A key's value after the key: a string, or null.
+    /// Reads a string or null after a key.
     fn value(&mut self) -> Option<Option<&'a str>> {
         self.eat(b":")?;
         if self.eat(b"null").is_some() {
@@ -211,29 +211,31 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Returns true if a message other than an answer ends in the usual form: `timestamp` is the message's last key, and
-/// `message` the entry's. A truncated line doesn't, and a line with more keys must be parsed in full.
+/// Returns true if a message other than an answer ends in the common form: `timestamp` is the last key of the
+/// message, and `message` that of the entry. A truncated line doesn't end like that, and a line with more
+/// keys must be parsed in full.
 fn ends_with_timestamp(line: &[u8]) -> bool {
     let Some(rest) = line.strip_suffix(b"}}") else { return false };
     let digits = rest.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     digits > 0 && rest[..rest.len() - digits].ends_with(b"\"timestamp\":")
 }
 
-/// The usage of an answer, found from the line's end; `None` means that the line must be parsed in full. A quote within
-/// a string is written `\"`, so the key can't be part of a string. The key that follows and the number of objects
-/// closed after it show that it is the answer's own usage, and that the line is complete.
+/// Finds the usage of an answer from the end of the line; `None` if the line must be parsed in full. A quote
+/// within a string is written `\"`, so the key can't be part of a string. The key after the usage and the
+/// number of objects that are closed after it show that it is the answer's own usage, and that the line is
+/// complete.
 fn usage_at_end(line: &[u8]) -> Option<Usage> {
     static KEY: LazyLock<FinderRev<'static>> = LazyLock::new(|| FinderRev::new("\"usage\":"));
     let at = KEY.rfind(line)?;
     let value = &line[at + KEY.needle().len()..];
     let length = object_length(value)?;
     value[length..].starts_with(b",\"stopReason\":\"").then_some(())?;
-    // The message closes, and then the entry: two levels, with more keys or without.
+    // First the message closes, then the entry: two levels, with or without further keys.
     (closed_levels(&value[length..])? == 2).then_some(())?;
     serde_json::from_slice(&value[..length]).ok()
 }
 
-/// Length of the object at the start of `text`.
+/// Returns the length of the object at the start of `text`.
 fn object_length(text: &[u8]) -> Option<usize> {
     let mut depth = 0_usize;
     let mut at = 0;
@@ -252,8 +254,8 @@ fn object_length(text: &[u8]) -> Option<usize> {
     None
 }
 
-/// The number of objects that `text` closes without opening them; `None` if it doesn't end there. `text` must start
-/// outside of a string.
+/// Returns the number of objects that `text` closes without opening them; `None` if an object, array or string
+/// in it isn't closed. `text` must start outside a string.
 fn closed_levels(text: &[u8]) -> Option<usize> {
     let (mut depth, mut closed) = (0_usize, 0_usize);
     let mut at = 0;
@@ -270,7 +272,7 @@ fn closed_levels(text: &[u8]) -> Option<usize> {
     (depth == 0).then_some(closed)
 }
 
-/// Index of the closing quote of the string that starts at `at`.
+/// Returns the index of the closing quote of the string that starts at `at`.
 fn string_end(text: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {
@@ -311,13 +313,13 @@ struct MessageFields<'a> {
     usage: Option<&'a RawValue>,
 }
 
-/// Parses a value, ignoring one of the wrong type: that damages the body, not the head.
+/// Parses a value; one of the wrong type is ignored, because it makes the body unreadable, not the head.
 fn lenient<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>) -> Option<T> {
     serde_json::from_str(raw?.get()).ok()
 }
 
 fn parse_fully(line: &[u8]) -> serde_json::Result<LineHead<'_>> {
-    // Serde would accept a list of the fields in order.
+    // Serde would also accept a list of the fields in order.
     if line.first().is_some_and(|first| *first != b'{') {
         serde_json::from_slice::<IgnoredAny>(line)?;
         return Err(serde_json::Error::custom("not a JSON object"));

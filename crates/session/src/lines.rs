@@ -1,13 +1,13 @@
 //! Iteration over the lines of a log, regardless of their length.
 //!
-//! Lines are borrowed from the read buffer: only an incomplete line at its end is moved. The buffer grows to the
-//! longest line and no further; a line over [`MAX_LINE`] is an error, or a file without newlines would take all
-//! memory.
+//! Lines are borrowed from the read buffer: only an incomplete line at its end is moved. The buffer grows to
+//! the longest line and no further. A line over [`MAX_LINE`] is an error; otherwise a file without newlines
+//! would fill memory.
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
-/// Bytes per read; small enough to stay in the processor's cache.
+/// Bytes per read; small enough to stay in the CPU cache.
 const CHUNK: usize = 256 << 10;
 
 /// Maximum length of a line, in bytes. The longest lines that tiller writes hold a few images, about 20 MB.
@@ -16,20 +16,20 @@ const MAX_LINE: usize = 256 << 20;
 /// One line of a log with its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LogLine<'a> {
-    /// Without its newline.
+    /// The line without its newline.
     pub(super) bytes: &'a [u8],
     /// Counted from 1.
     pub(super) number: u64,
     /// Offset of its first byte in the file as it is on disk.
     pub(super) offset: u64,
-    /// Offset to read it from again: in the file, or in the migrated copy in memory.
+    /// Offset for reading it again: in the file, or in the migrated copy in memory.
     pub(super) stored: u64,
     /// True if a newline ends it.
     pub(super) closed: bool,
 }
 
-/// Visits the lines of `source` until the end or until the visitor breaks. The first byte of `source` is at `offset`,
-/// its first line has the number `number`.
+/// Visits the lines of `source` until the end, or until the visitor breaks. The first byte of `source` has
+/// the offset `offset`, and its first line the number `number`.
 pub(super) fn visit(
     source: impl Read,
     offset: u64,
@@ -48,7 +48,7 @@ fn visit_limited(
 ) -> io::Result<()> {
     let mut buffer = vec![0; CHUNK];
     let mut filled = 0;
-    // Length of the prefix that is known to hold no newline.
+    // Length of the prefix that contains no newline.
     let mut searched = 0;
     loop {
         if filled == buffer.len() {
@@ -84,7 +84,7 @@ fn visit_limited(
     }
     if filled > 0 {
         let line = LogLine { bytes: &buffer[..filled], number, offset, stored: offset, closed: false };
-        // It is the last line, so the visitor's answer doesn't matter.
+        // It is the last line, so the visitor's result doesn't matter.
         let _ = visit(&line);
     }
     Ok(())

@@ -1,7 +1,8 @@
 //! The lock on a log, and the note next to it that identifies its holder.
 //!
-//! The lock is the operating system's, on the log itself, so it ends with its process however that ends. The note,
-//! `<file>.lock`, is for people: it is written after the lock was acquired, and read only while the lock is held.
+//! The lock is the operating system's, on the log itself, so it is released however the process ends. The
+//! note, `<file>.lock`, is only informative: it is written after the lock was acquired, and read only while
+//! the lock is held.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use super::error::{SessionError, io_error};
 use super::fs::{Fs, FsFile, OsFs};
 use super::lock_holder::LockHolder;
 
-/// Maximum length of a note, in bytes; real ones are far shorter.
+/// Maximum length of a note, in bytes, far above that of real ones.
 const MAX_NOTE_LENGTH: usize = 4_096;
 
 /// The exclusive right to write to a log; released on drop.
@@ -21,12 +22,13 @@ const MAX_NOTE_LENGTH: usize = 4_096;
 pub(super) struct Lock {
     file: Arc<dyn FsFile>,
     fs: Arc<dyn Fs>,
-    /// `None` once the note belongs to another lock on a file of the same name.
+    /// The note; `None` after it was left to another lock on a file of the same name.
     note: Option<PathBuf>,
 }
 
 impl Lock {
-    /// Acquires the lock on the file at `path` and writes the note; `None` where the file system has no locks.
+    /// Acquires the lock on the file at `path` and writes the note; `None` where the file system has no
+    /// locks.
     pub(super) fn acquire(
         fs: &Arc<dyn Fs>,
         path: &Path,
@@ -42,7 +44,7 @@ impl Lock {
         }
         let note = note_path(path);
         if let Err(error) = write_note(&**fs, &note) {
-            // The lock is what counts; the note is a courtesy.
+            // The lock is held even without a note, which is only informative.
             tracing::warn!(path = %note.display(), %error, "the note that names the lock's holder could not be written");
         }
         Ok(Some(Self { file: Arc::clone(file), fs: Arc::clone(fs), note: Some(note) }))
@@ -54,7 +56,7 @@ impl Lock {
     }
 }
 
-/// Removes the note before it unlocks: afterwards the note may be another process's.
+/// Removes the note before releasing the lock: afterwards the note may be another process's.
 impl Drop for Lock {
     fn drop(&mut self) {
         if let Some(note) = &self.note {
@@ -76,13 +78,14 @@ pub fn is_locked(path: &Path) -> bool {
     }
 }
 
-/// Returns the process that has the log at `path` open for writing; `None` if there is none, or if it isn't known.
+/// Returns the process that has the log at `path` open for writing; `None` if there is none, or if it is
+/// unknown.
 #[must_use]
 pub fn lock_holder(path: &Path) -> Option<LockHolder> {
     is_locked(path).then(|| read_note(&OsFs, &note_path(path))).flatten().filter(|holder| !holder.is_stale())
 }
 
-/// The error for a log at `path` that another process holds, with the holder if the note identifies it.
+/// Creates the error for a log that another process holds, with the holder if the note identifies it.
 pub(super) fn lock_held_error(fs: &dyn Fs, path: &Path) -> SessionError {
     let holder = read_note(fs, &note_path(path)).filter(|holder| !holder.is_stale());
     SessionError::Locked { path: path.to_owned(), holder }

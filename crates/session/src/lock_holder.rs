@@ -16,25 +16,26 @@ pub struct LockHolder {
     pub pid: i32,
     /// The machine it runs on.
     pub host: String,
-    /// When it acquired the lock, ISO-8601 UTC.
+    /// The time at which it acquired the lock, ISO-8601 UTC.
     pub since: String,
 }
 
 impl LockHolder {
-    /// Returns this process, as if it acquired a lock now.
+    /// Returns this process, as if it had just acquired a lock.
     #[must_use]
     pub fn this_process() -> Self {
         let since = UnixMs::from(SystemTime::now()).to_iso();
         Self { pid: Pid::this().as_raw(), host: this_host(), since }
     }
 
-    /// True if the process runs on this machine.
+    /// Returns true if the process runs on this machine.
     #[must_use]
     pub fn is_on_this_machine(&self) -> bool {
         self.host == this_host()
     }
 
-    /// True if the process is gone: the note outlived it, and the present holder has not written its own yet.
+    /// Returns true if the process has ended: its note is still there, and the current holder has not written
+    /// one yet.
     pub(super) fn is_stale(&self) -> bool {
         self.is_on_this_machine() && kill(Pid::from_raw(self.pid), None) == Err(Errno::ESRCH)
     }

@@ -1,7 +1,8 @@
-//! The bytes of a log: appends of whole lines and reads by position.
+//! The bytes of a log: appends of complete lines and reads by position.
 //!
-//! It knows lines, not entries. One line is one `write(2)` on a descriptor opened for appending; a partly written line
-//! stays as it is. [`path_check`] checks that the open file is still the one at its path.
+//! This module knows lines, not entries. Each append is one `write(2)` on a descriptor opened for appending;
+//! a partially written line stays as it is. [`path_check`] checks that the open file is still the one at its
+//! path.
 
 mod path_check;
 
@@ -51,17 +52,17 @@ impl OpenFile {
 }
 
 impl Log {
-    /// A log in memory, dropped with its last reader.
+    /// Creates a log in memory, dropped with its last reader.
     pub(super) fn in_memory() -> Self {
         Self::in_memory_at(None)
     }
 
-    /// A log in memory that represents the one at a path.
+    /// Creates a log in memory that represents the one at a path.
     pub(super) fn in_memory_at(path: Option<PathBuf>) -> Self {
         Self { fs: Arc::new(OsFs), path, bytes: RwLock::new(Bytes::Memory(Vec::new())) }
     }
 
-    /// A log whose file is created by the first write.
+    /// Creates a log whose file is created by the first write.
     pub(super) fn with_path(fs: Arc<dyn Fs>, path: PathBuf) -> Self {
         Self { fs, path: Some(path), bytes: RwLock::new(Bytes::NotCreated) }
     }
@@ -82,7 +83,7 @@ impl Log {
         Ok(Self { fs, path: Some(path.to_owned()), bytes: RwLock::new(Bytes::Disk(open)) })
     }
 
-    /// Replaces the content by migrated lines in memory; the file is unchanged.
+    /// Replaces the content with migrated lines in memory; the file is unchanged.
     pub(super) fn with_migrated_lines(self, lines: Vec<u8>) -> Self {
         Self { bytes: RwLock::new(Bytes::Memory(lines)), ..self }
     }
@@ -100,7 +101,7 @@ impl Log {
         self.path.as_deref()
     }
 
-    /// The path for messages, or a placeholder for a log in memory.
+    /// Returns the path for messages, or a placeholder for a log in memory.
     pub(super) fn display_path(&self) -> PathBuf {
         self.path.clone().unwrap_or_else(|| PathBuf::from("(in memory)"))
     }
@@ -123,7 +124,7 @@ impl Log {
         self.bytes.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Visits every line, starting with the first, reading the file once, until the visitor breaks.
+    /// Visits every line from the first, reading the file once, until the visitor breaks.
     pub(super) fn scan(
         &self,
         mut visit: impl FnMut(&LogLine<'_>) -> ControlFlow<()>,
@@ -168,7 +169,7 @@ impl Log {
         Ok(buffer)
     }
 
-    /// Appends whole lines in one write, creating the file (0600) and its directory (0700) if needed.
+    /// Appends complete lines in one write, creating the file (0600) and its directory (0700) if needed.
     pub(super) fn append(&self, lines: &[u8]) -> Result<(), SessionError> {
         let mut bytes = self.bytes_mut();
         let first_lines = match &*bytes {
@@ -188,7 +189,7 @@ impl Log {
         written.map_err(|source| SessionError::Append { path: self.display_path(), source })
     }
 
-    /// Creates the file with its first lines, completely or not at all, so that a retry is possible.
+    /// Creates the file with its first lines, completely or not at all, so that it can be retried.
     fn create_file(&self, path: &Path, lines: &[u8]) -> Result<OpenFile, SessionError> {
         let dir = dir_of(path);
         self.fs.create_dir(dir).map_err(dir_error(dir))?;
@@ -200,13 +201,13 @@ impl Log {
             OpenFile::new(path, file, lock)
         });
         if created.is_err() {
-            // A file without a complete header would be no session, and would block the retry.
+            // A file without a complete header would not be a session, and would block the retry.
             let _ = self.fs.remove(path);
         }
         created
     }
 
-    /// Syncs the directory: the name must survive a power failure, not only the content.
+    /// Syncs the directory: not only the content but also the name must survive a power failure.
     fn sync_dir(&self, dir: &Path) -> Result<(), SessionError> {
         match self.fs.sync_dir(dir) {
             Ok(()) => Ok(()),
@@ -227,7 +228,7 @@ impl Log {
         }
     }
 
-    /// The file, for syncing it on another thread.
+    /// Returns the file, for syncing it on another thread.
     pub(super) fn file(&self) -> Option<Arc<dyn FsFile>> {
         match &*self.bytes() {
             Bytes::Disk(open) => Some(Arc::clone(&open.file)),

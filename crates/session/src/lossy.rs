@@ -1,11 +1,11 @@
-//! Repair of text that Rust strings can't hold: lone surrogate escapes and bytes that are not UTF-8. Both become
-//! U+FFFD in memory; the file is unchanged.
+//! Repair of text that can't be stored in a Rust string: lone surrogate escapes and bytes that aren't UTF-8.
+//! Both become U+FFFD in memory; the file is unchanged.
 
 use std::borrow::Cow;
 
 use tiller_core::surrogates::replace_lone;
 
-/// Returns the line with its broken characters replaced with U+FFFD; `None` when it has none.
+/// Returns the line with its broken characters replaced by U+FFFD; `None` if it has none.
 pub(super) fn repair_text(line: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(line);
     let changed = matches!(text, Cow::Owned(_));

@@ -79,8 +79,8 @@ impl SessionManager {
         Self { fs, ..self }
     }
 
-    /// Stores the session catalog in this file, so that logs need not be read every time. It is derived from the
-    /// logs and may be deleted at any time.
+    /// Stores the session catalog in this file, so that logs need not be read every time. The catalog is
+    /// derived from the logs and may be deleted at any time.
     #[must_use]
     pub fn with_catalog(self, file: PathBuf) -> Self {
         Self { catalog_file: Some(file), ..self }
@@ -92,13 +92,13 @@ impl SessionManager {
         &self.cwd
     }
 
-    /// Creates a session. The first message, summary or command creates its file.
+    /// Creates a session. Its file is created with the first message, summary or command.
     #[must_use]
     pub fn create(&self, now: UnixMs) -> Writer {
         self.create_from(None, now)
     }
 
-    /// Creates a session with another one as its parent, without copying anything.
+    /// Creates an empty session with another one as its parent.
     #[must_use]
     pub fn create_after(&self, parent: &Path, now: UnixMs) -> Writer {
         self.create_from(Some(absolute_path(parent)), now)
@@ -110,8 +110,8 @@ impl SessionManager {
         Self { cwd, ..self.clone() }
     }
 
-    /// Returns a manager for the agent sessions of a session. Their logs are in a separate directory next to the
-    /// session's, so that lists and searches don't show them; lookups by id find them.
+    /// Returns a manager for the agent sessions of a session. Their logs are in a separate directory next to
+    /// the session's, so that lists and searches omit them; lookups by id find them.
     #[must_use]
     pub fn for_agents_of(&self, session: &Reader) -> Self {
         let placement = session.agents_dir().map_or(Placement::Memory, Placement::Flat);
@@ -126,9 +126,9 @@ impl SessionManager {
         Writer::open_on(Arc::clone(&self.fs), path)
     }
 
-    /// Creates a session whose log starts with a copy of `from`'s path through `last_entry`, or empty without it. With
-    /// `last_entry` the file is created immediately. Queued messages of the original are removed, and a name gets a
-    /// fork suffix.
+    /// Creates a session whose log starts with a copy of `from`'s path up to and including `last_entry`;
+    /// without `last_entry` it is empty. With it, the file is created immediately, queued messages of the
+    /// original are removed, and its name gets a fork suffix.
     ///
     /// # Errors
     /// If there is no such entry, or reading or writing fails.
@@ -143,7 +143,7 @@ impl SessionManager {
                 (from.header().version, from.path().map(Path::to_owned).unwrap_or_default());
             return Err(SessionError::Version { path, version, action: "forked" });
         }
-        // A migrated log without a file yet: the parent is the original.
+        // A migrated log may not have a file yet; then the original is the parent.
         let parent = match from.path() {
             Some(path) if from.exists() => Some(absolute_path(path)),
             Some(_) | None => from.header().parent_session.clone(),
@@ -165,8 +165,8 @@ impl SessionManager {
         Writer::from_log(log)
     }
 
-    /// Names a session; a blank name removes its name. The file's modification time is kept, so that the session
-    /// doesn't become the most recent one.
+    /// Names a session; a blank name removes its name. The file's modification time is preserved, so that the
+    /// session doesn't become the most recent one.
     ///
     /// # Errors
     /// Returns the same errors as [`Writer::open`], or one if the name could not be written.
@@ -185,8 +185,8 @@ impl SessionManager {
         Ok(())
     }
 
-    /// Returns the paths of all log files for this working directory (and others that share its directory), or for all
-    /// directories.
+    /// Returns the paths of all log files for this working directory (and others that share its directory),
+    /// or for all directories.
     ///
     /// # Errors
     /// If the directory exists but can't be read.
@@ -200,7 +200,7 @@ impl SessionManager {
         Ok(logs)
     }
 
-    /// The most recently written log of this working directory.
+    /// Returns the most recently written log of this working directory.
     ///
     /// # Errors
     /// Returns the same errors as [`SessionManager::list`].
@@ -223,7 +223,7 @@ impl SessionManager {
         self.catalog()?.find_by_id(words)
     }
 
-    /// The path for a new log of `cwd`; `None` when sessions are in memory.
+    /// Returns the path for a new log of `cwd`; `None` if sessions are in memory.
     pub(super) fn log_path(&self, cwd: &Path, header: &Header) -> Option<PathBuf> {
         Some(self.dir_of(cwd)?.join(header.file_name()))
     }
@@ -254,7 +254,7 @@ impl SessionManager {
         (header, log)
     }
 
-    /// The directory for logs of this working directory.
+    /// Returns the directory for logs of this working directory.
     pub(super) fn dir(&self) -> Option<PathBuf> {
         self.dir_of(&self.cwd)
     }
@@ -298,7 +298,8 @@ pub enum SessionScope {
     Everywhere,
 }
 
-/// The directory name for a working directory: `--home-me-code--`. It is lossy, so lookups use the header.
+/// Returns the directory name for a working directory: `--home-me-code--`. It isn't unique, so lookups check
+/// the header.
 fn dir_name(cwd: &Path) -> String {
     let flat = cwd.display().to_string().trim_start_matches('/').replace(['/', '\\', ':'], "-");
     if flat.len() <= MAX_DIR_NAME {

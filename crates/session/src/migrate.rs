@@ -1,8 +1,8 @@
 //! Migration of versions 1 and 2 of the log to version 3, in memory only: the file is unchanged.
 //!
-//! Version 1 is a list without ids, whose compactions name the first kept entry by its index in the file; version 2
-//! has the tree, but calls the role `custom` `hookMessage`. An entry without an id gets one derived from the session's
-//! id and its line number, so it is the same at every opening.
+//! Version 1 is a list without ids, whose compactions refer to the first kept entry by its index in the file.
+//! Version 2 has the tree, but its name for the role `custom` is `hookMessage`. An entry without an id gets
+//! one derived from the session's id and its line number, so it is the same at every opening.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -27,12 +27,13 @@ pub(super) struct Migration {
     lines: Vec<u8>,
     /// Range of the last line in `lines`.
     last: Range<usize>,
-    /// Version 1 only: the ids of the readable lines in order; `None` for the header.
+    /// Version 1 only: the ids of the readable lines, in order; `None` for the header.
     ids: Vec<Option<String>>,
 }
 
 impl Migration {
-    /// The migration for a log with this header, if it needs one. `begin` returns the bytes before the first line.
+    /// Returns the migration for a log with this header, if it needs one. `read_beginning` returns the bytes
+    /// before the first line.
     pub(super) fn for_header(header: &Header, read_beginning: impl FnOnce() -> Vec<u8>) -> Option<Self> {
         let version = header.version;
         let session = header.id.to_string();
@@ -45,7 +46,6 @@ impl Migration {
         })
     }
 
-    /// Migrates the next line.
     pub(super) fn migrate_line(&mut self, line: &LogLine<'_>) {
         let start = self.lines.len();
         match self.converted(line) {
@@ -58,7 +58,7 @@ impl Migration {
         }
     }
 
-    /// The last line in its migrated form.
+    /// Returns the last line in its migrated form.
     pub(super) fn last_line(&self, line: &LogLine<'_>) -> LogLine<'_> {
         let LogLine { number, offset, closed, .. } = *line;
         LogLine {
@@ -76,18 +76,18 @@ impl Migration {
         self.lines.get(start..start.saturating_add(entry.length)).is_some_and(is_json)
     }
 
-    /// Frees the lines so far, for a caller that reads them one by one.
+    /// Frees the lines so far, for a caller that handles them one by one.
     pub(super) fn clear_lines(&mut self) {
         self.lines.clear();
         self.last = 0..0;
     }
 
-    /// The log of version 3.
+    /// Returns the log as version 3.
     pub(super) fn finish(self) -> Vec<u8> {
         self.lines
     }
 
-    /// The converted line; `None` if it needs no change or can't be read.
+    /// Converts a line; `None` if it needs no change or can't be read.
     fn converted(&mut self, line: &LogLine<'_>) -> Option<String> {
         let has_hook_message = memchr::memmem::find(line.bytes, b"hookMessage").is_some();
         if self.version > 1 && !has_hook_message {
@@ -105,7 +105,7 @@ impl Migration {
         serde_json::to_string(&entry).ok()
     }
 
-    /// The entry with an id, as the child of the entry before it.
+    /// Adds an id to an entry, and the entry before it as its parent.
     fn with_id_and_parent(&mut self, mut entry: Map<String, Value>, line: u64) -> Map<String, Value> {
         let id = match entry.shift_remove("id") {
             Some(Value::String(id)) => id,
@@ -121,7 +121,7 @@ impl Migration {
         if let Some(index) = entry.shift_remove("firstKeptEntryIndex") {
             let index = index.as_u64().and_then(|index| usize::try_from(index).ok());
             let first_kept = index.and_then(|index| self.ids.get(index).cloned().flatten());
-            // An index without an entry becomes an id without an entry: nothing is kept, and verification reports it.
+            // An index without an entry becomes an unknown id: nothing is kept, and verification reports it.
             let missing = || index.map_or("entry ?".to_owned(), |index| format!("entry {index}"));
             linked.insert("firstKeptEntryId".into(), first_kept.unwrap_or_else(missing).into());
         }

@@ -1,4 +1,4 @@
-//! A copy in memory of a log that another process writes, and sends line by line.
+//! An in-memory copy of a log that another process writes and sends line by line.
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
@@ -9,15 +9,15 @@ use super::lines::LogLine;
 use super::log::Log;
 use super::reader::{Reader, SharedLog};
 
-/// A copy in memory of another process's log. It is dropped with its last reader.
+/// An in-memory copy of another process's log. It is dropped with its last reader.
 #[derive(Debug)]
 pub struct MirrorLog {
     shared: Arc<SharedLog>,
 }
 
 impl MirrorLog {
-    /// Creates a copy with these lines: the header and the entries so far, without their newlines. `path` is the path
-    /// of the log; it isn't read.
+    /// Creates a copy with these lines: the header and the entries so far, without their newlines. The file
+    /// at `path` isn't read.
     ///
     /// # Errors
     /// If the first line isn't a session header.
@@ -41,10 +41,11 @@ impl MirrorLog {
         Reader { shared: Arc::clone(&self.shared) }
     }
 
-    /// Appends an entry's line, unless the copy has that entry: it may arrive with the lines so far and as an event.
+    /// Appends an entry's line, unless the copy already has the entry: it may be among the lines so far and
+    /// also arrive as an event.
     ///
     /// # Errors
-    /// If memory can't be written, which doesn't happen.
+    /// If the log in memory can't be written, which doesn't happen.
     pub fn append(&self, line: &[u8]) -> Result<(), SessionError> {
         let mut index = self.shared.index.write().unwrap_or_else(PoisonError::into_inner);
         if LineHead::parse(line).is_ok_and(|head| index.position(&head.id).is_some()) {

@@ -1,4 +1,4 @@
-//! Navigation: the new leaf when the user selects an entry.
+//! Navigation: the new leaf after the user selects an entry.
 
 use tiller_core::id::EntryId;
 use tiller_core::message::{Message, StopReason};
@@ -8,18 +8,18 @@ use super::line_scan::LineRole;
 use super::reader::Reader;
 use super::tree::Tree;
 
-/// The position where a session continues after an entry was selected.
+/// The position at which a session continues after an entry was selected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NavigationTarget {
     /// The parent of the next entry; `None` for a new root.
     pub entry: Option<EntryId>,
-    /// Text for the editor: the selected user message, as it was typed.
+    /// Text for the editor: the selected user message, as typed.
     pub text: Option<String>,
 }
 
 impl Reader {
-    /// The target for a selected entry: for a user message its parent, with the message's text; for an answer with
-    /// calls the last of their results; otherwise the entry itself.
+    /// Returns the target for a selected entry: for a user message its parent, with the message's text; for
+    /// an answer with calls the last of their results; otherwise the entry itself.
     ///
     /// # Errors
     /// If there is no such entry, or it can't be read.
@@ -42,7 +42,8 @@ impl Reader {
     }
 }
 
-/// The last tool result that follows an answer without another message between; the answer itself if there is none.
+/// Returns the last tool result after an answer with no other message in between; the answer itself if there
+/// is none.
 fn last_result_of(tree: &Tree, answer: usize) -> usize {
     let (mut position, mut end) = (answer, answer);
     let belongs_to_answer = |child: &&usize| {

@@ -1,6 +1,7 @@
 //! Operations on a session: naming, labeling, hiding branches, and branching with a summary.
 //!
-//! Each appends one entry after the leaf; earlier lines never change, and each operation can be undone by another.
+//! Each appends one entry after the leaf. Earlier lines never change, and each operation can be undone by
+//! another one.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -41,7 +42,7 @@ impl From<&str> for BranchSummaryText {
 }
 
 impl Writer {
-    /// Names the session; `None` or a blank name removes its name.
+    /// Names the session; `None` or a blank name removes the name.
     ///
     /// # Errors
     /// If it could not be written.
@@ -49,7 +50,7 @@ impl Writer {
         self.append(EntryBody::SessionInfo { name: non_blank(name) }, now)
     }
 
-    /// Labels an entry; `None` or a blank label removes its label.
+    /// Labels an entry; `None` or a blank label removes the label.
     ///
     /// # Errors
     /// If there is no such entry, or the label could not be written.
@@ -83,8 +84,8 @@ impl Writer {
         self.append(EntryBody::from_tiller(&TillerEntry::Hide { target_id: target.clone(), hidden }), now)
     }
 
-    /// Moves the leaf to an earlier entry, or before the first one, and appends a summary of the abandoned branch
-    /// there.
+    /// Moves the leaf to an earlier entry, or before the first one, and appends a summary of the abandoned
+    /// branch there.
     ///
     /// # Errors
     /// If there is no such entry, or the summary could not be written.

@@ -10,8 +10,8 @@ use super::reader::Reader;
 use super::tree::Tree;
 
 impl Reader {
-    /// Visits the lines of the entries at these positions, without their line ends; `None` for a line that is not
-    /// JSON.
+    /// Visits the lines of the entries at these positions, without their newlines; `None` for a line that
+    /// isn't JSON.
     ///
     /// # Errors
     /// If the file can't be read.
@@ -27,10 +27,10 @@ impl Reader {
         Ok(())
     }
 
-    /// The line of the entry at a position, without its line end.
+    /// Reads the line of the entry at a position, without its newline.
     ///
     /// # Errors
-    /// If there is none, or the file can't be read.
+    /// If there is no such entry, or the file can't be read.
     pub fn raw_line(&self, position: usize) -> Result<Vec<u8>, SessionError> {
         self.line_at(position)
     }
@@ -47,7 +47,7 @@ impl Reader {
         positions
     }
 
-    /// The body of the entry at a position, if it can be read.
+    /// Returns the body of the entry at a position, if it can be read.
     pub(super) fn body_at(&self, tree: &Tree, position: usize) -> Option<EntryBody> {
         let node = tree.nodes().get(position)?;
         entry::parse_body(node.kind, node.role, &self.line_at(position).ok()?).ok()

@@ -1,4 +1,4 @@
-//! Readers of a log; another process or the writer may append at the same time.
+//! Readers of a log, to which another process or the writer may append at the same time.
 
 mod derived;
 mod section;
@@ -43,8 +43,8 @@ impl SharedLog {
         Self { header, log, index: RwLock::default() }
     }
 
-    /// Reads header and index from a log. An older version is migrated in memory; `begin` returns the bytes before its
-    /// first line there.
+    /// Reads header and index from a log. An older version is migrated in memory; `read_beginning` returns
+    /// the bytes before its first migrated line.
     pub(super) fn load(
         log: Log,
         read_beginning: impl FnOnce(&Header) -> Vec<u8>,
@@ -57,19 +57,19 @@ impl SharedLog {
         Ok(Self { header, log, index: RwLock::new(index) })
     }
 
-    /// The same log in a new file with this header, created by the next append.
+    /// Returns the same log in a new file with this header, created by the next append.
     pub(super) fn with_successor(self, header: Header) -> Self {
         let path = self.log.display_path().with_file_name(header.file_name());
         Self { header, log: self.log.staged(path), index: self.index }
     }
 
-    /// Builds the index again after the file changed; returns the old one.
+    /// Builds the index again after the file has changed; returns the old one.
     pub(super) fn reread(&self) -> Result<Index, SessionError> {
         let ParsedLog { index, .. } = parse_log(&self.log, |_| Vec::new())?;
         Ok(self.replace_index(index))
     }
 
-    /// Indexes the lines of a range of the file that follows the indexed part.
+    /// Indexes the lines in a range of the file that follows the indexed part.
     pub(super) fn index_range(&self, part: Range<u64>) -> Result<(), SessionError> {
         let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
         let next = index.lines() + 1;
@@ -164,7 +164,8 @@ impl Reader {
         self.shared.log.path()
     }
 
-    /// The directory of this session's agent sessions; it exists once there is one. `None` if the session is in memory.
+    /// The directory of this session's agent sessions, which exists after the first one. `None` for a session
+    /// in memory.
     #[must_use]
     pub fn agents_dir(&self) -> Option<PathBuf> {
         self.path().map(agents_dir)
@@ -190,7 +191,7 @@ impl Reader {
         self.path().is_some() && self.exists()
     }
 
-    /// The parent of the next entry: the last entry of the file.
+    /// The parent of the next entry, which is the last entry of the file.
     #[must_use]
     pub fn leaf(&self) -> Option<EntryId> {
         self.shared.index().leaf().cloned()
@@ -202,7 +203,7 @@ impl Reader {
         self.shared.index().entries().len()
     }
 
-    /// The highest number of a background job in the results of all branches; 0 without one.
+    /// The highest number of a background job in tool results, on any branch; 0 if there is none.
     #[must_use]
     pub fn last_job(&self) -> u64 {
         self.shared.index().last_job()
@@ -214,8 +215,8 @@ impl Reader {
         self.shared.index().findings()
     }
 
-    /// Warnings for a user who resumes the session in `cwd`, one sentence each: that it belongs to another directory,
-    /// and the findings.
+    /// Warnings for a user who resumes the session in `cwd`, one sentence each: a note if it belongs to
+    /// another directory, and the findings.
     #[must_use]
     pub fn warnings(&self, cwd: &Path) -> Vec<String> {
         let session_cwd = Path::new(&self.header().cwd);
@@ -233,7 +234,7 @@ impl Reader {
     /// Reads an entry.
     ///
     /// # Errors
-    /// If there is no entry of that id, or its body can't be read.
+    /// If there is no entry with that id, or its body can't be read.
     pub fn entry(&self, id: &EntryId) -> Result<Entry, SessionError> {
         let position = self.position(id)?;
         self.entry_at(position)
@@ -248,7 +249,7 @@ impl Reader {
         Ok(index.path_to(leaf)?.into_iter().filter_map(|at| index.entries().id(at)).collect())
     }
 
-    /// Entries from the root to `leaf`; damaged ones become findings instead.
+    /// Entries from the root to `leaf`; damaged ones are returned as findings.
     ///
     /// # Errors
     /// If there is no entry `leaf`, or the file can't be read.
@@ -257,7 +258,7 @@ impl Reader {
         self.entries_at(path)
     }
 
-    /// All entries in file order; damaged ones become findings instead.
+    /// All entries in file order; damaged ones are returned as findings.
     ///
     /// # Errors
     /// If the file can't be read.
@@ -266,8 +267,8 @@ impl Reader {
         self.entries_at(all)
     }
 
-    /// Visits the entries from position `from` (counted from 0) in file order, one at a time; a damaged one as a
-    /// finding.
+    /// Visits the entries from position `from` (counted from 0) in file order, one at a time; damaged ones as
+    /// findings.
     ///
     /// # Errors
     /// If the file can't be read.
@@ -282,7 +283,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads the lines of the entries after one, as they are, without their newlines.
+    /// Reads the lines of the entries after an entry, unchanged, without their newlines.
     ///
     /// # Errors
     /// If there is no such entry, or the file can't be read.
@@ -296,8 +297,8 @@ impl Reader {
         (self.position(id)? + 1..self.entry_count()).map(line).collect()
     }
 
-    /// Reads the lines of the log as they are, without their newlines: the header, then every entry that is written
-    /// completely.
+    /// Reads the lines of the log, unchanged, without their newlines: the header, then every entry that is
+    /// written completely.
     ///
     /// # Errors
     /// If the file can't be read.
@@ -315,7 +316,7 @@ impl Reader {
         Ok(lines)
     }
 
-    /// Finds an entry by its id, or by a prefix or suffix of it.
+    /// Finds an entry by its id, or by a prefix or suffix of the id.
     ///
     /// # Errors
     /// If no entry or several match.
@@ -323,7 +324,7 @@ impl Reader {
         let index = self.shared.index();
         let ids: Vec<EntryId> = index.entries().ids().filter(|id| id.matches(fragment)).collect();
         match ids.as_slice() {
-            // A duplicate id means the newest entry, as everywhere.
+            // A duplicate id refers to the newest entry, as everywhere.
             [id, others @ ..] if others.iter().all(|other| other == id) => Ok(id.clone()),
             [] => Err(SessionError::NoEntry(fragment.into())),
             several => several.iter().find(|id| id.as_str() == fragment).cloned().ok_or_else(|| {
@@ -355,7 +356,7 @@ impl Reader {
         })
     }
 
-    /// The first user message on any branch, as it was typed.
+    /// The first user message on any branch, as typed.
     #[must_use]
     pub fn first_prompt(&self) -> Option<String> {
         let prompts: Vec<usize> = {
@@ -369,8 +370,8 @@ impl Reader {
         })
     }
 
-    /// The raw lines of the path to `leaf`, each with its newline. Unreadable lines that a parent was bridged across
-    /// are included: without them the parent would be unknown.
+    /// The raw lines of the path to `leaf`, each with its newline. Unreadable lines between an entry and its
+    /// assumed parent are included; without them the parent would be unknown.
     pub(super) fn raw_path(&self, leaf: &EntryId) -> Result<Vec<u8>, SessionError> {
         let spans: Vec<Range<u64>> = {
             let index = self.shared.index();
@@ -419,7 +420,8 @@ impl Reader {
         }
     }
 
-    /// An index entry with its id and its parent's. A position may become invalid when a log is truncated.
+    /// Returns an index entry with its id and its parent's. A position may become invalid if the log is
+    /// truncated.
     fn index_entry(&self, position: usize) -> Result<(IndexEntry, EntryId, Option<EntryId>), SessionError> {
         let index = self.shared.index();
         let entries = index.entries();

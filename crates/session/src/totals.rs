@@ -1,4 +1,5 @@
-//! Totals of a log or a branch: message counts, and usage by model. Pure, except for the two [`Reader`] methods.
+//! Totals of a log or a branch: message counts, and usage by model. Pure, except for the two [`Reader`]
+//! methods.
 
 use serde::{Deserialize, Serialize};
 use tiller_core::id::EntryId;
@@ -24,9 +25,9 @@ pub struct Totals {
     pub bash_executions: usize,
     /// Usage of answers, summaries and other logged requests.
     pub usage: Usage,
-    /// The same by model, in the order of first use. Usage without a model is missing here.
+    /// The same usage by model, in the order of first use. Usage without a model is omitted.
     pub models: Vec<ModelUsage>,
-    /// The model that answered or was selected last; a summary without a model is counted as this one's.
+    /// The model that last answered or was selected. It also counts as the model of a summary without one.
     #[serde(skip)]
     latest: Option<ModelRef>,
 }
@@ -111,7 +112,7 @@ impl Totals {
 }
 
 impl Reader {
-    /// Totals of the entire log, all branches. Reads every entry; damaged ones don't count.
+    /// Returns the totals of the log, over all branches. Reads every entry; damaged ones don't count.
     ///
     /// # Errors
     /// If the file can't be read.
@@ -125,7 +126,7 @@ impl Reader {
         Ok(tally)
     }
 
-    /// Totals of the path to `leaf`. Reads every entry of it; damaged ones don't count.
+    /// Returns the totals of the path to `leaf`. Reads every entry of it; damaged ones don't count.
     ///
     /// # Errors
     /// If there is no entry `leaf`, or the file can't be read.

@@ -17,7 +17,7 @@ pub struct TreeNode {
     pub kind: EntryKind,
     /// The role, if it is a message.
     pub role: Option<LineRole>,
-    /// When it was written.
+    /// The time at which it was written.
     pub timestamp: UnixMs,
 }
 
@@ -52,7 +52,7 @@ pub struct Tree {
 pub struct TreeRow {
     /// Position of the entry.
     pub node: usize,
-    /// The number of forks above it: the indentation depth.
+    /// The number of forks above it, which is the indentation depth.
     pub depth: usize,
     /// Position within its branch.
     pub branch: BranchMark,
@@ -104,7 +104,7 @@ impl Tree {
         self.links.children(position)
     }
 
-    /// The number of entries in the subtree of `id`, itself included.
+    /// The number of entries in the subtree of `id`, including itself.
     #[must_use]
     pub fn count_from(&self, id: &EntryId) -> usize {
         let Some(start) = self.nodes.iter().rposition(|node| node.id == *id) else { return 0 };
@@ -116,20 +116,20 @@ impl Tree {
         is_in_subtree.iter().filter(|is_in_subtree| **is_in_subtree).count()
     }
 
-    /// The number of branches: entries without children.
+    /// The number of branches, which is that of entries without children.
     #[must_use]
     pub fn branch_count(&self) -> usize {
         (0..self.nodes.len()).filter(|at| self.children(*at).is_empty()).count()
     }
 
-    /// The rows of a drawing of the entries that `shown` accepts; the children of other entries move up to the nearest
-    /// shown ancestor.
+    /// Draws the entries for which `is_shown` is true as rows; the children of other entries move up to the
+    /// nearest shown ancestor.
     #[must_use]
     pub fn rows(&self, leaf: Option<&EntryId>, is_shown: impl Fn(usize, &TreeNode) -> bool) -> Vec<TreeRow> {
         let visible = self.visible(&is_shown);
         let on_path = self.path_marks(leaf);
         let mut rows = Vec::new();
-        // A stack instead of recursion: a session of 100,000 entries is one long branch.
+        // A stack instead of recursion: a session of 100,000 entries may be one long branch.
         let mut stack: Vec<(usize, usize, BranchMark)> = Vec::new();
         push_branches(&mut stack, visible.roots(), 0);
         while let Some((node, depth, branch)) = stack.pop() {
@@ -150,7 +150,8 @@ impl Tree {
     }
 
     fn visible(&self, is_shown: &impl Fn(usize, &TreeNode) -> bool) -> TreeLinks {
-        // For each entry the nearest shown one at or above it; parents come first, so one pass is enough.
+        // For each entry, the nearest shown one: itself or an ancestor. Parents come first, so one pass is
+        // enough.
         let mut nearest: Vec<Option<usize>> = Vec::with_capacity(self.nodes.len());
         let mut follows = vec![None; self.nodes.len()];
         for (at, node) in self.nodes.iter().enumerate() {
@@ -166,13 +167,14 @@ impl Tree {
 /// The children of all entries in one list: two allocations for a tree of any size.
 #[derive(Clone, Debug, Default)]
 struct TreeLinks {
-    /// Start of each entry's children; the roots' come last.
+    /// The start of each entry's children in the list; the roots come last.
     starts: Vec<usize>,
     lists: Vec<usize>,
 }
 
 impl TreeLinks {
-    /// Links `count` entries to the parents that `follows` returns: `Some(None)` for a root, `None` to leave one out.
+    /// Links `count` entries to the parents that `follows` returns: `Some(None)` for a root, `None` to omit
+    /// the entry.
     fn new(count: usize, follows: impl Fn(usize) -> Option<Option<usize>>) -> Self {
         let list = |at: usize| follows(at).map(|parent| parent.unwrap_or(count));
         let mut ends = vec![0; count + 2];

@@ -1,7 +1,8 @@
 //! Verification of a log: every line, every body, and the relations between entries.
 //!
-//! One pass over the lines collects each entry's id, location and references; then one walk visits the tree. A *note*
-//! is a problem that tiller handles without loss; an *error* means lost or contradictory data. The file is only read.
+//! One pass over the lines collects each entry's id, location and references; then one walk visits the tree.
+//! A *note* is a problem that tiller handles without loss; an *error* means lost or contradictory data. The
+//! file isn't changed.
 
 mod body;
 mod checked_entry;
@@ -30,7 +31,7 @@ use checked_entry::{CheckedEntry, EntryRelation};
 use findings::{Findings, LineLocation};
 pub use findings::{GradedFinding, Severity};
 
-/// Number of consecutive unreadable lines reported one by one; a file that isn't a log may have a million.
+/// Number of consecutive unreadable lines to report individually; a file that isn't a log may have a million.
 const MAX_NAMED_LINES: usize = 1_000;
 
 /// The result of a verification.
@@ -55,7 +56,7 @@ pub fn verify(path: &Path) -> Result<VerifyReport, SessionError> {
     Ok(check.finish())
 }
 
-/// An unreadable line; later lines decide what to report.
+/// An unreadable line. Later lines determine the report.
 #[derive(Debug)]
 struct UnreadableLine {
     location: LineLocation,
@@ -77,7 +78,7 @@ struct RepeatedNote {
 #[derive(Default)]
 struct Checker {
     is_fork: bool,
-    /// For a log of an older version: its lines are checked in migrated form.
+    /// Migrates a log of an older version, whose lines are checked in migrated form.
     migration: Option<Migration>,
     entries: Vec<CheckedEntry>,
     by_id: HashMap<EntryId, IdPositions>,
@@ -86,7 +87,7 @@ struct Checker {
     /// Entries whose parent is not on an earlier line, with the parent's id.
     orphans: Vec<(usize, EntryId)>,
     repeated: BTreeMap<String, RepeatedNote>,
-    /// True if the last entry's line is not JSON: the next entry's parent may be lost with its end.
+    /// True if the last entry's line isn't JSON: the next entry's parent may have been lost with its end.
     is_last_body_broken: bool,
     /// Started `!` commands without a record yet.
     commands: HashMap<String, VecDeque<LineLocation>>,
@@ -101,7 +102,7 @@ struct IdPositions {
 }
 
 impl Checker {
-    /// Findings for entries whose parent is not on an earlier line.
+    /// Returns findings for entries whose parent isn't on an earlier line.
     fn report_orphans(&self, visits: &walk::VisitTimes) -> Vec<(usize, String)> {
         let report = |(position, parent): &(usize, tiller_core::id::EntryId)| {
             let what = match self.by_id.get(parent).map(|positions| positions.first) {
@@ -262,8 +263,8 @@ impl Checker {
         }
     }
 
-    /// Reports an unreadable line. `entry_lost` is true if a later entry's parent was lost with it; no entry refers to
-    /// a torn one.
+    /// Reports an unreadable line. `entry_lost` is true if it contained the parent of a later entry; then it
+    /// isn't merely the torn start of a line.
     fn report_unreadable(
         &mut self,
         UnreadableLine { location, mut reason, is_partial, closed, more }: UnreadableLine,
@@ -314,7 +315,7 @@ impl Checker {
         self.repeated.entry(what.into()).or_insert(RepeatedNote { first: location, count: 0 }).count += 1;
     }
 
-    /// Checks the body; returns its relation to other entries.
+    /// Checks a body; returns the entry's relation to others.
     fn read_relation(&mut self, id: &EntryId, head: &LineHead<'_>, line: &LogLine<'_>) -> EntryRelation {
         let location = LineLocation::from(line);
         let read = body::check(head, line.bytes);
@@ -406,7 +407,8 @@ impl Checker {
         }
     }
 
-    /// Reports a reference to a missing entry. A fork lacks entries of its parent that were not on the copied path.
+    /// Reports a reference to a missing entry. A fork may refer to entries of the original that weren't on
+    /// the copied path.
     fn check_target(&mut self, what: &str, target: &EntryId, location: LineLocation) {
         if self.by_id.contains_key(target) {
             return;
@@ -455,7 +457,7 @@ impl Checker {
     }
 }
 
-/// Parses the head of an entry like a reader: an unclosed line must be complete JSON.
+/// Parses the head of an entry as a reader does: an unclosed line must be complete JSON.
 fn head<'a>(line: &LogLine<'a>) -> serde_json::Result<LineHead<'a>> {
     let bytes = line.bytes.trim_ascii();
     if !line.closed {
@@ -464,7 +466,7 @@ fn head<'a>(line: &LogLine<'a>) -> serde_json::Result<LineHead<'a>> {
     LineHead::parse(bytes)
 }
 
-/// The calls of an answer. The calls of a failed or aborted answer were never run and need no results.
+/// Returns the calls of an answer. Those of a failed or aborted answer were never run and need no results.
 fn calls(answer: &AssistantMessage) -> EntryRelation {
     let mut seen = HashSet::new();
     let ids: Vec<CallId> =

@@ -1,8 +1,8 @@
 //! The writer of a log.
 //!
-//! An entry is in the tree only after its complete line is in the file. Until the first entry worth a file (a prompt,
-//! a `!` command), entries such as a model change are buffered here, and no file is created. Changes by other programs
-//! are detected before each append: [`external_change`].
+//! An entry is in the tree only after its complete line is in the file. Entries such as a model change don't
+//! create the file: they are buffered here until one that does (a prompt, a `!` command). Changes by other
+//! programs are detected before each append: [`external_change`].
 
 mod external_change;
 mod file_check;
@@ -32,7 +32,7 @@ pub struct Writer {
     shared: Arc<SharedLog>,
     id_gen: IdGenerator,
     unwritten: Vec<EntryBody>,
-    /// The expected length of the file in bytes; `None` when the file must be read again first.
+    /// The expected length of the file in bytes; `None` if the file must be read again first.
     length: Option<u64>,
     /// True if the last line has no newline; the next append closes it.
     is_torn: bool,
@@ -49,7 +49,7 @@ pub struct AppendedEntry {
 }
 
 impl Writer {
-    /// Creates a new log without writing.
+    /// Creates a new log without writing to disk.
     pub(super) fn create(header: Header, log: Log, id_gen: IdGenerator) -> Self {
         Self::with_shared(SharedLog::new(header, log), id_gen, 0)
     }
@@ -66,11 +66,12 @@ impl Writer {
         }
     }
 
-    /// Opens a log for appending, and closes a torn last line. A log of an older version is continued in a new file
-    /// next to it, which the first append creates.
+    /// Opens a log for appending, and closes a torn last line. A log of an older version is continued in a
+    /// new file next to it, which the first append creates.
     ///
     /// # Errors
-    /// If the file can't be read or written, isn't a session, has a newer version, or another process writes to it.
+    /// If the file can't be read or written, isn't a session, has a newer version, or another process writes
+    /// to it.
     pub fn open(path: &Path) -> Result<Self, SessionError> {
         Self::open_on(Arc::new(OsFs), path)
     }
@@ -81,7 +82,7 @@ impl Writer {
 
     /// Creates the writer of a log that is open for writing.
     pub(super) fn from_log(log: Log) -> Result<Self, SessionError> {
-        // Measured before reading: lines appended in between are found by the next append.
+        // Measured before reading, so that lines appended in between are found by the next append.
         let length = log.length()?;
         let (path, mut header) = (log.display_path(), None);
         let shared = SharedLog::load(log, |older| {
@@ -105,7 +106,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Continues a log of an older version in a file that is not created yet.
+    /// Continues a log of an older version in a new file, which isn't created yet.
     fn continue_older(shared: SharedLog, id_gen: IdGenerator) -> Result<Self, SessionError> {
         let length = shared.log.length()?;
         let mut writer = Self::with_shared(shared, id_gen, length);
@@ -126,17 +127,17 @@ impl Writer {
 
     /// Appends an entry after the leaf and makes it the leaf.
     ///
-    /// Returns the entries that were written: none while there is no file and no reason to create one, otherwise the
-    /// entry and any buffered ones before it.
+    /// Returns the entries that were written: none while there is no file and no reason to create one,
+    /// otherwise the entry, preceded by any buffered ones.
     ///
     /// # Errors
-    /// If the line could not be written completely, or another program truncated the file. The entry is then not in
-    /// the tree.
+    /// If the line could not be written completely, or another program truncated the file. The entry is then
+    /// not in the tree.
     pub fn append(&mut self, body: EntryBody, now: UnixMs) -> Result<Vec<AppendedEntry>, SessionError> {
         self.append_all(vec![body], now)
     }
 
-    /// Appends entries, each as the child of the one before, in one write: all or none. Otherwise like
+    /// Appends entries in one write, each as the child of the one before: all or none. Otherwise like
     /// [`Writer::append`].
     ///
     /// # Errors
@@ -162,7 +163,7 @@ impl Writer {
     /// If there is no such entry, or the move could not be written.
     pub fn branch(&mut self, to: Option<&EntryId>, now: UnixMs) -> Result<Vec<AppendedEntry>, SessionError> {
         if self.shared.index().lines() == 0 && to.is_none() {
-            // The log is empty, so the leaf is before the first entry already.
+            // The log is empty, so the leaf is already before the first entry.
             return Ok(Vec::new());
         }
         self.append_to(to, EntryBody::from_tiller(&TillerEntry::Leaf {}), now)
@@ -185,7 +186,7 @@ impl Writer {
         self.write(vec![body], parent.cloned(), now)
     }
 
-    /// Writes the buffered entries, with the file if there is none yet.
+    /// Writes the buffered entries, creating the file if necessary.
     pub(super) fn write_buffered(&mut self, now: UnixMs) -> Result<(), SessionError> {
         self.check_file(now)?;
         let leaf = self.reader().leaf();
@@ -204,7 +205,7 @@ impl Writer {
         self.append_lines(&bytes, last)
     }
 
-    /// The file, for syncing on another thread; `None` before it is created.
+    /// Returns the file, for syncing it on another thread; `None` before it is created.
     #[must_use]
     pub fn file(&self) -> Option<Arc<dyn FsFile>> {
         self.shared.log.file()
@@ -239,8 +240,8 @@ impl Writer {
             .collect())
     }
 
-    /// Appends lines in one write, after the header if that is missing, and indexes them. `last` is the id of the last
-    /// one.
+    /// Appends lines in one write, after the header if that is missing, and indexes them. `last` is the id of
+    /// the last line's entry.
     fn append_lines(&mut self, lines: &[&[u8]], last: &EntryId) -> Result<(), SessionError> {
         let header = if self.shared.index().lines() == 0 { self.shared.header.line() } else { Vec::new() };
         let closing: &[u8] = if self.is_torn { b"\n" } else { b"" };
@@ -272,7 +273,7 @@ impl Writer {
     }
 }
 
-/// Releases the lock with the writer, not with the last reader that has the file open.
+/// Releases the lock with the writer, even if a reader still has the file open.
 impl Drop for Writer {
     fn drop(&mut self) {
         self.shared.log.unlock();

@@ -1,7 +1,7 @@
 //! The catalog's SQLite database: a record per log, a full-text index of messages, and usage over time.
 //!
-//! Everything is derived from the logs and may be deleted at any time. The index stores no text, only positions; text
-//! is read from the logs when it is shown.
+//! Everything is derived from the logs and may be deleted at any time. The index stores positions instead of
+//! text, which is read from the logs when it is shown.
 
 use std::fs;
 use std::io;
@@ -20,7 +20,7 @@ use super::usage_table::{self, QuarterUsage};
 /// Version of the tables. An older database is recreated, a newer one is left alone.
 const SCHEMA_VERSION: i64 = 4;
 
-/// Timeout of a lookup for another tiller's write; short, because the user waits.
+/// Timeout of a lookup while another process is writing; short, because the user waits.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Timeout for scanning many logs; longer, because dropped results would be missing from the search.
@@ -51,11 +51,10 @@ const TABLES: &str = "
     );
 ";
 
-/// The open database.
 #[derive(Debug)]
 pub(super) struct Database {
     connection: Connection,
-    /// The file; `None` for a temporary one that is deleted with its connection.
+    /// The file; `None` for a temporary database, which is deleted with its connection.
     path: Option<PathBuf>,
 }
 
@@ -79,16 +78,14 @@ pub(super) struct EntryMatch {
     pub(super) record: LogRecord,
 }
 
-/// Filter and limit of a search.
 #[derive(Debug)]
 pub(super) struct SearchFilter<'a> {
-    /// Logs below this directory.
+    /// Only logs below this directory.
     pub(super) root: &'a Path,
-    /// Logs of this directory; `None` for all.
+    /// Only logs of this working directory; `None` for all.
     pub(super) cwd: Option<&'a str>,
     /// Maximum number of results.
     pub(super) limit: usize,
-    /// The unit of results.
     pub(super) unit: SearchUnit,
 }
 
@@ -139,7 +136,7 @@ impl Database {
         self.path.as_deref()
     }
 
-    /// Opens the file; `None` if it has an older version.
+    /// Opens the file; `None` if its tables have an older version.
     fn open_once(path: &Path) -> rusqlite::Result<Option<Self>> {
         make_file(path).map_err(|error| {
             let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
@@ -148,7 +145,7 @@ impl Database {
         let connection = Connection::open(path)?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.pragma_update(None, "journal_mode", "wal")?;
-        // A power failure may lose the newest rows, which are read again, but never damages the file.
+        // A power failure may lose the newest rows, which are then scanned again, but never damages the file.
         connection.pragma_update(None, "synchronous", "normal")?;
         let database = Self { connection, path: Some(path.to_owned()) };
         database.prepare().map(|is_current| is_current.then_some(database))
@@ -163,7 +160,7 @@ impl Database {
             _ => return Err(rusqlite::Error::InvalidQuery),
         }
         let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
-        // Another tiller may have created them while this one waited.
+        // Another process may have created them while this one waited.
         if self.version()? == 0 {
             create_tables(&transaction)?;
         }
@@ -175,7 +172,7 @@ impl Database {
         self.connection.pragma_query_value(None, "user_version", |row| row.get(0))
     }
 
-    /// All known logs below a directory.
+    /// Returns all known logs below a directory.
     pub(super) fn known(&self, root: &Path) -> rusqlite::Result<Vec<(PathBuf, KnownLog)>> {
         let prefix = prefix(root);
         let mut select = self.connection.prepare_cached(
@@ -187,7 +184,7 @@ impl Database {
         select.query_map(params![prefix.len(), prefix], read_row)?.collect()
     }
 
-    /// The record of a log, and the file stamp it belongs to.
+    /// Returns the record of a log, and the file stamp that it is for.
     pub(super) fn record(&self, path: &Path) -> rusqlite::Result<Option<(FileStamp, LogRecord)>> {
         let mut select = self
             .connection
@@ -197,12 +194,13 @@ impl Database {
         Ok(row.and_then(|(stamp, record)| Some((stamp, record?))))
     }
 
-    /// Usage of the logs below a directory, starting with the quarter of an hour of `since`.
+    /// Returns the usage of the logs below a directory, from the quarter of an hour that contains `since`.
     pub(super) fn usage_since(&self, root: &Path, since: UnixMs) -> rusqlite::Result<Vec<QuarterUsage>> {
         usage_table::select(&self.connection, &prefix(root), since)
     }
 
-    /// Stores scan results in one transaction. A log that another tiller has already scanned further is skipped.
+    /// Stores scan results in one transaction. A log that another process has already scanned further is
+    /// skipped.
     pub(super) fn store(&mut self, scans: &[(PathBuf, FileStamp, u64, LogScan)]) -> rusqlite::Result<()> {
         let mut transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         for (path, stamp, start, scan) in scans {
@@ -242,7 +240,7 @@ impl Database {
     /// Searches for entries, best matches first, equal ones by time.
     pub(super) fn search(&self, words: &str, filter: &SearchFilter<'_>) -> rusqlite::Result<Vec<EntryMatch>> {
         let prefix = prefix(filter.root);
-        // Scores are rounded, or no two would be equal and the time would never count.
+        // Scores are rounded; otherwise no two would be equal, and the time would never count.
         let mut select = self.connection.prepare_cached(
             "WITH found AS MATERIALIZED (
                  SELECT rowid AS key, round(bm25(words), 1) AS score FROM words WHERE words MATCH ?1
@@ -268,7 +266,8 @@ impl Database {
         rows.collect()
     }
 
-    /// Snippets around the matched words, with the indices of their `texts`. `marks` enclose each match.
+    /// Returns snippets around the matched words, with the indices of their `texts`. `marks` enclose each
+    /// match.
     pub(super) fn snippets(
         &self,
         words: &str,
@@ -358,7 +357,7 @@ fn remove_words(transaction: &Transaction<'_>, session: i64) -> rusqlite::Result
     Ok(())
 }
 
-/// Creates the file and its directory, readable by the owner only.
+/// Creates the file and its directory, accessible by the owner only.
 fn make_file(path: &Path) -> io::Result<()> {
     if let Some(dir) = path.parent() {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
@@ -371,7 +370,6 @@ pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-/// Returns true if the file is damaged.
 pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => true,
@@ -422,7 +420,7 @@ mod tests {
     use super::*;
     use crate::catalog::log_record::SearchText;
 
-    /// The scan result of a process, for two that read from the same byte at the same time.
+    /// Creates a scan result, for two processes that read from the same byte at the same time.
     fn scan(end: u64, words: &str, is_from_start: bool) -> LogScan {
         let text = SearchText {
             entry: "e".into(),

@@ -1,7 +1,7 @@
-//! Extraction of catalog data from a log's line: searchable text, model and usage.
+//! Extraction of catalog data from a line of a log: searchable text, model and usage.
 //!
-//! Tool results are most of a log's bytes; their text is skipped, never copied. Unreadable values are skipped too:
-//! opening the session reports them.
+//! Tool results take most of a log's bytes; their text is skipped, not copied. Unreadable values are skipped
+//! too: opening the session reports them.
 
 use std::borrow::Cow;
 
@@ -15,10 +15,9 @@ use crate::EntryKind;
 use crate::line_scan::LineHead;
 use crate::lossy::repair_text;
 
-/// Maximum searchable text of an entry, in bytes; a longer one was pasted, and its start is enough.
+/// Maximum searchable text of an entry, in bytes. A longer text was pasted, and its beginning is enough.
 const MAX_TEXT: usize = 256 << 10;
 
-/// A raw line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct RawEntry<'a> {
@@ -67,7 +66,7 @@ struct RawMessage<'a> {
     usage: Option<&'a RawValue>,
 }
 
-/// The minimum of an entry.
+/// The keys that every entry has.
 #[derive(Deserialize)]
 struct RawHead {
     #[serde(rename = "type")]
@@ -101,10 +100,10 @@ pub(super) struct ExtractedEntry {
     pub(super) id: String,
     pub(super) timestamp: Option<UnixMs>,
     pub(super) is_message: bool,
-    /// The model, as `provider/model`.
+    /// The model that was selected or that answered, as `provider/model`.
     pub(super) model: Option<String>,
     pub(super) usage: Option<Usage>,
-    /// The model of the usage, if the entry has another one than the session.
+    /// The model that the usage is for, if it isn't the session's.
     pub(super) usage_model: Option<String>,
     pub(super) fact: EntryFact,
 }
@@ -116,10 +115,10 @@ pub(super) enum EntryFact {
     Prompt {
         /// The text as typed, if it differs from the message's.
         typed: Option<String>,
-        /// The typed text and the message's.
+        /// The searchable text: the typed text and the message's.
         text: String,
     },
-    /// Another searchable text: an answer, a summary, a user command.
+    /// Another searchable text: an answer, a summary or a user command.
     Text(String),
     /// The session's new name, or its removal.
     Name(Option<String>),
@@ -131,7 +130,7 @@ pub(super) enum EntryFact {
 }
 
 impl EntryFact {
-    /// The searchable text, if there is any.
+    /// Returns the searchable text, if there is any.
     pub(super) fn into_search_text(self) -> Option<String> {
         let search_text = match self {
             Self::Prompt { text, .. } | Self::Text(text) | Self::Name(Some(text)) => text,
@@ -141,14 +140,14 @@ impl EntryFact {
     }
 }
 
-/// Extracts a line after the header; `None` if it isn't an entry.
+/// Extracts data from a line after the header; `None` if it isn't an entry.
 pub(super) fn extract_entry(line: &[u8]) -> Option<ExtractedEntry> {
     if !has_escaped_surrogate(line)
         && let Ok(raw) = serde_json::from_slice::<RawEntry<'_>>(line)
     {
         return Some(extract(raw));
     }
-    // A lone surrogate or an invalid byte costs a character, not the line.
+    // A lone surrogate or an invalid byte makes only a character unreadable, not the line.
     let repaired = repair_text(line);
     let line = repaired.as_ref().map_or(line, |text| text.as_bytes());
     if let Ok(raw) = serde_json::from_slice::<RawEntry<'_>>(line) {
@@ -159,15 +158,16 @@ pub(super) fn extract_entry(line: &[u8]) -> Option<ExtractedEntry> {
     Some(ExtractedEntry { id: head.id.unwrap_or_default(), is_message, ..ExtractedEntry::default() })
 }
 
-/// Extracts the head of a closed line whose end is damaged: it is an entry if its head can be read.
+/// Extracts data from the head of a closed line with a damaged end: the line is an entry if its head can be
+/// read.
 pub(super) fn extract_head(line: &[u8]) -> Option<ExtractedEntry> {
     let head = LineHead::parse(line.trim_ascii()).ok()?;
     let (id, is_message) = (head.id.into_owned(), head.kind == EntryKind::Message);
     Some(ExtractedEntry { id, is_message, usage: head.usage, ..ExtractedEntry::default() })
 }
 
-/// Returns true if a line contains an escaped surrogate, complete pairs included. A lone one would fail the parsing of
-/// raw values later.
+/// Returns true if a line contains an escaped surrogate, including those in pairs. A lone one would make
+/// parsing of raw values fail later.
 fn has_escaped_surrogate(line: &[u8]) -> bool {
     [b"\\ud", b"\\uD"].iter().any(|escape| memchr::memmem::find(line, *escape).is_some())
 }
@@ -208,14 +208,15 @@ fn extract_message(entry: &mut ExtractedEntry, message: &RawMessage<'_>) {
     }
 }
 
-/// The text of a user message: the typed text, and the text expanded by a template or attached files.
+/// Returns the text of a user message: the typed text, and the message's own, with templates expanded and
+/// files attached.
 fn prompt(message: &RawMessage<'_>) -> EntryFact {
     let (typed, content) = (text_value(message.tiller_typed), content(message.content));
     let text = typed.as_ref().map_or(content.clone(), |typed| format!("{typed}\n{content}"));
     EntryFact::Prompt { typed, text }
 }
 
-/// The text of a message's content: the string, or the text blocks joined by newlines.
+/// Returns the text of a message's content: the string, or its text blocks joined by newlines.
 fn content(raw: Option<&RawValue>) -> String {
     let Some(raw) = raw else { return String::new() };
     if !raw.get().starts_with('[') {
@@ -235,7 +236,7 @@ fn text_value(raw: Option<&RawValue>) -> Option<String> {
     value(raw)
 }
 
-/// The value, if it has the requested type.
+/// Parses a value; `None` if it has another type.
 fn value<T: DeserializeOwned>(raw: Option<&RawValue>) -> Option<T> {
     serde_json::from_str(raw?.get()).ok()
 }

@@ -9,19 +9,19 @@ use super::{Catalog, RecordState, if_appended_only};
 use crate::error::SessionError;
 use crate::manager::SessionScope;
 
-/// Maximum logs per batch: scanned in parallel and stored in one transaction.
+/// Maximum number of logs per batch; they are scanned in parallel and stored in one transaction.
 const BATCH: usize = 16;
 
-/// Bytes that fill a batch.
+/// Number of bytes after which a batch is full.
 const BATCH_BYTES: u64 = 32 << 20;
 
-/// Maximum threads that read logs; more would only wait for the disk.
+/// Maximum number of threads that read logs; more would only wait for the disk.
 const MAX_READERS: usize = 4;
 
 /// Logs without an up-to-date record.
 #[derive(Debug, Default)]
 pub struct IndexQueue {
-    /// The newest last.
+    /// The logs to scan, the newest last.
     pending: Vec<LogFile>,
     files: usize,
     bytes: u64,
@@ -59,7 +59,7 @@ impl IndexQueue {
         self.pending.is_empty()
     }
 
-    /// Removes the next batch, the newest logs.
+    /// Removes and returns the next batch, the newest logs.
     fn next_batch(&mut self) -> Vec<LogFile> {
         let (mut batch, mut bytes) = (Vec::new(), 0);
         while batch.len() < BATCH && bytes < BATCH_BYTES {
@@ -72,7 +72,7 @@ impl IndexQueue {
 }
 
 impl Catalog {
-    /// The logs to scan before a search covers everything.
+    /// Returns the logs to scan before a search covers all logs.
     ///
     /// # Errors
     /// If a directory exists but can't be read.
@@ -125,7 +125,7 @@ impl Catalog {
     /// Scans all logs without an up-to-date record; `on_progress` is called between batches.
     ///
     /// # Errors
-    /// Like the other steps of the index queue.
+    /// Returns the same errors as [`Catalog::index_queue`] and [`Catalog::index_next`].
     pub fn refresh(
         &mut self,
         scope: SessionScope,

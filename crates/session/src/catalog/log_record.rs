@@ -21,16 +21,16 @@ const MAX_LINE: usize = 64 << 20;
 /// Number of the first and of the last scanned bytes that are compared, to check that a log only grew.
 const COMPARED_BYTES: u64 = 4 << 10;
 
-/// Stored length of the first prompt, in characters: more than any list shows.
+/// Maximum stored length of the first prompt, in characters: more than any list shows.
 const MAX_PROMPT_CHARS: usize = 1_000;
 
-/// The record of a log up to some byte.
+/// The record of a log, up to the last scanned line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct LogRecord {
     /// The scanned part of the log.
     #[serde(flatten)]
     pub(super) progress: ReadProgress,
-    /// Why the file is not a session; the other fields are empty then.
+    /// The reason the file is not a session; the other fields are then empty.
     pub(super) problem: Option<String>,
     pub(super) id: String,
     /// The directory in the header.
@@ -38,7 +38,7 @@ pub(super) struct LogRecord {
     /// The directory it was last used in.
     pub(super) cwd: String,
     pub(super) parent_session: Option<String>,
-    /// When the session was created.
+    /// The time at which the session was created.
     created: UnixMs,
     pub(super) name: Option<String>,
     pub(super) first_prompt: Option<String>,
@@ -49,12 +49,12 @@ pub(super) struct LogRecord {
     pub(super) remote: Option<String>,
 }
 
-/// The scanned part of a log, with hashes to recognize it.
+/// The scanned part of a log, with hashes to detect changes to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ReadProgress {
     /// Number of scanned bytes.
     pub(super) upto: u64,
-    /// Hash of the last scanned bytes, to check later that the log only grew.
+    /// Hash of the last scanned bytes, to check later that the log has only grown.
     tail: u64,
     /// Hash of the first bytes.
     head: u64,
@@ -69,7 +69,7 @@ pub(super) struct LogTotals {
     pub(super) cost: Usd,
 }
 
-/// The searchable text of an entry, and its line's position.
+/// The searchable text of an entry, and the position of the entry's line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SearchText {
     pub(super) entry: String,
@@ -81,7 +81,6 @@ pub(super) struct SearchText {
     pub(super) text: String,
 }
 
-/// The result of one scan of a log.
 #[derive(Debug, Default)]
 pub(super) struct LogScan {
     pub(super) record: LogRecord,
@@ -93,7 +92,7 @@ pub(super) struct LogScan {
     pub(super) is_from_start: bool,
 }
 
-/// Scans a log from where `known` ended, or from the start if it did more than grow.
+/// Scans a log from where `record` ends, or from the start if the log did more than grow.
 pub(super) fn scan_log(path: &Path, record: Option<LogRecord>) -> io::Result<LogScan> {
     let mut file = files::open(path)?;
     let record = match record {
@@ -107,7 +106,7 @@ pub(super) fn scan_log(path: &Path, record: Option<LogRecord>) -> io::Result<Log
     let mut line = Vec::new();
     loop {
         let (count, closed) = next_line(&mut reader, &mut line)?;
-        // An unclosed last line may still be being written; it counts once it is complete.
+        // An unclosed last line may still be incomplete; it counts after it is closed.
         if count == 0 || !scan.read_line(&line, count, closed) {
             break;
         }
@@ -116,7 +115,7 @@ pub(super) fn scan_log(path: &Path, record: Option<LogRecord>) -> io::Result<Log
     Ok(scan)
 }
 
-/// Hashes of the first bytes, and of those before `upto`.
+/// Hashes the first and the last bytes of the part with this length.
 fn hash_ends(file: &mut File, length: u64) -> io::Result<(u64, u64)> {
     let count = length.min(COMPARED_BYTES);
     Ok((hash(file, 0, count)?, hash(file, length - count, count)?))
@@ -129,14 +128,14 @@ fn hash(file: &mut File, start: u64, count: u64) -> io::Result<u64> {
     Ok(fnv1a(&bytes))
 }
 
-/// The directory in a log's header.
+/// Reads the working directory in a log's header.
 pub(super) fn header_cwd(path: &Path) -> Option<String> {
     let mut line = Vec::new();
     next_line(&mut BufReader::with_capacity(4 << 10, files::open(path).ok()?), &mut line).ok()?;
     header(&line).ok().map(|header| header.cwd)
 }
 
-/// The id in a log's header.
+/// Reads the id in a log's header.
 pub(super) fn header_id(path: &Path) -> Option<String> {
     let mut line = Vec::new();
     next_line(&mut BufReader::with_capacity(4 << 10, files::open(path).ok()?), &mut line).ok()?;
@@ -147,8 +146,8 @@ fn header(line: &[u8]) -> serde_json::Result<Header> {
     Header::parse(line)
 }
 
-/// Reads a line without its newline; returns the bytes consumed, and true if there was a newline. A line that is too
-/// long comes out empty.
+/// Reads a line without its newline; returns the number of bytes consumed, and true if there was a newline. A
+/// line that is too long is returned empty.
 fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<(u64, bool)> {
     line.clear();
     let (mut count, mut is_too_long) = (0, false);
@@ -175,7 +174,7 @@ fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<(u64, 
 }
 
 impl LogRecord {
-    /// Returns true if the scanned bytes are still at the start of the file.
+    /// Returns true if the file still begins with the scanned bytes.
     fn is_beginning_of(&self, file: &mut File) -> io::Result<bool> {
         let ReadProgress { upto, tail, head } = self.progress;
         let is_there = upto > 0 && file.metadata()?.len() >= upto;
@@ -224,14 +223,14 @@ impl LogRecord {
         }
     }
 
-    /// Returns true if a fork copied the entry added last: it is older than its log.
+    /// Returns true if the last added entry was copied by a fork: then it is older than its log.
     fn is_copied(&self) -> bool {
         self.parent_session.is_some() && self.last_activity < self.created
     }
 }
 
 impl LogScan {
-    /// Adds the usage of an entry that the record has already.
+    /// Adds the usage of an entry that the record already contains.
     fn add_usage(&mut self, entry: &ExtractedEntry) {
         let Some(usage) = entry.usage.as_ref().filter(|usage| **usage != Usage::default()) else { return };
         if !self.record.is_copied() {

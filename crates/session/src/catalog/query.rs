@@ -1,4 +1,4 @@
-//! Full-text search: from typed words to an FTS5 query, and from its matches to snippets.
+//! Full-text search: converts typed words to an FTS5 query, and its matches to snippets.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -13,7 +13,7 @@ use super::database::{Database, EntryMatch, SearchFilter};
 use super::extract;
 use crate::Reader;
 
-/// Control characters around a match in a snippet; they are removed from the text before.
+/// Control characters around a match in a snippet; the text is stripped of control characters first.
 const MATCH_MARKS: [char; 2] = ['\u{2}', '\u{3}'];
 
 /// An entry that matches a search.
@@ -24,7 +24,7 @@ pub struct SearchHit {
     pub session: SessionSummary,
     /// The entry.
     pub entry: EntryId,
-    /// When it was written.
+    /// The time at which it was written.
     pub timestamp: UnixMs,
     /// The text around the matched words.
     pub snippet: Vec<Snippet>,
@@ -41,7 +41,8 @@ pub struct Snippet {
 
 /// Builds an FTS5 query; `None` if there is no word to search for.
 ///
-/// Each word is quoted, so that no input is an operator. The last one matches as a prefix, unless a space follows it.
+/// Each word is quoted, so that no input is an operator. The last one matches as a prefix, unless a space
+/// follows it.
 pub(super) fn fts_query(input: &str) -> Option<String> {
     let words = input.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric));
     let phrases: Vec<String> = words.map(|word| format!("\"{}\"", word.replace('"', "\"\""))).collect();
@@ -59,7 +60,7 @@ pub(super) fn hits(
     filter: &SearchFilter<'_>,
 ) -> rusqlite::Result<Vec<SearchHit>> {
     let matches = database.search(query, filter)?;
-    // A log that changed since its scan may have another text there; then the hit is dropped.
+    // A log that changed after its scan may have another text at that position; such hits are dropped.
     let read: Vec<(EntryMatch, String)> = matches
         .into_iter()
         .filter_map(|entry_match| entry_text(&entry_match).ok().flatten().map(|text| (entry_match, text)))
@@ -87,7 +88,7 @@ fn hit(entry_match: EntryMatch, snippet: Vec<Snippet>) -> SearchHit {
     }
 }
 
-/// The entry's id. Lines of version 1 have none; theirs is derived when the log is opened.
+/// Returns the entry's id. Lines of version 1 have none; it is derived when the log is opened.
 fn entry_id(entry_match: &EntryMatch) -> EntryId {
     if !entry_match.entry.is_empty() {
         return EntryId::new(&entry_match.entry);
@@ -97,7 +98,7 @@ fn entry_id(entry_match: &EntryMatch) -> EntryId {
     nodes.ok().flatten().map_or_else(|| EntryId::new(""), |node| node.id)
 }
 
-/// The searchable text of an entry, read from its line.
+/// Reads the searchable text of an entry from its line.
 fn entry_text(entry_match: &EntryMatch) -> io::Result<Option<String>> {
     let mut bytes = vec![0; entry_match.length];
     files::open(&entry_match.path)?.read_exact_at(&mut bytes, entry_match.start)?;

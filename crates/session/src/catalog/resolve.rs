@@ -1,4 +1,4 @@
-//! Resolution of a session by a part of its id, by words, or by a moved project.
+//! Resolution of sessions by a fragment of the id, by words, or by a moved project.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,8 @@ enum IdMatches {
 }
 
 impl Catalog {
-    /// Finds a log by its id, or a prefix or suffix of it. The id is part of the file name; only files with other names
-    /// are opened. Agent sessions, which lists omit, are found if no other session matches.
+    /// Finds a log by its id, or by a prefix or suffix of it. The id is part of the file name; only files
+    /// with other names are opened. Agent sessions, which lists omit, are found if no other session matches.
     ///
     /// # Errors
     /// If no log, or more than one, matches.
@@ -41,7 +41,7 @@ impl Catalog {
         }
     }
 
-    /// The logs whose ids match a fragment; an exact match wins.
+    /// Finds the logs whose ids match a fragment; an exact match takes precedence.
     fn match_id(&mut self, fragment: &str) -> Result<IdMatches, SessionError> {
         let LogsById { listed, agents } = self.logs_by_id(fragment)?;
         let mut matches = if listed.is_empty() { agents } else { listed };
@@ -54,7 +54,7 @@ impl Catalog {
         })
     }
 
-    /// The logs of all directories whose ids match a fragment.
+    /// Finds the logs of all directories whose ids match a fragment.
     fn logs_by_id(&self, fragment: &str) -> Result<LogsById, SessionError> {
         let dirs = self.manager.dirs()?;
         let matches = |dirs: &[PathBuf]| {
@@ -67,9 +67,9 @@ impl Catalog {
         Ok(LogsById { listed, agents })
     }
 
-    /// The sessions of all directories whose ids match a fragment, most recently written first; agent sessions if no
-    /// other session matches. None if more than `max_matches` match: the fragment is then too short to mean one of
-    /// them.
+    /// Finds the sessions of all directories whose ids match a fragment, most recently written first; agent
+    /// sessions if no other session matches. `None` if more than `max_matches` match, because the fragment is
+    /// then too short to identify one.
     ///
     /// # Errors
     /// If a directory exists but can't be read.
@@ -87,7 +87,7 @@ impl Catalog {
         }
         let summary = |file: scan::LogFile, record| SessionSummary::new(file.path, &file.stamp, record);
         let listed = listed.into_iter().filter_map(|(_, file)| Some((self.record(&file).ok()?, file)));
-        // A stored record would make an agent's session appear in searches.
+        // Storing its record would make an agent's session appear in searches.
         let read = |file: &scan::LogFile| {
             let scan = log_record::scan_log(&file.path, None).ok()?;
             require_session(&file.path, scan.record).ok()
@@ -96,7 +96,8 @@ impl Catalog {
         Ok(listed.chain(agents).map(|(record, file)| summary(file, record)).collect())
     }
 
-    /// The best match for a query: by id or path, else by name, else by text in this directory's sessions.
+    /// Finds the best match for a query: by id or path, else by name, else by text in this directory's
+    /// sessions.
     ///
     /// Reads every log of the directory; `on_progress` is called during the scan.
     ///
@@ -137,10 +138,11 @@ impl Catalog {
         }
     }
 
-    /// Sessions whose directory no longer exists and had this one's name or the same `remote`: the project may have
-    /// been moved here. Most recently written first.
+    /// Finds the sessions whose directory no longer exists and had this one's name or the same `remote`: the
+    /// project may have been moved here. Most recently written first.
     ///
-    /// If a log without a record turns out to belong to this directory already, the newest such log is returned alone.
+    /// If logs without a record turn out to belong to this directory already, only the newest of them is
+    /// returned.
     ///
     /// # Errors
     /// If a directory exists but can't be read.
@@ -175,7 +177,7 @@ impl Catalog {
     }
 }
 
-/// The id of the log at a path, from its name or else its header.
+/// Returns the id of the log at a path, from its name or else its header.
 fn log_id(path: &Path) -> Option<SessionId> {
     let id = scan::id_from_name(path).map(str::to_owned);
     id.or_else(|| log_record::header_id(path)).map(SessionId::new)
@@ -185,7 +187,7 @@ fn ambiguous(fragment: &str, count: usize) -> SessionError {
     SessionError::NotFound(format!("`{fragment}` matches {count} sessions; give more of the id"))
 }
 
-/// A remote in a form that is equal for all ways to write it: `https://host/me/x.git` and `git@host:me/x`.
+/// Normalizes a remote, so that all spellings of it are equal: `https://host/me/x.git` and `git@host:me/x`.
 fn normalize_remote(remote: &str) -> String {
     let rest = remote.split_once("://").map_or(remote, |(_, rest)| rest);
     let rest =

@@ -35,7 +35,7 @@ impl FileStamp {
         Self { size: metadata.len(), modified_ns, inode: metadata.ino().cast_signed() }
     }
 
-    /// Returns true if the file may only have grown since `before`: same inode and longer.
+    /// Returns true if the file may only have grown since `earlier`: same inode, and longer.
     pub(super) fn may_be_growth_of(&self, earlier: &Self) -> bool {
         self.inode == earlier.inode && self.size > earlier.size
     }
@@ -78,12 +78,12 @@ fn log_file(entry: &DirEntry) -> Option<LogFile> {
     if path.extension().is_none_or(|extension| extension != "jsonl") {
         return None;
     }
-    // The file may be gone since it was listed. Only regular files count: opening a pipe would block.
+    // The file may have been removed since. Only regular files count: opening a pipe would block.
     let metadata = fs::metadata(&path).ok().filter(|metadata| metadata.is_file() || metadata.is_dir())?;
     Some(LogFile { stamp: FileStamp::new(&metadata), path })
 }
 
-/// The entries of a directory; none if it doesn't exist.
+/// Lists a directory; empty if it doesn't exist.
 pub(super) fn list_dir(dir: &Path) -> Result<Vec<DirEntry>, SessionError> {
     match fs::read_dir(dir) {
         Ok(entries) => Ok(entries.filter_map(Result::ok).collect()),
@@ -94,7 +94,7 @@ pub(super) fn list_dir(dir: &Path) -> Result<Vec<DirEntry>, SessionError> {
     }
 }
 
-/// The id in a log's file name, `<timestamp>_<id>.jsonl`; `None` for other names.
+/// Returns the id in a log's file name, `<timestamp>_<id>.jsonl`; `None` for other names.
 pub(super) fn id_from_name(path: &Path) -> Option<&str> {
     let (stamp, id) = path.file_stem()?.to_str()?.split_once('_')?;
     let is_stamp =
@@ -117,8 +117,8 @@ pub(crate) fn subdirs(dir: &Path) -> Result<Vec<PathBuf>, SessionError> {
     Ok(entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect())
 }
 
-/// The agent directories of the sessions in these directories, and those agents' own agent directories. One that can't
-/// be listed is skipped.
+/// Returns the directories of these directories' agent sessions, and of those agents' own agent sessions.
+/// Directories that can't be listed are skipped.
 pub(super) fn agents_dirs(mut dirs: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut agents = Vec::new();
     while let Some(dir) = dirs.pop() {
@@ -136,7 +136,7 @@ mod tests {
     fn scan_dirs_unreadable_dir_is_reported() {
         let readable = tempfile::tempdir().unwrap();
         fs::write(readable.path().join("a.jsonl"), "").unwrap();
-        // A zero byte in a path fails even for root, unlike permissions.
+        // Unlike missing permissions, a zero byte in a path is an error even for root.
         let scanned = scan_dirs(&["/s/\0".into(), readable.path().to_owned()]);
         assert_eq!(scanned.files.len(), 1);
         assert_eq!(scanned.unlisted.iter().map(|(dir, _)| dir).collect::<Vec<_>>(), [Path::new("/s/\0")]);

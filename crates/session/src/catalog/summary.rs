@@ -33,7 +33,7 @@ pub struct SessionSummary {
     pub tokens: Tokens,
     /// Cost of all branches.
     pub cost: Usd,
-    /// When the file was last written to.
+    /// The time at which the file was last written to.
     pub modified: UnixMs,
     /// Timestamp of the newest entry.
     pub last_activity: UnixMs,
@@ -55,13 +55,13 @@ pub struct SessionSummary {
 pub struct SessionList {
     /// The sessions, most recently written first.
     pub sessions: Vec<SessionSummary>,
-    /// Errors of files that can't be read as logs, and of directories.
+    /// Errors of files that can't be read as logs, and of directories that can't be listed.
     pub unreadable: Vec<SessionError>,
-    /// True if there are more sessions after these.
+    /// True if more sessions follow.
     pub more: bool,
 }
 
-/// A page of a list; the default is all of it.
+/// A page of a list; the default page is the entire list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageRequest {
     /// Number of the newest sessions to skip.
@@ -91,7 +91,7 @@ impl SessionSummary {
         }
     }
 
-    /// The title for lists: the name, or else the first prompt.
+    /// Returns the title for lists: the name, or else the first prompt.
     #[must_use]
     pub fn title(&self) -> Option<&str> {
         self.name.as_deref().or(self.first_prompt.as_deref())

@@ -1,6 +1,7 @@
 //! The catalog's table of usage: a row per log, model and quarter of an hour.
 //!
-//! Quarters, because the offset of every time zone from UTC is a multiple of one: they add up to the days of any zone.
+//! The offset of every time zone from UTC is a multiple of a quarter of an hour, so quarters add up to the
+//! days of any zone.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use serde::Serialize;
 use tiller_core::message::{Cost, Usage};
 use tiller_core::unit::{Tokens, UnixMs, Usd};
 
-/// Length of a quarter of an hour.
+/// A quarter of an hour, in milliseconds.
 const QUARTER_MS: i64 = 15 * 60 * 1_000;
 
 pub(super) const TABLE: &str = "
@@ -34,11 +35,11 @@ pub(super) const TABLE: &str = "
 pub struct QuarterUsage {
     /// The start of the quarter.
     pub start: UnixMs,
-    /// The working directory that the sessions belong to now.
+    /// The working directory that the sessions now belong to.
     pub cwd: String,
     /// The model, as `provider/model`; empty if it isn't in the log.
     pub model: String,
-    /// Tokens and cost; of the cost only the total is known.
+    /// Tokens and cost. Of the cost, only the total is set.
     pub usage: Usage,
 }
 
@@ -84,7 +85,7 @@ pub(super) fn remove(transaction: &Transaction<'_>, session: i64) -> rusqlite::R
     Ok(())
 }
 
-/// Usage starting with the quarter of `since`, by the logs whose path starts with `prefix`.
+/// Returns usage from the quarter that contains `since`, of logs whose path starts with `prefix`.
 pub(super) fn select(
     connection: &Connection,
     prefix: &[u8],
@@ -114,13 +115,14 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<QuarterUsage> {
     Ok(QuarterUsage { start, cwd: row.get(1)?, model: row.get(2)?, usage })
 }
 
-/// A count as SQLite stores it. A log may claim any number; at most a trillion counts, so that no sum overflows.
+/// Converts a count for SQLite. A log may contain any number, so it is limited to a trillion: no sum
+/// overflows.
 fn to_column(tokens: Tokens) -> i64 {
     const MAX: u64 = 1_000_000_000_000;
     tokens.0.min(MAX).cast_signed()
 }
 
-/// A cost as SQLite stores it: finite, because no number at all would be NULL there.
+/// Converts a cost for SQLite. It must be finite, because SQLite stores NaN as NULL.
 fn cost_to_column(cost: Usd) -> f64 {
     const MAX: f64 = 1e9;
     if cost.0.is_finite() { cost.0.clamp(-MAX, MAX) } else { 0.0 }

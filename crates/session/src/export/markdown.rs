@@ -12,8 +12,9 @@ use tiller_core::unit::{Tokens, UnixMs};
 
 use crate::entry::{Compaction, DeliveryReceipt, Entry, EntryBody, Header, MessageEntry};
 
-/// The transcript of a path, root first, under a title. Prompts and answers are unchanged; template and skill
-/// expansions are folded; tool arguments and results are fenced, so that they are not interpreted as Markdown.
+/// Returns the transcript of a path, root first, with a title. Prompts and answers are unchanged; template
+/// and skill expansions are folded; tool arguments and results are fenced, so that they aren't interpreted as
+/// Markdown.
 #[must_use]
 pub fn transcript(header: &Header, title: &str, path: &[Entry]) -> String {
     let mut page = Page::default();
@@ -32,7 +33,7 @@ pub fn transcript(header: &Header, title: &str, path: &[Entry]) -> String {
     page.text
 }
 
-/// The transcript of a part of a path, under a title but without the session's details.
+/// Returns the transcript of part of a path, with a title but without the session's details.
 #[must_use]
 pub fn partial_transcript(title: &str, path: &[Entry]) -> String {
     let mut page = Page::default();
@@ -67,7 +68,7 @@ impl Page {
     }
 
     fn folded(&mut self, summary: &str, text: &str) {
-        // A closing tag in the text would end the fold early.
+        // A closing tag in the text would end the folded block early.
         let text =
             close_open_fence(&text.replace("</details", "&lt;/details").replace("</summary", "&lt;/summary"));
         self.block(&format!("<details><summary>{summary}</summary>\n\n{}\n\n</details>", text.trim()));
@@ -146,7 +147,7 @@ impl Page {
         self.block(&close_open_fence(text));
     }
 
-    /// Names an image without its data, which would be longer than everything else.
+    /// Adds a line for an image, without its data, which would be longer than everything else.
     fn image(&mut self, mime_type: &str, data: &str) {
         self.block(&format!("*Image: {}, {} bytes*", inline(mime_type), data.len() / 4 * 3));
     }
@@ -262,7 +263,7 @@ impl Page {
     }
 }
 
-/// `2026-11-21 14:02 UTC`.
+/// Formats a time as `2026-11-21 14:02 UTC`.
 fn format_time(at: UnixMs) -> String {
     let iso = at.to_iso();
     match iso.split_once('T') {
@@ -288,7 +289,7 @@ fn longest_run(text: &str, character: char) -> usize {
     longest
 }
 
-/// Closes a code fence that a string leaves open, so that later blocks aren't part of it.
+/// Closes a code fence that is left open in a string, so that later blocks aren't part of it.
 fn close_open_fence(text: &str) -> String {
     let mut open: Option<(char, usize)> = None;
     for line in text.lines() {

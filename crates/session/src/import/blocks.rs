@@ -1,4 +1,4 @@
-//! Message blocks common to all formats: images, calls and command output.
+//! Message blocks that all formats have: images, calls and command output.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +10,7 @@ use super::foreign_tools::prints_command_output;
 use super::source::LineSpan;
 use super::warning::ImportWarnings;
 
-/// An image block, if its data is valid base64: providers reject a request with invalid data.
+/// Returns an image block, if its data is valid base64: providers reject requests with invalid data.
 pub(super) fn image(
     mime_type: Option<&str>,
     data: Option<&str>,
@@ -28,13 +28,13 @@ pub(super) fn image(
     Some(UserBlock::Image { data: data.to_owned(), mime_type: mime_type.to_owned() })
 }
 
-/// An image block from a `data:` URL.
+/// Returns an image block for a `data:` URL.
 pub(super) fn image_url(url: &str, span: LineSpan, warnings: &mut ImportWarnings) -> Option<UserBlock> {
     let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     image(inline.map(|(kind, _)| kind), inline.map(|(_, data)| data), span, warnings)
 }
 
-/// A call with JSON arguments; one without an id or a name is dropped, because it can't be sent.
+/// Returns a call with JSON arguments; a call without an id or a name is dropped, because it can't be sent.
 pub(super) fn tool_call(
     id: Option<&str>,
     name: Option<&str>,
@@ -60,8 +60,8 @@ pub(super) fn tool_call(
     })
 }
 
-/// Converts command output to text as a terminal shows it; returns the colors of the last block as the result's
-/// details. Results of other tools are unchanged.
+/// Converts command output to text as a terminal shows it; returns the styles of the last block as the
+/// result's details. Results of other tools are unchanged.
 pub(super) fn render_output(tool: &str, content: &mut [UserBlock]) -> Option<Value> {
     if !prints_command_output(tool) {
         return None;

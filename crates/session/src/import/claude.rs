@@ -1,9 +1,10 @@
 //! Claude Code's logs: `<config>/projects/**/*.jsonl`.
 //!
-//! Their lines form a tree too, by `uuid` and `parentUuid`, but a line is smaller than an entry: an answer is spread
-//! over lines with one block each, and results are children of the line with their call. A first pass collects every
-//! line's head; `grouping` joins heads to groups, each of which becomes a message; `convert` reads the lines again and
-//! writes them. The format is undocumented; docs/import.md describes what is known.
+//! Their lines form a tree too, by `uuid` and `parentUuid`, but a line is smaller than an entry: an answer is
+//! spread over lines with one block each, and results are children of the line with their call. A first pass
+//! collects the head of every line; `grouping` joins heads to groups, each of which becomes a message;
+//! `convert` reads the lines again and converts them. The format is undocumented; docs/import.md describes
+//! the known parts.
 
 mod convert;
 mod grouping;
@@ -41,7 +42,7 @@ pub(super) struct ClaudePlan {
 struct LogStructure {
     heads: Vec<ConversationLine>,
     titles: Titles,
-    /// The leaf recorded last by the program, and the number of that line.
+    /// The leaf that the program recorded last, and the number of that line.
     noted_leaf: Option<(String, u64)>,
     session: Option<String>,
     version: Option<String>,
@@ -131,7 +132,7 @@ impl LogStructure {
         }
     }
 
-    /// Sets the session's metadata from the first line that has them; later lines may differ.
+    /// Sets the session's metadata from the first line that has it; later lines may differ.
     fn read_session(&mut self, line: &Value) {
         let first = |field: &mut Option<String>, key: &str| {
             if field.is_none() {

@@ -1,8 +1,8 @@
 //! Codex CLI's logs: `<home>/sessions/**/rollout-*.jsonl`.
 //!
-//! They hold two histories: the model's (`response_item`) and the screen's (`event_msg`). The first becomes the
-//! messages; the second supplies only missing data: usage, names, aborts, failures and rollbacks. The log is linear,
-//! not a tree; a rollback starts a branch. The format is described in docs/import.md.
+//! They contain two histories: the model's (`response_item`) and the screen's (`event_msg`). The first
+//! becomes the messages; the second only adds missing data: usage, names, aborts, failures and rollbacks. The
+//! log is linear, not a tree; a rollback starts a branch. The format is described in docs/import.md.
 
 mod answer;
 mod convert;
@@ -19,13 +19,13 @@ use super::source::{self, SourceLog, text};
 use super::source_info::SourceInfo;
 use crate::error::SessionError;
 
-/// Maximum size of the list of names, in bytes.
+/// Maximum size of Codex's list of names, in bytes.
 const NAME_LIST_LIMIT: u64 = 64 * 1024 * 1024;
 
-/// Codex's list of session names, in a parent directory of the logs.
+/// Codex's list of session names, in a directory above the logs.
 const NAME_LIST: &str = "session_index.jsonl";
 
-/// Number of parent directories searched for the list: `sessions/2026/11/21/rollout-….jsonl`.
+/// Number of parent directories to search for the list: `sessions/2026/11/21/rollout-….jsonl`.
 const NAME_LIST_DEPTH: usize = 6;
 
 /// The metadata of a log.
@@ -45,7 +45,7 @@ impl CodexPlan {
             if let Some((value, _)) = read {
                 first_time = first_time.or_else(|| text(&value, "timestamp").and_then(UnixMs::from_iso));
                 if text(&value, "type") == Some("session_meta") {
-                    // A fork copies its parent's lines including `session_meta`, so the first one counts.
+                    // A fork copies its parent's lines including `session_meta`; its own is the first one.
                     meta = value.get("payload").cloned();
                 }
             }
@@ -79,7 +79,7 @@ impl CodexPlan {
     }
 }
 
-/// The name of a session in Codex's list; the last one counts.
+/// Finds the name of a session in Codex's list, where the last one counts.
 fn listed_name(source: &SourceLog, session: &str) -> Option<String> {
     let list = source.path.ancestors().skip(1).take(NAME_LIST_DEPTH).map(|dir| dir.join(NAME_LIST));
     let bytes = list.into_iter().find_map(|path| files::read(&path, NAME_LIST_LIMIT).ok())?;

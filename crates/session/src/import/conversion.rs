@@ -1,4 +1,4 @@
-//! The steps that every format has: inspect the source, then convert it.
+//! The two steps of every format: inspecting the source and converting it.
 
 use tiller_core::id::EntryId;
 
@@ -7,7 +7,7 @@ use super::entry_builder::EntryBuilder;
 use super::source::SourceLog;
 use super::warning::ImportWarnings;
 
-/// Arguments of every format's conversion.
+/// The arguments of a conversion, the same for every format.
 pub(super) struct ConversionContext<'a, 'b> {
     pub(super) source: &'a SourceLog,
     pub(super) builder: &'a mut EntryBuilder<'b>,

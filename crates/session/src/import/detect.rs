@@ -1,4 +1,4 @@
-//! Detection of a log's format from its content; listing of logs below a directory.
+//! Detection of a log's format from its content, and listing of logs below a directory.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::source::{self, SourceLog, text};
 use crate::error::{SessionError, io_error};
 
-/// Maximum number of lines read.
+/// Maximum number of lines to read.
 const MAX_LINES: u64 = 200;
 
 /// A program whose logs can be imported.
@@ -59,7 +59,7 @@ pub(super) fn detect(source: &SourceLog) -> Result<Option<SourceFormat>, Session
     }
 }
 
-/// Detects the format from a single line.
+/// Detects the format from one line.
 pub(super) fn detect_line(line: &Value) -> Option<SourceFormat> {
     let kind = text(line, "type")?;
     let has = |key: &str| line.get(key).is_some_and(|value| !value.is_null());
@@ -83,12 +83,12 @@ pub(super) fn detect_line(line: &Value) -> Option<SourceFormat> {
 pub struct FoundLogs {
     /// Every `.jsonl` file, sorted by path.
     pub logs: Vec<PathBuf>,
-    /// Errors of directories that could not be listed completely.
+    /// Errors of directories that couldn't be listed completely.
     pub unlisted: Vec<SessionError>,
 }
 
-/// Finds `.jsonl` files below a directory. Links to directories are not followed; a directory that can't be listed
-/// doesn't affect the others.
+/// Finds `.jsonl` files below a directory. Links to directories are not followed; a directory that can't be
+/// listed doesn't affect the others.
 #[must_use]
 pub fn find_logs(dir: &Path) -> FoundLogs {
     let (mut dirs, mut beneath) = (vec![dir.to_owned()], FoundLogs::default());

@@ -1,8 +1,8 @@
 //! Building of entries from a source: derives their ids, and skips those that the session already has.
 //!
-//! An entry's id is derived from the session, its parent, and its *source key*, which names its position in the
-//! source. So the same source gives the same entries every time, and an entry after a changed one gets another id: it
-//! becomes a branch, and the session's existing entries never change.
+//! An entry's id is derived from the session, its parent, and its *source key*, which identifies its position
+//! in the source. So the same source gives the same entries every time. An entry after a changed one gets
+//! another id and becomes a branch; the session's existing entries never change.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -17,16 +17,16 @@ use super::source_info::SourceInfo;
 use crate::entry::{self, Entry, EntryBody};
 use crate::error::{SessionError, io_error};
 
-/// The latest time for an id that leaves room for later ids: the end of the year 9999.
+/// The maximum time of a derived id, which leaves room for later ids: the end of the year 9999.
 const LATEST_MS: u64 = 253_402_300_799_999;
 
 /// An entry without an id.
 pub(super) struct EntryDraft {
     pub(super) parent: Option<EntryId>,
-    /// Names the position in the source.
+    /// Identifies the position in the source.
     pub(super) source_key: String,
     pub(super) timestamp: UnixMs,
-    /// A compaction that keeps no entry has an empty first kept id.
+    /// The content. A compaction that keeps no entry has an empty first kept id.
     pub(super) body: EntryBody,
 }
 
@@ -41,7 +41,7 @@ impl EntryDraft {
     }
 }
 
-/// The end of a conversion.
+/// The result of a conversion.
 #[derive(Debug, Default)]
 pub(super) struct ConversionEnd {
     /// The entry where the source would continue.
@@ -52,7 +52,6 @@ pub(super) struct ConversionEnd {
 /// An entry's id and its encoded line.
 pub(super) type EncodedLine = (EntryId, Vec<u8>);
 
-/// The output for new lines.
 pub(super) enum LineOutput<'a> {
     /// Lines are only counted.
     CountOnly,
@@ -62,7 +61,7 @@ pub(super) enum LineOutput<'a> {
     Memory(Vec<EncodedLine>),
 }
 
-/// The present state of the session.
+/// The state of the session before the import.
 #[derive(Debug, Default)]
 pub(super) struct ExistingSession {
     /// Number of entries with each id.
@@ -71,15 +70,15 @@ pub(super) struct ExistingSession {
     pub(super) name: Option<String>,
 }
 
-/// The end of the existing session.
+/// The end of the session before the import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum SessionEnd {
     /// The session doesn't exist yet.
     #[default]
     New,
-    /// The entries that end the last import: the first is the child of `base`, the last one is `last`.
+    /// The last import's final entries: the first is the child of `base`, the last one is `last`.
     Imported { base: Option<EntryId>, last: EntryId },
-    /// The user continued the session since; this is the leaf.
+    /// The user has continued the session; this is the leaf.
     Continued { leaf: EntryId },
 }
 
@@ -88,7 +87,8 @@ pub(super) struct EntryBuilder<'a> {
     session: SessionId,
     output: LineOutput<'a>,
     existing: ExistingSession,
-    /// The derived ids, each with the number of later entries with the same parent, source key and time.
+    /// The derived ids, each with the last number used for an entry with the same parent, source key and
+    /// time.
     derived_ids: HashMap<EntryId, u64>,
     added: usize,
     message_count: usize,
@@ -149,8 +149,8 @@ impl<'a> EntryBuilder<'a> {
         Ok(id)
     }
 
-    /// Ends the import with the session's name, if it changed, and the import entry. Neither is added to a session
-    /// that the user continued, nor for an older copy of the source.
+    /// Adds the entries that end an import: the session's name, if it changed, and the import entry. Nothing
+    /// is added to a session that the user continued, or for an older copy of the source.
     pub(super) fn finish(&mut self, end: ConversionEnd, import_entry: EntryBody) -> Result<(), SessionError> {
         match &self.existing.end {
             SessionEnd::Continued { .. } => return Ok(()),
@@ -175,7 +175,8 @@ impl<'a> EntryBuilder<'a> {
         Ok(())
     }
 
-    /// Adds an entry with its own id, and with its original line (without the newline) if that is given.
+    /// Adds an entry under its own id; `line` is its original line without the newline, if that can be
+    /// copied.
     pub(super) fn add_raw(&mut self, entry: Entry, line: Option<&[u8]>) -> Result<(), SessionError> {
         self.track(&entry.body, entry.timestamp);
         if !self.is_new(&entry.id) {
@@ -191,7 +192,7 @@ impl<'a> EntryBuilder<'a> {
         self.message_count += usize::from(body.creates_file());
     }
 
-    /// Returns true if the session lacks one more entry of this id.
+    /// Returns true if the session lacks an entry with this id, or one more of several.
     fn is_new(&mut self, id: &EntryId) -> bool {
         match self.existing.ids.get_mut(id) {
             Some(count) if *count > 0 => {
@@ -207,7 +208,8 @@ impl<'a> EntryBuilder<'a> {
         id.is_none_or(|id| self.existing.ids.get(id) == Some(&0))
     }
 
-    /// Moves a child of the last import's end behind its final entries, so that those are not a branch.
+    /// Returns the parent for a new entry. A child of the last import's base becomes a child of that import's
+    /// last entry, so that the final entries don't form a branch.
     pub(super) fn graft(&self, parent: Option<EntryId>) -> Option<EntryId> {
         match &self.existing.end {
             SessionEnd::Imported { base, last } if *base == parent => Some(last.clone()),
@@ -233,7 +235,7 @@ impl<'a> EntryBuilder<'a> {
             self.derived_ids.insert(id.clone(), 0);
             return id;
         };
-        // Starts at the last number used: a damaged log may repeat a line thousands of times.
+        // Start at the last number used: a damaged log may repeat a line thousands of times.
         for repeat in after + 1.. {
             let other = self.numbered_id(draft, repeat);
             if !self.derived_ids.contains_key(&other) {
@@ -255,12 +257,12 @@ impl<'a> EntryBuilder<'a> {
     }
 }
 
-/// The id of a source's session.
+/// Derives the id of a source's session.
 pub(super) fn session_id(info: &SourceInfo) -> SessionId {
     SessionId::new(derived_ulid(info.start, &[info.origin.name(), &info.session]))
 }
 
-/// A ULID of this time, with a digest of `parts` as its random part.
+/// Returns a ULID of this time, with a digest of `parts` as its random part.
 fn derived_ulid(time: UnixMs, parts: &[&str]) -> String {
     let mut digest = Sha256::new();
     for part in parts {

@@ -10,7 +10,7 @@ pub(super) fn prints_command_output(tool: &str) -> bool {
     COMMAND_TOOLS.contains(&tool)
 }
 
-/// Returns the traits of foreign tools whose results are files: pi's `read`, with the file's `path`.
+/// Returns the traits of foreign tools whose results are files: pi's `read`, with the file's path in `path`.
 #[must_use]
 pub fn foreign_file_tools() -> [(String, ToolTraits); 1] {
     let traits =

@@ -19,7 +19,7 @@ use crate::id_gen::{IdGenerator, can_generate_after};
 use crate::reader::Reader;
 use crate::tree::TreeNode;
 
-/// Reason for skipping a source without messages.
+/// The reason for skipping a source without messages.
 const NO_MESSAGES: &str = "no messages";
 
 impl Importer<'_> {
@@ -59,7 +59,7 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// Appends missing entries, and restores the leaf of a session that the user continued.
+    /// Appends missing entries, and moves the leaf back in a session that the user continued.
     fn append(
         &self,
         conversion: &Conversion<'_>,
@@ -69,7 +69,7 @@ impl Importer<'_> {
     ) -> Result<(), SessionError> {
         let mut writer = self.manager.open(target)?;
         let modified = modified_time(target);
-        // Read again under the lock: another process may have appended since the count.
+        // Read again under the lock: another process may have appended entries since.
         let existing = existing_session(&writer.reader(), conversion.plan)?;
         let end = existing.end.clone();
         let mut builder = EntryBuilder::new(&conversion.header.id, existing, LineOutput::Memory(Vec::new()));
@@ -98,7 +98,7 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// The line that makes `leaf` the leaf again after these lines.
+    /// Returns a line that moves the leaf back to `leaf` after these lines.
     fn restore_leaf_line(&self, leaf: &EntryId, reader: &Reader, lines: &[EncodedLine]) -> EncodedLine {
         let added = lines.iter().map(|(id, _)| id).filter(|id| can_generate_after(id)).max();
         let greatest = reader.shared.index().greatest_id();
@@ -109,7 +109,7 @@ impl Importer<'_> {
     }
 }
 
-/// The present state of a session.
+/// Reads the state of a session before an import.
 fn existing_session(reader: &Reader, plan: &ImportPlan) -> Result<ExistingSession, SessionError> {
     let tree = reader.tree();
     let mut existing = ExistingSession::default();
@@ -130,10 +130,10 @@ fn existing_session(reader: &Reader, plan: &ImportPlan) -> Result<ExistingSessio
     Ok(existing)
 }
 
-/// Returns true for the entries that end an import: a name, or an import entry.
+/// Returns true for the entries that end an import: the name and the import entry.
 fn is_import_trailer(reader: &Reader, node: &TreeNode, plan: &ImportPlan) -> bool {
     match node.kind {
-        // In pi's logs a name is an ordinary line with children.
+        // In pi's logs a name is an ordinary entry, which may have children.
         EntryKind::SessionInfo => !matches!(plan, ImportPlan::Pi(_)),
         EntryKind::Custom => reader.entry(&node.id).is_ok_and(|entry| is_import(&entry.body)),
         _ => false,
@@ -173,8 +173,8 @@ fn create_session(
     Ok(())
 }
 
-/// An incomplete session: a hidden file that lookups ignore. It is deleted on drop; the rest of a killed import is
-/// overwritten by the next one.
+/// An incomplete session: a hidden file that lookups ignore. It is deleted on drop; if an import is killed,
+/// the next one overwrites it.
 struct PartialSession {
     path: PathBuf,
     file: File,
@@ -198,10 +198,11 @@ impl PartialSession {
             let file = open(&path).map_err(io_error(&path, "be created"))?;
             match file.try_lock() {
                 Err(TryLockError::WouldBlock) => return Err(SessionError::Locked { path, holder: None }),
-                // Without locks the user must avoid concurrent imports.
+                // Without locks, the user must avoid concurrent imports.
                 Ok(()) | Err(TryLockError::Error(_)) => {}
             }
-            // Between opening and locking, another import may have finished: the locked file is its session then.
+            // Another import may have finished between opening and locking; then the locked file is its
+            // session.
             if is_same_file(&file, &path)? {
                 file.set_len(0).map_err(io_error(&path, "be emptied"))?;
                 return Ok(Self { path, file, is_finished: false });
@@ -218,7 +219,7 @@ impl PartialSession {
         fs::rename(&self.path, target).map_err(io_error(&self.path, "be moved to its place"))?;
         self.is_finished = true;
         let dir = target.parent().unwrap_or(Path::new("."));
-        // Some file systems can't sync directories; the session is complete nevertheless.
+        // Some file systems can't sync directories; the session is complete anyway.
         if let Err(error) = File::open(dir).and_then(|dir| dir.sync_all()) {
             tracing::warn!(dir = %dir.display(), %error, "the directory could not be synced");
         }
@@ -228,9 +229,9 @@ impl PartialSession {
 
 impl Drop for PartialSession {
     fn drop(&mut self) {
-        // After the rename the name may belong to another import.
+        // After the rename, the name may belong to another import.
         if !self.is_finished {
-            // A file that can't be removed is overwritten by the next import.
+            // If it can't be removed, the next import overwrites it.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -250,7 +251,8 @@ fn modified_time(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
 }
 
-/// Sets the modification time. Lists are sorted by it, so an imported session gets the time of its last entry.
+/// Sets the modification time. Lists are sorted by it, so an imported session gets the time of its last
+/// entry.
 fn set_modified(file: &File, time: Option<SystemTime>) {
     if let Some(time) = time
         && let Err(error) = file.set_modified(time)

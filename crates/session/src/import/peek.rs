@@ -1,4 +1,4 @@
-//! A quick look at a foreign log for lists: its program, working directory and first prompt.
+//! A preview of a foreign log for lists: its program, working directory and first prompt.
 
 use std::path::Path;
 
@@ -7,13 +7,13 @@ use serde_json::Value;
 use super::detect::{SourceFormat, detect_line};
 use super::source::{SourceLog, parse, text};
 
-/// Maximum number of lines read.
+/// Maximum number of lines to read.
 const MAX_LINES: u64 = 60;
 
 /// Maximum length of the first prompt, in characters.
 const MAX_PROMPT_CHARS: usize = 200;
 
-/// The data of a log's first lines.
+/// The data in a log's first lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogPeek {
     /// The program that wrote it, if detected.
@@ -44,7 +44,7 @@ impl LogPeek {
 pub fn peek(path: &Path) -> LogPeek {
     let (mut peek, mut lines) = (LogPeek::default(), 0);
     if let Ok(source) = SourceLog::open(path) {
-        // After a read error the data so far is returned.
+        // After a read error, the data so far is returned.
         let _ = source.scan(|line| {
             lines += 1;
             if let Some((value, _)) = line.bytes().and_then(|bytes| parse(bytes).ok()) {

@@ -1,9 +1,9 @@
 //! The pi coding agent's logs: `<home>/agent/sessions/**/*.jsonl`.
 //!
-//! They have tiller's own format, so their lines are copied byte for byte under a new header. Only lines that would
-//! damage the new log are changed: an unreadable line is dropped; a line with a lost parent or a duplicate id is
-//! rewritten with another one; a line after the end of an earlier import becomes a child of that import's last entry.
-//! Logs of versions 1 and 2 are migrated, and their entries written as version 3.
+//! They have tiller's own format, so their lines are copied byte for byte under a new header. Only lines that
+//! would damage the new log are changed: an unreadable line is dropped; a line with a missing parent or a
+//! duplicate id gets another one; a line after the end of an earlier import becomes a child of that import's
+//! last entry. Logs of versions 1 and 2 are migrated, and their entries written as version 3.
 
 use std::collections::HashMap;
 
@@ -131,7 +131,7 @@ fn convert_line(
     context.builder.add_raw(entry, rewritten.as_deref())
 }
 
-/// The head of a line, parsed as strictly as a session's own lines, which they become.
+/// The head of a line. It is parsed as strictly as in a session's own log, where the line will be.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct EntryHead {
@@ -152,7 +152,7 @@ fn parse_entry(line: &[u8]) -> Option<Entry> {
     Some(Entry { id: head.id, parent: head.parent_id, timestamp, body })
 }
 
-/// The line with another id and parent.
+/// Returns the line with another id and parent.
 fn with_ids(line: &[u8], entry: &Entry) -> Option<Vec<u8>> {
     let mut value: Value = serde_json::from_slice(line).ok()?;
     let object = value.as_object_mut()?;
@@ -164,7 +164,7 @@ fn with_ids(line: &[u8], entry: &Entry) -> Option<Vec<u8>> {
 /// Assigns ids and parents in the new log.
 #[derive(Default)]
 struct EntryLinker {
-    /// The present entry of each id: the newest one of that id, or the parent of a lost one.
+    /// For each id, the entry in the new log: the newest one with that id, or the parent of a dropped one.
     by_id: HashMap<EntryId, Option<EntryId>>,
     /// The next suffix for each duplicate id; lower ones are taken.
     next_suffix: HashMap<EntryId, u64>,
@@ -202,7 +202,6 @@ impl EntryLinker {
         self.last = Some(entry.id.clone());
     }
 
-    /// Derives an unused id from a duplicate one.
     fn unused_id(&mut self, duplicate: &EntryId) -> EntryId {
         let next = self.next_suffix.entry(duplicate.clone()).or_insert(2);
         loop {

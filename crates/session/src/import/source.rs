@@ -1,6 +1,6 @@
-//! Access to a foreign log: scanning its lines, reading one again by position, and parsing JSON with repairs.
+//! Access to a foreign log: scans its lines, reads a line again by position, and parses JSON with repairs.
 //!
-//! The file is opened read-only. A line longer than any real log has is skipped without being read into memory.
+//! The file is opened read-only. A line longer than any real one is skipped without being read into memory.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -14,13 +14,13 @@ use tiller_files as files;
 use super::warning::ImportWarnings;
 use crate::error::{SessionError, io_error};
 
-/// Maximum length of a line, in bytes: a few dozen large images in one message.
+/// Maximum length of a line, in bytes: enough for a few dozen large images in one message.
 const MAX_LINE: usize = 256 << 20;
 
 /// A foreign log, open for reading.
 #[derive(Debug)]
 pub(super) struct SourceLog {
-    /// Canonical, if that can be determined.
+    /// The canonical path, if that can be determined.
     pub(super) path: PathBuf,
     file: File,
 }
@@ -36,7 +36,7 @@ pub(super) struct LineSpan {
 
 #[cfg(test)]
 impl LineSpan {
-    /// A span with only a line number.
+    /// Creates a span with only a line number.
     pub(super) fn at(number: u64) -> Self {
         Self { number, offset: 0, length: 0 }
     }
@@ -45,13 +45,13 @@ impl LineSpan {
 /// A line during a scan.
 pub(super) struct SourceLine<'a> {
     pub(super) span: LineSpan,
-    /// Without its newline.
+    /// The line without its newline.
     bytes: &'a [u8],
     too_long: bool,
 }
 
 impl<'a> SourceLine<'a> {
-    /// The trimmed bytes; `None` if the line is too long.
+    /// Returns the trimmed line; `None` if it is too long.
     pub(super) fn bytes(&self) -> Option<&'a [u8]> {
         (!self.too_long).then(|| self.bytes.trim_ascii())
     }
@@ -71,7 +71,7 @@ impl SourceLog {
             .map_err(io_error(&self.path, "be read"))
     }
 
-    /// Visits every line, with its JSON object; a line without one adds a warning.
+    /// Visits every line with its JSON object; adds a warning for a line without one.
     pub(super) fn objects(
         &self,
         warnings: &mut ImportWarnings,
@@ -89,7 +89,7 @@ impl SourceLog {
     pub(super) fn value(&self, span: LineSpan) -> Result<Value, SessionError> {
         let mut bytes = vec![0; span.length];
         self.file.read_exact_at(&mut bytes, span.offset).map_err(io_error(&self.path, "be read again"))?;
-        // It was readable before; if another program has rewritten it since, it is ignored.
+        // It was readable before; if another program has rewritten it in the meantime, it is ignored.
         Ok(parse(bytes.trim_ascii()).map_or(Value::Null, |(value, _)| value))
     }
 }
@@ -141,7 +141,8 @@ fn repair_escapes(bytes: &[u8]) -> String {
     repaired
 }
 
-/// Repairs the escape at the start of `text`; returns it with its length in bytes.
+/// Repairs the escape at the start of `text`; returns the repaired text and the length of the original in
+/// bytes.
 fn repair_escape(text: &str) -> (Cow<'_, str>, usize) {
     let unit = |at: usize| {
         let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
@@ -158,12 +159,12 @@ fn repair_escape(text: &str) -> (Cow<'_, str>, usize) {
     }
 }
 
-/// The string under a key; `None` for another type.
+/// Returns the string under a key; `None` if the value has another type.
 pub(super) fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
     value.get(key).and_then(Value::as_str)
 }
 
-/// The array under a key; empty for another type.
+/// Returns the array under a key; empty if the value has another type.
 pub(super) fn items<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
@@ -173,7 +174,7 @@ pub(super) fn flag(value: &Value, key: &str) -> bool {
     value.get(key) == Some(&Value::Bool(true))
 }
 
-/// The count under a key; 0 if it is missing or of another type.
+/// Returns the count under a key; 0 if it is missing or has another type.
 pub(super) fn count(value: &Value, key: &str) -> u64 {
     value.get(key).and_then(Value::as_u64).unwrap_or(0)
 }

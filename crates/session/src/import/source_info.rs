@@ -4,7 +4,6 @@ use tiller_core::unit::UnixMs;
 
 use super::detect::SourceFormat;
 
-/// Metadata of a source.
 #[derive(Clone, Debug)]
 pub(super) struct SourceInfo {
     pub(super) origin: SourceFormat,

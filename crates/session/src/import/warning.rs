@@ -7,7 +7,7 @@ use serde::Serialize;
 /// A kind of data that was dropped or changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ImportWarning {
-    /// The first line with it, from 1.
+    /// The first line with such data, from 1.
     pub line: u64,
     /// The kind, in the plural: `web searches as text`.
     pub what: String,
@@ -23,7 +23,7 @@ pub(super) struct ImportWarnings {
     warnings: Vec<ImportWarning>,
     /// Index of each kind in `warnings`.
     positions: HashMap<String, usize>,
-    /// The count of all further kinds.
+    /// The total of all further kinds.
     others: Option<ImportWarning>,
 }
 
@@ -42,7 +42,7 @@ impl ImportWarnings {
         }
     }
 
-    /// The warnings in the order of their lines; the count of further kinds comes last.
+    /// Returns the warnings in the order of their lines; the total of further kinds comes last.
     pub(super) fn into_vec(mut self) -> Vec<ImportWarning> {
         self.warnings.sort_by_key(|note| note.line);
         self.warnings.extend(self.others);

@@ -17,11 +17,11 @@ pub(crate) struct Entries {
     packed: Vec<PackedEntry>,
     /// Entries that don't fit into the packed form, by position.
     unpacked: HashMap<usize, (EntryId, IndexEntry)>,
-    /// Lines that are no entries, in order.
+    /// Lines that aren't entries, in order.
     skipped: Vec<SkippedLines>,
 }
 
-/// From the entry `from` on, `lines` lines before an entry are no entries.
+/// The number of lines that aren't entries before the entry `from`, in total.
 #[derive(Clone, Copy, Debug)]
 struct SkippedLines {
     from: usize,
@@ -77,7 +77,7 @@ impl Entries {
         Some(packed.packed_id().to_id())
     }
 
-    /// The packed id of the entry at a position, if it can be packed.
+    /// Returns the packed id of the entry at a position, if it can be packed.
     pub(super) fn packed_id(&self, position: usize) -> Option<PackedId> {
         match self.packed.get(position)? {
             packed if packed.is_placeholder() => PackedId::parse(self.unpacked.get(&position)?.0.as_str()),
@@ -85,7 +85,7 @@ impl Entries {
         }
     }
 
-    /// Position of the parent of the entry at a position.
+    /// Returns the position of the parent of the entry at a position.
     pub(crate) fn parent(&self, position: usize) -> Option<usize> {
         let packed = self.packed.get(position)?;
         let parent = if packed.is_placeholder() { self.at(position)?.parent } else { packed.parent() };
@@ -113,12 +113,12 @@ impl Entries {
         self.packed.iter().filter_map(PackedEntry::ulid).chain(unpacked)
     }
 
-    /// The id at a position, if it is a ULID and packed.
+    /// Returns the id at a position, if it is a ULID and packed.
     pub(super) fn ulid(&self, position: usize) -> Option<u128> {
         self.packed.get(position)?.ulid()
     }
 
-    /// The position of a ULID among the first `count` ids, if those are ULIDs and ascend.
+    /// Returns the position of a ULID among the first `count` ids, which must be ascending ULIDs.
     pub(super) fn find_ascending(&self, ulid: u128, count: usize) -> Option<usize> {
         self.packed[..count].binary_search_by(|entry| entry.ulid().cmp(&Some(ulid))).ok()
     }
@@ -148,7 +148,7 @@ impl Entries {
 
 #[cfg(test)]
 impl Entries {
-    /// The number of entries, and of records outside the packed vector.
+    /// Returns the number of entries, and of records outside the packed vector.
     pub(super) fn counts(&self) -> (usize, usize) {
         (self.packed.len(), self.unpacked.len() + self.skipped.len().saturating_sub(1))
     }

@@ -1,7 +1,7 @@
 //! The map from ids to entries.
 //!
-//! tiller's ids are ascending ULIDs, found by binary search in the entries themselves. Starting with the first entry
-//! that breaks the order, positions are in a hash table.
+//! tiller's ids are ascending ULIDs, found by binary search in the entries themselves. From the first entry
+//! that breaks the order on, positions are in a hash table.
 
 use std::hash::BuildHasher;
 
@@ -28,7 +28,7 @@ impl IdMap {
             let is = |position: &u32| entries.has_id(*position as usize, &query);
             self.unsorted.find(hash(&self.hasher, &query), is).map(|position| *position as usize)
         };
-        // A later entry of the same id is in the table.
+        // The table may have a later entry with the same id.
         if self.unsorted.is_empty() { None } else { other() }.or_else(|| self.find_ascending(entries, &query))
     }
 
@@ -36,7 +36,7 @@ impl IdMap {
         entries.find_ascending(query.ulid()?, self.ascending)
     }
 
-    /// Maps `id` to the newest entry; returns true if it meant another one before.
+    /// Maps `id` to the newest entry; returns true if it was mapped to another one.
     pub(super) fn insert(&mut self, entries: &Entries, position: u32, id: &str) -> bool {
         let at = position as usize;
         let before = at.checked_sub(1).and_then(|before| entries.ulid(before));
@@ -66,7 +66,7 @@ impl IdMap {
 
 #[cfg(test)]
 impl IdMap {
-    /// True if no entry needs the table.
+    /// Returns true if the table is empty.
     pub(super) fn is_in_order(&self) -> bool {
         self.unsorted.is_empty()
     }

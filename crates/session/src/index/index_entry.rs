@@ -1,11 +1,11 @@
-//! An entry's position and its head, as the index holds them.
+//! An entry's position and head in the index.
 
 use tiller_core::unit::UnixMs;
 
 use crate::entry_kind::EntryKind;
 use crate::line_scan::LineRole;
 
-/// An entry's position and its head, without the id.
+/// An entry's position and head, without the id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IndexEntry {
     pub(crate) parent: Option<u32>,
@@ -15,7 +15,7 @@ pub(crate) struct IndexEntry {
     pub(crate) line: u64,
     /// Byte offset in the file.
     pub(crate) offset: u64,
-    /// Offset to read from: the same, except in a migrated log.
+    /// Offset to read from: equal to `offset`, except in a migrated log.
     pub(crate) stored: u64,
     pub(crate) length: usize,
 }
@@ -25,7 +25,7 @@ impl IndexEntry {
         self.parent.map(|parent| parent as usize)
     }
 
-    /// Offset of the line's newline.
+    /// Returns the offset of the line's newline.
     pub(super) fn end(&self) -> u64 {
         self.stored + self.length as u64
     }

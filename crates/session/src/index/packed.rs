@@ -8,16 +8,16 @@ use super::index_entry::IndexEntry;
 use crate::entry_kind::EntryKind;
 use crate::line_scan::LineRole;
 
-/// Maximum bytes of a packed id that isn't a ULID; eight hex digits are usual.
+/// Maximum bytes of a packed id that isn't a ULID; eight hex digits are common.
 const MAX_SHORT_ID: usize = 15;
 
-/// Bits for flags; 56 are left for the timestamp, a million years either way.
+/// Number of bits for flags. The other 56 are enough for a million years before and after 1970.
 const FLAG_BITS: u32 = 8;
 
-/// The parent of an entry that has none.
+/// Marks an entry without a parent.
 const NO_PARENT: u32 = u32::MAX;
 
-/// Length that marks the placeholder of an entry that isn't packed.
+/// Length that marks the placeholder of an unpacked entry.
 const UNPACKED: u32 = u32::MAX;
 
 /// An id in 16 bytes.
@@ -25,12 +25,12 @@ const UNPACKED: u32 = u32::MAX;
 pub(super) enum PackedId {
     /// A ULID as tiller writes them.
     Ulid(u128),
-    /// Another text of up to 15 bytes, after its length.
+    /// Another string of up to 15 bytes, preceded by its length.
     Short([u8; MAX_SHORT_ID + 1]),
 }
 
 impl PackedId {
-    /// Packs an id if it fits. The mapping is one to one.
+    /// Packs an id if it fits. Different ids have different packed forms.
     pub(super) fn parse(id: &str) -> Option<Self> {
         let mut bytes = [0; MAX_SHORT_ID + 1];
         if let (Some(room), Ok(length)) = (bytes[1..].get_mut(..id.len()), u8::try_from(id.len())) {
@@ -39,7 +39,7 @@ impl PackedId {
             return Some(Self::Short(bytes));
         }
         let ulid = Ulid::from_string(id).ok()?;
-        // The parser accepts lower case and look-alikes of digits, which would not round-trip.
+        // The parser accepts lowercase letters and look-alikes of digits, which wouldn't round-trip.
         (ulid.array_to_str(&mut [0; ULID_LEN]) == id).then_some(Self::Ulid(ulid.0))
     }
 
@@ -56,17 +56,17 @@ impl PackedId {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PackedEntry {
-    /// The halves of the id: a `u128` would be aligned to 16 bytes.
+    /// The halves of the id; a `u128` would require an alignment of 16 bytes.
     id_halves: [u64; 2],
     offset: u64,
-    /// Milliseconds, and in the low bits the kind of entry, the role, and the kind of id.
+    /// Milliseconds in the high bits; in the low bits the kind of entry, the role, and the kind of id.
     timestamp_and_flags: i64,
     parent: u32,
     length: u32,
 }
 
 impl PackedEntry {
-    /// The placeholder of an entry that doesn't fit.
+    /// The placeholder of an unpacked entry.
     pub(super) const UNPACKED: Self =
         Self { id_halves: [0; 2], offset: 0, timestamp_and_flags: 0, parent: NO_PARENT, length: UNPACKED };
 

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Indexes entries with these ids, each the child of the one before; `is_moved` ones as in a migrated log.
+/// Indexes entries with these ids, each the child of the one before. The entries for which `is_moved` is true
+/// have another offset, as in a migrated log.
 fn index(ids: &[String], is_moved: impl Fn(usize) -> bool) -> Index {
     let mut index = Index::default();
     index.count_header();
@@ -77,7 +78,7 @@ fn last_job_is_the_highest_number_in_results() {
     assert_eq!(add(6, "toolResult", "one", r#"{"jobId":"job_99999999999999999999"}"#), 12);
 }
 
-/// Ids of every form, from a small set so that duplicates occur.
+/// Generates ids of every form, from a small set so that duplicates occur.
 fn any_id() -> impl Strategy<Value = String> {
     prop_oneof![
         6 => (0_u128..40).prop_map(ulid),

@@ -1,6 +1,6 @@
-//! The check that the open file is still the one at its path, and the repair when it isn't.
+//! Checks that the open file is still the one at its path, and repairs the path if it isn't.
 //!
-//! The open file is the log, even if its name changed. A file that replaced it is never destroyed.
+//! The open file is the log, even if its name has changed. A file that replaced it is never deleted.
 
 use std::ffi::OsString;
 use std::io;
@@ -16,7 +16,6 @@ use crate::lock::{self, Lock};
 /// Bytes copied at a time.
 const COPY_CHUNK: usize = 1 << 20;
 
-/// State of a log's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathState {
     /// The open file is at the path.
@@ -46,7 +45,7 @@ impl Log {
     /// Renames the file at the path within its directory, and returns the new path.
     pub(crate) fn move_aside(&self, now: UnixMs) -> Result<Option<PathBuf>, SessionError> {
         let Some(path) = &self.path else { return Ok(None) };
-        // Another tiller that writes to the file must not lose it.
+        // If another process holds the lock on that file, it must not lose the file.
         let other = self.fs.open_to_append(path);
         if let Ok(other) = &other
             && other.metadata().is_ok_and(|facts| !self.is_open_file(facts.identity))
@@ -103,14 +102,14 @@ impl Log {
                 Ok(())
             }
             Err(error) => {
-                // A partial copy would look like the whole log; the open file still has all of it.
+                // A partial copy would look like a complete log; the open file still has all of it.
                 let _ = self.fs.remove(path);
                 Err(error)
             }
         }
     }
 
-    /// Closes the file: the next write creates another.
+    /// Closes the file: the next write creates another one.
     pub(crate) fn close(&self) {
         *self.bytes_mut() = Bytes::NotCreated;
     }

@@ -1,4 +1,4 @@
-//! Partial reads of a log: the context of a leaf, usage, tiller's own entries.
+//! Partial reads of a log: the context of a leaf, usage, and tiller's own entries.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::error::SessionError;
 use crate::index::{Finding, Index};
 use crate::line_scan::LineRole;
 
-/// The head of an entry on a path. Paths are walked instead of collected: on a long one few entries matter.
+/// The head of an entry on a path. Paths are walked rather than collected: few entries of a long one matter.
 #[derive(Clone, Copy)]
 struct PathStep {
     position: usize,
@@ -44,8 +44,9 @@ impl Reader {
         self.shared.index().usage().clone()
     }
 
-    /// [`context::project`] of the path to `leaf`. Reads only what that needs: the newest compaction and the entries
-    /// it kept, and before that edits and the last model and thinking level. Damaged entries become findings.
+    /// Returns [`context::project`] of the path to `leaf`. Reads only the necessary entries: the newest
+    /// compaction and the entries after its first kept one; of earlier entries, edits and the last model and
+    /// thinking level. Damaged entries are returned as findings.
     ///
     /// # Errors
     /// If there is no entry `leaf`, or the file can't be read.
@@ -53,8 +54,8 @@ impl Reader {
         self.newest_projection(leaf, Tokens(u64::MAX))
     }
 
-    /// Like [`Reader::projection`], with only the newest messages whose estimated size reaches `size`; the rest is
-    /// [`Projection::unloaded`] and not read.
+    /// Like [`Reader::projection`], with only the newest messages, up to the estimated size `size`; the
+    /// others aren't read, but are summarized in [`Projection::unloaded`].
     ///
     /// # Errors
     /// If there is no entry `leaf`, or the file can't be read.
@@ -79,13 +80,13 @@ impl Reader {
         let entries: Vec<Entry> = loaded.entries.into_values().collect();
         let mut projection = context::project_from(&entries, first);
         projection.unloaded = unloaded;
-        // Sorted into file order, because entries were read from the end.
+        // Entries were read from the end; restore file order.
         loaded.findings.sort_by_key(|finding| finding.byte);
         Ok((projection, loaded.findings))
     }
 
-    /// Loads entries from `leaf` back to the position `first`, until their messages reach `size`. Returns the position
-    /// of the oldest loaded entry, and a summary of the rest.
+    /// Loads entries from `leaf` back to the position `first`, until their messages reach `size`. Returns the
+    /// position of the oldest loaded entry, and a summary of the others.
     fn load_newest(
         &self,
         leaf: usize,
@@ -122,7 +123,7 @@ impl Reader {
         Ok((first, None))
     }
 
-    /// The first user message on the path to `leaf` that no edit removed; `None` if there is none.
+    /// The first user message on the path to `leaf` that wasn't removed by an edit.
     ///
     /// # Errors
     /// If there is no entry `leaf`, or the file can't be read.
@@ -155,8 +156,8 @@ impl Reader {
         Ok(details.collect())
     }
 
-    /// The part of the context at `leaf` that is abandoned by moving to `to`, or to before the first entry: messages
-    /// not on the path to `to`. Damaged entries are omitted.
+    /// The part of the context at `leaf` that is abandoned by moving to `to`, or to before the first entry:
+    /// the messages that aren't on the path to `to`. Damaged entries are omitted.
     ///
     /// # Errors
     /// If there is no such entry, or the file can't be read.
@@ -166,8 +167,9 @@ impl Reader {
         Ok(projection.without(&common_path.iter().collect()))
     }
 
-    /// tiller's own entries that are looked up later, in file order: queue changes and the messages that delivered
-    /// queued ones, started `!` commands and their records, hidden branches, approvals. Damaged ones become findings.
+    /// tiller's own entries that are looked up later, in file order: queue changes and the messages that
+    /// delivered queued ones, started `!` commands and their records, hidden branches, approvals. Damaged
+    /// entries are returned as findings.
     ///
     /// # Errors
     /// If the file can't be read.
@@ -177,7 +179,7 @@ impl Reader {
         let (entries, findings) = self.entries_at(tiller_positions.iter().copied())?;
         let mut roles = Vec::new();
         if !queued_ids(&entries).is_empty() {
-            // A program that copied the log may have moved the queue id elsewhere in the line.
+            // A program that copied the log may have moved the queue id within the line.
             roles.push(LineRole::User);
         }
         if entries.iter().any(|entry| matches!(entry.body.as_tiller(), Some(TillerEntry::Bash { .. }))) {
@@ -214,7 +216,7 @@ impl Reader {
         positions
     }
 
-    /// The nearest matching entry at a position or above it.
+    /// Returns the nearest matching entry at or above a position.
     fn find_back(&self, position: usize, predicate: impl Fn(&PathStep) -> bool) -> Option<usize> {
         steps_back(&self.shared.index(), position).find(predicate).map(|step| step.position)
     }
@@ -223,8 +225,8 @@ impl Reader {
         self.shared.index().entries().parent(position)
     }
 
-    /// Loads the newest readable compaction; returns the position of the first entry that it keeps, or else of the
-    /// first one after it.
+    /// Loads the newest readable compaction; returns the position of the first entry that it keeps, or else
+    /// that of the first one after it.
     fn load_compaction(&self, leaf: usize, loaded: &mut LoadedEntries) -> Result<usize, SessionError> {
         let mut next = Some(leaf);
         let is_compaction = |step: &PathStep| step.kind == EntryKind::Compaction;
@@ -243,7 +245,7 @@ impl Reader {
         Ok(0)
     }
 
-    /// Loads the last matching entry up to a position whose body is accepted.
+    /// Loads the last matching entry at or above a position whose body is accepted.
     fn load_last(
         &self,
         from: Option<usize>,
@@ -299,7 +301,7 @@ fn steps_back(index: &Index, from: usize) -> impl Iterator<Item = PathStep> {
     })
 }
 
-/// Keeps the entries after a damaged first kept entry, by naming the next one instead.
+/// If the first kept entry is damaged, sets the next one in its place, so that the entries after it are kept.
 fn replace_lost_first_kept(from: usize, entries: &mut BTreeMap<usize, Entry>) {
     let first = entries.range(from..).next().map(|(at, entry)| (*at, entry.id.clone()));
     let compaction = entries.values_mut().rev().find_map(|entry| match &mut entry.body {
@@ -314,7 +316,7 @@ fn replace_lost_first_kept(from: usize, entries: &mut BTreeMap<usize, Entry>) {
     }
 }
 
-/// Messages that were queued and neither removed nor delivered, in order.
+/// Returns the ids of messages that were queued and neither removed nor delivered, in order.
 pub(crate) fn queued_ids(entries: &[Entry]) -> Vec<QueueId> {
     let mut pending = Vec::new();
     for entry in entries {

@@ -1,11 +1,11 @@
-//! Paths in sections, for callers that must not hold all ids of a path.
+//! Paths in sections, for callers that can't hold all ids of a path.
 
 use tiller_core::id::EntryId;
 
 use super::Reader;
 use crate::error::SessionError;
 
-/// A section of a path, by its end.
+/// A section of a path, identified by its last entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
     /// The last entry.
@@ -15,7 +15,7 @@ pub struct Section {
 }
 
 impl Reader {
-    /// The path from the root to `leaf` in sections of `size` entries; the last one may have fewer.
+    /// Divides the path from the root to `leaf` into sections of `size` entries; the last one may have fewer.
     ///
     /// # Errors
     /// If there is no entry `leaf`.
@@ -37,7 +37,7 @@ impl Reader {
         Ok(sections)
     }
 
-    /// The ids of a section, oldest first.
+    /// Returns the ids of a section, oldest first.
     ///
     /// # Errors
     /// If its last entry no longer exists.

@@ -93,7 +93,7 @@ fn type_error(object: &str, expected: &[(&str, ValueType)]) -> Option<String> {
     })
 }
 
-/// A body and its problems.
+/// The body of a line, with its problems.
 pub(super) struct BodyCheck {
     pub(super) body: serde_json::Result<EntryBody>,
     pub(super) lone_surrogates: bool,

@@ -1,20 +1,20 @@
-//! The data that the check keeps for an entry.
+//! The data that the verification keeps for each entry.
 
 use tiller_core::id::{CallId, EntryId};
 
 use super::findings::LineLocation;
 
-/// The data kept for an entry.
+/// The data of an entry for the checks of its relations.
 #[derive(Debug)]
 pub(super) struct CheckedEntry {
     pub(super) location: LineLocation,
-    /// Position of the first entry with the same id, which represents the id.
+    /// Position of the first entry with the same id.
     pub(super) first_with_id: usize,
     pub(super) parent: Option<usize>,
     pub(super) relation: EntryRelation,
 }
 
-/// Relation of an entry to others on its path.
+/// An entry's relation to others on its path.
 #[derive(Debug)]
 pub(super) enum EntryRelation {
     None,
@@ -25,6 +25,6 @@ pub(super) enum EntryRelation {
     },
     /// The result of this call.
     Result(CallId),
-    /// A compaction that keeps the entries starting with this one; `None` if that doesn't exist.
+    /// A compaction that keeps the entries from this one on; `None` if that doesn't exist.
     Compaction(Option<usize>, EntryId),
 }

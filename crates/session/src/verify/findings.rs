@@ -36,7 +36,6 @@ pub struct GradedFinding {
     pub severity: Severity,
 }
 
-/// Location of a line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineLocation {
     pub(super) line: u64,
@@ -49,7 +48,6 @@ impl From<&LogLine<'_>> for LineLocation {
     }
 }
 
-/// The collected findings.
 #[derive(Debug, Default)]
 pub(super) struct Findings(pub(super) Vec<GradedFinding>);
 

@@ -7,7 +7,7 @@ use tiller_core::id::CallId;
 use super::checked_entry::{CheckedEntry, EntryRelation};
 use super::findings::Findings;
 
-/// Times when the walk entered each entry and left its subtree; they determine who is whose descendant.
+/// For each entry, the times at which the walk entered it and left its subtree, from which ancestry follows.
 pub(super) struct VisitTimes(Vec<(usize, usize)>);
 
 impl VisitTimes {
@@ -25,7 +25,7 @@ struct OpenCall {
     result: Option<usize>,
 }
 
-/// A call of the file.
+/// A call in the file.
 struct IssuedCall<'a> {
     answer: usize,
     id: &'a CallId,
@@ -53,7 +53,7 @@ pub(super) fn walk(entries: &[CheckedEntry], findings: &mut Findings) -> VisitTi
     }
     let mut walk = TreeWalk { on_path: vec![0; entries.len()], ..TreeWalk::default() };
     let (mut visits, mut now) = (vec![(0, 0); entries.len()], 0);
-    // A stack instead of recursion: a session of 100,000 entries is one long branch.
+    // A stack instead of recursion: a session of 100,000 entries may be one long branch.
     while let Some(step) = stack.pop() {
         match step {
             WalkStep::Enter(at) => {

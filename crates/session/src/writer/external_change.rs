@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// A change by another program to a log that is open for writing. Appending continues.
+/// A change by another program to a log that is open for writing. Appending still works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExternalChange {
     /// Another program appended lines. They were indexed before the next append.
@@ -13,7 +13,7 @@ pub enum ExternalChange {
         /// Number of new entries.
         entries: usize,
     },
-    /// The file was missing at its path, and was written again.
+    /// The file was missing at its path and was written again.
     Missing {
         /// The file.
         path: PathBuf,

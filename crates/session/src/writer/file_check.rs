@@ -1,7 +1,7 @@
 //! Detection and handling of changes that other programs make to a log between two appends.
 //!
-//! The lock is advisory, and any program can rename files. So before each append the file's length and the identity of
-//! the file at its path are compared with the expected ones. One `stat` usually answers both.
+//! The lock is advisory, and any program can rename files. So before each append, the file's length and the
+//! identity of the file at its path are compared with the expected ones. One `stat` usually gives both.
 
 use tiller_core::id::EntryId;
 use tiller_core::unit::UnixMs;
@@ -14,7 +14,7 @@ use crate::line_scan::LineHead;
 use crate::log::PathState;
 
 impl Writer {
-    /// Brings the index up to date with the file, and repairs the path, before an append.
+    /// Before an append, updates the index from the file and repairs the path.
     pub(super) fn check_file(&mut self, now: UnixMs) -> Result<(), SessionError> {
         let (state, length) = self.shared.log.check_path()?;
         match self.length {
@@ -31,7 +31,7 @@ impl Writer {
             }
             PathState::Replaced => {
                 if let Some(backup) = self.shared.log.move_aside(now)? {
-                    // Reported even if the rest fails: the user will look for that file.
+                    // Reported even if the next step fails: the user will look for that file.
                     let path = self.shared.log.display_path();
                     self.external_changes.push(ExternalChange::Replaced { path, backup });
                 }
@@ -46,7 +46,8 @@ impl Writer {
         }
     }
 
-    /// After a failed append, returns true if the line is in the file nevertheless, complete but for its newline.
+    /// Returns true if a line is in the file although its append failed: it is complete except for the
+    /// newline.
     pub(super) fn was_written(&mut self, last: &EntryId) -> bool {
         if self.shared.log.length().is_ok_and(|length| Some(length) == self.length) {
             return false;
@@ -65,7 +66,7 @@ impl Writer {
         Ok(length == 0 || self.shared.log.read_at(length - 1, 1)? == b"\n")
     }
 
-    /// Reads the changed part: only the new lines if the old ones are unchanged, otherwise the whole file.
+    /// Indexes changes: only the new lines if the old ones are unchanged, otherwise the entire file.
     fn catch_up(&mut self, expected: Option<u64>, length: u64, now: UnixMs) -> Result<(), SessionError> {
         let before = self.shared.index().entries().len();
         self.length = None;
@@ -94,7 +95,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Returns true if the indexed part ends at `end` with a complete line, and that line is unchanged.
+    /// Returns true if the indexed part ends at `end` with a complete, unchanged line.
     fn last_line_is_unchanged(&self, end: u64) -> bool {
         let index = self.shared.index();
         let last = index.entries().last().zip(index.leaf());
@@ -105,7 +106,7 @@ impl Writer {
             && self.ends_closed(end).unwrap_or(false)
     }
 
-    /// Reads the whole file again; returns the number of entries that are no longer in it.
+    /// Reads the entire file again; returns the number of entries that are no longer in it.
     fn reread(&mut self) -> Result<usize, SessionError> {
         let length = self.shared.log.length()?;
         let previous_log = self.shared.reread()?;
@@ -122,7 +123,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Moves a file that isn't a session anymore aside; the next append creates a new one.
+    /// Renames a file that is no longer a session; the next append creates a new one.
     fn abandon_file(&mut self, now: UnixMs) -> SessionError {
         let backup = match self.shared.log.move_aside(now) {
             Ok(backup) => backup,

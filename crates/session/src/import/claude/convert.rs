@@ -1,4 +1,4 @@
-//! Conversion of groups to entries: reads their lines again and builds messages.
+//! Conversion of groups to entries: reads the lines of each group again and builds messages.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,13 +25,11 @@ use crate::error::SessionError;
 /// The API that Claude Code uses.
 const API: &str = "anthropic-messages";
 
-/// The provider's name.
 const PROVIDER: &str = "anthropic";
 
 /// The custom type of a slash command's expansion.
 const EXPANSION: &str = "claude.command";
 
-/// The entries of a written group.
 #[derive(Clone, Default)]
 struct WrittenGroup {
     first: Option<EntryId>,
@@ -40,7 +38,7 @@ struct WrittenGroup {
     model: Option<Arc<str>>,
 }
 
-/// Writes all groups; returns the last entry of the one at `leaf`.
+/// Writes all groups; returns the last entry of the group at index `leaf`.
 pub(super) fn write_groups(
     groups: &[MessageGroup],
     heads: &[ConversationLine],
@@ -62,7 +60,7 @@ pub(super) fn write_groups(
     Ok(leaf.map_or_else(|| context.root.clone(), |leaf| written[leaf].last.clone()))
 }
 
-/// The tool of each call.
+/// Returns the tool of each call.
 fn tools(heads: &[ConversationLine]) -> HashMap<&str, &str> {
     let calls = heads.iter().filter_map(|head| match &head.kind {
         LineKind::Answer(part) => Some(&part.calls),
@@ -104,7 +102,7 @@ impl GroupWriter<'_, '_, '_> {
         }
     }
 
-    /// The uuids of the group's lines, for the id.
+    /// Returns the source key of a group: the uuids of its lines.
     fn source_key(&self, group: &MessageGroup) -> String {
         let name = |&at: &usize| {
             let head = &self.heads[at];
@@ -216,7 +214,7 @@ impl GroupWriter<'_, '_, '_> {
             answer.content.extend(
                 items(message, "content").iter().filter_map(|part| block(part, *span, self.context.warnings)),
             );
-            // Every line repeats the usage; the last one is complete.
+            // Every line repeats the usage; that of the last one is complete.
             answer.usage = usage(message, line);
             answer.model = text(message, "model").unwrap_or_default().to_owned();
             reason = text(message, "stop_reason").map(str::to_owned).or(reason);
@@ -229,7 +227,7 @@ impl GroupWriter<'_, '_, '_> {
             (false, _) => StopReason::Stop,
         };
         if failed {
-            // The text is an error message of the program, not an answer.
+            // The text is an error message of Claude Code, not an answer.
             answer.error_message = Some(answer.joined_text());
             answer = AssistantMessage {
                 content: Vec::new(),
@@ -250,7 +248,7 @@ impl GroupWriter<'_, '_, '_> {
         }
         self.position.model = Some(Arc::from(model));
         let body = EntryBody::ModelChange { provider: PROVIDER.to_owned(), model_id: model.to_owned() };
-        // Named by the answer's first line alone, so that the id stays when the answer grows.
+        // From the answer's first line alone, so that the id stays the same as the answer grows.
         let first = source_key.split(' ').next().unwrap_or_default();
         self.add_entry(&format!("{first} model"), body)
     }
@@ -313,13 +311,13 @@ impl GroupWriter<'_, '_, '_> {
     }
 }
 
-/// The text between `<name>` and `</name>`.
+/// Returns the text between `<name>` and `</name>`.
 fn tag_content<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let (_, rest) = text.split_once(&format!("<{name}>"))?;
     rest.split_once(&format!("</{name}>")).map(|(inside, _)| inside)
 }
 
-/// The content of a user message or a tool result: a string or blocks.
+/// Returns the content of a user message or a tool result: a string or blocks.
 fn content(value: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Content {
     match value {
         Value::String(text) => Content::Text(text.clone()),

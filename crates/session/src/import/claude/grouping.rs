@@ -1,11 +1,11 @@
-//! Groups lines into messages, and determines each group's parent. Pure.
+//! Grouping of lines into messages, with each group's parent. Pure.
 
 use std::collections::{HashMap, HashSet};
 
 use super::super::warning::ImportWarnings;
 use super::head::{AnswerPart, Boundary, ConversationLine, LineKind};
 
-/// Lines that become one message, or the results of one line.
+/// Lines that become one message, or the results in one line.
 #[derive(Debug)]
 pub(super) struct MessageGroup {
     pub(super) kind: GroupKind,
@@ -13,7 +13,7 @@ pub(super) struct MessageGroup {
     pub(super) heads: Vec<usize>,
     /// The parent, an earlier group.
     pub(super) parent: Option<usize>,
-    /// The answer: this group itself, or the one whose results it holds.
+    /// The answer: this group itself, or the answer that its results belong to.
     answer: Option<usize>,
     /// For an answer: the last group with its results.
     last_result: Option<usize>,
@@ -39,7 +39,7 @@ pub(super) enum GroupKind {
     Compaction {
         /// The first kept group.
         first_kept: Option<usize>,
-        /// Size of the context before, in tokens.
+        /// Size of the context before the compaction, in tokens.
         tokens: u64,
     },
     /// A `!` command.
@@ -53,7 +53,8 @@ pub(super) struct GroupTree {
     pub(super) leaf: Option<usize>,
 }
 
-/// Builds the tree from the lines' heads. `noted` is the leaf recorded last by the program, with that line's number.
+/// Builds the tree from the heads of the lines. `noted` is the leaf that the program recorded last, with the
+/// number of that line.
 pub(super) fn group_lines(
     heads: &[ConversationLine],
     noted: Option<(String, u64)>,
@@ -97,7 +98,7 @@ impl ParentLinks {
         links
     }
 
-    /// The last line with this uuid before `at`, or else the first one after it.
+    /// Returns the last line with this uuid before `at`, or else the first one after it.
     fn resolve(&self, uuid: &str, at: usize) -> Option<usize> {
         let indices = self.by_uuid.get(uuid)?;
         let earlier = indices.partition_point(|&index| index < at);
@@ -109,7 +110,7 @@ impl ParentLinks {
 
     fn parent(&self, at: usize, head: &ConversationLine, warnings: &mut ImportWarnings) -> Option<usize> {
         let parent_uuid = match (&head.parent, &head.kind) {
-            // A boundary has no `parentUuid`; another key has its parent.
+            // A boundary has no `parentUuid`; its parent is under another key.
             (None, LineKind::Boundary(boundary)) => boundary.previous_leaf.as_ref(),
             (parent, _) => parent.as_ref(),
         }?;
@@ -126,9 +127,9 @@ impl ParentLinks {
         None
     }
 
-    /// Makes one line of every cycle of parents a root.
+    /// Breaks cycles of parents by making one line of each a root.
     fn break_cycles(&mut self, heads: &[ConversationLine], warnings: &mut ImportWarnings) {
-        // The walk that first visited each line.
+        // The number of the walk that first visited each line.
         let mut visitor = vec![usize::MAX; self.parents.len()];
         for start in 0..self.parents.len() {
             let mut at = start;
@@ -145,7 +146,7 @@ impl ParentLinks {
         }
     }
 
-    /// The lines in file order, except that parents come before their children.
+    /// Returns the lines in file order, except that parents come before their children.
     fn order(&self) -> Vec<usize> {
         let (mut order, mut placed) = (Vec::new(), vec![false; self.parents.len()]);
         for start in 0..self.parents.len() {
@@ -165,7 +166,7 @@ struct Grouper<'a> {
     heads: &'a [ConversationLine],
     links: &'a ParentLinks,
     groups: Vec<MessageGroup>,
-    /// The group that is the parent of a line's children, by line.
+    /// For each line, the group that becomes the parent of its children.
     anchors: Vec<Option<usize>>,
     /// The newest group of each answer.
     answers: HashMap<&'a str, usize>,
@@ -173,9 +174,9 @@ struct Grouper<'a> {
     calls: HashMap<&'a str, usize>,
     /// Results seen so far: answer and call.
     results_seen: HashSet<(usize, &'a str)>,
-    /// Local slash commands, without a request to a model, by line.
+    /// Lines with local slash commands, which send no request to a model.
     local: HashSet<usize>,
-    /// The last line kept by each compaction, with the boundary's line number and the compaction's group.
+    /// The last line that each compaction keeps, with the boundary's line number and the compaction's group.
     kept_ends: HashMap<usize, (u64, usize)>,
 }
 
@@ -225,11 +226,11 @@ impl<'a> Grouper<'a> {
         };
     }
 
-    /// The parent group of a line.
+    /// Returns the parent group of a line.
     fn group_above(&self, at: usize) -> Option<usize> {
         let parent = self.links.parents[at]?;
         match self.kept_ends.get(&parent) {
-            // A line after a compaction has the last kept line as its parent in the file.
+            // In the file, a line after a compaction has the last kept line as its parent.
             Some((line, compaction)) if self.heads[at].span.number > *line => Some(*compaction),
             Some(_) | None => self.anchors[parent],
         }
@@ -251,7 +252,7 @@ impl<'a> Grouper<'a> {
         group
     }
 
-    /// The last result group of the answer if `group` is one of its results; otherwise the group itself.
+    /// Returns the last result group of the answer if `group` is one of its results, else `group`.
     fn after_results(&self, group: usize) -> usize {
         let answer = match self.groups[group].kind {
             GroupKind::Results => self.groups[group].answer,
@@ -260,7 +261,7 @@ impl<'a> Grouper<'a> {
         answer.and_then(|answer| self.groups[answer].last_result).unwrap_or(group)
     }
 
-    /// The answer that a line follows, directly or after its results.
+    /// Returns the answer that a line follows, directly or after its results.
     fn answer_of(&self, parent: Option<usize>) -> Option<usize> {
         parent.and_then(|parent| self.groups[parent].answer)
     }
@@ -281,7 +282,7 @@ impl<'a> Grouper<'a> {
         Some(group)
     }
 
-    /// Adds results. They form a chain, whichever line of the answer is their parent.
+    /// Adds results. They form a chain, regardless of which line of the answer is their parent.
     fn results(&mut self, at: usize, parent: Option<usize>, calls: &'a [String]) -> Option<usize> {
         let answer = calls.iter().find_map(|call| self.calls.get(call.as_str())).copied();
         let answer = answer.filter(|&answer| self.answer_of(parent) == Some(answer));
@@ -297,7 +298,7 @@ impl<'a> Grouper<'a> {
     }
 
     fn boundary(&mut self, at: usize, parent: Option<usize>, boundary: &Boundary) -> Option<usize> {
-        // Without a named parent it is the previous group.
+        // Without a recorded parent it is the previous group.
         let parent = parent.or_else(|| self.groups.len().checked_sub(1));
         let kept_groups = boundary.kept_range.as_ref().and_then(|(first, last)| {
             let first = self.links.resolve(first, at).and_then(|first| self.anchors[first]);

@@ -1,4 +1,4 @@
-//! Classification of Claude Code's lines, as needed for the tree.
+//! Classification of Claude Code's lines for the tree.
 
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ pub(super) struct ConversationLine {
 pub(super) enum LineKind {
     /// Not imported; its children become children of its parent.
     Passing,
-    /// A user message, possibly queued before.
+    /// A user message, possibly from the queue.
     Prompt,
     /// Tool results, by call ids.
     Results(Vec<String>),
@@ -58,18 +58,17 @@ pub(super) enum LineKind {
     BashInput,
     /// The output of a `!` command.
     BashOutput,
-    /// The mark that the user stopped the previous answer.
+    /// A mark that the user stopped the previous answer.
     Interrupted,
 }
 
 /// A block of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AnswerPart {
-    /// The answer's id.
     pub(super) answer: String,
     /// Its calls: id and tool.
     pub(super) calls: Vec<(String, String)>,
-    /// True if it has the answer's stop reason.
+    /// True if the line has the answer's stop reason.
     pub(super) has_stop_reason: bool,
 }
 
@@ -84,7 +83,7 @@ pub(super) struct Boundary {
 }
 
 impl ConversationLine {
-    /// Classifies a line; `None` if it has no place in the tree.
+    /// Classifies a line; `None` if it isn't part of the tree.
     pub(super) fn read(
         span: LineSpan,
         line: &Value,
@@ -158,7 +157,7 @@ fn answer(span: LineSpan, line: &Value, warnings: &mut ImportWarnings) -> LineKi
         (part("id"), part("name"))
     };
     LineKind::Answer(AnswerPart {
-        // An answer without an id is a single line.
+        // An answer without an id consists of one line.
         answer: text(message, "id").map_or_else(|| format!("line {}", span.number), str::to_owned),
         calls: calls.map(call).collect(),
         has_stop_reason: text(message, "stop_reason").is_some(),

@@ -8,11 +8,11 @@ use tiller_core::unit::{Tokens, UnixMs};
 
 use super::super::source::count;
 
-/// The wire format of Codex, which differs from tiller's own requests: encrypted reasoning belongs to the account with
-/// which Codex ran, and OpenAI refuses it from another one.
+/// The wire format of Codex. It isn't that of tiller's own requests, because encrypted reasoning belongs to
+/// the account that Codex used, and OpenAI rejects it from another one.
 const API: &str = "openai-codex-responses";
 
-/// An incomplete answer.
+/// An answer that is still being collected.
 #[derive(Default)]
 pub(super) struct PendingAnswer {
     blocks: Vec<AssistantBlock>,
@@ -21,13 +21,12 @@ pub(super) struct PendingAnswer {
     time: UnixMs,
     usage: Option<Usage>,
     aborted: bool,
-    /// Results with their lines.
+    /// The results, each with its line number.
     pub(super) results: Vec<(u64, ToolResultMessage)>,
     /// The tool of every call of the session so far.
     tools: HashMap<String, String>,
 }
 
-/// A complete answer.
 pub(super) struct FinishedAnswer {
     /// Identifies its lines, for the id.
     pub(super) source_key: String,
@@ -57,19 +56,19 @@ impl PendingAnswer {
         self.tools.get(call).map(String::as_str)
     }
 
-    /// Sets the usage once: later counts belong to other requests.
+    /// Sets the usage, once: later counts belong to other requests.
     pub(super) fn set_usage(&mut self, usage: Usage) {
         if !self.blocks.is_empty() && self.usage.is_none() {
             self.usage = Some(usage);
         }
     }
 
-    /// Marks the answer as stopped by the user. One with usage or results was complete.
+    /// Marks the answer as stopped by the user, unless its usage or results show that it was complete.
     pub(super) fn abort(&mut self) {
         self.aborted = self.usage.is_none() && self.results.is_empty();
     }
 
-    /// Removes and returns the answer, if there is one.
+    /// Returns the answer, if there is one, and starts another.
     pub(super) fn finish(&mut self, provider: &str, model: &str) -> Option<FinishedAnswer> {
         let results = std::mem::take(&mut self.results);
         let content = std::mem::take(&mut self.blocks);
@@ -109,7 +108,7 @@ pub(super) fn failed_answer(message: &str, timestamp: UnixMs) -> AssistantMessag
     }
 }
 
-/// Parses a usage. Codex includes cached tokens in the input.
+/// Parses usage. Codex includes cached tokens in the input.
 pub(super) fn parse_usage(value: &Value) -> Usage {
     let (cached, written) = (count(value, "cached_input_tokens"), count(value, "cache_write_input_tokens"));
     let mut usage = Usage {

@@ -45,7 +45,7 @@ pub(super) fn convert(
     Ok(ConversionEnd { leaf: walk.leaf, name: walk.name })
 }
 
-/// Visits the objects of a source.
+/// Visits the JSON objects of a source.
 fn visit_lines(
     source: &SourceLog,
     warnings: &mut ImportWarnings,
@@ -60,13 +60,14 @@ fn visit_lines(
 /// State of token counting.
 #[derive(Default)]
 struct CountedTokens {
-    /// True once a usage record was seen. Newer versions write one per answer; the screen's counts are then ignored.
+    /// True after the first usage record. Newer versions write one per answer; the screen's counts are then
+    /// ignored.
     records: bool,
-    /// The last total of the screen's counts, which repeat.
+    /// The last total in the screen's counts, which may repeat it.
     total: Option<Value>,
 }
 
-/// The state before a prompt.
+/// The state before a prompt, restored by a rollback.
 struct TurnStart {
     /// The parent of the prompt.
     parent: Option<EntryId>,
@@ -244,7 +245,7 @@ impl CodexConverter<'_, '_> {
                 self.flush()?;
                 self.roll_back(count(payload, "num_turns"), span, warnings);
             }
-            // Other events are in the model's history too, or irrelevant.
+            // Other events are also in the model's history, or irrelevant.
             _ => {}
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Parsing of items of the model's history. Pure.
+//! Parsing of items in the model's history. Pure.
 
 use serde_json::{Map, Value};
 use tiller_core::message::{AssistantBlock, ToolCall, UserBlock};
@@ -31,7 +31,7 @@ pub(super) enum Item {
     Nothing,
 }
 
-/// Parses an item; dropped data adds a warning.
+/// Parses an item; adds a warning if data is dropped.
 pub(super) fn read_item(item: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Vec<Item> {
     match text(item, "type").unwrap_or_default() {
         "message" => message(item, span, warnings),
@@ -70,7 +70,7 @@ fn message(item: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Vec<I
     }
 }
 
-/// Returns true if the program injected a user message.
+/// Returns true for a user message that the program injected.
 fn is_injected(item: &Value) -> bool {
     let kinds = item.pointer("/internal_chat_message_metadata_passthrough/content_item_kinds");
     if let Some(kinds) = kinds.and_then(Value::as_array).filter(|kinds| !kinds.is_empty()) {
@@ -84,7 +84,7 @@ fn is_injected(item: &Value) -> bool {
     INJECTED.iter().any(|beginning| first.trim_start().starts_with(beginning))
 }
 
-/// The content of a user message or a tool result.
+/// Returns the content of a user message or a tool result.
 fn content(parts: &[Value], span: LineSpan, warnings: &mut ImportWarnings) -> Vec<UserBlock> {
     let mut blocks = Vec::new();
     for part in parts {
@@ -103,7 +103,8 @@ fn content(parts: &[Value], span: LineSpan, warnings: &mut ImportWarnings) -> Ve
     blocks
 }
 
-/// The summary or text of a reasoning item. The signature is the whole item, as in sessions of this provider.
+/// Returns the summary or text of a reasoning item. The signature is the complete item, as in tiller's own
+/// sessions with OpenAI.
 fn reasoning(item: &Value) -> Item {
     let texts =
         |key: &str| -> Vec<&str> { items(item, key).iter().filter_map(|part| text(part, "text")).collect() };
@@ -139,7 +140,7 @@ fn output(item: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Item {
     let content = match output {
         Value::String(text) => vec![UserBlock::Text { text: text.clone() }],
         Value::Array(parts) => content(parts, span, warnings),
-        // Older versions wrote an object.
+        // Older versions write an object.
         other => match other.get("content") {
             Some(Value::String(text)) => vec![UserBlock::Text { text: text.clone() }],
             _ => content(items(other, "content_items"), span, warnings),
@@ -149,14 +150,13 @@ fn output(item: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Item {
     Item::Output { call: text(item, "call_id").unwrap_or_default().to_owned(), content, is_error }
 }
 
-/// The query of a web search.
 fn search_query(item: &Value) -> String {
     let action = item.get("action").unwrap_or(&Value::Null);
     let detail = ["query", "url", "pattern"].into_iter().find_map(|key| text(action, key));
     detail.unwrap_or("?").to_owned()
 }
 
-/// The text of a compaction's new history: user messages, and the summary as the last one.
+/// Returns the texts of a compaction's new history: user messages, the last of which is the summary.
 pub(super) fn replacement(history: &[Value]) -> Vec<String> {
     let users = history.iter().filter(|item| {
         text(item, "type") == Some("message") && text(item, "role") == Some("user") && !is_injected(item)
