@@ -1,8 +1,8 @@
 //! Code blocks and syntax highlighting.
 //!
-//! The grammars are loaded at the first use in a process, and a grammar's patterns are compiled when its
-//! language first appears; a front end runs this in another process ([`worker`]). Code beyond the limits below
-//! is shown in one style.
+//! The grammars are loaded once per process, and the patterns of a grammar are compiled when its language
+//! first appears. A front end therefore highlights in another process ([`worker`]). Code beyond the limits
+//! below is shown in one style.
 
 pub(super) mod backend;
 mod cache;
@@ -32,15 +32,15 @@ pub use worker::{WORKER_ARGUMENT, request_highlighting, serve_highlighting};
 /// Indentation of code blocks.
 pub(super) const INDENT: &str = "  ";
 
-/// Maximum size of the code in one answer that is highlighted immediately, in bytes: some 300 lines, or a tenth
-/// of a second when the whole answer is laid out.
+/// Maximum size, in bytes, of an answer's code that is highlighted immediately: about 300 lines, or a tenth
+/// of a second to lay out the answer.
 pub(super) const MAX_SYNC_BYTES: usize = 16 * 1024;
 
-/// The same for background highlighting, in bytes of whole blocks: a fraction of the cache, so that one part of
-/// an answer never evicts another.
+/// The same limit for background highlighting, where a block is highlighted entirely or not at all: a fraction
+/// of the cache's capacity, so that one part of an answer never evicts another.
 const MAX_BACKGROUND_BYTES: usize = 256 * 1024;
 
-/// The maximum size of an answer's highlighted code in bytes.
+/// Returns the maximum size of an answer's highlighted code, in bytes.
 pub(super) const fn max_answer_bytes(highlighting: &Highlighting) -> usize {
     match highlighting {
         Highlighting::Sync => MAX_SYNC_BYTES,
@@ -48,8 +48,8 @@ pub(super) const fn max_answer_bytes(highlighting: &Highlighting) -> usize {
     }
 }
 
-/// Runs a layout, and returns true with its result if it contains code that awaits highlighting: its appearance
-/// may change with [`HighlightCache::generation`].
+/// Runs a layout. The second value is true if the layout contains code that awaits highlighting: its
+/// appearance may change with [`HighlightCache::generation`].
 pub fn lay_out_tracking_plain_code<T>(highlighting: &Highlighting, lay_out: impl FnOnce() -> T) -> (T, bool) {
     let count = || match highlighting {
         Highlighting::Background(cache) => cache.unhighlighted(),
@@ -76,14 +76,15 @@ pub fn highlight(code: &str, language: Language<'_>, highlighting: &Highlighting
     with_source(lines, source)
 }
 
-/// Marks text that represents other text in the source.
+/// Marks text that stands for other text in the source.
 fn with_source(lines: Vec<Line>, source: &str) -> Vec<Line> {
     let sources = source.split('\n').chain(std::iter::repeat(""));
     let line = |(line, source): (Line, &str)| Line { spans: with_source_marks(line.spans, source), ..line };
     lines.into_iter().zip(sources).map(line).collect()
 }
 
-/// A code block with its language above it; `left` is the answer's remaining budget for highlighting in bytes.
+/// Renders a code block under its language; `remaining_bytes` is the rest of the answer's highlighting
+/// budget.
 pub(super) fn code_block(
     code: &str,
     language: &str,
@@ -113,7 +114,7 @@ pub(super) fn code_block(
     lines
 }
 
-/// Lays out sanitized code with the cached highlighting; code that isn't cached is plain and queued.
+/// Lays out sanitized code with cached highlighting; code that isn't cached is left plain and queued.
 pub(super) fn cached_lines(cache: &HighlightCache, code: &str, language: Language<'_>) -> Vec<Line> {
     let tokens = is_code(language).then(|| cache.look_up(language, code));
     // The last lines of a streaming block may be highlighted later than the others.
@@ -130,13 +131,13 @@ pub(super) fn cached_lines(cache: &HighlightCache, code: &str, language: Languag
     code.lines().enumerate().map(|each| Line::from(line(each))).collect()
 }
 
-/// A code block without highlighting, for a block that is soon laid out again.
+/// Renders a code block without highlighting, for a block that will soon be laid out again.
 pub(super) fn plain_block(code: &str, language: &str, options: &LayoutOptions) -> Vec<Line> {
     let role = base_role(Language::Named(language), &options.rendering.code);
     block_with_label(code, language, |line| plain(line, role), options.width)
 }
 
-/// Returns true if the language is named and not plain text.
+/// Returns true if the language has a name that doesn't mean plain text.
 pub(super) fn is_code(language: Language<'_>) -> bool {
     match language {
         Language::Named(name) => grammar::names_code(name),
@@ -144,7 +145,7 @@ pub(super) fn is_code(language: Language<'_>) -> bool {
     }
 }
 
-/// The role of unmarked code in a block.
+/// Returns the role of unmarked code in a block.
 pub(super) fn base_role(language: Language<'_>, highlighting: &Highlighting) -> Role {
     match highlighting {
         Highlighting::Sync => Highlighter::new(language).base_role(),
@@ -152,7 +153,7 @@ pub(super) fn base_role(language: Language<'_>, highlighting: &Highlighting) -> 
     }
 }
 
-/// The role of code that isn't highlighted.
+/// Returns the role of code that isn't highlighted.
 fn plain_role(language: Language<'_>) -> Role {
     if is_code(language) { Role::Text } else { Role::Code }
 }
@@ -174,7 +175,7 @@ fn block_with_label(
     lines
 }
 
-/// The line with a block's language.
+/// Returns the line with a block's language.
 pub(super) fn label(language: &str) -> Option<Line> {
     let language = grammar::first_word(language);
     let style = Style::from(Role::Muted).with(Emphasis::ITALIC);

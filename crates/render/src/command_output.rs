@@ -1,4 +1,4 @@
-//! Command output as styled lines: colors are kept, and everything that could act on a terminal is removed.
+//! Command output as styled lines: colors are kept, and anything that could affect a terminal is removed.
 //!
 //! Carriage returns and escape sequences are already interpreted by [`ansi`](tiller_core::ansi).
 
@@ -7,7 +7,7 @@ use tiller_core::ansi::{SgrState, StyleRun, StyledText, TAB};
 use super::sanitize::expand;
 use super::{CopyAs, Line, Span, Style};
 
-/// The lines of command output, in `style` unless it sets its own; not wrapped.
+/// Returns the lines of command output, not wrapped; text without a style of its own gets `style`.
 #[must_use]
 pub fn command_output(output: &StyledText, style: impl Into<Style>) -> Vec<Line> {
     let base = style.into();
@@ -22,7 +22,7 @@ pub fn command_output(output: &StyledText, style: impl Into<Style>) -> Vec<Line>
     lines
 }
 
-/// Splits a line's spans by style runs; the line's first character has the number `at`.
+/// Splits a line's spans by style runs; `at` is the index of the line's first character in the output.
 fn split_by_runs(spans: Vec<Span>, strokes: &[StyleRun], mut at: usize) -> Vec<Span> {
     if strokes.is_empty() {
         return spans;

@@ -13,10 +13,10 @@ use super::{
 use line::ChangedLines;
 pub use line::{DiffKind, DiffLine};
 
-/// Minimum width in columns for the line numbers of both sides.
+/// Minimum width, in columns, for showing the line numbers of both sides.
 const MIN_WIDTH_FOR_BOTH: usize = 90;
 
-/// Renders a unified diff of the file at `path`, wrapped to a width; file headers are omitted.
+/// Renders a unified diff of the file at `path`, wrapped to the layout's width; file headers are omitted.
 #[must_use]
 pub fn diff(unified: &str, path: &str, options: impl Into<LayoutOptions>) -> Vec<Line> {
     let options = options.into();
@@ -63,7 +63,7 @@ fn highlight_lines(lines: &mut [DiffLine], path: &str, highlighting: &Highlighti
     }
 }
 
-/// The content lines of a unified diff, as in the files.
+/// Iterates over the content lines of a unified diff, as in the files.
 fn sources(unified: &str) -> impl Iterator<Item = &str> {
     let hunks = unified.split_terminator('\n').skip_while(|line| !line.starts_with("@@"));
     let lines = hunks.filter(|line| !line.starts_with("@@") && !line.starts_with('\\'));
@@ -92,7 +92,7 @@ struct DiffParser {
     change: ChangedLines,
 }
 
-/// The first line numbers of a hunk, parsed from ` -12,3 +14,2 @@`.
+/// Parses the first line numbers of a hunk from ` -12,3 +14,2 @@`.
 fn hunk_starts(hunk: &str) -> Option<(usize, usize)> {
     let mut words = hunk.split_whitespace();
     let mut start = |sign| words.next()?.strip_prefix(sign)?.split(',').next()?.parse().ok();
@@ -118,7 +118,7 @@ impl DiffParser {
         } else if let Some(rest) = line.strip_prefix('+') {
             self.change.added.push(clean_rest(rest));
         } else if let Some(note) = line.strip_prefix('\\') {
-            // A missing newline at the end belongs to the line above and isn't shown.
+            // "No newline at end of file" is about the line above and isn't shown.
             if !note.starts_with(" No newline") {
                 self.flush();
                 self.gap(&clean_rest(note.trim()));
@@ -130,7 +130,7 @@ impl DiffParser {
         }
     }
 
-    /// Writes the collected lines of a change: removed ones first.
+    /// Writes the collected lines of a change, removed ones first.
     fn flush(&mut self) {
         let (removed, added) = words::marked_lines(&std::mem::take(&mut self.change));
         removed.into_iter().for_each(|spans| self.push(DiffKind::Removed, spans));
@@ -156,7 +156,7 @@ impl DiffParser {
 /// The layout of line numbers.
 #[derive(Clone, Copy)]
 struct Gutter {
-    /// Columns of the largest number.
+    /// Number of digits of the largest line number.
     digits: usize,
     sides: LineNumberColumns,
 }
@@ -173,7 +173,7 @@ impl Gutter {
     fn new(lines: &[DiffLine], width: usize) -> Self {
         let numbers = lines.iter().flat_map(|line| [line.old, line.new]).flatten();
         let digits = numbers.max().unwrap_or(0).to_string().len().max(3);
-        // A new file has numbers on one side only.
+        // The lines of a new file have numbers only on one side.
         let has_both =
             lines.iter().any(|line| line.old.is_some()) && lines.iter().any(|line| line.new.is_some());
         let sides = if has_both && width >= MIN_WIDTH_FOR_BOTH {
@@ -204,7 +204,8 @@ impl Gutter {
 }
 
 impl DiffLine {
-    /// The line number: in the old file for a removed line, otherwise in the new one; `None` for a gap.
+    /// Returns the line number: in the old file for a removed line, otherwise in the new one; `None` for a
+    /// gap.
     #[must_use]
     pub fn number(&self) -> Option<usize> {
         self.new.or(self.old)
@@ -220,7 +221,7 @@ impl DiffLine {
         let first = vec![Span::new(gutter.numbers(self), Role::Muted), Span::new(format!("{sign} "), role)];
         let rest = vec![Span::new(" ".repeat(gutter.width() + 2), Role::Muted)];
         let mut lines = wrap(&self.spans, width, &Indent { first, rest }, BreakMode::Anywhere);
-        // Numbers and signs are not part of the code.
+        // The numbers and the sign aren't part of the code.
         if let Some(first) = lines.first_mut() {
             first.margins.before = 2;
         }

@@ -1,4 +1,4 @@
-//! Images: a line of text, and rows below it where the front end can draw the image.
+//! Images: a line of text, followed by rows for the image if the front end can draw it.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use super::image_row::{ImageRow, RenderedImage};
 use super::{ControlChars, Line, Role, sanitize, truncate_to};
 
-/// Length of base64 that is searched for an image's size: sufficient for all but a few photographs.
+/// Length of the base64 that is searched for an image's size: enough for all but a few photographs.
 const MAX_HEADER: usize = 256 * 1024;
 
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -31,8 +31,8 @@ pub struct ImageLimits {
     pub max_base64: usize,
 }
 
-/// Renders an image as a line of text, and rows below it for drawing if `room` is given and the image is a PNG
-/// within the limits. `data` is base64.
+/// Renders an image as a line of text. If `room` is given and the image is a PNG within the limits, rows for
+/// drawing it follow. `data` is base64.
 #[must_use]
 pub fn render_image(mime_type: &str, data: &str, width: usize, room: Option<ImageLimits>) -> Vec<Line> {
     let size = size(data);
@@ -51,7 +51,7 @@ pub fn render_image(mime_type: &str, data: &str, width: usize, room: Option<Imag
     lines
 }
 
-/// `▣ image/png 640×480, 12 kB`.
+/// Describes an image: `▣ image/png 640×480, 12 kB`.
 fn description(mime_type: &str, data: &str, size: Option<(u32, u32)>) -> String {
     let kind = sanitize(mime_type.trim(), ControlChars::Visible).replace('\n', " ");
     let size = size.map(|(width, height)| format!(" {width}×{height}")).unwrap_or_default();
@@ -79,7 +79,8 @@ fn key(data: &str) -> u32 {
     u32::from_le_bytes([a, b, c, d]).max(1)
 }
 
-/// The cells of an image: no more than its own size and the available space, with its aspect ratio kept.
+/// Returns the cells of an image, which keep its aspect ratio and exceed neither its own size nor the
+/// available space.
 fn cells((width, height): (u32, u32), columns: usize, room: ImageLimits) -> Option<(u16, u16)> {
     let (cell_width, cell_height) = (u64::from(room.cell.0.max(1)), u64::from(room.cell.1.max(1)));
     let (width, height) = (u64::from(width), u64::from(height));
@@ -87,7 +88,7 @@ fn cells((width, height): (u32, u32), columns: usize, room: ImageLimits) -> Opti
         return None;
     }
     let (max_width, max_height) = (columns as u64 * cell_width, u64::from(room.rows) * cell_height);
-    // Scaled down by the more limited side; never enlarged.
+    // Scaled down to fit the more limited side; never enlarged.
     let (numerator, denominator) = if width * max_height >= height * max_width {
         (max_width.min(width), width)
     } else {
@@ -106,7 +107,7 @@ mod tests {
 
     const ROOM: ImageLimits = ImageLimits { cell: (10, 20), rows: 8, max_base64: 1_000 };
 
-    /// The header of a PNG with this size.
+    /// Returns the header of a PNG with this size.
     fn png(width: u32, height: u32) -> String {
         let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
         bytes.extend(width.to_be_bytes());

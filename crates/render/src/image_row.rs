@@ -1,4 +1,4 @@
-//! An image, and the rows of the page that show it.
+//! An image, and the rows of a page that show it.
 
 use std::sync::Arc;
 

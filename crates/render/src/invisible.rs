@@ -1,20 +1,20 @@
 //! Detection of invisible characters and characters that reorder text.
 //!
-//! Joiners, variation selectors and tags belong inside emoji and some scripts, and stay there. Anywhere else they make
-//! different strings look alike, or carry text that only a model reads; there, and everywhere for characters that
-//! reorder text, their code point is shown: `<U+202E>`.
+//! Joiners, variation selectors and tags are kept inside emoji and the scripts that use them. Anywhere else
+//! they make different strings look alike, or hide text that only a model reads. There, and everywhere for
+//! characters that reorder text, the code point is shown: `<U+202E>`.
 
-/// Maximum number of tags in a flag of a region, including the end tag.
+/// Maximum number of tags in a region's flag, including the end tag.
 const MAX_TAGS: u8 = 7;
 
 const FLAG: char = '\u{1f3f4}';
 const END_OF_TAGS: char = '\u{e007f}';
 
-/// Checks a string one character after the other, each with its successor.
+/// Checks a string character by character, each with its successor.
 #[derive(Debug, Default)]
 pub(super) struct InvisibleChars {
     before: Option<char>,
-    /// Remaining tags that the preceding flag may have.
+    /// Number of tags that may still follow the preceding flag.
     tags: u8,
 }
 
@@ -48,7 +48,7 @@ impl InvisibleChars {
     }
 }
 
-/// The visible form of an invisible character.
+/// Returns the visible form of an invisible character.
 pub(super) fn name(c: char) -> String {
     format!("<U+{:04X}>", u32::from(c))
 }
@@ -63,8 +63,8 @@ const fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Characters without a glyph (Unicode 16: default ignorable, bidirectional controls, line separators,
-/// annotations), except those that [`InvisibleChars`] handles.
+/// Checks for characters without a glyph (Unicode 16: default ignorable, bidirectional controls, line
+/// separators, annotations), except those that [`InvisibleChars`] handles.
 const fn has_no_glyph(c: char) -> bool {
     matches!(
         c,
@@ -94,7 +94,7 @@ const fn has_no_glyph(c: char) -> bool {
 mod tests {
     use super::*;
 
-    /// The text with invisible characters replaced.
+    /// Returns the text with invisible characters replaced.
     fn replaced(text: &str) -> String {
         let (mut detector, mut out) = (InvisibleChars::default(), String::new());
         let mut chars = text.chars().peekable();

@@ -1,7 +1,7 @@
 //! Renders text as styled lines: Markdown, diffs, code and command output, wrapped to a width.
 //!
 //! Styles are roles, never colors, and nothing here depends on a terminal: the TUI and the HTML export share
-//! it. The output contains no control characters, so that no text can move the cursor or hide its content.
+//! this crate. The output contains no control characters, so no text can move the cursor or hide its content.
 
 mod code;
 mod command_output;
@@ -41,14 +41,14 @@ pub use stream::{MarkdownStream, preview};
 pub use tiller_core::ansi::{AnsiColor, Emphasis, columns};
 pub use wrap::{BreakMode, Indent, truncate_to, wrap};
 
-/// Plain text in one style, wrapped at words.
+/// Renders plain text in one style, wrapped at words.
 #[must_use]
 pub fn plain(text: &str, style: impl Into<Style>, width: usize) -> Vec<Line> {
     let lines = literal(text, style);
     lines.iter().flat_map(|line| wrap(&line.spans, width, &Indent::default(), BreakMode::Words)).collect()
 }
 
-/// Sanitized text in one style, not wrapped.
+/// Renders sanitized text in one style, not wrapped.
 #[must_use]
 pub fn literal(text: &str, style: impl Into<Style>) -> Vec<Line> {
     let style = style.into();

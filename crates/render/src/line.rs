@@ -1,4 +1,4 @@
-//! Styled lines: what every renderer makes.
+//! Styled lines, the output of every renderer.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub enum Role {
     /// Plain text.
     #[default]
     Text,
-    /// Text of minor importance.
+    /// Less important text.
     Muted,
     /// Emphasized text.
     Accent,
@@ -73,7 +73,7 @@ pub struct Style {
     pub bg: Option<AnsiColor>,
     /// The role whose background is used, if it differs: a keyword in an added line.
     pub background_role: Option<Role>,
-    /// The text that is copied instead; not visible.
+    /// The text that is copied instead of the visible one.
     pub copy_as: CopyAs,
 }
 
@@ -146,9 +146,9 @@ pub struct Line {
     pub spans: Vec<Span>,
     /// The relation to the line above.
     pub wrap: Wrap,
-    /// The spans that are not part of the content.
+    /// The numbers of spans that aren't part of the content.
     pub margins: Margins,
-    /// The row of an image that is drawn here; such a line has no text.
+    /// The row of an image to draw here; such a line has no text.
     pub image: Option<ImageRow>,
 }
 
@@ -158,14 +158,14 @@ pub enum Wrap {
     /// Starts after a newline.
     #[default]
     Hard,
-    /// Continues the line above, which was too long; `spaces` are not drawn at the break.
+    /// Continues the line above, which was too long; `spaces` at the break aren't drawn.
     Soft {
         /// The number of spaces.
         spaces: usize,
     },
 }
 
-/// Numbers of spans that are not part of a line's content: indents, bars and line numbers before it; times
+/// Numbers of spans that aren't part of a line's content: indents, bars and line numbers before it; times
 /// after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Margins {
@@ -181,14 +181,14 @@ impl Line {
         vec![Span::new(text, style)].into()
     }
 
-    /// The spans of the content.
+    /// Returns the spans of the content.
     #[must_use]
     pub fn content(&self) -> &[Span] {
         let end = self.spans.len().saturating_sub(self.margins.after);
         &self.spans[self.margins.before.min(end)..end]
     }
 
-    /// Prepends a span that is not part of the content.
+    /// Prepends a span that isn't part of the content.
     pub fn prepend_margin(&mut self, margin: Span) {
         self.spans.insert(0, margin);
         self.margins.before += 1;

@@ -1,7 +1,7 @@
-//! Link targets: checks addresses, and finds unmarked ones in text.
+//! Link targets: checks addresses, and finds addresses in text.
 //!
-//! A link leads to the web or to a file only. Its address is ASCII without spaces and control characters, so
-//! that it can't end the escape sequence that contains it.
+//! A link may lead only to the web or to a file. Its address is ASCII without spaces and control characters,
+//! so that it can't end the escape sequence that contains it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use percent_encoding::{CONTROLS, utf8_percent_encode};
 
 use super::{Emphasis, Role, Span};
 
-/// Maximum length of a link's address in bytes; some terminals support no longer ones.
+/// Maximum length of a link's address, in bytes; some terminals don't support longer ones.
 const MAX_BYTES: usize = 2_083;
 
 const SCHEMES: [&str; 3] = ["http://", "https://", "file://"];
 
-/// The appearance of an address that was found in text.
+/// The appearance of addresses that are found in text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressStyle {
     /// Like the surrounding text, for command output.
@@ -25,7 +25,7 @@ pub enum AddressStyle {
 }
 
 /// Returns the address if a link may lead to it: `http`, `https` or `file`, at most 2,083 bytes, without
-/// characters that a terminal could interpret. Other than ASCII is percent-encoded.
+/// characters that a terminal could interpret. Non-ASCII characters are percent-encoded.
 #[must_use]
 pub fn safe_address(address: &str) -> Option<Arc<str>> {
     let address = address.trim();
@@ -42,12 +42,12 @@ fn starts_with_ignoring_case(text: &str, start: &str) -> bool {
     text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
 }
 
-/// Makes addresses in text links. Code and existing links stay unchanged.
+/// Turns addresses in text into links. Code and existing links are unchanged.
 #[must_use]
 pub fn link_addresses(spans: Vec<Span>, style: AddressStyle) -> Vec<Span> {
     let mut out: Vec<Span> = Vec::with_capacity(spans.len());
     for span in spans {
-        // Markdown text comes in pieces that may end in the middle of an address.
+        // Markdown text arrives in pieces, which may end in the middle of an address.
         match out.last_mut() {
             Some(last) if last.style == span.style && last.link == span.link => {
                 last.text.push_str(&span.text)
@@ -88,7 +88,7 @@ fn split(span: &Span, style: AddressStyle, out: &mut Vec<Span>) {
     out.extend((from < span.text.len()).then(|| piece(&span.text[from..])));
 }
 
-/// The start of a known scheme at the end of `before`, unless it is part of a longer word.
+/// Finds the start of a known scheme at the end of `before`, unless it is part of a longer word.
 fn scheme_start(before: &str) -> Option<usize> {
     let word = before
         .rfind(|c: char| !c.is_ascii_alphanumeric())
@@ -97,8 +97,8 @@ fn scheme_start(before: &str) -> Option<usize> {
     SCHEMES.iter().any(|known| known.trim_end_matches("://").eq_ignore_ascii_case(scheme)).then_some(word)
 }
 
-/// The length in bytes of the address at the start of `text`, without trailing punctuation and unbalanced
-/// brackets.
+/// Returns the length in bytes of the address at the start of `text`, without trailing punctuation and
+/// unbalanced brackets.
 fn address_length(text: &str) -> usize {
     let ends = |c: char| c.is_whitespace() || c.is_control() || "<>\"`{}|\\^│".contains(c);
     let mut address = text.split(ends).next().unwrap_or_default();
@@ -118,7 +118,7 @@ fn address_length(text: &str) -> usize {
     }
 }
 
-/// Returns true if a link's text names a different host or address than its target.
+/// Returns true if a link's text looks like an address but its target has another host or path.
 pub(super) fn is_misleading(text: &str, address: &str) -> bool {
     let (text, address) = (normalize(text), normalize(address));
     if text == address {
@@ -129,7 +129,6 @@ pub(super) fn is_misleading(text: &str, address: &str) -> bool {
     if is_whole && word.contains('/') { true } else { host(word) != host(&address) }
 }
 
-/// Normalizes an address for comparison.
 fn normalize(address: &str) -> String {
     let lower = address.trim().to_lowercase();
     let bare = lower.split_once("://").map_or(lower.as_str(), |(_, rest)| rest);
@@ -149,7 +148,7 @@ fn is_address(word: &str) -> bool {
             && top.chars().any(char::is_alphabetic))
 }
 
-/// The host of an address without a scheme. A user name before it is ignored.
+/// Returns the host of an address without its scheme. A user name before the host is ignored.
 fn host(address: &str) -> &str {
     let authority = address.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();

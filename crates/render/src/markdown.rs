@@ -1,4 +1,4 @@
-//! Renders Markdown for reading: marks are omitted where a style shows the same.
+//! Renders Markdown for reading: marks are omitted if a style expresses the same.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
@@ -11,7 +11,7 @@ use super::{
     Style, Wrap, code, sanitize, wrap,
 };
 
-/// The Markdown extensions beyond CommonMark.
+/// Returns the parser options: the Markdown extensions beyond CommonMark.
 #[must_use]
 pub fn options() -> Options {
     Options::ENABLE_TABLES
@@ -28,7 +28,7 @@ pub fn markdown(text: &str, layout: impl Into<LayoutOptions>) -> Vec<Line> {
     render_part(text, &layout, &mut left)
 }
 
-/// Renders a part of a longer text; `left` is the remaining budget for highlighting in bytes.
+/// Renders part of a longer text; `remaining_bytes` is the remaining budget for highlighting.
 pub(super) fn render_part(text: &str, layout: &LayoutOptions, remaining_bytes: &mut usize) -> Vec<Line> {
     let mut writer =
         MarkdownWriter::new(layout, CodeHighlighting::Enabled { remaining_bytes: *remaining_bytes });
@@ -39,7 +39,7 @@ pub(super) fn render_part(text: &str, layout: &LayoutOptions, remaining_bytes: &
     writer.lines
 }
 
-/// Renders a part that is soon rendered again, without highlighting.
+/// Renders a part without highlighting, because it will soon be rendered again.
 pub(super) fn render_transient(text: &str, layout: &LayoutOptions) -> Vec<Line> {
     let mut writer = MarkdownWriter::new(layout, CodeHighlighting::Disabled);
     writer.read(text);
@@ -54,9 +54,9 @@ struct MarkdownWriter {
     inline: Vec<Span>,
     styles: Vec<Style>,
     containers: Vec<Container>,
-    /// True if a blank line follows before the next block.
+    /// True if a blank line must be written before the next block.
     needs_gap: bool,
-    /// True if the source has a blank line above the block that begins.
+    /// True if the source has a blank line above the current block.
     has_blank_line_above: bool,
     table: Option<Table>,
     /// The open links; an image may be inside a link.
@@ -126,7 +126,7 @@ impl MarkdownWriter {
             }
             Event::InlineMath(text) | Event::DisplayMath(text) => self.push(&text, Role::Code.into()),
             Event::Html(text) | Event::InlineHtml(text) => self.push(&text, Role::Muted.into()),
-            // As in the source: the note may be in another part of the text.
+            // Left as in the source, because the note may be in another part of the text.
             Event::FootnoteReference(name) => self.push(&format!("[^{name}]"), self.style()),
             Event::SoftBreak => self.push(" ", self.style()),
             Event::HardBreak => self.inline.push(Span::new("\n", Role::Text)),
@@ -262,7 +262,7 @@ impl MarkdownWriter {
         self.styles.push(self.style().in_role(Role::Link).with(Emphasis::UNDERLINE));
     }
 
-    /// Makes the text a link, and writes the address after it if neither the text nor the link shows it.
+    /// Turns the text into a link, and writes the address after it unless the text or the link shows it.
     fn end_link(&mut self) {
         self.styles.pop();
         let Some(link) = self.links.pop() else { return };
@@ -320,8 +320,9 @@ impl MarkdownWriter {
         }
     }
 
-    /// Begins a block: writes the item's text before it, and a blank line if needed. In an item that is where
-    /// the source has one: the parser's notion of a loose list depends on later text, even in other items.
+    /// Begins a block: writes the preceding text of the item, and a blank line if needed. Within an item,
+    /// blank lines are those of the source, because the parser's notion of a loose list depends on later
+    /// text, even in other items.
     fn begin_block(&mut self) {
         self.flush();
         let is_in_item = matches!(self.containers.last(), Some(Container::Item { .. }));
@@ -351,7 +352,7 @@ impl MarkdownWriter {
         self.lines.extend(wrap(&spans, self.layout.width.min(MAX_PROSE_WIDTH), &indent, BreakMode::Words));
     }
 
-    /// Writes an item's text; an empty item still gets its marker.
+    /// Writes an item's text; an empty item still gets a marker.
     fn flush_item(&mut self) {
         self.flush();
         if matches!(self.containers.last(), Some(Container::Item { marker: Some(_), .. })) {
@@ -375,12 +376,12 @@ impl MarkdownWriter {
         self.layout.width.saturating_sub(self.prefix().iter().map(Span::width).sum()).max(1)
     }
 
-    /// The spans before every line but an item's first.
+    /// Returns the spans before a line that isn't an item's first.
     fn prefix(&self) -> Vec<Span> {
         self.containers.iter().filter_map(Container::spacing).collect()
     }
 
-    /// The spans before the next line; an item's marker appears once.
+    /// Returns the spans before the next line, with the item's marker the first time.
     fn marked_prefix(&mut self) -> Vec<Span> {
         let spans = |container: &mut Container| match container {
             Container::Item { marker, .. } => marker.take().or_else(|| container.spacing()),
@@ -413,7 +414,7 @@ fn is_block(event: &Event<'_>) -> bool {
     }
 }
 
-/// Returns true if the line above this position is blank, apart from the marks of quotes.
+/// Returns true if the line above this position is blank except for quote marks.
 fn follows_blank_line(text: &str, at: usize) -> bool {
     let above = text[..at].rfind('\n').map(|end| &text[..end]);
     above.is_some_and(|above| {
@@ -422,7 +423,7 @@ fn follows_blank_line(text: &str, at: usize) -> bool {
     })
 }
 
-/// Marks rows of code that continue the row above.
+/// Marks rows that continue the row above, for code.
 pub(super) fn with_wrap_marks(mut rows: Vec<Line>) -> Vec<Line> {
     for row in rows.iter_mut().filter(|row| row.wrap != Wrap::Hard) {
         if let Some(margin) = row.spans.first_mut().filter(|margin| margin.text == code::INDENT) {
@@ -437,7 +438,7 @@ fn heading(level: HeadingLevel) -> Style {
     match level {
         HeadingLevel::H1 => style.with(Emphasis::BOLD).with(Emphasis::UNDERLINE),
         HeadingLevel::H2 => style.with(Emphasis::BOLD),
-        // Lower levels have one `›` per level: there aren't enough text styles to distinguish them.
+        // Lower levels have one `›` per level, because there are too few text styles to distinguish them.
         HeadingLevel::H3 | HeadingLevel::H4 => style.with(Emphasis::BOLD),
         HeadingLevel::H5 | HeadingLevel::H6 => style.with(Emphasis::ITALIC),
     }

@@ -2,10 +2,11 @@
 
 use super::HighlightCache;
 
-/// Maximum width of prose in columns, for readability; text at the end of a line stays close to its line.
+/// Maximum width of prose, in columns, for readability. Right-aligned text on such lines is limited to it
+/// too.
 pub const MAX_PROSE_WIDTH: usize = 120;
 
-/// The width of lines, and rendering options. Converts from a number of columns with default options.
+/// The width of lines, and the rendering options. A number of columns converts to it, with default options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayoutOptions {
     /// Columns of a line.
@@ -29,24 +30,24 @@ pub enum LinkStyle {
     /// Written after the text.
     #[default]
     Written,
-    /// The text becomes a terminal link; the address is written only if the text contains a different one.
+    /// The text becomes a terminal link; the address is also written if the text shows a different one.
     Live,
 }
 
-/// The time of syntax highlighting.
+/// The way code is highlighted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Highlighting {
     /// Immediately.
     #[default]
     Sync,
-    /// Later: code is plain until the cache's queue was processed, see [`HighlightCache::run_queued`].
+    /// Later: code is plain until the cache's queue has been processed, see [`HighlightCache::run_queued`].
     Background(HighlightCache),
     /// Never.
     Off,
 }
 
 impl LayoutOptions {
-    /// The same options with another width.
+    /// Returns the same options with another width.
     #[must_use]
     pub fn with_width(&self, width: usize) -> Self {
         Self { width, ..self.clone() }

@@ -1,8 +1,9 @@
-//! A short note on a tool's result, for the line of its call.
+//! A short note on a tool's result, for the line that shows its call.
 
 use serde_json::Value;
 
-/// Summarizes a result's details: `+3 −1`, `timed out`, `exit 2`, `12 lines`. Empty if they have none of these.
+/// Summarizes a result's details: `+3 −1`, `timed out`, `exit 2`, `12 lines`. Empty if there are no such
+/// details.
 #[must_use]
 pub fn result_note(details: Option<&Value>) -> String {
     let Some(details) = details else { return String::new() };

@@ -1,8 +1,8 @@
-//! Sanitizes text from outside: removes escape sequences, control characters and invisible or reordering
+//! Sanitizes untrusted text: removes escape sequences, control characters, and invisible or reordering
 //! characters.
 //!
-//! Text is shown completely, with symbols for characters that can't be shown: a reader of a file, a diff or a
-//! command sees all of it. Command output is shown as a terminal would show it instead; see
+//! The text remains complete, with symbols for characters that can't be shown, so that the reader of a file,
+//! a diff or a command sees all of it. Command output is instead shown as a terminal would show it; see
 //! [`command_output`](super::command_output()).
 
 use std::borrow::Cow;
@@ -20,13 +20,13 @@ pub(super) const TAB: usize = 4;
 pub enum ControlChars {
     /// Shown as symbols, for files and diffs.
     Visible,
-    /// Interpreted as by a terminal: a carriage return restarts the line, so that a progress bar shows its last
-    /// state, and escape sequences are removed.
+    /// Interpreted as by a terminal: a carriage return restarts the line, so that a progress bar shows its
+    /// last state, and escape sequences are removed.
     Interpreted,
 }
 
-/// Expands tabs, and replaces control characters with symbols and invisible characters with their code points.
-/// Newlines stay.
+/// Expands tabs, and replaces control characters with symbols and invisible characters with their code
+/// points. Newlines are kept.
 #[must_use]
 pub fn sanitize(text: &str, control_chars: ControlChars) -> Cow<'_, str> {
     if text.bytes().all(|byte| byte == b'\n' || (b' '..=b'~').contains(&byte)) {
@@ -42,7 +42,7 @@ fn make_visible(text: &str) -> Cow<'_, str> {
     let mut detector = InvisibleChars::default();
     let mut chars = text.char_indices().peekable();
     let mut out = String::new();
-    // `out` has the text up to `copied`; `column` doesn't include the text from `from` on yet.
+    // `out` has the text up to `copied`; `column` is the column of `start`.
     let (mut copied, mut start, mut column) = (0, 0, 0);
     while let Some((at, c)) = chars.next() {
         let is_replaced = detector.is_invisible(c, chars.peek().map(|(_, c)| *c));
@@ -65,7 +65,7 @@ fn make_visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The text of [`command_output`](super::command_output).
+/// Returns the text of [`command_output`](super::command_output).
 fn plain_text(text: &str) -> String {
     let output = StyledText::parse(text).text;
     let plain = |line| expand(line, Style::default(), ansi::TAB).into_iter().map(|span| span.text).collect();
@@ -76,8 +76,8 @@ fn plain_text(text: &str) -> String {
     out
 }
 
-/// Sanitizes a line, marking replaced characters with their source text for copying. Tabs expand to every
-/// `tab`th column.
+/// Sanitizes a line, and marks replaced characters with their source text for copying. Tabs expand to the
+/// next multiple of `tab` columns.
 pub(super) fn expand(line: &str, style: Style, tab: usize) -> Vec<Span> {
     if line.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
         return vec![Span::new(line, style)];
@@ -102,7 +102,7 @@ pub(super) fn expand(line: &str, style: Style, tab: usize) -> Vec<Span> {
         if c == '\r' && after.is_none() {
             push(&visible, CopyAs::Nothing);
         } else if c == '\t' || !c.is_control() {
-            // The replacement begins with one column of ASCII.
+            // The replacement begins with an ASCII character, one column wide.
             push(&visible[..1], CopyAs::Char(c));
             push(&visible[1..], CopyAs::Nothing);
         } else {
@@ -113,7 +113,7 @@ pub(super) fn expand(line: &str, style: Style, tab: usize) -> Vec<Span> {
     spans
 }
 
-/// The same for a string that starts a line; text of several lines is sanitized without marks.
+/// The same for text at the start of a line; text of several lines is sanitized without marks.
 pub(super) fn sanitized_spans(text: &str, style: Style) -> Vec<Span> {
     if text.contains('\n') {
         return vec![Span::new(sanitize(text, ControlChars::Visible), style)];
@@ -147,8 +147,9 @@ pub(super) fn with_source_marks(spans: Vec<Span>, line: &str) -> Vec<Span> {
     out
 }
 
-/// Returns a string for the clipboard: with tabs and invisible characters, but with symbols for control characters, on
-/// which a terminal would act when the text is pasted. A carriage return at a line's end is removed.
+/// Returns a string for the clipboard. Tabs and invisible characters are kept, but control characters, which
+/// could act on a terminal when the text is pasted, become symbols. A carriage return at the end of a line is
+/// removed.
 #[must_use]
 pub fn clipboard_text(text: &str) -> Cow<'_, str> {
     if !text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
@@ -168,7 +169,7 @@ pub fn clipboard_text(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The replacement of a character at this column.
+/// Returns the replacement of a character at this column.
 fn replacement(c: char, column: usize, tab: usize) -> String {
     match c {
         '\t' => " ".repeat(tab - column % tab),
@@ -177,7 +178,7 @@ fn replacement(c: char, column: usize, tab: usize) -> String {
     }
 }
 
-/// The symbol of a control character: `␍` for a carriage return.
+/// Returns the symbol of a control character: `␍` for a carriage return.
 fn glyph(c: char) -> char {
     match c {
         '\u{7f}' => '␡',

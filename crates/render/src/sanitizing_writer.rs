@@ -4,15 +4,15 @@ use std::io::{self, Write};
 
 use super::{ControlChars, sanitize};
 
-/// Maximum number of bytes buffered of an unfinished line.
+/// Maximum number of buffered bytes of an unfinished line.
 const MAX_BUFFERED: usize = 64 * 1024;
 
-/// Replaces control, bidirectional and invisible characters like [`sanitize`]. Text is written at each line's
-/// end, and a partial line on flush.
+/// Replaces control, bidirectional and invisible characters as [`sanitize`] does. A line is written when it
+/// ends, a partial line on flush.
 #[derive(Debug)]
 pub struct SanitizingWriter<W: Write> {
     inner: W,
-    /// The buffered end of the text: an unfinished line.
+    /// The end of the text: an unfinished line.
     buffer: Vec<u8>,
 }
 
@@ -22,7 +22,7 @@ impl<W: Write> SanitizingWriter<W> {
         Self { inner, buffer: Vec::new() }
     }
 
-    /// Writes an escape sequence of tiller's own, after the text written before.
+    /// Writes an escape sequence from tiller itself, after the text written so far.
     ///
     /// # Errors
     /// If `inner` fails.
@@ -39,7 +39,7 @@ impl<W: Write> SanitizingWriter<W> {
         self.inner.write_all(sanitize(&String::from_utf8_lossy(&bytes), ControlChars::Visible).as_bytes())
     }
 
-    /// The number of buffered bytes without an incomplete character at the end.
+    /// Returns the number of buffered bytes, without an incomplete character at the end.
     fn complete_length(&self) -> usize {
         match str::from_utf8(self.buffer.get(self.buffer.len().saturating_sub(3)..).unwrap_or_default()) {
             Ok(_) => self.buffer.len(),

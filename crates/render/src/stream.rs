@@ -1,10 +1,10 @@
 //! Rendering of streaming Markdown.
 //!
 //! The text up to the last top-level block is finished: its lines are kept, and it isn't parsed again. The
-//! last block is rendered again when lines are requested; of an open code block, only the last line (see
-//! `code_lines`). A huge block or line is finished in parts of one size, so that the cost of a frame stays
-//! flat. Text whose meaning depends on what follows (a fence, a table's head) is held back rather than shown
-//! and taken away.
+//! last block is rendered again whenever lines are requested; of an open code block, only the last line (see
+//! `code_lines`). A huge block or line is finished in parts of equal size, so that the cost of a frame stays
+//! flat. Text whose meaning depends on later text (a fence, a table's head) is held back, so that it doesn't
+//! appear and then vanish.
 
 mod code_block;
 mod code_lines;
@@ -22,43 +22,44 @@ use super::code::streaming::StreamingCode;
 use super::markdown::{options, render_part, render_transient};
 use super::{LayoutOptions, Line, code};
 
-/// Size in bytes of the parts in which a huge block is finished. Most blocks are smaller; a larger paragraph or line of
-/// code continues in its last row. After that, other blocks look as in the source until the answer is complete, so this
-/// leaves room for a table.
+/// Size, in bytes, of the parts in which a huge block is finished. Most blocks are smaller. After a larger
+/// part, a paragraph or line of code continues in its last row, but other blocks look as in the source until
+/// the answer is complete; so a part must be large enough for a table.
 const MAX_PART_BYTES: usize = 8 * 1024;
 
-/// Size in bytes of the text that is searched for blocks first: many small blocks of code in a backlog would
-/// each take a search of a whole part.
+/// Size, in bytes, of the text that is searched for blocks first. Otherwise a backlog of many small code
+/// blocks would require a search of a full part for each block.
 const NEAR_BYTES: usize = 1024;
 
-/// Maximum number of bytes parsed at a time, some milliseconds' work: a backlog is processed over several frames.
+/// Maximum number of bytes parsed at a time, some milliseconds of work; a backlog is processed over several
+/// frames.
 const MAX_BYTES_AT_ONCE: usize = 128 * 1024;
 
-/// Markdown text that grows at its end.
+/// Markdown text that is appended to.
 #[derive(Clone, Debug)]
 pub struct MarkdownStream {
     text: String,
     layout: LayoutOptions,
     /// Lines that won't change.
     finished: Vec<Line>,
-    /// Start of the unfinished text.
+    /// Byte index of the unfinished text.
     unfinished: usize,
     continues: Continuation,
     /// The open code block.
     code: Option<CodeBlock>,
-    /// Code blocks that are highlighted in the background, by their start in the text; kept when the text is
+    /// Code blocks that are highlighted in the background, by their start in the text. Kept when the text is
     /// laid out again.
     background: BTreeMap<usize, StreamingCode>,
     /// Finished lines that await highlighting, oldest first.
     plain: VecDeque<PlainLine>,
-    /// Remaining budget for highlighting in bytes, without the blocks above.
+    /// Remaining budget for highlighting, in bytes, not counting the blocks above.
     highlight_budget: usize,
     tail: Vec<Line>,
     is_stale: bool,
 }
 
-/// Renders a preview of Markdown that may be incomplete: code stays plain, and open marks at the end are
-/// closed.
+/// Renders a preview of Markdown that may be incomplete: code stays plain, and marks that are open at the end
+/// are closed.
 #[must_use]
 pub fn preview(text: &str, layout: impl Into<LayoutOptions>) -> Vec<Line> {
     render_transient(&incomplete::close_open_marks(text), &layout.into())
@@ -85,13 +86,13 @@ impl MarkdownStream {
         }
     }
 
-    /// Appends text; costs no more than copying it.
+    /// Appends text. Costs no more than copying it.
     pub fn push(&mut self, piece: &str) {
         self.text.push_str(piece);
         self.is_stale = true;
     }
 
-    /// All text so far.
+    /// Returns all text so far.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -108,7 +109,7 @@ impl MarkdownStream {
         }
     }
 
-    /// Updates the lines, or some of them if there is much text:
+    /// Updates the lines, or only some of them if there is much text:
     /// [`has_pending_text`](Self::has_pending_text) then returns true.
     pub fn update_lines(&mut self) {
         if std::mem::take(&mut self.is_stale) {
@@ -120,13 +121,13 @@ impl MarkdownStream {
         self.highlight_plain_lines();
     }
 
-    /// Returns true if the lines don't show all text yet.
+    /// Returns true if the lines don't show all of the text yet.
     #[must_use]
     pub fn has_pending_text(&self) -> bool {
         self.is_stale
     }
 
-    /// The lines as of the last [`update_lines`](Self::update_lines).
+    /// Iterates over the lines as of the last [`update_lines`](Self::update_lines).
     pub fn lines(&self) -> impl Iterator<Item = &Line> {
         self.finished.iter().chain(&self.tail)
     }
@@ -143,7 +144,7 @@ impl MarkdownStream {
         self.len() == 0
     }
 
-    /// The number of finished lines, which only highlighting changes.
+    /// Returns the number of finished lines, which change only by highlighting.
     #[must_use]
     pub fn finished(&self) -> usize {
         self.finished.len()
@@ -155,8 +156,8 @@ impl MarkdownStream {
         self.finished.get(at).or_else(|| self.tail.get(at.checked_sub(self.finished.len())?))
     }
 
-    /// Finishes the next part of the text before `end`. Returns false if there is none but the last block, or
-    /// the last line of an open code block.
+    /// Finishes the next part of the text before `end`. Returns false if only the last block, or the last
+    /// line of an open code block, remains.
     fn finish_part(&mut self, end: usize) -> bool {
         match self.code.take() {
             Some(block) => self.finish_code(block, end),
@@ -164,12 +165,12 @@ impl MarkdownStream {
         }
     }
 
-    /// Finishes the blocks before the last one or the first code block, enters that code block, or finishes the
-    /// beginning of a huge block.
+    /// Finishes the blocks before the last one or the first code block, enters that code block, or finishes
+    /// the beginning of a huge block.
     fn finish_blocks(&mut self, end: usize) -> bool {
         let limit = self.text.floor_char_boundary(end.min(self.unfinished + MAX_PART_BYTES));
         let part = self.part(limit);
-        // Only complete lines decide: `|` alone ends a table that `| 1 |` continues.
+        // Incomplete lines are misleading: `|` alone ends a table that `| 1 |` would continue.
         let complete = &part[..line_start(&part, part.len())];
         let near = line_start(complete, complete.floor_char_boundary(NEAR_BYTES));
         let near_block = last_block(&complete[..near]).filter(TopBlock::completes_previous_blocks);
@@ -189,8 +190,8 @@ impl MarkdownStream {
         true
     }
 
-    /// Finishes the beginning of a huge block: up to its last item, line or word. A paragraph's last row stays
-    /// open, because the next text continues it.
+    /// Finishes the beginning of a huge block, up to its last item, line or word. A paragraph's last row is
+    /// left open, because the next text continues it.
     fn finish_beginning(&mut self, part: &str, block: Option<TopBlock>) {
         let from = part.ceil_char_boundary(self.continues.placeholder().len() + 1);
         let last = |c: char| part[from..].rfind(c).map(|at| from + at);
@@ -207,7 +208,7 @@ impl MarkdownStream {
         }
     }
 
-    /// Finishes this beginning of the unfinished [`part`](Self::part).
+    /// Finishes the beginning of the unfinished [`part`](Self::part).
     fn finish(&mut self, part: &str) {
         let placeholder = self.continues.placeholder().len();
         let lines = render_part(part, &self.layout, &mut self.highlight_budget);
@@ -220,7 +221,7 @@ impl MarkdownStream {
         self.unfinished += part.len() - placeholder;
     }
 
-    /// Makes the last finished row one that the next text continues.
+    /// Reopens the last finished row, so that the next text continues it.
     fn reopen_row(&mut self) {
         let row = self.finished.pop_if(|row| row.width() > 0);
         self.continues = row.map_or(Continuation::Block, Continuation::Row);
@@ -233,7 +234,7 @@ impl MarkdownStream {
         }
     }
 
-    /// The unfinished text before `end`, after a placeholder for the row that it continues.
+    /// Returns the unfinished text before `end`, after a placeholder for the row that it continues.
     fn part(&self, end: usize) -> String {
         self.continues.placeholder() + &self.text[self.unfinished..end]
     }
@@ -252,7 +253,6 @@ impl MarkdownStream {
     }
 }
 
-/// A top-level block.
 struct TopBlock {
     start: usize,
     kind: MarkdownBlockKind,
@@ -267,11 +267,11 @@ enum MarkdownBlockKind {
     Other,
 }
 
-/// The last top-level block of a string, or the first one with fenced code.
+/// Finds the last top-level block of a string, or the first one with fenced code.
 fn last_block(text: &str) -> Option<TopBlock> {
     let (mut depth, mut last) = (0_usize, None::<TopBlock>);
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
-        // The indentation belongs to the block: it may make it code.
+        // The indentation belongs to the block, because it may be code.
         let start = || line_start(text, range.start);
         match (&event, &mut last) {
             (Event::Start(_) | Event::Rule, _) if depth == 0 => {
@@ -296,7 +296,7 @@ fn last_block(text: &str) -> Option<TopBlock> {
 }
 
 impl TopBlock {
-    /// Returns true if the blocks before it can be finished, or if it is code, which is entered.
+    /// Returns true if the blocks before this one can be finished, or if it is code, which must be entered.
     fn completes_previous_blocks(&self) -> bool {
         self.start > 0 || matches!(self.kind, MarkdownBlockKind::Fence(_))
     }

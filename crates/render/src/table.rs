@@ -1,4 +1,4 @@
-//! Tables: columns fit their content, and cells are wrapped if the layout is narrower.
+//! Tables: columns fit their content; if the layout is narrower, cells are wrapped.
 
 use pulldown_cmark::Alignment;
 
@@ -7,12 +7,11 @@ use super::{BreakMode, Emphasis, Indent, Line, Margins, Role, Span, wrap};
 /// Blank columns on both sides of a cell.
 const GAP: usize = 1;
 
-/// Minimum width of a column; a table that doesn't fit is written as a list of its cells.
+/// Minimum width of a column; a table that needs narrower ones is written as a list of its cells.
 const MIN_COLUMN: usize = 4;
 
 type TableCell = Vec<Span>;
 
-/// A parsed table.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) alignments: Vec<Alignment>,
@@ -70,7 +69,7 @@ impl Table {
         Line { margins: Margins { before: 1, after: 1 }, ..Line::from(spans) }
     }
 
-    /// The widths of the columns within `width`; `None` if the table doesn't fit.
+    /// Returns the widths of the columns within `width`; `None` if the table doesn't fit.
     fn column_widths(&self, width: usize) -> Option<Vec<usize>> {
         let count = self.header.len();
         let available = width.checked_sub(2 * GAP * count)?;

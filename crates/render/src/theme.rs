@@ -1,9 +1,9 @@
 //! Themes: the mapping of roles to colors and emphasis, loaded from files in tiller's format or in pi's.
 //!
-//! A theme gives each [`Role`](crate::Role) a [`ThemeStyle`]; a front end requests it for its terminal's
-//! [`ColorDepth`], and gets colors that such a terminal has. Nothing here depends on a terminal or a page: front ends
-//! convert the styles to their own. Start with `file` for the format, `registry` for the search paths, `color` for the
-//! replacement of colors.
+//! A theme gives each [`Role`](crate::Role) a [`ThemeStyle`]. A front end requests it for the [`ColorDepth`]
+//! of its terminal, and gets colors that such a terminal has. Nothing here depends on a terminal or a page:
+//! front ends convert the styles to their own. Start with `file` for the format, `registry` for the search
+//! paths, `color` for the replacement of colors.
 
 mod built_in;
 mod color;
@@ -32,8 +32,8 @@ impl Theme {
     /// Parses a theme in tiller's format (with `roles`) or in pi's (with `colors`).
     ///
     /// # Errors
-    /// If the text isn't JSON, names an unknown role, color or variable, or has a value of the wrong type; the
-    /// error names the path of the value.
+    /// If the text isn't JSON, names an unknown role, color or variable, or has a value of the wrong type;
+    /// the error names the path of the value.
     pub fn parse(text: &str) -> Result<Self, ThemeError> {
         match file::detect_format(text)? {
             file::ThemeFormat::Tiller => file::parse(text),

@@ -24,7 +24,7 @@ impl Indent {
     }
 }
 
-/// The positions where a line may be broken.
+/// The positions at which a line may be broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BreakMode {
     /// Between words, or inside a word that is wider than the line.
@@ -40,8 +40,9 @@ struct GraphemeCell<'a> {
     link: Option<&'a Arc<str>>,
 }
 
-/// Wraps `spans` into lines of at most `width` columns, indents included. A newline in the text breaks too.
-/// There is at least one line, and every line has at least one grapheme, however narrow the width.
+/// Wraps `spans` into lines of at most `width` columns, including indents. A newline in the text ends a line
+/// too. There is at least one line, and every line of nonempty text has at least one grapheme, however narrow
+/// the width.
 #[must_use]
 pub fn wrap(spans: &[Span], width: usize, indent: &Indent, breaks: BreakMode) -> Vec<Line> {
     let cells: Vec<GraphemeCell<'_>> = spans.iter().flat_map(cells_of).collect();
@@ -73,7 +74,7 @@ fn cells_of(span: &Span) -> impl Iterator<Item = GraphemeCell<'_>> {
     span.text.graphemes(true).map(cell)
 }
 
-/// The number of cells on this line, and the number of cells consumed.
+/// Returns the number of cells on the next line, and the number of cells consumed.
 fn break_line(cells: &[GraphemeCell<'_>], available: usize, breaks: BreakMode) -> (usize, usize) {
     let (mut used, mut word_end) = (0, None);
     for (at, cell) in cells.iter().enumerate() {
@@ -97,7 +98,7 @@ fn may_break(previous: &GraphemeCell<'_>, next: &GraphemeCell<'_>) -> bool {
     next.width == 2 || (next.text != " " && (previous.text == " " || previous.width == 2))
 }
 
-/// Trailing spaces are not drawn.
+/// Returns the end of a line without trailing spaces, which aren't drawn.
 fn without_trailing_spaces(cells: &[GraphemeCell<'_>], end: usize, breaks: BreakMode) -> usize {
     match breaks {
         BreakMode::Words => cells[..end].iter().rposition(|cell| cell.text != " ").map_or(0, |last| last + 1),
@@ -124,7 +125,7 @@ fn span_of(cells: &[GraphemeCell<'_>]) -> Option<Span> {
     Some(Span::new(text, first.style).with_link(first.link.cloned()))
 }
 
-/// Returns true if the text before a line is not part of its content; an item's marker is.
+/// Returns true if the text before a line isn't part of its content, unlike an item's marker.
 pub(super) fn is_margin(text: &str) -> bool {
     text.chars().all(|c| matches!(c, ' ' | '│' | '▌' | '∴' | '…'))
 }

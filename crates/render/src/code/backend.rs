@@ -1,8 +1,9 @@
 //! Highlighter backends and their requests.
 //!
-//! Loaded grammars take some fifteen megabytes a language, which a running process never frees, and hundreds of
+//! Loaded grammars take about 15 MB per language, which a running process never frees, and hundreds of
 //! milliseconds when a language first appears. So a front end highlights in another process
-//! ([`serve`](super::serve)), which exits when idle; [`InProcess`] does the same work in this process.
+//! ([`serve_highlighting`](super::serve_highlighting)), which exits when idle; [`InProcess`] does the same
+//! work in this process.
 
 use std::collections::VecDeque;
 
@@ -13,10 +14,10 @@ use super::language::{Language, LanguageId};
 use super::limits::{HighlightedPrefix, MAX_BLOCK_BYTES, truncated};
 use crate::{Role, Span};
 
-/// Maximum number of blocks with remembered state, for code that streams in several blocks in parallel.
+/// Maximum number of blocks whose state is remembered, in case several blocks stream in parallel.
 const MAX_BLOCKS: usize = 8;
 
-/// The tokens of a line: length in bytes, and role. Text after the last one has no role.
+/// The tokens of a line: length in bytes, and role. Text after the last token has no role.
 pub type TokenSpans = Vec<(u32, Role)>;
 
 /// Lines of code to highlight.
@@ -25,12 +26,12 @@ pub struct HighlightRequest {
     pub(super) language: LanguageId,
     /// The position in a streaming block; `None` for complete code.
     pub(super) thread: Option<StreamPosition>,
-    /// Sanitized, without newlines.
+    /// The sanitized lines, without newlines.
     pub(super) lines: Vec<String>,
 }
 
 impl HighlightRequest {
-    /// A request for complete, sanitized code; the part beyond the size limit is omitted.
+    /// Creates a request for complete, sanitized code; code beyond the size limit is omitted.
     #[must_use]
     pub fn complete(language: Language<'_>, code: &str) -> Self {
         let language = LanguageId::new(language);
@@ -68,7 +69,7 @@ pub trait HighlightBackend {
 /// Highlights in this process.
 #[derive(Debug, Default)]
 pub struct InProcess {
-    /// The state of the newest blocks with the number of highlighted lines; newest last.
+    /// The state of the newest blocks and the number of their highlighted lines; the newest block last.
     threads: VecDeque<(StreamPosition, Highlighter)>,
 }
 
@@ -88,7 +89,7 @@ impl HighlightBackend for InProcess {
 }
 
 impl InProcess {
-    /// The highlighter that continues a block; `None` if its state is lost.
+    /// Returns the highlighter that continues a block; `None` if its state is lost.
     fn resume(&mut self, request: &HighlightRequest) -> Option<Highlighter> {
         let start = || Highlighter::with_limit(request.language.as_language(), MAX_BLOCK_BYTES);
         let Some(requested) = request.thread else { return Some(start()) };
@@ -107,7 +108,8 @@ fn token_spans(spans: &[Span]) -> TokenSpans {
     spans.iter().map(|span| (length(span), span.style.role)).collect()
 }
 
-/// Splits a line into spans. Token spans of a different line change the split, but never the text.
+/// Splits a line into spans. Token spans for another line split it in the wrong places, but never change its
+/// text.
 pub(crate) fn spans(line: &str, token_spans: &[(u32, Role)]) -> Vec<Span> {
     let (mut spans, mut rest) = (Vec::with_capacity(token_spans.len()), line);
     for (bytes, role) in token_spans {
@@ -146,7 +148,7 @@ mod tests {
         let (mut backend, mut parts) = (InProcess::default(), Vec::new());
         for (at, line) in lines.iter().enumerate() {
             parts.extend(first_roles(backend.highlight(&request(&[line], Some((7, at))))));
-            // Other requests come in between.
+            // Requests for other blocks come in between.
             assert_eq!(
                 first_roles(backend.highlight(&request(&["int x;"], Some((8 + at as u64, 0)))))[0],
                 expected[3]

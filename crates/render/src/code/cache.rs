@@ -1,9 +1,9 @@
 //! The highlight cache of a front end, and the queue of code to highlight.
 //!
-//! Loading grammars takes tens of milliseconds, compiling a language's patterns hundreds, and a line a quarter of one:
-//! too slow for a frame. So a frame uses what is cached, shows the rest plain and queues it here, and
-//! [`HighlightCache::run_queued`] does the work on the thread that calls it. Everything in the cache can be computed
-//! again.
+//! Loading grammars takes tens of milliseconds, compiling a language's patterns hundreds, and highlighting a
+//! line a quarter of one: too slow for a frame. So a frame uses cached highlighting, leaves other code plain
+//! and queues it here, and [`HighlightCache::run_queued`] highlights it on the thread of its caller.
+//! Everything in the cache can be computed again.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::ControlFlow;
@@ -16,13 +16,13 @@ use super::language::{Language, LanguageId};
 use super::limits::{CacheKey, HighlightedPrefix};
 use super::streaming_lines::StreamingLines;
 
-/// Capacity of the cache in bytes of code: many screens.
+/// Capacity of the cache in bytes of code: enough for many screens.
 const MAX_CACHED_BYTES: usize = 1024 * 1024;
 
-/// Capacity of the queue; the oldest requests are dropped, and made again when their code is shown again.
+/// Capacity of the queue. The oldest requests are dropped; they are queued again when their code is shown
+/// again.
 const MAX_QUEUED: usize = 64;
 
-/// A complete block in the queue.
 #[derive(Debug)]
 struct QueuedBlock {
     key: CacheKey,
@@ -43,7 +43,7 @@ pub(super) struct CachedCode {
     order: VecDeque<(CacheKey, usize)>,
     cached_bytes: usize,
     queue: VecDeque<QueuedBlock>,
-    /// Streaming blocks, and ended ones that aren't completely highlighted.
+    /// Streaming blocks, and ended blocks that aren't completely highlighted.
     streaming: BTreeMap<u64, StreamingLines>,
     /// Number of streaming blocks so far.
     begun: u64,
@@ -53,24 +53,24 @@ pub(super) struct CachedCode {
     is_working: bool,
 }
 
-/// Highlighted code, and the queue of code to highlight. Clones share both; a front end needs one.
+/// Highlighted code, and the queue of code to highlight. Clones share both; a front end needs one cache.
 ///
-/// A layout with [`Highlighting::Background`](crate::Highlighting::Background) uses the highlighting that is cached
-/// and queues the other code.
+/// A layout with [`Highlighting::Background`](crate::Highlighting::Background) uses the cached highlighting
+/// and queues other code.
 #[derive(Clone, Debug, Default)]
 pub struct HighlightCache(Arc<SharedCache>);
 
 #[derive(Debug, Default)]
 struct SharedCache {
     cache: Mutex<CachedCode>,
-    /// Held while tasks run: two threads would do the same work.
+    /// Held while tasks run, so that two threads don't do the same work.
     work: Mutex<()>,
-    /// Number of code blocks laid out so far that awaited highlighting.
+    /// Number of code blocks laid out so far that were awaiting highlighting.
     unhighlighted: AtomicU64,
 }
 
 impl PartialEq for HighlightCache {
-    /// Compares identities: two caches have different contents as soon as one is used.
+    /// Compares identities, because two caches differ as soon as one is used.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -89,22 +89,23 @@ impl HighlightCache {
         self.0.unhighlighted.load(Ordering::Relaxed)
     }
 
-    /// Returns true if code is queued and no thread is working on it. Call [`run_queued`](Self::run_queued) to
-    /// process it.
+    /// Returns true if code is queued and no thread is working on it. Call [`run_queued`](Self::run_queued)
+    /// to process it.
     #[must_use]
     pub fn has_queued(&self) -> bool {
         self.lock().has_work()
     }
 
-    /// The generation of the cache: a layout made at another generation may be outdated. Streaming code doesn't
-    /// count: [`MarkdownStream::update_lines`](crate::MarkdownStream::update_lines) checks for it.
+    /// The generation of the cache: a layout made in another generation may be outdated. Streaming code
+    /// doesn't count, because [`MarkdownStream::update_lines`](crate::MarkdownStream::update_lines) checks
+    /// for it.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.lock().version
     }
 
-    /// Highlights all queued code with `backend`, and calls `after_each` after each request to decide whether to
-    /// continue. A request may take half a second, so this must not run where anyone waits.
+    /// Highlights all queued code with `backend`; after each request, `after_each` decides whether to
+    /// continue. A request may take half a second, so don't call this where someone waits.
     ///
     /// # Panics
     ///
@@ -130,7 +131,7 @@ impl HighlightCache {
 
 impl SharedCache {
     fn lock(&self) -> MutexGuard<'_, CachedCode> {
-        // A panic leaves at worst a request unprocessed.
+        // After a panic, at worst a request is unprocessed.
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -157,7 +158,7 @@ impl SharedCache {
             // The lock is released during the work, because frames read the cache.
             let next = self.lock().next_task();
             let Some(task) = next else { break };
-            // No partial state is visible after a panic: the result belongs to this request alone.
+            // A panic leaves no visible partial state: the response belongs to this request alone.
             let response = catch_unwind(AssertUnwindSafe(|| backend.highlight(task.request())));
             let response = response.unwrap_or_else(|panic| {
                 panic_payload = Some(panic);
@@ -190,7 +191,7 @@ impl CachedCode {
         !self.is_working && (!self.queue.is_empty() || self.streaming.values().any(StreamingLines::has_work))
     }
 
-    /// Streaming blocks are visible, so they come first.
+    /// Returns the next task. Streaming blocks come first, because they are visible.
     fn next_task(&mut self) -> Option<HighlightTask> {
         let streaming = self.streaming.iter().find(|(_, lines)| lines.has_work());
         let task =
@@ -203,7 +204,7 @@ impl CachedCode {
     fn store_response(&mut self, task: HighlightTask, response: HighlightResponse) {
         match (task, response) {
             (HighlightTask::Whole(QueuedBlock { key, bytes, .. }), response) => {
-                // Without token spans it is plain, and isn't queued again.
+                // Code without token spans is plain, and isn't queued again.
                 let tokens =
                     if let HighlightResponse::Tokens(tokens) = response { tokens } else { Vec::new() };
                 self.insert(key, tokens, bytes);
@@ -233,8 +234,8 @@ impl CachedCode {
         self.streaming.get_mut(&number)
     }
 
-    /// Completes a streaming block: it can be looked up as a whole now, though its last lines may be
-    /// highlighted later.
+    /// Completes a streaming block: from now on it can be looked up as complete code, though its last lines
+    /// may be highlighted later.
     pub(super) fn end_streaming(&mut self, number: u64) {
         let Some(lines) = self.streaming.get_mut(&number) else { return };
         if lines.end() {

@@ -6,7 +6,7 @@ use syntect::parsing::Scope;
 
 use crate::Role;
 
-/// Common fence names that no grammar has.
+/// Common language names that no grammar has.
 const ALIASES: [(&str, &str); 14] = [
     ("shell", "sh"),
     ("console", "sh"),
@@ -24,7 +24,7 @@ const ALIASES: [(&str, &str); 14] = [
     ("powershell", "ps1"),
 ];
 
-/// Fence names that mean plain text.
+/// Language names that mean plain text.
 const NO_CODE: [&str; 6] = ["text", "txt", "plain", "plaintext", "output", "none"];
 
 /// The roles of scopes with these prefixes. The longest matching prefix counts.
@@ -68,7 +68,7 @@ const ROLES: [(&str, Role); 42] = [
     ("markup.inserted", Role::DiffAdded),
     ("markup.deleted", Role::DiffRemoved),
     ("markup.underline.link", Role::Link),
-    // Interpolated code in a string.
+    // Code interpolated in a string.
     ("meta.interpolation", Role::Text),
     ("meta.template.expression", Role::Text),
     ("source", Role::Text),
@@ -81,34 +81,34 @@ static SCOPES: LazyLock<Vec<(Scope, Role)>> = LazyLock::new(|| {
     scopes
 });
 
-/// The role of a scope inside text of the role `around`.
+/// Returns the role of a scope inside text of the role `around`.
 pub(super) fn role(scope: Scope, around: Role) -> Role {
     let role = SCOPES.iter().find(|(prefix, _)| prefix.is_prefix_of(scope)).map(|(_, role)| *role);
     match (around, role) {
-        // A quoted key is a key first.
+        // A quoted key is shown as a key, not as a string.
         (Role::Name, Some(Role::String)) => Role::Name,
         (_, Some(role)) => role,
         (around, None) => around,
     }
 }
 
-/// The language's name in a fence: `rust` of `rust,ignore`.
+/// Returns the language's name after a fence: `rust` for `rust,ignore`.
 pub(super) fn first_word(language: &str) -> &str {
     language.trim().split([',', ' ', '{']).next().unwrap_or_default()
 }
 
-/// The part of a path that determines the language: the extension, or the name if there is none.
+/// Returns the part of a path that determines the language: the extension, or the file name if there is none.
 pub(super) fn kind_of_file(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or_default();
     name.rfind('.').filter(|at| *at > 0).map_or(name, |at| &name[at..])
 }
 
-/// Returns true if `language` names code, known or not.
+/// Returns true if `language` names code, whether it has a grammar or not.
 pub(super) fn names_code(language: &str) -> bool {
     token(language).is_some()
 }
 
-/// The token for looking up a grammar; `None` for plain text.
+/// Returns the token for looking up a grammar; `None` for plain text.
 pub(super) fn token(language: &str) -> Option<String> {
     let word = first_word(language).to_lowercase();
     if word.is_empty() || NO_CODE.contains(&word.as_str()) {

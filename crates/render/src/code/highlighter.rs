@@ -12,9 +12,9 @@ use crate::{Role, Span};
 /// Highlights code line by line, starting with the first line.
 #[derive(Clone, Debug, Default)]
 pub struct Highlighter {
-    /// `None` for a language without a grammar, and after a limit was reached.
+    /// The state; `None` for a language without a grammar, and after a limit was reached.
     grammar_state: Option<GrammarState>,
-    /// Remaining bytes.
+    /// Remaining budget in bytes.
     remaining_bytes: usize,
 }
 
@@ -44,12 +44,11 @@ impl Highlighter {
         Self { grammar_state: state.map(grammar_state), remaining_bytes }
     }
 
-    /// The remaining bytes.
     pub(crate) fn remaining_bytes(&self) -> usize {
         self.remaining_bytes
     }
 
-    /// The role of unmarked code: [`Role::Code`] if the language is unknown.
+    /// Returns the role of unmarked code: [`Role::Code`] if the language is unknown.
     #[must_use]
     pub fn base_role(&self) -> Role {
         if self.grammar_state.is_some() { Role::Text } else { Role::Code }
@@ -61,7 +60,7 @@ impl Highlighter {
         if line.len() > MAX_LINE_BYTES {
             return plain(line, Role::Text);
         }
-        // Lines after an omitted one couldn't be highlighted either.
+        // Lines after an omitted one couldn't be highlighted correctly.
         self.remaining_bytes = self.remaining_bytes.saturating_sub(line.len() + 1);
         if self.remaining_bytes == 0 {
             return plain(line, Role::Text);
@@ -92,7 +91,7 @@ fn grammar_of(language: Language<'_>) -> Option<&'static SyntaxReference> {
 impl GrammarState {
     fn line(&mut self, line: &str) -> Vec<Span> {
         let line_with_newline = format!("{line}\n");
-        // A grammar's failure on a line leaves the line plain.
+        // If a grammar fails on a line, the line is left plain.
         let Ok(changes) = self.state.parse_line(&line_with_newline, &GRAMMARS) else {
             return plain(line, Role::Text);
         };

@@ -24,7 +24,7 @@ impl LanguageId {
     pub(crate) fn new(language: Language<'_>) -> Self {
         match language {
             Language::Named(name) => Self::Named(grammar::first_word(name).to_lowercase()),
-            // Files of one kind share a grammar.
+            // Files of one kind have the same grammar.
             Language::OfFile(path) => Self::OfFile(grammar::kind_of_file(path).to_owned()),
         }
     }

@@ -1,21 +1,21 @@
-//! Size limits for highlighting, and the cache key of a block.
+//! Size limits for highlighting, and the cache keys of blocks.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::language::LanguageId;
 
-/// Maximum length of a highlighted line in bytes; longer ones are data or minified code, where grammars are
-/// slow and of little use.
+/// Maximum length of a highlighted line, in bytes. Longer lines are data or minified code, for which grammars
+/// are slow and of little use.
 pub(super) const MAX_LINE_BYTES: usize = 1_000;
 
-/// Maximum size of a highlighted block in bytes. A line takes a quarter of a millisecond.
+/// Maximum size of a highlighted block, in bytes. Highlighting takes a quarter of a millisecond per line.
 pub(super) const MAX_BLOCK_BYTES: usize = 64 * 1024;
 
-/// Cache key: hash of language and text.
+/// Cache key: a hash of the language and the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct CacheKey(pub(super) u64);
 
-/// The leading lines of a block that are highlighted.
+/// Counts the leading lines of a block that are highlighted.
 #[derive(Clone, Debug)]
 pub(super) struct HighlightedPrefix {
     hasher: DefaultHasher,
@@ -30,7 +30,7 @@ impl HighlightedPrefix {
         Self { hasher, bytes: 0, is_full: false }
     }
 
-    /// For a complete block of sanitized code.
+    /// Creates the prefix of a complete block of sanitized code.
     pub(super) fn of_code(language: &LanguageId, code: &str) -> Self {
         let mut extent = Self::new(language);
         code.lines().take_while(|line| extent.add(line)).for_each(drop);
@@ -57,7 +57,8 @@ impl HighlightedPrefix {
     }
 }
 
-/// The part of a line that is sent to the highlighter: of a line that is too long, enough to show that it is.
+/// Returns the part of a line that is sent to the highlighter: of a line that is too long, just enough to
+/// tell.
 pub(super) fn truncated(line: &str) -> &str {
     &line[..line.ceil_char_boundary(MAX_LINE_BYTES + 1)]
 }

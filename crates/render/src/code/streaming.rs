@@ -1,4 +1,4 @@
-//! Streaming code blocks: highlighted line by line; a line is plain until its highlighting is done.
+//! Streaming code blocks, highlighted line by line. A line is plain until its highlighting arrives.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use super::cache::HighlightCache;
 use super::language::{Language, LanguageId};
 use super::streaming_lines::StreamingLines;
 
-/// A handle of a streaming code block. The highlighting moves to the cache when the last handle is dropped, or
-/// when the block [ends](Self::end).
+/// A handle to a streaming code block. The highlighting moves to the cache when the last handle is dropped,
+/// or when the block [ends](Self::end).
 #[derive(Clone, Debug)]
 pub(crate) struct StreamingCode(Arc<StreamingBlock>);
 
@@ -26,16 +26,16 @@ impl StreamingCode {
         Self(Arc::new(StreamingBlock { cache: cache.clone(), number }))
     }
 
-    /// Adds the sanitized line with this index, unless it is known.
+    /// Adds the sanitized line with this index, unless the block has it.
     pub(crate) fn add_line(&self, at: usize, line: &str) {
         if let Some(lines) = self.0.cache.lock().streaming(self.0.number) {
             lines.add_line(at, line);
         }
     }
 
-    /// The token spans of a line; `None` if it awaits highlighting.
+    /// Returns the token spans of a line; `None` if it awaits highlighting.
     pub(crate) fn tokens(&self, at: usize) -> Option<TokenSpans> {
-        // A block that was dropped is never highlighted.
+        // A block that the cache has dropped is never highlighted.
         let mut cache = self.0.cache.lock();
         cache.streaming(self.0.number).map_or_else(|| Some(TokenSpans::new()), |lines| lines.tokens(at))
     }

@@ -4,12 +4,11 @@ use super::backend::{HighlightRequest, HighlightResponse, StreamPosition, TokenS
 use super::language::LanguageId;
 use super::limits::{CacheKey, HighlightedPrefix, truncated};
 
-/// The lines of a streaming block.
 #[derive(Debug)]
 pub(super) struct StreamingLines {
     language: LanguageId,
     prefix: HighlightedPrefix,
-    /// The lines within the limits.
+    /// The lines within the size limits.
     lines: Vec<String>,
     tokens: Vec<TokenSpans>,
     has_ended: bool,
@@ -47,7 +46,7 @@ impl StreamingLines {
         !self.has_failed && self.tokens.len() < self.lines.len()
     }
 
-    /// Returns true if the block is unused and no line awaits highlighting.
+    /// Returns true if the block is unused and has no lines that await highlighting.
     pub(super) fn is_done(&self) -> bool {
         !self.is_held && !self.has_work()
     }
@@ -56,24 +55,24 @@ impl StreamingLines {
         self.has_ended
     }
 
-    /// The request for the lines that await highlighting.
+    /// Returns the request for the lines that await highlighting.
     pub(super) fn request(&self, number: u64) -> HighlightRequest {
         let first = self.tokens.len();
         let thread = Some(StreamPosition { number, from: first });
         HighlightRequest { language: self.language.clone(), thread, lines: self.lines[first..].to_vec() }
     }
 
-    /// Stores the result of such a request.
+    /// Stores the response to such a request.
     pub(super) fn store_response(&mut self, response: HighlightResponse) {
         match response {
             HighlightResponse::Tokens(tokens) => self.tokens.extend(tokens),
-            // Start again from the first line, which needs no earlier state.
+            // Start again from the first line, which depends on no earlier state.
             HighlightResponse::StateLost if !self.tokens.is_empty() => self.tokens.clear(),
             HighlightResponse::StateLost | HighlightResponse::Failed => self.has_failed = true,
         }
     }
 
-    /// Marks the end; returns true the first time.
+    /// Marks the block as ended; returns true the first time.
     pub(super) fn end(&mut self) -> bool {
         !std::mem::replace(&mut self.has_ended, true)
     }
@@ -83,7 +82,7 @@ impl StreamingLines {
         self.is_held = false;
     }
 
-    /// The cache key, the token spans so far, and the size in bytes.
+    /// Returns the cache key, the token spans so far, and the size in bytes.
     pub(super) fn cache_entry(&self) -> (CacheKey, Vec<TokenSpans>, usize) {
         (self.prefix.key(), self.tokens.clone(), self.prefix.bytes())
     }

@@ -6,7 +6,7 @@ fn highlight(code: &str, language: Language<'_>) -> Vec<Line> {
     highlight_in_mode(code, language, &Highlighting::Sync)
 }
 
-/// The spans with roles other than plain text.
+/// Returns the spans whose role isn't plain text.
 fn marked(line: &Line) -> Vec<(&str, Role)> {
     let spans = line.spans.iter().filter(|span| span.style.role != Role::Text);
     spans.map(|span| (span.text.as_str(), span.style.role)).collect()

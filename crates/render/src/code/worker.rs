@@ -1,5 +1,5 @@
-//! Highlighting in a worker process: one request a line on its stdin, one result a line on its stdout, both
-//! JSON. It exits when its stdin ends.
+//! Highlighting in a worker process: one JSON request per line on its stdin, one JSON result per line on its
+//! stdout. It exits when its stdin ends.
 
 use std::io::{self, BufRead, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,11 +11,12 @@ use super::backend::{HighlightBackend, HighlightRequest, HighlightResponse, InPr
 /// The argument that starts the worker ([`serve_highlighting`]).
 pub const WORKER_ARGUMENT: &str = "__words";
 
-/// Answers the requests on `input` on `output`, until `input` ends. `longest` is the time limit of a request.
+/// Answers the requests on `input` on `output`, until `input` ends. `longest` is the time limit for a
+/// request.
 ///
 /// # Errors
-/// If one of the streams fails, a line isn't a valid request, or a request exceeds the time limit. The work then
-/// continues on a thread that ends with the process.
+/// If one of the streams fails, a line isn't a valid request, or a request exceeds the time limit. Its work
+/// then continues on a thread that ends with the process.
 pub fn serve_highlighting(input: impl BufRead, mut output: impl Write, longest: Duration) -> io::Result<()> {
     let (ask, requests) = channel();
     let (responses, results) = channel();

@@ -120,7 +120,7 @@ fn command_output_run_colors_only_its_characters() {
     assert_eq!(pieces(&lines[2]), [("de".into(), true)]);
 }
 
-/// Text with terminal sequences and noise.
+/// Generates text with terminal sequences and noise.
 fn noise() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("\u{1b}[".to_owned()),

@@ -7,11 +7,11 @@ use crate::Span;
 pub struct DiffLine {
     /// The line's kind.
     pub kind: DiffKind,
-    /// Line number in the old file, if it is there.
+    /// The line number in the old file, if the line is in it.
     pub old: Option<usize>,
-    /// Line number in the new file, if it is there.
+    /// The line number in the new file, if the line is in it.
     pub new: Option<usize>,
-    /// The text; changed words have their own role. For a gap, the reason for the omission, if known.
+    /// The text; changed words have their own role. For a gap, the reason the lines are missing, if known.
     pub spans: Vec<Span>,
 }
 

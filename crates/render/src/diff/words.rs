@@ -5,10 +5,10 @@ use similar::{ChangeTag, TextDiff};
 use super::line::{ChangedLines, DiffKind, DiffLine};
 use crate::{Line, Role, Span, Style};
 
-/// Maximum number of lines in a change whose words are compared: a larger change is a rewrite.
+/// Maximum number of lines in a change whose words are compared; a larger change is a rewrite.
 const MAX_COMPARED_LINES: usize = 200;
 
-/// The removed and added lines, with changed words marked if lines of both kinds are adjacent.
+/// Returns the removed and the added lines, with changed words marked if there are both.
 pub(super) fn marked_lines(change: &ChangedLines) -> (Vec<Vec<Span>>, Vec<Vec<Span>>) {
     let is_compared = !change.removed.is_empty()
         && !change.added.is_empty()
@@ -36,7 +36,7 @@ pub(super) fn marked_lines(change: &ChangedLines) -> (Vec<Vec<Span>>, Vec<Vec<Sp
     (removed, added)
 }
 
-/// A line with its changed words marked; none if all words are new.
+/// Returns a line with its changed words marked; no word is marked if all are new.
 fn marked(values: &[(bool, String)], line: Role, word: Role) -> Vec<Span> {
     let is_new = values.iter().all(|(marked, text)| *marked || text.trim().is_empty());
     let span = |(marked, text): &(bool, String)| {
@@ -45,7 +45,7 @@ fn marked(values: &[(bool, String)], line: Role, word: Role) -> Vec<Span> {
     values.iter().map(span).filter(|span| !span.text.is_empty()).collect()
 }
 
-/// Highlights a hunk, each side as one text; `highlight` does it for a side.
+/// Highlights each side of a hunk as one text, using `highlight`.
 pub(super) fn highlight_hunk(hunk: &mut [DiffLine], mut highlight: impl FnMut(&str) -> Vec<Line>) {
     for side in [DiffKind::Removed, DiffKind::Added] {
         let is_on_side = |line: &DiffLine| line.kind == side || line.kind == DiffKind::Same;
@@ -57,7 +57,7 @@ pub(super) fn highlight_hunk(hunk: &mut [DiffLine], mut highlight: impl FnMut(&s
         let mut highlighted = highlight(&text).into_iter();
         for line in hunk.iter_mut().filter(|line| is_on_side(line)) {
             let Some(tokens) = highlighted.next() else { break };
-            // Common lines are highlighted with the new side.
+            // Lines that both sides have are highlighted with the new side.
             if line.kind == side || side == DiffKind::Added {
                 line.spans = merge(&line.spans, &tokens);
             }

@@ -8,10 +8,9 @@ use crate::markdown::with_wrap_marks;
 use crate::sanitize::with_source_marks;
 use crate::{ControlChars, Line, Role, Span, sanitize};
 
-/// An open code block.
 #[derive(Clone, Debug)]
 pub(super) struct CodeBlock {
-    /// The character that its fence repeats.
+    /// The character that its fence consists of.
     fence_mark: char,
     fence_length: usize,
     /// The role of code that isn't highlighted.
@@ -19,7 +18,7 @@ pub(super) struct CodeBlock {
     pub(super) highlighting: BlockHighlighting,
     /// The number of finished lines.
     pub(super) lines: usize,
-    /// Start of the unfinished line in the text; its first rows may be finished.
+    /// Byte index of the unfinished line; its first rows may be finished.
     pub(super) line_start: usize,
 }
 
@@ -37,19 +36,18 @@ pub(super) struct PlainLine {
     pub(super) block: StreamingCode,
     /// Its index in the block.
     pub(super) line: usize,
-    /// The source line.
     pub(super) source: String,
     /// Its rows among the finished lines.
     pub(super) rows: Range<usize>,
 }
 
-/// The rows of a complete line of code.
+/// Lays out a complete line of code in rows.
 pub(super) fn rows(spans: Vec<Span>, source: &str, width: usize) -> Vec<Line> {
     with_wrap_marks(code::code_line(&with_source_marks(spans, source), width))
 }
 
 impl CodeBlock {
-    /// The block whose opening fence is `line`; its code begins at `start`.
+    /// Creates the block whose opening fence is `line`; its code begins at `start`.
     pub(super) fn open(line: &str, role: Role, highlighting: BlockHighlighting, start: usize) -> Self {
         let fence = line.trim_start();
         let fence_mark = if fence.starts_with('~') { '~' } else { '`' };
@@ -57,12 +55,12 @@ impl CodeBlock {
         Self { fence_mark, fence_length, role, highlighting, lines: 0, line_start: start }
     }
 
-    /// Returns true if the rest of a line may become the closing fence.
+    /// Returns true if the rest of a line may turn out to be the closing fence.
     pub(super) fn may_be_closed_by(&self, rest: &str) -> bool {
         rest.trim().chars().all(|c| c == self.fence_mark)
     }
 
-    /// Highlights the next complete line, or adds it to the lines that are highlighted in the background.
+    /// Highlights the next complete line, or adds it to the lines to highlight in the background.
     pub(super) fn highlight_line(&mut self, line: &str) -> Vec<Span> {
         match &mut self.highlighting {
             BlockHighlighting::Immediate(highlighter) => return highlighter.line(line),
@@ -83,7 +81,7 @@ impl CodeBlock {
 }
 
 impl PlainLine {
-    /// The highlighted rows for a layout of this width, if the highlighting has arrived.
+    /// Returns the highlighted rows for a layout of this width, if the highlighting has arrived.
     pub(super) fn highlighted(&self, width: usize) -> Option<Vec<Line>> {
         let tokens = self.block.tokens(self.line)?;
         let spans = backend::spans(&sanitize(&self.source, ControlChars::Visible), &tokens);
@@ -92,8 +90,8 @@ impl PlainLine {
 }
 
 impl BlockHighlighting {
-    /// Ends the block; returns the remaining budget. The highlighting is cached for the final layout of the
-    /// answer.
+    /// Ends the block; returns the remaining budget. Background highlighting is cached for the final layout
+    /// of the answer.
     pub(super) fn end(self, remaining_bytes: usize) -> usize {
         match self {
             Self::Immediate(highlighter) => return highlighter.remaining_bytes(),

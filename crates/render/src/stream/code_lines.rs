@@ -1,5 +1,5 @@
-//! The code blocks of a streaming answer: their lines are finished one by one, and highlighted as they are.
-//! With background highlighting a line is plain until the result arrives.
+//! The code blocks of a streaming answer, which are finished and highlighted line by line. With background
+//! highlighting, a line is plain until the result arrives.
 
 use crate::code::streaming::StreamingCode;
 use crate::code::{self, Highlighter};
@@ -40,7 +40,8 @@ impl MarkdownStream {
         }
     }
 
-    /// Finishes the next line of code before `end`, or the rows of a huge one. Returns false if there is none.
+    /// Finishes the next line of code before `end`, or the rows of a huge line. Returns false if there is
+    /// neither.
     pub(super) fn finish_code(&mut self, mut block: CodeBlock, end: usize) -> bool {
         let rest = &self.text[self.unfinished..end];
         let Some(length) = rest.find('\n') else {
@@ -104,14 +105,14 @@ impl MarkdownStream {
         }
     }
 
-    /// The rows of an unfinished line of code, without what may become the closing fence.
+    /// Lays out an unfinished line of code, unless it may turn out to be the closing fence.
     pub(super) fn tail_of_code(&self, block: &CodeBlock, end: usize) -> Vec<Line> {
         let rest = &self.text[self.unfinished..end];
         let may_close = block.line_start == self.unfinished && block.may_be_closed_by(rest);
         if may_close { Vec::new() } else { self.code_rows(rest, block.role) }
     }
 
-    /// The rows of the rest of a line of code, which isn't highlighted.
+    /// Lays out the rest of a line of code, without highlighting.
     fn code_rows(&self, rest: &str, role: Role) -> Vec<Line> {
         let spans = sanitized_spans(&(self.continues.placeholder() + rest), role.into());
         self.continues.with_row(with_wrap_marks(code::code_line(&spans, self.layout.width)))

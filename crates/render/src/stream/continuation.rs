@@ -1,5 +1,5 @@
-//! The element that the unfinished text of a stream continues: more text in a row is laid out as if the row had
-//! never been split.
+//! The element that the unfinished text of a stream continues. More text in a row is laid out as if the row
+//! had never been split.
 
 use crate::{Line, Span};
 
@@ -15,7 +15,7 @@ pub(super) enum Continuation {
 }
 
 impl Continuation {
-    /// A word as wide as the row, which represents it during the layout.
+    /// Returns a word as wide as the row, which represents the row during layout.
     pub(super) fn placeholder(&self) -> String {
         match self {
             Self::Row(row) => "x".repeat(row.content().iter().map(Span::width).sum()),
@@ -23,7 +23,7 @@ impl Continuation {
         }
     }
 
-    /// Replaces the placeholder in lines by the row.
+    /// Replaces the placeholder in lines with the row.
     pub(super) fn with_row(&self, mut lines: Vec<Line>) -> Vec<Line> {
         let Self::Row(row) = self else { return lines };
         let placeholder = self.placeholder();
@@ -38,7 +38,7 @@ impl Continuation {
                 let spans = row.spans.iter().cloned().chain(added).collect();
                 *line = Line { spans, ..row.clone() };
             }
-            // It continues no more; the finished part stays above.
+            // The text doesn't continue the row after all; the finished part stays above.
             None => lines.insert(0, row.clone()),
         }
         lines

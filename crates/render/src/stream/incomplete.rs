@@ -1,4 +1,4 @@
-//! The end of incomplete Markdown: decides which part of it is shown, and closes open marks.
+//! The end of incomplete Markdown: determines the part of it to show, and closes open marks.
 
 use std::borrow::Cow;
 
@@ -6,11 +6,11 @@ use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
 use crate::markdown::options;
 
-/// Maximum length of a link that is held back in bytes: text, address and title.
+/// Maximum length of a link that is held back, in bytes: text, address and title.
 const MAX_LINK: usize = 2_500;
 
-/// The part of a growing text that may be shown regardless of the rest: without an end whose meaning may change, and
-/// with open marks closed.
+/// Returns the part of a growing text that may be shown whatever follows: without an end whose meaning may
+/// change, and with open marks closed.
 pub(super) fn shown_part(text: &str) -> Cow<'_, str> {
     let leaf = Leaf::last(text);
     let stable = stable_part(text, leaf);
@@ -18,7 +18,7 @@ pub(super) fn shown_part(text: &str) -> Cow<'_, str> {
     close_marks(stable, leaf)
 }
 
-/// Closes the marks that the last block leaves open, so that text appears in its style immediately.
+/// Closes the marks that are open in the last block, so that text appears in its style immediately.
 pub(super) fn close_open_marks(text: &str) -> Cow<'_, str> {
     close_marks(text, Leaf::last(text))
 }
@@ -49,7 +49,7 @@ impl Leaf {
                 Event::Start(Tag::Paragraph | Tag::Heading { .. } | Tag::Item | Tag::HtmlBlock) => {
                     Self::Inline(range.start)
                 }
-                // In a tight list text has no paragraph.
+                // The text of a tight list has no paragraph.
                 Event::Text(_) | Event::Code(_) if !matches!(last, Self::Inline(_)) => {
                     Self::Inline(range.start)
                 }
@@ -61,8 +61,8 @@ impl Leaf {
     }
 }
 
-/// Removes an end whose meaning may change: a line of marks, an unfinished fence, a table's head or row, a link
-/// without its address.
+/// Removes an end whose meaning may change: a line of marks, an unfinished fence, a table's head or row, or a
+/// link without its address.
 fn stable_part(text: &str, leaf: Leaf) -> &str {
     let start = line_start(text, text.len());
     let line = &text[start..];
@@ -70,7 +70,7 @@ fn stable_part(text: &str, leaf: Leaf) -> &str {
         let line = after_marks(line);
         let after = line.trim_start_matches(['`', '~']);
         let length = line.len() - after.len();
-        // Backticks after the mark make it inline code.
+        // Backticks later in the line make it inline code.
         (length >= 3 && !after.contains('`')) || (length > 0 && length == line.trim_end().len())
     };
     match leaf {
@@ -88,12 +88,12 @@ fn stable_part(text: &str, leaf: Leaf) -> &str {
     }
 }
 
-/// The start of the line at this position.
+/// Returns the start of the line at this position.
 pub(super) fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |at| at + 1)
 }
 
-/// The part of a line after the marks of quotes and items.
+/// Returns the part of a line after the marks of quotes and items.
 fn after_marks(line: &str) -> &str {
     let mut rest = line.trim_start();
     loop {
@@ -107,8 +107,8 @@ fn after_marks(line: &str) -> &str {
     }
 }
 
-/// Returns true if an unfinished line may become anything: it has only marks, or a number that may start an
-/// item.
+/// Returns true if an unfinished line may become a block of any kind: it has only marks, or a number that may
+/// start an item.
 fn is_undecided(line: &str) -> bool {
     let is_number = |text: &str| {
         let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -118,7 +118,7 @@ fn is_undecided(line: &str) -> bool {
     !line.trim().is_empty() && (inner.chars().all(|c| "-=*_#>`~+ ".contains(c)) || is_number(inner))
 }
 
-/// The start of the lines at the end of a string that are too few to recognize a table.
+/// Finds the start of the last lines of a string if they are too few to recognize a table.
 fn table_head(text: &str) -> Option<usize> {
     let is_row = |line: &str| after_marks(line).starts_with('|');
     let rows: usize = text.split_inclusive('\n').rev().take_while(|line| is_row(line)).map(str::len).sum();
@@ -126,7 +126,7 @@ fn table_head(text: &str) -> Option<usize> {
     (rows > 0 && head.matches('\n').count() < 2).then_some(text.len() - rows)
 }
 
-/// The start of an incomplete link in a line, or of a character whose meaning depends on the next one.
+/// Finds the start of an incomplete link in a line, or of a character whose meaning depends on the next one.
 fn open_link(line: &str) -> Option<usize> {
     let mut from = 0;
     while let Some(at) = line[from..].find(['[', '`', '\\']).map(|at| from + at) {
@@ -150,7 +150,7 @@ fn open_link(line: &str) -> Option<usize> {
     None
 }
 
-/// The length of a complete bracketed text or link, if no following text can extend it.
+/// Returns the length of a complete bracketed text or link, if no following text can extend it.
 fn link_length(text: &str) -> Option<usize> {
     let closed = closing(text, '[', ']')?;
     match text[closed..].chars().next()? {
@@ -159,7 +159,7 @@ fn link_length(text: &str) -> Option<usize> {
     }
 }
 
-/// The position after the bracket that closes the first one.
+/// Finds the position after the bracket that closes the first one.
 fn closing(text: &str, open: char, close: char) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, c) in text.char_indices() {
@@ -175,7 +175,7 @@ fn closing(text: &str, open: char, close: char) -> Option<usize> {
     None
 }
 
-/// The length of the inline code at the start of `text`, with its marks; `None` if it isn't closed.
+/// Returns the length of the inline code at the start of `text`, with its marks; `None` if it isn't closed.
 fn code_length(text: &str) -> Option<usize> {
     let marks = |text: &str| text.len() - text.trim_start_matches('`').len();
     let length = marks(text);
@@ -190,7 +190,7 @@ fn code_length(text: &str) -> Option<usize> {
     }
 }
 
-/// Closes the marks that the text leaves open.
+/// Closes the marks that are open at the end of the text.
 fn close_marks(text: &str, leaf: Leaf) -> Cow<'_, str> {
     let Leaf::Inline(from) = leaf else { return text.into() };
     let trimmed = text.trim_end_matches(['*', '_', '`', '~']);
@@ -209,10 +209,10 @@ fn close_marks(text: &str, leaf: Leaf) -> Cow<'_, str> {
 struct OpenMarks<'a> {
     /// The open marks.
     marks: Vec<&'a str>,
-    /// The number of bytes at the end that are half of a mark.
+    /// The number of bytes at the end that are an incomplete mark.
     partial: usize,
-    /// True if the closing mark needs a space before it, because the opening one is followed by a space: for
-    /// inline code.
+    /// For inline code: true if the closing mark needs a space before it, because a space follows the opening
+    /// one.
     is_padded: bool,
 }
 
@@ -254,7 +254,7 @@ impl<'a> OpenMarks<'a> {
         open
     }
 
-    /// Adds inline code that begins at `rest` and isn't closed.
+    /// Adds unclosed inline code that begins at `rest`.
     fn in_code(mut self, rest: &'a str) -> Self {
         let inner = rest.trim_start_matches('`');
         let content = inner.trim_end_matches('`');

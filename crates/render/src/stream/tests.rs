@@ -251,7 +251,7 @@ fn stream_set_page_wraps_everything_again() {
     assert_eq!(texts(&lines(&mut stream)), ["one two", "three", "", "four", "five"]);
 }
 
-/// Parts of Markdown, opening and closing ones.
+/// Generates parts of Markdown that open and close elements.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("```rust\nfn x() {}\n"),
@@ -416,7 +416,7 @@ fn stream_late_highlighting_finds_its_rows() {
     assert_eq!(highlighted, markdown(&text, layout));
 }
 
-/// Parts of valid Markdown, including nested blocks.
+/// Generates parts of valid Markdown, including nested blocks.
 fn nested() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("```rust\nfn x() {}\n\nlet y;\n```\n"),

@@ -1,6 +1,7 @@
 //! The built-in themes from `themes/`.
 
-/// Their file contents, in the order of lists; the first is for dark backgrounds, the second for light ones.
+/// The contents of their files, in display order; the first is for dark backgrounds, the second for light
+/// ones.
 pub(super) const TEXTS: [&str; 9] = [
     include_str!("../../../../themes/dark.json"),
     include_str!("../../../../themes/light.json"),

@@ -1,4 +1,4 @@
-//! Colors: parsing, measuring, and replacement by the nearest available one.
+//! Colors: parsing, measuring, and replacement with the nearest available one.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -63,7 +63,7 @@ const XTERM: [Rgb; 16] = [
     Rgb(0xff, 0xff, 0xff),
 ];
 
-/// The fixed colors of the 256, from index 16 on, in Oklab.
+/// The fixed colors among the 256, from index 16 on, in Oklab.
 static FIXED_POINTS: LazyLock<Vec<OklabColor>> =
     LazyLock::new(|| (16..=255).map(|index| fixed_color(index).point()).collect());
 
@@ -100,21 +100,21 @@ impl Rgb {
         Some(Self(parts.next()??, parts.next()??, parts.next()??))
     }
 
-    /// Relative luminance, 0 for black to 1 for white (WCAG 2.2, "relative luminance").
+    /// Returns the relative luminance, from 0 for black to 1 for white (WCAG 2.2, "relative luminance").
     #[must_use]
     pub(crate) fn luminance(self) -> f64 {
         let [red, green, blue] = self.linear();
         0.2126 * red + 0.7152 * green + 0.0722 * blue
     }
 
-    /// Contrast ratio, 1 to 21 (WCAG 2.2, "contrast ratio").
+    /// Returns the contrast ratio, from 1 to 21 (WCAG 2.2, "contrast ratio").
     #[must_use]
     pub fn contrast(self, other: Self) -> f64 {
         let (a, b) = (self.luminance(), other.luminance());
         (a.max(b) + 0.05) / (a.min(b) + 0.05)
     }
 
-    /// The linear components, 0 to 1 (IEC 61966-2-1).
+    /// Returns the linear components, from 0 to 1 (IEC 61966-2-1).
     pub(super) fn linear(self) -> [f64; 3] {
         let light = |part: u8| {
             let part = f64::from(part) / 255.0;
@@ -123,7 +123,7 @@ impl Rgb {
         [light(self.0), light(self.1), light(self.2)]
     }
 
-    /// The position in a perceptually uniform space (Oklab, Björn Ottosson 2020).
+    /// Returns the position in a perceptually uniform space (Oklab, Björn Ottosson 2020).
     pub(super) fn point(self) -> OklabColor {
         let [red, green, blue] = self.linear();
         let long = (0.412_221_47 * red + 0.536_332_54 * green + 0.051_445_99 * blue).cbrt();
@@ -143,13 +143,14 @@ impl fmt::Display for Rgb {
     }
 }
 
-/// Chroma below which a color counts as gray (in Oklab; the strongest screen colors have about 0.3).
+/// Chroma below which a color counts as gray (in Oklab, where the most saturated screen colors have about
+/// 0.3).
 const MIN_CHROMA: f64 = 0.03;
 
 /// Cosine of the maximum angle between equal hues: 30°.
 const SAME_HUE_COSINE: f64 = 0.866;
 
-/// A color in Oklab; distances are perceived differences.
+/// A color in Oklab; distances correspond to perceived differences.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OklabColor {
     lightness: f64,
@@ -166,7 +167,7 @@ impl OklabColor {
         .sqrt()
     }
 
-    /// The chroma, 0 for gray.
+    /// Returns the chroma, 0 for gray.
     fn chroma(self) -> f64 {
         self.green_red.hypot(self.blue_yellow)
     }
@@ -192,7 +193,7 @@ impl ThemeColor {
         u8::try_from(at).ok().map(Self::Indexed)
     }
 
-    /// The nearest of the fixed 256 colors.
+    /// Returns the nearest of the fixed 256 colors.
     #[must_use]
     pub(crate) fn in_256(self) -> Self {
         let Self::Rgb(rgb) = self else { return self };
@@ -200,8 +201,8 @@ impl ThemeColor {
         Self::Indexed(u8::try_from(at + 16).unwrap_or(u8::MAX))
     }
 
-    /// The same for a background, whose hue has a meaning: a color with a hue doesn't become gray, although a
-    /// gray is often nearer than one of the few dark colors.
+    /// Like [`in_256`](Self::in_256), for a background, whose hue has a meaning: a color with a hue doesn't
+    /// become gray, although a gray is often nearer than one of the few dark colors.
     pub(super) fn background_in_256(self) -> Self {
         let Self::Rgb(rgb) = self else { return self };
         let (plain, target) = (self.in_256(), rgb.point());
@@ -215,7 +216,7 @@ impl ThemeColor {
         nearest.map_or(plain, |(index, _)| Self::Indexed(index))
     }
 
-    /// The nearest of the sixteen colors, with xterm's values.
+    /// Returns the nearest of the sixteen colors, assuming xterm's values.
     #[must_use]
     pub(crate) fn in_16(self) -> Self {
         if let Self::Indexed(0..=15) = self {
@@ -225,7 +226,7 @@ impl ThemeColor {
         Self::Indexed(u8::try_from(at).unwrap_or(7))
     }
 
-    /// The 24-bit value; for the first sixteen colors, xterm's.
+    /// Returns the 24-bit value; for the first sixteen colors, xterm's.
     #[must_use]
     pub fn value(self) -> Rgb {
         match self {
@@ -236,7 +237,8 @@ impl ThemeColor {
     }
 }
 
-/// The 256 colors starting at index 16: a cube of six steps each of red, green and blue, then grays.
+/// Returns one of the 256 colors from index 16 on: a cube of six steps each of red, green and blue, then
+/// grays.
 fn fixed_color(index: u8) -> Rgb {
     let level = |step: u8| if step == 0 { 0 } else { 55 + 40 * step };
     match index {
@@ -285,7 +287,7 @@ mod tests {
     #[test]
     fn rgb_contrast_matches_wcag() {
         assert!((Rgb::BLACK.contrast(Rgb::WHITE) - 21.0).abs() < 1e-9);
-        // A common example: the darkest gray that fails on white.
+        // A well-known example: the darkest gray that fails on white.
         assert!((Rgb(0x77, 0x77, 0x77).contrast(Rgb::WHITE) - 4.48).abs() < 0.01);
     }
 

@@ -7,7 +7,7 @@ pub enum ColorDepth {
     None,
     /// The sixteen colors that the terminal's user chooses.
     Sixteen,
-    /// Those, a color cube and grays.
+    /// The sixteen colors, a color cube and grays.
     #[default]
     TwoHundredFiftySix,
     /// 24-bit colors.
@@ -17,7 +17,7 @@ pub enum ColorDepth {
 /// Environment variables about the terminal; `None` if unset.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TerminalHints<'a> {
-    /// `NO_COLOR` (no-color.org): any value but the empty one disables colors.
+    /// `NO_COLOR` (no-color.org): any nonempty value disables colors.
     pub no_color: Option<&'a str>,
     /// `COLORTERM`: `truecolor` or `24bit`.
     pub colorterm: Option<&'a str>,
@@ -31,15 +31,15 @@ pub struct TerminalHints<'a> {
     pub windows_terminal: Option<&'a str>,
 }
 
-/// Terminals with 24-bit colors that don't always report them, by part of `TERM`.
+/// Terminals with 24-bit colors that don't always report them, by a part of `TERM`.
 const BY_TERM: [&str; 8] = ["kitty", "alacritty", "wezterm", "ghostty", "foot", "contour", "rio", "-direct"];
 
-/// The same by `TERM_PROGRAM`.
+/// The same terminals by `TERM_PROGRAM`.
 const BY_PROGRAM: [&str; 8] =
     ["iTerm.app", "WezTerm", "ghostty", "vscode", "Hyper", "rio", "WarpTerminal", "zed"];
 
 impl ColorDepth {
-    /// The color depth to expect. Too few colors are only plain, so an unknown terminal gets sixteen.
+    /// Returns the color depth to expect. Too few colors do no harm, so an unknown terminal gets sixteen.
     #[must_use]
     pub fn choose(hints: &TerminalHints<'_>) -> Self {
         let term = hints.term.unwrap_or_default();
@@ -48,7 +48,7 @@ impl ColorDepth {
             return Self::None;
         }
         let by_name = if term.contains("256color") { Self::TwoHundredFiftySix } else { Self::Sixteen };
-        // screen passes on the COLORTERM of its terminal, but not 24-bit colors.
+        // screen passes on its terminal's COLORTERM, but not 24-bit colors.
         if term.starts_with("screen") && !is_set(hints.tmux) {
             return by_name;
         }

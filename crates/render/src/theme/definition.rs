@@ -1,4 +1,4 @@
-//! A theme, and the backgrounds that it may be made for.
+//! A theme, and the backgrounds for which a theme may be made.
 
 use serde::Deserialize;
 
@@ -8,7 +8,7 @@ use super::role::ALL as ROLES;
 use super::style::ThemeStyle;
 use crate::{AnsiColor, Role};
 
-/// The background that a theme is made for.
+/// The background for which a theme is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ThemeKind {
@@ -21,7 +21,7 @@ pub enum ThemeKind {
 }
 
 impl ThemeKind {
-    /// The name in files and lists.
+    /// Returns the name in files and lists.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -43,14 +43,14 @@ pub enum Background {
 }
 
 impl Background {
-    /// Classifies a background color: light if black has more contrast on it than white.
+    /// Classifies a background color: light if black contrasts with it more than white does.
     #[must_use]
     pub fn from_color(color: Rgb) -> Self {
         if color.contrast(Rgb::BLACK) > color.contrast(Rgb::WHITE) { Self::Light } else { Self::Dark }
     }
 
-    /// Parses the value of `COLORFGBG` (`15;0`: foreground, background; 7 and 15 are light backgrounds), if it
-    /// is valid.
+    /// Parses the value of `COLORFGBG`, such as `15;0`: foreground, background. 7 and 15 are light
+    /// backgrounds.
     #[must_use]
     pub fn parse_colorfgbg(colorfgbg: &str) -> Option<Self> {
         match colorfgbg.rsplit(';').next()?.parse::<u8>().ok()? {
@@ -66,20 +66,20 @@ impl Background {
 pub struct Theme {
     /// The theme's name.
     pub name: String,
-    /// The background that it is made for.
+    /// The background for which it is made.
     pub kind: ThemeKind,
-    /// The background color that it is made for. Never drawn: images and contrast tests use it.
+    /// The background color for which it is made. Never drawn, but used for images and contrast tests.
     pub background: Rgb,
     /// Styles by role, for terminals with more than 16 colors.
     pub(super) styles: [ThemeStyle; ROLES.len()],
     /// Styles by role, for terminals with 16 colors.
     pub(super) styles_16: [ThemeStyle; ROLES.len()],
-    /// The sixteen colors for command output; without them the terminal's own are used.
+    /// The sixteen colors for command output; without them, the terminal's own are used.
     pub(super) ansi: Option<[Rgb; 16]>,
 }
 
 impl Theme {
-    /// The style of a role at a color depth.
+    /// Returns the style of a role at a color depth.
     #[must_use]
     pub fn style(&self, role: Role, depth: ColorDepth) -> ThemeStyle {
         let at = role as usize;
@@ -91,7 +91,7 @@ impl Theme {
         }
     }
 
-    /// The color for a color of command output; `None` without colors.
+    /// Returns the theme's color for a color of command output; `None` without colors.
     #[must_use]
     pub fn ansi_color(&self, color: AnsiColor, depth: ColorDepth) -> Option<ThemeColor> {
         let literal = match color {
@@ -107,7 +107,7 @@ impl Theme {
         match depth {
             ColorDepth::Millions => Some(themed.unwrap_or(literal)),
             ColorDepth::TwoHundredFiftySix => Some(themed.unwrap_or(literal).in_256()),
-            // The command meant the terminal's own sixteen colors.
+            // The command chose one of the terminal's own sixteen colors.
             ColorDepth::Sixteen => Some(literal.in_16()),
             ColorDepth::None => None,
         }

@@ -16,7 +16,7 @@ pub enum ThemeError {
     /// The text isn't JSON, or a value has the wrong type.
     #[error("{}{message}", at(.path))]
     Form {
-        /// The path; empty for the whole file.
+        /// The path; empty for the entire file.
         path: String,
         /// The parser's message with line and column.
         message: String,
@@ -45,7 +45,7 @@ pub enum ThemeError {
         /// The variable's name.
         variable: String,
     },
-    /// A color that is not one of the sixteen, in the section `16`.
+    /// A color in the section `16` that isn't one of the sixteen.
     #[error("{}`{value}` is not one of the sixteen colors", at(.path))]
     NotOfSixteen {
         /// The path.
@@ -56,12 +56,12 @@ pub enum ThemeError {
 }
 
 fn at(path: &str) -> String {
-    // A truncated file has no path.
+    // Errors about a truncated file have no path.
     if ["", ".", "?"].contains(&path) { String::new() } else { format!("at {path}: ") }
 }
 
 impl ThemeError {
-    /// The next step for the user, if it isn't obvious.
+    /// Returns the next step for the user, if it isn't obvious.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -84,7 +84,7 @@ impl ThemeError {
         }
     }
 
-    /// The error with its cause and hint in one line.
+    /// Returns the error with its cause and hint, in one line.
     #[must_use]
     pub fn full(&self) -> String {
         let cause = std::error::Error::source(self).map(|cause| format!(": {cause}")).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! tiller's theme format: JSON by role. `themes/theme.schema.json` describes it for editors.
+//! tiller's theme format: JSON with a style for each role. `themes/theme.schema.json` describes it for
+//! editors.
 
 use std::collections::BTreeMap;
 
@@ -88,8 +89,8 @@ fn parse_styles(
     Ok(parsed)
 }
 
-/// The styles for sixteen colors: the theme's own, otherwise the fallback of each role, never the nearest color,
-/// because the user can define the sixteen colors freely.
+/// Returns the styles for sixteen colors: the theme's own, otherwise the fallback of each role. The nearest
+/// color isn't used, because the user can define the sixteen colors freely.
 fn parse_styles_16(file: &ThemeFile) -> Result<[ThemeStyle; role::ALL.len()], ThemeError> {
     // Variables aren't allowed here: they may have the names of the sixteen colors.
     let parsed = parse_styles(&Variables::default(), &file.sixteen, "16")?;
@@ -122,9 +123,9 @@ fn fixed_color(vars: &Variables, value: &WrittenColor, path: &str) -> Result<Rgb
     }
 }
 
-/// Guesses the kind of a theme: the background on which most of its colors have more contrast.
+/// Guesses the kind of a theme: the background with which most of its colors have more contrast.
 pub(super) fn guess_kind(styles: &[ThemeStyle; role::ALL.len()]) -> ThemeKind {
-    // Text with its own background isn't evidence.
+    // Text with its own background says nothing about the terminal's.
     let colors = styles.iter().filter(|style| style.bg.is_none()).filter_map(|style| style.fg);
     let (mut light, mut dark) = (0, 0);
     for color in colors.filter(|color| !matches!(color, ThemeColor::Indexed(0..=15))) {

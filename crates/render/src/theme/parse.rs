@@ -20,14 +20,14 @@ pub(super) enum WrittenColor {
     Index(u8),
 }
 
-/// A style in a file: the text's color alone, or all fields.
+/// A style in a file: only the text's color, or an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum WrittenStyle {
     Foreground(WrittenColor),
     FullStyle(FullStyle),
 }
 
-/// A style with all fields.
+/// A style as an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FullStyle {

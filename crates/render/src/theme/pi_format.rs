@@ -1,8 +1,8 @@
-//! Themes of pi (`packages/coding-agent/docs/themes.md` of its repository, read in November 2026): maps its
-//! tokens to roles.
+//! pi's theme format (`packages/coding-agent/docs/themes.md` of its repository, read in November 2026): maps
+//! pi's tokens to roles.
 //!
-//! Backgrounds of boxes and colors of its status line have no counterpart here; missing and unknown tokens are
-//! ignored, because pi's versions differ in them.
+//! Backgrounds of boxes and colors of pi's status line have no counterpart here. Missing and unknown tokens
+//! are ignored, because they differ between pi's versions.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ struct PiThemeFile {
     export: BTreeMap<String, WrittenColor>,
 }
 
-/// The token for a role, and the emphasis that pi gives it.
+/// Returns the token for a role, and the emphasis that pi gives it.
 const fn token(role: Role) -> (&'static str, Emphasis) {
     let none = Emphasis::NONE;
     match role {
@@ -79,7 +79,8 @@ pub(super) fn parse(text: &str) -> Result<Theme, ThemeError> {
     Ok(Theme { name: file.name, kind, background, styles, styles_16: role::complete(|_| None), ansi: None })
 }
 
-/// The background of the pages that pi exports: the only one in its themes that resembles a terminal's.
+/// Returns the background of the pages that pi exports, the only one in its themes that resembles a
+/// terminal's.
 fn page_background(file: &PiThemeFile) -> Result<Option<Rgb>, ThemeError> {
     let Some(value) = file.export.get("pageBg") else { return Ok(None) };
     let color = file.vars.color(value, "export.pageBg")?;

@@ -1,4 +1,4 @@
-//! The theme registry: built-in themes, themes in directories, and named files.
+//! The theme registry: built-in themes, themes in directories, and files given by path.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::built_in;
 use super::error::ThemeError;
 use super::{Background, ColorDepth, Theme};
 
-/// Maximum size of a theme file in bytes: many times the size of a complete theme.
+/// Maximum size of a theme file, in bytes: many times that of a complete theme.
 const MAX_BYTES: u64 = 256 * 1024;
 
 /// A theme and its origin.
@@ -26,10 +26,10 @@ pub struct RegisteredTheme {
     pub path: Option<PathBuf>,
 }
 
-/// The available themes, and the problems of theme files.
+/// The available themes, and the problems with theme files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThemeRegistry {
-    /// In the order of lists; names are unique.
+    /// The themes in display order; their names are unique.
     themes: Vec<RegisteredTheme>,
     problems: Vec<ResourceProblem>,
 }
@@ -48,13 +48,13 @@ pub struct ThemeChoice {
 /// The value of [`ThemeChoice::theme`] that follows the background.
 const AUTO: &str = "auto";
 
-/// Returns true if a theme is given by its file.
+/// Returns true if a theme is given by a path.
 #[must_use]
 pub fn is_path(name: &str) -> bool {
     name.contains('/') || name.ends_with(".json")
 }
 
-/// Normalizes the theme of a setting or flag: a name, or the absolute path of a file.
+/// Normalizes the theme from a setting or a flag: a name, or the absolute path of a file.
 #[must_use]
 pub fn resolve_theme(name: &str, cwd: &Path, home: Option<&Path>) -> String {
     if !is_path(name) {
@@ -81,7 +81,7 @@ impl ThemeChoice {
         self.theme == AUTO
     }
 
-    /// The chosen theme for a background.
+    /// Returns the chosen theme for a background.
     #[must_use]
     pub(crate) fn for_background(&self, background: Background) -> &str {
         match (self.is_auto(), background) {
@@ -91,7 +91,7 @@ impl ThemeChoice {
         }
     }
 
-    /// Replaces the theme.
+    /// Replaces the chosen theme.
     #[must_use]
     pub fn with_theme(&self, theme: &str) -> Self {
         Self { theme: theme.to_owned(), ..self.clone() }
@@ -105,10 +105,10 @@ impl Default for ThemeRegistry {
 }
 
 impl ThemeRegistry {
-    /// The built-in themes.
+    /// Returns the built-in themes.
     ///
     /// # Panics
-    /// If one of them is invalid, which a test rules out.
+    /// If one of them is invalid, which a test excludes.
     #[must_use]
     pub fn built_in() -> Self {
         let known = |text: &&str| {
@@ -118,9 +118,9 @@ impl ThemeRegistry {
         Self { themes: built_in::TEXTS.iter().map(known).collect(), problems: Vec::new() }
     }
 
-    /// Loads the themes of these files and directories (`*.json` directly in them). Of themes with the same name
-    /// the one with the nearer origin counts, and of one origin the first. An unreadable file is reported as a
-    /// problem, and its theme in `before` is kept.
+    /// Loads the themes in these files and directories (`*.json` directly in them). Of several themes with
+    /// the same name, the one whose origin has precedence is used, and of one origin the first. An unreadable
+    /// file is reported as a problem, and its theme is taken from `before`.
     #[must_use]
     pub fn load(search_paths: &[SearchPath], before: &Self) -> Self {
         let mut registry = Self::built_in();
@@ -153,12 +153,12 @@ impl ThemeRegistry {
         }
     }
 
-    /// All themes in the order of lists.
+    /// Returns all themes in display order.
     pub fn known(&self) -> impl ExactSizeIterator<Item = &RegisteredTheme> {
         self.themes.iter()
     }
 
-    /// The problems of files in reading order.
+    /// Returns the problems with files, in the order of reading.
     #[must_use]
     pub fn problems(&self) -> &[ResourceProblem] {
         &self.problems
@@ -175,13 +175,13 @@ impl ThemeRegistry {
         self.themes.iter().find(|known| known.path.as_deref() == Some(path))
     }
 
-    /// A similar name for an unknown one.
+    /// Returns the known name that is most similar to an unknown one.
     #[must_use]
     pub fn nearest(&self, name: &str) -> Option<&str> {
         suggest::nearest(name, self.themes.iter().map(|known| known.theme.name.as_str()))
     }
 
-    /// The chosen theme for a background; the default for it if there is no theme of that name.
+    /// Returns the chosen theme for a background; the default if there is no theme with that name.
     ///
     /// # Panics
     /// Never: the built-in themes are always registered.
@@ -203,7 +203,7 @@ impl ThemeRegistry {
     }
 }
 
-/// The theme files of a search path, sorted by name.
+/// Returns the theme files of a search path, sorted by name.
 fn files(search_path: &SearchPath) -> Vec<PathBuf> {
     if !search_path.path.is_dir() {
         let is_used = search_path.origin == ResourceOrigin::Given || search_path.path.exists();

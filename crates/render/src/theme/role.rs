@@ -1,4 +1,4 @@
-//! The names of roles in theme files, and the fallbacks for roles that a theme doesn't define.
+//! The names of roles in theme files, and the fallbacks of roles that a theme doesn't define.
 
 use super::color::ThemeColor;
 use super::style::ThemeStyle;
@@ -6,10 +6,10 @@ use crate::{Emphasis, Role};
 
 macro_rules! roles {
     ($($role:ident = $name:literal),* $(,)?) => {
-        /// Every role, in the order of their numbers.
+        /// All roles, in the order of their discriminants.
         pub const ALL: [Role; [$($name),*].len()] = [$(Role::$role),*];
 
-        /// The name of a role in a theme's file.
+        /// Returns the name of a role in a theme file.
         #[must_use]
         pub const fn name(role: Role) -> &'static str {
             match role { $(Role::$role => $name),* }
@@ -56,7 +56,7 @@ pub(super) fn by_name(role_name: &str) -> Option<Role> {
     ALL.into_iter().find(|role| name(*role) == role_name)
 }
 
-/// The fallback of a role. The chains have no cycle: each ends at a style.
+/// Returns the fallback of a role. The chains have no cycles: each ends with a style.
 pub(super) const fn fallback(role: Role) -> RoleFallback {
     const fn indexed(index: u8) -> RoleFallback {
         RoleFallback::Style(ThemeStyle::from_fg(ThemeColor::Indexed(index)))
@@ -87,7 +87,7 @@ pub(super) const fn fallback(role: Role) -> RoleFallback {
     }
 }
 
-/// A style for every role: the given one, or its fallback.
+/// Returns a style for every role: the defined one, or its fallback.
 pub(super) fn complete(defined: impl Fn(Role) -> Option<ThemeStyle>) -> [ThemeStyle; ALL.len()] {
     ALL.map(|role| resolve(role, &defined))
 }

@@ -10,7 +10,7 @@ use crate::{AnsiColor, Emphasis, Role};
 const MIN_CONTRAST: f64 = 4.5;
 const MIN_HIGH_CONTRAST: f64 = 7.0;
 
-/// Minimum distance between roles with opposite meanings for color-blind people: five times the smallest
+/// Minimum distance, for color-blind people, between roles with opposite meanings: five times the smallest
 /// visible difference of adjacent colors (about 0.02 in Oklab), because such roles are seldom adjacent.
 const MIN_DISTANCE: f64 = 0.1;
 
@@ -35,7 +35,7 @@ fn find(name: &str) -> Arc<Theme> {
     Arc::clone(&ThemeRegistry::built_in().find(name).unwrap().theme)
 }
 
-/// The colors of a role's text and background.
+/// Returns the colors of a role's text and background.
 fn colors(theme: &Theme, role: Role) -> (Option<Rgb>, Rgb) {
     colors_at(theme, role, ColorDepth::Millions)
 }
@@ -89,7 +89,7 @@ fn themes_kind_matches_background() {
     for theme in built_in_themes().iter().filter(|theme| theme.kind != ThemeKind::Both) {
         let dark = Background::from_color(theme.background) == Background::Dark;
         assert_eq!(theme.kind == ThemeKind::Dark, dark, "{}", theme.name);
-        // The guess from a theme's colors gives the same.
+        // The kind guessed from a theme's colors is the same.
         assert_eq!(file::guess_kind(&theme.styles), theme.kind, "{}", theme.name);
     }
 }
@@ -126,13 +126,13 @@ fn themes_color_blind_safe_roles_differ() {
             );
         }
     }
-    // The measure works: the usual red and green are not safe.
+    // Check of the measure: the usual red and green fail it.
     let dark = find("dark");
     let text_color = |role| simulated(colors(&dark, role).0.unwrap(), DEUTERANOPIA).point();
     assert!(text_color(Role::DiffAdded).distance(text_color(Role::DiffRemoved)) < MIN_DISTANCE);
 }
 
-/// A color as a color-blind person sees it.
+/// Simulates the perception of a color by a color-blind person.
 fn simulated(color: Rgb, matrix: [[f64; 3]; 3]) -> Rgb {
     let light = color.linear();
     let part = |row: [f64; 3]| {
