@@ -1,6 +1,7 @@
 //! The command line: argument parsing, and the wiring of configuration, engine and one front end.
 //!
-//! Errors end here and in `main`: stderr gets the error, its cause and a hint, and the process an exit code.
+//! Errors end here and in `main`: stderr gets the error, its cause and a hint; the process ends with an exit
+//! code.
 
 mod add_dir;
 mod agents;
@@ -67,7 +68,7 @@ use failure::{CliFailure, DONE, USAGE};
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     std::panic::set_hook(Box::new(|panic| stderr_line!("internal error: {panic}")));
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    // All arguments after `--` are a prompt.
+    // After `--`, all arguments are the prompt.
     let has_separator = arguments.iter().any(|argument| argument == "--");
     let arguments = match CliArgs::try_parse_from(&arguments) {
         Ok(arguments) => arguments,

@@ -1,8 +1,8 @@
 //! Configuration: the only code that reads settings files, environment variables and API keys.
 //!
-//! Settings are merged in this order: defaults, the user's `settings.json`, a trusted project's, the environment,
-//! flags. API keys come from `models.json`, then the environment, then the user's `.env`, then a trusted project's
-//! `.env`, then `auth.json`; they are never settings and never printed.
+//! Settings are merged in this order: defaults, the user's `settings.json`, a trusted project's, the
+//! environment, flags. API keys come from `models.json`, then the environment, then the user's `.env`, then a
+//! trusted project's `.env`, then `auth.json`; they aren't settings and are never printed.
 
 mod auth;
 mod dirs;
@@ -56,7 +56,7 @@ pub use models::{ConfigKey, UserProvider};
 pub use rules::{RulesChange, add_rules, remove_rule};
 pub use trust::{Project, TrustAnswer, TrustStore};
 
-/// A setting's value on the command line.
+/// A setting given on the command line.
 #[derive(Clone, Debug)]
 pub struct FlagValue {
     /// The setting.
@@ -81,7 +81,7 @@ pub struct ConfigAccess {
 pub enum KeySource {
     /// `models.json`.
     ModelsFile,
-    /// A variable of the process.
+    /// An environment variable of the process.
     Variable,
     /// A variable that this `.env` file sets.
     EnvFile(PathBuf),
@@ -96,7 +96,7 @@ pub struct ConfigOverrides<'a> {
     pub flags: &'a [FlagValue],
     /// Replaces the user's `.env`.
     pub env_file: Option<&'a Path>,
-    /// A trusted project, whose settings and `.env` take effect.
+    /// The trusted project, whose settings and `.env` take effect.
     pub trusted: Option<&'a Project>,
 }
 
@@ -109,21 +109,22 @@ pub struct Config {
     pub settings: Settings,
     /// Warnings for the user about ignored parts of files.
     pub warnings: Vec<String>,
-    /// Problems of settings files in reading order; not among the warnings.
+    /// Problems with settings files, in the order of reading; not among the warnings.
     pub invalid: Vec<WrongSetting>,
     /// The MCP servers; their problems are among the warnings.
     pub mcp: ParsedServers,
-    /// The rules of the policy, of the user and a trusted project; their problems are among the warnings.
+    /// The policy rules of the user and of a trusted project; their problems are among the warnings.
     pub rules: ConfiguredRules,
-    /// Reasons that `rules` or `hooks` may lack one that denies something; they are among the warnings or `invalid`.
+    /// Reasons why `rules` or `hooks` may lack one that denies something; they are among the warnings or
+    /// `invalid`.
     pub guard_problems: Vec<String>,
-    /// The hooks, of the user and a trusted project; their problems are among the warnings.
+    /// The hooks of the user and of a trusted project; their problems are among the warnings.
     pub hooks: HookSettings,
-    /// The files of an untrusted project that were ignored, and the reason; not among the warnings.
+    /// The ignored files of an untrusted project, and the reason; not among the warnings.
     pub ignored_project: Option<String>,
     /// The root of the project, if it is trusted.
     pub trusted_root: Option<PathBuf>,
-    /// The certificates of the setting `request.ca_file`, in PEM.
+    /// The certificates from the setting `request.ca_file`, in PEM.
     pub certificates: Option<Arc<[u8]>>,
     environment: Environment,
     /// Keys of `auth.json` by provider.
@@ -196,20 +197,20 @@ impl Config {
         })
     }
 
-    /// All messages for the user, one sentence each.
+    /// Iterates over all messages for the user, one sentence each.
     pub fn notices(&self) -> impl Iterator<Item = String> {
         let invalid = self.invalid.iter().map(WrongSetting::warning);
         self.warnings.iter().cloned().chain(self.ignored_project.clone()).chain(invalid)
     }
 
-    /// Executables in the user's extension directory, sorted by name.
+    /// Lists the executables in the user's extension directory, sorted by name.
     #[must_use]
     pub fn user_extensions(&self) -> Vec<PathBuf> {
         self.dirs.extensions()
     }
 
-    /// Names of variables that hold keys, tokens or passwords, judged by name, or by a value with a URL that
-    /// contains a password. Extensions don't get these.
+    /// Lists the variables that probably have keys, tokens or passwords, judging by their names, or by a URL
+    /// with a password in their values. Extensions don't get these.
     #[must_use]
     pub fn secret_names(&self) -> Vec<String> {
         let variables = self.environment.variables.iter();
@@ -217,8 +218,8 @@ impl Config {
         secret.map(|(name, _)| name.clone()).collect()
     }
 
-    /// A provider's key and server: from `models.json`, else from the provider's variables (`ANTHROPIC_API_KEY`,
-    /// `ANTHROPIC_BASE_URL`), else the key of `auth.json`. `None` if there is neither.
+    /// Returns a provider's key and server: from `models.json`, else from the provider's variables
+    /// (`ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`), else the key in `auth.json`. `None` if there is neither.
     #[must_use]
     pub fn access(&self, provider: &str) -> Option<ConfigAccess> {
         let user = self.models.get(provider);
@@ -233,7 +234,7 @@ impl Config {
         (key.is_some() || base_url.is_some()).then_some(ConfigAccess { key, base_url })
     }
 
-    /// The variables that hold API keys, including those that `models.json` names.
+    /// Lists the variables for API keys, including those that `models.json` names.
     #[must_use]
     pub fn key_variables(&self) -> Vec<String> {
         let own = self
@@ -243,24 +244,24 @@ impl Config {
         key_names().into_iter().chain(own).collect()
     }
 
-    /// The entry of a provider in `models.json`.
+    /// Returns the entry of a provider in `models.json`.
     #[must_use]
     pub fn user_provider(&self, provider: &str) -> Option<&UserProvider> {
         self.models.get(provider)
     }
 
-    /// The models that a provider's server listed when it was last asked.
+    /// Returns the models that a provider's server listed when it was last queried.
     #[must_use]
     pub fn listed_models(&self, provider: &str) -> &[ListedModel] {
         self.listed_models.of(provider)
     }
 
-    /// The providers of `models.json` that tiller doesn't know itself.
+    /// Iterates over the providers in `models.json` that aren't built in.
     pub fn own_providers(&self) -> impl Iterator<Item = &str> {
         self.models.keys().map(String::as_str).filter(|name| ProviderDescriptor::find(name).is_none())
     }
 
-    /// The source of a provider's key; `None` without a key.
+    /// Returns the source of a provider's key; `None` without a key.
     #[must_use]
     pub fn key_source(&self, provider: &str) -> Option<KeySource> {
         if self.models.get(provider).is_some_and(|user| user.key.is_some()) {
@@ -274,7 +275,7 @@ impl Config {
         self.keys.contains_key(provider).then_some(KeySource::AuthFile)
     }
 
-    /// Log directories of other programs.
+    /// Returns the log directories of other programs.
     ///
     /// # Errors
     /// If no home directory is known.
@@ -282,7 +283,8 @@ impl Config {
         ImportDirs::find(&self.environment)
     }
 
-    /// The absolute paths of the home directory: as in `HOME`, and its canonical path if different.
+    /// Returns the absolute paths of the home directory: the one in `HOME`, and its canonical path if that
+    /// differs.
     #[must_use]
     pub fn home_dirs(&self) -> Vec<PathBuf> {
         let home = self.environment.value("HOME").map(PathBuf::from).or_else(::dirs::home_dir);
@@ -292,8 +294,8 @@ impl Config {
         home.into_iter().chain(canonical).collect()
     }
 
-    /// Lists the directories that tools never access: tiller's own, and a separate session directory unless it
-    /// contains the working directory.
+    /// Returns the directories that tools never access: tiller's own, and a separate session directory unless
+    /// it contains the working directory.
     #[must_use]
     pub fn private_dirs(&self, cwd: &Path) -> Vec<PathBuf> {
         let session_dir = self.settings.session_dir().map(|dir| cwd.join(dir));
@@ -304,7 +306,7 @@ impl Config {
         self.dirs.all().into_iter().chain(sessions).collect()
     }
 
-    /// The directories that commands and writing tools can't access without approval.
+    /// Returns the paths that commands and writing tools can't access without approval.
     #[must_use]
     pub fn protected_paths(&self, cwd: &Path) -> ProtectedPaths {
         let with_targets = |dirs: Vec<PathBuf>| {
@@ -327,14 +329,15 @@ impl Config {
         }
     }
 
-    /// An environment variable that isn't a setting, such as `NO_COLOR` or `EDITOR`.
+    /// Returns an environment variable that isn't a setting, such as `NO_COLOR` or `EDITOR`.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.environment.value(name)
     }
 }
 
-/// Fills variables that aren't set from the `.env` files of the user and of a trusted project. Returns warnings.
+/// Sets variables that aren't set from the `.env` files of the user and of a trusted project. Returns
+/// warnings.
 fn fill_environment(
     environment: &mut Environment,
     dirs: &AppDirs,
@@ -352,7 +355,7 @@ fn fill_environment(
         environment.fill(parsed.variables, path);
     }
     if let Some((project, path)) = inputs.trusted.and_then(|project| Some((project, project.env_file()?))) {
-        // Other variables in it are for the project's own programs.
+        // Other variables in the file are for the project's own programs.
         let variables = dotenv::parse(&read_of_project(project, &path)?).variables;
         let variables = variables.into_iter().filter(|(name, _)| may_project_set(name)).collect();
         environment.fill(variables, &path);
@@ -373,13 +376,13 @@ fn apply_flags(settings: &mut Settings, flags: &[FlagValue]) -> Result<(), Confi
     Ok(())
 }
 
-/// Reads the file of the setting `request.ca_file`.
+/// Reads the file that the setting `request.ca_file` names.
 fn read_certificates(settings: &Settings) -> Result<Option<Arc<[u8]>>, ConfigError> {
     let path = settings.request_ca_file().map(Path::new);
     path.map(|path| Ok(files::read(path, CONFIG_LIMIT).map_err(unreadable(path))?.into())).transpose()
 }
 
-/// Variables with keys for models that tiller doesn't use itself.
+/// Variables with keys that tiller doesn't use itself.
 const FOREIGN_KEYS: [&str; 6] = [
     "ANTHROPIC_AUTH_TOKEN",
     "CLAUDE_CODE_OAUTH_TOKEN",
@@ -389,13 +392,13 @@ const FOREIGN_KEYS: [&str; 6] = [
     "VERTEX_API_KEY",
 ];
 
-/// The variables that hold API keys, including ones for providers that tiller doesn't support.
+/// Lists the variables for API keys, including those of providers that tiller doesn't support.
 fn key_names() -> Vec<String> {
     let known = PROVIDERS.iter().chain(LOCAL_SERVERS).map(|provider| provider.key_variable);
     known.chain(FOREIGN_KEYS).map(str::to_owned).collect()
 }
 
-/// The variable that holds a provider's key.
+/// Returns the variable for a provider's key.
 #[must_use]
 pub fn key_name(provider: &str) -> String {
     match ProviderDescriptor::find(provider) {
@@ -404,15 +407,15 @@ pub fn key_name(provider: &str) -> String {
     }
 }
 
-/// The other programs' variable that turns the agent into a plain chat.
+/// A variable of other programs that turns the agent into a plain chat.
 const AGENT_MODE: &str = "AGENT_MODE";
 
-/// The other programs' variable that holds a fraction of the context window in some of them, a number of messages in
-/// others.
+/// A variable of other programs, in some of them a fraction of the context window, in others a number of
+/// messages.
 const COMPACT_THRESHOLD: &str = "COMPACT_THRESHOLD";
 
-/// Returns true if a project's `.env` may set the variable: keys and servers of providers, and project
-/// settings.
+/// Returns true if a project's `.env` may set a variable: those for keys and servers of providers, and for
+/// settings that a project may set.
 fn may_project_set(name: &str) -> bool {
     let names = |setting: &&Setting| setting.env_name() == name || setting.aliases.contains(&name);
     match TABLE.iter().copied().find(names) {
@@ -431,7 +434,7 @@ fn is_secret(name: &str) -> bool {
     let name = name.to_uppercase();
     let ends = ["KEY", "TOKEN", "PASSWORD", "PASSPHRASE", "CREDENTIALS"];
     let parts = ["PASS", "PWD", "PAT", "AUTH", "APIKEY", "WEBHOOK"];
-    // Working directories and the agent's socket, which programs need.
+    // Working directories, and the agent's socket: programs need these.
     let harmless = ["PWD", "OLDPWD", "SSH_AUTH_SOCK"];
     ends.iter().any(|end| name == *end || name.ends_with(&format!("_{end}")))
         || ["SECRET", "ACCESS_KEY", "API_KEY"].iter().any(|part| name.contains(part))
@@ -517,8 +520,8 @@ fn apply_file(
     servers
 }
 
-/// Takes the rules and hooks out of a settings file. Returns problems of those that may deny something; the others are
-/// among the warnings.
+/// Removes the rules and hooks from a settings file's object and adds them to `messages`. Returns problems
+/// with those that may deny something; other problems become warnings.
 fn take_structured(
     object: &mut serde_json::Map<String, Value>,
     source: &RuleSource,
@@ -556,7 +559,7 @@ fn flatten(prefix: &str, object: &serde_json::Map<String, Value>, values: &mut V
     }
 }
 
-/// Applies `TILLER_*` variables, otherwise the names that other programs use.
+/// Applies the `TILLER_*` variables, or else those of other programs.
 fn apply_environment(settings: &mut Settings, environment: &Environment) -> Result<(), ConfigError> {
     for setting in TABLE {
         let own_name = setting.env_name();
@@ -577,7 +580,7 @@ fn apply_environment(settings: &mut Settings, environment: &Environment) -> Resu
     apply_agent_mode(settings, environment)
 }
 
-/// Returns the setting that a value of `COMPACT_THRESHOLD` is for.
+/// Returns the setting for a value of `COMPACT_THRESHOLD`.
 fn compact_threshold(value: &str) -> &'static Setting {
     match value.trim().parse::<f64>() {
         Ok(fraction) if fraction > 0.0 && fraction < 1.0 => &setting::COMPACTION_THRESHOLD,
@@ -585,8 +588,8 @@ fn compact_threshold(value: &str) -> &'static Setting {
     }
 }
 
-/// Disables all tools if `AGENT_MODE` is off. It takes precedence over `TOOLS_ENABLED`, which may hold the list
-/// for when it is on, but not over `TILLER_TOOLS`.
+/// Disables all tools if `AGENT_MODE` is off. It takes precedence over `TOOLS_ENABLED`, which may have the
+/// list for when it is on, but not over `TILLER_TOOLS`.
 fn apply_agent_mode(settings: &mut Settings, environment: &Environment) -> Result<(), ConfigError> {
     let Some(text) = environment.value(AGENT_MODE) else { return Ok(()) };
     let is_on = setting::parse_switch(AGENT_MODE, text)
@@ -649,7 +652,8 @@ mod tests {
         assert_eq!(dirs("relative"), Vec::<PathBuf>::new());
     }
 
-    /// A home with `user` as settings, and a trusted project with these settings and this `.env`.
+    /// Loads a home directory with `user` as settings, and a trusted project with these settings and this
+    /// `.env`.
     fn load_trusting(
         user: &str,
         project: &str,

@@ -1,12 +1,13 @@
-//! Renders sessions as HTML: the exported page, and the live page of `tiller serve` with the fragments that it
-//! requests. Both have the same styles and the same scripts for branches, folds and search.
+//! Renders sessions as HTML: the exported page, and the live page of `tiller serve` with the fragments that
+//! it requests. Both have the same styles, and the same scripts for branches, folds and search.
 //!
-//! An exported page is self-contained, readable without scripts, and loads nothing. The open branch is plain HTML.
-//! Entries of other branches are in a `template`, which a browser neither lays out nor draws until the page's script
-//! moves them. The live page (`live`) has no entry when it is loaded; it gets them as fragments from the same renderer.
+//! An exported page is self-contained, readable without scripts, and loads nothing. The open branch is plain
+//! HTML. Entries of other branches are in a `template`, which a browser neither lays out nor draws until the
+//! page's script moves them. The live page (`live`) has no entries when it is loaded; it gets them as
+//! fragments from the same renderer.
 //!
-//! Text from the log is written through `markup`, which escapes it; a Content-Security-Policy enforces the same in the
-//! browser. A page depends on nothing but the log.
+//! Text from the log is written through `markup`, which escapes it; a Content-Security-Policy in the browser
+//! adds a second barrier. A page depends only on the log.
 
 mod chrome;
 #[cfg(test)]
@@ -33,7 +34,7 @@ pub use live::{
 };
 pub use worker::{WORKER_ARGUMENT, run_worker};
 
-/// The page of a session with all its branches; the branch that ends at `leaf` is open.
+/// Renders the page of a session with all its branches; the branch that ends at `leaf` is open.
 ///
 /// # Errors
 /// If the log can't be read.
@@ -65,7 +66,7 @@ pub fn page(reader: &Reader, leaf: Option<&EntryId>) -> Result<String, SessionEr
     Ok(out.into_string())
 }
 
-/// The parts above the first entry: problems of the log, and links to branches from its beginning.
+/// Renders the parts above the first entry: problems with the log, and links to branches that start there.
 fn preface(outline: &Outline) -> Markup {
     let mut out = Markup::default();
     chrome::warnings(&mut out, &outline.findings);
@@ -73,7 +74,7 @@ fn preface(outline: &Outline) -> Markup {
     out
 }
 
-/// The articles of all visible entries: the open branch's, and the others.
+/// Renders the articles of all visible entries: first those of the open branch, then the others.
 fn articles(reader: &Reader, outline: &Outline) -> Result<(Markup, Markup), SessionError> {
     let (mut open, mut others, mut at) = (Markup::default(), Markup::default(), 0);
     reader.visit(0, |entry| {

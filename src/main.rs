@@ -4,12 +4,12 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Time limit for one highlighting request: many times the duration of a language's first use.
+/// Time limit for one highlighting request, many times the duration of the first use of a language.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
-    // Names of worker processes; users never type them.
+    // The arguments that start worker processes; users never type them.
     match arguments.next() {
         Some(first) if first == tiller::process::supervisor::NAME => {
             tiller::process::supervisor::main(arguments)
@@ -25,10 +25,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Keeps other processes of the user from reading `/proc/PID/environ` and the memory of this one: commands of the model
-/// run as the same user, and the environment may hold keys. It also means that there is no core dump.
+/// Prevents the user's other processes from reading this one's memory and `/proc/PID/environ`: the model's
+/// commands run as the same user, and the environment may contain keys. It also disables core dumps.
 fn hide_environment() {
-    // Linux since 2.3.20; other systems have no such file. tiller works without it, too.
+    // Linux since 2.3.20; other systems have no such file. If it fails, tiller works without it.
     #[cfg(target_os = "linux")]
     let _ = nix::sys::prctl::set_dumpable(false);
 }

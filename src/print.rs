@@ -20,7 +20,7 @@ pub enum PrintOutput {
     Json,
 }
 
-/// An error of a printed run.
+/// An error of a print run.
 #[derive(Debug, thiserror::Error)]
 pub enum PrintError {
     /// The session refused the prompt.
@@ -52,7 +52,7 @@ pub async fn run(
     run.write_header(agent.reader().header())?;
     agent.prompt(prompt, options).await?;
     loop {
-        // Flush whenever no further event is ready, so that readers get everything immediately.
+        // Flush when no further event is ready, so that readers get everything immediately.
         let received = match subscription.try_next() {
             Some(received) => received,
             None => {
@@ -78,7 +78,7 @@ struct PrintRun<'a, Out, Err> {
     err: &'a mut Err,
     answer: Option<AssistantMessage>,
     outcome: RunOutcome,
-    /// Events lost because stdout was too slow.
+    /// Number of events lost because stdout was too slow.
     lost_events: u64,
     denials: Denials,
 }
@@ -142,7 +142,7 @@ impl<'a, Out: Write, Err: Write> PrintRun<'a, Out, Err> {
         Ok(())
     }
 
-    /// Names the background jobs that end with the session.
+    /// Reports the background jobs that end with the session.
     fn name_stopped_jobs(&mut self, jobs: &[CommandJob]) -> io::Result<()> {
         for job in jobs.iter().filter(|job| job.status.is_running()) {
             writeln!(self.err, "stopped background job {}: {}", job.job_id, job.short_command())?;

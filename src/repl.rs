@@ -1,10 +1,10 @@
-//! The REPL front end (`--plain`): prompt lines in, text out; nothing is redrawn and no escape sequence is
+//! The REPL front end (`--plain`): prompt lines in, text out. Nothing is redrawn, and no escape sequences are
 //! written.
 //!
-//! It serves screen readers, dumb terminals and pipes of prompts. Answers of the model, output of the user's
-//! commands and requested information go to stdout; progress and notices go to stderr, in words. From a pipe,
-//! each line is completed before the next one is read; from a terminal, lines are read at any time, and lines
-//! typed while the agent works steer it.
+//! It is for screen readers, dumb terminals and piped prompts. Answers of the model, output of the user's
+//! commands and requested information go to stdout; progress and notices go to stderr as sentences. From a
+//! pipe, each line is completed before the next is read; from a terminal, lines are read at any time, and
+//! those typed while the agent works steer it.
 
 mod commands;
 mod elicitation;
@@ -27,8 +27,8 @@ use crate::agent::AgentSession;
 pub use login::EchoGuard;
 pub use options::{InputMode, Interrupt, Outputs, ReplError, ReplExit, ReplOptions};
 
-/// Runs until input ends, the user quits or a signal arrives; then closes the session, and prints how to resume
-/// it if the user is at a terminal.
+/// Runs until input ends, the user quits or a signal arrives; then closes the session and, on a terminal,
+/// prints how to resume it.
 ///
 /// # Errors
 /// If output can't be written, or the session ended unexpectedly.
@@ -48,7 +48,7 @@ pub async fn run(
         tracing::warn!(%error, "the session was already closed");
     }
     if input_mode == InputMode::Conversation && reader.is_persistent() {
-        // If stderr is closed, the hint is useless.
+        // If stderr is closed, nobody reads the hint.
         let _ = writeln!(err, "Resume this session with: tiller --session {}", reader.id());
     }
     result

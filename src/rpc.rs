@@ -1,8 +1,8 @@
 //! The RPC front end: commands as JSON lines in, responses and events as JSON lines out.
 //!
-//! The protocol is pi's RPC protocol, so that its clients work, with additions by tiller; docs/rpc.md describes it. One
-//! thread reads lines and one writes them; between them, a task executes commands in order. A slow command runs in its
-//! own task, so that it doesn't delay others.
+//! The protocol is pi's RPC protocol, so that its clients work, with additions by tiller; docs/rpc.md
+//! describes it. One thread reads lines and another writes them; between them, a task executes commands in
+//! order. A slow command runs in its own task, so that it doesn't delay others.
 
 mod command;
 mod framing;
@@ -23,10 +23,10 @@ use crate::agent::AgentSession;
 
 pub use options::{RpcError, RpcExporter, RpcOptions};
 
-/// Serves one client until its input ends, it stops reading, or `stop` resolves; then stops the run and closes
-/// the session.
+/// Serves one client until its input ends, it stops reading, or `stop` resolves; then stops the run and
+/// closes the session.
 ///
-/// `input` and `output` may block; each gets a thread.
+/// `input` and `output` may block, so each gets a thread.
 ///
 /// # Errors
 /// If the output can't be written, unless the reader has closed it.

@@ -1,4 +1,4 @@
-//! `tiller agents`: the agents that tasks can be delegated to.
+//! `tiller agents`: the agents to which tasks can be delegated.
 
 use serde_json::json;
 

@@ -356,14 +356,14 @@ pub(super) enum CliCommand {
 }
 
 impl EnvironmentArgs {
-    /// `--verbose` as a log level, unless `--log-level` is given.
+    /// Returns the log level of `--verbose`, unless `--log-level` is given.
     fn verbose_level(&self) -> Option<String> {
         (self.verbose && self.log_level.is_none()).then(|| "debug".to_owned())
     }
 }
 
 impl CliArgs {
-    /// The flags that set settings.
+    /// Returns the flags that set settings, with their values.
     pub(super) fn settings(&self) -> Vec<FlagValue> {
         let texts = [
             (&setting::PROVIDER, "--provider", &self.model.provider),
@@ -411,7 +411,7 @@ impl CliArgs {
     }
 }
 
-/// The word of a choice.
+/// Returns the name of a value as typed.
 fn word(choice: impl ValueEnum) -> String {
     choice.to_possible_value().expect("no variant is skipped").get_name().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Sessions that another process has open: `--attach` shows one in the TUI.
+//! Sessions that another process has open. `--attach` shows one in the TUI.
 
 mod http;
 mod socket;
@@ -19,7 +19,7 @@ use crate::session::{Reader, SessionError, lock_holder};
 
 pub(super) use socket::{SharedSessions, share_session, share_sessions};
 
-/// Checks that the TUI is used, if a session of another process is requested.
+/// Checks that the front end is the TUI if a session of another process is requested.
 pub(super) fn check(arguments: &CliArgs, front: FrontEnd) -> Result<(), CliFailure> {
     if arguments.session.attach.is_none() || front == FrontEnd::Tui {
         return Ok(());
@@ -28,8 +28,8 @@ pub(super) fn check(arguments: &CliArgs, front: FrontEnd) -> Result<(), CliFailu
         .hint("programs use the API of `tiller serve`"))
 }
 
-/// Connects to the session that `--attach` names: the URL of one that a server has open, or an id or a file of one that
-/// another tiller of this user has open.
+/// Connects to the session that `--attach` names: by the URL of a session on a server, or by the id or file
+/// of one that another tiller process of this user has open.
 pub(super) async fn connect(input: &RunInput, target: &str) -> Result<AgentSession, CliFailure> {
     if target.starts_with("http://") || target.starts_with("https://") {
         return http::connect(target).await;
@@ -43,7 +43,7 @@ pub(super) async fn connect(input: &RunInput, target: &str) -> Result<AgentSessi
     connect_to_log(input, &path).await
 }
 
-/// Connects to the process of this user that has a log open.
+/// Connects to this user's process that has a log open.
 pub(super) async fn connect_to_log(input: &RunInput, path: &Path) -> Result<AgentSession, CliFailure> {
     let log = path.to_owned();
     let (session, holder) =
@@ -55,7 +55,7 @@ pub(super) async fn connect_to_log(input: &RunInput, path: &Path) -> Result<Agen
     socket::connect(input, &holder, &session).await
 }
 
-/// Returns true if the process that has this log open can be connected to.
+/// Returns true if it is possible to connect to the process that has this log open.
 pub(super) fn is_reachable(input: &RunInput, error: &SessionError) -> bool {
     match error {
         SessionError::Locked { holder: Some(holder), .. } => socket::exists(input, holder),

@@ -1,12 +1,12 @@
-//! Standard output and error, the only way that `cli` prints: names, error messages and answers come from outside, and
-//! a terminal would act on control characters in them.
+//! Standard output and error. `cli` prints only through this module, because names, error messages and
+//! answers are untrusted, and a terminal would act on control characters in them.
 
 use std::fmt;
 use std::io::{self, IsTerminal as _, Write};
 
 use crate::render::SanitizingWriter;
 
-/// Standard output: sanitized for a terminal, byte for byte for a pipe or a file.
+/// Standard output: sanitized for a terminal, unchanged for a pipe or a file.
 pub(super) enum Stdout {
     Terminal(SanitizingWriter<io::Stdout>),
     Other(io::Stdout),
@@ -58,13 +58,13 @@ pub(super) fn clear_line() {
     let _ = stderr().write_escape("\r\x1b[K");
 }
 
-/// Writes to standard error. Failures are ignored: there is nowhere left to report them.
+/// Writes to standard error. Failures are ignored, because there is nowhere to report them.
 pub(super) fn write_stderr(text: fmt::Arguments<'_>) {
     let _ = stderr().write_fmt(text);
 }
 
-/// Replaces the `lines` of a text that was drawn before on standard error's terminal; `lines` becomes the number of the
-/// new ones. They aren't wrapped, so that they can be counted.
+/// Replaces the last `lines` lines on standard error's terminal with a text, and sets `lines` to its number
+/// of lines. They aren't wrapped, so that they can be counted.
 pub(super) fn redraw(lines: &mut usize, text: &str) {
     let mut err = stderr();
     for _ in 0..std::mem::replace(lines, text.lines().count()) {

@@ -1,4 +1,4 @@
-//! `tiller doctor`: checks the installation and the surroundings, one line each.
+//! `tiller doctor`: checks the installation and its environment, with one line per check.
 
 use std::path::{Path, PathBuf};
 
@@ -22,10 +22,9 @@ use crate::workspace::Workspace;
 /// Programs that read or write the clipboard.
 const CLIPBOARD: &[&str] = &["wl-copy", "wl-paste", "xclip", "xsel", "pbcopy", "pbpaste"];
 
-/// Free space below which a session can't be relied on: the log of a long one has tens of megabytes.
+/// Minimum free space for sessions: the log of a long one takes tens of megabytes.
 const MIN_FREE_BYTES: u64 = 50 * 1024 * 1024;
 
-/// The result of a check.
 #[derive(Serialize)]
 struct Check {
     name: &'static str,
@@ -36,11 +35,11 @@ struct Check {
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum CheckState {
-    /// Works.
+    /// It works.
     Ok,
-    /// Missing, but tiller works without it.
+    /// It is missing, but tiller works without it.
     Absent,
-    /// Doesn't work.
+    /// It doesn't work.
     Broken,
 }
 
@@ -107,7 +106,7 @@ fn check_config(config: &Config) -> Check {
     if notices.is_empty() {
         return Check::new("configuration", CheckState::Ok, config.dirs.config.display().to_string());
     }
-    // A rule or a hook that may deny something can't be read.
+    // Guard problems: a rule or hook that may deny something can't be read.
     let is_broken = !config.invalid.is_empty() || !config.guard_problems.is_empty();
     let state = if is_broken { CheckState::Broken } else { CheckState::Absent };
     Check::new("configuration", state, notices.join("; "))
@@ -143,7 +142,7 @@ fn check_sandbox(config: &Config, sandbox: &Sandbox) -> Check {
     }
 }
 
-/// Runs `true` as a command of the model would.
+/// Runs `true` as if the model had called it.
 fn check_supervisor(config: &Config, sandbox: &Sandbox, cwd: &Path) -> Check {
     match run_true(config, sandbox, cwd) {
         Ok(ExitStatus::Code(0)) => {
@@ -166,7 +165,7 @@ fn run_true(config: &Config, sandbox: &Sandbox, cwd: &Path) -> anyhow::Result<Ex
     })
 }
 
-/// Looks for worktrees of agents that a crash has left.
+/// Looks for agents' worktrees that are left over from a crash.
 fn check_worktrees(config: &Config, cwd: &Path) -> Check {
     let find = || -> anyhow::Result<Vec<LeftoverWorktree>> {
         let runner = wiring::command_runner(config).map_err(|failure| failure.error)?;
@@ -193,7 +192,7 @@ fn sessions_dir(config: &Config, cwd: &Path) -> PathBuf {
     }
 }
 
-/// Checks the directory, or the nearest one that exists: tiller creates the rest.
+/// Checks the directory, or its nearest existing ancestor: tiller creates the missing ones.
 fn check_sessions(dir: &Path) -> Check {
     let broken =
         |reason: String| Check::new("sessions", CheckState::Broken, format!("{}: {reason}", dir.display()));
@@ -216,7 +215,7 @@ fn check_sessions(dir: &Path) -> Check {
     }
 }
 
-/// Starts each of the MCP servers.
+/// Starts each MCP server.
 fn check_servers(config: &Config, cwd: &Path) -> Check {
     const NAME: &str = "MCP servers";
     if config.mcp.servers.is_empty() {

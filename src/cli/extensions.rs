@@ -11,7 +11,7 @@ use crate::agent::extension::command_hook::HookEnvironment;
 use crate::agent::extension::process::{Launch, ProcessOptions, StartPermission};
 use crate::config::{Config, Project};
 
-/// Starts every extension: the user's first, each group in order of name.
+/// Starts every extension: the user's first, each group in the order of names.
 pub(super) async fn start(
     config: &Config,
     project: Option<&Project>,
@@ -24,7 +24,7 @@ pub(super) async fn start(
     let mut launches: Vec<Launch> =
         of_user.map(|path| Launch { path, permit: Arc::clone(&always) }).collect();
     if let Some(project) = project {
-        // Trust covers the files as they were when the user agreed.
+        // Trust applies to the files as they were when the user agreed.
         let (trusted, paths) = (project.clone(), project.extensions());
         let permit: StartPermission = Arc::new(move || trusted.is_unchanged());
         launches.extend(paths.into_iter().map(|path| Launch { path, permit: Arc::clone(&permit) }));
@@ -44,7 +44,7 @@ pub(super) async fn start(
         };
         extensions.start(launches, &surroundings).await;
     }
-    // Last, because they see the calls as the extensions left them.
+    // Last, so that hooks see the calls as the extensions changed them.
     if !config.hooks.is_empty() {
         extensions.add_commands(config.hooks.clone(), hook_environment(config, project_root, opened.cwd())?);
     }

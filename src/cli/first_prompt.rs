@@ -1,4 +1,4 @@
-//! The first prompt: message arguments, the files they name, and stdin.
+//! The first prompt: message arguments, the files that they mention, and stdin.
 
 use std::io::{ErrorKind, IsTerminal, Read};
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::tool::OutputLimits;
 
 /// The first prompt and its attachments.
 pub(super) struct PromptInput {
-    /// Text from stdin; it precedes the message.
+    /// Text from stdin, which precedes the message.
     piped: String,
     message: String,
     /// The attached text files as blocks of text.
@@ -34,7 +34,7 @@ impl PromptInput {
         !self.message.is_empty()
     }
 
-    /// The piped text and the message, as typed.
+    /// Returns the piped text and the message, as typed.
     pub(super) fn text(&self) -> String {
         let parts = [self.piped.as_str(), self.message.as_str()];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
@@ -44,7 +44,7 @@ impl PromptInput {
         self.message.clone()
     }
 
-    /// Returns the text and the options that carry the attached files.
+    /// Returns the text, and the options with the attached files.
     pub(super) fn into_parts(self) -> (String, PromptOptions) {
         let (text, Self { attached, images, .. }) = (self.text(), self);
         (text, PromptOptions { attached, images, ..PromptOptions::default() })
@@ -63,7 +63,7 @@ impl PromptInput {
     }
 }
 
-/// Assembles the first prompt: piped stdin, then the message, then the files named by `@FILE`.
+/// Assembles the first prompt: piped stdin, then the message, then the files mentioned as `@FILE`.
 pub(super) fn read_first_prompt(
     words: &[String],
     cwd: &Path,
@@ -106,14 +106,14 @@ fn read_piped(input: impl Read) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// Use of piped stdin.
+/// The use of piped stdin.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stdin {
     Read,
     Ignore,
 }
 
-/// Returns the text, or the contents of the file if the text is `@FILE`.
+/// Returns the text, or the content of the file for `@FILE`.
 pub(super) fn text_or_file(text: &str, cwd: &Path) -> Result<String, CliFailure> {
     match text.strip_prefix('@') {
         Some(path) => read(path, cwd),

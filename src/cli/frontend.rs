@@ -1,4 +1,4 @@
-//! The choice of the front end from flags and terminal.
+//! The choice of the front end from flags and the terminal.
 
 use std::io::{self, IsTerminal};
 
@@ -25,7 +25,7 @@ pub(super) struct Stdio {
     pub(super) term_kind: TermKind,
 }
 
-/// Display capability of the terminal, derived from `TERM`.
+/// The display capability of the terminal, derived from `TERM`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TermKind {
     /// Full-screen drawing.
@@ -52,7 +52,7 @@ impl Stdio {
         }
     }
 
-    /// The notice for an unrequested fallback to `--plain`, if it happened.
+    /// Returns the notice about a fallback to `--plain` that wasn't requested.
     pub(super) fn fallback_notice(self, arguments: &CliArgs) -> Option<&'static str> {
         let fell_back =
             matches!(FrontEnd::choose(arguments, self), FrontEnd::Plain(_)) && !arguments.print.plain;
@@ -75,7 +75,7 @@ impl FrontEnd {
         }
     }
 
-    /// The front end's name in the session log.
+    /// Returns the front end's name for the session log.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Tui => "tui",

@@ -30,11 +30,11 @@ fn url(config: &str) -> Option<String> {
     first
 }
 
-/// Removes user name, password and query (which may hold a key) from a remote's URL. Returns `None` if they can't be
-/// distinguished with certainty.
+/// Removes user name, password and query (which may contain a key) from a remote's URL. Returns `None` if
+/// they can't be identified with certainty.
 fn without_credentials(url: &str) -> Option<String> {
     let Some((scheme, rest)) = url.split_once("://") else {
-        // `me:secret@host:path` isn't a valid URL, but people write it by mistake.
+        // `me:secret@host:path` isn't a valid URL, but users write it by mistake.
         return match url.rsplit_once('@') {
             Some((user, rest)) if user.contains(':') => Some(rest.to_owned()),
             Some(_) | None => Some(url.to_owned()),
@@ -43,7 +43,7 @@ fn without_credentials(url: &str) -> Option<String> {
     let (authority, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));
     let (host, path_is_certain) = match authority.rsplit_once('@') {
         Some((_, host)) => (host, true),
-        // Either a password that contains a slash, or a port and an unusual path.
+        // It may be a password that contains a slash, or a port and an unusual path.
         None => (authority, !authority.contains(':') || !path.contains('@')),
     };
     let host = host.split(['?', '#']).next().unwrap_or(host);

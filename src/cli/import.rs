@@ -1,4 +1,5 @@
-//! The service behind `/import` in the TUI: lists foreign logs and imports them like `tiller sessions import`.
+//! The service behind `/import` in the TUI, which lists foreign logs and imports them like `tiller sessions
+//! import`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::session::import::{ImportMode, ImportResult, Importer, peek};
 use crate::tui::{ForeignLog, ForeignLogs, ImportService};
 use crate::unit::UnixMs;
 
-/// Maximum number of logs listed; the newest are kept.
+/// Maximum number of logs to list; the newest are kept.
 const MAX_LOGS: usize = 100;
 
 pub(super) fn import_service(input: &RunInput) -> ImportService {
@@ -44,8 +45,8 @@ fn find(config: &Config) -> Result<ForeignLogs, CliFailure> {
     Ok(ForeignLogs { logs: logs.into_iter().map(log).collect(), looked_in })
 }
 
-/// Returns true for logs of Claude Code's sub-agents, which are stored next to its sessions and aren't sessions by
-/// themselves.
+/// Returns true for logs of Claude Code's subagents, which are stored next to its sessions but aren't
+/// sessions.
 fn is_sub_agent_log(log: &Path) -> bool {
     log.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"))
 }
@@ -60,7 +61,7 @@ fn import(
         let error = anyhow!("can't import: this session stores nothing on disk");
         return Err(CliFailure::usage(error).hint("start tiller without --no-session"));
     }
-    // The TUI has no `--all`; the list of logs replaces it.
+    // The TUI has no `--all`, because it lists the logs.
     let logs = find_in(&[resolve(config, cwd, path)])
         .map_err(|failure| failure.hint("/import without a path lists the logs that were found"))?
         .logs;
@@ -70,7 +71,7 @@ fn import(
     Ok(logs.iter().map(|log| importer.file(log)).collect())
 }
 
-/// Resolves a typed path: relative to the working directory, with `~` as the user's home.
+/// Resolves a typed path: relative to the working directory, with `~` for the user's home directory.
 fn resolve(config: &Config, cwd: &Path, path: &str) -> PathBuf {
     let home = config.variable("HOME").map(Path::new);
     match (path.strip_prefix("~/"), home) {

@@ -19,16 +19,16 @@ use crate::cli::sessions::output::branch;
 use crate::session::entry::TillerEntry;
 use crate::session::{Entry, Reader, SessionError, is_locked};
 
-/// Poll interval while following: short enough to feel live, and one `stat` each.
+/// Poll interval while following: short enough to seem immediate, and each poll is one `stat`.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Polls between two checks of the lock: one second.
+/// Number of polls between two checks of the lock: one second.
 const POLLS_PER_LOCK_CHECK: u32 = 5;
 
 /// The user's choice for a locked session.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LockedChoice {
-    /// Use this session where it is open.
+    /// Attach to the process that has this session open.
     Attach(PathBuf),
     /// Continue in a copy of this session.
     Fork(PathBuf),
@@ -37,7 +37,7 @@ pub(super) enum LockedChoice {
     Quit,
 }
 
-/// The ability of the process with the session to accept other front ends.
+/// The ability of the process that has the session open to accept other front ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AttachSupport {
     Supported,
@@ -45,7 +45,7 @@ pub(super) enum AttachSupport {
 }
 
 impl AttachSupport {
-    /// The question, and the advice after another answer.
+    /// Returns the question, and the reply to an invalid answer.
     const fn question(self) -> (&'static str, &'static str) {
         match self {
             Self::Supported => (
@@ -59,8 +59,8 @@ impl AttachSupport {
     }
 }
 
-/// Asks the user if a session could not be opened because another tiller process has locked it. Other failures are
-/// returned, as is this one if stdin isn't a terminal.
+/// Asks the user what to do if a session couldn't be opened because another tiller process has locked it.
+/// Other failures are returned, and so is this one if stdin isn't a terminal.
 pub(super) fn offer(failure: CliFailure, attaching: AttachSupport) -> Result<LockedChoice, CliFailure> {
     let (question, advice) = attaching.question();
     let path = match failure.error.downcast_ref() {
@@ -85,13 +85,13 @@ pub(super) fn offer(failure: CliFailure, attaching: AttachSupport) -> Result<Loc
     }
 }
 
-/// Prints the current branch of a session, then new entries as they are written, until Ctrl+C or until the lock
-/// is released.
+/// Prints the current branch of a session, then new entries as they are written, until Ctrl+C or until the
+/// lock is released.
 pub(super) async fn follow(path: &Path) -> Result<u8, CliFailure> {
     let interrupt = signal(SignalKind::interrupt()).context("can't watch for ctrl+c");
     let mut interrupt = interrupt.map_err(CliFailure::run)?;
     let mut follower = Follower { path: path.to_owned(), length: 0, entries: 0 };
-    // Typed input goes nowhere, so it is not echoed. If echo can't be disabled, the output only looks worse.
+    // Typed input has no effect, so it isn't echoed. If echo can't be disabled, the output only looks worse.
     let _echo_off = disable_echo();
     stderr_line!("Following {}; Ctrl+C ends.\n", path.display());
     follower.begin()?;
@@ -103,7 +103,7 @@ pub(super) async fn follow(path: &Path) -> Result<u8, CliFailure> {
             () = sleep(POLL_INTERVAL) => {}
         }
         polls += 1;
-        // Checking takes the lock for a moment, so it is not done at every poll.
+        // Checking acquires the lock for a moment, so it isn't done at every poll.
         let is_over = polls.is_multiple_of(POLLS_PER_LOCK_CHECK) && !is_locked(path);
         follower.poll()?;
         if is_over {
@@ -116,7 +116,7 @@ pub(super) async fn follow(path: &Path) -> Result<u8, CliFailure> {
     }
 }
 
-/// Read position in a log that another process writes.
+/// The read position in a log that another process writes.
 struct Follower {
     path: PathBuf,
     length: u64,

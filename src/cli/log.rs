@@ -1,4 +1,4 @@
-//! tiller's own diagnostic log: a file, and stderr with `--verbose`; never the screen, never a session.
+//! tiller's own diagnostic log: a file, and stderr with `--verbose`; never the screen or a session.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -17,16 +17,15 @@ use crate::config::Config;
 use crate::files;
 use crate::setting::LogLevel;
 
-/// Size in bytes at which the log is rotated at the next start; one old log is kept.
+/// Size, in bytes, above which the log is rotated at the next start; one old log is kept.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
 
-/// The path of the log file; `None` if logging is off.
+/// Returns the path of the log file; `None` if logging is off.
 pub(super) fn path(config: &Config) -> Option<PathBuf> {
     let name = config.settings.log_file().unwrap_or("tiller.log");
     (config.settings.log_level() != LogLevel::Off).then(|| config.dirs.state.join(name))
 }
 
-/// The log's destinations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LogTargets {
     file: bool,
@@ -34,8 +33,8 @@ pub(super) struct LogTargets {
 }
 
 impl LogTargets {
-    /// The destinations for a session. `--no-session` also disables the log file, and the TUI leaves no room
-    /// for stderr.
+    /// Chooses the destinations for a session. `--no-session` also disables the log file, and the TUI doesn't
+    /// log to stderr.
     pub(super) fn choose(arguments: &CliArgs, front: FrontEnd) -> Self {
         Self {
             file: !arguments.session.no_session,
@@ -43,13 +42,13 @@ impl LogTargets {
         }
     }
 
-    /// The destinations for a command without a session, such as `tiller sessions`.
+    /// Chooses the destinations for a command without a session, such as `tiller sessions`.
     pub(super) fn for_command(arguments: &CliArgs) -> Self {
         Self { file: true, stderr: arguments.environment.verbose }
     }
 }
 
-/// Starts logging. The file is created with the first line; failing to create it causes a warning, not an
+/// Starts logging. The file is created with the first line; if that fails, the result is a warning, not an
 /// error.
 pub(super) fn begin(config: &Config, targets: LogTargets) -> Option<String> {
     let (file, warning) = match targets.file.then(|| log_file(config)).flatten() {
@@ -73,16 +72,16 @@ pub(super) fn begin(config: &Config, targets: LogTargets) -> Option<String> {
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Trace => LevelFilter::TRACE,
     };
-    // tiller's own messages only: libraries may log private data.
+    // Only tiller's own messages: libraries may log private data.
     let filter = filter::Targets::new().with_target("tiller", level);
-    // An embedder's subscriber takes precedence.
+    // A subscriber that an embedder has installed takes precedence.
     let _ = tracing_subscriber::registry().with(filter).with(file).with(stderr).try_init();
     warning
 }
 
-/// The log file, ready for writing; `None` if logging is off.
+/// Returns the log file, ready for writing; `None` if logging is off.
 fn log_file(config: &Config) -> Option<Result<LazyFile, String>> {
-    // Earlier versions left the directory's mode to the umask.
+    // Earlier versions created the directory with the umask's permissions.
     if config.dirs.state.is_dir()
         && let Err(error) = files::make_private(&config.dirs.state)
     {

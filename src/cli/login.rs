@@ -28,7 +28,7 @@ use crate::provider::descriptor::{self, LOCAL_SERVERS, PROVIDERS, ProviderDescri
 use crate::repl::EchoGuard;
 use crate::tui::ProviderKey;
 
-/// Access to stored keys with a call's arguments and project.
+/// Access to stored keys, for a command line and a project.
 struct Keyring<'a> {
     arguments: &'a CliArgs,
     project: Option<&'a Project>,
@@ -59,7 +59,8 @@ pub(super) fn log_out(arguments: &CliArgs, provider: &str) -> Result<u8, CliFail
     report(&Keyring { arguments, project: project.as_ref() }.forget(provider)?)
 }
 
-/// Builds the credential store of the front ends. When no provider is left, it falls back to the demo model.
+/// Builds the credential store of the front ends, which falls back to the demo model when no provider is
+/// left.
 pub(super) fn credential_store(arguments: &Arc<CliArgs>, trusted: &TrustedProject) -> CredentialStore {
     let describe = |failure: CliFailure| (format!("{:#}", failure.error), failure.hint);
     let [list, store, remove] = [(); 3].map(|()| (Arc::clone(arguments), trusted.clone()));
@@ -84,8 +85,8 @@ pub(super) fn credential_store(arguments: &Arc<CliArgs>, trusted: &TrustedProjec
     credential_store.with_fallback(demo)
 }
 
-/// Describes the source of each provider's key, for the first screen of a session with a model of provider
-/// `in_use`.
+/// Describes the source of each provider's key, for the first screen of a session whose model is from
+/// provider `in_use`.
 pub(super) fn key_sources(input: &RunInput, in_use: &str) -> Vec<ProviderKey> {
     let keyring = Keyring { arguments: &input.arguments, project: input.project.as_ref() };
     let mut providers: Vec<&str> = descriptor::names().collect();
@@ -104,13 +105,13 @@ pub(super) fn disable_echo() -> std::io::Result<impl Drop> {
     password::EchoOffGuard::begin()
 }
 
-/// The REPL's means of disabling the terminal's echo for a line.
+/// Returns the REPL's way to disable the terminal's echo for a line.
 pub(super) fn echo_guard() -> EchoGuard {
     EchoGuard::new(|| Ok(Box::new(password::EchoOffGuard::begin()?)))
 }
 
 impl Keyring<'_> {
-    /// The current configuration. A project that has changed can't influence where keys are stored.
+    /// Loads the current configuration. A project that has changed can't determine where keys are stored.
     fn config(&self) -> Result<Config, CliFailure> {
         Ok(trust::reload(self.arguments, self.project)?.0)
     }
@@ -157,7 +158,7 @@ impl Keyring<'_> {
 
     fn connect(&self, config: &Config, provider: &str) -> Result<ProviderChange, CliFailure> {
         let change = wiring::connect_provider(self.arguments, config, provider).map_err(CliFailure::usage)?;
-        // Only the server of a local provider knows its models.
+        // Only a local provider's server knows its models.
         Ok(wiring::find_local_models(self.arguments, config, provider).unwrap_or(change))
     }
 
@@ -218,7 +219,7 @@ impl Keyring<'_> {
     }
 }
 
-/// The error of removing a key that isn't stored.
+/// Returns the error for a key that can't be removed because it isn't stored.
 fn key_not_stored(name: &str, origin: CredentialOrigin, path: &str) -> CliFailure {
     match origin {
         CredentialOrigin::External(source) => {
@@ -231,7 +232,7 @@ fn key_not_stored(name: &str, origin: CredentialOrigin, path: &str) -> CliFailur
     }
 }
 
-/// The hint for a key that tiller didn't store.
+/// Returns the hint for a key that tiller didn't store.
 fn removal_hint(source: &str) -> String {
     match source.split_once(" in ") {
         Some((variable, file)) => format!("remove {variable} from {file} and restart tiller"),

@@ -1,4 +1,4 @@
-//! `tiller mcp`: lists, adds, removes and tests MCP servers, logs in to them, and serves as one.
+//! `tiller mcp`: lists, adds, removes and tests MCP servers, logs in to them, and serves sessions as one.
 
 mod edit;
 mod list;

@@ -1,4 +1,5 @@
-//! `tiller models`: the models that can be named, from the catalog, `models.json`, servers' lists and this machine.
+//! `tiller models`: the models known by name, from the catalog, `models.json`, servers' lists and this
+//! machine.
 
 pub(super) mod refresh;
 

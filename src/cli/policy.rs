@@ -1,4 +1,4 @@
-//! `tiller policy`: the rules about what may run, and the decisions on a command.
+//! `tiller policy`: the permission rules, and the decisions on a command line.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -115,7 +115,7 @@ fn policy(arguments: &CliArgs, config: &Config) -> Result<Policy, CliFailure> {
     Ok(Policy { writable, ..wiring::policy(arguments, config, (cwd, protected), strength) })
 }
 
-/// The built-in tool that runs command lines.
+/// Returns the built-in tool that runs command lines.
 fn shell_tool() -> Result<ToolSpec, CliFailure> {
     let catalog = built_in_tools();
     let runs_lines = |traits: &ToolTraits| {
@@ -137,7 +137,7 @@ const fn describe_sandbox(strength: SandboxStrength) -> &'static str {
     }
 }
 
-/// The decision on one command of a line.
+/// Formats the decision on one command of a line.
 fn command_decision(command: &ExplainedCommand) -> String {
     let rule = command.rule.as_ref().map(|rule| format!("rule: {rule} ({})", rule.source()));
     let described = describe(command.verdict.clone(), || command.only_reads);

@@ -49,7 +49,7 @@ fn code(outcome: Result<RunOutcome, PrintError>) -> Result<u8, CliFailure> {
         Ok(RunOutcome::Completed) => Ok(DONE),
         Ok(RunOutcome::Failed | RunOutcome::Aborted | RunOutcome::MaxTurns) => Ok(FAILED),
         Err(PrintError::Stdout(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(DONE),
-        // A failure of the disk or an extension, not of the caller.
+        // A failure of the disk or an extension isn't the caller's.
         Err(
             error @ PrintError::Agent(
                 AgentError::Store(_) | AgentError::Extension(_) | AgentError::PromptRejected(_),
@@ -60,7 +60,7 @@ fn code(outcome: Result<RunOutcome, PrintError>) -> Result<u8, CliFailure> {
     }
 }
 
-/// The reader of stdout may close it early.
+/// Ignores a closed stdout, whose reader may exit early.
 fn ignore_closed_pipe(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
 }

@@ -1,4 +1,5 @@
-//! `tiller race`: gives a prompt to several agents, shows their results as a table, and continues with one of them.
+//! `tiller race`: gives a prompt to several agents, shows their results as a table, and continues with one of
+//! them.
 
 use std::collections::HashSet;
 use std::io::{self, BufRead as _, Write as _};
@@ -29,7 +30,7 @@ pub(super) async fn run(input: &RunInput, arguments: &RaceArgs) -> Result<u8, Cl
         outcome = race(&agent, arguments) => outcome,
         () = interruption.wait() => Ok(INTERRUPTED),
     };
-    // The lanes of a race that was interrupted are stopped, and their worktrees removed.
+    // After an interrupt, the lanes are stopped and their worktrees removed.
     let _ = agent.close().await;
     outcome
 }
@@ -77,15 +78,15 @@ fn options(arguments: &RaceArgs) -> RaceOptions {
     }
 }
 
-/// The lanes while they run, on standard error: a table that is redrawn in place on a terminal, else a line for each
-/// lane that ends.
+/// Progress of the lanes on standard error: on a terminal a table that is redrawn in place, otherwise a line
+/// for each lane that ends.
 enum RaceProgress {
     Table {
-        /// The number of lines on the screen.
+        /// The number of lines that are drawn.
         lines: usize,
     },
     Lines {
-        /// The lanes whose end was printed.
+        /// The lanes whose end has been printed.
         ended: HashSet<usize>,
     },
 }
@@ -114,7 +115,8 @@ impl RaceProgress {
         }
     }
 
-    /// Shows the ends of the lanes. A table is removed, because the final one follows; it has no reasons of failures.
+    /// Shows the end of the lanes. The table is removed, because the final one follows; that one doesn't show
+    /// the reasons for failures, so they are printed here.
     fn finish(mut self, lanes: &[RaceLane]) {
         match &mut self {
             Self::Table { lines } => {
@@ -127,7 +129,7 @@ impl RaceProgress {
     }
 }
 
-/// Returns the reason why a lane has failed.
+/// Returns the reason a lane failed.
 fn reason(lane: &RaceLane) -> Option<&str> {
     if let LaneState::Failed(reason) = &lane.state { Some(reason) } else { None }
 }
@@ -142,7 +144,7 @@ fn end_line(lane: &RaceLane) -> String {
     line
 }
 
-/// The lanes as a table. The model comes last, because it may be long.
+/// Formats the lanes as a table. The model comes last, because its name may be long.
 fn table(lanes: &[RaceLane]) -> String {
     const HEADINGS: [&str; 10] =
         ["lane", "result", "check", "changes", "turns", "tokens", "cost", "denied", "time", "model"];
@@ -171,7 +173,7 @@ fn table(lanes: &[RaceLane]) -> String {
     rows.iter().map(line).collect()
 }
 
-/// Chooses a lane, by the option or by asking; `None` for none.
+/// Chooses a lane, by the option or by asking the user; `None` if none is chosen.
 async fn pick(lanes: &[RaceLane], arguments: &RaceArgs) -> Result<Option<usize>, CliFailure> {
     match arguments.pick {
         Some(RacePick::Passed) => {

@@ -49,7 +49,7 @@ pub(super) async fn run(input: &RunInput, front: FrontEnd) -> Result<u8, CliFail
         Ok(ReplExit::Done) => Ok(DONE),
         Ok(ReplExit::Failed) => Ok(FAILED),
         Ok(ReplExit::Interrupted) => Ok(INTERRUPTED),
-        // The reader of stdout has closed it.
+        // The reader of stdout has exited.
         Err(ReplError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(DONE),
         Err(error) => Err(CliFailure::run(error)),
     }

@@ -58,7 +58,7 @@ pub(super) fn resource_paths(
     sources
 }
 
-/// Leaves out the directories of an untrusted project.
+/// Omits directories of an untrusted project.
 fn trusted_agents(mut agents: Vec<SearchPath>, trusted_root: Option<&Path>) -> Vec<SearchPath> {
     let root = trusted_root.and_then(|root| root.canonicalize().ok());
     agents.retain(|agents| {

@@ -13,7 +13,7 @@ use crate::cli::console;
 use crate::render::{ControlChars, sanitize};
 use crate::session::{Catalog, SessionManager, SessionSummary};
 
-/// Maximum number of a moved project's sessions that are offered.
+/// Maximum number of a moved project's sessions to offer.
 const MAX_OFFERED: usize = 5;
 
 /// The result of resolving `-c` or `-r`.
@@ -28,14 +28,14 @@ pub(super) enum Resolution {
     Pick,
 }
 
-/// Sessions of a project that may have moved here. The user must choose one on the normal screen, before the TUI
-/// starts.
+/// Sessions of a project that may have been moved here. The user chooses one on the normal screen, before the
+/// TUI starts.
 #[derive(Debug, thiserror::Error)]
 #[error("this directory has no sessions; {} belong to a project that may have moved here", .0.len())]
 pub(super) struct MovedProject(Vec<SessionSummary>);
 
 impl MovedProject {
-    /// Asks in the normal screen.
+    /// Asks on the normal screen.
     pub(super) fn ask(&self) -> Result<Resolution, CliFailure> {
         let candidates = &self.0[..self.0.len().min(MAX_OFFERED)];
         ask_user(candidates, &mut io::stdin().lock(), &mut console::stderr())
@@ -56,7 +56,7 @@ pub(super) fn most_recent(
     }
 }
 
-/// Returns the best match for a query; without a query, the user picks a session.
+/// Finds the best match for a query; without a query, the user picks a session.
 pub(super) fn find_by_query(
     manager: &SessionManager,
     query: &str,
@@ -109,8 +109,8 @@ fn pick(
     }
 }
 
-/// Sessions of a project that may have moved here: prompts in an interactive session, otherwise continues if there is
-/// exactly one.
+/// Resolves sessions of a project that may have been moved here: asks in an interactive session, otherwise
+/// continues if there is exactly one.
 fn resolve_moved(
     catalog: &mut Catalog,
     manager: &SessionManager,
@@ -139,7 +139,7 @@ fn resolve_moved(
     }
 }
 
-/// Returns true if a session belongs to this directory, for example after an earlier move.
+/// Returns true if a session belongs to this directory, such as after an earlier move.
 fn is_of_this_directory(session: &SessionSummary, manager: &SessionManager) -> bool {
     session.cwd == manager.cwd().display().to_string()
 }

@@ -44,7 +44,8 @@ pub(super) async fn run(input: &RunInput, front: FrontEnd) -> Result<u8, CliFail
     Ok(if interruption.was_triggered() { INTERRUPTED } else { DONE })
 }
 
-/// Exports for `export_html`, like `tiller sessions export`; relative paths start at the working directory.
+/// Exports a session for `export_html`, like `tiller sessions export`; relative paths start at the working
+/// directory.
 fn export_html(
     reader: &Reader,
     cwd: &Path,

@@ -16,7 +16,7 @@ use crate::policy::{ConfiguredRule, ConfiguredRules};
 use crate::proposed_rules::ProposedRules;
 use crate::setting::SettingScope;
 
-/// Builds the rule store of a front end; it reads rules like the start does.
+/// Builds the rule store of a front end, which reads rules as they are read at startup.
 pub(super) fn rule_store(input: &RunInput, trusted: TrustedProject) -> RuleStore {
     let user_file = input.config.dirs.config.join("settings.json");
     let arguments = Arc::clone(&input.arguments);
@@ -31,8 +31,8 @@ struct SettingsRules {
 }
 
 impl RuleFiles for SettingsRules {
-    /// The files that can be written. With `--no-session` trust isn't stored, so that a change of the project's file
-    /// would end it.
+    /// Lists the files that can be written. With `--no-session` no trust is stored, so a change to the
+    /// project's file would end the trust in it.
     fn list(&self) -> Vec<RuleFile> {
         let user = RuleFile { scope: SettingScope::User, path: self.user_file.clone() };
         let project = self.trusted.current().filter(|_| !self.arguments.session.no_session);
@@ -61,7 +61,7 @@ fn rules_error(failure: CliFailure) -> AgentError {
 }
 
 impl SettingsRules {
-    /// Loads the rules of all files; fails if one that denies something may be missing.
+    /// Loads the rules of all files. Fails if one that denies something may be missing.
     fn load_all(&self) -> Result<ConfiguredRules, CliFailure> {
         let (config, changed) = trust::reload(&self.arguments, self.trusted.current().as_ref())?;
         match changed.or_else(|| config.guard_problems.first().cloned()) {
@@ -70,8 +70,8 @@ impl SettingsRules {
         }
     }
 
-    /// Changes a file and returns its rules. The other file isn't read. A change of a project that can't be trusted
-    /// after it is undone.
+    /// Changes a file and returns its rules; the other file isn't read. If the project can't be trusted after
+    /// the change, the change is undone.
     fn change(
         &self,
         scope: SettingScope,
@@ -91,7 +91,8 @@ impl SettingsRules {
         Ok(rules)
     }
 
-    /// Trusts the project with the settings that were just written for the user, unless another file has changed.
+    /// Trusts the project with the settings that were just written for the user, unless another file has
+    /// changed.
     fn trust_change(&self, project: &Project, text: &str) -> Result<(), CliFailure> {
         let changed = project.with_settings(text);
         let changed =

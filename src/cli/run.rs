@@ -16,14 +16,14 @@ use super::wrong_settings::reject_wrong_settings;
 use super::{attach, log, print, race, repl, rpc, serve, tui};
 use crate::cli::console::stderr_line;
 
-/// Runs a race, a non-interactive session.
+/// Runs a race, which is a non-interactive session.
 pub(super) fn run_race(arguments: CliArgs, options: &RaceArgs) -> Result<u8, CliFailure> {
     let trust_prompt =
         if Stdio::from_process().stdin_is_terminal { TrustPrompt::Terminal } else { TrustPrompt::Nobody };
     run_session(arguments, FrontEnd::Print, trust_prompt, async |input| race::run(&input, options).await)
 }
 
-/// Runs the server. It doesn't prompt for trust: a project's stored trust counts.
+/// Runs the server. It doesn't ask for trust: stored decisions about projects apply.
 pub(super) fn run_server(arguments: CliArgs, options: &ServeArgs) -> Result<u8, CliFailure> {
     run_session(arguments, FrontEnd::Server, TrustPrompt::Nobody, async |input| {
         serve::run(&input, options).await
@@ -47,7 +47,7 @@ pub(super) fn run(arguments: CliArgs) -> Result<u8, CliFailure> {
     })
 }
 
-/// Runs a session's task on an async runtime, with the configuration and the log.
+/// Runs a session's task on an async runtime, after loading the configuration and starting the log.
 fn run_session(
     arguments: CliArgs,
     front: FrontEnd,
@@ -77,12 +77,12 @@ fn run_session(
         }
         outcome
     });
-    // If the user quit while a long log was being opened, don't wait for the rest of it.
+    // If the user quits while a long log is being opened, don't wait for it.
     runtime.shutdown_background();
     outcome
 }
 
-/// Turns exceeding the file size limit (`ulimit -f`) into a write error, which is reported, instead of a fatal
+/// Makes exceeding the file size limit (`ulimit -f`) a write error, which is reported, instead of a fatal
 /// signal. Child processes don't inherit the handler.
 fn ignore_file_size_signal() {
     if let Err(error) = signal(SignalKind::from_raw(nix::sys::signal::Signal::SIGXFSZ as i32)) {

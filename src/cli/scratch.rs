@@ -1,4 +1,4 @@
-//! The directory for outputs that exceed the limits.
+//! The directory for command output that exceeds the limits.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,10 @@ use super::args::CliArgs;
 use super::failure::CliFailure;
 use crate::config::Config;
 
-/// The directory for outputs that exceed the limits.
+/// The directory for command output that exceeds the limits.
 pub(super) enum ScratchDir {
     Persistent(PathBuf),
-    /// For sessions that store nothing: removed on drop.
+    /// For sessions that store nothing; removed on drop.
     Temporary(TempDir),
 }
 

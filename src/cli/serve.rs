@@ -29,7 +29,7 @@ use session_starter::SessionStarter;
 /// Maximum size of a certificate chain and of a key, in bytes.
 const MAX_PEM_BYTES: u64 = 1024 * 1024;
 
-/// Maximum number of open files, where the system allows it: a session and a client each need a few.
+/// Maximum number of open files, if the system allows it: each session and each client needs a few.
 const OPEN_FILES: u64 = 65_536;
 
 pub(super) async fn run(input: &RunInput, options: &ServeArgs) -> Result<u8, CliFailure> {
@@ -70,7 +70,8 @@ pub(super) async fn run(input: &RunInput, options: &ServeArgs) -> Result<u8, Cli
     Ok(DONE)
 }
 
-/// Resolves the address to listen on. Other machines may reach it only on request, and not without TLS.
+/// Resolves the address to listen on. Other machines may connect only if that is requested, and only with
+/// TLS.
 async fn addresses(listen: &str, options: &ServeArgs) -> Result<Vec<SocketAddr>, CliFailure> {
     let found = lookup_host(listen).await.with_context(|| format!("`{listen}` is not a valid ADDRESS:PORT"));
     let found: Vec<SocketAddr> = found.map_err(CliFailure::usage)?.collect();
@@ -105,7 +106,7 @@ fn signals() -> std::io::Result<[Signal; 2]> {
     Ok([signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?])
 }
 
-/// Resolves at the first signal; a second one ends the process immediately.
+/// Completes at the first signal; a second one ends the process immediately.
 async fn shutdown([mut interrupt, mut terminate]: [Signal; 2]) {
     let (begin, begun) = oneshot::channel();
     tokio::spawn(async move {

@@ -7,8 +7,8 @@ use clap::builder::PossibleValue;
 
 use super::args::CliArgs;
 
-/// Returns the command line of a prompt in this directory, with the global options of the server's and those that limit
-/// the agent.
+/// Returns the command line for a prompt in this directory, with the server's global options and those that
+/// limit the agent.
 pub(super) fn session_line(arguments: &CliArgs, cwd: Option<&Path>) -> Vec<String> {
     let mut line = vec!["tiller".to_owned(), "-p".to_owned()];
     let mut add = |flag: &str, value: Option<String>| {

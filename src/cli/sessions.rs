@@ -20,7 +20,7 @@ use crate::cli::console::stderr_line;
 use crate::config::{Config, WrongSetting};
 use crate::session::{DeleteMode, PageRequest, Reader, SessionManager, SessionScope, Visibility};
 
-/// Opens the manager of all sessions, without project settings, which can't influence sessions.
+/// Opens the manager of all sessions. Project settings aren't loaded, because they can't affect it.
 pub(super) fn open_manager(arguments: &CliArgs) -> Result<(Config, SessionManager), CliFailure> {
     let config = startup::config(arguments, None)?;
     let invalid = config.invalid.iter().map(WrongSetting::warning);
@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &CliArgs, command: &SessionsCommand) -> Result<u8, 
             let page = PageRequest { offset: *offset, limit: (*limit > 0).then_some(*limit) };
             match agents_of {
                 None => list::list(&manager, scope(*all), page, *json)?,
-                // An agent with a worktree has another directory.
+                // An agent that has a worktree works in another directory.
                 Some(session) => {
                     list::list(
                         &manager.for_agents_of(&open(session)?),

@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &CliArgs, json: bool) -> Result<u8, CliFailure> {
     Ok(DONE)
 }
 
-/// The problem with this setting in a settings file, if any.
+/// Finds the problem with this setting in a settings file, if any.
 fn problem<'a>(config: &'a Config, setting: &Setting) -> Option<&'a WrongSetting> {
     config.invalid.iter().find(|problem| problem.setting == Some(setting))
 }

@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM handling without a TUI.
+//! Handling of SIGINT and SIGTERM without a TUI.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ use crate::repl::{InputMode, Interrupt};
 /// Time for a stopped run to end and for its last lines to reach stdout.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Capacity for pending interrupts: two presses of Ctrl+C mean that the user wants to quit.
+/// Capacity for pending interrupts. Two presses of Ctrl+C already mean that the user wants to quit.
 const MAX_PENDING: usize = 4;
 
 /// Stops the run at SIGINT or SIGTERM; its remaining output is still printed.
 ///
-/// A separate task waits for the signals, because a stdout that isn't read blocks the task that prints. After
+/// A separate task waits for the signals, because the printing task blocks if stdout isn't read. After
 /// [`GRACE`], or at a second signal, the process exits.
 pub(super) struct SignalGuard {
     was_triggered: watch::Receiver<bool>,
@@ -30,7 +30,7 @@ impl SignalGuard {
     pub(super) fn watch(agent: AgentSession) -> Self {
         let (trigger, was_triggered) = watch::channel(false);
         let mut watcher = JoinSet::new();
-        // Without handlers, a signal kills the process, which is its default action.
+        // Without handlers, a signal kills the process by default.
         if let Some(signals) = signals() {
             watcher.spawn(end_at_signal(agent, signals, trigger));
         }
@@ -86,10 +86,10 @@ async fn end_after(grace: Duration, agent: &AgentSession, [interrupt, terminate]
     std::process::exit(INTERRUPTED.into());
 }
 
-/// Forwards signals to the front end; none arrive if they can't be handled.
+/// Forwards signals to the front end; if they can't be handled, none arrive.
 ///
-/// A signal that ends the front end, and one that isn't received because the task that prints is blocked, ends
-/// the process after [`GRACE`].
+/// If a signal ends the front end, or isn't received because the printing task is blocked, the process ends
+/// after [`GRACE`].
 pub(super) fn forward_signals(
     agent: AgentSession,
     input_mode: InputMode,

@@ -1,4 +1,4 @@
-//! The start of a session, for every front end.
+//! The start of a session, the same for every front end.
 
 use tokio::task::spawn_blocking;
 
@@ -11,8 +11,8 @@ use super::run_input::RunInput;
 use super::wiring::{self, SessionChoice, SessionSetup};
 use crate::agent::{AgentSession, SessionParts};
 
-/// Opens the session that the arguments name, starts the extensions, and wires everything. Reading a long log, and
-/// waiting for the model servers of this machine, take a second.
+/// Opens the session that the arguments name, starts the extensions, and assembles everything. Reading a long
+/// log and waiting for local model servers may each take a second.
 pub(super) async fn wire(input: &RunInput, front: FrontEnd) -> Result<SessionSetup, CliFailure> {
     let open =
         move |input: RunInput| wiring::open(&input.arguments, &input.config, front, SessionChoice::Named);
@@ -31,7 +31,7 @@ pub(super) async fn run_blocking<T: Send + 'static>(
     let input = input.clone();
     match spawn_blocking(move || job(input)).await {
         Ok(done) => done,
-        // The task is never canceled, so the error is a panic, which is continued.
+        // The task is never canceled, so the error is a panic, which is resumed.
         Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }
@@ -53,7 +53,7 @@ pub(super) async fn name(arguments: &CliArgs, agent: &AgentSession) -> Result<()
     }
 }
 
-/// Prints notices on stderr, and a warning if an earlier process left queued messages, which stay queued.
+/// Prints notices on stderr, with a warning if an earlier process left queued messages, which stay queued.
 pub(super) async fn print_notices(notices: &[String], agent: &AgentSession, release: &str) {
     for notice in notices.iter().chain(agent.notices()) {
         stderr_line!("warning: {notice}");

@@ -1,4 +1,4 @@
-//! The start of every command: its configuration, working directory and time.
+//! The start of every command: its configuration and working directory.
 
 use std::path::PathBuf;
 
@@ -9,13 +9,13 @@ use super::failure::CliFailure;
 use crate::config::{Config, ConfigOverrides, Environment, Project};
 use crate::unit::UnixMs;
 
-/// Loads the configuration for these arguments, with the trusted project's part.
+/// Loads the configuration for these arguments, including that of the trusted project.
 pub(super) fn config(arguments: &CliArgs, trusted: Option<&Project>) -> Result<Config, CliFailure> {
     let (flags, env_file) = (arguments.settings(), arguments.environment.env_file.as_deref());
     Ok(Config::load(Environment::of_process(), ConfigOverrides { flags: &flags, env_file, trusted })?)
 }
 
-/// The canonical path of the working directory.
+/// Returns the canonical path of the working directory.
 pub(super) fn cwd(arguments: &CliArgs) -> Result<PathBuf, CliFailure> {
     let cwd = arguments.environment.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
     let canonical =

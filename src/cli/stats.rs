@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &CliArgs, days: u16, as_json: bool) -> Result<u8, C
     Ok(DONE)
 }
 
-/// Block characters on a terminal whose locale is UTF-8.
+/// Chooses block characters on a terminal with a UTF-8 locale, else ASCII.
 fn bar_style() -> BarStyle {
     let environment = Environment::of_process();
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| environment.value(name));

@@ -1,4 +1,4 @@
-//! Printing to stdout: sanitized, and without an error when the reader closes the pipe early.
+//! Printing to stdout: sanitized, and without an error if the reader closes the pipe early.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -10,13 +10,13 @@ use super::failure::CliFailure;
 use crate::cli::console;
 use crate::render::{ControlChars, sanitize};
 
-/// Writes text. Control characters are shown, not sent: text from a log must not move the cursor or rename a
+/// Writes text with control characters made visible: text from a log must not move the cursor or rename a
 /// window.
 pub(super) fn print_text(text: &str) -> Result<(), CliFailure> {
     write(sanitize(text, ControlChars::Visible).as_bytes())
 }
 
-/// Writes bytes unchanged, for another program.
+/// Writes bytes unchanged, for other programs.
 pub(super) fn write(bytes: &[u8]) -> Result<(), CliFailure> {
     let mut out = console::stdout();
     ignore_broken_pipe(out.write_all(bytes).and_then(|()| out.flush()))
@@ -30,7 +30,7 @@ pub(super) fn ignore_broken_pipe(written: io::Result<()>) -> Result<(), CliFailu
     }
 }
 
-/// Width of a line: the terminal's columns, or unlimited if stdout isn't a terminal.
+/// Returns the width of a line: the terminal's columns, or unlimited if stdout isn't a terminal.
 pub(super) fn columns() -> usize {
     let size = io::stdout().is_terminal().then(crossterm::terminal::size).and_then(Result::ok);
     size.map_or(usize::MAX, |(columns, _)| usize::from(columns).max(20))

@@ -16,13 +16,13 @@ use crate::config::Config;
 use crate::provider::{base_url_fault, http_client};
 use crate::setting::Switch;
 
-/// Timeout for a connection to the collector.
+/// Timeout for connecting to the collector.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time for the recorders to see the last events of closed sessions.
+/// Time for the recorders to receive the last events of closed sessions.
 const LAST_EVENTS_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The export of a process, with the tasks that record its sessions.
+/// The export of this process, with the tasks that record its sessions.
 pub(super) struct TelemetryExport {
     telemetry: Telemetry,
     recorders: Mutex<JoinSet<()>>,
@@ -48,7 +48,7 @@ impl TelemetryExport {
         Ok(Some(Arc::new(Self { telemetry, recorders: Mutex::default() })))
     }
 
-    /// Starts a task that records the agent's events until its end.
+    /// Starts a task that records the agent's events until the session ends.
     pub(super) fn record(&self, agent: &AgentSession) {
         let mut recorder = self.telemetry.recorder(agent.reader().header().id.clone());
         let mut events = Subscription::new(agent).buffered();
@@ -63,7 +63,7 @@ impl TelemetryExport {
         });
     }
 
-    /// Exports the rest, once the sessions are closed; reports a failure on stderr.
+    /// Exports the remaining data after the sessions are closed; reports a failure on stderr.
     pub(super) async fn finish(&self) {
         let recorders = mem::take(&mut *self.recorders.lock().unwrap_or_else(PoisonError::into_inner));
         let _ = timeout(LAST_EVENTS_TIMEOUT, recorders.join_all()).await;

@@ -29,7 +29,7 @@ pub(super) struct Themes {
     pub(super) options: ThemeOptions,
     /// Problems with theme files, one sentence each.
     pub(super) notices: Vec<String>,
-    /// Watches until dropped.
+    /// The file watcher, which stops on drop.
     _watcher: JoinSet<()>,
 }
 
@@ -76,8 +76,8 @@ fn choice(config: &Config, cwd: &Path) -> ThemeChoice {
     }
 }
 
-/// The search paths of themes. A project's themes are loaded only if it is trusted: a theme can hide what a
-/// call is about to do.
+/// Returns the search paths of themes. A project's themes are loaded only if it is trusted, because a theme
+/// can hide the effect of a call.
 fn search_paths(
     arguments: &CliArgs,
     config: &Config,
@@ -106,7 +106,7 @@ fn search_paths(
     search_paths
 }
 
-/// Reports configured themes that don't exist. A file that is missing or invalid is reported by the registry.
+/// Reports configured themes that don't exist. The registry reports files that are missing or invalid.
 fn missing_themes(registry: &ThemeRegistry, choice: &ThemeChoice) -> Vec<String> {
     let configured = [("theme", &choice.theme), ("theme_dark", &choice.dark), ("theme_light", &choice.light)];
     let is_missing = |name: &str, configured: &str| {
@@ -148,8 +148,8 @@ fn background(config: &Config) -> Background {
     config.variable("COLORFGBG").and_then(Background::parse_colorfgbg).unwrap_or_default()
 }
 
-/// The Linux console prints the query's response on the screen; and without colors the background is
-/// irrelevant.
+/// Chooses when to query the terminal's background. The Linux console would print the response on the screen,
+/// and without colors the background doesn't matter.
 fn theme_query(config: &Config, depth: ColorDepth) -> ThemeQuery {
     match (config.variable("TERM"), depth) {
         (Some("linux") | None, _) | (_, ColorDepth::None) => ThemeQuery::Never,
@@ -175,7 +175,7 @@ async fn watch_themes(search_paths: Vec<SearchPath>, sender: watch::Sender<Arc<T
             return;
         }
         wait_until_quiet(&mut changes).await;
-        // The borrow must end before the send, which would deadlock.
+        // End the borrow before the send, which would deadlock.
         let previous = Arc::clone(&sender.borrow());
         let (search_paths, earlier) = (search_paths.clone(), Arc::clone(&previous));
         let Ok(registry) = spawn_blocking(move || ThemeRegistry::load(&search_paths, &earlier)).await else {
@@ -190,7 +190,6 @@ async fn watch_themes(search_paths: Vec<SearchPath>, sender: watch::Sender<Arc<T
     }
 }
 
-/// Waits for the quiet period.
 async fn wait_until_quiet(changes: &mut mpsc::Receiver<()>) {
     let mut deadline = Instant::now() + QUIET;
     loop {

@@ -1,4 +1,4 @@
-//! The MCP servers of a session: their start, with the options of the settings.
+//! The MCP servers of a session, started with the options from the settings.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::process::SandboxProfile;
 use crate::tool::{ConnectedServers, ToolServerStatus, ToolServersEvent};
 use crate::workspace::Workspace;
 
-/// Time limit of each list of prompts or resources: a server that has them ready takes milliseconds.
+/// Timeout of each list of prompts or resources; a server normally takes milliseconds.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Starts the configured servers for a session, unless it has none or offers no tools.
+/// Starts the configured servers for a session, unless there are none or the session offers no tools.
 pub(super) fn start(
     config: &Config,
     arguments: &CliArgs,
@@ -40,7 +40,6 @@ pub(super) fn start(
     Ok(Some(McpServers::start(config.mcp.servers.clone(), options)))
 }
 
-/// Returns the options of the settings.
 fn options(
     config: &Config,
     sandbox: Option<SandboxProfile>,
@@ -63,13 +62,13 @@ fn options(
     })
 }
 
-/// Names of the servers to which a rule gives TCP.
+/// Returns the names of servers that a rule allows to use TCP.
 fn networked(config: &Config) -> Vec<String> {
     let names = config.mcp.servers.iter().map(|server| server.name.clone());
     names.filter(|name| config.rules.allow_server_network(&server_prefix(name))).collect()
 }
 
-/// Starts servers without a session, waits until each has listed its tools or failed, and ends them.
+/// Starts servers without a session, waits until each has listed its tools or failed, and stops them.
 pub(super) fn try_servers(
     servers: Vec<ServerConfig>,
     config: &Config,
@@ -85,7 +84,7 @@ pub(super) fn try_servers(
         while let Some(event) = connected.events.recv().await {
             match event {
                 ToolServersEvent::Listed => break,
-                // The status says the same.
+                // The status has the same information.
                 ToolServersEvent::Warning(_) | ToolServersEvent::Ready | ToolServersEvent::Changed => {}
             }
         }

@@ -15,11 +15,11 @@ use crate::agent::{AgentSession, BufferedSubscription, Subscription};
 use crate::files;
 use crate::session::entry::Header;
 
-/// Time for the last events to reach the file after the session is closed.
+/// Time for the last events to be written after the session is closed.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The file of `--trace`. Created before anything starts; written from [`EventTrace::attach`] to
-/// [`EventTrace::finish`].
+/// The file of `--trace`. It is created before anything else starts, and written from [`EventTrace::attach`]
+/// to [`EventTrace::finish`].
 pub(super) struct EventTrace {
     path: PathBuf,
     state: Mutex<TraceState>,
@@ -78,7 +78,7 @@ async fn write(
         let event = match events.try_next() {
             Some(event) => event,
             None => {
-                // Flush whenever no further event is ready, so that the file is always current.
+                // Flush when no further event is ready, so that the file is up to date.
                 out.flush()?;
                 match events.next().await {
                     Some(event) => event,

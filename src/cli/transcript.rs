@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::message::{AssistantBlock, Message, StopReason, joined_text};
 use crate::session::entry::{DeliveryReceipt, Entry, EntryBody};
 
-/// Maximum length of a tool's output in a transcript, in lines; the log has all of it.
+/// Maximum length of a tool's output in a transcript, in lines; the log has the full output.
 const RESULT_LINES: usize = 20;
 
 /// Formats the entries of a path.
@@ -32,7 +32,6 @@ pub(super) fn transcript(entries: &[Entry]) -> String {
     text
 }
 
-/// Formats one message.
 pub(super) fn message(message: &Message, receipt: Option<&DeliveryReceipt>) -> String {
     let mut text = String::new();
     match message {

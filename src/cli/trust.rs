@@ -1,7 +1,7 @@
 //! Trust in a project's own settings, extensions and `.env`: stored decisions, and the question at startup.
 //!
-//! The question appears on the normal screen, before the TUI starts, once for the current files. In a non-interactive
-//! session, the files are ignored with a notice.
+//! The question is asked on the normal screen, before the TUI starts, and once for the current files. In a
+//! non-interactive session the files are ignored, with a notice.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
@@ -18,17 +18,16 @@ use crate::config::{AppDirs, Config, Environment, Project, TrustAnswer, TrustSto
 use crate::render::{ControlChars, sanitize};
 use crate::tui::{TrustService, UntrustedProject};
 
-/// Permission to ask the user for trust.
+/// The permission to ask the user for trust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TrustPrompt {
-    /// In this terminal.
+    /// The user may be asked in this terminal.
     Terminal,
-    /// Not now.
+    /// The user can't be asked now.
     Nobody,
 }
 
-/// Loads the configuration, including a trusted project's part. Ignored project files are reported in the
-/// warnings.
+/// Loads the configuration, including that of a trusted project. The warnings name ignored project files.
 pub(super) fn config(
     arguments: &CliArgs,
     prompt: TrustPrompt,
@@ -50,7 +49,7 @@ pub(super) fn config(
     Ok((config, None))
 }
 
-/// Loads with a trusted project's files; loads without them if they changed while they were read.
+/// Loads with a trusted project's files, or without them if they have changed by the time they were read.
 fn load_unchanged<T>(
     project: &Project,
     answer: TrustAnswer,
@@ -63,8 +62,8 @@ fn load_unchanged<T>(
     if project.is_unchanged() { Ok((loaded?, answer)) } else { Ok((load(None)?, TrustAnswer::Changed)) }
 }
 
-/// Builds the service of `/trust`: it finds the project in its current state, regardless of earlier decisions, and
-/// trusts that state.
+/// Builds the service behind `/trust`, which finds the project in its current state, regardless of earlier
+/// decisions, and trusts that state.
 pub(super) fn trust_service(arguments: &Arc<CliArgs>, trusted: TrustedProject) -> TrustService {
     let found = Arc::new(Mutex::new(None));
     let (asked, answered) = (Arc::clone(&found), found);
@@ -117,8 +116,8 @@ pub(super) fn remember(project: &Project, arguments: &CliArgs) -> Result<(), Cli
     Ok(store.remember(project, TrustAnswer::Trusted, startup::now())?)
 }
 
-/// Reloads the configuration at runtime: with a trusted project's files only while they are unchanged,
-/// otherwise without them and with a notice.
+/// Reloads the configuration at runtime: with a trusted project's files if they are unchanged, otherwise
+/// without them and with a notice.
 pub(super) fn reload(
     arguments: &CliArgs,
     trusted: Option<&Project>,
@@ -167,7 +166,8 @@ fn decide(
     Ok(answer)
 }
 
-/// Prompts until the answer is valid. Enter means no; end of input means no answer and keeps the previous state.
+/// Asks until the answer is valid. Enter means no; end of input gives no answer and leaves the state
+/// unchanged.
 fn ask(
     project: &Project,
     stored: TrustAnswer,
@@ -196,7 +196,7 @@ fn ask(
     }
 }
 
-/// Formats a path with control characters made visible: no part of a name may be hidden from the user who
+/// Formats a path with control characters made visible, so that no part of a name is hidden from the user who
 /// decides.
 fn visible_path(path: &Path) -> String {
     sanitize(&path.display().to_string(), ControlChars::Visible).replace('\n', "␊")

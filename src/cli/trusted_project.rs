@@ -1,10 +1,10 @@
-//! The trusted project of a session: `/trust` and rules that are saved in its settings change it.
+//! The trusted project of a session. `/trust`, and rules that are saved in the project's settings, change it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::config::Project;
 
-/// The project whose files take effect, in their trusted state. Its clones share it.
+/// The project whose files take effect, in its trusted state. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TrustedProject(Arc<Mutex<Option<Project>>>);
 

@@ -1,4 +1,4 @@
-//! `tiller` on a terminal: the TUI with a session.
+//! `tiller` on a terminal: a session in the TUI.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,8 +40,8 @@ use crate::tui::{
 /// Time for the TUI to end after its terminal has closed, and then for the session's log to be closed.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Resources that live as long as the session: the directory for long outputs, the socket for other front ends, and the
-/// task that guards against a hanging exit.
+/// Resources that live as long as the session: the directory for long outputs, the socket for other front
+/// ends, and the task that prevents the exit from hanging.
 type SessionResources = Option<(ScratchDir, Option<SharedSessions>, JoinSet<()>)>;
 
 pub(super) async fn run(input: RunInput) -> Result<u8, CliFailure> {
@@ -85,13 +85,13 @@ pub(super) async fn run(input: RunInput) -> Result<u8, CliFailure> {
     }
 }
 
-/// Shows a session that another process has open, until the user quits or the other process closes it.
+/// Shows a session that another process has open, until the user quits or that process closes it.
 async fn show_attached(input: &RunInput, agent: AgentSession) -> Result<u8, CliFailure> {
     let state = agent.state().await.map_err(CliFailure::run)?.state;
     let (arguments, session) = (Arc::clone(&input.arguments), state.session.clone());
     let themes = Themes::load(&arguments, &input.config, (&state.cwd, input.project.as_ref()));
     let limits = wiring::output_limits(&input.config);
-    // Files on the command line are on this machine, unlike mentions in the editor.
+    // Files on the command line are on this machine, unlike those mentioned in the editor.
     let own_cwd = startup::cwd(&arguments)?;
     let first = first_prompt::read_first_prompt(&arguments.message, &own_cwd, limits, Stdin::Read)?;
     let (prompt, paste) = first_input(first, &agent).await?;
@@ -159,7 +159,7 @@ fn options(input: &RunInput, cwd: &Path, themes: &Themes) -> TuiOptions {
     }
 }
 
-/// Describes the directories of `--add-dir`; missing ones are reported when the session is opened.
+/// Describes the directories of `--add-dir`. Missing ones are reported when the session is opened.
 fn dirs(RunInput { arguments, config, .. }: &RunInput, cwd: &Path) -> Vec<String> {
     let home = config.variable("HOME").map(Path::new);
     let added = add_dir::dirs(&arguments.environment.add_dir, cwd).unwrap_or_default();
@@ -167,7 +167,7 @@ fn dirs(RunInput { arguments, config, .. }: &RunInput, cwd: &Path) -> Vec<String
 }
 
 fn services(input: &RunInput) -> TuiServices {
-    // The same program renders HTML pages.
+    // The HTML worker is the same program.
     let program = process::this_program().ok();
     let trusted = TrustedProject::new(input.project.clone());
     TuiServices {
@@ -181,7 +181,7 @@ fn services(input: &RunInput) -> TuiServices {
     }
 }
 
-/// Builds the settings store of the TUI; it reads settings like the start does.
+/// Builds the settings store of the TUI, which reads settings as they are read at startup.
 fn settings_store(input: &RunInput, trusted: TrustedProject) -> SettingsStore {
     let file = input.config.dirs.config.join("settings.json");
     let describe = |failure: CliFailure| (format!("{:#}", failure.error), failure.hint);
@@ -200,20 +200,20 @@ fn settings_store(input: &RunInput, trusted: TrustedProject) -> SettingsStore {
     )
 }
 
-/// The problems of the settings files.
+/// Returns the problems with the settings files.
 fn faults(config: &Config) -> Vec<SettingProblem> {
     let ignored = config.warnings.iter().cloned();
     let ignored = ignored.map(|what| SettingProblem { what, instead: None, scope: ProblemScope::Setting });
     let invalid = config.invalid.iter().cloned();
     let invalid = invalid.map(|WrongSetting { setting, problem, replacement }| {
-        // Invalid JSON may just be a file that is being edited.
+        // A file with invalid JSON may just be being edited.
         let cost = setting.map_or(ProblemScope::Everything, |_| ProblemScope::Setting);
         SettingProblem { what: problem, instead: Some(replacement), scope: cost }
     });
     ignored.chain(invalid).collect()
 }
 
-/// The signals that this terminal supports and the user wants.
+/// Returns the signals that the terminal supports and the user wants.
 fn signal_support(config: &Config) -> SignalSupport {
     let settings = &config.settings;
     let settings = SignalSettings {
@@ -225,7 +225,7 @@ fn signal_support(config: &Config) -> SignalSupport {
     SignalSupport::choose(|name| config.variable(name), settings)
 }
 
-/// Opens the session and starts its agent on other threads: reading a long log takes a second.
+/// Opens the session and starts its agent on other threads, because reading a long log takes a second.
 async fn open(
     input: &RunInput,
     choice: SessionChoice,
@@ -268,8 +268,8 @@ async fn open(
     Ok(opened)
 }
 
-/// Splits the input given at startup: with a message, all of it is a prompt; piped text alone goes to the
-/// editor.
+/// Splits the input that was given at startup. With a message, all of it is a prompt; piped text alone is put
+/// in the editor.
 async fn first_input(
     first: PromptInput,
     agent: &AgentSession,
@@ -284,8 +284,8 @@ async fn first_input(
     Ok((Some(tui::InitialPrompt { text, typed, attached, images }), None))
 }
 
-/// Builds the service of `/export`, like `tiller sessions export`; relative paths start at the working
-/// directory.
+/// Builds the service behind `/export`, which exports like `tiller sessions export`; relative paths start at
+/// the working directory.
 fn exporter(home: Option<PathBuf>, html_worker: Option<PathBuf>) -> Exporter {
     Exporter::new(move |reader, cwd, file| {
         let output = match (file.strip_prefix("~/"), &home) {
@@ -312,7 +312,7 @@ fn export(
         Err(failure) if request.output.is_some_and(Path::exists) => {
             Err((format!("{:#}", failure.error), Some("choose another file".to_owned())))
         }
-        // Nor a `--format`.
+        // The TUI has no `--format` either.
         Err(failure) if failure.hint.as_deref().is_some_and(|hint| hint.contains("--format")) => {
             Err((format!("{:#}", failure.error), Some("use the extension .html, .md or .jsonl".to_owned())))
         }
@@ -320,8 +320,9 @@ fn export(
     }
 }
 
-/// Exits the process some time after its terminal has closed. The TUI does so itself, except when it was
-/// reading keys: crossterm then loops over the end of the terminal forever, and the poll never returns.
+/// Exits the process some time after its terminal has closed. Normally the TUI does so itself, but not if it
+/// was reading keys: then crossterm loops forever at the end of the terminal's input, and its poll never
+/// returns.
 fn exit_after_hangup(agent: AgentSession) -> JoinSet<()> {
     let mut watcher = JoinSet::new();
     if let Ok(mut hangup) = signal(SignalKind::hangup()) {
@@ -335,7 +336,7 @@ fn exit_after_hangup(agent: AgentSession) -> JoinSet<()> {
     watcher
 }
 
-/// The banner of an empty session; key names in braces are replaced with the TUI's bindings.
+/// Returns the banner of an empty session; the TUI replaces names in braces with key bindings.
 fn banner(is_demo: bool, dirs: &[String]) -> Vec<String> {
     let mut lines = vec![format!("tiller {}", env!("CARGO_PKG_VERSION"))];
     if is_demo {
@@ -351,7 +352,7 @@ fn banner(is_demo: bool, dirs: &[String]) -> Vec<String> {
     lines
 }
 
-/// The terminal's capabilities, restricted by settings.
+/// Returns the terminal's capabilities, as limited by settings.
 fn abilities(config: &Config) -> TerminalCapabilities {
     let abilities = TerminalCapabilities::detect(|name| config.variable(name).map(str::to_owned));
     let images = match config.settings.image_mode() {

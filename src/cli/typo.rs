@@ -2,11 +2,11 @@
 //! sesions list`.
 //!
 //! A prompt is sent to a model, which costs money and may run commands. Therefore one or two plain words are
-//! refused if the first is in [`WORDS`] or is a misspelled command, and so is a longer line that starts with a
+//! refused if the first is in [`WORDS`] or is a misspelled command; so is a longer line that starts with a
 //! misspelled command and a word that may follow that command. An argument with a space, such as a quoted
-//! prompt, is never a plain word; after `--`, anything is accepted.
+//! prompt, is never a plain word, and anything is accepted after `--`.
 //!
-//! An option of the session after `race` is unknown there; the error says where it belongs.
+//! An option of the session is unknown after `race`; the error says where it belongs.
 
 use std::ffi::OsString;
 
@@ -19,7 +19,7 @@ use super::failure::CliFailure;
 use crate::provider::descriptor::ProviderDescriptor;
 use crate::suggest;
 
-/// Subcommands of this and similar programs, each with tiller's equivalent.
+/// Names of subcommands in this and similar programs, each with tiller's equivalent.
 const WORDS: &[(&str, Option<&str>)] = &[
     ("agent", Some("tiller agents list")),
     ("auth", Some("tiller login")),
@@ -57,8 +57,8 @@ const WORDS: &[(&str, Option<&str>)] = &[
     ("whoami", Some("tiller login")),
 ];
 
-/// Minimum length of a command to check for misspellings: too many words are one letter away from a shorter
-/// one.
+/// Minimum length of a command that is checked for misspellings: shorter ones are a letter away from too many
+/// words.
 const MIN_COMMAND_LENGTH: usize = 4;
 
 /// Maximum number of words in a line that is refused because of its first word alone.
@@ -71,7 +71,7 @@ struct TypoRefusal {
     suggestion: Option<String>,
 }
 
-/// Refuses words that probably were intended as a command.
+/// Refuses words that were probably intended as a command.
 pub(super) fn refuse(words: &[String]) -> Result<(), CliFailure> {
     let Some(TypoRefusal { suggestion }) = refusal(words) else { return Ok(()) };
     let suggestion =
@@ -82,7 +82,7 @@ pub(super) fn refuse(words: &[String]) -> Result<(), CliFailure> {
     Err(CliFailure::usage(error).hint(hint))
 }
 
-/// Replaces clap's tip about an option of the session that was given after `race`.
+/// Replaces clap's tip about a session option that was given after `race`.
 pub(super) fn explain_order(error: &mut clap::Error, arguments: &[OsString]) {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg).cloned() else { return };
     if error.kind() != ErrorKind::UnknownArgument || !arguments.iter().any(|word| word == "race") {
@@ -117,8 +117,8 @@ fn refusal(words: &[String]) -> Option<TypoRefusal> {
     })
 }
 
-/// Returns true for a word as in subcommands and their arguments: no spaces, no `@FILE`, no punctuation of a
-/// sentence.
+/// Returns true for a word such as those of subcommands and their arguments: no spaces, no `@FILE`, no
+/// punctuation of a sentence.
 fn is_plain(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./:".contains(c))
 }

@@ -1,6 +1,6 @@
 //! Assembles a session: configuration, log, models, tools, agent.
 //!
-//! [`session`] opens the log, [`models`] selects providers and the first model, [`options`] translates
+//! [`session`] opens the log, [`models`] selects providers and the first model, [`options`] converts
 //! settings.
 
 mod endpoint;
@@ -41,17 +41,17 @@ use crate::setting::{self, SettingSource, Switch};
 use crate::tool::{OutputOptions, ToolEnvironment, Tools};
 use crate::workspace::Workspace;
 
-/// The parts of a session, and the notices for the user.
+/// The parts of a session, with notices for the user.
 pub(super) struct SessionSetup {
     pub(super) parts: SessionParts,
     pub(super) notices: Vec<String>,
-    /// True if the user picks a session first.
+    /// True if the user first picks a session.
     pub(super) pick: bool,
     /// Kept until the session is closed.
     pub(super) scratch: ScratchDir,
 }
 
-/// Assembles everything around an open session log and its extensions.
+/// Assembles a session from an open log and its extensions.
 pub(super) fn assemble(
     OpenedLog { manager, start, remote }: OpenedLog,
     arguments: &CliArgs,
@@ -62,7 +62,7 @@ pub(super) fn assemble(
     let cwd = manager.cwd().to_owned();
     let mut notices: Vec<String> = config.notices().collect();
     notices.extend(start.notices(&cwd));
-    // Resolving the paths takes several lookups of links, so it is done once.
+    // Resolving the paths requires several lookups of links, so it is done once.
     let protected = config.protected_paths(&cwd);
     notices.extend(home_notice(&protected, &cwd));
     let SessionStart { writer, pick, .. } = start;
@@ -118,12 +118,12 @@ pub(super) fn assemble(
             )
         },
     };
-    // The agent logs its own notices.
+    // The agent logs its own notices itself.
     notices.iter().for_each(|notice| tracing::warn!("{notice}"));
     Ok(SessionSetup { parts, notices, pick, scratch })
 }
 
-/// Adds the tools that delegate to agents of files, unless they are switched off.
+/// Adds the tools that delegate to agents from files, unless they are disabled.
 fn with_delegation(tools: Tools, config: &Config) -> (Tools, Option<Delegation>) {
     let settings = &config.settings;
     if settings.agents_enabled() == Switch::Off {
@@ -135,8 +135,8 @@ fn with_delegation(tools: Tools, config: &Config) -> (Tools, Option<Delegation>)
     (delegation.add_tools(tools), Some(delegation))
 }
 
-/// Returns the sandbox that the policy counts on. The demo shows approval requests, so its commands ask as they do
-/// where TCP isn't refused; they still run in the sandbox.
+/// Returns the sandbox strength that the policy assumes. In the demo, which shows approval requests, commands
+/// need approval as if TCP weren't blocked; they still run in the sandbox.
 fn policy_strength(sandbox: &Sandbox, provider: &str) -> SandboxStrength {
     match sandbox.strength() {
         SandboxStrength::WritesAndTcp if provider == demo::NAME => SandboxStrength::Writes,
@@ -160,14 +160,14 @@ fn workspace(
         .with_approved_paths(protected.clone()))
 }
 
-/// A warning for sessions whose working directory contains other programs' configuration.
+/// Returns a warning if the working directory contains other programs' configuration.
 fn home_notice(protected: &ProtectedPaths, cwd: &Path) -> Option<String> {
     if protected.is_private(cwd) {
         return Some(
             "the working directory is one of tiller's own directories, which tools can't access".to_owned(),
         );
     }
-    // The last of the home's names is canonical, like `cwd`.
+    // The last of the home directory's paths is canonical, like `cwd`.
     let home = protected.homes.last()?;
     home.starts_with(cwd).then(|| {
         let verb = if home == cwd { "is" } else { "contains" };
@@ -178,7 +178,7 @@ fn home_notice(protected: &ProtectedPaths, cwd: &Path) -> Option<String> {
     })
 }
 
-/// The tools that are offered to the model, including extension tools.
+/// Chooses the tools to offer to the model, including those of extensions.
 fn offer(arguments: &CliArgs, config: &Config, tools: &Tools) -> Result<ToolOffer, CliFailure> {
     if arguments.agent.no_tools {
         return Ok(ToolOffer::Only { names: Vec::new(), source: "--no-tools".to_owned() });

@@ -1,4 +1,4 @@
-//! Invalid settings in non-interactive sessions, where no warning is seen.
+//! Invalid settings in non-interactive sessions, where nobody sees a warning.
 
 use anyhow::anyhow;
 
@@ -6,8 +6,8 @@ use super::failure::CliFailure;
 use super::frontend::FrontEnd;
 use crate::config::{Config, WrongSetting};
 
-/// Rejects invalid settings in a non-interactive session: such a run must not use other settings than intended. A
-/// person sees them as warnings instead and can fix them while working.
+/// Rejects invalid settings in a non-interactive session, which must not run with other settings than
+/// intended. In an interactive session they are warnings, and the user can fix them while working.
 pub(super) fn reject_wrong_settings(config: &Config, front: FrontEnd) -> Result<(), CliFailure> {
     match &*config.invalid {
         _ if front.has_person() => Ok(()),

@@ -1,7 +1,7 @@
-//! `auth.json`: API keys stored by tiller, by provider, readable by the user only.
+//! `auth.json`: API keys by provider, stored by tiller and readable by the user only.
 //!
-//! Unknown keys of the file are kept. Errors give only the position of a problem, never the text, which may be
-//! a secret.
+//! Unknown keys in the file are preserved. Errors contain only the position of a problem, never the text,
+//! which may be a secret.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +21,7 @@ const OTHERS_MODE_BITS: u32 = 0o077;
 #[derive(Debug, Default)]
 pub(super) struct StoredKeys {
     pub(super) keys: BTreeMap<String, SecretString>,
-    /// Warnings about the file for the user.
+    /// Warnings for the user about the file.
     pub(super) warnings: Vec<String>,
 }
 
@@ -30,11 +30,11 @@ pub(super) struct StoredKeys {
 pub enum KeyRemoval {
     /// The key was removed.
     Removed,
-    /// There was no key; the file is unchanged.
+    /// No key was stored; the file is unchanged.
     NotThere,
 }
 
-/// Reads the keys; none if the file doesn't exist.
+/// Reads the keys; empty if the file doesn't exist.
 pub(super) fn keys(path: &Path) -> Result<StoredKeys, ConfigError> {
     let mut stored = StoredKeys::default();
     for (provider, entry) in read_object(path)? {
@@ -56,7 +56,8 @@ pub(super) fn keys(path: &Path) -> Result<StoredKeys, ConfigError> {
     Ok(stored)
 }
 
-/// Stores a provider's key in the file, readable by the user only. The file is created or replaced atomically.
+/// Stores a provider's key in the file, readable by the user only. The file is created or replaced
+/// atomically.
 ///
 /// # Errors
 /// If the file isn't a JSON object or can't be written; it is then unchanged.
@@ -83,7 +84,7 @@ pub fn remove_key(path: &Path, provider: &str) -> Result<KeyRemoval, ConfigError
     Ok(KeyRemoval::Removed)
 }
 
-/// Stores a file of secrets, readable by the user only.
+/// Writes a file of secrets, readable by the user only.
 pub(super) fn store_object(path: &Path, object: &Map<String, Value>) -> Result<(), ConfigError> {
     let text = serde_json::to_string_pretty(object).unwrap_or_default() + "\n";
     replace(path, &text, FilePermissions::UserOnly)
@@ -96,7 +97,7 @@ pub(super) fn read_object(path: &Path) -> Result<Map<String, Value>, ConfigError
         return Ok(Map::new());
     }
     let not_json = |error| ConfigError::not_json(path, &error);
-    // Parsed in two steps: a type error would quote the text.
+    // Parsed in two steps, because a type error would quote the text.
     match serde_json::from_str(&read(path)?).map_err(not_json)? {
         Value::Object(object) => Ok(object),
         _ => Err(not_json(serde::de::Error::custom("not an object"))),

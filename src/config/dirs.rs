@@ -18,13 +18,14 @@ pub struct AppDirs {
 }
 
 impl AppDirs {
-    /// The user's extensions: executables directly in `extensions`, sorted by name.
+    /// Lists the user's extensions: executables directly in `extensions`, sorted by name.
     #[must_use]
     pub fn extensions(&self) -> Vec<PathBuf> {
         executables(&self.config.join("extensions"))
     }
 
-    /// The subdirectories of `TILLER_HOME` if it is set, otherwise the XDG directories, also on macOS.
+    /// Finds the directories: subdirectories of `TILLER_HOME` if it is set, otherwise the XDG directories,
+    /// also on macOS.
     ///
     /// # Errors
     /// If neither `TILLER_HOME` nor a home directory is known.
@@ -35,7 +36,7 @@ impl AppDirs {
         }
         let home = || environment.value("HOME").map(PathBuf::from).or_else(dirs::home_dir);
         let dir = |variable: &str, fallback: &str| {
-            // The XDG specification says to ignore relative paths.
+            // The XDG specification requires that relative paths are ignored.
             let configured = environment.value(variable).map(PathBuf::from).filter(|path| path.is_absolute());
             let base = configured.or_else(|| home().map(|home| home.join(fallback)));
             base.map(|base| base.join("tiller")).ok_or(ConfigError::NoHome)
@@ -47,43 +48,43 @@ impl AppDirs {
         })
     }
 
-    /// All three directories; tools never access them.
+    /// Returns all three directories; tools never access them.
     #[must_use]
     pub fn all(&self) -> Vec<PathBuf> {
         vec![self.config.clone(), self.data.clone(), self.state.clone()]
     }
 
-    /// Subdirectories that commands may read: skills, and outputs of earlier commands.
+    /// Returns the subdirectories that commands may read: skills, and outputs of earlier commands.
     #[must_use]
     pub fn readable(&self) -> Vec<PathBuf> {
         vec![self.config.join("skills"), self.state.join("skills"), self.state.join("outputs")]
     }
 
-    /// The path of the user's file of providers and models.
+    /// Returns the path of the user's file of providers and models.
     #[must_use]
     pub fn models(&self) -> PathBuf {
         self.config.join("models.json")
     }
 
-    /// The path of the file of models that servers listed.
+    /// Returns the path of the file of models listed by servers.
     #[must_use]
     pub fn listed_models(&self) -> PathBuf {
         self.state.join("listed-models.json")
     }
 
-    /// The path of the file of API keys.
+    /// Returns the path of the file of API keys.
     #[must_use]
     pub fn auth(&self) -> PathBuf {
         self.config.join("auth.json")
     }
 
-    /// The path of the file of logins at MCP servers.
+    /// Returns the path of the file of logins to MCP servers.
     #[must_use]
     pub fn mcp_auth(&self) -> PathBuf {
         self.config.join("mcp-auth.json")
     }
 
-    /// The directory of the session logs.
+    /// Returns the directory of the session logs.
     #[must_use]
     pub fn sessions(&self) -> PathBuf {
         self.data.join("sessions")

@@ -1,26 +1,27 @@
-//! Parser of `.env` files (`NAME=VALUE` lines) on top of dotenvy. Pure: reads neither the environment nor
+//! Parser of `.env` files (`NAME=VALUE` lines), built on dotenvy. Pure: it reads neither the environment nor
 //! files.
 
 use std::cell::Cell;
 use std::io::{self, Read};
 
-/// Replaces `$` while dotenvy parses. No variable can contain it.
+/// Stands for `$` while dotenvy parses. No variable can contain it.
 const DOLLAR: char = '\0';
 
 /// The variables of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ParsedDotenv {
     pub(super) variables: Vec<(String, String)>,
-    /// The first lines of invalid entries, from 1. Their text isn't kept, because it may hold a key.
+    /// The numbers, from 1, of the first lines of invalid entries. Their text isn't stored, because it may be
+    /// a key.
     pub(super) invalid: Vec<usize>,
 }
 
-/// Parses `NAME=VALUE` lines: `export`, single and double quotes, `\` escapes and ` # comments` as in a shell,
-/// but `$` is an ordinary character. dotenvy would replace `$NAME` with a variable of the process, which may be a
-/// key.
+/// Parses `NAME=VALUE` lines: `export`, single and double quotes, `\` escapes and ` # comments` as in a
+/// shell, but `$` is an ordinary character. dotenvy would replace `$NAME` with a variable of the process,
+/// which may be a key.
 pub(super) fn parse(text: &str) -> ParsedDotenv {
     let text = text.trim_start_matches('\u{feff}');
-    // dotenvy treats a space before the end of the file as an open quote.
+    // dotenvy takes a space before the end of the file for an open quote.
     let hidden = hide_dollars(text) + "\n";
     let lines: Vec<&str> = text.lines().collect();
     let read = Cell::new(0);
@@ -45,7 +46,7 @@ fn first_entry(lines: &[&str], read: usize) -> usize {
     read + 1 + rest.iter().position(is_entry).unwrap_or_default()
 }
 
-/// Replaces each `$` that isn't escaped by a backslash.
+/// Replaces each `$` that isn't escaped with a backslash.
 fn hide_dollars(text: &str) -> String {
     let mut is_escaped = false;
     let hide = |c: char| {
@@ -56,7 +57,7 @@ fn hide_dollars(text: &str) -> String {
     text.chars().map(hide).collect()
 }
 
-/// Returns at most one line a call and counts the lines, so that a buffer around it never reads ahead.
+/// Returns at most one line per call and counts the lines, so that a buffer around it never reads ahead.
 struct LineReader<'a> {
     rest: &'a [u8],
     read: &'a Cell<usize>,
@@ -105,7 +106,7 @@ mod tests {
 
     #[test]
     fn dotenv_dollar_is_never_replaced() {
-        // PATH is set in every test, and a variable of the file itself would be replaced too.
+        // PATH is set in every test; a variable of the file itself would be replaced too.
         for (line, expected) in [
             ("K=a$PATH", "a$PATH"),
             ("K=\"a${PATH}b\"", "a${PATH}b"),

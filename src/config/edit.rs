@@ -1,4 +1,4 @@
-//! Changes a settings file, keeping all other content and its order.
+//! Changes a settings file, preserving all other content and its order.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -11,8 +11,8 @@ use super::file_lock::FileLock;
 use crate::files;
 use crate::setting::{Setting, SettingValue};
 
-/// Writes a setting, with its value as typed by the user, into a settings file; an empty value removes it. The
-/// file is created or replaced atomically; symbolic links are followed.
+/// Writes a setting into a settings file, with its value as typed by the user; an empty value removes the
+/// setting. The file is created or replaced atomically; symbolic links are followed.
 ///
 /// # Errors
 /// If the value is invalid, or the file isn't a JSON object or can't be written.
@@ -26,7 +26,7 @@ pub fn store_setting(path: &Path, setting: &Setting, value: &str) -> Result<(), 
     change_object(path, |_| Ok(()), change).map(drop)
 }
 
-/// A change of a settings file. The file is locked for other tillers until the value is dropped.
+/// A change to a settings file. The file is locked for other tiller processes until the value is dropped.
 #[derive(Debug)]
 pub struct SettingsFileChange {
     path: PathBuf,
@@ -36,13 +36,13 @@ pub struct SettingsFileChange {
 }
 
 impl SettingsFileChange {
-    /// The text of the file.
+    /// Returns the new text of the file.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Restores the former text, unless the file has another one than was written.
+    /// Restores the previous text, unless the file was changed again.
     ///
     /// # Errors
     /// If the file can't be read or written.
@@ -56,15 +56,15 @@ impl SettingsFileChange {
     }
 }
 
-/// Changes the object in a settings file, unless `check` refuses its text; everything else in it keeps its order. The
-/// file is created or replaced atomically if anything changed; symbolic links are followed.
+/// Changes the object in a settings file, unless `check` refuses its text; everything else in it keeps its
+/// order. The file is created or replaced atomically if anything changes; symbolic links are followed.
 pub(super) fn change_object(
     path: &Path,
     check: impl FnOnce(Option<&str>) -> Result<(), ConfigError>,
     change: impl FnOnce(&mut Map<String, Value>) -> Result<(), ConfigError>,
 ) -> Result<SettingsFileChange, ConfigError> {
     let io_error = |source| ConfigError::Io { path: path.to_owned(), source };
-    // A dangling link exists too: it must not be replaced with a file.
+    // A dangling link counts as existing: it must not be replaced with a file.
     let exists = || path.symlink_metadata().is_ok();
     if exists() {
         read(path)?;
@@ -88,7 +88,7 @@ pub(super) fn change_object(
     Ok(SettingsFileChange { path: path.to_owned(), before, text, _lock: lock })
 }
 
-/// Sets a value where the file already has it, under the dotted name or nested; otherwise nested.
+/// Sets a value where the file has it, under the dotted name or nested; a new value is nested.
 fn put(object: &mut Map<String, Value>, name: &str, value: Option<Value>) {
     let inner = name.split_once('.').filter(|_| !object.contains_key(name));
     match (inner, value) {
@@ -99,7 +99,7 @@ fn put(object: &mut Map<String, Value>, name: &str, value: Option<Value>) {
                 put(&mut inner, rest, Some(value));
                 object.insert(first.to_owned(), Value::Object(inner));
             }
-            // A value that isn't an object is not part of this setting.
+            // A value that isn't an object can't contain this setting.
             (Some(_), Some(value)) => _ = object.insert(name.to_owned(), value),
             (_, None) => {}
         },
@@ -113,13 +113,13 @@ fn json(value: SettingValue) -> Value {
         SettingValue::Text(text) => text.into(),
         SettingValue::Count(count) => count.into(),
         SettingValue::Number(number) => number.into(),
-        // A setting without a switch would read an empty list as unset.
+        // An empty list would be read as unset by a setting without a switch.
         SettingValue::List(names) if names.is_empty() => "off".into(),
         SettingValue::List(names) => names.into(),
     }
 }
 
-/// Permissions of a replaced file.
+/// The permissions of a replaced file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FilePermissions {
     /// As before.

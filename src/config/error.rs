@@ -1,4 +1,4 @@
-//! The error of an unusable configuration, and reading a file with it.
+//! The error of an unusable configuration, and file reading with that error.
 
 use std::path::{Path, PathBuf};
 
@@ -26,20 +26,20 @@ pub enum ConfigError {
         path: PathBuf,
         /// The line where parsing ended, from 1.
         line: usize,
-        /// The column, from 1; 0 if the file as a whole is not an object.
+        /// The column, from 1; 0 if the file's top-level value isn't an object.
         column: usize,
         /// The parser's message.
         message: String,
     },
-    /// The MCP servers of a file are not an object.
+    /// A file's MCP servers aren't an object.
     #[error("{path}: `{key}` is not an object")]
     Servers {
         /// The file.
         path: PathBuf,
-        /// The key of the servers.
+        /// The key of the servers in the file.
         key: &'static str,
     },
-    /// The rules of a file can't be changed.
+    /// A file's rules can't be changed.
     #[error("{path}: {problem}")]
     Rules {
         /// The file.
@@ -47,7 +47,7 @@ pub enum ConfigError {
         /// The problem.
         problem: &'static str,
     },
-    /// A rule in a file is invalid, or its rules are not a list.
+    /// A rule in a file is invalid, or the rules aren't a list.
     #[error("{0}")]
     BrokenRule(String),
     /// A setting's value is invalid.
@@ -71,7 +71,7 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    /// The next step for the user, if it isn't obvious.
+    /// Returns the next step for the user, if it isn't obvious.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {

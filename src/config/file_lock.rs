@@ -1,4 +1,4 @@
-//! The lock on a file that several tillers change: each reads it, changes it and replaces it.
+//! The lock on a file that several tiller processes read, change and replace.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -9,22 +9,23 @@ use std::time::{Duration, Instant};
 
 use crate::files;
 
-/// Time to wait for another process: a change takes milliseconds.
+/// Maximum time to wait for another process; a change takes milliseconds.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 
 /// Time between two attempts.
 const RETRY: Duration = Duration::from_millis(10);
 
-/// The exclusive right to replace a file. The lock is on a file next to it, which is removed on drop.
+/// The exclusive right to replace a file. The lock is on a separate file next to it, which is removed on
+/// drop.
 #[derive(Debug)]
 pub(super) struct FileLock {
     path: PathBuf,
-    /// Open while the lock is held.
+    /// Kept open, because closing it releases the lock.
     _file: File,
 }
 
 impl FileLock {
-    /// Locks a file, which may not exist, and creates its directory. `None` where the file system has no locks.
+    /// Locks a file, which may not exist, and creates its directory. `None` if the file system has no locks.
     pub(super) fn acquire(target: &Path) -> io::Result<Option<Self>> {
         Self::acquire_within(target, MAX_WAIT)
     }
@@ -39,7 +40,7 @@ impl FileLock {
         loop {
             let file = files::open_lock(&path)?;
             match file.try_lock() {
-                // The last holder may have removed this file in the meantime.
+                // The previous holder may have removed the lock file in the meantime.
                 Ok(()) if is_at(&file, &path) => return Ok(Some(Self { path, _file: file })),
                 Ok(()) | Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {

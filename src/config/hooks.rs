@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// The key of the hooks in a settings file, as in Claude Code's.
+/// The key of the hooks in a settings file, the same as Claude Code's.
 const SETTING: &str = "hooks";
 
 /// Removes the hooks from a settings file's object.

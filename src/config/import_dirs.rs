@@ -17,7 +17,7 @@ pub struct ImportDirs {
 }
 
 impl ImportDirs {
-    /// Resolves the directories from the variables that the programs themselves use: `CLAUDE_CONFIG_DIR`,
+    /// Finds the directories by the variables that the programs themselves use: `CLAUDE_CONFIG_DIR`,
     /// `CODEX_HOME`, `PI_CODING_AGENT_DIR`.
     pub(super) fn find(environment: &Environment) -> Result<Self, ConfigError> {
         let home = environment.value("HOME").map(PathBuf::from).or_else(dirs::home_dir);

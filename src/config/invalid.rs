@@ -1,5 +1,5 @@
-//! Problems of settings files. Each affects only its own settings, so that tiller starts and the user can fix
-//! it.
+//! Problems with settings files. Each affects only its own settings, so that tiller starts and the user can
+//! fix it.
 
 use std::path::Path;
 
@@ -9,9 +9,9 @@ use crate::setting::{APPROVAL, InvalidSetting, Setting, SettingSource, Settings}
 /// An invalid value of a setting, or a file that isn't JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrongSetting {
-    /// The setting; `None` for a whole file.
+    /// The setting; `None` if the problem is with the entire file.
     pub setting: Option<&'static Setting>,
-    /// The problem and its position, in a line.
+    /// The problem and its position, in one line.
     pub problem: String,
     /// The value that is used instead, in a few words.
     pub replacement: String,
@@ -21,7 +21,7 @@ impl WrongSetting {
     /// The next step for the user.
     pub const HINT: &str = "fix the file in an editor; `/settings` shows the allowed values";
 
-    /// The problem and the value used, in a line.
+    /// Returns the problem and the value used instead, in one line.
     #[must_use]
     pub fn warning(&self) -> String {
         format!("{}; {}", self.problem, self.replacement)
@@ -36,7 +36,7 @@ impl WrongSetting {
         Self { setting: None, problem: error.to_string(), replacement: String::new() }
     }
 
-    /// Fills in `instead` after everything was loaded.
+    /// Sets `replacement` after everything was loaded.
     pub(super) fn set_replacement(&mut self, settings: &Settings) {
         let current = |setting| {
             let (value, source) = settings.value(setting);
@@ -54,8 +54,8 @@ impl WrongSetting {
     }
 }
 
-/// Sets the strictest approval mode for an invalid file or value: a typing error must not allow more than
-/// intended.
+/// Sets the strictest approval mode for an invalid file or value, because a typing error must not allow more
+/// than intended.
 pub(super) fn set_strict_approval(settings: &mut Settings, source: SettingSource) {
     let strictest = APPROVAL.parse("read-only").expect("read-only is a valid value");
     settings.set(&APPROVAL, strictest, source);

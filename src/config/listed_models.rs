@@ -1,5 +1,5 @@
-//! The models that servers listed when `tiller models refresh` last queried them: `listed-models.json` in the state
-//! directory.
+//! The models that servers listed when `tiller models refresh` last queried them, in `listed-models.json` in
+//! the state directory.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::error::ConfigError;
 use crate::files;
 use crate::provider::model_list::ListedModel;
 
-/// Maximum size of the file, in bytes: the longest list, with 1,000 models, has about 200 kB.
+/// Maximum size of the file, in bytes. The longest list, with 1,000 models, has about 200 kB.
 const LIMIT: u64 = 16 * 1024 * 1024;
 
 /// The lists by provider.
@@ -30,7 +30,7 @@ impl ListedModels {
     }
 }
 
-/// Stores the lists of some providers; other providers' lists stay.
+/// Stores the lists of some providers, keeping those of other providers.
 ///
 /// # Errors
 /// If the file can't be written.

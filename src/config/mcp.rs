@@ -13,14 +13,14 @@ use crate::files::git::up_to_repository;
 /// The key of the servers in the user's settings file.
 pub(super) const SETTING: &str = "mcp_servers";
 
-/// Name of the file with a project's servers, in its directory.
+/// Name of the file with a project's servers, in the project's directory.
 pub(super) const PROJECT_FILE: &str = ".mcp.json";
 
-/// Variables with servers as JSON; the first that is set counts.
+/// Variables with servers as JSON; the first one that is set counts.
 const VARIABLES: [&str; 2] = ["TILLER_MCP_SERVERS", "MCP_SERVERS"];
 
-/// Removes the servers from a settings file's object, also under the key that other programs use. Of a name under both
-/// keys, [`SETTING`] counts.
+/// Removes the servers from a settings file's object, including those under the key that other programs use.
+/// If a name is under both keys, [`SETTING`] takes precedence.
 pub(super) fn take_setting(object: &mut Map<String, Value>) -> Option<Value> {
     match (object.shift_remove(SETTING), object.shift_remove(SERVERS_KEY)) {
         (Some(Value::Object(own)), Some(Value::Object(mut others))) => {
@@ -49,7 +49,7 @@ pub(super) fn load(
     config::merge([user, project, variable].into_iter().flatten())
 }
 
-/// A file that servers are stored in.
+/// A file in which servers are stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerFile {
     /// The user's settings file.
@@ -59,7 +59,8 @@ pub enum ServerFile {
 }
 
 impl ServerFile {
-    /// The file of the project of a directory: the nearest one up to the root of the repository, or a new one there.
+    /// Finds the file for the project of a directory: the nearest one up to the root of the repository, or a
+    /// new one there.
     #[must_use]
     pub fn of_project(cwd: &Path) -> Self {
         let dirs = up_to_repository(cwd);
@@ -68,7 +69,7 @@ impl ServerFile {
         Self::Project(dir.join(PROJECT_FILE))
     }
 
-    /// Its path.
+    /// Returns the file's path.
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {
@@ -76,7 +77,8 @@ impl ServerFile {
         }
     }
 
-    /// The key that holds a server, or that a new one is added to. In the user's file, both may be there.
+    /// Returns the key under which a server is, or to which a new one is added. The user's file may have both
+    /// keys.
     fn key_of(&self, name: &str, object: &Map<String, Value>) -> &'static str {
         let keys: &[&'static str] = match self {
             Self::User(_) => &[SETTING, SERVERS_KEY],
@@ -87,7 +89,8 @@ impl ServerFile {
         keys.iter().find(holds).or_else(|| keys.iter().find(exists)).copied().unwrap_or(keys[0])
     }
 
-    /// Stores a server, or removes it without a value; everything else in the file stays. Returns the previous value.
+    /// Stores a server, or removes it if `server` is `None`; everything else in the file is preserved.
+    /// Returns the previous value.
     ///
     /// # Errors
     /// If the file isn't a JSON object, or can't be read or written.

@@ -1,6 +1,6 @@
 //! `mcp-auth.json`: the logins to MCP servers, by URL, readable by the user only.
 //!
-//! Errors give only the position of a problem, never the text, which has tokens.
+//! Errors contain only the position of a problem, never the text, which contains tokens.
 
 use std::path::{Path, PathBuf};
 
@@ -16,13 +16,13 @@ use crate::mcp::LoginStorage;
 pub struct McpLogins(PathBuf);
 
 impl McpLogins {
-    /// The logins in this file, which may be missing.
+    /// Uses the logins in this file, which may not exist.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
         Self(path)
     }
 
-    /// Its path.
+    /// Returns the file's path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
@@ -36,7 +36,8 @@ impl LoginStorage for McpLogins {
     }
 
     fn store(&self, url: &str, login: Option<Value>) -> Result<bool, String> {
-        // Other logins may be changed at the same time. The lock of refreshes may be held here already.
+        // Another process may change other logins at the same time. The lock for refreshes may already be
+        // held here.
         let _lock = FileLock::acquire(&self.0).map_err(|error| format!("{}: {error}", self.0.display()))?;
         let mut object = read_object(&self.0).map_err(|error| error.to_string())?;
         let before = match login {
@@ -50,7 +51,7 @@ impl LoginStorage for McpLogins {
     fn lock(&self) -> Result<Box<dyn Send>, String> {
         let path = self.0.with_extension("lock");
         let failed = |error: std::io::Error| format!("{}: {error}", path.display());
-        // It is empty: only its lock counts.
+        // The file is empty; only its lock matters.
         let file = create_private(&path).map_err(failed)?;
         file.lock().map_err(failed)?;
         Ok(Box::new(file))

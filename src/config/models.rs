@@ -1,4 +1,4 @@
-//! `models.json`: servers and models of the user's own, in the shape of pi's file of that name.
+//! `models.json`: the user's own servers and models, in the format of pi's file of that name.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::unit::{Tokens, Usd};
 #[derive(Debug, Default)]
 pub(super) struct UserModels {
     pub(super) providers: BTreeMap<String, UserProvider>,
-    /// Warnings about ignored parts, for the user.
+    /// Warnings for the user about ignored entries.
     pub(super) warnings: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ pub struct UserProvider {
     pub headers: Vec<(String, ConfigKey)>,
     /// Parameters that the server accepts.
     pub compat: CompatOverrides,
-    /// The variables that the entry names.
+    /// The environment variables that the entry names.
     pub variables: Vec<String>,
     models: Vec<ModelEntry>,
 }
@@ -88,7 +88,7 @@ struct CostEntry {
     cache_write: f64,
 }
 
-/// The fields of a provider. Its name isn't shown.
+/// The fields of a provider. Its name is accepted but not shown.
 const PROVIDER_FIELDS: &[&str] =
     &["api", "apiKey", "authHeader", "baseUrl", "compat", "headers", "models", "name"];
 
@@ -96,7 +96,7 @@ const PROVIDER_FIELDS: &[&str] =
 const MODEL_FIELDS: &[&str] =
     &["api", "compat", "contextWindow", "cost", "id", "input", "maxTokens", "name", "reasoning"];
 
-/// Returns the paths of the fields, of a provider and of its models, that have no effect.
+/// Returns the paths of fields without effect, in a provider and its models.
 fn unknown_fields(entry: &Value) -> Vec<String> {
     let unknown = |value: &Value, known: &[&str], prefix: &str| -> Vec<String> {
         let keys = value.as_object().into_iter().flat_map(Map::keys);
@@ -149,8 +149,8 @@ pub(super) fn load(path: &Path, environment: &Environment) -> Result<UserModels,
     Ok(models)
 }
 
-/// Removes the fields of `compat` with unknown values, of a provider and of its models, and returns their paths. The
-/// values grow with pi's, and without one of them most servers still work.
+/// Removes fields of `compat` with unknown values, in a provider and its models, and returns their paths. pi
+/// adds values over time, and most servers still work without one of them.
 fn remove_unknown_compat(entry: &mut Value) -> Vec<String> {
     let mut removed = remove_unknown(entry.get_mut("compat"), "compat");
     let models = entry.get_mut("models").and_then(Value::as_array_mut);
@@ -176,7 +176,7 @@ fn single_field(key: &str, value: &Value) -> Value {
     Value::Object([(key.to_owned(), value.clone())].into_iter().collect())
 }
 
-/// Names the part of a provider's entry that can't be read.
+/// Describes the part of a provider's entry that can't be parsed.
 fn problem_of(name: &str, entry: &Value) -> String {
     let Some(fields) = entry.as_object() else { return format!("`{name}` is not an object") };
     let is_valid = |key: &str, value: &Value| ProviderEntry::deserialize(&single_field(key, value)).is_ok();
@@ -192,7 +192,7 @@ fn problem_of(name: &str, entry: &Value) -> String {
     }
 }
 
-/// Resolves the values of an entry, and returns the problem of one that can't be resolved.
+/// Resolves the values of an entry; also returns the problem with a value that can't be resolved.
 fn resolve(entry: ProviderEntry, environment: &Environment) -> (UserProvider, Option<String>) {
     let texts = entry.api_key.iter().chain(entry.headers.values());
     let variables = texts.filter_map(|text| variable_of(text, environment)).map(str::to_owned).collect();
@@ -214,7 +214,7 @@ fn resolve(entry: ProviderEntry, environment: &Environment) -> (UserProvider, Op
     (UserProvider { base_url, api, key, auth_header, headers, compat, variables, models }, problem)
 }
 
-/// Returns the variable that a string refers to.
+/// Returns the name of the variable that a string refers to.
 fn variable_of<'a>(text: &'a str, environment: &Environment) -> Option<&'a str> {
     match text.strip_prefix('$') {
         Some(name) => Some(name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name)),
@@ -222,8 +222,8 @@ fn variable_of<'a>(text: &'a str, environment: &Environment) -> Option<&'a str> 
     }
 }
 
-/// Resolves `!COMMAND`, `$NAME`, `${NAME}` and, as in pi, the bare name of a variable that is set; other text
-/// represents itself.
+/// Resolves `!COMMAND`, `$NAME`, `${NAME}` and, as in pi, the bare name of a variable that is set. Any other
+/// text is the value.
 fn resolve_text(text: &str, environment: &Environment) -> Result<ConfigKey, String> {
     if let Some(command) = text.strip_prefix('!') {
         return Ok(ConfigKey::Command(command.trim().to_owned()));
@@ -238,8 +238,8 @@ fn resolve_text(text: &str, environment: &Environment) -> Result<ConfigKey, Stri
 }
 
 impl UserProvider {
-    /// Returns the facts of the models that the user lists, from the entry, or else as `served` by a server on
-    /// this machine, as cataloged or assumed.
+    /// Returns the facts of the models that the user lists: those in the entry, completed with those `served`
+    /// by a server on this machine, or with cataloged or assumed ones.
     pub(crate) fn models<'a>(
         &'a self,
         provider: &'a str,
@@ -249,19 +249,19 @@ impl UserProvider {
         self.models.iter().map(move |model| model.facts(provider, (compat, self.compat), served))
     }
 
-    /// Lists the models whose wire format is named, with it.
+    /// Iterates over the models for which the entry specifies a wire format, with that format.
     pub(crate) fn named_formats(&self) -> impl Iterator<Item = (&str, WireFormat)> {
         self.models.iter().filter_map(|model| Some((model.id.as_str(), model.api?)))
     }
 
-    /// Returns the facts of a model that the catalog or the server lists, with the overrides of the entry.
+    /// Returns the facts of a model listed by the catalog or the server, with the overrides in the entry.
     pub(crate) fn adapt(&self, facts: ModelFacts) -> ModelFacts {
         ModelFacts { compat: facts.compat.map(|compat| self.compat.apply(compat)), ..facts }
     }
 }
 
 impl ModelEntry {
-    /// `compat` is the provider's, with its overrides in the file.
+    /// Returns the model's facts. `compat` is the provider's, and `overrides` are those in the file.
     fn facts(
         &self,
         provider: &str,
@@ -302,7 +302,8 @@ impl ModelEntry {
         }
     }
 
-    /// Finds the entry's model among a server's models. Ollama takes an id without a tag for its tag `latest`.
+    /// Finds the entry's model among a server's models. Ollama completes an id without a tag with the tag
+    /// `latest`.
     fn served<'a>(&self, served: &'a [ModelFacts]) -> Option<&'a ModelFacts> {
         let is_latest = |id: &str| id.strip_suffix(":latest") == Some(self.id.as_str());
         let exact = served.iter().find(|facts| facts.id == self.id);

@@ -1,4 +1,4 @@
-//! The rules of the policy in a settings file: reading, adding and removing them.
+//! The policy rules in a settings file: reading, adding and removing them.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::trust::Project;
 use crate::policy::{ConfiguredRule, ConfiguredRules, RuleSource, write_proposed};
 use crate::proposed_rules::ProposedRules;
 
-/// The key of the rules in a settings file: nested or dotted.
+/// The key of the rules in a settings file, which may be nested or dotted.
 const SETTING: &str = "policy.rules";
 
 /// Removes the rules from a settings file's object.
@@ -31,12 +31,12 @@ pub struct RulesChange {
     pub rules: ConfiguredRules,
 }
 
-/// Adds proposed rules to a settings file, the user's or a trusted project's. The file is written as in
-/// [`store_setting`](super::store_setting). Rules that the file already has aren't added again.
+/// Adds proposed rules to a settings file, the user's or a trusted project's. The file is written as by
+/// [`store_setting`](super::store_setting). Rules that are already in it aren't added again.
 ///
 /// # Errors
-/// If the file isn't a JSON object, one of its rules is broken, or it can't be written; or if it has changed since the
-/// project was trusted. Then nothing changes.
+/// If the file isn't a JSON object, one of its rules is invalid, it can't be written, or it has changed since
+/// the project was trusted. Then nothing is changed.
 pub fn add_rules(
     path: &Path,
     trusted: Option<&Project>,
@@ -54,12 +54,12 @@ pub fn add_rules(
     })
 }
 
-/// Removes a rule from a settings file: the user's, or the one of a trusted project. A file without the rule stays as
-/// it is.
+/// Removes a rule from a settings file, the user's or a trusted project's. A file without the rule is
+/// unchanged.
 ///
 /// # Errors
-/// If the file isn't a JSON object, one of its other rules is broken, or it can't be written; or if it has changed
-/// since the project was trusted. Then nothing changes.
+/// If the file isn't a JSON object, one of its other rules is invalid, it can't be written, or it has changed
+/// since the project was trusted. Then nothing is changed.
 pub fn remove_rule(
     path: &Path,
     trusted: Option<&Project>,
@@ -73,7 +73,7 @@ pub fn remove_rule(
     })
 }
 
-/// Changes the rules of a file, unless they couldn't all take effect.
+/// Changes the rules in a file, unless one of them would be invalid.
 fn change_rules(
     path: &Path,
     trusted: Option<&Project>,
@@ -91,7 +91,7 @@ fn change_rules(
     Ok(RulesChange { file, rules })
 }
 
-/// Refuses a string that isn't the trusted one: writing it would extend the trust to it.
+/// Refuses text other than the trusted one, because writing it would extend the trust to it.
 fn check_trusted(
     path: &Path,
     trusted: Option<&Project>,
@@ -106,7 +106,7 @@ fn rules_error(path: &Path, problem: &'static str) -> ConfigError {
     ConfigError::Rules { path: path.to_owned(), problem }
 }
 
-/// The list of rules where the file has it, otherwise a new one; `None` if something else is there.
+/// Returns the file's list of rules, creating it if necessary; `None` if there is another value.
 fn rules_of(object: &mut Map<String, Value>) -> Option<&mut Vec<Value>> {
     if !object.contains_key(SETTING) {
         let (outer, inner) = SETTING.split_once('.')?;
@@ -116,7 +116,7 @@ fn rules_of(object: &mut Map<String, Value>) -> Option<&mut Vec<Value>> {
     written_rules(object)
 }
 
-/// The list of rules, if the file has one.
+/// Returns the file's list of rules, if there is one.
 fn written_rules(object: &mut Map<String, Value>) -> Option<&mut Vec<Value>> {
     let rules = if object.contains_key(SETTING) {
         object.get_mut(SETTING)?

@@ -1,9 +1,10 @@
-//! Trust in projects: a project's files that take effect, and the user's decisions about them.
+//! Trust in projects: the files of a project that take effect only if trusted, and the user's decisions about
+//! them.
 //!
-//! A project's `.tiller/settings.json`, everything below `.tiller/extensions`, `.tiller/hooks`, `.tiller/agents` and
-//! `.claude/agents`, its `.mcp.json` and its `.env` take effect only after the user has trusted these files in their
-//! current state. Decisions are stored in `trust.json` by the project's canonical path and a hash of the files; any
-//! change invalidates them. This module doesn't ask the user.
+//! A project's `.tiller/settings.json`, everything below `.tiller/extensions`, `.tiller/hooks`,
+//! `.tiller/agents` and `.claude/agents`, its `.mcp.json` and its `.env` take effect only after the user has
+//! trusted these files in their current state. Decisions are stored in `trust.json` by the project's
+//! canonical path and a hash of the files; any change invalidates them. This module doesn't ask the user.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,31 +26,32 @@ use crate::unit::UnixMs;
 /// Name of a project's directory for tiller.
 const PROJECT_DIR: &str = ".tiller";
 
-/// Claude Code's directory of agents.
+/// Claude Code's directory for agents.
 const CLAUDE_AGENTS: &str = ".claude/agents";
 
 /// Directories whose files need trust: extensions, scripts for hooks, and agents.
 const TRUSTED_DIRS: [&str; 4] = [".tiller/extensions", ".tiller/hooks", ".tiller/agents", CLAUDE_AGENTS];
 
-/// Maximum number of files below each of them; a project with more can't be trusted.
+/// Maximum number of files below each of these directories; a project with more can't be trusted.
 const MAX_FILES: usize = 2_000;
 
-/// Maximum total size of the files in bytes: half a second of hashing. A larger project can't be trusted.
+/// Maximum total size of the files, in bytes, which takes half a second to hash. A larger project can't be
+/// trusted.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Buffer size for hashing, in bytes.
 const CHUNK: usize = 64 * 1024;
 
-/// A project with files that need trust.
+/// A project that has files that need trust.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
     root: PathBuf,
     active_files: Vec<PathBuf>,
-    /// The digest of each of the files, or the reason that they can't be trusted.
+    /// The digest of each file, or the reason the project can't be trusted.
     digests: Result<Vec<FileDigest>, String>,
 }
 
-/// A digest of a file: trust in it ends when it changes.
+/// The digest of a file; trust in the file ends when it changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FileDigest {
     is_executable: bool,
@@ -63,16 +65,16 @@ pub enum TrustAnswer {
     Trusted,
     /// The files are ignored, and the user isn't prompted again.
     Refused,
-    /// The files were trusted, but have changed since.
+    /// The files were trusted but have changed since.
     Changed,
     /// The user hasn't decided about these files.
     Unasked,
 }
 
 impl Project {
-    /// Finds the project of a directory: the nearest directory with a `.tiller`, `.mcp.json` or `.claude/agents` that
-    /// has files needing trust, from the directory up to the repository's root. `user_config`, the user's own
-    /// configuration directory, isn't a project.
+    /// Finds the project of a directory: the nearest directory with a `.tiller`, `.mcp.json` or
+    /// `.claude/agents` that contains files that need trust, from `cwd` up to the repository's root.
+    /// `user_config`, the user's own configuration directory, isn't a project.
     #[must_use]
     pub fn find(cwd: &Path, user_config: &Path) -> Option<Self> {
         let user_config = user_config.canonicalize().ok();
@@ -92,7 +94,7 @@ impl Project {
     }
 
     fn read(root: PathBuf) -> Self {
-        // Beside `.mcp.json` alone, `.env` is for the project's own programs.
+        // If there is only an `.mcp.json`, `.env` is for the project's own programs.
         let env = root.join(PROJECT_DIR).is_dir().then(|| root.join(".env"));
         let single = [settings_path(&root), root.join(PROJECT_FILE)].into_iter().chain(env);
         let mut active_files: Vec<PathBuf> = single.filter(|path| path.is_file()).collect();
@@ -109,68 +111,69 @@ impl Project {
         Self { root, active_files, digests }
     }
 
-    /// The canonical path of its directory.
+    /// Returns the canonical path of the project's directory.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The files that need trust, settings first.
+    /// Returns the files that need trust, settings first.
     #[must_use]
     pub fn active_files(&self) -> &[PathBuf] {
         &self.active_files
     }
 
-    /// The path of its settings file, if it exists.
+    /// Returns the path of its settings file, if it exists.
     pub(super) fn settings(&self) -> Option<PathBuf> {
         let path = settings_path(&self.root);
         self.active_files.contains(&path).then_some(path)
     }
 
-    /// The path of its `.mcp.json`, if it exists.
+    /// Returns the path of its `.mcp.json`, if it exists.
     pub(super) fn mcp_file(&self) -> Option<PathBuf> {
         let path = self.root.join(PROJECT_FILE);
         self.active_files.contains(&path).then_some(path)
     }
 
-    /// The path of its `.env`, if it exists.
+    /// Returns the path of its `.env`, if it exists.
     pub(super) fn env_file(&self) -> Option<PathBuf> {
         let path = self.root.join(".env");
         self.active_files.contains(&path).then_some(path)
     }
 
-    /// The directory of its themes, which may not exist.
+    /// Returns the directory for its themes, which may not exist.
     #[must_use]
     pub fn themes(&self) -> PathBuf {
         self.root.join(PROJECT_DIR).join("themes")
     }
 
-    /// Its extensions: the executables directly in `.tiller/extensions`, sorted by name.
+    /// Lists its extensions: the executables directly in `.tiller/extensions`, sorted by name.
     #[must_use]
     pub fn extensions(&self) -> Vec<PathBuf> {
         executables(&self.root.join(PROJECT_DIR).join("extensions"))
     }
 
-    /// Warnings about scripts in the extension directory that aren't executable.
+    /// Returns warnings about scripts in its extension directory that aren't executable.
     pub(super) fn non_executable_warnings(&self) -> Vec<String> {
         non_executable_warnings(&self.root.join(PROJECT_DIR).join("extensions"))
     }
 
-    /// The reason it can't be trusted, if any.
+    /// Returns the reason it can't be trusted, if any.
     #[must_use]
     pub fn trust_obstacle(&self) -> Option<&str> {
         self.digests.as_ref().err().map(String::as_str)
     }
 
-    /// The settings file that tiller may write for the user, which may not exist; `None` if the project has no
-    /// directory for it, because creating one would let other files take effect.
+    /// Returns the settings file that tiller may write for the user, which may not exist. `None` if the
+    /// project has no directory for it, because creating one would let other files take effect.
     #[must_use]
     pub fn writable_settings(&self) -> Option<PathBuf> {
         let dir = self.root.join(PROJECT_DIR);
         (dir.is_dir() && is_within(&self.root, &dir)).then(|| settings_path(&self.root))
     }
 
-    /// Returns true if its settings file had this text, or none, when this value was created.
+    /// Returns true if its settings file had this text, or didn't exist for `None`, when this value was
+    /// created.
     pub(super) fn has_settings(&self, text: Option<&str>) -> bool {
         let settings = settings_path(&self.root);
         let trusted = self.files().map(|mut files| files.find(|(path, _)| **path == settings));
@@ -178,8 +181,8 @@ impl Project {
         trusted.is_ok_and(|file| file.map(|(_, file)| &file.content_hash) == hash.as_ref())
     }
 
-    /// The project after its settings file was changed to this text; `None` if it has another text, or another file
-    /// has changed.
+    /// Returns the project after its settings file was changed to this text; `None` if the file has another
+    /// text, or if another file has changed.
     #[must_use]
     pub fn with_settings(&self, text: &str) -> Option<Self> {
         let now = Self::read(self.root.clone());
@@ -195,13 +198,13 @@ impl Project {
         (is_written && others(&now)? == before).then_some(now)
     }
 
-    /// The files with their digests.
+    /// Returns the files with their digests.
     fn files(&self) -> Result<impl Iterator<Item = (&PathBuf, &FileDigest)>, &str> {
         let digests = self.digests.as_ref().map_err(String::as_str)?;
         Ok(self.active_files.iter().zip(digests))
     }
 
-    /// The hash of the names and digests of the files.
+    /// Returns the hash of the files' names and digests.
     fn fingerprint(&self) -> Option<String> {
         let mut digest = Sha256::new();
         let mut field = |bytes: &[u8]| {
@@ -216,7 +219,7 @@ impl Project {
         Some(hex(&digest.finalize()))
     }
 
-    /// Returns true if the files are unchanged since this value was created.
+    /// Returns true if the files haven't changed since this value was created.
     #[must_use]
     pub fn is_unchanged(&self) -> bool {
         *self == Self::read(self.root.clone())
@@ -227,7 +230,7 @@ fn settings_path(root: &Path) -> PathBuf {
     root.join(PROJECT_DIR).join("settings.json")
 }
 
-/// The executables directly in a directory, sorted by name.
+/// Lists the executables directly in a directory, sorted by name.
 pub(super) fn executables(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut executables: Vec<PathBuf> = entries.filter(|path| is_executable(path)).collect();
@@ -235,7 +238,7 @@ pub(super) fn executables(dir: &Path) -> Vec<PathBuf> {
     executables
 }
 
-/// Warnings about scripts directly in a directory that aren't executable.
+/// Returns warnings about scripts directly in a directory that aren't executable.
 pub(super) fn non_executable_warnings(dir: &Path) -> Vec<String> {
     let has_shebang = |path: &PathBuf| {
         let mut start = [0; 2];
@@ -256,8 +259,8 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// Lists every file below a directory, including links to files of the project. A link to a directory or out of the
-/// project is an error: its target may be anything, form a cycle, or change unnoticed.
+/// Lists every file below a directory, including links to files in the project. A link to a directory, or out
+/// of the project, is an error: it may form a cycle, or its target may change unnoticed.
 fn list(root: &Path, dir: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let entries = match fs::read_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -288,7 +291,7 @@ fn list(root: &Path, dir: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns true if a path, with links followed, is inside the project, or if it doesn't exist.
+/// Returns true if a path, with links resolved, is inside the project, or if it doesn't exist.
 fn is_within(root: &Path, path: &Path) -> bool {
     path.canonicalize().map_or(true, |real| real.starts_with(root))
 }
@@ -307,8 +310,8 @@ fn file_digests(root: &Path, files: &[PathBuf]) -> io::Result<Vec<FileDigest>> {
     files.iter().map(digest).collect()
 }
 
-/// Hashes a file of at most `left` bytes and subtracts its size from `left`. Dangling links, pipes and devices
-/// have no content.
+/// Hashes a file of at most `budget` bytes, and subtracts its size from `budget`. Dangling links, pipes and
+/// devices have no content.
 fn content_hash(root: &Path, path: &Path, budget: &mut u64) -> io::Result<String> {
     if !path.is_file() {
         return Ok(format!("no file: {:?}", fs::read_link(path).unwrap_or_default()));
@@ -331,10 +334,10 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Maximum size of the store in bytes: about 100,000 projects.
+/// Maximum size of the store in bytes, enough for about 100,000 projects.
 const STORE_LIMIT: u64 = 16 * 1024 * 1024;
 
-/// The user's decisions about projects, on disk.
+/// The user's decisions about projects, stored in a file.
 #[derive(Clone, Debug)]
 pub struct TrustStore {
     path: PathBuf,
@@ -350,7 +353,7 @@ struct TrustRecords {
 struct StoredTrust {
     sha256: String,
     trusted: bool,
-    /// Time of the decision, ISO 8601.
+    /// The time of the decision, ISO 8601.
     #[serde(rename = "said")]
     decided_at: String,
 }
@@ -362,7 +365,8 @@ impl TrustStore {
         Self { path: path.into() }
     }
 
-    /// The user's decision about a project in its current state. An unreadable store has no decisions.
+    /// Returns the user's decision about a project in its current state. An unreadable store has no
+    /// decisions.
     #[must_use]
     pub fn answer(&self, project: &Project) -> TrustAnswer {
         let records = self.load();
@@ -415,7 +419,7 @@ impl TrustStore {
         })
     }
 
-    /// Replaces the file atomically; readable by the user only.
+    /// Replaces the file atomically; it is readable by the user only.
     fn store(&self, records: &TrustRecords) -> io::Result<()> {
         let dir = self.path.parent().unwrap_or(Path::new("."));
         files::make_private_dir(dir)?;

@@ -1,4 +1,4 @@
-//! The parts around the entries: header, outline and warnings.
+//! The parts of a page around the entries: header, outline and warnings.
 
 use super::markup::{Markup, fragment};
 use super::outline::{ItemKind, Outline};
@@ -8,10 +8,10 @@ use crate::session::{Finding, Reader};
 /// Number of outline rows that a browser lays out together (CSS `content-visibility`).
 const ROWS_PER_CHUNK: usize = 50;
 
-/// Maximum indentation level of the style sheet.
+/// Maximum indentation level in the style sheet.
 const MAX_INDENT: usize = 12;
 
-/// The header: title, facts, buttons of this kind of page, and controls.
+/// Renders the header: title, facts, the buttons of this kind of page, and controls.
 pub(super) fn top(out: &mut Markup, title: &str, facts: &Markup, buttons: &'static str) {
     out.tags("<header class=\"top\">\n<div class=\"title\"><h1>")
         .text(title)
@@ -22,7 +22,7 @@ pub(super) fn top(out: &mut Markup, title: &str, facts: &Markup, buttons: &'stat
     out.tags("<button type=\"button\" data-do=\"theme\">Auto</button></div>\n</header>\n");
 }
 
-/// The facts about a session.
+/// Renders the facts about a session.
 pub(super) fn facts(reader: &Reader, outline: &Outline) -> Markup {
     let mut out = Markup::default();
     for (at, fact) in fact_texts(reader, outline).iter().enumerate() {
@@ -59,7 +59,7 @@ fn fact_texts(reader: &Reader, outline: &Outline) -> Vec<String> {
     facts
 }
 
-/// The outline with these rows, and the results of a search.
+/// Renders the outline with these rows, and the results of a search.
 pub(super) fn outline(out: &mut Markup, rows: &Markup) {
     out.tags("<details class=\"outline\" open><summary>Outline</summary>\n");
     out.tags("<nav class=\"tree\" aria-label=\"Outline\">\n")
@@ -69,7 +69,8 @@ pub(super) fn outline(out: &mut Markup, rows: &Markup) {
     out.tags("</details>\n");
 }
 
-/// The rows of the outline: prompts, answers with text, and entries where branches start or are summarized.
+/// Renders the rows of the outline: prompts, answers with text, and entries at which branches start or are
+/// summarized.
 pub(super) fn rows(outline: &Outline) -> Markup {
     let rows = outline.tree.rows(outline.leaf.as_ref(), |at, _| is_in_tree(outline, at));
     let mut out = Markup::default();
@@ -104,7 +105,7 @@ fn row(out: &mut Markup, outline: &Outline, row: &TreeRow) {
     out.text(item.headline.as_deref().unwrap_or("tool")).tags("</a>");
 }
 
-/// The problems of the log.
+/// Renders the problems with the log.
 pub(super) fn warnings(out: &mut Markup, findings: &[Finding]) {
     if findings.is_empty() {
         return;

@@ -7,7 +7,7 @@ use super::head::STYLE_SHEET;
 /// Minimum contrast of text (WCAG 2.2, success criterion 1.4.3).
 const MIN_CONTRAST: f64 = 4.5;
 
-/// A color in the light and in the dark theme, each as red, green and blue.
+/// A color in the light and in the dark theme, as red, green and blue.
 type ThemeColors = [[u8; 3]; 2];
 
 fn parse(colors: &str) -> Option<ThemeColors> {
@@ -17,7 +17,7 @@ fn parse(colors: &str) -> Option<ThemeColors> {
     Some([color(light)?, color(dark)?])
 }
 
-/// The variables (`--text`), and the colors of the classes of code (`.k`).
+/// Returns the color variables (`--text`), and the colors of the classes of code (`.k`).
 fn colors() -> BTreeMap<&'static str, ThemeColors> {
     let lines = STYLE_SHEET.lines().map(str::trim_start);
     let color = |line: &'static str| {
@@ -27,7 +27,8 @@ fn colors() -> BTreeMap<&'static str, ThemeColors> {
     lines.filter_map(color).collect()
 }
 
-/// The contrast ratio of two colors, from 1 to 21 (WCAG 2.2, "contrast ratio" and "relative luminance").
+/// Returns the contrast ratio of two colors, from 1 to 21 (WCAG 2.2, "contrast ratio" and "relative
+/// luminance").
 fn contrast(a: [u8; 3], b: [u8; 3]) -> f64 {
     let linear = |channel: u8| {
         let value = f64::from(channel) / 255.0;
@@ -46,7 +47,7 @@ fn contrast_of_all_text_is_sufficient() {
     assert_eq!(code.len(), 8, "{code:?}");
     let texts = ["--text", "--muted", "--accent", "--well", "--badly"];
     let everywhere = texts.iter().flat_map(|text| [(*text, "--ground"), (*text, "--raised")]);
-    // A changed word has no separate color.
+    // A changed word has no text color of its own.
     let in_code =
         code.iter().flat_map(|text| ["--raised", "--added", "--removed"].map(|ground| (*text, ground)));
     let others = [

@@ -9,7 +9,7 @@ use crate::session::entry::{DeliveryReceipt, MessageEntry};
 use crate::session::{Entry, EntryBody};
 use crate::unit::UnixMs;
 
-/// Renders the entry at `at`, which is shown as `item`.
+/// Renders the entry at the position `at`, which `item` describes.
 pub(super) fn article(outline: &Outline, at: usize, item: &OutlineItem, entry: &Entry) -> Markup {
     let mut out = Markup::default();
     out.tags("<article").attribute("class", class(item.kind)).attribute("id", &item.anchor);
@@ -120,7 +120,7 @@ fn message(outline: &Outline, at: usize, entry: &MessageEntry, time_sent: UnixMs
     out
 }
 
-/// Describes how a queued message was delivered.
+/// Describes the delivery of a queued message.
 fn delivery(receipt: &DeliveryReceipt) -> String {
     let receipt_details = receipt.details();
     let parts = [receipt.label(), receipt_details.as_str()];
@@ -154,7 +154,7 @@ fn user_text(out: &mut Markup, text: &str) {
     out.tags("<p class=\"said\">").text(text.trim()).tags("</p>\n");
 }
 
-/// A time as `14:02`, with the full timestamp as its title.
+/// Renders a time as `14:02`, with the full timestamp as its title.
 pub(super) fn time(at: UnixMs) -> Markup {
     let (mut out, iso) = (Markup::default(), at.to_iso());
     if at != UnixMs(0) {

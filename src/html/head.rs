@@ -1,4 +1,4 @@
-//! The head of a page and its policy, and the scripts at its end.
+//! The head of a page with its Content-Security-Policy, and the scripts at the end of the page.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -15,20 +15,20 @@ const THEME_SCRIPT: &str = include_str!("theme.js");
 /// Switches branches, folds and searches.
 pub(super) const BRANCHES_SCRIPT: &str = include_str!("branches.js");
 
-/// The parts of a page that its Content-Security-Policy names.
+/// The parts of a page that its Content-Security-Policy must allow.
 pub(super) struct PageHead<'a> {
     pub(super) title: &'a str,
     /// The start tag of the body.
     pub(super) body: &'static str,
     pub(super) style_sheets: &'static [&'static str],
-    /// Run in this order at the end of the page.
+    /// The scripts at the end of the page, in the order in which they run.
     pub(super) scripts: &'static [&'static str],
     /// The directive that allows requests; empty for a page that makes none.
     pub(super) connect: &'static str,
 }
 
 impl PageHead<'_> {
-    /// Writes everything up to the body's content.
+    /// Writes everything before the body's content.
     pub(super) fn begin(&self, out: &mut Markup) {
         out.tags("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
         out.tags("<meta http-equiv=\"Content-Security-Policy\"")
@@ -55,7 +55,7 @@ impl PageHead<'_> {
         out.tags("</body>\n</html>\n");
     }
 
-    /// The policy: nothing is loaded, and only these styles and scripts apply.
+    /// Returns the policy: nothing is loaded, and only these styles and scripts apply.
     fn policy(&self) -> String {
         let scripts: Vec<&str> = std::iter::once(THEME_SCRIPT).chain(self.scripts.iter().copied()).collect();
         format!(

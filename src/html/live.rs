@@ -17,7 +17,7 @@ use crate::message::{Message, ToolCall};
 use crate::render::diff_lines;
 use crate::session::{Entry, EntryBody, EntryKind, Reader, SessionError};
 
-/// The list of sessions and the form for a new one.
+/// The list of sessions, and the form for a new one.
 const SESSIONS_PANEL: &str = include_str!("live/sessions.html");
 
 /// The actions on an entry of the outline.
@@ -55,13 +55,14 @@ pub struct LiveEntries {
     pub facts: String,
     /// The parts above the first entry.
     pub preface: String,
-    /// The entries as `article` elements, in the order of the log. Their attribute `data-n` is the position in the log.
+    /// The entries as `article` elements, in the order of the log. Their attribute `data-n` is the position
+    /// in the log.
     pub articles: String,
     /// All rows of the outline; `None` if none has changed.
     pub outline: Option<String>,
-    /// The position of the entry that ends the current branch; `None` if it has no visible entry.
+    /// The position of the last visible entry of the current branch; `None` if there is none.
     pub leaf: Option<usize>,
-    /// The last entry of the log; later ones have changed nothing yet.
+    /// The last entry of the log at the time of rendering.
     pub last: Option<EntryId>,
 }
 
@@ -82,18 +83,18 @@ pub fn live_page() -> &'static str {
     &PAGE
 }
 
-/// Maximum number of outlines in memory; each has the arguments of its session's tool calls.
+/// Maximum number of outlines kept in memory; each has the arguments of its session's tool calls.
 const MAX_OUTLINES: usize = 16;
 
-/// The outlines of the sessions that pages showed last, so that an update reads new entries only.
+/// The outlines of the sessions that pages showed last, so that an update reads only new entries.
 #[derive(Default)]
 pub struct LiveOutlines(Mutex<VecDeque<(SessionId, LiveOutline)>>);
 
-/// The outline of a session; locked while it is brought up to date, by blocking tasks only.
+/// The outline of a session. It is locked during an update, only by blocking tasks.
 type LiveOutline = Arc<Mutex<Option<Outline>>>;
 
 impl LiveOutlines {
-    /// Renders the entries after `since`, or all, and those before it whose article they change.
+    /// Renders the entries after `since`, or all, and earlier entries whose articles change because of them.
     ///
     /// # Errors
     /// If there is no such entry, or the log can't be read.
@@ -149,8 +150,9 @@ fn entries(reader: &Reader, outline: &Outline, since: Option<&EntryId>) -> Resul
     })
 }
 
-/// The positions of the entries starting with `from`, and of earlier ones that these refer to: their parents, whose
-/// links to branches may change, the answers whose calls now have a result, and the targets of labels.
+/// Returns the positions of the entries from `from` on, and of earlier ones that they affect: their visible
+/// ancestors, whose links to branches may change, the answers whose calls now have a result, and the targets
+/// of labels.
 fn changed(reader: &Reader, outline: &Outline, from: usize) -> Result<BTreeSet<usize>, SessionError> {
     let mut changed: BTreeSet<usize> = (from..outline.items.len()).collect();
     if from == 0 {
@@ -182,7 +184,7 @@ fn referred(outline: &Outline, at: usize, entry: &Entry) -> Option<usize> {
     }
 }
 
-/// Renders a plain text, with its control and invisible characters made visible.
+/// Renders plain text, with control and invisible characters made visible.
 #[must_use]
 pub fn render_text(text: &str) -> String {
     let mut out = Markup::default();
@@ -190,13 +192,13 @@ pub fn render_text(text: &str) -> String {
     out.into_string()
 }
 
-/// Renders a Markdown text, such as an answer that isn't complete.
+/// Renders Markdown, such as an incomplete answer.
 #[must_use]
 pub fn render_markdown(text: &str) -> String {
     markdown(text).into_string()
 }
 
-/// Renders output of a command, with its control sequences interpreted.
+/// Renders command output, with its control sequences interpreted.
 #[must_use]
 pub fn render_output(text: &str) -> String {
     let mut out = Markup::default();
@@ -204,7 +206,7 @@ pub fn render_output(text: &str) -> String {
     out.into_string()
 }
 
-/// Renders a unified diff of the file at `path`, whose name decides the language.
+/// Renders a unified diff of the file at `path`, whose name determines the language.
 #[must_use]
 pub fn render_diff(diff: &str, path: &str) -> String {
     let mut out = Markup::default();
@@ -212,7 +214,7 @@ pub fn render_diff(diff: &str, path: &str) -> String {
     out.into_string()
 }
 
-/// Renders a call that runs or waits for approval.
+/// Renders a call that is running or waiting for approval.
 #[must_use]
 pub fn render_call(name: String, arguments: Value) -> String {
     let call = ToolCall { id: "".into(), name, arguments, raw_arguments: None, thought_signature: None };

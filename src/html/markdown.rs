@@ -1,12 +1,11 @@
-//! Renders Markdown as HTML. HTML in it is escaped, links lead only to the web or to mail, and images are not
-//! loaded.
+//! Renders Markdown as HTML. HTML in the Markdown is escaped, links may lead only to the web or to mail, and
+//! images aren't loaded.
 
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 
 use super::markup::{Markup, safe_address};
 use crate::render::{Highlighting, Language, highlight, markdown_options};
 
-/// Renders a Markdown text.
 pub(super) fn markdown(text: &str) -> Markup {
     let mut writer = HtmlWriter::default();
     for event in Parser::new_ext(text, markdown_options()) {
@@ -30,7 +29,7 @@ pub(super) fn code(text: &str, language: Language<'_>) -> Markup {
 struct HtmlWriter {
     out: Markup,
     code: Option<(String, String)>,
-    /// The address of each open link, if it is allowed.
+    /// The addresses of the open links; `None` for one that isn't allowed.
     links: Vec<Option<String>>,
     alignments: Vec<Alignment>,
     column: usize,
@@ -157,7 +156,7 @@ impl HtmlWriter {
         }
     }
 
-    /// HTML has no nested links, so the inner one is dropped.
+    /// Begins a link. HTML has no nested links, so an inner one is dropped.
     fn link(&mut self, address: &str) {
         let inside = self.links.iter().any(Option::is_some);
         let address = safe_address(address).filter(|_| !inside).map(str::to_owned);
@@ -168,7 +167,7 @@ impl HtmlWriter {
     }
 }
 
-/// The tags of a heading. The page's title is level 1, an entry's header level 2.
+/// Returns the tags of a heading. The page's title is level 1, an entry's header level 2.
 const fn heading(level: HeadingLevel) -> (&'static str, &'static str) {
     match level {
         HeadingLevel::H1 => ("<h3 class=\"first\">", "</h3>\n"),

@@ -4,7 +4,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::render::{ControlChars, Role, Span, sanitize};
 
-/// HTML written so far. Only string literals of this program are written unescaped.
+/// The HTML so far. Only string literals in the program are written unescaped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Markup(String);
 
@@ -77,7 +77,7 @@ impl Markup {
     }
 }
 
-/// The CSS class of a role; plain text has none.
+/// Returns the CSS class of a role; plain text has none.
 const fn class(role: Role) -> Option<&'static str> {
     Some(match role {
         Role::Keyword => "k",
@@ -106,13 +106,14 @@ const fn class(role: Role) -> Option<&'static str> {
     })
 }
 
-/// The link to an entry's anchor, percent-encoded.
+/// Returns the link to an entry's anchor, percent-encoded.
 pub(super) fn fragment(anchor: &str) -> String {
     const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
     format!("#{}", utf8_percent_encode(anchor, ESCAPED))
 }
 
-/// Returns the address if a link may lead to it: the web or mail, nothing that runs or loads anything.
+/// Returns the address if a link may lead to it: to the web or mail, but to nothing that runs or loads
+/// anything.
 pub(super) fn safe_address(address: &str) -> Option<&str> {
     let address = address.trim();
     let lower = address.to_ascii_lowercase();

@@ -12,10 +12,10 @@ use crate::session::tree::{Tree, TreeNode};
 use crate::session::{Entry, EntryBody, Finding, Reader, SessionError};
 use crate::tool_catalog::ToolCatalog;
 
-/// Maximum length of an outline text in characters.
+/// Maximum length of an entry's text in the outline, in characters.
 const MAX_HEADLINE: usize = 90;
 
-/// A session before its page is written.
+/// The structure of a session, from which its page is rendered.
 pub(super) struct Outline {
     /// All entries of the log.
     pub(super) tree: Tree,
@@ -32,14 +32,14 @@ pub(super) struct Outline {
     pub(super) leaf: Option<EntryId>,
     pub(super) labels: HashMap<EntryId, String>,
     pub(super) usage: Usage,
-    /// Models in the order of their first answers.
+    /// The models in the order of their first answers.
     pub(super) models: Vec<String>,
     pub(super) findings: Vec<Finding>,
-    /// The tools that logs may mention: the built-in ones, and other programs'.
+    /// The tools that logs may mention: the built-in ones and other programs'.
     pub(super) tools: ToolCatalog,
     /// True for hidden entries, which aren't on the page.
     hidden: Vec<bool>,
-    /// The problems of entries, which are among the findings.
+    /// The problems with entries, which are also among the findings.
     damaged: Vec<Finding>,
     calls: HashMap<usize, Vec<ToolCall>>,
     answered_calls: HashSet<(usize, CallId)>,
@@ -73,14 +73,15 @@ impl Outline {
         Ok(outline)
     }
 
-    /// Reads the entries after an earlier outline of the same log; all, if it doesn't fit the log anymore.
+    /// Reads the entries after those of an earlier outline, or all entries if that outline no longer fits the
+    /// log.
     pub(super) fn update(self, reader: &Reader, leaf: Option<&EntryId>) -> Result<Self, SessionError> {
         let tree = reader.tree();
         let hidden = hidden_entries(reader, &tree, leaf);
         let known = self.items.len();
         let is_continued = tree.nodes().get(..known).is_some_and(|nodes| nodes == self.tree.nodes())
             && hidden[..known] == self.hidden
-            // An earlier entry with the id of a later one gets another anchor.
+            // If a later entry has the id of an earlier one, the anchor of the earlier one changes.
             && anchors(&tree).iter().zip(&self.items).all(|(anchor, item)| {
                 item.as_ref().is_none_or(|item| item.anchor == *anchor)
             });
@@ -119,7 +120,7 @@ impl Outline {
     fn read_entries(&mut self, reader: &Reader) -> Result<(), SessionError> {
         let anchors = anchors(&self.tree);
         reader.visit(self.items.len(), |entry| {
-            // Entries appended since the tree was read are ignored.
+            // Entries that were appended after the tree was read are ignored.
             if self.items.len() < anchors.len() {
                 self.add_entry(entry, &anchors);
             }
@@ -218,7 +219,7 @@ impl Outline {
         })
     }
 
-    /// Finds the call that a result below `above` belongs to, and its position.
+    /// Finds the call that a result below `ancestor` belongs to, and the position of its answer.
     pub(super) fn find_call(&self, ancestor: Option<usize>, id: &CallId) -> Option<(usize, &ToolCall)> {
         std::iter::successors(ancestor, |&at| self.ancestors[at])
             .take(tool_call::MAX_DISTANCE)
@@ -246,7 +247,8 @@ impl Outline {
         self.labels.get(&self.tree.nodes()[at].id).map(String::as_str)
     }
 
-    /// The name of a branch: the headline of its first entry, or of the first descendant that has one.
+    /// Returns the name of a branch: the headline of its first entry, or of the first descendant that has
+    /// one.
     pub(super) fn branch_name(&self, at: usize) -> &str {
         let first = |&at: &usize| self.descendants[at].first().copied();
         std::iter::successors(Some(at), first)
@@ -281,8 +283,8 @@ fn hidden_entries(reader: &Reader, tree: &Tree, leaf: Option<&EntryId>) -> Vec<b
     hidden.into_iter().map(|with| with.is_some()).collect()
 }
 
-/// The anchor of each entry: its id. Of entries with the same id, the last one gets it, and the others get their
-/// position appended.
+/// Returns the anchor of each entry, which is its id. If several entries have the same id, the last one gets
+/// it, and the positions of the others are appended to theirs.
 fn anchors(tree: &Tree) -> Vec<String> {
     let nodes = tree.nodes();
     let last: HashMap<&EntryId, usize> = nodes.iter().enumerate().map(|(at, node)| (&node.id, at)).collect();
@@ -293,7 +295,7 @@ fn anchors(tree: &Tree) -> Vec<String> {
     nodes.iter().enumerate().map(name).collect()
 }
 
-/// The headline of an answer; `None` for one that only calls tools.
+/// Returns the headline of an answer; `None` for one that only calls tools.
 fn answer_headline(answer: &AssistantMessage) -> Option<String> {
     let text = answer.joined_text();
     let prose = text.split("```").next().filter(|prose| !prose.trim().is_empty()).unwrap_or(&text);
@@ -301,7 +303,7 @@ fn answer_headline(answer: &AssistantMessage) -> Option<String> {
     (!line.is_empty()).then_some(line)
 }
 
-/// Truncates a string to one line.
+/// Shortens a string to one line.
 pub(super) fn headline(text: &str) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {

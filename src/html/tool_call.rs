@@ -9,14 +9,14 @@ use crate::render::{DiffKind, DiffLine, Language, diff_lines, result_note};
 use crate::tool_catalog::ToolCatalog;
 use crate::tool_spec::OutputKind;
 
-/// Maximum distance between a result and its call, in visible entries: an answer makes hundreds of calls at
+/// Maximum distance between a result and its call, in visible entries. An answer makes hundreds of calls at
 /// most.
 pub(super) const MAX_DISTANCE: usize = 1_000;
 
-/// Maximum length of a diff that is shown unfolded, in lines.
+/// Maximum length, in lines, of a diff that is shown unfolded.
 const SHORT_DIFF: usize = 40;
 
-/// Image types that browsers display and that contain no scripts.
+/// Image types that browsers display and that can't contain scripts.
 const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// The outcome of a call.
@@ -24,12 +24,12 @@ const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"]
 enum ResultState {
     Succeeded,
     Failed,
-    /// Not run: skipped, denied or invalid.
+    /// It was not run: skipped, denied or invalid.
     NotRun,
     Running,
 }
 
-/// Renders a result with its call, if the log has it.
+/// Renders a result with its call, if the log has that.
 pub(super) fn result(result: &ToolResultMessage, call: Option<&ToolCall>, tools: &ToolCatalog) -> Markup {
     let (mut out, state, details) = (Markup::default(), state(result), result.details.as_ref());
     let detail = |key: &str| details.and_then(|details| details[key].as_str());
@@ -52,7 +52,7 @@ pub(super) fn result(result: &ToolResultMessage, call: Option<&ToolCall>, tools:
     out
 }
 
-/// Renders a call that runs or waits for approval.
+/// Renders a call that is running or waiting for approval.
 pub(super) fn running(call: &ToolCall, tools: &ToolCatalog) -> Markup {
     let mut out = Markup::default();
     out.tags("<details class=\"tool\"><summary>").markup(&state_icon(ResultState::Running));
@@ -63,7 +63,7 @@ pub(super) fn running(call: &ToolCall, tools: &ToolCatalog) -> Markup {
     out
 }
 
-/// Renders a call without a result. The live page hides it while it runs.
+/// Renders a call without a result. The live page hides it while the call is running.
 pub(super) fn unfinished(call: &ToolCall, tools: &ToolCatalog) -> Markup {
     let mut out = Markup::default();
     out.tags("<details class=\"tool unfinished\"><summary>").markup(&state_icon(ResultState::NotRun));
@@ -102,7 +102,7 @@ pub(super) fn bash(bash: &BashExecutionMessage) -> Markup {
     out
 }
 
-/// Renders the blocks of a message; `text` renders the text ones.
+/// Renders the blocks of a message, using `text` for text blocks.
 pub(super) fn blocks(out: &mut Markup, blocks: &[UserBlock], text: impl Fn(&mut Markup, &str)) {
     for block in blocks {
         match block {
@@ -185,7 +185,7 @@ fn argument(out: &mut Markup, name: &str, value: Option<&str>) {
     out.tags("</p>\n");
 }
 
-/// Renders a tool's output; the content of a file is code.
+/// Renders a tool's output; the content of a file is rendered as code.
 fn output(out: &mut Markup, result: &ToolResultMessage, call: Option<&ToolCall>, kind: OutputKind) {
     let path = call.and_then(|call| call.arguments["path"].as_str()).filter(|_| !result.is_error);
     blocks(out, &result.content, |out, text| match (kind, path) {
@@ -213,7 +213,6 @@ pub(super) fn command_output(out: &mut Markup, text: &str) {
     }
 }
 
-/// Renders a diff.
 pub(super) fn diff_block(out: &mut Markup, lines: &[DiffLine]) {
     out.tags("<pre class=\"diff\"><code>");
     for line in lines {
@@ -231,7 +230,7 @@ pub(super) fn diff_block(out: &mut Markup, lines: &[DiffLine]) {
             .number(line.number().unwrap_or_default())
             .tags("</span>")
             .tags(state_icon);
-        // The newline is inside the element: a line is a block, and text between blocks would be another line.
+        // The newline is inside the element: a line is a block, so text between blocks would be another line.
         out.spans(&line.spans).tags("\n</span>");
     }
     out.tags("</code></pre>\n");
@@ -254,7 +253,7 @@ fn exit_code(result: &ToolResultMessage) -> Option<i64> {
     result.details.as_ref()?["exitCode"].as_i64()
 }
 
-/// A short note on the outcome.
+/// Returns a short note on the outcome.
 fn note(result: &ToolResultMessage, state: ResultState) -> String {
     if state == ResultState::NotRun {
         return joined_text(&result.content).lines().next().unwrap_or_default().to_owned();

@@ -1,5 +1,5 @@
-//! The worker process for pages: renders a page to stdout and exits, which frees the memory of the loaded
-//! grammars.
+//! The worker process for pages, which renders a page to stdout and exits, so that the memory of the loaded
+//! grammars is freed.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -13,8 +13,8 @@ use crate::session::Reader;
 /// The argument that starts the worker ([`run_worker`]).
 pub const WORKER_ARGUMENT: &str = "__page";
 
-/// Writes the page of a log to `output`. `arguments` are the log's path and, unless it is empty, the leaf of
-/// the open branch. An error is written to `errors` as a line.
+/// Writes the page of a log to `output`. `arguments` are the path of the log and the leaf of the open branch,
+/// or only the path. An error is written to `errors` as one line.
 pub fn run_worker(
     mut arguments: impl Iterator<Item = OsString>,
     mut output: impl Write,

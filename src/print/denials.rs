@@ -2,7 +2,7 @@
 
 use crate::event::{AllowedBy, Denial, DenialCause};
 
-/// Maximum number of reasons that are listed; the rest is counted.
+/// Maximum number of reasons to list; further ones are counted.
 const MAX_REASONS: usize = 3;
 
 /// The denied calls of a run, grouped by reason.
@@ -33,7 +33,7 @@ impl Denials {
         }
     }
 
-    /// One line for stderr; `None` if nothing was denied.
+    /// Returns one line for stderr; `None` if nothing was denied.
     pub(super) fn line(&self) -> Option<String> {
         let reasons = self.groups.iter().take(MAX_REASONS).map(|(group, count)| group.line(*count));
         let rest: usize = self.groups.iter().skip(MAX_REASONS).map(|(_, count)| count).sum();

@@ -1,4 +1,4 @@
-//! The commands of the REPL; each returns the text to print.
+//! The REPL's commands, each of which returns the text to print.
 
 use std::path::PathBuf;
 
@@ -18,13 +18,13 @@ use crate::session::annotations::Annotations;
 use crate::session::{SessionScope, SessionSummary, chain};
 use crate::unit::{Tokens, UnixMs};
 
-/// Maximum number of sessions listed.
+/// Maximum number of sessions to list.
 const MAX_SESSIONS: usize = 20;
 
 /// A command's output, or its error text.
 pub(super) type CommandResult = Result<String, String>;
 
-/// Runs a command; quitting and keys are handled by the REPL itself.
+/// Runs a command. The REPL itself handles quitting and keys.
 pub(super) async fn execute(
     agent: &AgentSession,
     rules: Option<&RuleStore>,
@@ -115,7 +115,7 @@ pub(super) fn error_text(error: &AgentError) -> String {
     }
 }
 
-/// Formats queued messages that were returned by stopping the run.
+/// Formats the queued messages that were returned because the run was stopped.
 pub(super) fn format_returned(items: &[QueueItem]) -> String {
     items.iter().map(|item| format!("not delivered: {}\n", item.text)).collect()
 }
@@ -161,7 +161,7 @@ async fn resume(agent: &AgentSession, query: &str) -> CommandResult {
     report_switch(agent.open_session(path).await, "opened").map_err(|error| error_text(&error))
 }
 
-/// Finds a session of another directory by part of its id.
+/// Finds a session of another directory by a part of its id.
 async fn find_in_other_directories(agent: &AgentSession, part: &str) -> Result<PathBuf, String> {
     let mut catalog = agent.catalog().await.map_err(|error| error_text(&error))?;
     let fragment = part.to_owned();
@@ -191,7 +191,7 @@ async fn levels(agent: &AgentSession) -> Result<String, AgentError> {
     Ok(format!("thinking: {}; levels: {}\n", current.name(), names.join(", ")))
 }
 
-/// Enters plan mode, or leaves it for the mode before.
+/// Enters plan mode, or leaves it for the previous mode.
 async fn toggle_plan(agent: &AgentSession) -> Result<String, AgentError> {
     agent.toggle_plan().await?;
     let mode = agent.state().await?.state.approval;
@@ -232,7 +232,7 @@ async fn permissions(agent: &AgentSession) -> Result<String, AgentError> {
     Ok(if text.is_empty() { none() } else { text })
 }
 
-/// Removes the rule with a number of [`permissions`], one of the settings from its file.
+/// Removes the rule with a number in [`permissions`]; a settings rule is removed from its file.
 async fn revoke(agent: &AgentSession, rules: Option<&RuleStore>, number: &str) -> CommandResult {
     let of_session = agent.permissions().await.map_err(|error| error_text(&error))?;
     let of_settings = agent.configured_rules().await.map_err(|error| error_text(&error))?;
@@ -281,7 +281,7 @@ async fn session_facts(agent: &AgentSession) -> Result<String, AgentError> {
     Ok(session_text(&status, &stats) + &files)
 }
 
-/// Lists the agents at work with their activity, those that have ended, then the definitions.
+/// Lists the working agents with their activity, the finished ones, and the definitions.
 async fn agents(agent: &AgentSession) -> Result<String, AgentError> {
     let now = UnixMs::from(std::time::SystemTime::now());
     let running = agent.running_agents().await?.into_iter().map(|agent| {
@@ -318,7 +318,7 @@ async fn jobs(agent: &AgentSession, to_stop: Option<JobId>) -> Result<String, Ag
     Ok(format!("stopped background job {id}\n"))
 }
 
-/// Formats the background jobs, one line for each, with the last line of its output.
+/// Formats the background jobs, one line per job, with the last line of its output.
 fn jobs_text(jobs: &[CommandJob]) -> String {
     if jobs.is_empty() {
         return "no background jobs\n".to_owned();
@@ -331,7 +331,7 @@ fn jobs_text(jobs: &[CommandJob]) -> String {
     jobs.iter().map(line).collect()
 }
 
-/// Formats the contents of the context window, one line for each part.
+/// Formats the contents of the context window, one line per part.
 fn context_text(breakdown: &ContextBreakdown) -> String {
     let window = breakdown.context.window;
     let percent = |tokens: Tokens| tokens.0.saturating_mul(100) / window.0.max(1);

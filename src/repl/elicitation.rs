@@ -1,4 +1,4 @@
-//! The dialog about a server's question: consent first, then one field a line. Pure.
+//! The dialog for a server's question: first consent, then one field per line. Pure.
 
 use serde_json::{Map, Value};
 
@@ -9,11 +9,11 @@ use crate::elicitation::{ElicitationAnswer, ElicitationKind, ElicitationRequest,
 pub(super) struct ElicitationDialog {
     pub(super) request: ElicitationRequest,
     values: Map<String, Value>,
-    /// The index of the field that the user is prompted for; `None` before the user has agreed to answer.
+    /// The index of the field that the user is asked for; `None` until the user agrees to answer.
     field: Option<usize>,
 }
 
-/// The step that follows a line.
+/// The next step after a line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum DialogStep {
     /// Shows the next question after this note.
@@ -93,7 +93,7 @@ impl ElicitationDialog {
         }
     }
 
-    /// Asks for a field; after the last one the answer is complete.
+    /// Asks for a field. After the last one, the answer is complete.
     fn ask_field(&mut self, at: usize) -> DialogStep {
         if at == self.fields().len() {
             return DialogStep::Answer(ElicitationAnswer::Accept(std::mem::take(&mut self.values)));

@@ -5,7 +5,7 @@ use crate::agent::AgentCommand;
 use crate::agent::slash_command::InteractiveFrontEnd::Plain;
 use crate::agent::slash_command::available_commands;
 
-/// Kinds of lines, besides commands.
+/// Kinds of lines other than commands.
 const LINES: [(&str, &str); 4] = [
     ("TEXT", "send a prompt; while the agent works, steer it between two tool calls"),
     ("> TEXT", "send it after the agent has finished"),
@@ -13,7 +13,7 @@ const LINES: [(&str, &str); 4] = [
     ("!!COMMAND", "run it in the shell; the model doesn't see it"),
 ];
 
-/// Formats the help text: kinds of lines, the built-in commands, the agent's commands.
+/// Formats the help text: kinds of lines, built-in commands, and the agent's commands.
 pub(super) fn text(agent_commands: &[AgentCommand]) -> String {
     let lines = LINES.map(|(line, effect)| (line.to_owned(), effect.to_owned()));
     let built_in = available_commands(Plain).map(|row| (row.synopsis(Plain), row.description(Plain)));

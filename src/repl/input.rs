@@ -11,9 +11,9 @@ use crate::suggest;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum InputLine {
     Empty,
-    /// A prompt, or steering while the agent works; a command of the agent is one.
+    /// A prompt, or steering while the agent works; it may be a command of the agent.
     Prompt(String),
-    /// A prompt for after the run.
+    /// A prompt to send after the run.
     FollowUp(String),
     /// Steering that interrupts the current request.
     Now(String),
@@ -149,7 +149,7 @@ fn built_in(row: &CommandSpec, argument: &str) -> InputLine {
         }
         BuiltInCommand::Stop => ReplCommand::Stop,
         BuiltInCommand::Reload => ReplCommand::Reload,
-        // A key on this line would be shown, so the rest is dropped.
+        // A key on this line would be visible on the screen, so the rest is dropped.
         BuiltInCommand::Login => {
             ReplCommand::Login(optional.and_then(|text| text.split_whitespace().next().map(str::to_owned)))
         }

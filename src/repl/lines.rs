@@ -1,11 +1,11 @@
-//! Reads lines from stdin. A line that ends in a backslash continues on the next one; the length of a line is
+//! Reads lines from stdin. A line that ends in a backslash continues on the next one. The length of a line is
 //! limited.
 
 use std::io::{BufRead, BufReader, Read};
 
 use tokio::sync::mpsc;
 
-/// Capacity for lines read ahead: more than a person types ahead.
+/// Capacity for lines read ahead, more than a person types ahead.
 const MAX_QUEUED_LINES: usize = 64;
 
 /// Maximum length of a line in bytes, including continuations: several times the largest context window.
@@ -14,7 +14,7 @@ const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 /// A line, or an error if it is too long.
 pub(super) type LineResult = Result<String, LineTooLong>;
 
-/// A line exceeds the limit.
+/// The error for a line that exceeds the limit.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line longer than {} MiB ignored; attach a file to the prompt instead", MAX_LINE_BYTES / 1024 / 1024)]
 pub(super) struct LineTooLong;
@@ -51,13 +51,13 @@ fn next(input: &mut impl BufRead, max_bytes: usize) -> Option<LineResult> {
     }
 }
 
-/// The text before a line feed, without a backslash at its end.
+/// A piece of a line: text before a line feed, without a backslash at its end.
 struct LinePiece {
     text: LineResult,
     continues: bool,
 }
 
-/// Reads up to a line feed. Only the end of a line that is too long is kept, which shows whether it continues.
+/// Reads up to a line feed. If the line is too long, only its end is kept, which shows whether it continues.
 fn piece(input: &mut impl BufRead, max_bytes: usize) -> Option<LinePiece> {
     let (mut bytes, mut is_too_long) = (Vec::new(), false);
     loop {

@@ -1,4 +1,4 @@
-//! `/login` and `/logout`: reads the key from the next line without echo.
+//! `/login` and `/logout`. The key is read from the next line, without echo.
 
 use std::io;
 use std::sync::Arc;
@@ -13,7 +13,8 @@ use crate::agent::{
 
 type DisableEcho = dyn Fn() -> io::Result<Box<dyn Send>> + Send + Sync;
 
-/// Disables the terminal's echo; injected, because this front end has no access to the terminal.
+/// A function that disables the terminal's echo. Injected, because this front end has no access to the
+/// terminal.
 #[derive(Clone)]
 pub struct EchoGuard(Arc<DisableEcho>);
 
@@ -37,7 +38,7 @@ pub(super) struct PendingLogin {
     _echo_off: Option<Box<dyn Send>>,
 }
 
-/// Access to stored keys, if available.
+/// Access to stored keys, if there is a credential store.
 pub(super) struct KeyPrompt {
     store: Option<CredentialStore>,
     echo_guard: Option<EchoGuard>,

@@ -1,4 +1,4 @@
-//! Options of the REPL, its streams, signals and end.
+//! Options of the REPL, its streams, signals and exit.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use crate::agent::{AgentError, CredentialStore, PromptOptions, RuleStore};
 pub struct ReplOptions {
     /// First prompt.
     pub prompt: Option<String>,
-    /// Options of the first prompt, with its attachments.
+    /// Options of the first prompt, including its attachments.
     pub prompt_options: PromptOptions,
     /// The source of lines.
     pub input_mode: InputMode,
@@ -18,7 +18,7 @@ pub struct ReplOptions {
     pub keys: Option<CredentialStore>,
     /// Saves and removes settings rules; without it, both are refused.
     pub rules: Option<RuleStore>,
-    /// Disables the terminal's echo while a key is typed; `None` if input is not a terminal.
+    /// Disables the terminal's echo while a key is typed; `None` if the input isn't a terminal.
     pub echo_guard: Option<EchoGuard>,
     /// Lines printed at the start.
     pub banner: Vec<String>,
@@ -42,12 +42,12 @@ pub enum Interrupt {
     Termination,
 }
 
-/// The reason for the REPL's end.
+/// The reason the REPL ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplExit {
     /// Input ended, or the user quit.
     Done,
-    /// Input ended, and a run or a command of a pipe failed.
+    /// Input ended, and a run or a command from a pipe failed.
     Failed,
     /// A signal was received.
     Interrupted,

@@ -1,4 +1,4 @@
-//! Formats events as text. Keeps only the state that is needed to place the next text.
+//! Formats events as text. Its state is only what is needed to place the next text.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -15,13 +15,13 @@ use crate::tool_catalog::ToolCatalog;
 pub(super) struct EventPrinter<Out, Err> {
     outputs: Outputs<Out, Err>,
     input_mode: InputMode,
-    /// The tools, for the shown arguments of calls.
+    /// The tools, which determine the shown arguments of calls.
     tools: ToolCatalog,
-    /// True if the last line on stdout has no line feed yet.
+    /// True if the last line on stdout hasn't ended with a line feed.
     is_open: bool,
     /// True if the input prompt is shown.
     has_prompt: bool,
-    /// True if text of the streaming answer was printed.
+    /// True if part of the streaming answer was printed.
     has_streamed: bool,
     /// Length of the queue at its last update.
     queue_length: usize,
@@ -33,14 +33,14 @@ pub(super) struct EventPrinter<Out, Err> {
 struct RunningToolCall {
     id: CallId,
     summary: String,
-    /// True if other calls have started since, so that the report of its end has to identify it.
+    /// True if other calls have started since, so that the report of its end must identify it.
     is_parallel: bool,
 }
 
-/// Number of lines printed from the beginning and the end of a command's output.
+/// Number of lines to print from the beginning and the end of a command's output.
 const HEAD_AND_TAIL_LINES: [usize; 2] = [2, 4];
 
-/// Maximum width of such a line in columns.
+/// Maximum width of such a line, in columns.
 const MAX_COLUMNS: usize = 400;
 
 impl<Out: Write, Err: Write> EventPrinter<Out, Err> {
@@ -101,7 +101,7 @@ impl<Out: Write, Err: Write> EventPrinter<Out, Err> {
         self.has_prompt = false;
     }
 
-    /// Ends the line of the input prompt, so that the next text doesn't follow it.
+    /// Ends the line with the input prompt, so that the next text is on a new line.
     fn end_prompt_line(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.has_prompt) { writeln!(self.outputs.err) } else { Ok(()) }
     }
@@ -253,7 +253,7 @@ fn bash_text(record: &BashExecutionMessage) -> String {
     format!("the command {run_ended}{full_output}")
 }
 
-/// Formats background events; `None` for events that are handled elsewhere or not shown.
+/// Formats events of background work; `None` for events that are handled elsewhere or not shown.
 fn background_text(event: &EventKind) -> Option<String> {
     Some(match event {
         EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {

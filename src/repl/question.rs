@@ -29,7 +29,7 @@ impl ReplQuestion {
     }
 }
 
-/// Parses the answer to a failed compaction; anything unclear leaves the context unchanged.
+/// Parses the answer to a failed compaction; an unclear answer leaves the context unchanged.
 pub(super) fn compaction_choice(answer: &str) -> CompactionChoice {
     match answer.trim().to_lowercase().as_str() {
         "r" | "retry" => CompactionChoice::Retry,
@@ -38,7 +38,6 @@ pub(super) fn compaction_choice(answer: &str) -> CompactionChoice {
     }
 }
 
-/// Formats an approval request.
 fn approval(request: &ApprovalRequest, tools: &ToolCatalog) -> String {
     let subject = tools.traits(&request.tool_name).shown_argument.text(&request.args);
     let preview = match &request.preview {
@@ -68,15 +67,13 @@ fn approval(request: &ApprovalRequest, tools: &ToolCatalog) -> String {
     )
 }
 
-/// The answer to an approval request.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ApprovalAnswer {
     Decide(Decision),
-    /// Saves rules in the user's settings, which allow the call.
+    /// Allows the call by saving rules in the user's settings.
     Save(ProposedRules),
 }
 
-/// Parses the answer to an approval request.
 pub(super) fn approval_answer(answer: &str, request: &ApprovalRequest) -> ApprovalAnswer {
     let number = if request.rule.is_empty() { "2" } else { "3" };
     let (first, rest) = answer.trim().split_once(' ').unwrap_or((answer.trim(), ""));
@@ -89,7 +86,7 @@ pub(super) fn approval_answer(answer: &str, request: &ApprovalRequest) -> Approv
     saved.map_or_else(|| ApprovalAnswer::Decide(decision(answer, request)), ApprovalAnswer::Save)
 }
 
-/// Parses the answer without a rule to save; anything that isn't clearly yes denies.
+/// Parses an answer that doesn't save a rule; anything but a clear yes denies the call.
 fn decision(answer: &str, request: &ApprovalRequest) -> Decision {
     let has_rule = !request.rule.is_empty();
     match answer.trim().to_lowercase().as_str() {

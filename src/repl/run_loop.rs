@@ -1,4 +1,4 @@
-//! The REPL's loop: handles lines, events, signals and finished commands one at a time.
+//! The REPL's loop, which handles lines, events, signals and finished commands one at a time.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -27,7 +27,7 @@ use crate::id::CallId;
 use crate::proposed_rules::ProposedRules;
 use crate::setting::SettingScope;
 
-/// Time for a run that is stopped at the end to finish.
+/// Time for a run that is stopped at exit to finish.
 const STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Runs the REPL; the caller closes the session.
@@ -87,7 +87,7 @@ pub(super) async fn run<Out: Write, Err: Write>(
     })
 }
 
-/// The reason for the loop's end.
+/// The reason the loop ended.
 enum ReplEnd {
     Quit,
     Interrupted,
@@ -98,18 +98,17 @@ struct Repl<'a, Out, Err> {
     printer: EventPrinter<Out, Err>,
     keys: KeyPrompt,
     rules: Option<RuleStore>,
-    /// The pending `/login`, if any.
     pending_login: Option<PendingLogin>,
     input_mode: InputMode,
-    /// Commands that run in the background.
+    /// Commands that are running in the background.
     jobs: JoinSet<CommandResult>,
     is_running: bool,
     has_bash: bool,
     /// Questions for the user; the first one is shown.
     questions: VecDeque<ReplQuestion>,
-    /// True if the shown question has its answer already.
+    /// True if the shown question is already answered.
     is_answered: bool,
-    /// True if the next line may be meant for a question that its server has withdrawn.
+    /// True if the next line may be an answer to a question that its server has withdrawn.
     drops_line: bool,
     was_interrupted: bool,
     has_failed: bool,
@@ -172,8 +171,8 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
         Ok(end)
     }
 
-    /// Returns true if a line is a command, which is never an answer. The value of a field may look like one: a path, a
-    /// word like `quit`.
+    /// Returns true if a line is a command, which is never an answer. The value of a field may look like a
+    /// command: a path, or a word such as `quit`.
     fn is_command(&self, line: &InputLine, begins_with_slash: bool) -> bool {
         match self.questions.front() {
             Some(ReplQuestion::Elicitation(dialog)) if dialog.is_at_field() => {
@@ -189,7 +188,7 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
         self.printer.clear_prompt();
         if let Some(pending_login) = self.pending_login.take() {
             self.jobs.spawn(self.keys.keep(self.agent, pending_login, line));
-            // Questions that arrived in the meantime were delayed until the key.
+            // Questions that arrived while the key was read were delayed.
             return if self.questions.is_empty() { Ok(None) } else { self.show_question().map(|()| None) };
         }
         let is_slash_command = line.trim_start().starts_with('/');
@@ -229,7 +228,6 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
         Ok(None)
     }
 
-    /// Answers the shown question.
     async fn answer_question(&mut self, line: &str) -> io::Result<()> {
         let result = match self.questions.front_mut() {
             None => return Ok(()),
@@ -272,7 +270,8 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
         Ok(is_done)
     }
 
-    /// Saves rules for a pending call. The question stays open if that fails, or if they don't allow the call.
+    /// Saves rules for a pending call. If that fails, or the rules don't allow the call, the question stays
+    /// open.
     async fn save_rules(&mut self, call: &CallId, rules: ProposedRules) -> io::Result<()> {
         let Some(store) = &self.rules else {
             return self.report(Err("there is no settings file here".to_owned())).map(drop);
@@ -308,7 +307,8 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
         self.report(report).map(drop)
     }
 
-    /// Starts reading a key. Refused while a question is open: the line would answer the wrong one.
+    /// Starts reading a key. Refused while a question is open, because the line could be taken for its
+    /// answer.
     async fn log_in(&mut self, provider: Option<&str>) -> io::Result<()> {
         let Some(provider) = provider else {
             let report = self.keys.list().await;
@@ -382,7 +382,7 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
             }
             EventKind::ElicitationResolved { elicitation_id, withdrawn, .. } => {
                 let is_it = |question: &ReplQuestion| matches!(question, ReplQuestion::Elicitation(dialog) if dialog.request.elicitation_id == *elicitation_id);
-                // A line may be half typed.
+                // The user may have typed part of a line.
                 self.drops_line |=
                     *withdrawn && !self.is_answered && self.questions.front().is_some_and(is_it);
                 if self.drops_line {
@@ -427,7 +427,7 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
             });
         }
         self.is_answered = match self.agent.answer_elicitation(request.elicitation_id.clone(), answer).await {
-            // Withdrawn at this moment; its event follows.
+            // It was withdrawn at this moment; the event follows.
             Err(AgentError::NotFound(_)) => true,
             answered => self.report_refusal(answered)?,
         };
@@ -439,7 +439,7 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
         if self.questions.len() == 1 { self.show_question() } else { Ok(()) }
     }
 
-    /// Removes questions that were answered or are obsolete, and shows the next one.
+    /// Removes questions that are answered or obsolete, and shows the next one.
     fn remove_question(&mut self, matches: impl Fn(&ReplQuestion) -> bool) -> io::Result<()> {
         let was_shown = self.questions.front().is_some_and(&matches);
         self.questions.retain(|question| !matches(question));

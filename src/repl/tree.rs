@@ -1,4 +1,5 @@
-//! Formats a session's tree as text, one line an entry, with the position in words.
+//! Formats a session's tree as text for screen readers: one line per entry, which states the entry's
+//! position.
 
 use crate::id::EntryId;
 use crate::message::{AssistantMessage, Message};
@@ -6,13 +7,13 @@ use crate::session::annotations::Annotations;
 use crate::session::tree::{BranchMark, TreeRow};
 use crate::session::{Entry, EntryBody, Reader};
 
-/// Maximum number of characters of a string.
+/// Maximum length of an entry's text, in characters.
 const MAX_CHARS: usize = 72;
 
 /// Maximum indentation level.
 const MAX_INDENT: usize = 12;
 
-/// The tree without hidden branches.
+/// Formats the tree without hidden branches.
 pub(super) fn text(reader: &Reader) -> String {
     let (tree, leaf) = (reader.tree(), reader.leaf());
     let annotations = Annotations::read(reader, &tree);
@@ -39,7 +40,7 @@ pub(super) fn text(reader: &Reader) -> String {
     if text.is_empty() { "no messages yet\n".to_owned() } else { text }
 }
 
-/// The user's messages on the path to the leaf, newest first.
+/// Formats the user's messages on the path to the leaf, newest first.
 pub(super) fn user_messages(reader: &Reader) -> String {
     let path = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
     let line = |id: &EntryId| {
@@ -51,7 +52,7 @@ pub(super) fn user_messages(reader: &Reader) -> String {
     if text.is_empty() { "no messages yet\n".to_owned() } else { text }
 }
 
-/// The newest message on the path to the leaf, by the user or the model.
+/// Returns the newest message of the user or the model on the path to the leaf.
 pub(super) fn newest_message(reader: &Reader) -> Option<EntryId> {
     let path = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok())?;
     path.into_iter().rev().find(|id| {
@@ -85,7 +86,7 @@ fn format_answer(answer: &AssistantMessage) -> String {
     if calls.is_empty() { "none".to_owned() } else { format!("calls {}", calls.join(", ")) }
 }
 
-/// Truncates a string to one line.
+/// Shortens a string to one line.
 pub(super) fn truncate(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(MAX_CHARS) {

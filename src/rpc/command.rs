@@ -1,5 +1,5 @@
-//! The commands of a client. [`RpcCommand`] is the list: its variants, in snake case, are the values of `type`, and
-//! their fields, in camel case, the fields of the line. Pure.
+//! The commands of a client. [`RpcCommand`] lists them: its variants, in snake case, are the values of
+//! `type`, and their fields, in camel case, are the fields of the line. Pure.
 
 use std::path::PathBuf;
 
@@ -34,7 +34,7 @@ pub(super) enum RpcCommand {
         #[serde(default)]
         images: Vec<ImageParam>,
     },
-    /// Without a message, waiting steering messages are delivered immediately.
+    /// Delivers a steering message immediately; without `message`, the waiting ones.
     SteerNow {
         message: Option<String>,
         #[serde(default)]
@@ -215,7 +215,7 @@ impl DecisionParam {
     }
 }
 
-/// The settings that rules are saved to.
+/// The settings in which rules are saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum RuleScopeParam {
@@ -233,7 +233,7 @@ impl From<RuleScopeParam> for SettingScope {
     }
 }
 
-/// The reason that a line isn't a command.
+/// The reason a line isn't a valid command.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum CommandError {
     #[error("unknown command `{0}`")]
@@ -245,7 +245,8 @@ pub(super) enum CommandError {
 }
 
 impl RpcCommand {
-    /// Parses the command of this name. A field that is `null` counts as missing; unknown fields are ignored.
+    /// Parses the command with this name. A field that is `null` counts as missing; unknown fields are
+    /// ignored.
     pub(super) fn parse(name: &str, fields: Map<String, Value>) -> Result<Self, CommandError> {
         let fields: Map<String, Value> = fields.into_iter().filter(|(_, value)| !value.is_null()).collect();
         let command: Self = serde_path_to_error::deserialize(json!({ name: fields })).map_err(|error| {
@@ -262,7 +263,7 @@ impl RpcCommand {
         Ok(command)
     }
 
-    /// Rejects messages that hold neither text nor images, and images without a message.
+    /// Rejects a message with neither text nor images, and images without a message.
     fn check_message(&self) -> Result<(), CommandError> {
         match self {
             Self::Prompt { message, images, .. }
@@ -281,8 +282,8 @@ impl RpcCommand {
         }
     }
 
-    /// Returns whether running work is stopped first: another session is opened, or this one's context changes.
-    /// `navigate` doesn't stop running work; it fails.
+    /// Returns true if running work is stopped first, because the command opens another session or changes
+    /// this one's context. `navigate` doesn't stop running work; it fails instead.
     pub(super) const fn stops_work(&self) -> bool {
         matches!(
             self,
@@ -295,8 +296,8 @@ impl RpcCommand {
         )
     }
 
-    /// Returns whether the next command starts without waiting for this one, which takes as long as a model, a program
-    /// or a long log does.
+    /// Returns true if the next command starts without waiting for this one, whose duration depends on a
+    /// model, a program or a long log.
     pub(super) const fn is_slow(&self) -> bool {
         matches!(
             self,

@@ -1,30 +1,30 @@
-//! Splits input into lines at LF, and at nothing else.
+//! Splits input into lines, only at LF.
 
 use std::io::{ErrorKind, Read};
 
 use memchr::memchr;
 use tokio::sync::mpsc;
 
-/// Maximum length of a line in bytes: a prompt with a few large images.
+/// Maximum length of a line in bytes, enough for a prompt with a few large images.
 const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
 /// Size of a read in bytes.
 const CHUNK: usize = 64 * 1024;
 
-/// Capacity for lines that wait. Small, because each may be long; the writer blocks when it is full.
+/// Capacity for waiting lines. Small, because each may be long; the client blocks when it is full.
 const MAX_QUEUED_LINES: usize = 4;
 
 /// A line of input without its line feed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FramedLine {
-    /// One that can be looked at.
+    /// A line within the limit.
     Whole(Vec<u8>),
     /// A line that exceeded the limit and was skipped.
     TooLong,
 }
 
 impl FramedLine {
-    /// The error text for a line that is too long.
+    /// Returns the error text for a line that is too long.
     pub(super) fn too_long() -> String {
         format!("the line is longer than {} MiB", MAX_LINE_BYTES / 1024 / 1024)
     }
@@ -74,7 +74,7 @@ impl LineSplitter {
         Self { max_bytes, line: Vec::new(), is_too_long: false }
     }
 
-    /// Consumes bytes of `rest` up to the end of a line; `None` if the line isn't complete.
+    /// Consumes bytes of `rest` up to the end of a line; returns `None` if the line isn't complete.
     fn next(&mut self, rest: &mut &[u8]) -> Option<FramedLine> {
         let end = memchr(b'\n', rest);
         let (piece, tail) = match end {
@@ -91,7 +91,7 @@ impl LineSplitter {
         end.map(|_| self.take())
     }
 
-    /// The last line, if it has no line feed.
+    /// Returns the last line, if it has no line feed.
     fn end(&mut self) -> Option<FramedLine> {
         (self.is_too_long || !self.line.is_empty()).then(|| self.take())
     }

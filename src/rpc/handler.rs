@@ -1,4 +1,4 @@
-//! Command handlers: each command is a call of the session's handle, and its response is built from the result.
+//! Command handlers. Each command calls the session's handle, and its response is built from the result.
 
 mod queries;
 
@@ -28,7 +28,7 @@ use crate::message::Image;
 use crate::proposed_rules::ProposedRules;
 use crate::session::{Visibility, chain};
 
-/// Longest wait between two checks whether all work has ended, if no event comes before.
+/// Maximum time between two checks whether all work has ended, if no event arrives in between.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Runs commands on a session.
@@ -38,7 +38,7 @@ pub(super) struct Handler {
     options: RpcOptions,
 }
 
-/// The reason that a command failed.
+/// The reason a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HandlerError {
     #[error(transparent)]
@@ -50,7 +50,7 @@ pub(super) enum HandlerError {
 }
 
 impl HandlerError {
-    /// Returns the response's message, which lists the commands that help.
+    /// Returns the message of the response, including the commands that help.
     fn text(&self) -> String {
         match self {
             Self::Agent(AgentError::Running) => {
@@ -67,7 +67,8 @@ impl HandlerError {
     }
 }
 
-/// The data of a response as it is sent: a long log isn't encoded twice. `None` for a command without data.
+/// The data of a response, already encoded, so that a long log isn't encoded twice. `None` if there is no
+/// data.
 type HandlerResult = Result<Option<Box<RawValue>>, HandlerError>;
 
 fn data(value: &impl Serialize) -> HandlerResult {
@@ -172,7 +173,7 @@ impl Handler {
                 let deltas = if enabled { Switch::On } else { Switch::Off };
                 no_data(agent.set_agent_deltas(deltas).await)
             }
-            // The outbox, which writes the events, acts on it.
+            // The outbox handles it, because it writes the events.
             RpcCommand::SetDeltas { .. } => Ok(None),
             RpcCommand::GetQueue {} => data(&QueueView::from(&*agent.snapshot().await?.in_progress.queue)),
             RpcCommand::EditQueued { queue_id, message, images, kind, place } => {
@@ -257,7 +258,7 @@ impl Handler {
         }
     }
 
-    /// Saves rules that allow a pending call, the proposed ones unless there are others.
+    /// Saves rules that allow a pending call: the given ones, or else the proposed ones.
     async fn save_rules(
         &self,
         call: &CallId,
@@ -290,7 +291,7 @@ impl Handler {
         }))
     }
 
-    /// Stops running work and waits for its end. Queued messages stay in the session's log, held.
+    /// Stops running work and waits for its end. Queued messages stay in the session's log, on hold.
     pub(super) async fn stop_work(&self) -> Result<(), AgentError> {
         let mut events = self.agent.subscribe();
         let mut interrupted = false;
@@ -302,7 +303,7 @@ impl Handler {
             if !std::mem::replace(&mut interrupted, true) {
                 self.agent.interrupt().await?;
             }
-            // Every end has an event, except the end of a summary without listeners.
+            // Every end has an event, except that of a summary nobody waits for.
             let _ = timeout(CHECK_INTERVAL, events.next()).await;
         }
     }
@@ -311,7 +312,7 @@ impl Handler {
         let Some(exporter) = self.options.exporter.clone() else {
             return Err(HandlerError::Other("export is not available here".to_owned()));
         };
-        // Taken before anything is awaited: the next command may open another session.
+        // Before any await, because the next command may open another session.
         let reader = self.agent.reader();
         let cwd = self.agent.snapshot().await?.state.cwd;
         let path =
@@ -320,7 +321,7 @@ impl Handler {
     }
 }
 
-/// Runs work that reads or writes much on a blocking thread.
+/// Runs heavy file work on a blocking thread.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, HandlerError> + Send + 'static,
 ) -> Result<T, HandlerError> {

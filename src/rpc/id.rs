@@ -1,15 +1,15 @@
-//! The id that a client gives to a command: any JSON, returned byte for byte.
+//! The id that a client gives a command: any JSON, returned byte for byte.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// An id as received. It is never parsed: its numbers may exceed every numeric type.
+/// An id as received. It is never parsed, because its numbers may exceed every numeric type.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
 pub(super) struct Id(Box<RawValue>);
 
 impl Id {
-    /// Returns the id of a command; `null` means none.
+    /// Returns the id of a command; `null` counts as none.
     pub(super) fn from_field(field: &RawValue) -> Option<Self> {
         (field.get() != "null").then(|| Self(field.to_owned()))
     }

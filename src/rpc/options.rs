@@ -16,11 +16,11 @@ pub struct RpcOptions {
     pub settings: Value,
     /// The service behind `export_html`; without it, the command fails.
     pub exporter: Option<RpcExporter>,
-    /// Saves rules for `approve` with `always`; without it, that fails.
+    /// Saves rules for `approve` with `always`, which fails without it.
     pub rules: Option<RuleStore>,
 }
 
-/// Writes a session to a file; injected, because another front end renders the pages.
+/// A function that writes a session to a file. Injected, because another front end renders the pages.
 #[derive(Clone)]
 pub struct RpcExporter(Arc<Export>);
 

@@ -1,9 +1,9 @@
-//! The output queue: merges events and responses into one order, and writes them on a thread that may block while
-//! stdout isn't read.
+//! The output queue: merges events and responses into one order, and writes them on a thread, which blocks
+//! while stdout isn't read.
 //!
-//! A *pump* task receives both and decides their order; a writer thread writes them. The queue between them is
-//! bounded: when it is full, the pump waits, the session continues, and events are dropped, which is reported.
-//! Responses are never dropped.
+//! A *pump* task receives both and determines their order; a writer thread writes them. The queue between
+//! them is bounded: when it is full, the pump waits, the session continues, and events are dropped, which is
+//! reported. Responses are never dropped.
 
 use std::io::{self, Write};
 
@@ -18,27 +18,27 @@ use crate::agent::Subscription;
 /// Capacity for messages to the pump; when it is full, commands wait.
 const MAX_MESSAGES: usize = 64;
 
-/// Capacity for lines to be written: minutes of a stream.
+/// Capacity for lines waiting to be written: minutes of a stream.
 const MAX_LINES: usize = 16_384;
 
-/// Maximum number of events that are sent before a response that follows them.
+/// Maximum number of events that are sent before a response that must follow them.
 const MAX_EVENTS_BEFORE_RESPONSE: usize = 8_192;
 
 #[derive(Debug)]
 pub(super) enum PumpMessage {
     /// Holds back events until the next response is sent.
     Hold,
-    /// Releases held events, because the response takes long.
+    /// Releases held events, because the response takes too long.
     Release,
-    /// A response that precedes the held events.
+    /// A response that is sent before the held events.
     First(ResponseBody),
-    /// A response that follows all events until now.
+    /// A response that is sent after all events so far.
     Last(ResponseBody),
-    /// Changes how events are written.
+    /// Changes the way events are written.
     SetMode(SendMode),
 }
 
-/// The handle of the output queue.
+/// The handle to the output queue.
 pub(super) struct Outbox {
     messages: mpsc::Sender<PumpMessage>,
     pump: JoinSet<()>,
@@ -62,7 +62,8 @@ impl Outbox {
         self.messages.clone()
     }
 
-    /// Waits until everything is written. Events end with the session, messages with their senders.
+    /// Waits until everything is written. Events end when the session does, messages when their senders are
+    /// dropped.
     pub(super) async fn finish(self) -> io::Result<()> {
         let Self { messages, mut pump, result } = self;
         drop(messages);
@@ -71,7 +72,7 @@ impl Outbox {
     }
 }
 
-/// Merges events and messages; ends when neither can arrive anymore, or when the writer is gone.
+/// Merges events and messages. Ends when no more of either can arrive, or when the writer has ended.
 async fn pump(
     mut subscription: Subscription,
     mut messages: mpsc::Receiver<PumpMessage>,
@@ -105,7 +106,7 @@ async fn pump(
     }
 }
 
-/// Sends all events until now.
+/// Sends all events so far.
 async fn send_events(
     subscription: &mut Subscription,
     lines: &mpsc::Sender<OutboxItem>,

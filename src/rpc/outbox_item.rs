@@ -4,14 +4,14 @@ use super::id::Id;
 use super::response::ResponseBody;
 use crate::agent::SubscriptionItem;
 
-/// A change of how events are written.
+/// A change to the way events are written.
 #[derive(Debug)]
 pub(super) enum SendMode {
     /// Sends or skips the deltas of an answer.
     Deltas(bool),
-    /// The next user command with this line has this client id.
+    /// Assigns a client's id to the next user command with this line.
     Bash { line: String, id: Option<Id> },
-    /// That command was refused, or has ended.
+    /// Reports that the user command with this id was refused or has ended.
     BashOver { id: Option<Id> },
 }
 

@@ -1,4 +1,4 @@
-//! Parameters of commands that need more than a derived parser.
+//! Parameters of commands for which a derived parser isn't enough.
 
 use crate::setting::{ApprovalMode, DeliveryMode};
 use base64::Engine;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::message::Image;
 use crate::session::SessionScope;
 
-/// A string that is more than white space.
+/// A string that isn't blank.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct NonBlank(pub(super) String);
@@ -36,8 +36,8 @@ impl TryFrom<String> for ApprovalModeParam {
     }
 }
 
-/// An image: `{"type": "image", "data": base64, "mimeType": …}`, or with a `source` around its data, as the protocol
-/// had it once.
+/// An image: `{"type": "image", "data": base64, "mimeType": …}`, or with a `source` that contains its data,
+/// as in an earlier version of the protocol.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
 pub(super) struct ImageParam(pub(super) Image);
@@ -45,7 +45,7 @@ pub(super) struct ImageParam(pub(super) Image);
 impl TryFrom<Value> for ImageParam {
     type Error = &'static str;
 
-    /// Rejects images that no provider could read: they would be sent with every request.
+    /// Rejects images that no provider could read, because they would be sent with every request.
     fn try_from(value: Value) -> Result<Self, Self::Error> {
         let source = value.get("source").unwrap_or(&value);
         let text = |name: &str| source.get(name).and_then(Value::as_str);
@@ -77,7 +77,7 @@ impl From<ModeParam> for DeliveryMode {
     }
 }
 
-/// The sessions that are listed.
+/// The sessions to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ScopeParam {
@@ -95,7 +95,7 @@ impl From<ScopeParam> for SessionScope {
     }
 }
 
-/// The summary of a branch that is left: generated or not, or the text itself.
+/// The summary of an abandoned branch: generated, none, or the text itself.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "expected true, false or the summary's text")]
 pub(super) enum SummaryParam {

@@ -10,10 +10,9 @@ use super::id::Id;
 /// The result of a command: no data, data, or an error text.
 pub(super) type ResponseOutcome = Result<Option<Box<RawValue>>, String>;
 
-/// The response to a command.
 #[derive(Debug)]
 pub(super) struct ResponseBody {
-    /// The command's id, if it has one, as received.
+    /// The command's id as received, if it has one.
     pub(super) id: Option<Id>,
     /// The command's name; `parse` for a line that isn't a command.
     pub(super) command: String,

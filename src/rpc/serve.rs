@@ -23,14 +23,14 @@ use super::outbox_item::SendMode;
 use super::response::ResponseBody;
 use crate::agent::{AgentSession, Subscription};
 
-/// Time that the next command waits for a usually quick one, such as an append on a slow disk or a hook.
+/// Time that the next command waits for one that is usually fast, such as an append to a slow disk or a hook.
 const QUICK_COMMAND_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// Time that events are held back for the response that precedes them. Longer than any disk takes; a hook may
-/// take longer, and then the events are sent first.
+/// Time that events are held back for a response that must precede them. It is longer than any disk takes; if
+/// a hook takes longer, the events are sent first.
 const HOLD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time that a command waits for the run to stop; the run may have programs to end.
+/// Time that a command waits for the run to stop, which may have to end programs.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum number of commands that run concurrently.
@@ -63,7 +63,7 @@ pub(super) async fn serve(
         () = server.run(lines) => {}
     }
     drop(messages);
-    // The run is aborted and reports it; commands that wait for it get their responses.
+    // Closing aborts the run, whose end is reported; commands that wait for it get their responses.
     if let Err(error) = agent.close().await {
         tracing::warn!(%error, "the session was already closed");
     }
@@ -113,8 +113,8 @@ impl Server {
             self.send(PumpMessage::Hold).await;
         }
         if command.stops_work() {
-            // Later commands wait too, because they are meant for the state after it. If the run doesn't stop,
-            // the command itself reports it.
+            // Later commands wait too, because they assume the state after it. If the run doesn't stop, the
+            // command itself reports that.
             let _ = timeout(STOP_TIMEOUT, self.handler.stop_work()).await;
         }
         let wait = if command.is_slow() { Duration::ZERO } else { QUICK_COMMAND_TIMEOUT };
@@ -123,8 +123,8 @@ impl Server {
             let outcome = handler.handle(command).await;
             ResponseBody { id, command: name, outcome }
         });
-        // Even with a zero timeout the first poll hands the command to the session, so that commands arrive in
-        // order.
+        // Even with a zero timeout, the first poll passes the command to the session, so that commands arrive
+        // in order.
         match timeout(wait, &mut job).await {
             Ok(response) => order.send(response, &self.messages).await,
             Err(_) => {
@@ -146,7 +146,7 @@ impl Server {
     }
 
     async fn send(&self, message: PumpMessage) {
-        // The receiver is gone when stdout is closed; then the server ends.
+        // If stdout is closed, the receiver has been dropped; then the server ends.
         let _ = self.messages.send(message).await;
     }
 }
@@ -154,11 +154,11 @@ impl Server {
 /// The order of a response among events.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ResponseOrder {
-    /// Before the events that it causes: the client learns of the acceptance first.
+    /// Before the events that the command causes: the client first learns that it was accepted.
     First,
-    /// After the events that it caused.
+    /// After the events that the command causes.
     Last,
-    /// After the events that it caused, and no further event belongs to the command.
+    /// After the events that the command causes; no later event belongs to the command.
     LastOfBash,
 }
 
@@ -185,7 +185,7 @@ impl ResponseOrder {
     }
 }
 
-/// The change of event writing that a command causes.
+/// Returns the change to event writing that a command causes.
 fn send_mode(command: &RpcCommand, id: Option<&Id>) -> Option<SendMode> {
     match command {
         RpcCommand::SetDeltas { enabled } => Some(SendMode::Deltas(*enabled)),
@@ -226,7 +226,7 @@ fn parse_line(line: FramedLine) -> Result<Option<PendingCall>, ResponseBody> {
     }
 }
 
-/// Splits an object into unparsed fields: an id may be a number that no type can hold.
+/// Splits an object into unparsed fields, because an id may be a number that fits no numeric type.
 fn fields(line: &[u8]) -> Result<HashMap<String, &RawValue>, String> {
     let not_json = |error| format!("not JSON: {error}");
     if line.trim_ascii_start().starts_with(b"{") {

@@ -1,5 +1,5 @@
-//! The JSON of responses, in the protocol's names: each is a type that borrows from the engine's. The types
-//! of the session's state are in the engine's `views`.
+//! The JSON of responses, with the protocol's names. Each type borrows from the engine's. The types of the
+//! session's state are in the engine's `views`.
 
 pub(super) mod log;
 
@@ -31,7 +31,7 @@ impl<'a> From<&'a AgentCommand> for CommandView<'a> {
     }
 }
 
-/// Sessions, with the logs that can't be read.
+/// Sessions, and the logs that can't be read.
 #[derive(Serialize)]
 pub(super) struct SessionListView<'a> {
     sessions: &'a [SessionSummary],

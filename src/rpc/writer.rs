@@ -1,4 +1,4 @@
-//! Encodes responses and events as lines, in the way the client chose.
+//! Encodes responses and events as lines, as configured by the client.
 
 use std::io::{self, Write};
 
@@ -19,11 +19,11 @@ pub(super) struct LineWriter<Out: Write> {
     user_commands: Vec<NamedCommand>,
 }
 
-/// A user command with the id that the client gave it.
+/// A user command, with the id that the client gave it.
 struct NamedCommand {
     line: String,
     id: Option<Id>,
-    /// The entry of its start, once it has started.
+    /// The id of the command's start entry, after it has started.
     started: Option<EntryId>,
 }
 
@@ -122,7 +122,7 @@ impl<Out: Write> LineWriter<Out> {
     }
 }
 
-/// Returns true for a delta of an answer, of the session or of an agent at any depth.
+/// Returns true for a delta of an answer, in the session or in an agent at any depth.
 fn is_delta(event: &EventKind) -> bool {
     match event {
         EventKind::MessageUpdate { .. } => true,
@@ -172,7 +172,7 @@ mod tests {
         };
         let lines = write_items(vec![
             named("ls", "a"),
-            // Refused, because the first one runs.
+            // Refused, because the first one is still running.
             named("ls", "b"),
             start("e1", "ls"),
             OutboxItem::SetMode(SendMode::BashOver { id: Some("b".into()) }),

@@ -1,4 +1,4 @@
-//! Sessions that a server has open, by URL.
+//! Connections to sessions on a server, by URL.
 
 use std::env;
 use std::time::Duration;
@@ -18,13 +18,13 @@ use crate::provider::ensure_crypto;
 use crate::session::Reader;
 use crate::session::context::project;
 
-/// The variable with the token of a server.
+/// The environment variable with the token of a server.
 const TOKEN_VARIABLE: &str = "TILLER_SERVER_TOKEN";
 
-/// Time for a connection to the server.
+/// Timeout for connecting to the server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time without a packet after which the system requests one from the server, and between further requests.
+/// Interval without data after which TCP keepalive probes are sent, and between probes.
 const KEEPALIVE: Duration = Duration::from_secs(15);
 
 /// Connects to the session at this URL: `SERVER/api/sessions/ID`, with the token as `?token=`.
@@ -48,7 +48,7 @@ pub(super) async fn connect(target: &str) -> Result<AgentSession, CliFailure> {
     remote_session::connect_again(stream, server).await.with_context(failed).map_err(CliFailure::run)
 }
 
-/// The part of a problem description that is shown or decides the next step.
+/// The fields of a problem description that are shown or determine the next step.
 #[derive(Deserialize)]
 struct ProblemText {
     #[serde(rename = "type")]
@@ -57,13 +57,13 @@ struct ProblemText {
     detail: Option<String>,
 }
 
-/// The reason a server doesn't connect a front end.
+/// The reason a connection to a server failed.
 #[derive(Debug, thiserror::Error)]
 enum DialError {
-    /// The server, or a proxy's connection to it, is gone.
+    /// The server can't be reached, directly or by a proxy.
     #[error("the server can't be reached")]
     Away(#[source] Option<reqwest::Error>),
-    /// The server refuses the connection.
+    /// The server refused the connection.
     #[error("{reason} (status {status})")]
     Refused { status: StatusCode, kind: String, reason: String },
 }
@@ -84,12 +84,13 @@ impl DialError {
     }
 }
 
-/// A server that has the session open, or had it.
+/// A server that has, or had, the session open.
 struct RemoteServer {
     client: Client,
     url: Url,
     token: Option<String>,
-    /// The server was away since the last connection: the session is closed because of that, and is opened again.
+    /// True if the server has been unreachable since the last connection. If the session is closed for that
+    /// reason, it is opened again.
     was_away: bool,
 }
 
@@ -116,7 +117,7 @@ impl RemoteServer {
         response.upgrade().await.map_err(|error| DialError::Away(Some(error.without_url())))
     }
 
-    /// Opens the session again on the server, with the model that its log names last.
+    /// Opens the session again on the server, with the last model in its log.
     async fn resume(&self, known: &Reader) -> Result<(), DialError> {
         let mut url = self.url.clone();
         url.set_path(&format!("{}/resume", url.path().trim_end_matches("/attach")));
@@ -157,7 +158,8 @@ async fn refusal(response: Response) -> DialError {
 impl Redial for RemoteServer {
     type Stream = Upgraded;
 
-    /// A session that was closed while its server runs stays closed; one whose server was away is opened again.
+    /// A session that was closed while its server ran stays closed; after an outage of the server it is
+    /// opened again.
     async fn redial(&mut self, known: &Reader) -> Result<Upgraded, RedialError> {
         match self.dial_again(known).await {
             Ok(stream) => {
@@ -173,7 +175,7 @@ impl Redial for RemoteServer {
     }
 }
 
-/// The address of a session's connection, and the token in the typed address.
+/// The URL for connecting to a session, and the token in the typed URL.
 #[derive(Debug, PartialEq, Eq)]
 struct AttachUrl {
     url: Url,
@@ -181,7 +183,7 @@ struct AttachUrl {
 }
 
 impl AttachUrl {
-    /// Parses the URL of a session, or the URL of the page that shows one: `SERVER/?session=ID`.
+    /// Parses the URL of a session, or that of the page that shows one: `SERVER/?session=ID`.
     fn parse(target: &str) -> anyhow::Result<Self> {
         let mut url = Url::parse(target).with_context(|| format!("{target} isn't a valid URL"))?;
         let parameter =

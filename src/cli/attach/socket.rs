@@ -1,7 +1,7 @@
-//! The socket through which other processes of the user reach this one's sessions: `HOST-PID.sock` in a private
-//! directory, which several machines may share.
+//! The socket through which the user's other processes connect to this one's sessions: `HOST-PID.sock` in a
+//! private directory, which several machines may share.
 //!
-//! A front end sends one line, the session's id, and then speaks the protocol of `remote_session`.
+//! A front end sends one line, the session's id, and then uses the protocol of `remote_session`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,22 +26,22 @@ use crate::files;
 use crate::id::SessionId;
 use crate::session::LockHolder;
 
-/// Time for a front end to request a session.
+/// Time for a front end to name a session.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Maximum bytes of a session's id with its newline.
 const MAX_ID: usize = 128;
 
-/// Maximum characters of a machine's name in the name of a socket.
+/// Maximum characters of the machine's name in the name of a socket.
 const MAX_HOST: usize = 24;
 
-/// Time after a failed accept, such as for lack of file descriptors.
+/// Delay after a failed accept, such as for lack of file descriptors.
 const ACCEPT_RETRY: Duration = Duration::from_millis(100);
 
 /// Finds an open session of this process.
 pub(in crate::cli) type FindSession = Arc<dyn Fn(SessionId) -> FoundSession + Send + Sync>;
 
-/// The open socket; dropping it ends the connections and removes it.
+/// The open socket. Dropping it ends the connections and removes the socket.
 pub(in crate::cli) struct SharedSessions {
     path: PathBuf,
     _listener: JoinSet<()>,
@@ -53,7 +53,7 @@ impl Drop for SharedSessions {
     }
 }
 
-/// Shares a session with other processes of the user, whichever session it shows at the time.
+/// Shares the agent's current session with the user's other processes.
 pub(in crate::cli) fn share_session(input: &RunInput, agent: &AgentSession) -> Option<SharedSessions> {
     let agent = agent.clone();
     let find: FindSession = Arc::new(move |id| {
@@ -63,7 +63,8 @@ pub(in crate::cli) fn share_session(input: &RunInput, agent: &AgentSession) -> O
     share_sessions(input, find)
 }
 
-/// Shares sessions with other processes of the user. Without a socket, which is logged, they can't attach.
+/// Shares sessions with the user's other processes. If there is no socket, which is logged, they can't
+/// attach.
 pub(in crate::cli) fn share_sessions(input: &RunInput, find: FindSession) -> Option<SharedSessions> {
     if input.arguments.session.no_session {
         return None;
@@ -83,7 +84,7 @@ pub(in crate::cli) fn share_sessions(input: &RunInput, find: FindSession) -> Opt
     }
 }
 
-/// The directory of the sockets of this user's processes.
+/// Returns the directory of the sockets of this user's processes.
 fn sockets(input: &RunInput) -> PathBuf {
     input.config.dirs.state.join("attach")
 }
@@ -92,7 +93,7 @@ fn path_of(dir: &Path, LockHolder { host, pid, .. }: &LockHolder) -> PathBuf {
     dir.join(format!("{}-{pid}.sock", host_part(host)))
 }
 
-/// The part of a machine's name in the name of a socket, whose path is limited to some 100 bytes.
+/// Returns the part of a machine's name for the name of a socket, whose path is limited to about 100 bytes.
 fn host_part(host: &str) -> String {
     host.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-')).take(MAX_HOST).collect()
 }
@@ -107,7 +108,7 @@ fn listen(dir: &Path, path: &Path) -> io::Result<UnixListener> {
     UnixListener::bind(path)
 }
 
-/// Removes the sockets of this machine's processes that were killed.
+/// Removes the sockets of processes on this machine that were killed.
 fn remove_abandoned(dir: &Path) -> io::Result<()> {
     let prefix = format!("{}-", host_part(&LockHolder::this_process().host));
     for file in std::fs::read_dir(dir)? {
@@ -144,7 +145,7 @@ async fn serve(mut stream: UnixStream, find: FindSession) {
     }
 }
 
-/// Reads a line byte by byte: what follows it belongs to the protocol.
+/// Reads a line byte by byte, because the bytes after it belong to the protocol.
 async fn read_id(stream: &mut UnixStream) -> io::Result<SessionId> {
     let mut line = Vec::new();
     loop {

@@ -12,7 +12,7 @@ const CANCEL_KEYS: [u8; 2] = [3, 4];
 const CLEAR_KEY: u8 = 21;
 const BACKSPACE_KEYS: [u8; 2] = [8, 127];
 
-/// A terminal with echo, line editing and signals off; restored on drop.
+/// A terminal with echo, line editing and signals off, which are restored on drop.
 struct HiddenInput<'a> {
     stdin: &'a Stdin,
     before: Termios,
@@ -22,7 +22,7 @@ impl<'a> HiddenInput<'a> {
     fn begin(stdin: &'a Stdin) -> io::Result<Self> {
         let before = tcgetattr(stdin)?;
         let mut hidden = before.clone();
-        // Signals are off too: Ctrl+C would end the process and leave echo disabled.
+        // Signals are off too, because Ctrl+C would end the process and leave echo disabled.
         hidden.local_flags.remove(LocalFlags::ECHO | LocalFlags::ICANON | LocalFlags::ISIG);
         tcsetattr(stdin, SetArg::TCSADRAIN, &hidden)?;
         Ok(Self { stdin, before })
@@ -36,11 +36,11 @@ impl Drop for HiddenInput<'_> {
     }
 }
 
-/// A terminal with echo off while another reader consumes its lines; restored on drop.
+/// A terminal with echo off, while another reader reads its lines; restored on drop.
 pub(in crate::cli) struct EchoOffGuard(Termios);
 
 impl EchoOffGuard {
-    /// Disables echo and discards the part of a line that was typed (and echoed) before.
+    /// Disables echo, and discards the part of a line that was already typed (and echoed).
     pub(in crate::cli) fn begin() -> io::Result<Self> {
         let before = tcgetattr(io::stdin())?;
         let mut no_echo = before.clone();

@@ -1,4 +1,5 @@
-//! `tiller mcp add` and `tiller mcp remove`: the servers in the user's settings or in a project's `.mcp.json`.
+//! `tiller mcp add` and `tiller mcp remove`: the servers in the user's settings or in a project's
+//! `.mcp.json`.
 
 use anyhow::anyhow;
 use serde_json::{Map, Value, json};
@@ -35,7 +36,7 @@ pub(super) fn remove(arguments: &CliArgs, name: &str, project: bool) -> Result<u
     if file.store(name, None)?.is_none() {
         return Err(missing());
     }
-    // A settings file may have it under a second key, which would count now.
+    // A settings file may also have the server under a second key, which would now take effect.
     while file.store(name, None)?.is_some() {}
     stderr_line!("removed {name} from {}", file.path().display());
     Ok(DONE)
@@ -48,13 +49,13 @@ fn file(arguments: &CliArgs, project: bool) -> Result<ServerFile, CliFailure> {
     Ok(ServerFile::User(AppDirs::find(&Environment::of_process())?.config.join("settings.json")))
 }
 
-/// Rejects a server that could not be read again. Variables may be unset now and set later.
+/// Rejects a server that couldn't be read back. Variables may be unset now and set later.
 fn check(name: &str, value: &Value) -> Result<(), CliFailure> {
     let servers = json!({ name: value });
     let any_value = |_: &str| Some("x".to_owned());
     let parsed = parse_servers(&servers, &ConfigOrigin::Environment("arguments"), &any_value);
     match parsed.problems.into_iter().next() {
-        // A URL that is only a variable is checked when it is read.
+        // A URL that consists of a variable is checked when it is used.
         Some(problem) if !value["url"].as_str().is_some_and(|url| url.starts_with("${")) => {
             Err(CliFailure::usage(anyhow!(problem)))
         }

@@ -17,7 +17,7 @@ use crate::mcp::config::Endpoint;
 use crate::mcp::{LoginPrompt, LoginStorage, log_in as log_in_at};
 use crate::render::{ControlChars, sanitize};
 
-/// Pasted lines that wait; a person pastes one.
+/// Capacity for pasted lines; a person pastes one.
 const LINES: usize = 8;
 
 pub(super) fn log_in(arguments: &CliArgs, name: &str) -> Result<u8, CliFailure> {
@@ -47,7 +47,7 @@ pub(super) fn log_out(arguments: &CliArgs, name: &str) -> Result<u8, CliFailure>
     Ok(DONE)
 }
 
-/// Returns the URL of a server and the file of logins. Servers of an untrusted project don't exist here either.
+/// Returns the URL of a server and the file of logins. Servers of an untrusted project are unknown here too.
 fn server(arguments: &CliArgs, name: &str) -> Result<(String, McpLogins), CliFailure> {
     let (config, _) = trust::config(arguments, TrustPrompt::Nobody)?;
     for warning in config.notices() {
@@ -70,11 +70,11 @@ fn show(prompt: &LoginPrompt) {
     stderr_line!("If your browser is on another machine, it will be redirected to a page that doesn't load.");
     stderr_line!("Paste that page's URL here ({}?...):", prompt.redirect);
     let address = prompt.address.clone();
-    // It may wait for the starting program.
+    // On a thread, because it may wait for the browser command.
     std::thread::spawn(move || open_web_page(&address));
 }
 
-/// The lines of stdin. The thread ends with the process.
+/// Reads the lines of stdin on a thread that ends with the process.
 fn pasted_lines() -> mpsc::Receiver<String> {
     let (lines, pasted) = mpsc::channel(LINES);
     std::thread::spawn(move || {

@@ -24,7 +24,7 @@ use crate::session::{PageRequest, Reader, SessionManager, SessionScope};
 
 pub(super) fn run(arguments: &CliArgs) -> Result<u8, CliFailure> {
     let (config, project) = trust::config(arguments, TrustPrompt::Nobody)?;
-    // Stdout is the client's; warnings go to the log.
+    // Stdout belongs to the client, so warnings go to the log.
     let warnings = config.notices().chain(log::begin(&config, log::LogTargets::for_command(arguments)));
     warnings.for_each(|warning| tracing::warn!("{warning}"));
     let cwd = arguments.environment.cwd.as_deref();
@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &CliArgs) -> Result<u8, CliFailure> {
         }
         outcome.map_err(CliFailure::run)
     })?;
-    // A pending read of stdin would keep the runtime.
+    // A pending read of stdin would block the shutdown.
     runtime.shutdown_background();
     Ok(DONE)
 }
@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &CliArgs) -> Result<u8, CliFailure> {
 #[derive(Clone)]
 struct ServedSessions {
     input: RunInput,
-    /// The command line of a prompt in a new session.
+    /// The command line for a prompt in a new session.
     line: Arc<[String]>,
 }
 
@@ -60,7 +60,7 @@ impl ServedSessions {
         Ok(wiring::manager(arguments, config, startup::cwd(arguments)?))
     }
 
-    /// Runs work on files on a blocking thread.
+    /// Runs file operations on a blocking thread.
     fn query(
         &self,
         work: impl FnOnce(&SessionManager, &Config) -> Result<String, CliFailure> + Send + 'static,

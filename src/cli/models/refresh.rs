@@ -15,7 +15,7 @@ use crate::provider::catalog;
 use crate::provider::descriptor::ProviderDescriptor;
 use crate::provider::model_list::{self, ListedModel};
 
-/// Maximum number of new models that are named.
+/// Maximum number of new models to name.
 const MAX_NAMED: usize = 8;
 
 pub(in crate::cli) fn run(arguments: &CliArgs, provider: Option<&str>) -> Result<u8, CliFailure> {
@@ -44,7 +44,7 @@ pub(in crate::cli) fn run(arguments: &CliArgs, provider: Option<&str>) -> Result
     Ok(code)
 }
 
-/// Returns the reason why no provider, or not this one, is asked.
+/// Returns the reason no provider, or not the given one, can be queried.
 fn no_provider_to_query(arguments: &CliArgs, config: &Config, provider: Option<&str>) -> CliFailure {
     let Some(name) = provider else {
         return CliFailure::usage(anyhow!("no provider has a key"))
@@ -60,7 +60,7 @@ fn no_provider_to_query(arguments: &CliArgs, config: &Config, provider: Option<&
     }
 }
 
-/// `anthropic: 12 models, 2 of them new: anthropic/a, anthropic/b`.
+/// Summarizes a list: `anthropic: 12 models, 2 of them new: anthropic/a, anthropic/b`.
 fn summary(provider: &str, models: &[ListedModel], before: &[ListedModel]) -> String {
     let is_new = |model: &&ListedModel| {
         catalog::facts(provider, &model.id).is_none() && before.iter().all(|other| other.id != model.id)

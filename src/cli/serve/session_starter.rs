@@ -1,4 +1,4 @@
-//! Starts the sessions of a server: each has the configuration of its working directory.
+//! Starts the sessions of a server, each with the configuration of its working directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ use crate::session::{
     SessionSummary,
 };
 
-/// Maximum number of sessions with an id as a part of theirs, among which the exact one is looked for.
+/// Maximum number of sessions to search for an exact match among those whose ids contain an id.
 const MAX_SAME_ID: usize = 16;
 
 /// Starts the sessions of a server.
@@ -49,7 +49,7 @@ impl SessionStarter {
         Self { input: input.clone(), html_worker, outlines: Arc::default() }
     }
 
-    /// Runs work that reads or writes files on a blocking thread.
+    /// Runs file operations on a blocking thread.
     fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, CliFailure> + Send + 'static,
@@ -68,7 +68,7 @@ impl SessionStarter {
         Ok(wiring::manager(arguments, config, startup::cwd(arguments)?))
     }
 
-    /// Parses the command line of a session in a working directory.
+    /// Builds the arguments of a session in a working directory.
     fn arguments(&self, workspace: &Path, more: Vec<String>) -> Result<CliArgs, CliFailure> {
         let mut line = session_line(&self.input.arguments, Some(workspace));
         line.extend(more);
@@ -92,14 +92,14 @@ impl SessionStarter {
         Ok(HostedSession { agent, resources: Box::new(wired.scratch) })
     }
 
-    /// Returns the exact matches among the sessions whose ids contain this one.
+    /// Finds the session with this id among those whose ids contain it.
     fn with_id(&self, id: &SessionId) -> Result<Option<SessionSummary>, CliFailure> {
         let found = self.manager()?.catalog()?.sessions_by_id(id.as_str(), MAX_SAME_ID)?;
         Ok(found.into_iter().find(|found| found.id == *id))
     }
 }
 
-/// Returns the arguments that choose a model.
+/// Returns the arguments that select a model.
 fn model_line(settings: SessionSettings) -> Vec<String> {
     let flag = |name: &str, value: Option<String>| value.map(|value| format!("{name}={value}"));
     [flag("--provider", settings.provider), flag("--model", settings.model)].into_iter().flatten().collect()
@@ -208,7 +208,7 @@ impl SessionHost for SessionStarter {
     }
 }
 
-/// Translates a failure. Only messages without paths of this machine are for the client.
+/// Converts a failure. Only messages without paths of this machine are sent to the client.
 fn host_error(failure: CliFailure) -> HostError {
     if let Some(error) = failure.error.downcast_ref::<ModelError>() {
         return HostError::Invalid(error.to_string());

@@ -1,4 +1,4 @@
-//! The file that keeps the server's token, so that clients stay connected over a restart.
+//! The file with the server's token, so that clients can reconnect after a restart.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -13,7 +13,8 @@ use crate::files;
 /// Maximum size of the file, in bytes.
 const MAX_BYTES: u64 = 1024;
 
-/// Returns the token of the file. Without a valid one, a new token is created; removing the file has that effect.
+/// Returns the token in the file, creating one if there is no valid token. Remove the file to get a new
+/// token.
 pub(super) fn load_or_create(path: &Path) -> Result<SecretString, CliFailure> {
     if let Ok(text) = files::read_text(path, MAX_BYTES)
         && is_token(text.trim())

@@ -84,8 +84,8 @@ pub(super) fn branch(
     finish(&writer, modified, (&appended, &message), as_json)
 }
 
-/// Opens a session and returns its modification time: naming or labeling must not make it the session that
-/// `-c` continues.
+/// Opens a session and returns its modification time: naming or labeling a session must not make it the one
+/// that `-c` continues.
 pub(super) fn open(
     manager: &SessionManager,
     query: &str,

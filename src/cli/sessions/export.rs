@@ -17,25 +17,25 @@ use crate::id::EntryId;
 use crate::session::export::{self, transcript};
 use crate::session::{Entry, Reader, SessionError};
 
-/// The options of an export.
 #[derive(Default)]
 pub(in crate::cli) struct ExportRequest<'a> {
     pub(in crate::cli) format: Option<ExportFormat>,
     pub(in crate::cli) part: ExportPart<'a>,
     pub(in crate::cli) output: Option<&'a Path>,
     pub(in crate::cli) force: bool,
-    /// The program that renders HTML pages when its first argument is [`SERVICE`](crate::html::SERVICE); `None`
-    /// renders in this process, which then keeps the memory of the loaded grammars.
+    /// The program that renders HTML pages if its first argument is
+    /// [`WORKER_ARGUMENT`](crate::html::WORKER_ARGUMENT). `None` renders in this process, which then keeps
+    /// the memory of the loaded grammars.
     pub(in crate::cli) html_worker: Option<&'a Path>,
 }
 
 /// The part of a session to export.
 #[derive(Clone, Copy, Default)]
 pub(in crate::cli) enum ExportPart<'a> {
-    /// The leaf's branch.
+    /// The current branch.
     #[default]
     Current,
-    /// The path to an entry, given by part of its id.
+    /// The path to an entry, given by a part of its id.
     UpTo(&'a str),
     /// Every branch.
     All,
@@ -83,7 +83,7 @@ pub(in crate::cli) fn export_session(
                 Some(path) if !path.is_dir() => path.to_owned(),
                 dir => dir.unwrap_or(cwd).join(file_name(reader, format)),
             };
-            // Checked before the work; decided when the file is renamed into place.
+            // Checked early, before the page is rendered; the rename into place decides.
             if !request.force && path.exists() {
                 return Err(already_exists(&path));
             }
@@ -143,8 +143,8 @@ fn markdown(reader: &Reader, leaf: Option<&EntryId>) -> Result<String, SessionEr
     Ok(transcript(reader.header(), &title(reader), &entries))
 }
 
-/// The branch of the file's last entry, then every other branch from where it leaves the ones before it, so
-/// that common entries appear once. Branches without messages are omitted.
+/// Formats the branch of the file's last entry, then every other branch from the point where it leaves
+/// earlier ones, so that common entries appear once. Branches without messages are omitted.
 fn markdown_of_all(reader: &Reader) -> Result<String, SessionError> {
     let tree = reader.tree();
     let nodes = tree.nodes();
@@ -181,7 +181,7 @@ fn file_name(reader: &Reader, format: ExportFormat) -> String {
     let words: Vec<&str> =
         name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let name: String = words.join("-").chars().take(60).collect();
-    // Ids of imported sessions may hold any character.
+    // Ids of imported sessions may contain any character.
     let id = reader.id().short().replace(|c: char| !c.is_ascii_alphanumeric(), "_");
     format!("{name}-{id}.{extension}")
 }

@@ -14,7 +14,7 @@ use crate::html::{self, WORKER_ARGUMENT};
 use crate::id::EntryId;
 use crate::session::{Reader, export};
 
-/// Renders the page with this program, or in this process without one.
+/// Renders the page with this program, or in this process if `program` is `None`.
 pub(super) fn render_page(
     reader: &Reader,
     leaf: Option<&EntryId>,
@@ -35,12 +35,12 @@ pub(super) fn render_page(
     }
 }
 
-/// Runs the program and returns its output; `None` if it can't be started or has nothing to read.
+/// Runs the program and returns its output; `None` if it can't be started or the log is empty.
 fn run_worker(program: &Path, reader: &Reader, leaf: Option<&EntryId>) -> Result<Option<Output>, CliFailure> {
     if let Some(path) = reader.path().filter(|path| path.exists()) {
         return run(program, path, leaf);
     }
-    // The session is in memory only, so its log is passed in a private temporary file.
+    // The session is only in memory, so its log is passed in a private temporary file.
     let failed = "can't write the session to a temporary file";
     let mut copy = NamedTempFile::new().context(failed).map_err(CliFailure::run)?;
     export::export_log(reader, &mut copy).map_err(CliFailure::run)?;
@@ -68,8 +68,8 @@ fn run(program: &Path, log: &Path, leaf: Option<&EntryId>) -> Result<Option<Outp
     }
 }
 
-/// Returns true if the failure is due to the file at the program's path: it was removed, is being replaced, or
-/// is for another machine.
+/// Returns true if the failure is due to the file at the program's path: it was removed, is being replaced,
+/// or is for another machine.
 fn is_unusable_program(error: &io::Error) -> bool {
     use io::ErrorKind::{ExecutableFileBusy, NotADirectory, NotFound, PermissionDenied};
     let is_file_error =
@@ -100,8 +100,8 @@ mod tests {
         Reader::open(&path).expect("a log")
     }
 
-    /// Written by another process: if this one had it open for writing, a child of another test could inherit
-    /// it, and running it would fail.
+    /// Written by another process: a child of another test could inherit a file that this process has open
+    /// for writing, and running it would fail.
     fn program(dir: &TempDir, script: &str) -> PathBuf {
         let (text, path) = (dir.path().join("script"), dir.path().join("page"));
         fs::write(&text, format!("#!/bin/sh\n{script}\n")).expect("written");
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn render_page_other_start_failure_is_an_error() {
         let dir = TempDir::new().expect("a directory");
-        // Longer than the arguments of a process may be.
+        // Longer than an argument of a process may be.
         let leaf = EntryId::new("x".repeat(8 << 20));
         let failure = render_page(&log(&dir), Some(&leaf), Some(Path::new("/bin/sh"))).expect_err("no room");
         let output = format!("{:#}", failure.error);

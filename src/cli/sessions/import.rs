@@ -87,7 +87,7 @@ pub(in crate::cli) fn find_all(config: &Config, only: Option<SourceFormat>) -> R
     Ok(found)
 }
 
-/// The directories where the programs keep their logs; they may not exist.
+/// Returns the directories in which the programs store their logs; they may not exist.
 pub(in crate::cli) fn default_dirs(config: &Config) -> Result<Vec<(SourceFormat, PathBuf)>, CliFailure> {
     let foreign = config.foreign_logs()?;
     let with_format = |format, dirs: Vec<PathBuf>| dirs.into_iter().map(move |dir| (format, dir));
@@ -98,12 +98,12 @@ pub(in crate::cli) fn default_dirs(config: &Config) -> Result<Vec<(SourceFormat,
         .collect())
 }
 
-/// Codex also keeps lists next to its logs.
+/// Returns true for a log. Codex also stores lists next to its logs.
 fn is_rollout(log: &Path) -> bool {
     log.file_name().is_some_and(|name| name.to_string_lossy().starts_with("rollout-"))
 }
 
-/// Finds the logs at these paths, and in the directories among them.
+/// Finds the logs at these paths, and those in the directories among them.
 pub(in crate::cli) fn find_in(paths: &[PathBuf]) -> Result<FoundLogs, CliFailure> {
     let mut found = FoundLogs::default();
     if paths.is_empty() {

@@ -1,4 +1,4 @@
-//! Lines and JSON that the commands on sessions print.
+//! Lines and JSON that the `sessions` commands print.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -16,9 +16,9 @@ const MAX_CHARS: usize = 72;
 /// The directory column of a session list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum DirectoryColumn {
-    /// Sessions of several directories.
+    /// Shown, because the sessions are of several directories.
     Shown,
-    /// Sessions of one directory.
+    /// Hidden, because the sessions are of one directory.
     Hidden,
 }
 
@@ -36,13 +36,13 @@ pub(in crate::cli) fn row(session: &SessionSummary, column: DirectoryColumn) -> 
     )
 }
 
-/// `2026-11-21 03:16`, UTC.
+/// Formats a time as `2026-11-21 03:16`, UTC.
 pub(super) fn format_time(time: UnixMs) -> String {
     let iso = time.to_iso();
     format!("{} {}", &iso[..10], &iso[11..16])
 }
 
-/// Prints entries as stored in the file, as a JSON list between `begin` and `end`, one a line.
+/// Prints entries as stored in the file, as a JSON list between `begin` and `end`, one entry per line.
 pub(super) fn print_raw(
     reader: &Reader,
     positions: impl IntoIterator<Item = usize>,
@@ -74,7 +74,7 @@ pub(super) fn warn(reader: &Reader, findings: &[Finding]) {
     }
 }
 
-/// The current branch; its problems are reported on stderr.
+/// Reads the current branch; problems are reported on stderr.
 pub(in crate::cli) fn branch(reader: &Reader) -> Result<Vec<Entry>, CliFailure> {
     let Some(leaf) = reader.leaf() else { return Ok(Vec::new()) };
     let (entries, damaged) = reader.branch(&leaf)?;
@@ -83,7 +83,7 @@ pub(in crate::cli) fn branch(reader: &Reader) -> Result<Vec<Entry>, CliFailure> 
     Ok(entries)
 }
 
-/// Formats log text for one line of a list.
+/// Formats text from a log for one line of a list.
 pub(in crate::cli) fn one_line(text: &str) -> String {
     // Text from a log must not move the cursor.
     let line =

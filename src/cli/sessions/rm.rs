@@ -12,7 +12,7 @@ use crate::cli::failure::CliFailure;
 use crate::cli::stdout::print_text;
 use crate::session::{DeleteMode, PendingDelete, Reader, SessionManager, SessionScope};
 
-/// Confirmation before sessions are removed.
+/// The confirmation before sessions are removed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Confirmation {
     Ask,
@@ -32,7 +32,7 @@ pub(super) fn rm(
             paths.push(path);
         }
     }
-    // All sessions are locked before the first one is removed: one in use stops the whole command.
+    // All sessions are locked before the first is removed: if one is in use, none is removed.
     let pending = paths.iter().map(|path| PendingDelete::lock(path)).collect::<Result<Vec<_>, _>>()?;
     if confirmation == Confirmation::Ask && !confirm(&paths, delete_mode)? {
         return print_text("nothing removed\n");
@@ -57,7 +57,7 @@ fn resolve(manager: &SessionManager, query: &str) -> Result<PathBuf, CliFailure>
         return Err(CliFailure::from(error)
             .hint("`sessions rm` removes only session files; this file was not changed"));
     }
-    // Of a symbolic link, the link is removed, not its target.
+    // A symbolic link is removed itself, not its target.
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let real = dir.canonicalize().map(|dir| dir.join(path.file_name().unwrap_or_default()));
     real.with_context(|| format!("can't find {}", path.display())).map_err(CliFailure::usage)

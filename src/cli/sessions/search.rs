@@ -10,7 +10,7 @@ use crate::cli::stdout::ignore_broken_pipe;
 use crate::render::{ControlChars, sanitize};
 use crate::session::{SearchHit, SessionManager, SessionScope, Snippet};
 
-/// Highlighting of a match on a terminal; `**` is used elsewhere.
+/// Marks the beginning of a match on a terminal; elsewhere `**` is used.
 const BOLD: &str = "\x1b[1m";
 const NOT_BOLD: &str = "\x1b[22m";
 
@@ -56,7 +56,7 @@ fn write_hit(out: &mut Stdout, hit: &SearchHit, column: DirectoryColumn) -> io::
     writeln!(out)
 }
 
-/// Formats the line with a hit's session and entry.
+/// Formats a line with the session and the entry of a hit.
 fn heading(hit: &SearchHit, column: DirectoryColumn) -> String {
     let session = &hit.session;
     let title = one_line(session.title().unwrap_or("(empty)"));

@@ -14,7 +14,7 @@ use crate::session::tree::{BranchMark, Tree, TreeNode, TreeRow};
 use crate::session::{Entry, EntryBody, EntryKind, Finding, Reader};
 use crate::unit::UnixMs;
 
-/// Maximum number of lines drawn before a row, so that a session with a hundred nested branches still fits on a
+/// Maximum number of lines drawn before a row, so that a session with a hundred nested branches fits on a
 /// screen; the number of omitted lines is shown.
 const MAX_DEPTH: usize = 12;
 
@@ -47,7 +47,6 @@ struct TreeDrawing {
     columns: usize,
 }
 
-/// The text of a row.
 #[derive(Default)]
 struct TreeText {
     headline: String,
@@ -56,7 +55,7 @@ struct TreeText {
 }
 
 impl TreeDrawing {
-    /// Reads the whole log once and keeps one line per entry.
+    /// Reads the log once and keeps one line per entry.
     fn load(reader: &Reader) -> Result<Self, CliFailure> {
         let tree = reader.tree();
         let annotations = Annotations::read(reader, &tree);
@@ -79,7 +78,7 @@ impl TreeDrawing {
     fn draw(&self, row: &TreeRow, now: UnixMs, text: &mut String) {
         let node = &self.tree.nodes()[row.node];
         let Some(TreeText { headline, model }) = self.texts.get(row.node) else { return };
-        // 1970 replaces a timestamp that can't be parsed.
+        // A timestamp that can't be parsed is read as 1970.
         let age = if node.timestamp == UnixMs(0) { "?".to_owned() } else { node.timestamp.age(now) };
         let marker = match (row.on_path, self.hidden_with[row.node].is_some()) {
             (true, _) => "* ",
@@ -87,7 +86,7 @@ impl TreeDrawing {
             (false, false) => "  ",
         };
         let mut line = format!("{marker}{}{}  {age:>4}", branches(row), one_line(node.id.short()));
-        // Short parts come before the text that may be cut off.
+        // Short parts come before the text, which may be cut off.
         if let Some(label) = self.annotations.label(row.node) {
             let _ = write!(line, "  [{}]", one_line(label));
         }
@@ -100,7 +99,7 @@ impl TreeDrawing {
         let _ = writeln!(text, "{}", fit(&format!("{line}  {headline}"), self.columns));
     }
 
-    /// Summarizes the hidden branches in a line; empty if there are none.
+    /// Formats a line about hidden branches; empty if there are none.
     fn hidden_summary(&self) -> String {
         let nodes = self.tree.nodes();
         let hidden: Vec<usize> = (0..nodes.len()).filter(|at| self.hidden_with[*at].is_some()).collect();
@@ -121,7 +120,7 @@ pub(super) fn is_message(node: &TreeNode) -> bool {
     )
 }
 
-/// The lines drawn before a row.
+/// Returns the branch lines before a row.
 fn branches(row: &TreeRow) -> String {
     let indent = |levels: usize| match levels.checked_sub(MAX_DEPTH) {
         Some(deeper @ 1..) => format!("⋯{deeper} {}", "│  ".repeat(MAX_DEPTH)),

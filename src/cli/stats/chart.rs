@@ -1,24 +1,24 @@
-//! Bars of text.
+//! Bars drawn with text.
 
-/// Characters of bars.
+/// The characters of bars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BarStyle {
-    /// Block characters, which show eighths of a column.
+    /// Block characters, with a resolution of an eighth of a column.
     Blocks,
-    /// `#`, one for a column.
+    /// `#`, one per column.
     Ascii,
 }
 
 /// Parts of a full block, from one eighth to seven.
 const PARTS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/// A bar for this part of `width` columns, from 0 to 1. A part above 0 is always visible.
+/// Draws a bar for this part of `width` columns, from 0 to 1. A part above 0 is always visible.
 pub(super) fn bar(part: f64, width: usize, style: BarStyle) -> String {
     let steps = match style {
         BarStyle::Blocks => PARTS.len() + 1,
         BarStyle::Ascii => 1,
     };
-    // Widths of terminals are small numbers, and the part is between 0 and 1.
+    // A terminal's width is a small number, and the part is between 0 and 1.
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let length = (part.clamp(0.0, 1.0) * (width * steps) as f64).round() as usize;
     let length = if part > 0.0 { length.max(1) } else { 0 };

@@ -1,4 +1,4 @@
-//! Sums of usage over a period, by day, model and project, as JSON and as text.
+//! Sums of usage in a period, by day, model and project, as JSON and as text.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use crate::session::QuarterUsage;
 use crate::unit::{Tokens, UnixMs, Usd};
 use crate::usage_text;
 
-/// Maximum width of the chart, in columns: longer bars are no clearer, and a file has no width.
+/// Maximum width of the chart, in columns: longer bars aren't clearer, and a file has no width.
 const MAX_CHART_COLUMNS: usize = 120;
 
-/// Whole days of a time zone up to today.
+/// Entire days in a time zone, up to today.
 pub(super) struct StatsPeriod {
     first: Date,
     last: Date,
@@ -27,7 +27,7 @@ pub(super) struct StatsPeriod {
 }
 
 impl StatsPeriod {
-    /// The last `days` days, today included.
+    /// Creates the period of the last `days` days, including today.
     pub(super) fn until(now: Timestamp, days: u16, zone: TimeZone) -> anyhow::Result<Self> {
         let last = now.to_zoned(zone.clone()).date();
         let before = i64::from(days.saturating_sub(1)).days();
@@ -35,13 +35,13 @@ impl StatsPeriod {
         Ok(Self { first, last, zone })
     }
 
-    /// The start of the first day.
+    /// Returns the start of the first day.
     pub(super) fn since(&self) -> UnixMs {
         let start = self.first.to_zoned(self.zone.clone());
         UnixMs(start.map_or(i64::MIN, |start| start.timestamp().as_millisecond()))
     }
 
-    /// The day of a time; one after today, by a wrong clock, counts as today.
+    /// Returns the day of a time. A later day, from a wrong clock, counts as today.
     fn day_of(&self, time: UnixMs) -> Date {
         let time = Timestamp::from_millisecond(time.0).unwrap_or(Timestamp::MAX);
         time.to_zoned(self.zone.clone()).date().min(self.last)
@@ -56,11 +56,11 @@ pub(super) struct UsageReport {
     last_day: String,
     #[serde(serialize_with = "serialize_sums")]
     total: Usage,
-    /// Every day, starting with the first one with usage.
+    /// Every day from the first one with usage.
     days: Vec<NamedUsage>,
-    /// The most expensive first.
+    /// The models, the most expensive first.
     models: Vec<NamedUsage>,
-    /// The most expensive first, by working directory.
+    /// The working directories, the most expensive first.
     projects: Vec<NamedUsage>,
 }
 
@@ -82,7 +82,7 @@ struct UsageSums {
     cache_write: Tokens,
     total_tokens: Tokens,
     cost: Usd,
-    /// The share of the input that the cache had; `None` without input.
+    /// The share of the input that came from the cache; `None` without input.
     cache_hit_rate: Option<f64>,
 }
 
@@ -133,7 +133,7 @@ impl UsageReport {
         &self.first_day
     }
 
-    /// Formats the report for lines of this many columns; in a file, names have any length.
+    /// Formats the report for lines of this many columns. In a file, names aren't cut.
     pub(super) fn text(&self, columns: usize, bars: BarStyle) -> String {
         let (cost, total_tokens) = (self.total.cost.total, self.total.total());
         let mut lines = vec![
@@ -150,10 +150,10 @@ impl UsageReport {
         lines.iter().map(|line| fit(line.trim_end(), columns) + "\n").collect()
     }
 
-    /// A line with a bar for each day: of the cost, or of the tokens if nothing cost anything.
+    /// Draws a bar for each day: its cost, or its tokens if nothing cost anything.
     fn chart(&self, columns: usize, bars: BarStyle) -> Vec<String> {
         let is_free = self.total.cost.total <= Usd(0.0);
-        // Tokens of a day are far below 2^52, above which f64 isn't exact.
+        // A day's tokens are far below 2^52, above which f64 isn't exact.
         #[expect(clippy::cast_precision_loss)]
         let value = |usage: &Usage| if is_free { usage.total().0 as f64 } else { usage.cost.total.0 };
         let label =
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
     use crate::message::Cost;
 
-    /// Usage at a UTC time, read from the cache to nine tenths.
+    /// Creates usage at a UTC time, nine tenths of which were read from the cache.
     fn quarter(time: &str, (cwd, model): (&str, &str), tokens: u64, cost: f64) -> QuarterUsage {
         let usage = Usage {
             input: Tokens(tokens),

@@ -1,4 +1,4 @@
-//! The server of a provider: its address, key and wire format, from the arguments and the configuration.
+//! The server of a provider: its URL, key and wire format, from the arguments and the configuration.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::provider::{
     ApiKey, Endpoint, KeyHeader, MixedFormats, ModelFacts, Provider, ProviderError, catalog,
 };
 
-/// Returns a provider's endpoint with its key, if it has one; `None` without a server.
+/// Returns a provider's endpoint, with its key if there is one; `None` without a server.
 pub(super) fn endpoint(arguments: &CliArgs, config: &Config, name: &str) -> Option<Endpoint> {
     let flag_key = arguments.model.api_key.as_ref().filter(|_| is_named(config, name));
     let access = config.access(name);
@@ -42,7 +42,7 @@ pub(super) fn endpoint(arguments: &CliArgs, config: &Config, name: &str) -> Opti
         endpoint.timeouts.first_byte = Duration::from_secs(seconds);
     }
     endpoint.timeouts.stall = Duration::from_secs(config.settings.request_stall_s());
-    // A file that can't be read was reported when the configuration was loaded.
+    // If the file can't be read, loading the configuration has reported it.
     endpoint.certificates = config.certificates.clone();
     let key = flag_key.map(|key| ConfigKey::Value(SecretString::from(key.clone())));
     Some(match key.or_else(|| access.and_then(|access| access.key)) {
@@ -51,7 +51,8 @@ pub(super) fn endpoint(arguments: &CliArgs, config: &Config, name: &str) -> Opti
     })
 }
 
-/// Returns a key or header value, loaded when it is needed if a command prints it; `subject` is for error messages.
+/// Returns a key or header value. If a command prints it, it is loaded when it is needed; `subject` is for
+/// errors.
 fn api_key(value: ConfigKey, subject: String) -> ApiKey {
     match value {
         ConfigKey::Value(value) => ApiKey::new(value),
@@ -59,7 +60,8 @@ fn api_key(value: ConfigKey, subject: String) -> ApiKey {
     }
 }
 
-/// Makes the provider at an endpoint. Models for which `models.json` specifies another wire format use that one.
+/// Creates the provider at an endpoint. Models for which `models.json` specifies another wire format use that
+/// one.
 pub(super) fn connect(
     config: &Config,
     endpoint: Endpoint,
@@ -78,8 +80,8 @@ pub(super) fn connect(
     Ok(if others.is_empty() { usual } else { Arc::new(MixedFormats::new(usual, others)) })
 }
 
-/// Returns the wire format at an endpoint: the one in `models.json`, the known one, or the one of the first model for
-/// which `models.json` names one.
+/// Returns the wire format at an endpoint: the one in `models.json`, the known one, or that of the first
+/// model with a wire format in `models.json`.
 pub(super) fn wire_format(config: &Config, endpoint: &Endpoint) -> Option<WireFormat> {
     let user = config.user_provider(&endpoint.name);
     let known = || Some(ProviderDescriptor::find(&endpoint.name)?.wire_format_at(endpoint));
@@ -87,7 +89,7 @@ pub(super) fn wire_format(config: &Config, endpoint: &Endpoint) -> Option<WireFo
     user.and_then(|user| user.api).or_else(known).or_else(of_first_model)
 }
 
-/// Returns true if the provider is named by a flag or a setting.
+/// Returns true if a flag or a setting names the provider.
 pub(super) fn is_named(config: &Config, provider: &str) -> bool {
     config.settings.provider() == Some(provider)
 }
@@ -98,8 +100,8 @@ pub(super) fn compat(config: &Config, provider: &str) -> Compat {
     config.user_provider(provider).map_or(usual, |user| user.compat.apply(usual))
 }
 
-/// Lists the known models: the ones in `models.json` first, then the catalog's, then the ones that the server listed
-/// when it was last queried, then the ones `served` by a server on this machine.
+/// Lists the known models: first those in `models.json`, then the catalog's, then those that the server
+/// listed when it was last queried, then those `served` by a server on this machine.
 pub(super) fn listed_models(
     config: &Config,
     provider: &str,
@@ -117,7 +119,7 @@ pub(super) fn listed_models(
     merge(own, others.into_iter().map(adapt).collect())
 }
 
-/// Appends the models that aren't among the first ones, and adds their prices to those without one.
+/// Appends models that aren't in the list yet, and adds prices to models without one.
 fn merge(mut models: Vec<ModelFacts>, others: Vec<ModelFacts>) -> Vec<ModelFacts> {
     for facts in others {
         match models.iter_mut().find(|other| other.id == facts.id) {

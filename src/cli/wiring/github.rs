@@ -1,15 +1,15 @@
-//! The repository on GitHub that the tools access, and the token for it.
+//! The GitHub repository that the tools access, and the token for it.
 
 use std::path::{Path, PathBuf};
 
 use crate::config::Config;
 use crate::tool::{GITHUB_API, GithubRepository, GithubToken};
 
-/// Variables with a token, as GitHub's own programs read them.
+/// Environment variables with a token, as read by GitHub's own programs.
 const TOKEN_VARIABLES: [&str; 2] = ["GITHUB_TOKEN", "GH_TOKEN"];
 
-/// Finds the repository of a Git remote, if there is a token for it: in the environment, or stored by `gh`, which runs
-/// only when the token is needed.
+/// Finds the repository of a Git remote, if there is a token for it: in the environment, or stored by `gh`,
+/// which is run only when the token is needed.
 pub(super) fn repository(remote: Option<&str>, config: &Config) -> Option<GithubRepository> {
     let known =
         TOKEN_VARIABLES.iter().find_map(|name| config.variable(name).filter(|token| !token.is_empty()));

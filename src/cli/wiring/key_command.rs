@@ -1,16 +1,16 @@
-//! Keys and header values that a command prints, such as a password manager's.
+//! Keys and header values that are printed by a command, such as a password manager.
 
 use std::process::{Command, Stdio};
 
 use secrecy::SecretString;
 
-/// Runs a shell command and returns the first line of its output. It may block, and it may prompt the user itself.
-/// `subject` describes its output, for errors.
+/// Runs a shell command and returns the first line of its output. It may block, and may prompt the user.
+/// `subject` describes the output, for errors.
 pub(super) fn run(command: &str, subject: &str) -> Result<SecretString, String> {
     let output = Command::new("sh").args(["-c", command]).stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("the command for the {subject} can't be run: {error}"))?;
     if !output.status.success() {
-        // Its messages could quote a key.
+        // The command's own messages could quote a key.
         return Err(format!("the command for the {subject} failed ({})", output.status));
     }
     let text = String::from_utf8_lossy(&output.stdout);

@@ -17,17 +17,17 @@ use crate::provider::local_servers::find_all;
 use crate::provider::{Endpoint, ModelFacts};
 use crate::setting::Switch;
 
-/// Time for each local server to answer at the start.
+/// Timeout of each local server at startup.
 const START: Duration = Duration::from_secs(1);
 
-/// The same in the background: the details of many models take a while.
+/// Timeout of each local server in the background: the details of many models take a while.
 const BACKGROUND: Duration = Duration::from_secs(10);
 
 /// A local server that responded: its provider with its models, or the reason it can't be used.
 type LocalServer = (String, Result<ProviderChange, String>);
 
-/// Queries local servers for their models: all servers, or the ones with these names. Servers that don't respond within
-/// `limit` are omitted.
+/// Queries local servers for their models: all servers, or those with these names. Servers that don't respond
+/// within `limit` are omitted.
 async fn find(
     arguments: &CliArgs,
     config: &Config,
@@ -51,7 +51,7 @@ async fn find(
     found.into_iter().filter_map(answered).collect()
 }
 
-/// As [`find`], for the start of a session, which isn't async and doesn't wait for long.
+/// Like [`find`], with a short timeout, for the start of a session, which isn't async.
 pub(super) fn find_at_start(
     arguments: &CliArgs,
     config: &Config,
@@ -61,11 +61,12 @@ pub(super) fn find_at_start(
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
         Some(runtime.block_on(find(arguments, config, names, START)))
     };
-    // A runtime can't be entered from within another one.
+    // A runtime can't be entered from within another one, so it gets its own thread.
     thread::scope(|scope| scope.spawn(ask).join().ok().flatten()).unwrap_or_default()
 }
 
-/// Queries one local server for its models; `None` if the provider isn't local or its server doesn't list any.
+/// Queries one local server for its models; `None` if the provider isn't local or its server doesn't list
+/// any.
 pub(in crate::cli) fn find_local_models(
     arguments: &CliArgs,
     config: &Config,
@@ -77,8 +78,8 @@ pub(in crate::cli) fn find_local_models(
     find_at_start(arguments, config, Some(&[provider])).into_iter().find_map(|(_, change)| change.ok())
 }
 
-/// Queries a local model's server again after the model's first answer, because a server reports the window that a
-/// model really has only after it has loaded it.
+/// Queries a local model's server again after the model's first answer, because servers report a model's real
+/// window only after they have loaded it.
 pub(in crate::cli) fn renew_local_windows(input: &RunInput, agent: &AgentSession) {
     let (input, agent, mut events) = (input.clone(), agent.clone(), agent.subscribe());
     tokio::spawn(async move {
@@ -87,14 +88,14 @@ pub(in crate::cli) fn renew_local_windows(input: &RunInput, agent: &AgentSession
             let model = event.ok().and_then(|event| answering_model(&event.kind));
             let Some((provider, id)) = model else { continue };
             if loaded.insert((provider.clone(), id)) {
-                // For another provider, no server is queried.
+                // A provider that isn't local has no server to query.
                 change_providers(&input, &agent, Some(&[&provider]), None).await;
             }
         }
     });
 }
 
-/// Returns the provider and the id of the model that has completed an answer.
+/// Returns the provider and id of the model that completed an answer.
 fn answering_model(event: &EventKind) -> Option<(String, String)> {
     let EventKind::MessageEnd { message } = event else { return None };
     let Message::Assistant(answer) = &**message else { return None };
@@ -103,8 +104,8 @@ fn answering_model(event: &EventKind) -> Option<(String, String)> {
     is_complete.then(|| (answer.provider.clone(), answer.model.clone()))
 }
 
-/// Asks the local servers in the background, and adds their models to the session. The first of them replaces the demo
-/// if only the lack of another model has chosen that.
+/// Queries the local servers in the background and adds their models to the session. The first one replaces
+/// the demo model if that was chosen only for lack of another.
 pub(in crate::cli) fn add_local_models(input: &RunInput, agent: AgentSession) {
     let settings = &input.config.settings;
     if settings.local_servers() == Switch::Off {
@@ -116,8 +117,8 @@ pub(in crate::cli) fn add_local_models(input: &RunInput, agent: AgentSession) {
     tokio::spawn(async move { change_providers(&input, &agent, None, replaced).await });
 }
 
-/// Asks local servers, and adds their models to the session. A session that hasn't said anything with a model of the
-/// provider `replaced` switches to the first of them.
+/// Queries local servers and adds their models to the session. If the provider `replaced` hasn't answered in
+/// the session yet, the session switches to the first of the models.
 async fn change_providers(
     input: &RunInput,
     agent: &AgentSession,

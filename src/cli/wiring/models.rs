@@ -22,8 +22,8 @@ use crate::provider::{
 use crate::setting::Switch;
 use crate::unit::Tokens;
 
-/// Applies the setting `models` to the registry. Warns about misconfigured providers, patterns without a match, and
-/// names of the setting `fallback` that can't be used now.
+/// Applies the setting `models` to the registry. Warns about misconfigured providers, patterns without a
+/// match, and unusable names in the setting `fallback`.
 pub(super) fn scoped(
     mut providers: ProviderRegistry,
     config: &Config,
@@ -38,8 +38,8 @@ pub(super) fn scoped(
     providers
 }
 
-/// The available providers: the ones with a key, the given script, and the demo if it was requested or nothing else is
-/// available.
+/// Returns the available providers: those with a key, the given script, and the demo if it was requested or
+/// nothing else is available.
 pub(super) fn providers(
     arguments: &CliArgs,
     config: &Config,
@@ -59,7 +59,7 @@ pub(super) fn providers(
     for name in known.chain(config.own_providers()) {
         let listed = || listed_models(config, name, compat(config, name), Vec::new());
         match connect_provider(arguments, config, name) {
-            // Local servers are added when they answer, unless the user lists their models.
+            // Local servers are added when they respond, unless the user lists their models.
             Ok(ProviderChange::Add(_, models)) if models.is_empty() && is_local(name) => {}
             Ok(ProviderChange::Add(provider, models)) => providers.add(provider, models),
             Ok(ProviderChange::Remove { .. }) if is_local(name) => {}
@@ -92,12 +92,12 @@ pub(super) fn providers(
     Ok(providers)
 }
 
-/// The model servers of this machine that are queried during the start; a session queries all of them later.
+/// The local model servers that are queried during startup; a session queries all of them later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum LocalProbe {
-    /// All of them.
+    /// All servers.
     All,
-    /// All of them if no other model is usable, else those that are named or have the first model.
+    /// All servers if no other model is usable, else those that are named or that have the first model.
     IfNeeded,
 }
 
@@ -114,7 +114,7 @@ fn local_servers_to_query(
     }
     let fallback = settings.fallback().unwrap_or_default().iter().map(String::as_str);
     let models: Vec<&str> = settings.model().into_iter().chain(fallback).collect();
-    // Only the server knows the window of a model that models.json lists without one.
+    // If models.json lists a model without its window, only the server knows it.
     let first = match settings.model() {
         Some(model) => providers.find(model).ok().map(|resolved| resolved.model),
         None => providers.models().into_iter().next(),
@@ -134,14 +134,14 @@ fn is_local(provider: &str) -> bool {
     ProviderDescriptor::find(provider).is_some_and(ProviderDescriptor::is_local)
 }
 
-/// Returns true if a flag, a file or the environment has the key or the address of a provider.
+/// Returns true if a flag, a file or the environment has the key or the URL of a provider.
 fn has_access(arguments: &CliArgs, config: &Config, name: &str) -> bool {
     let has_flag = is_named(config, name) && arguments.model.api_key.is_some();
     has_flag || config.access(name).is_some()
 }
 
-/// Connects a provider with the key and server of the arguments and the configuration, or closes it where there are
-/// none.
+/// Connects a provider with the key and server from the arguments and the configuration; returns its removal
+/// if there are none.
 pub(in crate::cli) fn connect_provider(
     arguments: &CliArgs,
     config: &Config,
@@ -172,7 +172,7 @@ pub(in crate::cli) fn connect_provider(
     ))
 }
 
-/// Lists the endpoints of all usable providers with a server, each with its wire format.
+/// Lists the endpoints of all usable providers that have a server, each with its wire format.
 pub(in crate::cli) fn list_servers(arguments: &CliArgs, config: &Config) -> Vec<(Endpoint, WireFormat)> {
     let known = PROVIDERS.iter().map(|descriptor| descriptor.name);
     let usable = known.chain(config.own_providers()).filter(|name| has_access(arguments, config, name));
@@ -184,10 +184,10 @@ pub(in crate::cli) fn list_servers(arguments: &CliArgs, config: &Config) -> Vec<
     usable.filter_map(server).collect()
 }
 
-/// The models that can be selected.
+/// The models that can be chosen.
 pub(in crate::cli) struct ModelList {
     pub(in crate::cli) providers: ProviderRegistry,
-    /// The configured model, if the catalog lacks it.
+    /// The configured model, if it isn't in the catalog.
     pub(in crate::cli) configured: Option<ModelFacts>,
 }
 
@@ -252,7 +252,7 @@ pub(super) fn model(
     Ok(SelectedModel { first: FirstModel { model, thinking, choice, thinking_choice }, notice })
 }
 
-/// Finds a model of one provider: part of a listed id, or any id.
+/// Finds a model of a provider by part of a listed id, or by any id.
 fn in_provider(
     providers: &ProviderRegistry,
     provider: &str,
@@ -268,7 +268,7 @@ fn in_provider(
     Ok((resolved.model, resolved.thinking, resolved.source))
 }
 
-/// The first of the models to cycle through, if nothing else is configured.
+/// Returns the first of the models to cycle through, if nothing else is configured.
 fn first_listed(
     providers: &ProviderRegistry,
     front: FrontEnd,
@@ -293,14 +293,14 @@ fn first(providers: &ProviderRegistry, provider: Option<&str>, front: FrontEnd) 
     }
 }
 
-/// The error of a misconfigured provider: of this one, or of the first one.
+/// Returns the error of this misconfigured provider, or of the first one.
 fn misconfigured(providers: &ProviderRegistry, provider: Option<&str>) -> Option<CliFailure> {
     let mut rejected = providers.misconfigured();
     let (name, reason) = rejected.find(|(name, _)| provider.is_none_or(|provider| provider == *name))?;
     Some(CliFailure::usage(anyhow!("{name} is misconfigured: {reason}")))
 }
 
-/// Returns the error of a provider that isn't usable.
+/// Returns the error for a provider that isn't usable.
 pub(in crate::cli) fn no_provider(provider: &str) -> CliFailure {
     match ProviderDescriptor::find(provider) {
         Some(server) if server.is_local() => {
@@ -331,14 +331,14 @@ fn not_found(error: ModelError) -> CliFailure {
     }
 }
 
-/// Adds the ways to get a model.
+/// Adds a hint about the ways to get a model.
 fn connect(failure: CliFailure) -> CliFailure {
     let variables = key_variables();
     let hint = format!("`tiller login`, or set {variables}, or try --provider {}", demo::NAME);
     CliFailure { code: USAGE, ..failure.hint(hint) }
 }
 
-/// Returns the variables of the best-known providers' keys: `ANTHROPIC_API_KEY, OPENAI_API_KEY or another key`.
+/// Lists the variables of the best-known providers' keys: `ANTHROPIC_API_KEY, OPENAI_API_KEY or another key`.
 pub(in crate::cli) fn key_variables() -> String {
     let named: Vec<&str> = PROVIDERS.iter().take(2).map(|provider| provider.key_variable).collect();
     format!("{} or another key", named.join(", "))

@@ -1,4 +1,4 @@
-//! Translates settings into options of the agent, of commands and of tools.
+//! Converts settings to options of the agent, of commands and of tools.
 
 use std::path::{Path, PathBuf};
 
@@ -19,10 +19,10 @@ use crate::sandbox::{Sandbox, SandboxMode, SandboxOptions, create_caches};
 use crate::setting::Switch;
 use crate::tool::{BashTimes, OutputLimits, OutputOptions};
 
-/// Default maximum of requests for a non-interactive run.
+/// Default maximum number of requests in a non-interactive run.
 const UNWATCHED_TURNS: u64 = 100;
 
-/// The runner of child processes.
+/// Returns the runner of child processes.
 pub(in crate::cli) fn runner() -> Result<Runner, CliFailure> {
     Runner::this_program().context("can't find tiller's own program").map_err(CliFailure::run)
 }
@@ -31,7 +31,7 @@ pub(in crate::cli) fn output_limits(config: &Config) -> OutputLimits {
     OutputLimits::from(&config.settings)
 }
 
-/// The runner of the user's and the model's commands.
+/// Returns the runner of the user's and the model's commands.
 pub(in crate::cli) fn command_runner(config: &Config) -> Result<Runner, CliFailure> {
     let settings = &config.settings;
     let mut runner = runner()?;
@@ -47,7 +47,7 @@ pub(in crate::cli) fn command_runner(config: &Config) -> Result<Runner, CliFailu
     Ok(runner)
 }
 
-/// The sandbox of the model's commands.
+/// Returns the sandbox of the model's commands.
 pub(in crate::cli) fn sandbox(config: &Config, cwd: &Path) -> Sandbox {
     let settings = &config.settings;
     let network = match settings.sandbox_network() {
@@ -65,7 +65,7 @@ pub(in crate::cli) fn sandbox(config: &Config, cwd: &Path) -> Sandbox {
     Sandbox::new(&options, cwd, SandboxSupport::detect())
 }
 
-/// The same, after the caches that commands need were created.
+/// Like [`sandbox`], after creating the caches that commands need.
 pub(super) fn sandbox_with_caches(config: &Config, cwd: &Path) -> Sandbox {
     let sandbox = sandbox(config, cwd);
     if sandbox.mode() == SandboxMode::Workspace
@@ -118,7 +118,7 @@ pub(super) fn options(
     }
 }
 
-/// The policy of a session in a working directory.
+/// Returns the policy of a session in a working directory.
 pub(in crate::cli) fn policy(
     arguments: &CliArgs,
     config: &Config,

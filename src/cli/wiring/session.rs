@@ -26,15 +26,14 @@ pub(in crate::cli) fn manager(arguments: &CliArgs, config: &Config, cwd: PathBuf
     if is_stored { manager.with_catalog(config.dirs.state.join("sessions.db")) } else { manager }
 }
 
-/// A session open for writing, its manager, and the notice about its origin.
+/// A session open for writing, its manager, and a notice about its origin.
 pub(in crate::cli) struct OpenedLog {
     pub(super) manager: SessionManager,
     pub(super) start: SessionStart,
-    /// URL of the repository's remote.
+    /// The URL of the repository's remote.
     pub(super) remote: Option<String>,
 }
 
-/// The session to open.
 pub(in crate::cli) enum SessionChoice {
     /// The session that the arguments name.
     Named,
@@ -75,7 +74,7 @@ impl OpenedLog {
     }
 }
 
-/// The first session and how it was found.
+/// The first session, and the way it was found.
 pub(super) struct SessionStart {
     pub(super) writer: Writer,
     notice: Option<String>,
@@ -130,7 +129,7 @@ fn start_session(manager: &SessionManager, resolution: Resolution) -> Result<Ses
     })
 }
 
-/// Resolves the argument of `--fork`. A path may contain `@`, so the whole argument is tried first.
+/// Resolves the argument of `--fork`. Because a path may contain `@`, the entire argument is tried first.
 fn resolve_fork<'a>(
     manager: &SessionManager,
     query: &'a str,

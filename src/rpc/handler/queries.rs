@@ -1,4 +1,4 @@
-//! Commands that only read.
+//! Commands that don't change anything.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use crate::message::ModelRef;
 use crate::rpc::views::{CommandView, HitView, log};
 use crate::session::{self, SessionScope};
 
-/// Maximum number of hits of a search.
+/// Maximum number of search hits.
 const MAX_HITS: usize = 50;
 
 impl Handler {
@@ -49,7 +49,7 @@ impl Handler {
         data(&StateView::new(&status, model, self.agent.notices()))
     }
 
-    /// Returns the view of a model, also of one that is in no catalog.
+    /// Returns the view of a model, which may be missing from the catalog.
     pub(super) async fn model(&self, reference: &ModelRef) -> Result<ModelView, HandlerError> {
         Ok(ModelView::find(reference, &self.agent.models().await?))
     }

@@ -7,7 +7,7 @@ use crate::id::EntryId;
 use crate::message::{Message, joined_text};
 use crate::session::Reader;
 
-/// A message that `fork` takes.
+/// A message that `fork` accepts.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ForkMessage {
@@ -15,7 +15,7 @@ struct ForkMessage {
     text: String,
 }
 
-/// The user's messages on the path to the leaf, for `fork`.
+/// Returns the user's messages on the path to the leaf, for `fork`.
 pub(in crate::rpc) fn fork_messages(reader: &Reader) -> impl Serialize {
     let path = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
     let message = |id: &EntryId| {
