@@ -103,7 +103,7 @@ fn original_location(path: &Path) -> PathBuf {
 }
 
 #[cfg(target_os = "macos")]
-fn newest_in_trash(_path: &Path) -> Result<(), String> {
+fn restore_newest(_path: &Path) -> Result<(), String> {
     Err("on macOS only the Finder can restore files".to_owned())
 }
 
