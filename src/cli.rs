@@ -34,7 +34,7 @@ mod run;
 mod run_input;
 mod scratch;
 mod serve;
-mod session_line;
+mod session_arguments;
 mod sessions;
 mod settings;
 mod signals;

@@ -149,23 +149,23 @@ impl Config {
         let listed_models = listed_models::load(&dirs.listed_models());
         let mut settings = Settings::default();
         let user_path = dirs.config.join("settings.json");
-        let mut messages = FileMessages { warnings, ..FileMessages::default() };
+        let mut loaded = LoadedFiles { warnings, ..LoadedFiles::default() };
         let mut user_servers = None;
         if user_path.exists() {
             let text = read(&user_path)?;
-            user_servers = apply_file(&mut settings, (&user_path, &text), SettingScope::User, &mut messages);
+            user_servers = apply_file(&mut settings, (&user_path, &text), SettingScope::User, &mut loaded);
         }
         if let Some((project, path)) = inputs.trusted.and_then(|project| Some((project, project.settings()?)))
         {
             let text = read_of_project(project, &path)?;
-            let servers = apply_file(&mut settings, (&path, &text), SettingScope::Project, &mut messages);
-            messages.warnings.extend(servers.map(|_| misplaced_servers(&path)));
+            let servers = apply_file(&mut settings, (&path, &text), SettingScope::Project, &mut loaded);
+            loaded.warnings.extend(servers.map(|_| misplaced_servers(&path)));
         }
         let project_servers = match inputs.trusted.and_then(|project| Some((project, project.mcp_file()?))) {
             Some((project, path)) => Some((read_of_project(project, &path)?, path)),
             None => None,
         };
-        let FileMessages { mut warnings, mut invalid, guard_problems, rules, hooks } = messages;
+        let LoadedFiles { mut warnings, mut invalid, guard_problems, rules, hooks } = loaded;
         let mcp = mcp::load(
             user_servers.map(|servers| (&*user_path, servers)),
             project_servers.as_ref().map(|(text, path)| (&**path, &**text)),
@@ -456,7 +456,7 @@ fn read_of_project(project: &Project, path: &Path) -> Result<String, ConfigError
 
 /// The messages about settings files, and the rules and hooks in them.
 #[derive(Default)]
-struct FileMessages {
+struct LoadedFiles {
     warnings: Vec<String>,
     guard_problems: Vec<String>,
     invalid: Vec<WrongSetting>,
@@ -469,7 +469,7 @@ fn apply_file(
     settings: &mut Settings,
     (path, text): (&Path, &str),
     scope: SettingScope,
-    messages: &mut FileMessages,
+    loaded: &mut LoadedFiles,
 ) -> Option<Value> {
     let file = path.display().to_string();
     let (source, rule_source) = match scope {
@@ -480,29 +480,26 @@ fn apply_file(
         Ok(object) => object,
         Err(error) => {
             let error = ConfigError::not_json(path, &error);
-            messages.invalid.push(WrongSetting::file(&error));
-            messages.guard_problems.push(error.to_string());
+            loaded.invalid.push(WrongSetting::file(&error));
+            loaded.guard_problems.push(error.to_string());
             invalid::set_strict_approval(settings, source);
             return None;
         }
     };
     let servers = mcp::take_setting(&mut object);
-    let problems = take_structured(&mut object, &rule_source, messages);
+    let problems = take_rules_and_hooks(&mut object, &rule_source, loaded);
     let mut values = Vec::new();
     flatten("", &object, &mut values);
     for (name, value) in values {
         match TABLE.iter().find(|setting| setting.name == name) {
-            None => messages.warnings.push(unknown_setting(path, &name)),
-            Some(setting) if (scope, setting.scope) == (SettingScope::Project, SettingScope::User) => {
-                messages.warnings.push(format!(
-                    "{}: `{name}` can only be set by the user, not by a project",
-                    path.display()
-                ))
-            }
+            None => loaded.warnings.push(unknown_setting(path, &name)),
+            Some(setting) if (scope, setting.scope) == (SettingScope::Project, SettingScope::User) => loaded
+                .warnings
+                .push(format!("{}: `{name}` can only be set by the user, not by a project", path.display())),
             Some(setting) => match setting.parse_json(&value) {
                 Ok(value) => settings.set(setting, value, source.clone()),
                 Err(error) => {
-                    messages.invalid.push(WrongSetting::value(setting, path, &error));
+                    loaded.invalid.push(WrongSetting::value(setting, path, &error));
                     if **setting == setting::APPROVAL {
                         invalid::set_strict_approval(settings, source.clone());
                     }
@@ -513,25 +510,25 @@ fn apply_file(
     if !problems.is_empty() {
         // The invalid part may contain a rule that denies something.
         let note = |problem| format!("{problem}; until it is fixed, the approval mode is read-only");
-        messages.warnings.extend(problems.iter().map(note));
-        messages.guard_problems.extend(problems);
+        loaded.warnings.extend(problems.iter().map(note));
+        loaded.guard_problems.extend(problems);
         invalid::set_strict_approval(settings, source);
     }
     servers
 }
 
-/// Removes the rules and hooks from a settings file's object and adds them to `messages`. Returns problems
+/// Removes the rules and hooks from a settings file's object and adds them to `loaded`. Returns problems
 /// with those that may deny something; other problems become warnings.
-fn take_structured(
+fn take_rules_and_hooks(
     object: &mut serde_json::Map<String, Value>,
     source: &RuleSource,
-    messages: &mut FileMessages,
+    loaded: &mut LoadedFiles,
 ) -> Vec<String> {
     let rules = rules::take_setting(object);
-    let mut problems = rules.map(|rules| messages.rules.add(&rules, source)).unwrap_or_default();
+    let mut problems = rules.map(|rules| loaded.rules.add(&rules, source)).unwrap_or_default();
     if let Some(hooks) = hooks::take_setting(object) {
-        let found = messages.hooks.add(&hooks, &source.to_string());
-        messages.warnings.extend(found.warnings);
+        let found = loaded.hooks.add(&hooks, &source.to_string());
+        loaded.warnings.extend(found.warnings);
         problems.extend(found.broken_guards);
     }
     problems

@@ -51,7 +51,7 @@ pub fn page(reader: &Reader, leaf: Option<&EntryId>) -> Result<String, SessionEr
         connect: "",
     };
     head.begin(&mut out);
-    chrome::top(&mut out, &title, &chrome::facts(reader, &outline), "");
+    chrome::header(&mut out, &title, &chrome::facts(reader, &outline), "");
     out.tags("<div class=\"columns\">\n<aside>");
     chrome::outline(&mut out, &chrome::rows(&outline));
     out.tags("</aside>\n<main>\n<div class=\"preface\">")

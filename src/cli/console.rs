@@ -19,7 +19,7 @@ pub(super) fn stdout() -> Stdout {
 
 impl Stdout {
     /// Writes `styled`, an escape sequence, to a terminal, and `plain` to anything else.
-    pub(super) fn write_mark(&mut self, styled: &'static str, plain: &str) -> io::Result<()> {
+    pub(super) fn write_escape_or(&mut self, styled: &'static str, plain: &str) -> io::Result<()> {
         match self {
             Self::Terminal(out) => out.write_escape(styled),
             Self::Other(out) => out.write_all(plain.as_bytes()),

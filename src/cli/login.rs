@@ -201,7 +201,7 @@ impl Keyring<'_> {
         let config = self.config()?;
         let path = path.display();
         let origin = self.origin(&config, name);
-        if removed == KeyRemoval::NotThere {
+        if removed == KeyRemoval::NotStored {
             return Err(key_not_stored(name, origin, &path.to_string()));
         }
         let change = self.connect(&config, name)?;

@@ -108,20 +108,20 @@ fn signals() -> std::io::Result<[Signal; 2]> {
 
 /// Completes at the first signal; a second one ends the process immediately.
 async fn shutdown([mut interrupt, mut terminate]: [Signal; 2]) {
-    let (begin, begun) = oneshot::channel();
+    let (start, started) = oneshot::channel();
     tokio::spawn(async move {
-        let mut begin = Some(begin);
+        let mut start = Some(start);
         loop {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
-            match begin.take() {
-                Some(begin) => drop(begin.send(())),
+            match start.take() {
+                Some(start) => drop(start.send(())),
                 None => process::exit(INTERRUPTED.into()),
             }
         }
     });
     // The task sends before it ends.
-    let _ = begun.await;
+    let _ = started.await;
 }

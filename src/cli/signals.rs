@@ -12,7 +12,7 @@ use crate::agent::AgentSession;
 use crate::repl::{InputMode, Interrupt};
 
 /// Time for a stopped run to end and for its last lines to reach stdout.
-const GRACE: Duration = Duration::from_secs(3);
+const GRACE_PERIOD: Duration = Duration::from_secs(3);
 
 /// Capacity for pending interrupts. Two presses of Ctrl+C already mean that the user wants to quit.
 const MAX_PENDING: usize = 4;
@@ -20,7 +20,7 @@ const MAX_PENDING: usize = 4;
 /// Stops the run at SIGINT or SIGTERM; its remaining output is still printed.
 ///
 /// A separate task waits for the signals, because the printing task blocks if stdout isn't read. After
-/// [`GRACE`], or at a second signal, the process exits.
+/// [`GRACE_PERIOD`], or at a second signal, the process exits.
 pub(super) struct SignalGuard {
     was_triggered: watch::Receiver<bool>,
     _watcher: JoinSet<()>,
@@ -67,7 +67,7 @@ async fn end_at_signal(
         _ = terminate.recv() => {}
     }
     trigger.send_replace(true);
-    end_after(GRACE, &agent, [&mut interrupt, &mut terminate]).await;
+    end_after(GRACE_PERIOD, &agent, [&mut interrupt, &mut terminate]).await;
 }
 
 /// Stops the run, then exits the process after the grace period or at another signal.
@@ -76,7 +76,7 @@ async fn end_after(grace: Duration, agent: &AgentSession, [interrupt, terminate]
         let _ = agent.interrupt().await;
         sleep(grace).await;
         // Syncs the log if possible.
-        let _ = timeout(GRACE, agent.close()).await;
+        let _ = timeout(GRACE_PERIOD, agent.close()).await;
     };
     tokio::select! {
         () = ended => {}
@@ -89,7 +89,7 @@ async fn end_after(grace: Duration, agent: &AgentSession, [interrupt, terminate]
 /// Forwards signals to the front end; if they can't be handled, none arrive.
 ///
 /// If a signal ends the front end, or isn't received because the printing task is blocked, the process ends
-/// after [`GRACE`].
+/// after [`GRACE_PERIOD`].
 pub(super) fn forward_signals(
     agent: AgentSession,
     input_mode: InputMode,
@@ -118,9 +118,9 @@ async fn forward(
         let is_last =
             interrupt_kind == Interrupt::Termination || input_mode == InputMode::Batch || sender.is_closed();
         let is_received =
-            async { !is_last && timeout(GRACE, sender.reserve_many(MAX_PENDING)).await.is_ok() };
+            async { !is_last && timeout(GRACE_PERIOD, sender.reserve_many(MAX_PENDING)).await.is_ok() };
         if !is_received.await {
-            let grace = if is_last { GRACE } else { Duration::ZERO };
+            let grace = if is_last { GRACE_PERIOD } else { Duration::ZERO };
             end_after(grace, &agent, [&mut interrupt, &mut terminate]).await;
         }
     }

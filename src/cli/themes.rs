@@ -19,7 +19,7 @@ use crate::tui::{ThemeOptions, ThemeQuery};
 use crate::watch::FileWatcher;
 
 /// Quiet period before changed files are read: editors save in several steps.
-const QUIET: Duration = Duration::from_millis(50);
+const QUIET_PERIOD: Duration = Duration::from_millis(50);
 
 /// Name of the theme directory in the user's and in a project's configuration.
 const DIR: &str = "themes";
@@ -191,11 +191,11 @@ async fn watch_themes(search_paths: Vec<SearchPath>, sender: watch::Sender<Arc<T
 }
 
 async fn wait_until_quiet(changes: &mut mpsc::Receiver<()>) {
-    let mut deadline = Instant::now() + QUIET;
+    let mut deadline = Instant::now() + QUIET_PERIOD;
     loop {
         tokio::select! {
             biased;
-            Some(()) = changes.recv() => deadline = Instant::now() + QUIET,
+            Some(()) = changes.recv() => deadline = Instant::now() + QUIET_PERIOD,
             () = sleep_until(deadline) => return,
         }
     }

@@ -145,12 +145,12 @@ fn decide(
     prompt: TrustPrompt,
 ) -> Result<TrustAnswer, CliFailure> {
     if project.trust_obstacle().is_some() {
-        return Ok(TrustAnswer::Unasked);
+        return Ok(TrustAnswer::Undecided);
     }
     let stored = store.answer(project);
     let answer = match (stored, prompt) {
         _ if arguments.environment.trust_project => TrustAnswer::Trusted,
-        (TrustAnswer::Unasked | TrustAnswer::Changed, TrustPrompt::Terminal)
+        (TrustAnswer::Undecided | TrustAnswer::Changed, TrustPrompt::Terminal)
             if io::stdin().is_terminal() && io::stderr().is_terminal() =>
         {
             ask(project, stored, (&mut io::stdin().lock(), &mut console::stderr()))
@@ -224,7 +224,7 @@ fn ignored_notice(project: &Project, answer: TrustAnswer) -> String {
         None => {
             let reason = match answer {
                 TrustAnswer::Changed => "has changed since it was trusted",
-                TrustAnswer::Trusted | TrustAnswer::Refused | TrustAnswer::Unasked => "is not trusted",
+                TrustAnswer::Trusted | TrustAnswer::Refused | TrustAnswer::Undecided => "is not trusted",
             };
             format!(
                 "project {root} {reason}; ignored: {names}; /trust in the TUI or --trust-project trusts it"
@@ -246,8 +246,8 @@ mod tests {
         }
         let project = Project::find(dir.path(), dir.path()).unwrap();
         let mut output = Vec::new();
-        let answer = ask(&project, TrustAnswer::Unasked, (&mut answers.as_bytes(), &mut output)).unwrap();
-        let notice = ignored_notice(&project, TrustAnswer::Unasked);
+        let answer = ask(&project, TrustAnswer::Undecided, (&mut answers.as_bytes(), &mut output)).unwrap();
+        let notice = ignored_notice(&project, TrustAnswer::Undecided);
         assert!(notice.contains("4␛[2J, 2 more; /trust in the TUI or --trust-project trusts it"), "{notice}");
         (answer, String::from_utf8(output).unwrap())
     }
@@ -297,7 +297,7 @@ mod tests {
     fn ask_only_yes_trusts() {
         assert_eq!(answer_question("\n").0, TrustAnswer::Refused);
         assert_eq!(answer_question("no\n").0, TrustAnswer::Refused);
-        assert_eq!(answer_question("").0, TrustAnswer::Unasked);
+        assert_eq!(answer_question("").0, TrustAnswer::Undecided);
         let (answer, output) = answer_question("yeah\n Y \n");
         assert_eq!((answer, output.matches("Trust these files?").count()), (TrustAnswer::Trusted, 2));
         assert!(output.contains("/.tiller/extensions/6␛[2J\n") && !output.contains('\u{1b}'), "{output}");

@@ -132,7 +132,7 @@ fn options(input: &RunInput, cwd: &Path, themes: &Themes) -> TuiOptions {
     let RunInput { arguments, config, .. } = input;
     let state_file = |name| (!arguments.session.no_session).then(|| config.dirs.state.join(name));
     let terminal = TerminalOptions {
-        abilities: abilities(config),
+        abilities: terminal_capabilities(config),
         signals: signal_support(config),
         mouse: match config.settings.mouse() {
             Switch::On => MouseUse::Tiller,
@@ -187,28 +187,28 @@ fn settings_store(input: &RunInput, trusted: TrustedProject) -> SettingsStore {
     let describe = |failure: CliFailure| (format!("{:#}", failure.error), failure.hint);
     let arguments = Arc::clone(&input.arguments);
     SettingsStore::new(
-        ReadSettings { settings: input.config.settings.clone(), problems: faults(&input.config) },
+        ReadSettings { settings: input.config.settings.clone(), problems: setting_problems(&input.config) },
         move || {
             let (config, changed) =
                 trust::reload(&arguments, trusted.current().as_ref()).map_err(describe)?;
             let changed =
                 changed.map(|what| SettingProblem { what, instead: None, scope: ProblemScope::Everything });
-            let faults = changed.into_iter().chain(faults(&config)).collect();
-            Ok(ReadSettings { settings: config.settings, problems: faults })
+            let problems = changed.into_iter().chain(setting_problems(&config)).collect();
+            Ok(ReadSettings { settings: config.settings, problems })
         },
         move |setting, text| store_setting(&file, setting, text).map_err(|error| describe(error.into())),
     )
 }
 
 /// Returns the problems with the settings files.
-fn faults(config: &Config) -> Vec<SettingProblem> {
+fn setting_problems(config: &Config) -> Vec<SettingProblem> {
     let ignored = config.warnings.iter().cloned();
     let ignored = ignored.map(|what| SettingProblem { what, instead: None, scope: ProblemScope::Setting });
     let invalid = config.invalid.iter().cloned();
     let invalid = invalid.map(|WrongSetting { setting, problem, replacement }| {
         // A file with invalid JSON may just be being edited.
-        let cost = setting.map_or(ProblemScope::Everything, |_| ProblemScope::Setting);
-        SettingProblem { what: problem, instead: Some(replacement), scope: cost }
+        let scope = setting.map_or(ProblemScope::Everything, |_| ProblemScope::Setting);
+        SettingProblem { what: problem, instead: Some(replacement), scope }
     });
     ignored.chain(invalid).collect()
 }
@@ -353,11 +353,11 @@ fn banner(is_demo: bool, dirs: &[String]) -> Vec<String> {
 }
 
 /// Returns the terminal's capabilities, as limited by settings.
-fn abilities(config: &Config) -> TerminalCapabilities {
-    let abilities = TerminalCapabilities::detect(|name| config.variable(name).map(str::to_owned));
+fn terminal_capabilities(config: &Config) -> TerminalCapabilities {
+    let capabilities = TerminalCapabilities::detect(|name| config.variable(name).map(str::to_owned));
     let images = match config.settings.image_mode() {
-        ImageMode::Auto => abilities.images,
+        ImageMode::Auto => capabilities.images,
         ImageMode::Line => Images::Line,
     };
-    TerminalCapabilities { images, ..abilities }
+    TerminalCapabilities { images, ..capabilities }
 }

@@ -31,7 +31,7 @@ pub enum KeyRemoval {
     /// The key was removed.
     Removed,
     /// No key was stored; the file is unchanged.
-    NotThere,
+    NotStored,
 }
 
 /// Reads the keys; empty if the file doesn't exist.
@@ -78,7 +78,7 @@ pub fn store_key(path: &Path, provider: &str, key: &SecretString) -> Result<(), 
 pub fn remove_key(path: &Path, provider: &str) -> Result<KeyRemoval, ConfigError> {
     let mut object = read_object(path)?;
     if object.shift_remove(provider).is_none() {
-        return Ok(KeyRemoval::NotThere);
+        return Ok(KeyRemoval::NotStored);
     }
     store_object(path, &object)?;
     Ok(KeyRemoval::Removed)
@@ -142,7 +142,7 @@ mod tests {
     fn remove_key_leaves_other_keys() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("auth.json");
-        assert_eq!(remove_key(&path, "anthropic").unwrap(), KeyRemoval::NotThere);
+        assert_eq!(remove_key(&path, "anthropic").unwrap(), KeyRemoval::NotStored);
         assert!(!path.exists());
         store_key(&path, "anthropic", &"one".into()).unwrap();
         store_key(&path, "openai", &"two".into()).unwrap();

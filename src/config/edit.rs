@@ -20,7 +20,7 @@ pub fn store_setting(path: &Path, setting: &Setting, value: &str) -> Result<(), 
     let setting_error = |source| ConfigError::Setting { origin: path.display().to_string(), source };
     let value = if value.trim().is_empty() { None } else { setting.parse(value).map_err(setting_error)? };
     let change = |object: &mut Map<String, Value>| {
-        put(object, setting.name, value.map(json));
+        set_value(object, setting.name, value.map(json));
         Ok(())
     };
     change_object(path, |_| Ok(()), change).map(drop)
@@ -89,14 +89,14 @@ pub(super) fn change_object(
 }
 
 /// Sets a value where the file has it, under the dotted name or nested; a new value is nested.
-fn put(object: &mut Map<String, Value>, name: &str, value: Option<Value>) {
+fn set_value(object: &mut Map<String, Value>, name: &str, value: Option<Value>) {
     let inner = name.split_once('.').filter(|_| !object.contains_key(name));
     match (inner, value) {
         (Some((first, rest)), value) => match (object.get_mut(first), value) {
-            (Some(Value::Object(inner)), value) => put(inner, rest, value),
+            (Some(Value::Object(inner)), value) => set_value(inner, rest, value),
             (None, Some(value)) => {
                 let mut inner = Map::new();
-                put(&mut inner, rest, Some(value));
+                set_value(&mut inner, rest, Some(value));
                 object.insert(first.to_owned(), Value::Object(inner));
             }
             // A value that isn't an object can't contain this setting.

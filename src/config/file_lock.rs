@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use crate::files;
 
 /// Maximum time to wait for another process; a change takes milliseconds.
-const MAX_WAIT: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Time between two attempts.
-const RETRY: Duration = Duration::from_millis(10);
+const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The exclusive right to replace a file. The lock is on a separate file next to it, which is removed on
 /// drop.
@@ -27,7 +27,7 @@ pub(super) struct FileLock {
 impl FileLock {
     /// Locks a file, which may not exist, and creates its directory. `None` if the file system has no locks.
     pub(super) fn acquire(target: &Path) -> io::Result<Option<Self>> {
-        Self::acquire_within(target, MAX_WAIT)
+        Self::acquire_within(target, LOCK_TIMEOUT)
     }
 
     fn acquire_within(target: &Path, wait: Duration) -> io::Result<Option<Self>> {
@@ -52,7 +52,7 @@ impl FileLock {
                 let problem = format!("another tiller process is changing it; it holds {}", path.display());
                 return Err(io::Error::new(io::ErrorKind::TimedOut, problem));
             }
-            thread::sleep(RETRY);
+            thread::sleep(RETRY_INTERVAL);
         }
     }
 }

@@ -68,7 +68,7 @@ pub enum TrustAnswer {
     /// The files were trusted but have changed since.
     Changed,
     /// The user hasn't decided about these files.
-    Unasked,
+    Undecided,
 }
 
 impl Project {
@@ -376,9 +376,9 @@ impl TrustStore {
                 (true, true) => TrustAnswer::Trusted,
                 (false, true) => TrustAnswer::Refused,
                 (true, false) => TrustAnswer::Changed,
-                (false, false) => TrustAnswer::Unasked,
+                (false, false) => TrustAnswer::Undecided,
             },
-            _ => TrustAnswer::Unasked,
+            _ => TrustAnswer::Undecided,
         }
     }
 
@@ -394,7 +394,7 @@ impl TrustStore {
         let trusted = match answer {
             TrustAnswer::Trusted => true,
             TrustAnswer::Refused => false,
-            TrustAnswer::Changed | TrustAnswer::Unasked => return Ok(()),
+            TrustAnswer::Changed | TrustAnswer::Undecided => return Ok(()),
         };
         let io_error = |source| ConfigError::Io { path: self.path.clone(), source };
         let _lock = FileLock::acquire(&self.path).map_err(io_error)?;
@@ -505,7 +505,7 @@ mod tests {
         let store = TrustStore::new(dir.path().join("state/trust.json"));
         let trust = |answer| store.remember(&find(dir.path()).unwrap(), answer, UnixMs(0)).unwrap();
         let answer = || store.answer(&find(dir.path()).unwrap());
-        assert_eq!(answer(), TrustAnswer::Unasked);
+        assert_eq!(answer(), TrustAnswer::Undecided);
         trust(TrustAnswer::Refused);
         assert_eq!(answer(), TrustAnswer::Refused);
         trust(TrustAnswer::Trusted);
@@ -598,7 +598,7 @@ mod tests {
         assert!(project.trust_obstacle().unwrap().starts_with("more than 2000 files in "));
         let store = TrustStore::new(dir.path().join("trust.json"));
         store.remember(&project, TrustAnswer::Trusted, UnixMs(0)).unwrap();
-        assert_eq!(store.answer(&project), TrustAnswer::Unasked);
+        assert_eq!(store.answer(&project), TrustAnswer::Undecided);
     }
 
     #[test]
@@ -607,7 +607,7 @@ mod tests {
         write(dir.path(), ".tiller/settings.json", "{}");
         let store = TrustStore::new(write(dir.path(), "trust.json", "{\"projects\": 3}"));
         let project = find(dir.path()).unwrap();
-        assert_eq!(store.answer(&project), TrustAnswer::Unasked);
+        assert_eq!(store.answer(&project), TrustAnswer::Undecided);
         store.remember(&project, TrustAnswer::Trusted, UnixMs(0)).unwrap();
         assert_eq!(store.answer(&project), TrustAnswer::Trusted);
     }

@@ -12,7 +12,7 @@ const ROWS_PER_CHUNK: usize = 50;
 const MAX_INDENT: usize = 12;
 
 /// Renders the header: title, facts, the buttons of this kind of page, and controls.
-pub(super) fn top(out: &mut Markup, title: &str, facts: &Markup, buttons: &'static str) {
+pub(super) fn header(out: &mut Markup, title: &str, facts: &Markup, buttons: &'static str) {
     out.tags("<header class=\"top\">\n<div class=\"title\"><h1>")
         .text(title)
         .tags("</h1>\n<p class=\"facts\">");
@@ -72,7 +72,7 @@ pub(super) fn outline(out: &mut Markup, rows: &Markup) {
 /// Renders the rows of the outline: prompts, answers with text, and entries at which branches start or are
 /// summarized.
 pub(super) fn rows(outline: &Outline) -> Markup {
-    let rows = outline.tree.rows(outline.leaf.as_ref(), |at, _| is_in_tree(outline, at));
+    let rows = outline.tree.rows(outline.leaf.as_ref(), |at, _| is_in_outline(outline, at));
     let mut out = Markup::default();
     for chunk in rows.chunks(ROWS_PER_CHUNK) {
         out.tags("<div class=\"rows\">");
@@ -83,7 +83,7 @@ pub(super) fn rows(outline: &Outline) -> Markup {
 }
 
 /// Returns true if the outline has a row for the entry at this position.
-pub(super) fn is_in_tree(outline: &Outline, at: usize) -> bool {
+pub(super) fn is_in_outline(outline: &Outline, at: usize) -> bool {
     outline.items[at].as_ref().is_some_and(|item| item.headline.is_some() || outline.label(at).is_some())
 }
 

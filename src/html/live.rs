@@ -72,7 +72,7 @@ pub fn live_page() -> &'static str {
     static PAGE: LazyLock<String> = LazyLock::new(|| {
         let mut out = Markup::default();
         HEAD.begin(&mut out);
-        chrome::top(&mut out, HEAD.title, &Markup::default(), PANEL_TOGGLES);
+        chrome::header(&mut out, HEAD.title, &Markup::default(), PANEL_TOGGLES);
         out.tags("<div class=\"columns\">\n<aside>\n").tags(SESSIONS_PANEL);
         chrome::outline(&mut out, &Markup::default());
         out.tags("</aside>\n<div class=\"stage\">\n<main><div class=\"preface\"></div></main>\n");
@@ -130,7 +130,7 @@ fn entries(reader: &Reader, outline: &Outline, since: Option<&EntryId>) -> Resul
         None => 0,
         Some(id) => position(id).ok_or_else(|| SessionError::NoEntry(id.clone()))? + 1,
     };
-    let is_listed = |at: usize| chrome::is_in_tree(outline, at) || nodes[at].kind == EntryKind::Label;
+    let is_listed = |at: usize| chrome::is_in_outline(outline, at) || nodes[at].kind == EntryKind::Label;
     let has_new_row = since.is_none() || (from..nodes.len()).any(is_listed);
     let leaf = leaf.and_then(position);
     let mut articles = Markup::default();
@@ -162,14 +162,14 @@ fn changed(reader: &Reader, outline: &Outline, from: usize) -> Result<BTreeSet<u
     reader.visit(from, |entry| {
         if let (Ok(entry), true) = (entry, at < outline.items.len()) {
             changed.extend(outline.ancestors[at]);
-            changed.extend(referred(outline, at, &entry));
+            changed.extend(referenced_entry(outline, at, &entry));
         }
         at += 1;
     })?;
     Ok(changed)
 }
 
-fn referred(outline: &Outline, at: usize, entry: &Entry) -> Option<usize> {
+fn referenced_entry(outline: &Outline, at: usize, entry: &Entry) -> Option<usize> {
     match &entry.body {
         EntryBody::Label { target_id, .. } => {
             outline.tree.nodes().iter().rposition(|node| node.id == *target_id)

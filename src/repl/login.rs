@@ -78,7 +78,7 @@ impl KeyPrompt {
     }
 
     /// Stores the line as the provider's key.
-    pub(super) fn keep(
+    pub(super) fn store(
         &self,
         agent: &AgentSession,
         pending: PendingLogin,
@@ -97,7 +97,7 @@ impl KeyPrompt {
     }
 
     /// Removes a provider's key.
-    pub(super) fn forget(
+    pub(super) fn remove(
         &self,
         agent: &AgentSession,
         provider: String,

@@ -18,7 +18,7 @@ const MAX_QUEUED_LINES: usize = 4;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FramedLine {
     /// A line within the limit.
-    Whole(Vec<u8>),
+    Complete(Vec<u8>),
     /// A line that exceeded the limit and was skipped.
     TooLong,
 }
@@ -104,7 +104,7 @@ impl LineSplitter {
         if line.last() == Some(&b'\r') {
             line.pop();
         }
-        FramedLine::Whole(line)
+        FramedLine::Complete(line)
     }
 }
 
@@ -126,7 +126,7 @@ mod tests {
     }
 
     fn complete_line(text: &str) -> FramedLine {
-        FramedLine::Whole(text.into())
+        FramedLine::Complete(text.into())
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub(super) enum SendMode {
     /// Assigns a client's id to the next user command with this line.
     Bash { line: String, id: Option<Id> },
     /// Reports that the user command with this id was refused or has ended.
-    BashOver { id: Option<Id> },
+    BashEnded { id: Option<Id> },
 }
 
 /// An item for the writer.

@@ -100,7 +100,7 @@ impl Server {
         }
     }
 
-    async fn call(&mut self, PendingCall { id, name, command }: PendingCall) {
+    async fn call(&mut self, PendingCommand { id, name, command }: PendingCommand) {
         if self.background.len() >= MAX_CONCURRENT {
             let outcome = Err("too many commands are running; wait for a response".to_owned());
             return self.send(PumpMessage::Last(ResponseBody { id, command: name, outcome })).await;
@@ -175,12 +175,12 @@ impl ResponseOrder {
     }
 
     async fn send(self, response: ResponseBody, messages: &mpsc::Sender<PumpMessage>) {
-        let bash_over = PumpMessage::SetMode(SendMode::BashOver { id: response.id.clone() });
+        let bash_ended = PumpMessage::SetMode(SendMode::BashEnded { id: response.id.clone() });
         let message =
             if self == Self::First { PumpMessage::First(response) } else { PumpMessage::Last(response) };
         let _ = messages.send(message).await;
         if self == Self::LastOfBash {
-            let _ = messages.send(bash_over).await;
+            let _ = messages.send(bash_ended).await;
         }
     }
 }
@@ -196,19 +196,19 @@ fn send_mode(command: &RpcCommand, id: Option<&Id>) -> Option<SendMode> {
 
 /// A parsed command with its id.
 #[derive(Debug, PartialEq)]
-struct PendingCall {
+struct PendingCommand {
     id: Option<Id>,
     name: String,
     command: RpcCommand,
 }
 
 /// Parses a line: `None` for an empty one, an error response for an invalid one.
-fn parse_line(line: FramedLine) -> Result<Option<PendingCall>, ResponseBody> {
+fn parse_line(line: FramedLine) -> Result<Option<PendingCommand>, ResponseBody> {
     let parse_error =
         |error: String| ResponseBody { id: None, command: "parse".to_owned(), outcome: Err(error) };
     let bytes = match line {
-        FramedLine::Whole(bytes) if bytes.trim_ascii().is_empty() => return Ok(None),
-        FramedLine::Whole(bytes) => bytes,
+        FramedLine::Complete(bytes) if bytes.trim_ascii().is_empty() => return Ok(None),
+        FramedLine::Complete(bytes) => bytes,
         FramedLine::TooLong => return Err(parse_error(FramedLine::too_long())),
     };
     let mut fields = fields(&bytes).map_err(parse_error)?;
@@ -221,7 +221,7 @@ fn parse_line(line: FramedLine) -> Result<Option<PendingCall>, ResponseBody> {
     let command =
         values(fields).and_then(|fields| RpcCommand::parse(&name, fields).map_err(|error| error.to_string()));
     match command {
-        Ok(command) => Ok(Some(PendingCall { id, name, command })),
+        Ok(command) => Ok(Some(PendingCommand { id, name, command })),
         Err(error) => Err(ResponseBody { id, command: name, outcome: Err(error) }),
     }
 }
@@ -250,16 +250,17 @@ mod tests {
     use super::*;
 
     fn parse_failure(line: &[u8]) -> (Option<Id>, String, String) {
-        let response = parse_line(FramedLine::Whole(line.to_vec())).unwrap_err();
+        let response = parse_line(FramedLine::Complete(line.to_vec())).unwrap_err();
         (response.id, response.command, response.outcome.unwrap_err())
     }
 
     #[test]
     fn parse_line_call_has_its_id() {
         let line = br#" {"id": "a", "type": "abort", "more": 1} "#.to_vec();
-        let call = PendingCall { id: Some("a".into()), name: "abort".into(), command: RpcCommand::Abort {} };
-        assert_eq!(parse_line(FramedLine::Whole(line)).unwrap(), Some(call));
-        assert_eq!(parse_line(FramedLine::Whole(b"  ".to_vec())).unwrap(), None);
+        let call =
+            PendingCommand { id: Some("a".into()), name: "abort".into(), command: RpcCommand::Abort {} };
+        assert_eq!(parse_line(FramedLine::Complete(line)).unwrap(), Some(call));
+        assert_eq!(parse_line(FramedLine::Complete(b"  ".to_vec())).unwrap(), None);
     }
 
     #[test]
@@ -285,7 +286,7 @@ mod tests {
         ] {
             let line = format!(r#"{{"type": "dance", "id": {id}}}"#);
             let mut out = Vec::new();
-            parse_line(FramedLine::Whole(line.into())).unwrap_err().write_line(&mut out).unwrap();
+            parse_line(FramedLine::Complete(line.into())).unwrap_err().write_line(&mut out).unwrap();
             let response = String::from_utf8(out).unwrap();
             assert!(response.starts_with(&format!(r#"{{"id":{id},"type":"response""#)), "{response}");
         }

@@ -83,7 +83,7 @@ impl<Out: Write> LineWriter<Out> {
                 self.user_commands.push(NamedCommand { line, id, started: None });
                 Ok(())
             }
-            OutboxItem::SetMode(SendMode::BashOver { id }) => {
+            OutboxItem::SetMode(SendMode::BashEnded { id }) => {
                 if let Some(at) = self.user_commands.iter().rposition(|bash| bash.id == id) {
                     self.user_commands.remove(at);
                 }
@@ -175,9 +175,9 @@ mod tests {
             // Refused, because the first one is still running.
             named("ls", "b"),
             start("e1", "ls"),
-            OutboxItem::SetMode(SendMode::BashOver { id: Some("b".into()) }),
+            OutboxItem::SetMode(SendMode::BashEnded { id: Some("b".into()) }),
             update("e1"),
-            OutboxItem::SetMode(SendMode::BashOver { id: Some("a".into()) }),
+            OutboxItem::SetMode(SendMode::BashEnded { id: Some("a".into()) }),
             start("e2", "ls"),
             update("e2"),
         ]);

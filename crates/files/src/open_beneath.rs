@@ -63,29 +63,29 @@ fn open_if_resolved(path: &Path, flags: OFlag) -> io::Result<File> {
 }
 
 /// Opens a file for reading, without blocking on a pipe or a device. The links of `root` are resolved; an
-/// empty `below` is the root itself.
+/// empty `relative_path` is the root itself.
 ///
 /// # Errors
 /// If it can't be opened, or one of the paths contains a link.
-pub fn open(root: &Path, below: &Path) -> io::Result<File> {
-    open_at(&open_resolved_root(root)?, below, OFlag::O_RDONLY)
+pub fn open(root: &Path, relative_path: &Path) -> io::Result<File> {
+    open_at(&open_resolved_root(root)?, relative_path, OFlag::O_RDONLY)
 }
 
 /// Opens a directory. The links of `root` are resolved.
 ///
 /// # Errors
 /// If it can't be opened, isn't a directory, or one of the paths contains a link.
-pub fn open_dir(root: &Path, below: &Path) -> io::Result<File> {
-    open_at(&open_resolved_root(root)?, below, DIR)
+pub fn open_dir(root: &Path, relative_path: &Path) -> io::Result<File> {
+    open_at(&open_resolved_root(root)?, relative_path, DIR)
 }
 
 /// Opens a directory, and creates the missing part of the path from `root`, whose links are resolved.
 ///
 /// # Errors
 /// If it can't be created or opened, or one of the paths contains a link.
-pub fn make_dir(root: &Path, below: &Path) -> io::Result<File> {
+pub fn make_dir(root: &Path, relative_path: &Path) -> io::Result<File> {
     let mut dir = open_resolved_root(root)?;
-    for component in below.components() {
+    for component in relative_path.components() {
         let name = name_of(component)?;
         let next = open_at(&dir, name, DIR);
         dir = match next {
@@ -105,33 +105,33 @@ pub fn make_dir(root: &Path, below: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// If it can't be opened, or the path contains a link.
-pub(crate) fn open_at(dir: &File, below: &Path, flags: OFlag) -> io::Result<File> {
-    let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
+pub(crate) fn open_at(dir: &File, relative_path: &Path, flags: OFlag) -> io::Result<File> {
+    let relative_path = if relative_path.as_os_str().is_empty() { Path::new(".") } else { relative_path };
     let flags = flags | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
-    open_in_one_call(dir, below, flags)
+    open_in_one_call(dir, relative_path, flags)
 }
 
 #[cfg(target_os = "linux")]
-fn open_in_one_call(dir: &File, below: &Path, flags: OFlag) -> io::Result<File> {
+fn open_in_one_call(dir: &File, relative_path: &Path, flags: OFlag) -> io::Result<File> {
     use nix::fcntl::{OpenHow, ResolveFlag, openat2};
 
     let open_how =
         OpenHow::new().flags(flags).resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_SYMLINKS);
-    match openat2(dir, below, open_how) {
+    match openat2(dir, relative_path, open_how) {
         Ok(descriptor) => Ok(File::from(descriptor)),
-        Err(Errno::ENOSYS | Errno::EPERM) => open_step_by_step(dir, below, flags),
+        Err(Errno::ENOSYS | Errno::EPERM) => open_step_by_step(dir, relative_path, flags),
         Err(errno) => Err(errno.into()),
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn open_in_one_call(dir: &File, below: &Path, flags: OFlag) -> io::Result<File> {
-    open_step_by_step(dir, below, flags)
+fn open_in_one_call(dir: &File, relative_path: &Path, flags: OFlag) -> io::Result<File> {
+    open_step_by_step(dir, relative_path, flags)
 }
 
-fn open_step_by_step(dir: &File, below: &Path, flags: OFlag) -> io::Result<File> {
+fn open_step_by_step(dir: &File, relative_path: &Path, flags: OFlag) -> io::Result<File> {
     let mut at = dir.try_clone()?;
-    let mut components = below.components().peekable();
+    let mut components = relative_path.components().peekable();
     while let Some(component) = components.next() {
         let flags = if components.peek().is_some() { DIR | OFlag::O_CLOEXEC } else { flags };
         let name = match component {
@@ -152,11 +152,11 @@ fn name_of(component: Component<'_>) -> io::Result<&Path> {
     }
 }
 
-/// Returns a path to an open directory that stays valid when the directory is renamed; `otherwise` on systems
+/// Returns a path to an open directory that stays valid when the directory is renamed; `fallback` on systems
 /// without such paths.
 #[must_use]
-pub fn stable_path(dir: &File, otherwise: PathBuf) -> PathBuf {
-    descriptor_path(dir).unwrap_or(otherwise)
+pub fn stable_path(dir: &File, fallback: PathBuf) -> PathBuf {
+    descriptor_path(dir).unwrap_or(fallback)
 }
 
 #[cfg(target_os = "linux")]

@@ -24,13 +24,13 @@ pub fn find_special_file(dot_git: &Path, deadline: Instant) -> Option<PathBuf> {
     let top = dot_git.parent()?;
     let common = git::common_dir(dot_git).map(|dir| files(&dir, &COMMON_FILES));
     let always = files(top, &TOP_FILES).into_iter().chain(common.into_iter().flatten());
-    let lower = || {
+    let in_subdirectories = || {
         let entries = walk(open_dir(top).ok()?, top, WalkOptions::default());
         let entries = entries.take_while(|_| Instant::now() < deadline);
         let dirs = entries.filter(|entry| entry.kind == WalkEntryKind::Directory);
         dirs.flat_map(|dir| files(&top.join(dir.relative_path), &DIR_FILES)).find(|path| is_special(path))
     };
-    always.into_iter().find(|path| is_special(path)).or_else(lower)
+    always.into_iter().find(|path| is_special(path)).or_else(in_subdirectories)
 }
 
 fn is_special(path: &Path) -> bool {

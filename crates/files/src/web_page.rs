@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const START_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Interval between checks whether a browser command has exited.
-const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Opens a URL in the user's browser, which outlives tiller. Waits for the browser command, so call it on a
 /// blocking thread.
@@ -21,7 +21,7 @@ pub fn open_web_page(url: &str) -> io::Result<()> {
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     let browser = env::var("BROWSER").unwrap_or_default();
     let mut last = io::Error::new(io::ErrorKind::NotFound, "no browser");
-    for (program, arguments) in starters(&browser, cfg!(target_os = "macos"), is_set) {
+    for (program, arguments) in browser_commands(&browser, cfg!(target_os = "macos"), is_set) {
         match start(&program, &arguments, url) {
             Ok(()) => return Ok(()),
             Err(error) => last = io::Error::new(error.kind(), format!("{program}: {error}")),
@@ -41,7 +41,7 @@ fn start(program: &str, arguments: &[String], url: &str) -> io::Result<()> {
         match child.try_wait()? {
             Some(status) if status.success() => return Ok(()),
             Some(status) => return Err(io::Error::other(status.to_string())),
-            None => std::thread::sleep(LOOK_INTERVAL),
+            None => std::thread::sleep(POLL_INTERVAL),
         }
     }
     Ok(())
@@ -49,10 +49,14 @@ fn start(program: &str, arguments: &[String], url: &str) -> io::Result<()> {
 
 /// Returns the commands that may open a page, with the arguments before its URL. Without a display, only the
 /// one in `BROWSER`: `xdg-open` would start a text browser in this terminal.
-fn starters(browser: &str, is_mac: bool, is_set: impl Fn(&str) -> bool) -> Vec<(String, Vec<String>)> {
+fn browser_commands(
+    browser: &str,
+    is_mac: bool,
+    is_set: impl Fn(&str) -> bool,
+) -> Vec<(String, Vec<String>)> {
     let named = browser.split(':').next().unwrap_or_default();
     let mut words = named.split_whitespace().filter(|word| *word != "%s").map(str::to_owned);
-    let mut starters: Vec<(String, Vec<String>)> =
+    let mut browser_commands: Vec<(String, Vec<String>)> =
         words.next().map(|program| (program, words.collect())).into_iter().collect();
     let others: &[&str] = match () {
         () if is_mac => &["open"],
@@ -60,8 +64,8 @@ fn starters(browser: &str, is_mac: bool, is_set: impl Fn(&str) -> bool) -> Vec<(
         () if is_set("DISPLAY") || is_set("WAYLAND_DISPLAY") => &["xdg-open"],
         () => &[],
     };
-    starters.extend(others.iter().map(|program| ((*program).to_owned(), Vec::new())));
-    starters
+    browser_commands.extend(others.iter().map(|program| ((*program).to_owned(), Vec::new())));
+    browser_commands
 }
 
 #[cfg(test)]
@@ -69,8 +73,8 @@ mod tests {
     use super::*;
 
     fn programs(browser: &str, is_mac: bool, set: &[&str]) -> Vec<String> {
-        let starters = starters(browser, is_mac, |name| set.contains(&name));
-        starters
+        let browser_commands = browser_commands(browser, is_mac, |name| set.contains(&name));
+        browser_commands
             .into_iter()
             .map(|(program, arguments)| [vec![program], arguments].concat().join(" "))
             .collect()

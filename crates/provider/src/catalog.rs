@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn assumed_older_gemini_thinks_as_its_generation() {
-        let least = |id: &str| assumed("gemini", id).thinking.least();
+        let least = |id: &str| assumed("gemini", id).thinking.min_level();
         assert_eq!(least("gemini-2.5-pro"), Some(ThinkingLevel::Minimal), "it can't be turned off");
         assert_eq!(assumed("gemini", "gemini-2.5-flash-lite").thinking, ThinkingControl::BUDGET);
         assert_eq!([least("gemini-2.0-flash"), least("gemini-1.5-pro")], [None, None]);

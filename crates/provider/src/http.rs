@@ -37,13 +37,13 @@ use fault::{ResponseTimeout, causes, connection_fault, host};
 use response::ResponseStream;
 
 /// Timeout for reading an error response's body.
-const ERROR_BODY: Duration = Duration::from_secs(10);
+const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum size of an error response's body, in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 
 /// Timeout for a JSON document.
-const DOCUMENT: Duration = Duration::from_secs(30);
+const DOCUMENT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Maximum size of a JSON document, in bytes. The longest model list has about 2 MB.
 const MAX_DOCUMENT_BYTES: usize = 16 * 1024 * 1024;
@@ -178,11 +178,11 @@ impl EndpointClient {
         let url = format!("{}{path}", self.endpoint.base_url.trim_end_matches('/'));
         let access = self.endpoint.access_headers(&self.endpoint.resolve_access().await?)?;
         let request = self.client.get(url).headers(access).header("anthropic-version", "2023-06-01");
-        let deadline = Instant::now() + DOCUMENT;
+        let deadline = Instant::now() + DOCUMENT_TIMEOUT;
         let response = match timeout_at(deadline, request.send()).await {
             Ok(response) => response.map_err(|error| self.unreachable(error))?,
             Err(_) => {
-                let message = format!("no response within {} s", DOCUMENT.as_secs());
+                let message = format!("no response within {} s", DOCUMENT_TIMEOUT.as_secs());
                 return Err(ProviderFault::new(FailureKind::Interrupted, message));
             }
         };
@@ -210,7 +210,7 @@ impl EndpointClient {
     async fn parse_error(&self, response: Response) -> ProviderFault {
         let status = response.status().as_u16();
         let headers = response.headers().clone();
-        let body = body_text(response, Instant::now() + ERROR_BODY, MAX_ERROR_BYTES).await;
+        let body = body_text(response, Instant::now() + ERROR_BODY_TIMEOUT, MAX_ERROR_BYTES).await;
         let error = parse_error_response(status, &body);
         match status {
             200..=299 if error.message.is_empty() || body.starts_with('<') => ProviderFault::new(

@@ -21,10 +21,10 @@ use crate::model_list::{ListedModel, parse_page};
 use crate::{demo, scripted};
 
 /// Timeout of a connection: a local server accepts immediately.
-const CONNECT: Duration = Duration::from_millis(300);
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Timeout of an answer.
-const ANSWER: Duration = Duration::from_secs(3);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The default window of Ollama and LM Studio on a machine with little graphics memory. Neither reports
 /// another setting before the model is loaded.
@@ -109,7 +109,7 @@ async fn find_models(endpoint: &Endpoint) -> Result<Vec<ModelFacts>, SearchFailu
     let access = endpoint.resolve_access().await.map_err(|_| no_server)?;
     let headers = endpoint.access_headers(&access).map_err(|_| no_server)?;
     ensure_crypto();
-    let client = Client::builder().connect_timeout(CONNECT).timeout(ANSWER).no_proxy();
+    let client = Client::builder().connect_timeout(CONNECT_TIMEOUT).timeout(ANSWER_TIMEOUT).no_proxy();
     // A redirect would send the user's headers to another host.
     let client = client.default_headers(headers).redirect(Policy::none()).build().map_err(|_| no_server)?;
     let server_client = ServerClient { client, root };
@@ -133,7 +133,7 @@ async fn accepts(address: &Url) -> bool {
         return false;
     };
     let host = host.trim_matches(['[', ']']);
-    matches!(timeout(CONNECT, TcpStream::connect((host, port))).await, Ok(Ok(_)))
+    matches!(timeout(CONNECT_TIMEOUT, TcpStream::connect((host, port))).await, Ok(Ok(_)))
 }
 
 struct ServerClient {

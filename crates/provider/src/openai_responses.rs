@@ -9,7 +9,7 @@
 mod decode;
 mod encode;
 mod events;
-mod message_mark;
+mod message_signature;
 mod output_item;
 mod reasoning_item;
 

@@ -41,7 +41,7 @@ pub struct ProviderRegistry {
     /// The window of unlisted models, if set.
     assumed_window: Option<Tokens>,
     /// Windows that proved smaller than the known ones, by `provider/id`.
-    found_windows: BTreeMap<String, Tokens>,
+    lowered_windows: BTreeMap<String, Tokens>,
 }
 
 /// A provider that can't be used.
@@ -145,7 +145,7 @@ impl ProviderRegistry {
 
     /// Lowers a model's known context window after its server reported a smaller one.
     pub fn lower_window(&mut self, model: &ModelRef, window: Tokens) {
-        self.found_windows.insert(model.to_string(), window);
+        self.lowered_windows.insert(model.to_string(), window);
     }
 
     /// Returns true if no provider is usable.
@@ -186,7 +186,7 @@ impl ProviderRegistry {
         let provider = self.providers.get(&facts.provider)?;
         let provider = provider.for_model(&facts.id).unwrap_or_else(|| Arc::clone(provider));
         let model = Model { facts, provider };
-        match self.found_windows.get(&model.reference().to_string()) {
+        match self.lowered_windows.get(&model.reference().to_string()) {
             Some(window) if *window < model.facts.window => {
                 let facts = Arc::new((*model.facts).clone().with_window(*window));
                 Some(Model { facts, ..model })
@@ -216,7 +216,7 @@ impl ProviderRegistry {
             (None, Some(facts)) => (Arc::new(facts), FactSource::Known),
             (None, None) => (Arc::new(self.assumed(provider, id)), FactSource::Assumed),
         };
-        self.model(facts).map(|model| (model, source)).ok_or_else(|| self.missing(provider, id))
+        self.model(facts).map(|model| (model, source)).ok_or_else(|| self.unavailable_error(provider, id))
     }
 
     /// Returns a placeholder for an unavailable model from a log: its requests fail with the reason.
@@ -245,7 +245,7 @@ impl ProviderRegistry {
     }
 
     /// Returns the reason the model `id` of a provider is unavailable.
-    fn missing(&self, provider: &str, id: &str) -> ModelError {
+    fn unavailable_error(&self, provider: &str, id: &str) -> ModelError {
         let model = format!("{provider}/{id}");
         match self.unavailable(provider).map(|locked| locked.cause.clone()) {
             Some(UnavailableCause::NoKey(key_name)) => ModelError::NoKey { model, key_name },
@@ -283,7 +283,7 @@ impl ProviderRegistry {
         if let Some((model, source)) = self.find_exact(name) {
             return Ok(ResolvedModel { model, thinking, source });
         }
-        if let Some(error) = self.locked_by_name(name) {
+        if let Some(error) = self.missing_key_error(name) {
             return Err(error);
         }
         let found = self.find_similar(name).or_else(|| self.find_unlisted(name));
@@ -294,12 +294,12 @@ impl ProviderRegistry {
     }
 
     /// Returns the error for a name that begins with a provider without a key.
-    fn locked_by_name(&self, name: &str) -> Option<ModelError> {
+    fn missing_key_error(&self, name: &str) -> Option<ModelError> {
         let (provider, id) = name.split_once('/')?;
         let locked = self.unavailable(provider).filter(|_| !id.is_empty())?;
         let exact = locked.models.iter().find(|facts| facts.id == id);
         let closest = exact.or_else(|| first_similar(&locked.models, name));
-        Some(self.missing(provider, closest.map_or(id, |facts| &facts.id)))
+        Some(self.unavailable_error(provider, closest.map_or(id, |facts| &facts.id)))
     }
 
     /// Returns the error for a name without a usable match.
@@ -313,7 +313,7 @@ impl ProviderRegistry {
             || self.models_without_key.iter().find_map(|(_, locked)| first_similar(&locked.models, name));
         let similar = exact.or_else(first);
         if let Some(facts) = similar {
-            return self.missing(&facts.provider, &facts.id);
+            return self.unavailable_error(&facts.provider, &facts.id);
         }
         let nearest = self.nearest(name);
         let advice = match name.rsplit_once(':') {
@@ -362,7 +362,7 @@ impl ProviderRegistry {
     /// Returns the listed model of the same provider whose id is almost the same as that of an unlisted one;
     /// it may be the one that the user meant.
     #[must_use]
-    pub fn listed_like(&self, unlisted: &ModelRef) -> Option<String> {
+    pub fn similar_listed_model(&self, unlisted: &ModelRef) -> Option<String> {
         let ids = self.models.iter().filter(|facts| facts.provider == unlisted.provider);
         let id = suggest::nearest(&unlisted.id, ids.map(|facts| facts.id.as_str()))?;
         Some(format!("{}/{id}", unlisted.provider))
@@ -548,7 +548,7 @@ mod tests {
             assert_eq!(error, requested + advice);
         }
         let like = |provider: &str, id: &str| {
-            providers.listed_like(&ModelRef { provider: provider.into(), id: id.into() })
+            providers.similar_listed_model(&ModelRef { provider: provider.into(), id: id.into() })
         };
         assert_eq!(like("openai", "gpt-4.1-mimi").as_deref(), Some("openai/gpt-4.1-mini"));
         assert_eq!([like("openai", "my-deployment"), like("ollama", "gpt-4.1-mimi")], [None, None]);

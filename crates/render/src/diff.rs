@@ -132,7 +132,7 @@ impl DiffParser {
 
     /// Writes the collected lines of a change, removed ones first.
     fn flush(&mut self) {
-        let (removed, added) = words::marked_lines(&std::mem::take(&mut self.change));
+        let (removed, added) = words::mark_lines(&std::mem::take(&mut self.change));
         removed.into_iter().for_each(|spans| self.push(DiffKind::Removed, spans));
         added.into_iter().for_each(|spans| self.push(DiffKind::Added, spans));
     }

@@ -55,7 +55,7 @@ struct MarkdownWriter {
     styles: Vec<Style>,
     containers: Vec<Container>,
     /// True if a blank line must be written before the next block.
-    needs_gap: bool,
+    needs_blank_line: bool,
     /// True if the source has a blank line above the current block.
     has_blank_line_above: bool,
     table: Option<Table>,
@@ -97,7 +97,7 @@ impl MarkdownWriter {
             inline: Vec::new(),
             styles: Vec::new(),
             containers: Vec::new(),
-            needs_gap: false,
+            needs_blank_line: false,
             has_blank_line_above: false,
             table: None,
             links: Vec::new(),
@@ -134,7 +134,7 @@ impl MarkdownWriter {
                 self.begin_block();
                 let available_width = self.available_width().min(MAX_PROSE_WIDTH);
                 self.emit(Line::new("─".repeat(available_width), Role::Muted));
-                self.needs_gap = true;
+                self.needs_blank_line = true;
             }
             Event::TaskListMarker(is_checked) => self.mark_task(is_checked),
         }
@@ -200,23 +200,23 @@ impl MarkdownWriter {
             }
             TagEnd::BlockQuote(_) | TagEnd::List(_) => {
                 self.containers.pop();
-                self.needs_gap = true;
+                self.needs_blank_line = true;
             }
             TagEnd::FootnoteDefinition => {
                 self.flush_item();
                 self.containers.pop();
-                self.needs_gap = true;
+                self.needs_blank_line = true;
             }
             TagEnd::Item => {
                 self.flush_item();
                 self.containers.pop();
-                self.needs_gap = true;
+                self.needs_blank_line = true;
             }
             TagEnd::CodeBlock => self.end_code(),
             TagEnd::Table => {
                 let table = self.table.take().unwrap_or_default();
                 table.render(self.available_width()).into_iter().for_each(|line| self.emit(line));
-                self.needs_gap = true;
+                self.needs_blank_line = true;
             }
             TagEnd::TableCell => self.end_cell(),
             TagEnd::TableHead => self.end_row(|table, row| table.header = row),
@@ -239,7 +239,7 @@ impl MarkdownWriter {
             CodeHighlighting::Disabled => code::plain_block(&code.text, &code.language, &layout),
         };
         with_wrap_marks(lines).into_iter().for_each(|line| self.emit(line));
-        self.needs_gap = true;
+        self.needs_blank_line = true;
     }
 
     fn text(&mut self, text: &str) {
@@ -284,7 +284,7 @@ impl MarkdownWriter {
 
     fn begin_item(&mut self) {
         self.flush_item();
-        if std::mem::take(&mut self.needs_gap) && self.has_blank_line_above {
+        if std::mem::take(&mut self.needs_blank_line) && self.has_blank_line_above {
             self.blank_line();
         }
         let text = match self.containers.last_mut() {
@@ -326,7 +326,7 @@ impl MarkdownWriter {
     fn begin_block(&mut self) {
         self.flush();
         let is_in_item = matches!(self.containers.last(), Some(Container::Item { .. }));
-        if std::mem::take(&mut self.needs_gap) && (self.has_blank_line_above || !is_in_item) {
+        if std::mem::take(&mut self.needs_blank_line) && (self.has_blank_line_above || !is_in_item) {
             self.blank_line();
         }
     }
@@ -338,7 +338,7 @@ impl MarkdownWriter {
 
     fn end_block(&mut self) {
         self.flush();
-        self.needs_gap = true;
+        self.needs_blank_line = true;
     }
 
     /// Writes the current paragraph.

@@ -84,17 +84,17 @@ impl Annotations {
     /// Returns, for each hidden entry, the position of the entry that hides it: itself or its topmost hidden
     /// ancestor. The path to the leaf is never hidden, because another program may have continued there.
     #[must_use]
-    pub fn hidden_with(&self, tree: &Tree, leaf: Option<&EntryId>) -> Vec<Option<usize>> {
-        let mut hidden_with: Vec<Option<usize>> = Vec::with_capacity(tree.nodes().len());
+    pub fn hiding_ancestors(&self, tree: &Tree, leaf: Option<&EntryId>) -> Vec<Option<usize>> {
+        let mut hiding_ancestors: Vec<Option<usize>> = Vec::with_capacity(tree.nodes().len());
         for (position, node) in tree.nodes().iter().enumerate() {
-            let parent_state = node.parent.and_then(|parent| hidden_with[parent]);
-            hidden_with.push(parent_state.or_else(|| self.is_hidden(position).then_some(position)));
+            let parent_state = node.parent.and_then(|parent| hiding_ancestors[parent]);
+            hiding_ancestors.push(parent_state.or_else(|| self.is_hidden(position).then_some(position)));
         }
         let on_path = tree.path_marks(leaf);
-        hidden_with
+        hiding_ancestors
             .iter()
             .zip(on_path)
-            .map(|(hidden_with, on_path)| hidden_with.filter(|_| !on_path))
+            .map(|(hiding_ancestors, on_path)| hiding_ancestors.filter(|_| !on_path))
             .collect()
     }
 }

@@ -37,7 +37,7 @@ impl BranchPoints {
         if branches.is_empty() {
             return Self::default();
         }
-        let hidden = Annotations::read(reader, &tree).hidden_with(&tree, Some(leaf));
+        let hidden = Annotations::read(reader, &tree).hiding_ancestors(&tree, Some(leaf));
         Self::count(&tree, &tree.path(leaf), branches, |at| hidden[at].is_some())
     }
 

@@ -335,15 +335,15 @@ impl Catalog {
         if self.is_database_busy {
             return Ok(());
         }
-        let mut is_held = false;
+        let mut is_busy = false;
         let result = self.with_database(|database| match run(database) {
             Err(error) if is_busy(&error) => {
-                is_held = true;
+                is_busy = true;
                 Ok(())
             }
             result => result,
         });
-        self.is_database_busy = is_held;
+        self.is_database_busy = is_busy;
         result
     }
 

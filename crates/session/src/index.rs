@@ -72,7 +72,7 @@ pub(super) struct Index {
     last_job: u64,
     findings: Vec<FindingRun>,
     /// Number of unreadable lines directly before the next one.
-    gap: u64,
+    unreadable_before: u64,
     lines: u64,
 }
 
@@ -165,9 +165,9 @@ impl Index {
         self.lines += 1;
     }
 
-    /// Adds the next line: an entry, or a finding. Blank lines are skipped. `is_whole`, which is rarely
+    /// Adds the next line: an entry, or a finding. Blank lines are skipped. `is_complete_json`, which is rarely
     /// called, checks that an entry's line is complete JSON.
-    pub(super) fn add_line(&mut self, line: &LogLine<'_>, is_whole: impl Fn(&IndexEntry) -> bool) {
+    pub(super) fn add_line(&mut self, line: &LogLine<'_>, is_complete_json: impl Fn(&IndexEntry) -> bool) {
         self.lines = line.number;
         let bytes = line.bytes.trim_ascii();
         if bytes.is_empty() {
@@ -178,7 +178,7 @@ impl Index {
             Ok(_) if !line.closed && !is_json(bytes) => {
                 self.report_unreadable(line, "torn: the line is incomplete")
             }
-            Ok(head) => self.add_entry(head, line, is_whole),
+            Ok(head) => self.add_entry(head, line, is_complete_json),
             Err(error) if line.closed => self.report_unreadable(line, &format!("not readable ({error})")),
             Err(error) => self.report_unreadable(line, &format!("torn: the line is incomplete ({error})")),
         }
@@ -186,16 +186,22 @@ impl Index {
 
     /// Reports an unreadable line. After many in a row, further ones are only counted, to bound memory.
     fn report_unreadable(&mut self, line: &LogLine<'_>, what: &str) {
-        self.gap += 1;
-        if self.gap <= MAX_NAMED_RUN {
+        self.unreadable_before += 1;
+        if self.unreadable_before <= MAX_NAMED_RUN {
             self.report(line, format!("{what}; the line is kept and ignored"));
         } else if let Some(last) = self.findings.last_mut() {
             last.more += 1;
         }
     }
 
-    fn add_entry(&mut self, head: LineHead<'_>, line: &LogLine<'_>, is_whole: impl Fn(&IndexEntry) -> bool) {
-        let parent = head.parent.as_deref().and_then(|parent| self.parent_position(parent, line, is_whole));
+    fn add_entry(
+        &mut self,
+        head: LineHead<'_>,
+        line: &LogLine<'_>,
+        is_complete_json: impl Fn(&IndexEntry) -> bool,
+    ) {
+        let parent =
+            head.parent.as_deref().and_then(|parent| self.parent_position(parent, line, is_complete_json));
         // `u32::MAX` means no entry.
         let position = u32::try_from(self.entries.len()).ok().filter(|position| *position < u32::MAX);
         let position = position.expect("a log has fewer than 2^32 - 1 entries");
@@ -223,7 +229,7 @@ impl Index {
         if head.role == Some(LineRole::ToolResult) {
             self.last_job = self.last_job.max(job_number(line.bytes).unwrap_or_default());
         }
-        self.gap = 0;
+        self.unreadable_before = 0;
     }
 
     /// Returns the position of a parent, which must be on an earlier line. The last entry replaces a parent
@@ -233,14 +239,14 @@ impl Index {
         &mut self,
         parent: &str,
         line: &LogLine<'_>,
-        is_whole: impl Fn(&IndexEntry) -> bool,
+        is_complete_json: impl Fn(&IndexEntry) -> bool,
     ) -> Option<u32> {
         if let Some(position) = self.position(parent) {
             return u32::try_from(position).ok();
         }
         let last = self.entries.last();
         // Another program may have appended the line of this parent to a torn line.
-        let is_lost = self.gap > 0 || last.is_some_and(|last| !is_whole(&last));
+        let is_lost = self.unreadable_before > 0 || last.is_some_and(|last| !is_complete_json(&last));
         let bridge = self.leaf.as_ref().filter(|_| is_lost);
         let what = match bridge {
             Some(id) => format!(

@@ -71,7 +71,7 @@ impl Migration {
     }
 
     /// Returns true if the migrated line of an entry is complete JSON.
-    pub(super) fn is_whole(&self, entry: &IndexEntry) -> bool {
+    pub(super) fn is_complete_json(&self, entry: &IndexEntry) -> bool {
         let start = usize::try_from(entry.stored).unwrap_or(usize::MAX);
         self.lines.get(start..start.saturating_add(entry.length)).is_some_and(is_json)
     }

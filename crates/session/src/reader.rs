@@ -114,7 +114,7 @@ fn parse_log(log: &Log, read_beginning: impl FnOnce(&Header) -> Vec<u8>) -> Resu
             match &mut migration {
                 Some(migration) => {
                     migration.migrate_line(line);
-                    index.add_line(&migration.last_line(line), |entry| migration.is_whole(entry));
+                    index.add_line(&migration.last_line(line), |entry| migration.is_complete_json(entry));
                 }
                 None => index.add_line(line, |entry| is_complete_json(log, entry)),
             }

@@ -263,17 +263,17 @@ impl Checker {
         }
     }
 
-    /// Reports an unreadable line. `entry_lost` is true if it contained the parent of a later entry; then it
+    /// Reports an unreadable line. `has_lost_entry` is true if it contained the parent of a later entry; then it
     /// isn't merely the torn start of a line.
     fn report_unreadable(
         &mut self,
         UnreadableLine { location, mut reason, is_partial, closed, more }: UnreadableLine,
-        entry_lost: bool,
+        has_lost_entry: bool,
     ) {
         if more > 0 {
             reason += &format!("; so are the {more} lines after it");
         }
-        match (is_partial && !entry_lost, closed) {
+        match (is_partial && !has_lost_entry, closed) {
             (true, true) => {
                 self.findings.note(
                     location,

@@ -254,7 +254,7 @@ impl TreeView {
             Some(shape.is_below_any(self.filters.folded.iter().copied()))
         };
         let takes = |at: usize| {
-            let is_in_tree = self.filters.hidden == Visibility::Shown || shape.hidden_with[at].is_none();
+            let is_in_tree = self.filters.hidden == Visibility::Shown || shape.hiding_ancestors[at].is_none();
             is_in_tree && self.filters.filter.accepts(shape.node(at), shape.marks.label(at))
         };
         let shown = |at: usize| {
@@ -329,7 +329,7 @@ impl TreeView {
         let Some(shape) = &self.shape else { return TreeEffect::Stay };
         let is_user = shape.node(node).role == Some(LineRole::User);
         match self.purpose {
-            _ if shape.hidden_with[node].is_some() => TreeEffect::Show,
+            _ if shape.hiding_ancestors[node].is_some() => TreeEffect::Show,
             TreePurpose::Fork if is_user => TreeEffect::ForkBefore,
             TreePurpose::Fork => TreeEffect::Fork,
             TreePurpose::Go if is_user => TreeEffect::Before,

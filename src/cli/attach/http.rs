@@ -39,7 +39,7 @@ pub(super) async fn connect(target: &str) -> Result<AgentSession, CliFailure> {
         .tcp_keepalive(KEEPALIVE)
         .redirect(reqwest::redirect::Policy::none());
     let client = client.build().with_context(failed).map_err(CliFailure::run)?;
-    let server = RemoteServer { client, url: url.clone(), token, was_away: false };
+    let server = RemoteServer { client, url: url.clone(), token, was_unreachable: false };
     let stream = server.dial(None).await.map_err(|error| {
         let hint = error.hint();
         let failure = CliFailure::run(anyhow::Error::new(error).context(failed()));
@@ -62,7 +62,7 @@ struct ProblemText {
 enum DialError {
     /// The server can't be reached, directly or by a proxy.
     #[error("the server can't be reached")]
-    Away(#[source] Option<reqwest::Error>),
+    Unreachable(#[source] Option<reqwest::Error>),
     /// The server refused the connection.
     #[error("{reason} (status {status})")]
     Refused { status: StatusCode, kind: String, reason: String },
@@ -91,7 +91,7 @@ struct RemoteServer {
     token: Option<String>,
     /// True if the server has been unreachable since the last connection. If the session is closed for that
     /// reason, it is opened again.
-    was_away: bool,
+    was_unreachable: bool,
 }
 
 impl RemoteServer {
@@ -100,7 +100,7 @@ impl RemoteServer {
             Some(token) => request.bearer_auth(token),
             None => request,
         };
-        request.send().await.map_err(|error| DialError::Away(Some(error.without_url())))
+        request.send().await.map_err(|error| DialError::Unreachable(Some(error.without_url())))
     }
 
     /// Connects to the session; `known` is the last entry that the front end has.
@@ -114,7 +114,7 @@ impl RemoteServer {
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
             return Err(refusal(response).await);
         }
-        response.upgrade().await.map_err(|error| DialError::Away(Some(error.without_url())))
+        response.upgrade().await.map_err(|error| DialError::Unreachable(Some(error.without_url())))
     }
 
     /// Opens the session again on the server, with the last model in its log.
@@ -130,7 +130,7 @@ impl RemoteServer {
 
     async fn dial_again(&mut self, known: &Reader) -> Result<Upgraded, DialError> {
         match self.dial(known.leaf()).await {
-            Err(DialError::Refused { kind, .. }) if kind == "session-not-open" && self.was_away => {
+            Err(DialError::Refused { kind, .. }) if kind == "session-not-open" && self.was_unreachable => {
                 self.resume(known).await?;
                 self.dial(known.leaf()).await
             }
@@ -145,7 +145,7 @@ async fn refusal(response: Response) -> DialError {
         status,
         StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT
     ) {
-        return DialError::Away(None);
+        return DialError::Unreachable(None);
     }
     let (kind, reason) = match response.json().await {
         Ok(ProblemText { kind, title, detail }) => (kind, detail.unwrap_or(title)),
@@ -163,11 +163,11 @@ impl Redial for RemoteServer {
     async fn redial(&mut self, known: &Reader) -> Result<Upgraded, RedialError> {
         match self.dial_again(known).await {
             Ok(stream) => {
-                self.was_away = false;
+                self.was_unreachable = false;
                 Ok(stream)
             }
-            Err(error @ DialError::Away(_)) => {
-                self.was_away = true;
+            Err(error @ DialError::Unreachable(_)) => {
+                self.was_unreachable = true;
                 Err(RedialError::Unreachable(format!("{:#}", anyhow!(error))))
             }
             Err(error) => Err(RedialError::Refused(error.to_string())),

@@ -11,7 +11,7 @@ use crate::cli::args::CliArgs;
 use crate::cli::failure::{CliFailure, DONE};
 use crate::cli::frontend::FrontEnd;
 use crate::cli::run_input::RunInput;
-use crate::cli::session_line::session_line;
+use crate::cli::session_arguments::session_arguments;
 use crate::cli::sessions::output::branch;
 use crate::cli::start::{start, wire};
 use crate::cli::telemetry::TelemetryExport;
@@ -28,7 +28,7 @@ pub(super) fn run(arguments: &CliArgs) -> Result<u8, CliFailure> {
     let warnings = config.notices().chain(log::begin(&config, log::LogTargets::for_command(arguments)));
     warnings.for_each(|warning| tracing::warn!("{warning}"));
     let cwd = arguments.environment.cwd.as_deref();
-    let line = session_line(arguments, cwd);
+    let line = session_arguments(arguments, cwd);
     let prompt_arguments = CliArgs::try_parse_from(&line).map_err(CliFailure::usage)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("can't start the async runtime").map_err(CliFailure::run)?;

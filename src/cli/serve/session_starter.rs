@@ -16,7 +16,7 @@ use crate::cli::failure::{CliFailure, USAGE};
 use crate::cli::frontend::FrontEnd;
 use crate::cli::run_input::RunInput;
 use crate::cli::scratch::ScratchDir;
-use crate::cli::session_line::session_line;
+use crate::cli::session_arguments::session_arguments;
 use crate::cli::sessions::export;
 use crate::cli::start::{run_blocking, start, wire};
 use crate::cli::trust::{self, TrustPrompt};
@@ -70,7 +70,7 @@ impl SessionStarter {
 
     /// Builds the arguments of a session in a working directory.
     fn arguments(&self, workspace: &Path, more: Vec<String>) -> Result<CliArgs, CliFailure> {
-        let mut line = session_line(&self.input.arguments, Some(workspace));
+        let mut line = session_arguments(&self.input.arguments, Some(workspace));
         line.extend(more);
         CliArgs::try_parse_from(line).map_err(CliFailure::usage)
     }
@@ -100,7 +100,7 @@ impl SessionStarter {
 }
 
 /// Returns the arguments that select a model.
-fn model_line(settings: SessionSettings) -> Vec<String> {
+fn model_arguments(settings: SessionSettings) -> Vec<String> {
     let flag = |name: &str, value: Option<String>| value.map(|value| format!("{name}={value}"));
     [flag("--provider", settings.provider), flag("--model", settings.model)].into_iter().flatten().collect()
 }
@@ -112,7 +112,7 @@ impl SessionHost for SessionStarter {
                 let reason = "the server was started with an approval mode, so `autoApprove` isn't available";
                 return Err(HostError::Invalid(reason.to_owned()));
             }
-            let mut line = model_line(request.settings);
+            let mut line = model_arguments(request.settings);
             line.extend(request.name.map(|name| format!("--name={name}")));
             line.extend(request.approves_all.then(|| "--yes".to_owned()));
             self.start(request.workspace, line).await.map_err(host_error)
@@ -121,7 +121,7 @@ impl SessionHost for SessionStarter {
 
     fn resume(&self, request: ResumeRequest) -> HostFuture<'_, HostedSession> {
         Box::pin(async move {
-            let mut line = model_line(request.settings);
+            let mut line = model_arguments(request.settings);
             line.push(format!("--session={}", request.log.display()));
             self.start(request.workspace, line).await.map_err(host_error)
         })

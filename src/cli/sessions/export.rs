@@ -87,7 +87,7 @@ pub(in crate::cli) fn export_session(
             if !request.force && path.exists() {
                 return Err(already_exists(&path));
             }
-            store(&path, &bytes()?, request.force)?;
+            write_atomically(&path, &bytes()?, request.force)?;
             Ok(Some(path))
         }
     }
@@ -187,7 +187,7 @@ fn file_name(reader: &Reader, format: ExportFormat) -> String {
 }
 
 /// Writes a file atomically, readable by its owner only, like the log.
-fn store(path: &Path, bytes: &[u8], force: bool) -> Result<(), CliFailure> {
+fn write_atomically(path: &Path, bytes: &[u8], force: bool) -> Result<(), CliFailure> {
     let failed = || format!("can't write {}", path.display());
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !dir.is_dir() {

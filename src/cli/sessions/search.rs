@@ -46,9 +46,9 @@ fn write_hit(out: &mut Stdout, hit: &SearchHit, column: DirectoryColumn) -> io::
     for snippet in &hit.snippet {
         let text = snippet_text(snippet);
         if snippet.matched {
-            out.write_mark(BOLD, "**")?;
+            out.write_escape_or(BOLD, "**")?;
             write!(out, "{text}")?;
-            out.write_mark(NOT_BOLD, "**")?;
+            out.write_escape_or(NOT_BOLD, "**")?;
         } else {
             write!(out, "{text}")?;
         }

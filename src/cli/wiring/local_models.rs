@@ -18,10 +18,10 @@ use crate::provider::{Endpoint, ModelFacts};
 use crate::setting::Switch;
 
 /// Timeout of each local server at startup.
-const START: Duration = Duration::from_secs(1);
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Timeout of each local server in the background: the details of many models take a while.
-const BACKGROUND: Duration = Duration::from_secs(10);
+const BACKGROUND_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A local server that responded: its provider with its models, or the reason it can't be used.
 type LocalServer = (String, Result<ProviderChange, String>);
@@ -59,7 +59,7 @@ pub(super) fn find_at_start(
 ) -> Vec<LocalServer> {
     let ask = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-        Some(runtime.block_on(find(arguments, config, names, START)))
+        Some(runtime.block_on(find(arguments, config, names, STARTUP_TIMEOUT)))
     };
     // A runtime can't be entered from within another one, so it gets its own thread.
     thread::scope(|scope| scope.spawn(ask).join().ok().flatten()).unwrap_or_default()
@@ -125,7 +125,7 @@ async fn change_providers(
     names: Option<&[&str]>,
     replaced: Option<&str>,
 ) {
-    let found = find(&input.arguments, &input.config, names, BACKGROUND).await;
+    let found = find(&input.arguments, &input.config, names, BACKGROUND_TIMEOUT).await;
     for change in found.into_iter().filter_map(|(_, change)| change.ok()) {
         let changed = match replaced {
             Some(replaced) => agent.add_provider(change, replaced).await,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 
-use super::endpoint::{compat, connect as connect_endpoint, endpoint, is_named, listed_models, wire_format};
+use super::endpoint::{compat, connect, endpoint, is_named, listed_models, wire_format};
 use super::local_models;
 use crate::agent::{FirstModel, ModelChoice, ProviderChange};
 use crate::cli::args::CliArgs;
@@ -167,7 +167,7 @@ pub(in crate::cli) fn connect_provider(
     let format = wire_format(config, &endpoint).ok_or_else(|| incomplete("api"))?;
     let compat = compat(config, name);
     Ok(ProviderChange::Add(
-        connect_endpoint(config, endpoint, format, compat)?,
+        connect(config, endpoint, format, compat)?,
         listed_models(config, name, compat, Vec::new()),
     ))
 }
@@ -285,7 +285,7 @@ fn first(providers: &ProviderRegistry, provider: Option<&str>, front: FrontEnd) 
     let model = models.iter().find(is_of_provider).cloned();
     match model {
         Some(model) if !front.has_person() && provider.is_none() && model.facts.provider == demo::NAME => {
-            let no_model = || connect(CliFailure::usage(anyhow!("no model available")));
+            let no_model = || with_connect_hint(CliFailure::usage(anyhow!("no model available")));
             Err(misconfigured(providers, None).unwrap_or_else(no_model))
         }
         Some(model) => Ok(model),
@@ -327,12 +327,14 @@ pub(in crate::cli) fn no_provider(provider: &str) -> CliFailure {
 fn not_found(error: ModelError) -> CliFailure {
     match error {
         ModelError::NoKey { .. } | ModelError::Misconfigured { .. } => CliFailure::usage(error),
-        ModelError::Unknown { .. } | ModelError::NoProvider { .. } => connect(CliFailure::usage(error)),
+        ModelError::Unknown { .. } | ModelError::NoProvider { .. } => {
+            with_connect_hint(CliFailure::usage(error))
+        }
     }
 }
 
 /// Adds a hint about the ways to get a model.
-fn connect(failure: CliFailure) -> CliFailure {
+fn with_connect_hint(failure: CliFailure) -> CliFailure {
     let variables = key_variables();
     let hint = format!("`tiller login`, or set {variables}, or try --provider {}", demo::NAME);
     CliFailure { code: USAGE, ..failure.hint(hint) }

@@ -233,7 +233,7 @@ impl OutputBuffer {
             }
             Sequence::LineStart => self.cursor = 0,
             Sequence::Other => {}
-            Sequence::Open(shorter) => {
+            Sequence::Incomplete(shorter) => {
                 let is_short = text.len() <= MAX_SEQUENCE_BYTES;
                 self.pending.push_str(if is_short { text } else { shorter });
                 return None;
@@ -248,17 +248,17 @@ impl OutputBuffer {
         }
         for grapheme in text.graphemes(true) {
             match grapheme_width(grapheme) {
-                0 => self.mark(grapheme),
+                0 => self.add_combining_mark(grapheme),
                 width => self.put(Glyph::from_grapheme(grapheme), width),
             }
         }
     }
 
     /// Adds a combining mark to the character before the cursor.
-    fn mark(&mut self, mark: &str) {
+    fn add_combining_mark(&mut self, mark: &str) {
         let mut previous = self.cells.iter_mut().take(self.cursor).rev();
         match previous.find(|cell| cell.glyph != Glyph::Continuation) {
-            Some(cell) => cell.glyph.mark(mark),
+            Some(cell) => cell.glyph.add_combining_mark(mark),
             None if self.leading_marks.len() + mark.len() <= MAX_CELL_BYTES => {
                 self.leading_marks.push_str(mark)
             }
@@ -382,7 +382,7 @@ impl Glyph {
         }
     }
 
-    fn mark(&mut self, mark: &str) {
+    fn add_combining_mark(&mut self, mark: &str) {
         let text = match &*self {
             Self::Char(c) => c.to_string(),
             Self::Cluster(text) => text.to_string(),

@@ -17,7 +17,7 @@ pub(super) enum Sequence<'a> {
     /// An ignored sequence.
     Other,
     /// An incomplete sequence. The text is a shorter equivalent, sufficient to continue parsing.
-    Open(&'static str),
+    Incomplete(&'static str),
 }
 
 /// Parses the sequence at the beginning of `text`; returns it and its length in bytes. A sequence ends at the
@@ -31,7 +31,7 @@ pub(super) fn next_sequence(text: &str) -> (Sequence<'_>, usize) {
         Some('[') => parse_control(text, 2),
         Some(']' | 'P' | '_' | '^' | 'X') => parse_string(text),
         Some(' '..='/') => match text[1..].find(|c| !(' '..='/').contains(&c)) {
-            None => (Sequence::Open("\u{1b}("), text.len()),
+            None => (Sequence::Incomplete("\u{1b}("), text.len()),
             Some(at) => {
                 let ends = text[at + 1..].starts_with(|c| ('0'..='~').contains(&c));
                 (Sequence::Other, at + 1 + usize::from(ends))
@@ -39,7 +39,7 @@ pub(super) fn next_sequence(text: &str) -> (Sequence<'_>, usize) {
         },
         Some('0'..='~') => (Sequence::Other, 2),
         Some(_) => (Sequence::Other, 1),
-        None => (Sequence::Open("\u{1b}"), 1),
+        None => (Sequence::Incomplete("\u{1b}"), 1),
     }
 }
 
@@ -47,7 +47,7 @@ pub(super) fn next_sequence(text: &str) -> (Sequence<'_>, usize) {
 fn parse_control(text: &str, from: usize) -> (Sequence<'_>, usize) {
     let is_inside = |c: char| (' '..='?').contains(&c);
     let Some(length) = text[from..].find(|c| !is_inside(c)) else {
-        return (Sequence::Open("\u{1b}[?"), text.len());
+        return (Sequence::Incomplete("\u{1b}[?"), text.len());
     };
     let end = from + length;
     let parameters = &text[from..end];
@@ -64,11 +64,11 @@ fn parse_control(text: &str, from: usize) -> (Sequence<'_>, usize) {
 
 /// Parses a control string (such as a title or a link's URL), which ends with BEL, `ESC \` or the line.
 fn parse_string(text: &str) -> (Sequence<'_>, usize) {
-    let open = (Sequence::Open("\u{1b}]"), text.len());
+    let open = (Sequence::Incomplete("\u{1b}]"), text.len());
     let Some(end) = text[1..].find(['\u{7}', '\u{1b}', '\n']).map(|at| at + 1) else { return open };
     match text.as_bytes()[end..] {
         [7, ..] => (Sequence::Other, end + 1),
-        [0x1b] => (Sequence::Open("\u{1b}]\u{1b}"), text.len()),
+        [0x1b] => (Sequence::Incomplete("\u{1b}]\u{1b}"), text.len()),
         [0x1b, b'\\', ..] => (Sequence::Other, end + 2),
         _ => (Sequence::Other, end),
     }
@@ -82,10 +82,11 @@ pub(super) fn apply_sgr(sgr: SgrState, parameters: &str) -> SgrState {
         // `4:0` and `38:2::1:2:3` are single parameters with subparameters.
         let mut parts = parameter.split(':');
         let Some(number) = parse_number(parts.next()) else { return sgr };
-        let joined = parameter.contains(':');
+        let has_subparameters = parameter.contains(':');
         match number {
             38 | 48 | 58 => {
-                let color = if joined { joined_color(parts) } else { color(&mut rest) };
+                let color =
+                    if has_subparameters { parse_subparameter_color(parts) } else { parse_color(&mut rest) };
                 match number {
                     38 => sgr.fg = color,
                     48 => sgr.bg = color,
@@ -134,7 +135,7 @@ fn apply_parameter(mut sgr: SgrState, number: u8) -> SgrState {
 }
 
 /// Parses the color of `38;5;n` or `38;2;r;g;b`, starting with its second number.
-fn color<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Option<AnsiColor> {
+fn parse_color<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Option<AnsiColor> {
     match parse_number(rest.next())? {
         5 => Some(indexed(parse_number(rest.next())?)),
         2 => Some(AnsiColor::Rgb(
@@ -147,7 +148,7 @@ fn color<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Option<AnsiColor> {
 }
 
 /// Parses the color of `38:5:n` or `38:2::r:g:b`; the color space in between may be missing.
-fn joined_color<'a>(parts: impl Iterator<Item = &'a str>) -> Option<AnsiColor> {
+fn parse_subparameter_color<'a>(parts: impl Iterator<Item = &'a str>) -> Option<AnsiColor> {
     let parts: Vec<&str> = parts.take(6).collect();
     match *parts.as_slice() {
         ["5", index, ..] => Some(indexed(parse_number(Some(index))?)),

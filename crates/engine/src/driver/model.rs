@@ -62,7 +62,7 @@ impl Driver {
         let resolved = self.services.providers.find(words)?;
         let reference = resolved.model.reference();
         if resolved.source == FactSource::Assumed
-            && let Some(listed) = self.services.providers.listed_like(&reference)
+            && let Some(listed) = self.services.providers.similar_listed_model(&reference)
         {
             self.bus.warn(format!("{reference} is not a listed model; did you mean {listed}?"));
         }

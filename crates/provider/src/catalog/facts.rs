@@ -55,19 +55,19 @@ impl ModelFacts {
     /// Returns true if the model can think before it answers.
     #[must_use]
     pub const fn thinks(&self) -> bool {
-        self.thinking.least().is_some()
+        self.thinking.min_level().is_some()
     }
 
     /// Returns the supported level nearest to `requested`; `Off` for a model that doesn't think.
     #[must_use]
     pub fn clamp(&self, requested: ThinkingLevel) -> ThinkingLevel {
-        self.thinking.least().map_or(ThinkingLevel::Off, |lowest| requested.max(lowest))
+        self.thinking.min_level().map_or(ThinkingLevel::Off, |lowest| requested.max(lowest))
     }
 
     /// Returns the selectable levels, in ascending order.
     #[must_use]
     pub fn levels(&self) -> &'static [ThinkingLevel] {
-        match self.thinking.least() {
+        match self.thinking.min_level() {
             Some(lowest) => &ThinkingLevel::ALL[lowest as usize..],
             None => &ThinkingLevel::ALL[..1],
         }

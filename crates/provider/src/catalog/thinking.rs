@@ -11,14 +11,14 @@ pub enum ThinkingControl {
     /// A named effort for each level.
     Effort {
         /// The lowest level: above `Off` for a model that always thinks.
-        least: ThinkingLevel,
+        min_level: ThinkingLevel,
         /// The name for each level, from `Off` to `Xhigh`; an empty one isn't sent.
         names: [&'static str; 6],
     },
     /// A token budget, as in older Claude models and Gemini 2.5.
     Budget {
         /// The lowest level: above `Off` for a model that always thinks.
-        least: ThinkingLevel,
+        min_level: ThinkingLevel,
     },
     /// Adaptive thinking of newer Claude models: `thinking: {type: adaptive}` and `output_config.effort`.
     /// Such models don't accept a temperature.
@@ -59,18 +59,18 @@ impl ThinkingControl {
     pub(super) const NEWEST: Self = Self::ON_REQUEST;
 
     /// A budget, and no thinking without one.
-    pub const BUDGET: Self = Self::Budget { least: ThinkingLevel::Off };
+    pub const BUDGET: Self = Self::Budget { min_level: ThinkingLevel::Off };
 
     /// Efforts from low to high, and no parameter without thinking, as most servers accept.
     pub const LOW_TO_HIGH: Self =
-        Self::Effort { least: ThinkingLevel::Off, names: ["", "low", "low", "medium", "high", "high"] };
+        Self::Effort { min_level: ThinkingLevel::Off, names: ["", "low", "low", "medium", "high", "high"] };
 
     /// Returns the lowest thinking level; `None` for a model that doesn't think.
     #[must_use]
-    pub const fn least(self) -> Option<ThinkingLevel> {
+    pub const fn min_level(self) -> Option<ThinkingLevel> {
         match self {
             Self::Never => None,
-            Self::Effort { least, .. } | Self::Budget { least } => Some(least),
+            Self::Effort { min_level, .. } | Self::Budget { min_level } => Some(min_level),
             Self::Adaptive { off: ThinkingOff::LowEffort, .. } => Some(ThinkingLevel::Low),
             Self::Adaptive { .. } => Some(ThinkingLevel::Off),
         }
@@ -91,7 +91,9 @@ impl ThinkingControl {
     #[must_use]
     pub fn budget(self, level: ThinkingLevel) -> Option<Tokens> {
         match self {
-            Self::Budget { least } => Some(level.max(least)).filter(|level| *level != ThinkingLevel::Off),
+            Self::Budget { min_level } => {
+                Some(level.max(min_level)).filter(|level| *level != ThinkingLevel::Off)
+            }
             Self::Never | Self::Effort { .. } | Self::Adaptive { .. } => None,
         }
         .map(usual_budget)

@@ -31,7 +31,7 @@ pub(super) struct PartialArguments(Value);
 impl PartialArguments {
     /// Sets the value at the piece's path, or appends to the string there.
     pub(super) fn add(&mut self, piece: PartialArgument) -> Result<(), Damage> {
-        let place = place(&mut self.0, &piece.json_path)?;
+        let place = value_at_path(&mut self.0, &piece.json_path)?;
         match (piece.string_value, place) {
             (Some(text), Value::String(so_far)) => so_far.push_str(&text),
             (Some(text), place) => *place = Value::String(text),
@@ -51,7 +51,7 @@ impl PartialArguments {
 
 /// Returns the value at a path such as `$.files[0].name`; missing values are added. List elements arrive in
 /// order.
-fn place<'a>(root: &'a mut Value, path: &str) -> Result<&'a mut Value, Damage> {
+fn value_at_path<'a>(root: &'a mut Value, path: &str) -> Result<&'a mut Value, Damage> {
     let mut rest = path.strip_prefix('$').ok_or(INVALID_PATH)?;
     let mut value = root;
     for _ in 0..MAX_DEPTH {

@@ -10,7 +10,7 @@ use crate::FailureKind;
 use crate::error::ProviderFault;
 
 /// Timeout for loading a key: a password manager may ask the user.
-const LOAD: Duration = Duration::from_secs(60);
+const LOAD_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// An API key or the value of another header. Copies share the loaded value.
 #[derive(Clone)]
@@ -65,9 +65,9 @@ impl ApiKey {
 
     async fn load(&self, load: Arc<LoadKey>) -> Result<SecretString, ProviderFault> {
         let loading = tokio::task::spawn_blocking(move || load());
-        let loaded = match timeout(LOAD, loading).await {
+        let loaded = match timeout(LOAD_TIMEOUT, loading).await {
             Ok(loaded) => loaded.unwrap_or_else(|error| Err(error.to_string())),
-            Err(_) => Err(format!("the command returned nothing within {} s", LOAD.as_secs())),
+            Err(_) => Err(format!("the command returned nothing within {} s", LOAD_TIMEOUT.as_secs())),
         };
         let key = loaded.map_err(|message| ProviderFault::new(FailureKind::Auth, message))?;
         *self.value.lock().unwrap_or_else(PoisonError::into_inner) = Some(key.clone());

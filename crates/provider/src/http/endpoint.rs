@@ -13,17 +13,17 @@ use crate::FailureKind;
 use crate::error::{ProviderFault, redact_secrets};
 
 /// Timeout for connecting: longer than any handshake takes.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Timeout for the answer's first byte: a server may take minutes to process a long uncached prompt.
-const FIRST_BYTE: Duration = Duration::from_secs(300);
+const FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Timeout for the first byte from a server on this machine or network, which is slower and may have to load
 /// the model first.
-const LOCAL_FIRST_BYTE: Duration = Duration::from_secs(900);
+const LOCAL_FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(900);
 
 /// Timeout for data within an answer: providers ping every few seconds while the model thinks.
-const STALL: Duration = Duration::from_secs(120);
+const STALL_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The timeouts of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +41,8 @@ impl Timeouts {
     /// Returns the timeouts for a server at `base_url`.
     #[must_use]
     pub(crate) fn for_url(base_url: &str) -> Self {
-        let first_byte = if is_local(base_url) { LOCAL_FIRST_BYTE } else { FIRST_BYTE };
-        Self { connect: CONNECT, first_byte, stall: STALL }
+        let first_byte = if is_local(base_url) { LOCAL_FIRST_BYTE_TIMEOUT } else { FIRST_BYTE_TIMEOUT };
+        Self { connect: CONNECT_TIMEOUT, first_byte, stall: STALL_TIMEOUT }
     }
 
     /// Returns the maximum time without content during an answer. Models think for minutes while the server
@@ -252,10 +252,10 @@ mod tests {
             "http://192.168.1.5/v1",
             "http://ollama:11434",
         ] {
-            assert_eq!(Timeouts::for_url(url).first_byte, LOCAL_FIRST_BYTE, "{url}");
+            assert_eq!(Timeouts::for_url(url).first_byte, LOCAL_FIRST_BYTE_TIMEOUT, "{url}");
         }
         for url in ["https://api.anthropic.com", "https://8.8.8.8/v1", "nonsense"] {
-            assert_eq!(Timeouts::for_url(url).first_byte, FIRST_BYTE, "{url}");
+            assert_eq!(Timeouts::for_url(url).first_byte, FIRST_BYTE_TIMEOUT, "{url}");
         }
     }
 

@@ -76,7 +76,7 @@ pub(super) fn connection_fault(endpoint: &Endpoint, error: &reqwest::Error, stag
 }
 
 /// Adds the provider's name and the hint to a fault, and removes secrets.
-pub(crate) fn explain(endpoint: &Endpoint, fault: ProviderFault) -> ProviderError {
+pub(crate) fn into_error(endpoint: &Endpoint, fault: ProviderFault) -> ProviderError {
     let message = fault.text(|text| endpoint.redact(text));
     let hint = fault.hint.or_else(|| {
         let is_present = endpoint.key.is_some();
@@ -93,9 +93,9 @@ mod tests {
     #[test]
     fn explain_hint_names_the_key_variable() {
         let endpoint = Endpoint::new("x", "http://localhost", "X_KEY");
-        let error = explain(&endpoint, ProviderFault::new(FailureKind::Auth, "no"));
+        let error = into_error(&endpoint, ProviderFault::new(FailureKind::Auth, "no"));
         assert_eq!(error.hint.as_deref(), Some("no key: set X_KEY"));
-        let error = explain(
+        let error = into_error(
             &endpoint.with_key("hush-hush-key".into()),
             ProviderFault::new(FailureKind::Auth, "hush-hush-key refused"),
         );

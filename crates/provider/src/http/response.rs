@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::decode::{Damage, Decode};
 use super::endpoint::Endpoint;
-use super::fault::{ResponseTimeout, connection_fault, explain};
+use super::fault::{ResponseTimeout, connection_fault, into_error};
 use crate::error::{ProviderFault, Stage};
 use crate::{FailureKind, ProviderError, ProviderStream, StreamEvent, sse};
 
@@ -128,7 +128,7 @@ impl<D: Decode + 'static> ResponseStream<D> {
                 }
                 Some(Err(fault)) => {
                     self.close();
-                    return Some(Err(explain(&self.endpoint, fault)));
+                    return Some(Err(into_error(&self.endpoint, fault)));
                 }
                 None if matches!(self.progress, ResponseProgress::Ended) => return None,
                 None => self.read().await,

@@ -65,7 +65,7 @@ pub(super) fn body(request: &Request, compat: &Compat, provider: &str) -> Value 
 /// Returns the parameters of thinking; none for a model that doesn't think.
 fn thinking(request: &Request, format: ThinkingFormat) -> Vec<(&'static str, Value)> {
     let control = request.model.thinking;
-    if control.least().is_none() {
+    if control.min_level().is_none() {
         return Vec::new();
     }
     let is_on = request.thinking != ThinkingLevel::Off;

@@ -12,10 +12,10 @@ use tiller_core::id::CallId;
 use tiller_core::message::StopReason;
 
 use super::events::{
-    FinalResponse, ItemEvent, ItemHead, ResponseEvent, ResponseUsage, TypedEvent, WholeItem, arguments_text,
-    whole_text,
+    CompleteItem, FinalResponse, ItemEvent, ItemHead, ResponseEvent, ResponseUsage, TypedEvent,
+    arguments_text, complete_text,
 };
-use super::message_mark::MessageMark;
+use super::message_signature::MessageSignature;
 use super::output_item::{OutputItem, OutputItemKind, PartKey, PartKind};
 use super::reasoning_item::ReasoningItem;
 use crate::StreamEvent;
@@ -29,14 +29,14 @@ const DONE: &str = "[DONE]";
 const NO_ITEM: Damage = Damage::Order("an event of an item has none");
 
 /// Distinguishes events of known types from ignored ones.
-enum IsKnownEvent {
+enum EventClass {
     Yes,
     No,
 }
 
 /// The amount of text in an event of a part: a delta or the complete text.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Extent {
+enum TextAmount {
     Delta,
     Whole,
 }
@@ -52,8 +52,8 @@ pub(super) struct ResponsesDecoder {
 impl Decode for ResponsesDecoder {
     fn decode_event(&mut self, event: &SseEvent, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault> {
         match self.decode(&event.data, parts) {
-            Ok(Ok(IsKnownEvent::Yes)) => Ok(()),
-            Ok(Ok(IsKnownEvent::No)) => {
+            Ok(Ok(EventClass::Known)) => Ok(()),
+            Ok(Ok(EventClass::Unknown)) => {
                 parts.push(trace("unknown_event", event));
                 Ok(())
             }
@@ -78,9 +78,9 @@ impl ResponsesDecoder {
         &mut self,
         data: &str,
         parts: &mut Vec<StreamEvent>,
-    ) -> Result<Result<IsKnownEvent, ProviderFault>, Damage> {
+    ) -> Result<Result<EventClass, ProviderFault>, Damage> {
         if data.trim() == DONE {
-            return Ok(Ok(IsKnownEvent::Yes));
+            return Ok(Ok(EventClass::Known));
         }
         let name = match serde_json::from_str(data)? {
             TypedEvent { name: Some(name), .. } => name,
@@ -108,8 +108,8 @@ impl ResponsesDecoder {
             | "response.content_part.done"
             | "response.reasoning_summary_part.added"
             | "response.reasoning_summary_part.done"
-            | "response.output_text.annotation.added" => IsKnownEvent::Yes,
-            _ => IsKnownEvent::No,
+            | "response.output_text.annotation.added" => EventClass::Known,
+            _ => EventClass::Unknown,
         };
         Ok(Ok(recognized))
     }
@@ -117,10 +117,10 @@ impl ResponsesDecoder {
     fn decode_part(
         &mut self,
         kind: PartKind,
-        extent: Extent,
+        extent: TextAmount,
         event: ItemEvent<'_>,
         parts: &mut Vec<StreamEvent>,
-    ) -> Result<IsKnownEvent, Damage> {
+    ) -> Result<EventClass, Damage> {
         let index = if kind == PartKind::Summary { event.summary_index } else { event.content_index };
         let key = (kind, index.filter(|_| kind != PartKind::Arguments).unwrap_or(0));
         let at = match self.find(event.output_index, event.item_id.as_deref()) {
@@ -135,31 +135,31 @@ impl ResponsesDecoder {
             return Err(Damage::Order("an event does not fit its item"));
         }
         match extent {
-            Extent::Delta if !item.is_open => return Err(Damage::Order("a delta belongs to no open item")),
-            Extent::Delta => item.push(key, event.delta.ok_or(Damage::Order("a delta has no text"))?, parts),
-            Extent::Whole if item.is_open => {
-                let text = event.text.or(event.refusal).map(whole_text);
+            TextAmount::Delta if !item.is_open => {
+                return Err(Damage::Order("a delta belongs to no open item"));
+            }
+            TextAmount::Delta => {
+                item.push(key, event.delta.ok_or(Damage::Order("a delta has no text"))?, parts)
+            }
+            TextAmount::Complete if item.is_open => {
+                let text = event.text.or(event.refusal).map(complete_text);
                 complete(item, key, text.or(arguments_text(event.arguments)?), parts)?;
             }
-            Extent::Whole => {}
+            TextAmount::Complete => {}
         }
-        Ok(IsKnownEvent::Yes)
+        Ok(EventClass::Known)
     }
 
-    fn add_item(
-        &mut self,
-        event: ItemEvent<'_>,
-        parts: &mut Vec<StreamEvent>,
-    ) -> Result<IsKnownEvent, Damage> {
+    fn add_item(&mut self, event: ItemEvent<'_>, parts: &mut Vec<StreamEvent>) -> Result<EventClass, Damage> {
         let head: ItemHead<'_> = serde_json::from_str(event.item.ok_or(NO_ITEM)?.get())?;
-        let Some(kind) = head.known_kind() else { return Ok(IsKnownEvent::No) };
+        let Some(kind) = head.known_kind() else { return Ok(EventClass::Unknown) };
         if self.find(event.output_index, head.id.as_deref()).is_some_and(|at| self.items[at].is_open)
             && (event.output_index.is_some() || head.id.is_some())
         {
             return Err(Damage::Order("an item began within another"));
         }
         self.start_item(event.output_index, kind, head, parts)?;
-        Ok(IsKnownEvent::Yes)
+        Ok(EventClass::Known)
     }
 
     /// Adds the text that an item still lacks, and ends it. An item that has already ended is ignored.
@@ -168,19 +168,19 @@ impl ResponsesDecoder {
         index: Option<u64>,
         json: &RawValue,
         parts: &mut Vec<StreamEvent>,
-    ) -> Result<IsKnownEvent, Damage> {
+    ) -> Result<EventClass, Damage> {
         let head: ItemHead<'_> = serde_json::from_str(json.get())?;
-        let Some(kind) = head.known_kind() else { return Ok(IsKnownEvent::No) };
+        let Some(kind) = head.known_kind() else { return Ok(EventClass::Unknown) };
         let is_other = |item: &OutputItem| item.id.is_some() && head.id.is_some() && item.id != head.id;
         let at = match self.find(index, head.id.as_deref()) {
             Some(at) if self.items[at].is_open && self.items[at].kind != kind => {
                 return Err(Damage::Order("the end of an item does not fit its beginning"));
             }
             Some(at) if self.items[at].is_open => at,
-            Some(at) if !is_other(&self.items[at]) => return Ok(IsKnownEvent::Yes),
+            Some(at) if !is_other(&self.items[at]) => return Ok(EventClass::Known),
             Some(_) | None => self.start_item(index, kind, head, parts)?,
         };
-        let WholeItem { summary, content, phase, arguments } = serde_json::from_str(json.get())?;
+        let CompleteItem { summary, content, phase, arguments } = serde_json::from_str(json.get())?;
         let item = &mut self.items[at];
         let mut signature = None;
         match kind {
@@ -188,16 +188,16 @@ impl ResponsesDecoder {
                 for (index, part) in (0..).zip(content.into_iter().flatten()) {
                     let refusal = part.refusal.filter(|refusal| !refusal.is_empty());
                     let kind = if refusal.is_some() { PartKind::Refusal } else { PartKind::Text };
-                    complete(item, (kind, index), refusal.or(part.text).map(whole_text), parts)?;
+                    complete(item, (kind, index), refusal.or(part.text).map(complete_text), parts)?;
                 }
-                signature = MessageMark::signature(item.id.as_deref(), phase);
+                signature = MessageSignature::signature(item.id.as_deref(), phase);
             }
             OutputItemKind::Reasoning => {
                 for (index, part) in (0..).zip(summary.into_iter().flatten()) {
-                    complete(item, (PartKind::Summary, index), part.text.map(whole_text), parts)?;
+                    complete(item, (PartKind::Summary, index), part.text.map(complete_text), parts)?;
                 }
                 for (index, part) in (0..).zip(content.into_iter().flatten()) {
-                    complete(item, (PartKind::ReasoningText, index), part.text.map(whole_text), parts)?;
+                    complete(item, (PartKind::ReasoningText, index), part.text.map(complete_text), parts)?;
                 }
                 signature = ReasoningItem::parse(json)?.and_then(|item| serde_json::to_string(&item).ok());
             }
@@ -206,7 +206,7 @@ impl ResponsesDecoder {
             }
         }
         item.end(signature, parts);
-        Ok(IsKnownEvent::Yes)
+        Ok(EventClass::Known)
     }
 
     fn start_item(
@@ -266,7 +266,7 @@ impl ResponsesDecoder {
         event_name: &str,
         json: &RawValue,
         parts: &mut Vec<StreamEvent>,
-    ) -> Result<Result<IsKnownEvent, ProviderFault>, Damage> {
+    ) -> Result<Result<EventClass, ProviderFault>, Damage> {
         let response: FinalResponse<'_> = serde_json::from_str(json.get())?;
         let counts = response.usage.and_then(|usage| serde_json::from_str::<ResponseUsage>(usage.get()).ok());
         parts.extend(counts.map(|counts| StreamEvent::Usage(counts.usage())));
@@ -287,7 +287,7 @@ impl ResponsesDecoder {
             (true, true) => StopReason::ToolUse,
             (true, false) => StopReason::Stop,
         }));
-        Ok(Ok(IsKnownEvent::Yes))
+        Ok(Ok(EventClass::Known))
     }
 
     /// Ends the open items using the final response, whose items are added if no others came.
@@ -316,10 +316,10 @@ impl ResponsesDecoder {
 }
 
 /// Returns the kind of part that an event type refers to.
-fn part_event(name: &str) -> Option<(PartKind, Extent)> {
+fn part_event(name: &str) -> Option<(PartKind, TextAmount)> {
     let (part, extent) = match name.rsplit_once('.')? {
-        (part, "delta") => (part, Extent::Delta),
-        (part, "done") => (part, Extent::Whole),
+        (part, "delta") => (part, TextAmount::Delta),
+        (part, "done") => (part, TextAmount::Complete),
         _ => return None,
     };
     let kind = match part {

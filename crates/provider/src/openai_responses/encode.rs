@@ -12,7 +12,7 @@ use tiller_core::message::{
 };
 use tiller_core::tool_spec::ToolSpec;
 
-use super::message_mark::MessageMark;
+use super::message_signature::MessageSignature;
 use super::reasoning_item::ReasoningItem;
 use crate::{Request, ToolChoice, placeholders};
 
@@ -175,7 +175,8 @@ fn assistant_item(block: &AssistantBlock, is_own: bool) -> Option<Value> {
     match block {
         AssistantBlock::Text { text, text_signature } => {
             let signature = text_signature.as_deref().filter(|_| is_own);
-            placeholders::is_text(text).then(|| output_message(text, signature.and_then(MessageMark::phase)))
+            placeholders::is_text(text)
+                .then(|| output_message(text, signature.and_then(MessageSignature::phase)))
         }
         AssistantBlock::Thinking { thinking_signature, .. } => {
             let signature = thinking_signature.as_deref().filter(|_| is_own)?;

@@ -59,9 +59,9 @@ impl ItemHead<'_> {
 
 /// The content of a complete item.
 #[derive(Deserialize)]
-pub(super) struct WholeItem<'a> {
-    pub(super) summary: Option<Vec<WholePart>>,
-    pub(super) content: Option<Vec<WholePart>>,
+pub(super) struct CompleteItem<'a> {
+    pub(super) summary: Option<Vec<CompletePart>>,
+    pub(super) content: Option<Vec<CompletePart>>,
     /// Of a message: `commentary` or `final_answer`.
     pub(super) phase: Option<String>,
     /// A string; some servers send the JSON object itself.
@@ -71,7 +71,7 @@ pub(super) struct WholeItem<'a> {
 
 /// A part of an item's content or summary.
 #[derive(Deserialize)]
-pub(super) struct WholePart {
+pub(super) struct CompletePart {
     pub(super) text: Option<Wtf8>,
     pub(super) refusal: Option<Wtf8>,
 }
@@ -139,7 +139,7 @@ impl ResponseUsage {
 }
 
 /// Returns a complete text as a string; unpaired surrogates become U+FFFD.
-pub(super) fn whole_text(text: Wtf8) -> String {
+pub(super) fn complete_text(text: Wtf8) -> String {
     let mut joiner = SurrogateJoiner::default();
     let mut whole = joiner.push(text);
     whole.extend(joiner.finish());
@@ -149,7 +149,7 @@ pub(super) fn whole_text(text: Wtf8) -> String {
 /// Returns the text of arguments: a string; some servers send the JSON object itself.
 pub(super) fn arguments_text(json: Option<&RawValue>) -> serde_json::Result<Option<String>> {
     match json {
-        Some(json) if json.get().starts_with('"') => Ok(Some(whole_text(Wtf8::parse(json)?))),
+        Some(json) if json.get().starts_with('"') => Ok(Some(complete_text(Wtf8::parse(json)?))),
         Some(object) => Ok(Some(object.get().to_owned())),
         None => Ok(None),
     }

@@ -82,20 +82,20 @@ impl OutputItem {
     pub(super) fn complete(
         &mut self,
         key: PartKey,
-        whole: String,
+        complete_text: String,
         events: &mut Vec<StreamEvent>,
     ) -> Result<(), Damage> {
-        if whole.is_empty() {
+        if complete_text.is_empty() {
             return Ok(());
         }
         let Some(at) = self.find_or_add(key, events) else { return Ok(()) };
         let part = &mut self.parts[at];
-        if let Some(rest) = whole.strip_prefix(part.text.as_str()) {
+        if let Some(rest) = complete_text.strip_prefix(part.text.as_str()) {
             let rest = rest.to_owned();
-            part.text = whole;
+            part.text = complete_text;
             part.joiner = SurrogateJoiner::default();
             self.emit(rest, events);
-        } else if self.kind == OutputItemKind::Call && !is_same_json(&part.text, &whole) {
+        } else if self.kind == OutputItemKind::Call && !is_same_json(&part.text, &complete_text) {
             return Err(Damage::Order("the arguments of a tool call differ from their deltas"));
         }
         Ok(())

@@ -25,7 +25,7 @@ pub type TokenSpans = Vec<(u32, Role)>;
 pub struct HighlightRequest {
     pub(super) language: LanguageId,
     /// The position in a streaming block; `None` for complete code.
-    pub(super) thread: Option<StreamPosition>,
+    pub(super) stream: Option<StreamPosition>,
     /// The sanitized lines, without newlines.
     pub(super) lines: Vec<String>,
 }
@@ -37,7 +37,7 @@ impl HighlightRequest {
         let language = LanguageId::new(language);
         let mut prefix = HighlightedPrefix::new(&language);
         let lines = code.lines().take_while(|line| prefix.add(line)).map(|line| truncated(line).to_owned());
-        Self { lines: lines.collect(), language, thread: None }
+        Self { lines: lines.collect(), language, stream: None }
     }
 }
 
@@ -70,18 +70,18 @@ pub trait HighlightBackend {
 #[derive(Debug, Default)]
 pub struct InProcess {
     /// The state of the newest blocks and the number of their highlighted lines; the newest block last.
-    threads: VecDeque<(StreamPosition, Highlighter)>,
+    streams: VecDeque<(StreamPosition, Highlighter)>,
 }
 
 impl HighlightBackend for InProcess {
     fn highlight(&mut self, request: &HighlightRequest) -> HighlightResponse {
         let Some(mut highlighter) = self.resume(request) else { return HighlightResponse::StateLost };
         let response = request.lines.iter().map(|line| token_spans(&highlighter.line(line))).collect();
-        if let Some(StreamPosition { number, from }) = request.thread {
-            self.threads
+        if let Some(StreamPosition { number, from }) = request.stream {
+            self.streams
                 .push_back((StreamPosition { number, from: from + request.lines.len() }, highlighter));
-            if self.threads.len() > MAX_BLOCKS {
-                self.threads.pop_front();
+            if self.streams.len() > MAX_BLOCKS {
+                self.streams.pop_front();
             }
         }
         HighlightResponse::Tokens(response)
@@ -92,9 +92,9 @@ impl InProcess {
     /// Returns the highlighter that continues a block; `None` if its state is lost.
     fn resume(&mut self, request: &HighlightRequest) -> Option<Highlighter> {
         let start = || Highlighter::with_limit(request.language.as_language(), MAX_BLOCK_BYTES);
-        let Some(requested) = request.thread else { return Some(start()) };
-        let at = self.threads.iter().position(|(thread, _)| thread.number == requested.number);
-        let state = at.and_then(|at| self.threads.remove(at)).filter(|(thread, _)| *thread == requested);
+        let Some(requested) = request.stream else { return Some(start()) };
+        let at = self.streams.iter().position(|(stream, _)| stream.number == requested.number);
+        let state = at.and_then(|at| self.streams.remove(at)).filter(|(stream, _)| *stream == requested);
         match (state, requested.from) {
             (Some((_, highlighter)), _) => Some(highlighter),
             (None, 0) => Some(start()),
@@ -127,10 +127,10 @@ pub(crate) fn spans(line: &str, token_spans: &[(u32, Role)]) -> Vec<Span> {
 mod tests {
     use super::*;
 
-    fn request(lines: &[&str], thread: Option<(u64, usize)>) -> HighlightRequest {
+    fn request(lines: &[&str], stream: Option<(u64, usize)>) -> HighlightRequest {
         HighlightRequest {
             language: LanguageId::new(Language::Named("c")),
-            thread: thread.map(|(number, from)| StreamPosition { number, from }),
+            stream: stream.map(|(number, from)| StreamPosition { number, from }),
             lines: lines.iter().map(|&line| line.to_owned()).collect(),
         }
     }

@@ -46,7 +46,7 @@ pub(super) struct CachedCode {
     /// Streaming blocks, and ended blocks that aren't completely highlighted.
     streaming: BTreeMap<u64, StreamingLines>,
     /// Number of streaming blocks so far.
-    begun: u64,
+    last_number: u64,
     /// Number of changes that may affect earlier layouts.
     version: u64,
     /// True while a task is running.
@@ -225,9 +225,9 @@ impl CachedCode {
 
     /// Adds a streaming block; returns its number.
     pub(super) fn add_streaming(&mut self, lines: StreamingLines) -> u64 {
-        self.begun += 1;
-        self.streaming.insert(self.begun, lines);
-        self.begun
+        self.last_number += 1;
+        self.streaming.insert(self.last_number, lines);
+        self.last_number
     }
 
     pub(super) fn streaming(&mut self, number: u64) -> Option<&mut StreamingLines> {
@@ -307,7 +307,7 @@ mod tests {
         let lines = code.lines().map(str::to_owned).collect();
         QueuedBlock {
             key: CacheKey(at),
-            request: HighlightRequest { language, thread: None, lines },
+            request: HighlightRequest { language, stream: None, lines },
             bytes: code.len(),
         }
     }

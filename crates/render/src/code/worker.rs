@@ -18,20 +18,20 @@ pub const WORKER_ARGUMENT: &str = "__words";
 /// If one of the streams fails, a line isn't a valid request, or a request exceeds the time limit. Its work
 /// then continues on a thread that ends with the process.
 pub fn serve_highlighting(input: impl BufRead, mut output: impl Write, longest: Duration) -> io::Result<()> {
-    let (ask, requests) = channel();
+    let (request_sender, requests) = channel();
     let (responses, results) = channel();
-    thread::Builder::new().name("teller".into()).spawn(move || run_backend(&requests, &responses))?;
+    thread::Builder::new().name("highlighter".into()).spawn(move || run_backend(&requests, &responses))?;
     for line in input.lines() {
         let request: HighlightRequest = serde_json::from_str(&line?)?;
         let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
-        ask.send(request).map_err(|_| closed())?;
+        request_sender.send(request).map_err(|_| closed())?;
         let response = results.recv_timeout(longest).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
-        let words = match response {
-            HighlightResponse::Tokens(words) => Some(words),
+        let tokens = match response {
+            HighlightResponse::Tokens(tokens) => Some(tokens),
             // `InProcess` never fails.
             HighlightResponse::StateLost | HighlightResponse::Failed => None,
         };
-        output.write_all(&serde_json::to_vec(&words)?)?;
+        output.write_all(&serde_json::to_vec(&tokens)?)?;
         output.write_all(b"\n")?;
         output.flush()?;
     }
@@ -62,8 +62,8 @@ pub fn request_highlighting(
     input.flush()?;
     let mut line = String::new();
     output.read_line(&mut line)?;
-    let words: Option<Vec<TokenSpans>> = serde_json::from_str(&line)?;
-    Ok(words.map_or(HighlightResponse::StateLost, HighlightResponse::Tokens))
+    let tokens: Option<Vec<TokenSpans>> = serde_json::from_str(&line)?;
+    Ok(tokens.map_or(HighlightResponse::StateLost, HighlightResponse::Tokens))
 }
 
 #[cfg(test)]
@@ -78,7 +78,7 @@ mod tests {
     fn request(lines: &[&str], from: usize) -> HighlightRequest {
         HighlightRequest {
             language: LanguageId::Named("rust".into()),
-            thread: Some(StreamPosition { number: 1, from }),
+            stream: Some(StreamPosition { number: 1, from }),
             lines: lines.iter().map(|&line| line.to_owned()).collect(),
         }
     }
@@ -120,7 +120,7 @@ mod tests {
         }
         let response =
             request_highlighting(&request(&["let"], 0), io::sink(), "[[[3,\"Keyword\"]]]\n".as_bytes());
-        assert_eq!(response.expect("words"), HighlightResponse::Tokens(vec![vec![(3, Role::Keyword)]]));
+        assert_eq!(response.expect("tokens"), HighlightResponse::Tokens(vec![vec![(3, Role::Keyword)]]));
         assert!(serve_highlighting("no piece\n".as_bytes(), io::sink(), LONG).is_err());
     }
 

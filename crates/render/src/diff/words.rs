@@ -9,7 +9,7 @@ use crate::{Line, Role, Span, Style};
 const MAX_COMPARED_LINES: usize = 200;
 
 /// Returns the removed and the added lines, with changed words marked if there are both.
-pub(super) fn marked_lines(change: &ChangedLines) -> (Vec<Vec<Span>>, Vec<Vec<Span>>) {
+pub(super) fn mark_lines(change: &ChangedLines) -> (Vec<Vec<Span>>, Vec<Vec<Span>>) {
     let is_compared = !change.removed.is_empty()
         && !change.added.is_empty()
         && change.removed.len() + change.added.len() <= MAX_COMPARED_LINES;
@@ -27,17 +27,17 @@ pub(super) fn marked_lines(change: &ChangedLines) -> (Vec<Vec<Span>>, Vec<Vec<Sp
         let values: Vec<(bool, String)> =
             change.iter_strings_lossy().map(|(marked, text)| (marked, text.into_owned())).collect();
         if change.tag() != ChangeTag::Insert {
-            removed.push(marked(&values, Role::DiffRemoved, Role::DiffRemovedWord));
+            removed.push(mark_changed_words(&values, Role::DiffRemoved, Role::DiffRemovedWord));
         }
         if change.tag() != ChangeTag::Delete {
-            added.push(marked(&values, Role::DiffAdded, Role::DiffAddedWord));
+            added.push(mark_changed_words(&values, Role::DiffAdded, Role::DiffAddedWord));
         }
     }
     (removed, added)
 }
 
 /// Returns a line with its changed words marked; no word is marked if all are new.
-fn marked(values: &[(bool, String)], line: Role, word: Role) -> Vec<Span> {
+fn mark_changed_words(values: &[(bool, String)], line: Role, word: Role) -> Vec<Span> {
     let is_new = values.iter().all(|(marked, text)| *marked || text.trim().is_empty());
     let span = |(marked, text): &(bool, String)| {
         Span::new(text.trim_end_matches('\n'), Style::from(if *marked && !is_new { word } else { line }))

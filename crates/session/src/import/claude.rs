@@ -43,7 +43,7 @@ struct LogStructure {
     heads: Vec<ConversationLine>,
     titles: Titles,
     /// The leaf that the program recorded last, and the number of that line.
-    noted_leaf: Option<(String, u64)>,
+    recorded_leaf: Option<(String, u64)>,
     session: Option<String>,
     version: Option<String>,
     cwd: Option<String>,
@@ -88,7 +88,7 @@ impl ClaudePlan {
             cwd: pass.cwd.unwrap_or_default(),
             start: pass.start.unwrap_or_default(),
         };
-        let tree = grouping::group_lines(&pass.heads, pass.noted_leaf, warnings);
+        let tree = grouping::group_lines(&pass.heads, pass.recorded_leaf, warnings);
         let plan = Self { info, groups: tree.groups, leaf: tree.leaf, heads: pass.heads, name };
         Ok(Inspection::Plan(plan))
     }
@@ -121,7 +121,7 @@ impl LogStructure {
             }
             "last-prompt" => {
                 if let Some(leaf) = text(line, "leafUuid") {
-                    self.noted_leaf = Some((leaf.to_owned(), span.number));
+                    self.recorded_leaf = Some((leaf.to_owned(), span.number));
                 }
             }
             _ => match ConversationLine::read(span, line, std::mem::take(&mut self.gap), warnings) {

@@ -154,7 +154,7 @@ impl<'a> EntryBuilder<'a> {
     pub(super) fn finish(&mut self, end: ConversionEnd, import_entry: EntryBody) -> Result<(), SessionError> {
         match &self.existing.end {
             SessionEnd::Continued { .. } => return Ok(()),
-            SessionEnd::Imported { base, .. } if self.added == 0 && !self.was_seen(base.as_ref()) => {
+            SessionEnd::Imported { base, .. } if self.added == 0 && !self.is_in_source(base.as_ref()) => {
                 return Ok(());
             }
             SessionEnd::New | SessionEnd::Imported { .. } => {}
@@ -204,7 +204,7 @@ impl<'a> EntryBuilder<'a> {
     }
 
     /// Returns true if the source contained this entry of the session.
-    fn was_seen(&self, id: Option<&EntryId>) -> bool {
+    fn is_in_source(&self, id: Option<&EntryId>) -> bool {
         id.is_none_or(|id| self.existing.ids.get(id) == Some(&0))
     }
 

@@ -90,7 +90,7 @@ impl TreeView {
     fn found_hidden(&self) -> usize {
         match (&self.shape, self.search.found(), self.filters.hidden) {
             (Some(shape), Some(found), Visibility::Hidden) => {
-                let both = found.iter().zip(&shape.hidden_with);
+                let both = found.iter().zip(&shape.hiding_ancestors);
                 both.filter(|(is_found, with)| **is_found && with.is_some()).count()
             }
             _ => 0,
@@ -180,7 +180,7 @@ impl TreeView {
         let Some(shape) = &self.shape else { return Vec::new() };
         let branch = shape.branch(row.node);
         let mut facts = Vec::new();
-        if shape.hidden_with[row.node].is_some() {
+        if shape.hiding_ancestors[row.node].is_some() {
             facts.push("hidden".to_owned());
         }
         let is_folded = self.filters.folded.contains(&row.node) && self.search.found().is_none();

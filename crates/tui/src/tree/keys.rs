@@ -153,7 +153,7 @@ impl TreeView {
         let Some((node, entry)) = self.chosen().zip(self.chosen_id()) else { return };
         match self.effect_for(purpose, node) {
             TreeEffect::Show => {
-                let with = self.hidden_with(node).unwrap_or(entry);
+                let with = self.hiding_ancestors(node).unwrap_or(entry);
                 cx.push(Action::Edit(SessionEdit::Hide(with, Visibility::Shown)));
             }
             TreeEffect::Stay => {
@@ -229,9 +229,9 @@ impl TreeView {
     }
 
     /// Returns the hidden entry that hides this one.
-    fn hidden_with(&self, node: usize) -> Option<EntryId> {
+    fn hiding_ancestors(&self, node: usize) -> Option<EntryId> {
         let shape = self.shape.as_ref()?;
-        shape.hidden_with[node].map(|with| shape.node(with).id.clone())
+        shape.hiding_ancestors[node].map(|with| shape.node(with).id.clone())
     }
 
     fn type_text(&mut self, text: &str) -> TreeKeyOutcome {
@@ -318,7 +318,7 @@ impl TreeView {
             self.place.refused = Some("can't hide the current branch; go to another one first");
             return TreeKeyOutcome::Nothing;
         }
-        match self.hidden_with(node) {
+        match self.hiding_ancestors(node) {
             Some(with) => TreeKeyOutcome::Hide(with, Visibility::Shown),
             None => TreeKeyOutcome::Hide(entry, Visibility::Hidden),
         }

@@ -60,7 +60,7 @@ pub(crate) struct TreeModel {
     pub(super) tree: Tree,
     pub(super) marks: Annotations,
     /// For each hidden entry, the entry that hides it.
-    pub(super) hidden_with: Vec<Option<usize>>,
+    pub(super) hiding_ancestors: Vec<Option<usize>>,
     /// The last message of the current path; going there changes nothing.
     pub(super) current: Option<usize>,
     branches: Vec<TreeBranch>,
@@ -82,12 +82,12 @@ impl TreeModel {
         // The last entry of this snapshot, because the log may have grown since.
         let leaf = tree.nodes().last().map(|node| node.id.clone());
         let marks = Annotations::read(reader, &tree);
-        let hidden_with = marks.hidden_with(&tree, leaf.as_ref());
+        let hiding_ancestors = marks.hiding_ancestors(&tree, leaf.as_ref());
         let last = tree.nodes().len().checked_sub(1);
         let current = std::iter::successors(last, |at| tree.nodes()[*at].parent)
             .find(|at| tree.nodes()[*at].is_conversation());
         let branches = branches(tree.nodes());
-        Self { session: reader.id().clone(), tree, marks, hidden_with, current, branches }
+        Self { session: reader.id().clone(), tree, marks, hiding_ancestors, current, branches }
     }
 
     pub(super) fn len(&self) -> usize {

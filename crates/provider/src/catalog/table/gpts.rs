@@ -34,27 +34,27 @@ const fn gpt(id: &'static str, limits: (u64, u64), price: [f64; 4], thinking: Th
 }
 
 const NONE_TO_XHIGH: ThinkingControl = ThinkingControl::Effort {
-    least: ThinkingLevel::Off,
+    min_level: ThinkingLevel::Off,
     names: ["none", "low", "low", "medium", "high", "xhigh"],
 };
 
 const LOW_TO_XHIGH: ThinkingControl = ThinkingControl::Effort {
-    least: ThinkingLevel::Low,
+    min_level: ThinkingLevel::Low,
     names: ["low", "low", "low", "medium", "high", "xhigh"],
 };
 
 const NONE_TO_HIGH: ThinkingControl = ThinkingControl::Effort {
-    least: ThinkingLevel::Off,
+    min_level: ThinkingLevel::Off,
     names: ["none", "low", "low", "medium", "high", "high"],
 };
 
 const MINIMAL_TO_HIGH: ThinkingControl = ThinkingControl::Effort {
-    least: ThinkingLevel::Minimal,
+    min_level: ThinkingLevel::Minimal,
     names: ["minimal", "minimal", "low", "medium", "high", "high"],
 };
 
 const LOW_TO_HIGH: ThinkingControl = ThinkingControl::Effort {
-    least: ThinkingLevel::Low,
+    min_level: ThinkingLevel::Low,
     names: ["low", "low", "low", "medium", "high", "high"],
 };
 

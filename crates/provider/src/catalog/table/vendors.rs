@@ -13,13 +13,13 @@ const NEVER: ThinkingControl = ThinkingControl::Never;
 /// Thinking that can't be turned off, with these efforts for low, medium, high and the highest level.
 const fn always(names: [&'static str; 4]) -> ThinkingControl {
     let [low, medium, high, highest] = names;
-    ThinkingControl::Effort { least: ThinkingLevel::Low, names: [low, low, low, medium, high, highest] }
+    ThinkingControl::Effort { min_level: ThinkingLevel::Low, names: [low, low, low, medium, high, highest] }
 }
 
 /// Thinking that can be turned off, with these efforts for off, low, medium, high and the highest level.
 const fn or_off(names: [&'static str; 5]) -> ThinkingControl {
     let [off, low, medium, high, highest] = names;
-    ThinkingControl::Effort { least: ThinkingLevel::Off, names: [off, low, low, medium, high, highest] }
+    ThinkingControl::Effort { min_level: ThinkingLevel::Off, names: [off, low, low, medium, high, highest] }
 }
 
 const LOW_TO_HIGH: ThinkingControl = always(["low", "medium", "high", "high"]);
@@ -58,7 +58,7 @@ pub(super) const GEMINI: ProviderModels = ProviderModels {
 /// Thinking of Gemini models before 3, by prefixes of their ids; the first match counts
 /// (ai.google.dev/gemini-api/docs/thinking).
 const OLDER_GEMINIS: [(&str, ThinkingControl); 4] = [
-    ("gemini-2.5-pro", ThinkingControl::Budget { least: ThinkingLevel::Minimal }),
+    ("gemini-2.5-pro", ThinkingControl::Budget { min_level: ThinkingLevel::Minimal }),
     ("gemini-2.5-", ThinkingControl::BUDGET),
     ("gemini-2.", NEVER),
     ("gemini-1.", NEVER),

@@ -53,11 +53,11 @@ pub(super) struct GroupTree {
     pub(super) leaf: Option<usize>,
 }
 
-/// Builds the tree from the heads of the lines. `noted` is the leaf that the program recorded last, with the
+/// Builds the tree from the heads of the lines. `recorded_leaf` is the leaf that the program recorded last, with the
 /// number of that line.
 pub(super) fn group_lines(
     heads: &[ConversationLine],
-    noted: Option<(String, u64)>,
+    recorded_leaf: Option<(String, u64)>,
     warnings: &mut ImportWarnings,
 ) -> GroupTree {
     let links = ParentLinks::new(heads, warnings);
@@ -66,11 +66,11 @@ pub(super) fn group_lines(
         grouper.add_line(at, warnings);
     }
     let newest = heads.iter().rposition(|head| head.kind != LineKind::Passing);
-    let noted = noted.and_then(|(uuid, line)| {
+    let recorded_leaf = recorded_leaf.and_then(|(uuid, line)| {
         let is_newer = newest.is_none_or(|newest| heads[newest].span.number < line);
         links.resolve(&uuid, heads.len()).filter(|_| is_newer)
     });
-    let leaf = noted.or(newest).and_then(|at| grouper.anchors[at]);
+    let leaf = recorded_leaf.or(newest).and_then(|at| grouper.parent_groups[at]);
     let leaf = leaf.map(|group| grouper.after_results(group));
     GroupTree { groups: grouper.groups, leaf }
 }
@@ -167,7 +167,7 @@ struct Grouper<'a> {
     links: &'a ParentLinks,
     groups: Vec<MessageGroup>,
     /// For each line, the group that becomes the parent of its children.
-    anchors: Vec<Option<usize>>,
+    parent_groups: Vec<Option<usize>>,
     /// The newest group of each answer.
     answers: HashMap<&'a str, usize>,
     /// The newest answer with each call.
@@ -187,7 +187,7 @@ impl<'a> Grouper<'a> {
             heads,
             links,
             groups: Vec::new(),
-            anchors: vec![None; heads.len()],
+            parent_groups: vec![None; heads.len()],
             answers: HashMap::new(),
             calls: HashMap::new(),
             results_seen: HashSet::new(),
@@ -200,7 +200,7 @@ impl<'a> Grouper<'a> {
         let heads = self.heads;
         let head = &heads[at];
         let parent = self.group_above(at);
-        self.anchors[at] = match &head.kind {
+        self.parent_groups[at] = match &head.kind {
             LineKind::Passing => parent,
             LineKind::Interrupted => {
                 self.interrupt(parent);
@@ -232,7 +232,7 @@ impl<'a> Grouper<'a> {
         match self.kept_ends.get(&parent) {
             // In the file, a line after a compaction has the last kept line as its parent.
             Some((line, compaction)) if self.heads[at].span.number > *line => Some(*compaction),
-            Some(_) | None => self.anchors[parent],
+            Some(_) | None => self.parent_groups[parent],
         }
     }
 
@@ -301,7 +301,7 @@ impl<'a> Grouper<'a> {
         // Without a recorded parent it is the previous group.
         let parent = parent.or_else(|| self.groups.len().checked_sub(1));
         let kept_groups = boundary.kept_range.as_ref().and_then(|(first, last)| {
-            let first = self.links.resolve(first, at).and_then(|first| self.anchors[first]);
+            let first = self.links.resolve(first, at).and_then(|first| self.parent_groups[first]);
             first.zip(self.links.resolve(last, at))
         });
         let kind = GroupKind::Compaction {

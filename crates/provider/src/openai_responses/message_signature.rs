@@ -12,7 +12,7 @@ const VERSION: u8 = 1;
 
 /// The signature of a message.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct MessageMark {
+pub(super) struct MessageSignature {
     v: u8,
     /// The message's id. It isn't sent, because it refers to a stored response.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -20,7 +20,7 @@ pub(super) struct MessageMark {
     phase: String,
 }
 
-impl MessageMark {
+impl MessageSignature {
     /// Returns the signature of a message; `None` for one without a phase.
     pub(super) fn signature(id: Option<&str>, phase: Option<String>) -> Option<String> {
         let phase = phase.filter(|phase| !phase.is_empty())?;
@@ -39,12 +39,12 @@ mod tests {
 
     #[test]
     fn message_mark_is_its_signature() {
-        let signature = MessageMark::signature(Some("msg_1"), Some("final_answer".into())).unwrap();
+        let signature = MessageSignature::signature(Some("msg_1"), Some("final_answer".into())).unwrap();
         assert_eq!(signature, r#"{"v":1,"id":"msg_1","phase":"final_answer"}"#);
-        assert_eq!(MessageMark::phase(&signature).as_deref(), Some("final_answer"));
-        assert_eq!(MessageMark::signature(Some("msg_1"), None), None);
+        assert_eq!(MessageSignature::phase(&signature).as_deref(), Some("final_answer"));
+        assert_eq!(MessageSignature::signature(Some("msg_1"), None), None);
         for other in ["msg_1", r#"{"v":1,"id":"msg_1"}"#, "c2Vhb", ""] {
-            assert_eq!(MessageMark::phase(other), None, "{other}");
+            assert_eq!(MessageSignature::phase(other), None, "{other}");
         }
     }
 }

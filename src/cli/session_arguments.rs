@@ -9,7 +9,7 @@ use super::args::CliArgs;
 
 /// Returns the command line for a prompt in this directory, with the server's global options and those that
 /// limit the agent.
-pub(super) fn session_line(arguments: &CliArgs, cwd: Option<&Path>) -> Vec<String> {
+pub(super) fn session_arguments(arguments: &CliArgs, cwd: Option<&Path>) -> Vec<String> {
     let mut line = vec!["tiller".to_owned(), "-p".to_owned()];
     let mut add = |flag: &str, value: Option<String>| {
         line.extend(value.map(|value| format!("{flag}={value}")));
@@ -36,11 +36,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn session_line_keeps_the_limits() {
+    fn session_arguments_keep_the_limits() {
         let line = |words: &[&str]| {
             let arguments =
                 CliArgs::try_parse_from([&["tiller"], words, &["mcp", "serve"]].concat()).unwrap();
-            session_line(&arguments, arguments.environment.cwd.as_deref())[2..].join(" ")
+            session_arguments(&arguments, arguments.environment.cwd.as_deref())[2..].join(" ")
         };
         assert_eq!(line(&["--no-tools"]), "--no-tools");
         assert_eq!(
