@@ -58,8 +58,8 @@ impl StreamingLines {
     /// Returns the request for the lines that await highlighting.
     pub(super) fn request(&self, number: u64) -> HighlightRequest {
         let first = self.tokens.len();
-        let thread = Some(StreamPosition { number, from: first });
-        HighlightRequest { language: self.language.clone(), thread, lines: self.lines[first..].to_vec() }
+        let stream = Some(StreamPosition { number, from: first });
+        HighlightRequest { language: self.language.clone(), stream, lines: self.lines[first..].to_vec() }
     }
 
     /// Stores the response to such a request.
