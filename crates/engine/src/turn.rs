@@ -63,7 +63,7 @@ pub struct TurnOptions {
     /// Number of follow-ups delivered together. Default: one, because each is a separate task.
     pub follow_up_mode: DeliveryMode,
     /// Parallel read-only calls on or off.
-    pub groups: Switch,
+    pub parallel_tools: Switch,
     /// Maximum number of requests of one run, before a last request without tools; `None` for no limit.
     pub max_turns: Option<u64>,
 }
@@ -81,7 +81,7 @@ impl From<&Settings> for TurnOptions {
             steering_point: settings.steering_point(),
             steering_mode: settings.steering_mode(),
             follow_up_mode: settings.follow_up_mode(),
-            groups: settings.parallel_tools(),
+            parallel_tools: settings.parallel_tools(),
             max_turns: settings.max_turns(),
         }
     }

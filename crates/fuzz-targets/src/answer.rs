@@ -63,13 +63,14 @@ pub fn openai_responses_answer(data: &[u8]) {
 /// above.
 ///
 /// # Panics
-/// If the pieces give other events than the whole.
+/// If `target` has no decoder, or the pieces give other events than the whole.
 pub fn answer_split_everywhere(target: &str, data: &[u8]) {
     let decode = |pieces: Vec<Bytes>| match target {
         "anthropic_answer" => ANTHROPIC.decode(pieces),
         "gemini_answer" => GEMINI.decode(pieces),
         "openai_chat_answer" => OPENAI_CHAT.decode(pieces),
-        _ => OPENAI_RESPONSES.decode(pieces),
+        "openai_responses_answer" => OPENAI_RESPONSES.decode(pieces),
+        other => panic!("no decoder is named {other}"),
     };
     let collect = |pieces: Vec<Bytes>| -> Vec<Item> { RUNTIME.block_on(decode(pieces).collect()) };
     let bytes = Bytes::copy_from_slice(data);

@@ -272,14 +272,13 @@ async fn answer(State(state): State<Arc<Mutex<ScriptState>>>, request: Request) 
         body: serde_json::from_slice(&body).unwrap_or_default(),
         bytes: body.to_vec(),
     };
-    let protocol = Protocol::of_path(head.uri.path());
     let reply = {
         let mut state = state.lock().unwrap();
         state.requests.push(recorded);
         state.script.pop_front()
     };
     match reply {
-        Some(Reply::Stream(stream)) => streamed(&stream, protocol),
+        Some(Reply::Stream(stream)) => streamed(&stream, Protocol::of_path(head.uri.path())),
         Some(Reply::Bytes(bytes)) => {
             Response::builder().header("content-type", "text/event-stream").body(Body::from(bytes)).unwrap()
         }
@@ -359,8 +358,10 @@ impl Protocol {
             Self::OpenAiResponses
         } else if path.ends_with(":streamGenerateContent") {
             Self::Gemini
-        } else {
+        } else if path.ends_with("/chat/completions") {
             Self::OpenAi
+        } else {
+            panic!("no wire format has the path {path}")
         }
     }
 }

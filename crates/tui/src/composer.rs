@@ -3,7 +3,7 @@
 //! `submit` sends the text, `commands` executes slash commands, `purpose` handles text that isn't a message.
 
 mod commands;
-mod completing;
+mod completion_keys;
 pub(crate) mod compose_purpose;
 pub(crate) mod other_purposes;
 mod submit;

@@ -1,7 +1,7 @@
 //! Tool calls as blocks: their summary line and their output.
 
-mod notes;
 pub(crate) mod output;
+mod truncation_notes;
 
 use serde_json::Value;
 use tiller_core::ansi::{StyleRun, StyledText, parse_style_runs};
@@ -438,11 +438,11 @@ fn with_notes(
     ctx: &RenderContext,
     lay_out: impl Fn(ToolOutputBlock<'_>) -> Vec<Line>,
 ) -> Vec<Line> {
-    let (printed, notes) = notes::split(output.text());
+    let (printed, notes) = truncation_notes::split(output.text());
     let printed =
         if printed.is_empty() { Vec::new() } else { folded(lay_out(output.with_text(printed)), shown, ctx) };
     let mut lines = indented(printed, "  │ ", Role::Muted);
-    lines.extend(indented(notes::lines(notes, text_width(ctx)), "    ", Role::Muted));
+    lines.extend(indented(truncation_notes::lines(notes, text_width(ctx)), "    ", Role::Muted));
     lines
 }
 

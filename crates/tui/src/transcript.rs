@@ -8,8 +8,9 @@
 
 pub(crate) mod anchor;
 mod banner;
+mod blank_row;
 pub(crate) mod chunk;
-mod gap;
+
 mod jump;
 pub(crate) mod jump_target;
 mod reload;

@@ -468,7 +468,7 @@ fn reading_calls_run_in_groups_of_eight_that_always_finish() {
 
 #[test]
 fn reading_calls_without_groups_run_one_by_one() {
-    let mut turn = machine(TurnOptions { groups: Switch::Off, ..TurnOptions::default() });
+    let mut turn = machine(TurnOptions { parallel_tools: Switch::Off, ..TurnOptions::default() });
     step(&mut turn, prompt("go"));
     assert_eq!(step_calls(&mut turn, calls(1, &["r1", "r2"])).last().unwrap(), "run 1: r1");
 }

@@ -52,7 +52,7 @@ impl Turn {
                     break;
                 }
                 Some(CallDecision::Run(_)) => {
-                    let calls = phase.next_group(self.options.groups);
+                    let calls = phase.next_group(self.options.parallel_tools);
                     for call in &calls {
                         out.append(approval_entry(&call.id, &Decision::Once, None, Decider::Mode));
                     }

@@ -144,11 +144,11 @@ impl ToolPhase {
     }
 
     /// Removes the next calls that start together: several read-only calls, or one other call.
-    pub(super) fn next_group(&mut self, groups: Switch) -> Vec<ToolCall> {
+    pub(super) fn next_group(&mut self, parallel_tools: Switch) -> Vec<ToolCall> {
         let reads = |planned: &PlannedCall| planned.decision == CallDecision::Run(Access::Reads);
         let first = self.planned_calls.pop_front().into_iter();
         let mut group: Vec<PlannedCall> = first.collect();
-        while groups == Switch::On
+        while parallel_tools == Switch::On
             && group.len() < MAX_GROUP
             && group.iter().all(reads)
             && self.planned_calls.front().is_some_and(reads)

@@ -44,7 +44,8 @@ fn provider(server: &MockServer, format: usize) -> Arc<dyn Provider> {
         0 => Arc::new(Anthropic::new(endpoint("anthropic", "")).unwrap()),
         1 => Arc::new(OpenAiChat::new(endpoint("openai", "/v1/"), Compat::COMMON).unwrap()),
         2 => Arc::new(OpenAiResponses::new(endpoint("openai", "/v1/")).unwrap()),
-        _ => Arc::new(Gemini::new(endpoint("gemini", "/v1beta")).unwrap()),
+        3 => Arc::new(Gemini::new(endpoint("gemini", "/v1beta")).unwrap()),
+        other => panic!("no wire format has the number {other}"),
     }
 }
 

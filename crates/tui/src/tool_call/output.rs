@@ -4,7 +4,7 @@ use tiller_core::ansi::{StyleRun, StyledText};
 use tiller_render::{self as render, AddressStyle, BreakMode, Indent, Line, Role, wrap};
 
 use crate::layout::RenderContext;
-use crate::tool_call::notes;
+use crate::tool_call::truncation_notes;
 
 /// A piece of output.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ impl<'a> ToolOutputBlock<'a> {
 
     /// The output without trailing blank lines.
     pub(super) fn trimmed(self) -> Self {
-        self.with_text(notes::trimmed(self.text()))
+        self.with_text(truncation_notes::trimmed(self.text()))
     }
 
     /// Returns the last `max` lines, limited to about `bytes` bytes.

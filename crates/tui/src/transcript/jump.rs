@@ -23,7 +23,7 @@ impl Transcript {
             // Pressed again before the target was read.
             (Some(JumpTarget::Prompt { from, .. }), _) => *from,
             // Inside a prompt, the previous one is its start.
-            (_, Direction::Older) if row <= usize::from(self.gap(at)) => at,
+            (_, Direction::Older) if row <= usize::from(self.has_blank_row_above(at)) => at,
             (_, Direction::Older | Direction::Newer) => BlockPos { block: at.block + 1, ..at },
         };
         self.jump_to(JumpTarget::Prompt { from, toward });
@@ -91,7 +91,7 @@ impl Transcript {
             // The top line isn't preserved.
             self.view.mark = None;
             self.height(at, ctx);
-            self.stay(at, line + usize::from(self.gap(at)));
+            self.stay(at, line + usize::from(self.has_blank_row_above(at)));
             self.scroll_up(CONTEXT.min(height / 3), ctx);
         }
     }
@@ -141,7 +141,7 @@ impl Transcript {
             } else if let Some(TranscriptRow::Line { at, line }) =
                 rows.iter().find(|row| **row != TranscriptRow::Blank)
             {
-                self.stay(*at, *line + usize::from(self.gap(*at)));
+                self.stay(*at, *line + usize::from(self.has_blank_row_above(*at)));
             }
         }
     }

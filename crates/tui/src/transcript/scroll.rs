@@ -79,7 +79,7 @@ impl Transcript {
             self.mark_top_line();
         }
         let (Some(mark), Scroll::From { at, .. }) = (self.view.mark.take(), self.view.scroll) else { return };
-        let gap = usize::from(self.gap(at));
+        let gap = usize::from(self.has_blank_row_above(at));
         let line = self.block_mut(at).map_or(0, |block| {
             block.lay_out(ctx);
             block.line_of(mark)
@@ -101,7 +101,7 @@ impl Transcript {
     /// Records the text position of the top line.
     pub(super) fn mark_top_line(&mut self) {
         let Scroll::From { at, row } = self.view.scroll else { return };
-        let line = row.checked_sub(usize::from(self.gap(at)));
+        let line = row.checked_sub(usize::from(self.has_blank_row_above(at)));
         let first = self.view.found.filter(|(scroll, _)| *scroll == self.view.scroll).map(|(_, mark)| mark);
         self.view.mark = self.view.mark.or(first).or(line.and_then(|line| self.block(at)?.mark(line)));
     }
@@ -187,7 +187,7 @@ impl Transcript {
     /// Number of rows of a block, including the blank row above.
     pub(super) fn height(&mut self, at: BlockPos, ctx: &RenderContext) -> usize {
         let lines = self.block_mut(at).map_or(0, |block| block.lay_out(ctx));
-        lines + usize::from(lines > 0 && self.gap(at))
+        lines + usize::from(lines > 0 && self.has_blank_row_above(at))
     }
 
     /// Scrolls up by `count` rows, as far as blocks are in memory.
@@ -236,7 +236,7 @@ impl Transcript {
 
     fn first_row(&self) -> Option<(BlockPos, usize)> {
         match *self.view.rows.first()? {
-            TranscriptRow::Line { at, line } => Some((at, line + usize::from(self.gap(at)))),
+            TranscriptRow::Line { at, line } => Some((at, line + usize::from(self.has_blank_row_above(at)))),
             TranscriptRow::Blank => match *self.view.rows.get(1)? {
                 TranscriptRow::Line { at, .. } => Some((at, 0)),
                 TranscriptRow::Blank => None,
@@ -288,7 +288,7 @@ impl Transcript {
     /// Returns rows of a block that was laid out; row 0 may be the blank one. Only the requested rows are
     /// produced.
     fn rows_of(&self, at: BlockPos, rows: Range<usize>) -> impl Iterator<Item = TranscriptRow> + use<> {
-        let gap = usize::from(self.gap(at));
+        let gap = usize::from(self.has_blank_row_above(at));
         rows.map(move |row| {
             row.checked_sub(gap).map_or(TranscriptRow::Blank, |line| TranscriptRow::Line { at, line })
         })

@@ -108,7 +108,7 @@ impl Transcript {
             self.height(at, ctx);
             if at != range.start.at {
                 end_line(&mut text);
-                text.push_str(if self.gap(at) { "\n" } else { "" });
+                text.push_str(if self.has_blank_row_above(at) { "\n" } else { "" });
             }
             self.add_text(at, &range, &mut text);
             step = self.after(at);

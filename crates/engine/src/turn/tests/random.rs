@@ -532,13 +532,13 @@ impl Harness {
 fn options() -> impl Strategy<Value = TurnOptions> {
     let mode = || prop_oneof![Just(DeliveryMode::OneAtATime), Just(DeliveryMode::All)];
     let point = prop_oneof![Just(SteeringPoint::BetweenTools), Just(SteeringPoint::AfterAnswer)];
-    let groups = prop_oneof![Just(Switch::On), Just(Switch::Off)];
-    (point, mode(), mode(), groups, prop::option::of(0..4_u64)).prop_map(
-        |(steering_point, steering_mode, follow_up_mode, groups, max_turns)| TurnOptions {
+    let parallel_tools = prop_oneof![Just(Switch::On), Just(Switch::Off)];
+    (point, mode(), mode(), parallel_tools, prop::option::of(0..4_u64)).prop_map(
+        |(steering_point, steering_mode, follow_up_mode, parallel_tools, max_turns)| TurnOptions {
             steering_point,
             steering_mode,
             follow_up_mode,
-            groups,
+            parallel_tools,
             max_turns,
         },
     )

@@ -8,7 +8,7 @@ impl Transcript {
     /// Returns true if a blank row precedes a block: between all blocks, but not above the first one, above
     /// images, or between a call and the model's output above it. If the block above isn't loaded, it is
     /// assumed to be the model's output.
-    pub(super) fn gap(&self, at: BlockPos) -> bool {
+    pub(super) fn has_blank_row_above(&self, at: BlockPos) -> bool {
         let Some(block) = self.block(at) else { return false };
         let mut step = self.before(at);
         while let BlockStep::To(silent) = step
