@@ -31,7 +31,7 @@ impl TypedTool for CountWords {
 
     fn check(&self, arguments: &Arguments) -> Result<(), String> {
         match arguments.at_least {
-            Some(0) => Err("argument `at_least`: 1 or more is expected".to_owned()),
+            Some(0) => Err("argument `at_least`: expected 1 or more".to_owned()),
             _ => Ok(()),
         }
     }

@@ -52,7 +52,7 @@ pub(crate) fn sessions(program: &Path) -> anyhow::Result<String> {
         ),
         (
             "",
-            "which of the flags does nobody use?",
+            "which flags are unused?",
             "`--legacy-quotes` and `--strict`: neither occurs in the last 400 commits.",
         ),
         (
@@ -104,7 +104,7 @@ pub(crate) fn queue(program: &Path) -> anyhow::Result<String> {
     let prompt = "the parser test fails on windows line endings, find out why";
     let mut terminal = project.open(program, Size(116, 30), (&answers, &["--name", "fix-crlf", prompt]))?;
     terminal.wait_for("right: 4");
-    enter(&mut terminal, "leave the fixture as it is: fix the lexer");
+    enter(&mut terminal, "leave the fixture alone; fix the lexer");
     terminal.wait_for("↳ steer");
     project.let_through(1)?;
     terminal.wait_for("crlf_is_one_newline ... ok");

@@ -13,7 +13,7 @@ use tiller_test_support::terminal::{Size, Terminal, TerminalKey};
 
 const SIZE: Size = Size(116, 36);
 const PROMPT: &str = "the parser test fails on windows line endings, find out why";
-const STEERING: &str = "leave the fixture as it is, users send us files like that: fix the lexer";
+const STEERING: &str = "leave the fixture alone, users send us files like that; fix the lexer";
 const FOLLOW_UP: &str = "then add a line to CHANGELOG.md";
 
 /// The agent at work: steered once, a command running, a message queued.
@@ -53,8 +53,8 @@ pub(crate) fn tree(program: &Path) -> anyhow::Result<String> {
     let mut terminal =
         open(&["It counts 4 lines now, but a quoted string lost its `\\r`."], &["--name", "fix-crlf"])?;
     say(&mut terminal, PROMPT, "two newlines of");
-    say(&mut terminal, "normalise the line endings when the file is read", "a quoted string lost");
-    back_to(&mut terminal, "normalise");
+    say(&mut terminal, "normalize the line endings when the file is read", "a quoted string lost");
+    back_to(&mut terminal, "normalize");
     quit(terminal)?;
 
     let mut terminal =
@@ -66,9 +66,9 @@ pub(crate) fn tree(program: &Path) -> anyhow::Result<String> {
     quit(terminal)?;
 
     let mut terminal =
-        open(&["", "A lone `\\r` stays what it was; the test says so.", "All 15 tests pass."], &["-c"])?;
+        open(&["", "A lone `\\r` is unchanged; a test covers it.", "All 15 tests pass."], &["-c"])?;
     terminal.wait_for("One token for both");
-    say(&mut terminal, "add a test for a lone \\r first", "the test says so");
+    say(&mut terminal, "add a test for a lone \\r first", "a test covers it");
     say(&mut terminal, "run the whole suite", "All 15 tests pass.");
     enter(&mut terminal, "/tree");
     terminal.wait_until("the newest answer chosen", |screen| {
