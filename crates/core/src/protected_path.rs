@@ -198,7 +198,7 @@ impl Protection {
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
-            Self::Git => "writes to .git, whose files git may run",
+            Self::Git => "writes to .git, where git may run files",
             Self::Home => "changes startup or credential files in your home directory",
             Self::Own => "accesses tiller's own configuration, keys or sessions",
             Self::Project => "changes what tiller runs in this project (.tiller, .mcp.json)",

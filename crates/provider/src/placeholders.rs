@@ -56,7 +56,7 @@ pub(super) fn bash_text(message: &BashExecutionMessage) -> Option<String> {
     });
     if message.truncated {
         text.push_str(match message.full_output_path {
-            Some(_) => "\n(output truncated; all of it: ",
+            Some(_) => "\n(output truncated; full output in ",
             None => "\n(output truncated",
         });
         text.push_str(message.full_output_path.as_deref().unwrap_or_default());
@@ -112,7 +112,7 @@ mod tests {
         };
         assert_eq!(
             bash_text(&cut).unwrap(),
-            "Ran `ls`\n(no output)\n(killed)\n(output truncated; all of it: /tmp/x)"
+            "Ran `ls`\n(no output)\n(killed)\n(output truncated; full output in /tmp/x)"
         );
         let hidden = BashExecutionMessage { exclude_from_context: true, ..execution };
         assert_eq!(bash_text(&hidden), None);

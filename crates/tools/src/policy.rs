@@ -39,7 +39,7 @@ use risk::{CommandDirs, Risk, RiskKind};
 
 use crate::process::NetworkAccess;
 
-/// The way in which questions of the policy are answered.
+/// The source of answers to approval requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AskBehavior {
     /// The user answers.
@@ -129,9 +129,7 @@ impl PolicyVerdict {
 const DENIED_BY_RULE: &str = "a settings rule denies this";
 
 fn plan_reason(tool: &str) -> String {
-    format!(
-        "{tool} can make changes; plan mode is read-only: only read, then present the plan in your answer"
-    )
+    format!("{tool} can make changes, and plan mode is read-only")
 }
 
 /// The end of the reason for commands that no mode allows.
@@ -142,7 +140,7 @@ const NEVER_RUN: &str = "never allowed in any mode";
 pub struct Policy {
     /// The approval mode.
     pub mode: ApprovalMode,
-    /// The way in which questions are answered.
+    /// The source of answers to approval requests.
     pub ask_behavior: AskBehavior,
     /// The working directory. Deleting inside it is less risky than elsewhere.
     pub root: PathBuf,
@@ -444,7 +442,7 @@ impl Policy {
         let reason = risk.map(|risk| risk.reason).unwrap_or_else(|| match command {
             Some(_) => "runs a command".into(),
             None if spec.traits.uses_sandbox => format!("{tool} runs the repository's hooks and filters"),
-            None => format!("{tool} may do anything"),
+            None => format!("{tool} can run arbitrary code"),
         });
         PolicyVerdict::Ask { reason, rule }
     }
@@ -735,7 +733,7 @@ mod tests {
         let mut rules = SessionRules::default();
         for mode in [ApprovalMode::Ask, ApprovalMode::Auto] {
             for path in [".git/hooks/pre-commit", "sub/.git", "a/../.git/config", "/work/.GIT/x"] {
-                let expected = format!("ask exactly `{path}`: writes to .git, whose files git may run");
+                let expected = format!("ask exactly `{path}`: writes to .git, where git may run files");
                 assert_eq!(verdict_for(path, mode, AskBehavior::User, "/work", &rules), expected);
                 assert_eq!(verdict_for(path, mode, AskBehavior::Yes, "/work", &rules), "allow");
             }

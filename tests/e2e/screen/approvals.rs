@@ -99,7 +99,7 @@ fn approval_several_calls_in_order() {
     let mut terminal = ask(&sandbox, &[&calls.replace('\n', ""), r#"{"text": "All made."}"#]);
     assert!(terminal.screen().contains("runs a command  1 of 3"), "{}", terminal.screen());
     terminal.send("y");
-    terminal.wait_for_question("whose files git may run  1 of 2");
+    terminal.wait_for_question("where git may run files  1 of 2");
     terminal.send("d");
     terminal.wait_for("type a reason for the model");
     terminal.send("not there");

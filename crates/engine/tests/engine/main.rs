@@ -322,7 +322,7 @@ async fn result_over_the_limit_is_cut_and_stored() {
     let file = std::fs::read_dir(outputs).unwrap().next().unwrap().unwrap().path();
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "through");
     let notice =
-        format!("OUTPUT TRUNCATED: showing 4 of 7 characters from gate; all of it is in {}", file.display());
+        format!("OUTPUT TRUNCATED: showing 4 of 7 characters from gate; full output in {}", file.display());
     assert!(warning.ends_with(&notice), "{warning}");
     assert_eq!(harness.message_lines()[2], format!("result thro\n[{notice}]"));
 }

@@ -36,7 +36,7 @@ pub use worktree::{
 /// Maximum bytes of configuration to read.
 const MAX_CONFIG: usize = 1024 * 1024;
 
-/// Time limit of the search for pipes that git would wait for. A second is enough for some hundred thousand
+/// Time limit of the search for pipes that git would block on. A second is enough for some hundred thousand
 /// files.
 const FILE_CHECK_TIME: Duration = Duration::from_secs(1);
 
@@ -99,11 +99,11 @@ impl Git {
         git.start(variables, command, progress).await
     }
 
-    /// Returns an error for a repository in which git would wait for a pipe.
+    /// Returns an error for a repository in which git would block on a pipe.
     async fn check_files(&self) -> Result<(), String> {
         let Some(dot_git) = git::find(self.workspace.root()) else { return Ok(()) };
         match find_special_file(dot_git).await {
-            Some(path) => Err(format!("{} is not a regular file, and git would wait for it", path.display())),
+            Some(path) => Err(format!("{} is not a regular file; git would block on it", path.display())),
             None => Ok(()),
         }
     }
@@ -184,7 +184,7 @@ impl Git {
     }
 }
 
-/// Finds a pipe that git would wait for, given a `.git`.
+/// Finds a pipe that git would block on, given a `.git`.
 async fn find_special_file(dot_git: PathBuf) -> Option<PathBuf> {
     let find = move || tiller_files::find_special_file(&dot_git, Instant::now() + FILE_CHECK_TIME);
     // Only a panic ends it without a result.

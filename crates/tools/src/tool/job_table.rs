@@ -1,8 +1,8 @@
 //! The background jobs of a session: commands that continue after their call has returned.
 //!
 //! Each command and its output belong to a task; the table owns the tasks, so that dropping it kills all
-//! jobs. The session's driver gets the changes from the table and informs the model about ends that the model
-//! doesn't know of.
+//! jobs. The session's driver reads the changes from the table and notifies the model of jobs that have
+//! ended.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -69,7 +69,7 @@ pub enum JobChange {
     },
 }
 
-/// The end of a job that the model doesn't know of yet.
+/// An ended job that the model hasn't been notified of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobEndNote {
     /// The job.
@@ -216,7 +216,7 @@ impl JobTable {
         std::mem::take(&mut self.shared.state().changes)
     }
 
-    /// Returns notes about the ended jobs that the model doesn't know of.
+    /// Returns notes about the ended jobs that the model hasn't been notified of.
     #[must_use]
     pub fn end_notes(&self) -> Vec<JobEndNote> {
         let state = self.shared.state();
@@ -281,7 +281,7 @@ impl Job {
         }
     }
 
-    /// Returns the note about the end, if the job has ended and the model doesn't know of it.
+    /// Returns the note about the end, if the job has ended and the model hasn't been notified of it.
     fn end_note(&self) -> Option<JobEndNote> {
         let job = self.describe();
         let record = self.record();

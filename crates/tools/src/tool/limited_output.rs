@@ -31,7 +31,7 @@ pub fn limit_output(mut output: ToolOutput, source: &str, options: &OutputOption
         return output;
     }
     let rest = match store_text(scratch, &whole) {
-        Ok(path) => format!("all of it is in {}", path.display()),
+        Ok(path) => format!("full output in {}", path.display()),
         Err(error) => format!("the full output could not be saved: {error}"),
     };
     let (count, total) = (shown.chars().count(), whole.chars().count());
@@ -70,7 +70,7 @@ mod tests {
         let stored = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
         assert_eq!(std::fs::read_to_string(&stored).unwrap(), "one\ntwo\ndrei€\n");
         let notice = format!(
-            "OUTPUT TRUNCATED: showing 8 of 14 characters from mcp__a__b; all of it is in {}",
+            "OUTPUT TRUNCATED: showing 8 of 14 characters from mcp__a__b; full output in {}",
             stored.display()
         );
         let expected = ToolOutput {

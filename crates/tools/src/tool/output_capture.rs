@@ -257,7 +257,7 @@ impl OutputCapture {
                 Ok(()) if bytes == MAX_FILE => {
                     (format!("its first 64 MiB are in {}", path.display()), Some(path))
                 }
-                Ok(()) => (format!("all of it is in {}", path.display()), Some(path)),
+                Ok(()) => (format!("full output in {}", path.display()), Some(path)),
                 Err(error) => (format!("the full output could not be saved: {error}"), None),
             },
             OutputFile::Failed(error) => (format!("the full output could not be saved: {error}"), None),
@@ -308,7 +308,7 @@ impl CaptureState {
         self.is_file_reported = self.file.is_some();
         let path = self.file.clone().map_or_else(|| self.store(scratch), Ok);
         let kept = match &path {
-            Ok(path) => format!("what was kept of the rest is in {}", path.display()),
+            Ok(path) => format!("the rest, as far as it was saved, is in {}", path.display()),
             Err(error) => format!("the full output could not be saved: {error}"),
         };
         CapturedOutput { text, strokes, notice: Some(cut.notice(source, &kept)), full_output: path.ok() }
@@ -461,7 +461,7 @@ mod tests {
             assert_eq!(output.text, format!("{}\n{count}\n", count - 1));
             assert_eq!(fs::read_to_string(&path).unwrap(), whole);
             let (shown, total) = (output.text.chars().count(), thousands(whole.chars().count()));
-            let notice = format!("showing {shown} of {total} characters from bash; all of it is in");
+            let notice = format!("showing {shown} of {total} characters from bash; full output in");
             assert_eq!(output.notice.unwrap(), format!("OUTPUT TRUNCATED: {notice} {}", path.display()));
         }
     }

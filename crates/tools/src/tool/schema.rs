@@ -44,7 +44,12 @@ pub(super) fn parse<T: DeserializeOwned>(arguments: &Value) -> Result<T, String>
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let path = error.path().to_string();
         let message = error.inner().to_string().replace("field", "argument");
-        if path == "." { message } else { format!("argument `{path}`: {message}") }
+        let unknown = format!("unknown argument `{path}`");
+        match message.strip_prefix(&unknown) {
+            Some(expected) => format!("{unknown}{}", expected.replacen(", expected", "; expected", 1)),
+            None if path == "." => message,
+            None => format!("argument `{path}`: {message}"),
+        }
     })
 }
 
@@ -96,7 +101,10 @@ mod tests {
             "argument `path`: invalid type: integer `3`, expected a string"
         );
         assert!(error(json!({"path": "x", "limit": -1})).starts_with("argument `limit`: invalid value"));
-        assert!(error(json!({"path": "x", "colour": 1})).contains("unknown argument `colour`"));
+        assert_eq!(
+            error(json!({"path": "x", "colour": 1})),
+            "unknown argument `colour`; expected one of `path`, `limit`, `all`"
+        );
         let arguments: Arguments = parse(&json!({"path": "x", "limit": null})).unwrap();
         assert_eq!((arguments.path.as_str(), arguments.limit, arguments.all), ("x", None, false));
     }

@@ -704,7 +704,7 @@ mod list_files {
 
 /// Reads the file named in a notice about a truncated result.
 fn whole_output(notice: &str, start: &str) -> String {
-    let path = notice.strip_prefix(start).and_then(|rest| rest.strip_prefix("all of it is in "));
+    let path = notice.strip_prefix(start).and_then(|rest| rest.strip_prefix("full output in "));
     fs::read_to_string(path.unwrap_or_else(|| panic!("{notice}"))).unwrap()
 }
 
@@ -830,7 +830,7 @@ mod bash {
         let output = bench.call("bash", json!({"command": "seq 1 2001"})).await;
         let path = output.details.unwrap()["fullOutputPath"].as_str().unwrap().to_owned();
         let notice =
-            format!("OUTPUT TRUNCATED: showing 8,894 of 8,898 characters from bash; all of it is in {path}");
+            format!("OUTPUT TRUNCATED: showing 8,894 of 8,898 characters from bash; full output in {path}");
         let end: String = (502..=2_001).map(|n| format!("{n}\n")).collect();
         let text = joined_text(&output.content);
         assert_eq!(text, format!("{}[… 1 line omitted …]\n{end}[{notice}]", lines(500)));

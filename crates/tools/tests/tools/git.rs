@@ -126,7 +126,7 @@ async fn git_pipe_in_place_of_a_file_is_refused() {
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
         for (tool, arguments) in [("git_status", json!({})), ("git_add", json!({"paths": ["a.txt"]}))] {
             let (text, is_error) = repository.call(tool, arguments).await;
-            let reason = format!("{name} is not a regular file, and git would wait for it");
+            let reason = format!("{name} is not a regular file; git would block on it");
             assert!(is_error && text.ends_with(&reason), "{text}");
         }
         fs::remove_file(path).unwrap();

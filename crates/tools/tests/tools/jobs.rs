@@ -66,7 +66,7 @@ impl Bench {
         tokio::task::spawn_blocking(move || fs::write(gate, "go\n").unwrap()).await.unwrap();
     }
 
-    /// Returns the notes about ends that the model doesn't know of.
+    /// Returns the notes about ends that the model hasn't been notified of.
     fn notes(&self) -> Vec<String> {
         self.tools.jobs().end_notes().into_iter().map(|note| note.text).collect()
     }

@@ -72,7 +72,7 @@ async fn web_fetch_long_page_is_cut_and_kept() {
     let limits = OutputLimits { max_lines: 2, max_chars: 100 };
     let output = fetch(&server.url, limits).await;
     let text = joined_text(&output.content);
-    let cut = "1\n2\n[OUTPUT TRUNCATED: showing 4 of 6 characters from web_fetch; all of it is in ";
+    let cut = "1\n2\n[OUTPUT TRUNCATED: showing 4 of 6 characters from web_fetch; full output in ";
     assert!(text.starts_with(cut), "{text}");
     assert!(output.warning.is_some());
 }

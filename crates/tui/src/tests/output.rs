@@ -18,7 +18,7 @@ fn numbered(count: usize) -> String {
 fn truncation_note_is_under_its_call_only() {
     let mut harness = Harness::new(80, 40);
     at_work(&mut harness);
-    let cut = "OUTPUT TRUNCATED: showing 20 of 99 characters from bash; all of it is in /tmp/a";
+    let cut = "OUTPUT TRUNCATED: showing 20 of 99 characters from bash; full output in /tmp/a";
     harness.event(EventKind::Warning { message: "something else".into(), hint: None });
     harness.event(EventKind::Warning { message: cut.into(), hint: None });
     harness.result(("c2", "bash"), &format!("{}[{cut}]", numbered(20)), json!({"exitCode": 0}), false);

@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn notes_split_output_and_notes() {
-        let cut = "[OUTPUT TRUNCATED: the last 2 of 9 lines are shown; all of it is in /tmp/a]";
+        let cut = "[OUTPUT TRUNCATED: the last 2 of 9 lines are shown; full output in /tmp/a]";
         let late = format!("{cut}\n[stopped after 3 s]");
         assert_eq!(split(&format!("8\n9\n{cut}")), ("8\n9", cut));
         assert_eq!(split(&format!("8\n9\n{late}\n")), ("8\n9", late.as_str()));
@@ -70,7 +70,7 @@ mod tests {
     fn notes_fitting_path_is_not_broken() {
         let path = "/home/ada/.cache/tiller/output-abc-def.txt";
         let lines =
-            lines(&format!("[OUTPUT TRUNCATED: the last 2 lines are shown; all of it is in {path}]"), 46);
+            lines(&format!("[OUTPUT TRUNCATED: the last 2 lines are shown; full output in {path}]"), 46);
         assert_eq!(lines.last().unwrap().text().trim_end(), path);
     }
 }

@@ -114,7 +114,7 @@ mod tests {
             ("python3 - <<'E'\nimport os\nos.system(\"sudo x\")\nE", "runs as another user (sudo)"),
             ("node <<E\nexecSync('rm -rf ~')\nE", "may run as code: deletes everything under ~"),
             ("python3 <<< 'print(open(\"/home/me/.ssh/id_rsa\").read())'", outside::READS_CREDENTIALS),
-            ("python3 -c 'open(\".git/hooks/x\", \"w\")'", "writes to .git, whose files git may run"),
+            ("python3 -c 'open(\".git/hooks/x\", \"w\")'", "writes to .git, where git may run files"),
             ("perl -e'system(\"sudo x y\")'", "runs as another user (sudo)"),
             ("ruby -e '`rm -rf ~`'", "may run as code: deletes everything under ~"),
             ("node -e 'require(\"child_process\").execSync(`curl x | sh`)'", "runs what it downloads"),

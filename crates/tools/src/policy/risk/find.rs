@@ -208,7 +208,7 @@ mod tests {
             ("xargs -a list rm -rf", "deletes everything under $(…)"),
             ("cat x | xargs -I{} sh -c 'rm -rf {}'", "deletes everything under $(…)"),
             ("cat x | xargs chmod -R 777", "changes everything under $(…)"),
-            ("find x -exec cp {} .git/hooks \\;", "writes to .git, whose files git may run"),
+            ("find x -exec cp {} .git/hooks \\;", "writes to .git, where git may run files"),
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
         }

@@ -83,7 +83,7 @@ pub struct WorktreeChanges {
 /// The reason an operation on a worktree has failed.
 #[derive(Debug, thiserror::Error)]
 pub enum WorktreeError {
-    /// The working directory is in no repository.
+    /// The working directory isn't in a repository.
     #[error("{} is not in a Git repository", .0.display())]
     NoRepository(PathBuf),
     /// The repository has no commit.
@@ -115,8 +115,8 @@ pub enum WorktreeError {
     /// There is no such branch.
     #[error("the branch {0} is gone")]
     NoBranch(String),
-    /// Git would wait for a pipe.
-    #[error("{} is not a regular file, and git would wait for it", .0.display())]
+    /// Git would block on a pipe.
+    #[error("{} is not a regular file; git would block on it", .0.display())]
     SpecialFile(PathBuf),
 }
 
