@@ -68,7 +68,7 @@ pub(super) fn unfinished(call: &ToolCall, tools: &ToolCatalog) -> Markup {
     let mut out = Markup::default();
     out.tags("<details class=\"tool unfinished\"><summary>").markup(&state_icon(ResultState::NotRun));
     let argument = tools.traits(&call.name).shown_argument.one_line(&call.arguments);
-    summary(&mut out, &call.name, &argument, "cut off, no result");
+    summary(&mut out, &call.name, &argument, "interrupted, no result");
     out.tags("</summary>\n<div class=\"inside\">\n");
     arguments(&mut out, call, false);
     out.tags("</div></details>\n");
@@ -245,7 +245,8 @@ fn state(result: &ToolResultMessage) -> ResultState {
         };
     }
     let text = joined_text(&result.content);
-    let unrun = ["skipped:", "denied:", "not run:", "not begun:", "aborted:"];
+    // Older logs have "not begun:".
+    let unrun = ["skipped:", "denied:", "not run:", "not started:", "not begun:", "aborted:"];
     if unrun.iter().any(|word| text.starts_with(word)) { ResultState::NotRun } else { ResultState::Failed }
 }
 

@@ -278,7 +278,8 @@ impl ToolCallBlock {
             };
         }
         let text = joined_text(&outcome.content);
-        let prefixes = ["skipped:", DENIED, "not run:", "not begun:", "aborted:"];
+        // Older logs have "not begun:".
+        let prefixes = ["skipped:", DENIED, "not run:", "not started:", "not begun:", "aborted:"];
         if prefixes.iter().any(|prefix| text.starts_with(prefix)) {
             CallEnd::NotRun
         } else {

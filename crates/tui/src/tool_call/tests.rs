@@ -45,6 +45,16 @@ fn tool_call_line_fits_a_narrow_screen() {
 }
 
 #[test]
+fn tool_call_not_started_is_recognized_in_older_logs() {
+    for text in ["not started: the run was interrupted", "not begun: the run was cut off"] {
+        let result = format!("{text}; it had no effects");
+        let line =
+            shown(&done("bash", json!({"command": "x"}), &result, json!({}), true), 100).swap_remove(0);
+        assert!(line.starts_with('–') && line.contains(text), "{line}");
+    }
+}
+
+#[test]
 fn tool_call_only_commands_interpret_escapes() {
     let open = RenderContext {
         width: 60,
@@ -243,7 +253,7 @@ fn tool_call_hidden_lines_are_counted_unwrapped() {
 fn tool_call_truncated_output_shows_the_note_below() {
     let text: String = (1..=20).map(|n| format!("line {n}\n")).collect();
     let cut =
-        "OUTPUT TRUNCATED: showing 20 of 99 characters from bash; all of it is in /tmp/tiller/output-a1.txt";
+        "OUTPUT TRUNCATED: showing 20 of 99 characters from bash; full output in /tmp/tiller/output-a1.txt";
     let call = done(
         "bash",
         json!({"command": "x"}),
@@ -257,8 +267,8 @@ fn tool_call_truncated_output_shows_the_note_below() {
         "  │ … 16 more lines (ctrl+o)",
         "  │ line 19",
         "  │ line 20",
-        "    OUTPUT TRUNCATED: showing 20 of 99 characters from bash; all of it",
-        "    is in /tmp/tiller/output-a1.txt",
+        "    OUTPUT TRUNCATED: showing 20 of 99 characters from bash; full",
+        "    output in /tmp/tiller/output-a1.txt",
     ];
     assert_eq!(shown(&call, 70)[1..], expected);
     let record = finished_output(
