@@ -26,6 +26,7 @@ use crate::denial::denial_reason;
 use crate::effect::{Effect, FlashText, OverlayRequest};
 use crate::keymap::chord::Chord;
 use crate::keymap::table::{KeyCommand, KeyContext};
+use crate::pattern_subject::PatternSubject;
 use crate::shown_since::ShownSince;
 use crate::text::one_line;
 
@@ -203,7 +204,10 @@ impl ApprovalPanel {
             ApprovalAnswer::Session => decide(request, Decision::Session, cx),
             ApprovalAnswer::Always => {
                 let call = request.tool_call_id.clone();
-                let opening = request.proposed.clone().map(|rules| OverlayRequest::RuleForm { call, rules });
+                let opening = request.proposed.clone().map(|rules| {
+                    let subject = PatternSubject::find(request, &rules);
+                    OverlayRequest::RuleForm { call, rules, subject }
+                });
                 opening.into_iter().for_each(|form| cx.push(Effect::Open(form)));
             }
             ApprovalAnswer::Deny => decide(request, Decision::Deny { reason: denial_reason("") }, cx),

@@ -230,8 +230,8 @@ impl Compositor {
             OverlayRequest::CallPage { call, title, lines } => {
                 (Overlay::Pager(Pager::new(&title, lines).for_call(call)), None)
             }
-            OverlayRequest::RuleForm { call, rules } => {
-                let mut form = Picker::editing_rules(call, &rules);
+            OverlayRequest::RuleForm { call, rules, subject } => {
+                let mut form = Picker::editing_rules(call, &rules, subject);
                 form.set_appeared(ShownSince::at(cx.now));
                 (Overlay::picker(form), Some(load(ListKind::RuleFiles)))
             }

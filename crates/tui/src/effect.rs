@@ -11,6 +11,7 @@ use crate::block::notice_level::NoticeLevel;
 use crate::delivery::{DeliveryTime, LongMessage};
 use crate::list_kind::ListKind;
 use crate::navigate::Navigate;
+use crate::pattern_subject::PatternSubject;
 use crate::picker::item::PickerItem;
 use crate::queue::AfterQueueEdit;
 use crate::tree::request::TreePurpose;
@@ -151,6 +152,7 @@ pub(crate) enum OverlayRequest {
     RuleForm {
         call: CallId,
         rules: ProposedRules,
+        subject: PatternSubject,
     },
     Tree(TreePurpose),
 }

@@ -58,6 +58,7 @@ mod options;
 mod overlay;
 mod pager;
 mod path_display;
+mod pattern_subject;
 mod picker;
 mod plan_panel;
 mod preview_area;

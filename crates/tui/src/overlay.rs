@@ -148,7 +148,7 @@ impl Overlay {
     pub(crate) fn edited_call(&self) -> Option<&CallId> {
         match self {
             Self::Picker(picker) => match &picker.prompt()?.purpose {
-                PickerChoice::Rules(call, _) => Some(call),
+                PickerChoice::Rules(call, ..) => Some(call),
                 _ => None,
             },
             Self::Pager(_) | Self::Tree(_) | Self::Form(_) => None,

@@ -48,6 +48,7 @@ use crate::keymap::table::KeyCommand;
 use crate::line_input::LineInput;
 use crate::list_cursor::ListCursor;
 use crate::list_kind::ListKind;
+use crate::pattern_subject::PatternSubject;
 use crate::picker::browser::SessionBrowser;
 use crate::picker::fuzzy::FuzzyQuery;
 use crate::picker::item::{PickerChoice, PickerItem};
@@ -156,9 +157,9 @@ impl Picker {
     }
 
     /// Creates the list of files that rules can be saved to, with the rules of a pending call to edit.
-    pub(super) fn editing_rules(call: CallId, rules: &ProposedRules) -> Self {
+    pub(super) fn editing_rules(call: CallId, rules: &ProposedRules, subject: PatternSubject) -> Self {
         let mut picker = Self::waiting(&rule_form::RuleForm);
-        picker.set_prompt(rule_form::rule_prompt(call, rules));
+        picker.set_prompt(rule_form::rule_prompt(call, rules, subject));
         picker
     }
 
@@ -177,6 +178,10 @@ impl Picker {
         let is_as_long = items.len() == self.items.len();
         let form = self.prompt().and_then(|prompt| rule_form::first_row(prompt, &items));
         let selected = form.unwrap_or(selected);
+        let items = match self.prompt() {
+            Some(prompt) => rule_form::with_pattern_syntax(prompt, items),
+            None => items,
+        };
         self.items = items.into();
         match (before, std::mem::take(&mut self.waiting)) {
             (Some(chosen), _) => {

@@ -57,7 +57,7 @@ fn approval_fact(view: &ViewContext<'_>) -> Option<String> {
     let mode = view.model.info.approval.as_str();
     let about = match ApprovalMode::parse(mode) {
         Some(mode) => mode_about(mode),
-        None if mode == "yes" => "no approvals",
+        None if mode == "yes" => "no call needs approval",
         None => return None,
     };
     Some(format!("{mode}: {about} · /approval"))

@@ -35,7 +35,7 @@ pub(super) fn lines(request: &ApprovalRequest, context: &LayoutContext<'_>, widt
         }
         Some(Preview::Failure { message }) => {
             let mut lines =
-                row(&[Span::new(format!("it would fail: {}", one_line(message)), Role::Error)], width);
+                row(&[Span::new(format!("this call would fail: {}", one_line(message)), Role::Error)], width);
             lines.extend(arguments(request, context.tools, width));
             lines
         }
@@ -202,7 +202,13 @@ mod tests {
         let request = request("edit_file", json!({"path": "a.rs", "old_text": "a\nb"}), Some(failure));
         assert_eq!(
             shown_lines(&request, 60),
-            ["  │ it would fail: a.rs does not exist", "  │ a.rs", "  │ old_text:", "  │   a", "  │   b"]
+            [
+                "  │ this call would fail: a.rs does not exist",
+                "  │ a.rs",
+                "  │ old_text:",
+                "  │   a",
+                "  │   b"
+            ]
         );
     }
 

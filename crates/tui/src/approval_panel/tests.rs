@@ -89,7 +89,8 @@ fn panel_letter_and_number_answer() {
 #[test]
 fn panel_always_opens_the_proposed_rules() {
     let rules = ProposedRules::parse("bash", "ls *");
-    let opened = Effect::Open(OverlayRequest::RuleForm { call: "c1".into(), rules: rules.clone() });
+    let subject = PatternSubject::Command;
+    let opened = Effect::Open(OverlayRequest::RuleForm { call: "c1".into(), rules: rules.clone(), subject });
     for letter in ['A', '3'] {
         let mut harness = Harness::proposing("ls", "ls", Some(rules.clone()));
         assert_eq!(harness.letter(letter), (Outcome::Consumed, vec![opened.clone()]), "{letter}");

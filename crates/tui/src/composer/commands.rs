@@ -110,7 +110,7 @@ impl Composer {
             },
             BuiltInCommand::Plan => cx.push(Action::List(ListAction::TogglePlan)),
             BuiltInCommand::AddDir if argument.is_empty() => {
-                self.ask_for("/add-dir ", "type the path of a directory after /add-dir", cx)
+                self.ask_for("/add-dir ", "Type a directory after /add-dir.", cx)
             }
             BuiltInCommand::AddDir => cx.push(Action::List(ListAction::AddDir(argument.to_owned()))),
             BuiltInCommand::Tools => cx.push(Action::List(ListAction::ToggleTool(argument.to_owned()))),
@@ -123,7 +123,7 @@ impl Composer {
             },
             BuiltInCommand::Copy => self.copy(argument, cx),
             BuiltInCommand::FollowUp if argument.is_empty() => {
-                self.ask_for("/followup ", "type a message after /followup", cx)
+                self.ask_for("/followup ", "Type a message after /followup.", cx)
             }
             BuiltInCommand::FollowUp => cx.push(Action::Submit(Submit::FollowUp(argument.to_owned()))),
             BuiltInCommand::Session => {
@@ -193,8 +193,9 @@ impl Composer {
             },
             None => {
                 let nearest = suggest::nearest(name, TABLE.iter().map(|setting| setting.name));
-                let instead =
-                    nearest.map_or("/settings lists them".to_owned(), |name| format!("did you mean {name}?"));
+                let instead = nearest.map_or("/settings lists the settings".to_owned(), |name| {
+                    format!("did you mean {name}?")
+                });
                 format!("unknown setting {}; {instead}", one_line(name))
             }
         };

@@ -50,7 +50,7 @@ impl Composer {
         {
             self.editor.set_text(&reason);
             self.repurposed_at = Some(cx.now);
-            cx.flash("The call is over; your reason for denying it is kept as a draft.");
+            cx.flash("The call has already ended; your reason is kept as a draft.");
         }
         match self.purpose.clone() {
             ComposePurpose::DenialReason(call) if !is_pending(&call) => {

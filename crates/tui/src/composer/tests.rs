@@ -206,7 +206,7 @@ fn composer_reason_put_aside_becomes_a_draft_after_the_call() {
     };
     let mut harness = stashed_reason();
     harness.model.activity.approvals.clear();
-    let says = flash("The call is over; your reason for denying it is kept as a draft.");
+    let says = flash("The call has already ended; your reason is kept as a draft.");
     assert_eq!(harness.refresh(), [says]);
     assert_eq!(harness.component.editor.text(), "use nextest");
     assert_eq!(

@@ -281,7 +281,7 @@ impl ExecutorWorker {
 
     async fn trust_items(&self) -> Vec<PickerItem> {
         let none = || {
-            let reason = "nothing to trust: the project has no settings, .env or extensions";
+            let reason = "nothing to trust: this project has no files that need trust";
             vec![PickerItem::new(reason, PickerChoice::Unavailable(reason.to_owned()))]
         };
         let Some(service) = self.options.services.trust.clone() else { return none() };
@@ -344,7 +344,7 @@ impl ExecutorWorker {
         let Some(meant) = tools.iter().find(|tool| tool.spec.name == name) else {
             let nearest = suggest::nearest(&name, tools.iter().map(|tool| tool.spec.name.as_str()));
             let instead =
-                nearest.map_or("/tools lists them".to_owned(), |name| format!("did you mean {name}?"));
+                nearest.map_or("/tools lists the tools".to_owned(), |name| format!("did you mean {name}?"));
             let message = format!("unknown tool `{}`; {}", one_line(&name), one_line(&instead));
             return Ok(vec![TaskResult::invalid_input(format!("/tools {name}"), (message, None))]);
         };

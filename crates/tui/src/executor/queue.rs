@@ -8,7 +8,7 @@ use crate::executor::errors::failure;
 use crate::message::TaskResult;
 use crate::queue::{AfterQueueEdit, QueueAction, QueueOutcome, RemovedMessage};
 
-/// Performs an action. A missing message isn't an error: it was just delivered.
+/// Performs an action. A missing message isn't an error: it has just been delivered.
 ///
 /// # Errors
 /// If the change can't be saved.

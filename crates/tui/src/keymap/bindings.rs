@@ -164,7 +164,7 @@ fn shadows(bound: &[FileRow]) -> Vec<(usize, String)> {
         .flat_map(|main| main.keys.iter().filter(|chord| !own(main, chord)).map(move |chord| (main, chord)))
         .filter_map(|(main, chord)| {
             let hidden = of_editor(chord)?;
-            Some((main.line, format!("{chord} now means {} and no longer {hidden}", main.name)))
+            Some((main.line, format!("{chord} is now bound to {} instead of {hidden}", main.name)))
         })
         .collect()
 }
@@ -181,7 +181,7 @@ fn bind(bound: &[FileRow]) -> Vec<Vec<Chord>> {
 fn fallback(row: usize) -> String {
     let row = &TABLE[row];
     match row.keys {
-        [] => format!("{} keeps no key", row.name),
+        [] => format!("{} still has no key", row.name),
         keys => format!("{} keeps {}", row.name, keys.join(", ")),
     }
 }
@@ -247,7 +247,7 @@ mod tests {
                 "keybindings.json, line 5: send takes a key or a list of keys; send keeps enter",
                 "keybindings.json, line 6: pick_model: ctrl+g is already bound to edit_elsewhere; pick_model keeps ctrl+l",
                 "keybindings.json, line 8: previous_model: ctrl+x is already bound to next_model; previous_model keeps ctrl+shift+p",
-                "keybindings.json, line 9: ctrl+a now means newline and no longer line_start",
+                "keybindings.json, line 9: ctrl+a is now bound to newline instead of line_start",
             ]
         );
         assert_eq!(keymap.key_of(KeyCommand::NextModel), "ctrl+x");

@@ -209,7 +209,7 @@ pub(crate) fn permissions(permissions: &[Permission], configured: &ConfiguredRul
             Line::default(),
             fact("tool", one_line(permission.tool())),
             fact("from", "you, in this session"),
-            fact("until", "you open another session or revoke it"),
+            fact("until", "another session is opened, or you revoke it"),
         ];
         let note = format!("{} · this session", one_line(permission.tool()));
         PickerItem::new(title, PickerChoice::Permission(permission.clone()))
@@ -231,14 +231,14 @@ fn configured_item(rule: &ConfiguredRule) -> PickerItem {
         Line::default(),
         fact("tool", one_line(rule.tool())),
         fact("from", one_line(&rule.source().to_string())),
-        fact("until", "it is removed from that file"),
+        fact("until", "removed from that file"),
     ];
     PickerItem::new(title, PickerChoice::ConfiguredRule(Box::new(rule.clone())))
         .with_note(whose)
         .with_detail(detail)
 }
 
-/// Returns the session's tools with their source and their offer state.
+/// Returns the session's tools with their source, and whether each is offered to the model.
 pub(crate) fn tools(tools: &[OfferedTool]) -> Vec<PickerItem> {
     let item = |tool: &OfferedTool| {
         let name = one_line(&tool.spec.name);
@@ -246,7 +246,7 @@ pub(crate) fn tools(tools: &[OfferedTool]) -> Vec<PickerItem> {
         let (lead, role) = if tool.is_offered() { ("✓ ", Role::Text) } else { ("– ", Role::Muted) };
         let (short, long) = standing(&tool.offer);
         let mut detail =
-            vec![heading(&name), fact("from", source.clone()), fact("model", long), Line::default()];
+            vec![heading(&name), fact("from", source.clone()), fact("state", long), Line::default()];
         detail.extend(tool.spec.description.lines().map(|line| Line::new(one_line(line), Role::Text)));
         let item = PickerItem::new(name, PickerChoice::Tool(tool.spec.name.clone())).with_lead(lead);
         item.with_note(format!("{short} · {source}")).in_role(role).with_detail(detail)
@@ -257,13 +257,13 @@ pub(crate) fn tools(tools: &[OfferedTool]) -> Vec<PickerItem> {
 /// Describes the state of a tool, in short and as a sentence.
 fn standing(standing: &OfferState) -> (String, String) {
     match standing {
-        OfferState::Offered => ("on".to_owned(), "gets this tool".to_owned()),
+        OfferState::Offered => ("on".to_owned(), "offered".to_owned()),
         OfferState::LeftOut(setting) => {
             let setting = one_line(setting);
-            (format!("off: {setting}"), format!("tool not offered: excluded by {setting}"))
+            (format!("off: {setting}"), format!("not offered: excluded by {setting}"))
         }
         OfferState::Removed => {
-            ("off: switched off here".to_owned(), "tool not offered: you switched it off here".to_owned())
+            ("off: turned off with /tools".to_owned(), "not offered: you turned it off".to_owned())
         }
     }
 }

@@ -19,7 +19,7 @@ pub(crate) const fn mode_effects(mode: ApprovalMode) -> [(&'static str, &'static
         ApprovalMode::Ask => [
             reading,
             ("editing", "allowed here; needs approval in .git, startup and credential files"),
-            ("commands", "need approval, except those that only read here and those that you allowed"),
+            ("commands", "need approval, except read-only ones, sandboxed ones and those you allowed"),
             ("dangerous", "need approval, with the reason"),
         ],
         ApprovalMode::Auto => [
@@ -31,7 +31,7 @@ pub(crate) const fn mode_effects(mode: ApprovalMode) -> [(&'static str, &'static
         ApprovalMode::Plan => [
             reading,
             ("editing", "denied; the model presents a plan"),
-            ("commands", "denied, except those that only read here"),
+            ("commands", "denied, except read-only ones"),
             ("dangerous", "denied"),
         ],
         ApprovalMode::ReadOnly => [

@@ -12,6 +12,7 @@ use tiller_render::{Line, Role};
 
 use crate::delivery::{DeliveryTime, LongMessage};
 use crate::navigate::Navigate;
+use crate::pattern_subject::PatternSubject;
 use crate::picker::session_query::SessionExcerpt;
 
 /// Markers around the highlighted part of a label.
@@ -132,7 +133,7 @@ pub(crate) enum PickerChoice {
     /// Removes this rule from its settings file.
     RemoveRule(Box<ConfiguredRule>),
     /// Edits the rules for a pending call of the tool.
-    Rules(CallId, String),
+    Rules(CallId, String, PatternSubject),
     /// Saves rules to these settings.
     RuleFile(SettingScope),
     Agent {

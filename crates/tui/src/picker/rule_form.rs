@@ -12,6 +12,7 @@ use crate::action::{Action, ListAction};
 use crate::component::ViewContext;
 use crate::list_kind::ListKind;
 use crate::path_display::shortened;
+use crate::pattern_subject::PatternSubject;
 use crate::picker::detail_lines::{fact, heading};
 use crate::picker::input_rows::is_wholly_shown;
 use crate::picker::item::{PickerChoice, PickerItem};
@@ -47,7 +48,8 @@ impl ListSource for RuleForm {
     }
 
     fn submit(&self, prompt: LinePrompt, row: Option<&PickerChoice>, view: &ViewContext<'_>) -> ListResponse {
-        let (PickerChoice::Rules(call, tool), Some(PickerChoice::RuleFile(scope))) = (&prompt.purpose, row)
+        let (PickerChoice::Rules(call, tool, _), Some(PickerChoice::RuleFile(scope))) =
+            (&prompt.purpose, row)
         else {
             return ListResponse::ask(prompt);
         };
@@ -70,18 +72,34 @@ fn find_problem(rules: &ProposedRules, before: &str) -> Option<String> {
 }
 
 /// The prompt with the rules to edit.
-pub(super) fn rule_prompt(call: CallId, rules: &ProposedRules) -> LinePrompt {
-    let purpose = PickerChoice::Rules(call, rules.tool.clone());
+pub(super) fn rule_prompt(call: CallId, rules: &ProposedRules, subject: PatternSubject) -> LinePrompt {
+    let purpose = PickerChoice::Rules(call, rules.tool.clone(), subject);
     LinePrompt::new(purpose, one_line(&rules.tool), &rules.line()).with_blank_hint("every call of the tool")
 }
 
 /// Returns the row that is selected first: the project's file for rules whose meaning depends on the
 /// directory.
 pub(super) fn first_row(prompt: &LinePrompt, items: &[PickerItem]) -> Option<usize> {
-    let PickerChoice::Rules(_, tool) = &prompt.purpose else { return None };
+    let PickerChoice::Rules(_, tool, _) = &prompt.purpose else { return None };
     let of_project = |item: &PickerItem| item.choice == PickerChoice::RuleFile(SettingScope::Project);
     let rules = ProposedRules::parse(tool, &prompt.before);
     items.iter().position(of_project).filter(|_| rules.has_relative_path())
+}
+
+/// Adds the syntax of the edited patterns to the details of the settings files.
+pub(super) fn with_pattern_syntax(prompt: &LinePrompt, items: Vec<PickerItem>) -> Vec<PickerItem> {
+    let PickerChoice::Rules(_, _, subject) = &prompt.purpose else { return items };
+    let syntax = subject.syntax();
+    if syntax.is_empty() {
+        return items;
+    }
+    let add = |item: PickerItem| {
+        let mut detail = item.detail.to_vec();
+        detail.push(Line::default());
+        detail.extend(syntax.iter().map(|line| Line::new(*line, Role::Muted)));
+        item.with_detail(detail)
+    };
+    items.into_iter().map(add).collect()
 }
 
 /// The settings files that rules can be saved to.
@@ -94,18 +112,8 @@ pub(crate) fn rule_file_items(files: &[RuleFile], home: Option<&Path>) -> Vec<Pi
             }
         };
         let path = shortened(&file.path, home, PATH_WIDTH);
-        let detail = vec![
-            heading(label),
-            Line::default(),
-            fact("file", path.clone()),
-            Line::new(about, Role::Text),
-            Line::default(),
-            Line::new(
-                "* matches any characters within a word; a trailing * all remaining words.",
-                Role::Muted,
-            ),
-            Line::new("Separate rules for several commands with &&.", Role::Muted),
-        ];
+        let detail =
+            vec![heading(label), Line::default(), fact("file", path.clone()), Line::new(about, Role::Text)];
         PickerItem::new(label, PickerChoice::RuleFile(file.scope)).with_note(path).with_detail(detail)
     };
     files.iter().map(item).collect()

@@ -596,9 +596,13 @@ fn rule_form() -> Harness {
 }
 
 fn rule_form_with(line: &str) -> Harness {
-    let mut harness = running_command(80, 24);
     let proposed = Some(ProposedRules::parse("bash", line));
-    harness.show_request(ApprovalRequest { proposed, ..command("cargo test") });
+    rule_form_of(ApprovalRequest { proposed, ..command("cargo test") })
+}
+
+fn rule_form_of(request: ApprovalRequest) -> Harness {
+    let mut harness = running_command(80, 24);
+    harness.show_request(request);
     let loads = [Action::List(ListAction::LoadItems(ListKind::RuleFiles))];
     assert_eq!(harness.press_letter('A'), loads);
     let file = |scope, path: &str| RuleFile { scope, path: path.into() };
@@ -650,6 +654,20 @@ fn rule_form_with_relative_path_selects_the_project() {
     let mut harness = rule_form_with("./run.sh *");
     assert!(harness.screen().contains("▸ in the project's settings"), "{}", harness.screen());
     assert_eq!(harness.key(KeyCode::Enter), save(SettingScope::Project, "./run.sh *"));
+}
+
+#[test]
+fn rule_form_shows_the_syntax_of_its_patterns() {
+    assert!(rule_form().screen().contains("a trailing * all remaining words"));
+    let form = |args, patterns: &str| {
+        let proposed = Some(ProposedRules::parse("read_file", patterns));
+        rule_form_of(ApprovalRequest { proposed, args, ..command("") }).screen()
+    };
+    let path = form(json!({"path": "/etc/hosts"}), "/etc/**");
+    assert!(path.contains("* matches within a path component, ** across components."), "{path}");
+    assert!(!path.contains("remaining words") && !path.contains("&&"), "{path}");
+    let host = form(json!({"url": "https://example.org/a"}), "example.org");
+    assert!(!host.contains("* matches"), "{host}");
 }
 
 #[test]

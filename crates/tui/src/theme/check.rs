@@ -36,7 +36,7 @@ pub(crate) fn check(library: &ThemeRegistry, setting: &Setting, name: &str) -> T
     }
     let instead = match library.nearest(name) {
         Some(name) => format!("did you mean {name}?"),
-        None => "/theme lists them".to_owned(),
+        None => "/theme lists the themes".to_owned(),
     };
     ThemeCheck::Invalid(format!("unknown theme `{}`; {instead}", one_line(name)))
 }

@@ -202,11 +202,11 @@ fn busy_items(purpose: TreePurpose, entry: &EntryId, is_first: bool) -> Vec<Pick
         TreePurpose::Fork => ("stop it and fork there", Navigate::Fork(entry.clone())),
     };
     let mut items = vec![
-        PickerItem::new("stay here and let it work", PickerChoice::Nothing),
+        PickerItem::new("stay here; the agent continues", PickerChoice::Nothing),
         PickerItem::new(stop, PickerChoice::Stop(go)),
     ];
     if !is_first {
-        let label = "fork a separate session there and let it work";
+        let label = "fork a new session there; the agent continues";
         items.push(PickerItem::new(label, PickerChoice::ForkBeside(entry.clone())));
     }
     items
