@@ -706,7 +706,7 @@ mod tests {
         let path = home.path().join("settings.json");
         assert!(config.warnings[0].contains("`hooks.Notification`: unknown event"));
         let guard = format!(
-            "{}: `hooks.PreToolUse`: a list is expected; until it is fixed, the approval mode is read-only",
+            "{}: `hooks.PreToolUse`: expected a list; until it is fixed, the approval mode is read-only",
             path.display()
         );
         assert_eq!(config.warnings[1..], [guard]);

@@ -92,7 +92,7 @@ fn four_agents_side_by_side_fail_or_are_collected() {
     assert_eq!(output.out, "Collected.\n", "{}", output.err);
     let results = |messages: Vec<String>| messages.into_iter().filter(|line| line.contains("## 1. explore"));
     let collected = results(sandbox.messages()).next().unwrap();
-    for part in ["first", "second", "has no answer: ", "no such luck", "fourth"] {
+    for part in ["first", "second", "returned no answer: ", "no such luck", "fourth"] {
         assert!(collected.contains(part), "{part}: {collected}");
     }
     let output = sandbox.run(&[&arguments[..], &["-c", "again"]].concat());
@@ -360,7 +360,7 @@ fn background_jobs_of_an_agent_end_with_its_task() {
     let output = sandbox.run(&["-p", "--provider", "scripted", "--model", &script, "go"]);
     assert_eq!(output.code, Some(0), "{}", output.err);
     let messages = sandbox.messages();
-    let is_told = messages.iter().any(|line| line.contains("was stopped at the end: sleep 300]"));
+    let is_told = messages.iter().any(|line| line.contains("was stopped when the task ended: sleep 300]"));
     assert!(is_told, "{messages:?}");
 }
 

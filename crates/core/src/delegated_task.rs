@@ -59,7 +59,7 @@ impl DelegatedTask {
 pub struct TaskWorktree {
     /// The branch, which keeps the changes after the worktree is removed.
     pub branch: String,
-    /// The commit from which the branch starts.
+    /// The commit that the branch started from.
     pub base: String,
 }
 

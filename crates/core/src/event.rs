@@ -306,7 +306,7 @@ pub enum EventKind {
     /// its prompts or resources.
     CommandsChanged,
     /// A message to the user, from an extension's command or about a prompt that is waiting for hooks. A
-    /// command's message outside a run is sent within a run that adds no message.
+    /// command's message outside a run is sent within an empty run: `agent_start`, the notice, `agent_end`.
     Notice {
         /// The message, in plain text.
         message: String,
@@ -418,7 +418,7 @@ pub enum DenialCause {
     Loop,
 }
 
-/// A flag with which a call would run without an approval request.
+/// A flag that would let a call run without an approval request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AllowedBy {

@@ -548,8 +548,8 @@ pub struct ModelRef {
 }
 
 impl ModelRef {
-    /// Returns the display name: both names joined by a slash. An id that is a path contains a slash itself;
-    /// the form to type, with both slashes, is `Display`.
+    /// Returns the display name, `provider/id`. If the id is a path, its leading slash is the only separator;
+    /// `Display` returns the form that can be typed, with both slashes.
     #[must_use]
     pub fn display_name(&self) -> String {
         let Self { provider, id } = self;

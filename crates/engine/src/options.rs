@@ -46,7 +46,7 @@ pub struct AgentOptions {
     pub output: OutputOptions,
     /// The tools offered to the model at the start.
     pub offer: ToolOffer,
-    /// The end of a run while agents work in the background.
+    /// Behavior at the end of a run while agents are still working in the background.
     pub background_tasks: BackgroundTasks,
     /// Forwarding of agents' deltas and partial output, along with their other events.
     pub agent_deltas: Switch,
@@ -57,13 +57,14 @@ pub struct AgentOptions {
     pub remote: Option<String>,
 }
 
-/// The end of a run while agents work in the background.
+/// Behavior at the end of a run while agents are still working in the background.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackgroundTasks {
     /// The run ends and the agents continue. Their ends are logged.
     #[default]
     Continue,
-    /// The run waits for the agents and continues with their answers, for a session that ends with its run.
+    /// The run waits for the agents and continues with their answers, for a session that closes when its run
+    /// ends.
     Await,
 }
 

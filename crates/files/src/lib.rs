@@ -12,7 +12,7 @@
 //! - [`open_dir`] for directories that the user named.
 //! - [`create_private`] for output files that the user named.
 //! - [`walk`] lists a directory as git sees it, [`git`] finds the files of a repository,
-//!   [`find_special_file`] finds pipes that git would wait for, [`open_beneath`] opens inside a directory
+//!   [`find_special_file`] finds pipes that git would block on, [`open_beneath`] opens inside a directory
 //!   without following links.
 //!
 //! `tests/library/edges.rs` fails when other code opens such files directly.

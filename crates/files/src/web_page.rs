@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 /// Maximum wait for a browser command to exit; one that still runs then is the browser itself.
 const START_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Interval between checks whether a browser command has exited.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Polling interval while a browser command runs.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Opens a URL in the user's browser, which outlives tiller. Waits for the browser command, so call it on a
 /// blocking thread.

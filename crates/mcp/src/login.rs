@@ -155,7 +155,7 @@ pub(crate) fn needs_login(server: &str) -> String {
 pub struct LoginPrompt {
     /// The address of the page to log in at.
     pub address: String,
-    /// The address that the browser ends at; its query is needed.
+    /// The redirect URL that the browser ends up at, without the query that a pasted address must include.
     pub redirect: String,
 }
 

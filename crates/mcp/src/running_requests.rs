@@ -10,7 +10,7 @@ use tokio::sync::watch;
 /// The running requests of one connection. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct RunningRequests {
-    /// Locked only for a look, never across an await.
+    /// Locked only briefly, never across an await.
     running: Arc<Mutex<HashMap<ProgressToken, RequestState>>>,
     pub(crate) state: watch::Sender<RequestsState>,
 }

@@ -37,7 +37,7 @@ fn declaration_chars(spec: &ToolSpec) -> usize {
 
 /// The tools that were found in this session.
 pub(crate) struct FoundTools {
-    /// Locked only for a look, never across an await.
+    /// Locked only briefly, never across an await.
     names: Mutex<BTreeSet<String>>,
     events: mpsc::Sender<ToolServersEvent>,
 }

@@ -33,7 +33,7 @@ pub struct AccessRules {
     pub hosts: Vec<String>,
     /// The scope of the cookie.
     pub cookie: CookieScope,
-    /// The path below which all addresses are, including the cookie's.
+    /// The prefix of all URLs, and the cookie's path.
     pub base_path: BasePath,
 }
 

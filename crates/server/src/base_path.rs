@@ -1,4 +1,4 @@
-//! The path that a proxy routes by, below which all addresses of a server are.
+//! The base path: a prefix of all URLs of a server, by which a proxy routes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use axum::response::{IntoResponse as _, Response};
 
 use crate::problem::NOT_FOUND;
 
-/// The path below which all addresses of a server are, such as `/a`; by default none.
+/// A prefix of all URLs of a server, such as `/a`; none by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BasePath(String);
 
@@ -42,7 +42,8 @@ impl fmt::Display for BasePath {
 }
 
 impl BasePath {
-    /// Serves a router below this path: it gets paths without it, and addresses in its `Location` headers get it.
+    /// Serves a router under this path: the router sees paths without the prefix, and the prefix is added to
+    /// its `Location` headers.
     pub(crate) fn mount(self, router: Router) -> Router {
         if self.0.is_empty() {
             return router;

@@ -44,7 +44,7 @@ pub enum TlsError {
 /// Reads a certificate chain and its key, both PEM, for TLS 1.2 and 1.3.
 ///
 /// # Errors
-/// If one of them can't be read, or they don't fit.
+/// If one of them can't be read, or they don't match.
 pub fn tls_config(certificate: &[u8], key: &[u8]) -> Result<ServerConfig, TlsError> {
     let failed = |what| {
         move |reason: rustls::pki_types::pem::Error| TlsError::File { what, reason: reason.to_string() }

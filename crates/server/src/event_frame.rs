@@ -28,8 +28,8 @@ struct FailedRun<'a> {
     error_message: Option<&'a str>,
 }
 
-/// Encodes an event. Its data is the engine's JSON, but for pieces of answers, which are sent without the message's
-/// usage, and for failed runs, which get their error.
+/// Encodes an event. Its data is the engine's JSON, except for deltas, which are sent without the message's
+/// usage, and failed runs, which get their error.
 pub(crate) fn encode(epoch: &str, event: &Event) -> Bytes {
     let Event { kind, seq, time } = event;
     match kind {

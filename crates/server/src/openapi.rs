@@ -78,12 +78,17 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     operation("get", "/api/sessions/{id}", Json(200, of::<SessionDetails>), "Show a session"),
     operation("delete", "/api/sessions/{id}", Empty(204), "Close a session and remove its log")
         .query(of::<DeleteQuery>),
-    operation("post", "/api/sessions/{id}/resume", Json(200, of::<SessionDetails>), "Open a session again")
-        .body(of::<ResumeBody>),
+    operation(
+        "post",
+        "/api/sessions/{id}/resume",
+        Json(200, of::<SessionDetails>),
+        "Reopen a closed session",
+    )
+    .body(of::<ResumeBody>),
     operation("post", "/api/sessions/{id}/close", Empty(204), "Close a session; its log stays"),
     operation("get", "/api/sessions/{id}/stream", Other("text/event-stream"), "Stream a session's events")
         .query(of::<StreamQuery>),
-    operation("get", "/api/sessions/{id}/attach", Empty(101), "Attach `tiller --attach`, by an upgrade"),
+    operation("get", "/api/sessions/{id}/attach", Empty(101), "Upgrade the connection for `tiller --attach`"),
     operation("post", "/api/sessions/{id}/chat", Empty(202), "Send a message").body(of::<ChatBody>),
     operation("post", "/api/sessions/{id}/steer", Empty(202), "Steer the run").body(of::<MessageBody>),
     operation("post", "/api/sessions/{id}/follow-up", Empty(202), "Queue a follow-up")

@@ -1,4 +1,4 @@
-//! The bodies and parameters of requests. Unknown fields are errors: a misspelt one must not be ignored.
+//! The bodies and parameters of requests. Unknown fields are errors: a misspelled one must not be ignored.
 
 use std::path::PathBuf;
 

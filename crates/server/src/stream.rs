@@ -25,7 +25,7 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// The comment.
 const PING: &[u8] = b": ping\n\n";
 
-/// The header of a client that continues.
+/// The header of a reconnecting client.
 pub(crate) const LAST_EVENT_ID: &str = "last-event-id";
 
 /// A client that reads a session's events at its own pace.

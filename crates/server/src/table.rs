@@ -87,7 +87,7 @@ impl SessionTable {
         let _ = self.ask(|reply| TableCommand::Shutdown { reply }).await;
     }
 
-    /// Returns the values of this moment.
+    /// Returns the current values.
     pub(crate) async fn gauges(&self) -> Result<Gauges, Problem> {
         let sessions = self.list().await?;
         let mut gauges = Gauges { sessions: sessions.len(), ..Gauges::default() };

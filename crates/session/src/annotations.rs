@@ -75,7 +75,7 @@ impl Annotations {
         position.is_some_and(|position| Self::read(reader, &tree).label(position).is_some())
     }
 
-    /// Returns true if an entry is hidden itself, not as a descendant of a hidden one.
+    /// Returns true if this entry itself was hidden, not an ancestor.
     #[must_use]
     pub fn is_hidden(&self, position: usize) -> bool {
         self.hidden.contains(&position)

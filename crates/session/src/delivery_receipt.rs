@@ -13,7 +13,7 @@ pub struct DeliveryReceipt {
     pub kind: QueueKind,
     /// The number of calls of the answer that had ended.
     pub after_calls: usize,
-    /// The number of calls that it skipped; together with `after_calls`, all calls of the answer.
+    /// The number of calls that it skipped. Together with `after_calls`, this covers all calls of the answer.
     pub skipped_calls: usize,
     /// The number of calls that it stopped while they were running; they count as ended.
     #[serde(skip_serializing_if = "is_zero")]

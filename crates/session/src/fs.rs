@@ -91,7 +91,7 @@ pub trait FsFile: Debug + Send + Sync {
     /// If the disk fails.
     fn sync(&self) -> io::Result<()>;
 
-    /// Acquires the file's lock without waiting. The lock is released when the process ends, at the latest.
+    /// Acquires the file's lock without waiting. The lock is released when the process exits, or earlier.
     ///
     /// # Errors
     /// `WouldBlock` if another process holds it, `Unsupported` if the file system has no locks.

@@ -41,11 +41,11 @@ impl MirrorLog {
         Reader { shared: Arc::clone(&self.shared) }
     }
 
-    /// Appends an entry's line, unless the copy already has the entry: it may be among the lines so far and
-    /// also arrive as an event.
+    /// Appends an entry's line, unless the copy already has that entry: an entry may arrive both in the
+    /// initial lines and as an event.
     ///
     /// # Errors
-    /// If the log in memory can't be written, which doesn't happen.
+    /// Never in practice: writing to memory can't fail.
     pub fn append(&self, line: &[u8]) -> Result<(), SessionError> {
         let mut index = self.shared.index.write().unwrap_or_else(PoisonError::into_inner);
         if LineHead::parse(line).is_ok_and(|head| index.position(&head.id).is_some()) {

@@ -27,7 +27,7 @@ pub struct Totals {
     pub usage: Usage,
     /// The same usage by model, in the order of first use. Usage without a model is omitted.
     pub models: Vec<ModelUsage>,
-    /// The model that last answered or was selected. It also counts as the model of a summary without one.
+    /// The model that last answered or was selected; a summary without a model is attributed to this one.
     #[serde(skip)]
     latest: Option<ModelRef>,
 }

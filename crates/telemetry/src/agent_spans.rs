@@ -91,7 +91,7 @@ impl AgentSpans {
         }
     }
 
-    /// Ends the open spans of an agent that ended without telling so.
+    /// Ends the open spans of an agent that ended without an end event.
     pub(crate) fn close(mut self, time: UnixMs) {
         let calls = self.calls.into_values();
         calls.chain(self.compaction).chain(self.run.take()).for_each(|span| end(span, Some("aborted"), time));

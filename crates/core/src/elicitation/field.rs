@@ -38,7 +38,7 @@ pub enum FieldKind {
         /// The required format, if any.
         #[serde(skip_serializing_if = "Option::is_none")]
         format: Option<TextFormat>,
-        /// The limits of its length, in characters.
+        /// The limits of its length in characters.
         #[serde(flatten)]
         length: Limits<u64>,
     },

@@ -66,8 +66,8 @@ table! {
     /// Maximum tokens per answer, thinking included, capped at the model's own limit; unset: that limit, at most
     /// 32,000.
     MAX_TOKENS, max_tokens: Option<u64> = "max_tokens", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_TOKENS"];
-    /// Approval mode: `ask` requires approval for all but read-only commands, `auto` only for dangerous ones,
-    /// `read-only` denies commands and changes.
+    /// Approval mode: `ask` requires approval for commands that are neither read-only nor sandboxed, `auto` only
+    /// for dangerous ones; `plan` denies changes, and `read-only` all commands too.
     APPROVAL, approval_mode: ApprovalMode = "approval", ApprovalMode::KIND, "ask";
     /// Maximum number of model requests in a run; unset: no limit in the TUI, 100 elsewhere.
     MAX_TURNS, max_turns: Option<u64> = "max_turns", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_ITERATIONS"];
@@ -97,7 +97,7 @@ table! {
     MOUSE, mouse: Switch = "mouse", Switch::KIND, "on", scope SettingScope::User;
     /// Reload skills, templates, agents and context files when they change.
     WATCH, watch: Switch = "watch", Switch::KIND, "on";
-    /// When steering messages are delivered.
+    /// Delivery point of steering messages.
     STEERING_POINT, steering_point: SteeringPoint = "steering_point", SteeringPoint::KIND, "between-tools";
     /// Deliver waiting steering messages all together or one at a time.
     STEERING_MODE, steering_mode: DeliveryMode = "steering_mode", DeliveryMode::KIND, "all";
@@ -164,7 +164,7 @@ table! {
     /// Number of recent messages that compaction keeps; unset: half of compaction.max_messages, or all of it with
     /// strategy truncate.
     COMPACTION_KEEP_MESSAGES, compaction_keep_messages: Option<usize> = "compaction.keep_messages", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["COMPACT_KEEP_RECENT"];
-    /// When the session log is synced to disk: after every entry (`always`), before each request and at the end of a
+    /// Sync policy of the session log: after every entry (`always`), before each request and at the end of a
     /// run (`turn`), or only on close (`never`).
     SYNC, sync_policy: SyncPolicy = "sync", SyncPolicy::KIND, "turn";
     /// Directory that holds all session logs directly, without a subdirectory for each working directory.

@@ -47,7 +47,7 @@ pub enum AgentFailure {
     /// The final message was rejected.
     #[error("answer rejected: {0}")]
     Rejected(String),
-    /// Code of the embedding program panicked.
+    /// Code in the embedding program panicked.
     #[error("crashed: {0}")]
     Panicked(String),
     /// No agent of this name is registered.

@@ -88,7 +88,7 @@ impl TaskRecord {
                 let answer = self.last_text().unwrap_or_else(|| "(its log can't be read)".to_owned());
                 format!("{answer}\n\n[{name} finished{branch}]")
             }
-            Some(Some(error)) => format!("{name} has no answer: {error}{branch}"),
+            Some(Some(error)) => format!("{name} returned no answer: {error}{branch}"),
             None => {
                 let text = self.last_text().map(|text| format!("; its last message:\n\n{text}"));
                 format!("{name} was interrupted{branch}{}", text.unwrap_or_default())

@@ -17,11 +17,11 @@ use crate::embed::EmbedError;
 use crate::handle::{AgentError, AgentSession, DelegationCommand, DriverCommand, EventStream, WeakSession};
 
 impl AgentSession {
-    /// Returns an agent session that this session has delegated a task to: as [`Self::running_agent`] while it is at
-    /// work, else opened from its log. It then has the tools, the limits and the approval mode of an agent, and can go
-    /// on with the conversation, with its model and in its worktree if it had one; if that is gone, the agent only
-    /// reads. What it uses is added to the totals of this session. An agent that isn't defined in a file gets the
-    /// instructions of this session; [`AgentRegistry::open_agent`] knows those of a program.
+    /// Returns the session of an agent that this session has delegated a task to. While the agent is running,
+    /// this is [`Self::running_agent`]; afterwards the session is opened from its log. It keeps the agent's
+    /// tools, limits, approval mode, model and worktree; if the worktree is gone, it is read-only. Its usage
+    /// counts towards this session's totals. An agent that isn't defined in a file gets this session's
+    /// instructions; for agents registered by a program, use [`AgentRegistry::open_agent`].
     ///
     /// # Errors
     /// If there is no such agent, or its log can't be opened.

@@ -37,7 +37,7 @@ impl TaskReport {
                 );
                 format!("{}\n\n{facts}", text.trim_end())
             }
-            Err(error) => format!("agent {}{id} has no answer: {error}", self.agent),
+            Err(error) => format!("agent {}{id} returned no answer: {error}", self.agent),
         };
         if let Some(changes) = &self.changes {
             text.push_str(&changes_text(changes));

@@ -135,7 +135,11 @@ impl TaskRun {
         let jobs = self.agent.session().background_jobs().await.unwrap_or_default();
         let running = jobs.iter().filter(|job| job.status.is_running());
         let notice = |job: &CommandJob| {
-            format!("its background job {} was stopped at the end: {}", job.job_id, job.short_command())
+            format!(
+                "its background job {} was stopped when the task ended: {}",
+                job.job_id,
+                job.short_command()
+            )
         };
         running.map(notice).collect()
     }

@@ -88,7 +88,7 @@ fn render_message(message: &Message) -> Option<String> {
 fn render_content(blocks: &[UserBlock]) -> String {
     let texts = blocks.iter().filter_map(|block| match block {
         UserBlock::Text { text } => Some(text.clone()),
-        UserBlock::Image { mime_type, .. } => Some(format!("[a picture, {mime_type}]")),
+        UserBlock::Image { mime_type, .. } => Some(format!("[image: {mime_type}]")),
         UserBlock::Unknown => None,
     });
     texts.collect::<Vec<_>>().join("\n")
@@ -236,6 +236,6 @@ mod tests {
             UserBlock::Image { data: "aW1n".into(), mime_type: "image/png".into() },
         ]);
         let user = projected(Message::User(UserMessage { content, timestamp: UnixMs(1), typed: None }));
-        assert_eq!(transcript(&[user], 0, 10_000), "[User] look <\\/conversation>\n[a picture, image/png]");
+        assert_eq!(transcript(&[user], 0, 10_000), "[User] look <\\/conversation>\n[image: image/png]");
     }
 }

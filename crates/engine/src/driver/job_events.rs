@@ -157,7 +157,8 @@ impl Driver {
         self.agents.all.add(&answer.usage);
         let facts = &self.active.requested_model;
         if retry::is_silent_overflow(&answer, facts.window) {
-            let message = format!("no answer: the conversation fills the window of {}", facts.id);
+            let message =
+                format!("no room for an answer: the conversation fills the context window of {}", facts.id);
             let provider = facts.provider.clone();
             let error = ProviderError { provider, failure: FailureKind::Overflow, message, hint: None };
             return self.request_failed(turn, &error);

@@ -201,7 +201,9 @@ async fn log_stderr(name: &str, stderr: ChildStderr) -> String {
             count = count.saturating_add(1);
             match count.cmp(&MAX_LOGGED_STDERR) {
                 std::cmp::Ordering::Less => tracing::info!(extension = name, "{last}"),
-                std::cmp::Ordering::Equal => tracing::info!(extension = name, "{last}; no more is logged"),
+                std::cmp::Ordering::Equal => {
+                    tracing::info!(extension = name, "{last}; further lines are not logged")
+                }
                 std::cmp::Ordering::Greater => {}
             }
         }

@@ -1,4 +1,4 @@
-//! A tool of the session, with its offer state.
+//! A tool of the session, and whether it is offered to the model.
 
 use tiller_core::tool_spec::ToolSpec;
 use tiller_tools::tool::ToolSource;
@@ -10,11 +10,11 @@ pub struct OfferedTool {
     pub spec: ToolSpec,
     /// The tool's origin.
     pub source: ToolSource,
-    /// The tool's offer state.
+    /// Offered to the model, or the reason it isn't.
     pub offer: OfferState,
 }
 
-/// Offer state of a tool.
+/// The offer of a tool to the model, or the reason there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OfferState {
     /// Offered to the model.

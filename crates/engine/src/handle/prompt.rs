@@ -6,7 +6,7 @@ use tiller_core::message::Image;
 /// Options of a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptOptions {
-    /// The delivery during a run; `None` makes the prompt an error.
+    /// Delivery during a run; with `None`, a prompt sent during a run is an error.
     pub streaming_behavior: Option<StreamingBehavior>,
     /// Expansion of `/skill:name` and `/template` at the start of the prompt.
     pub expand_templates: Expansion,

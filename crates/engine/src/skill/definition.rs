@@ -13,7 +13,7 @@ pub const MAX_BYTES: usize = 128 * 1024;
 pub struct Skill {
     /// The skill's name.
     pub name: String,
-    /// Purpose and time of use, in one line.
+    /// One-line description: its purpose, and when to use it.
     pub description: String,
     /// The instructions, without the front matter.
     pub body: Arc<str>,
@@ -21,17 +21,17 @@ pub struct Skill {
     pub path: PathBuf,
     /// The place where the skill was found.
     pub origin: ResourceOrigin,
-    /// The permitted users of the skill.
+    /// Invocation: by the user and the model, or by the user only.
     pub invocation: SkillInvocation,
 }
 
-/// The permitted users of a skill.
+/// Invocation of a skill: by the user and the model, or by the user only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SkillInvocation {
-    /// The user, and the model on its own decision.
+    /// By the user, and by the model on its own initiative.
     #[default]
     Anyone,
-    /// The user only: `disable-model-invocation: true`.
+    /// By the user only: `disable-model-invocation: true`.
     UserOnly,
 }
 

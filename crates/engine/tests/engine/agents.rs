@@ -272,11 +272,11 @@ async fn delegation_is_refused_with_a_reason() {
     let mut stage = stage(scripts, DelegationLimits::default());
     stage.run("go").await;
     let lines = stage.lines();
-    let unknown = "result agent nobody has no answer: no agent named nobody; available: brief, frugal, gated, helper, later, other";
+    let unknown = "result agent nobody returned no answer: no agent named nobody; available: brief, frugal, gated, helper, later, other";
     assert!(lines.contains(&unknown.to_owned()), "{lines:?}");
     let path = PathBuf::from(stage.starts()[0]["path"].as_str().unwrap());
     let child = message_lines(&Reader::open(&path).unwrap());
-    let own = "result agent helper has no answer: helper can't delegate to itself; do the task, or choose another agent";
+    let own = "result agent helper returned no answer: helper can't delegate to itself; do the task, or choose another agent";
     assert!(child.contains(&own.to_owned()), "{child:?}");
 }
 
@@ -327,7 +327,7 @@ async fn agents_side_by_side_are_cancelled_by_the_first_error() {
     let result = stage.result();
     let (_, other) = result.split_once("## 2. other\n\nagent other ").unwrap();
     let ends = [
-        "has no answer: not started, because another task failed\n",
+        "returned no answer: not started, because another task failed\n",
         "stopped because another task failed\n",
     ];
     assert!(ends.iter().any(|end| other.ends_with(end)), "{result}");
@@ -821,8 +821,7 @@ async fn agents_stop_at_their_limits_of_usage() {
     };
     let mut stage = stage(scripts(), DelegationLimits::default());
     stage.run("go").await;
-    let reason =
-        "agent frugal ID has no answer: cast: not sent: this task has used 1.0M tokens; the limit is 500k";
+    let reason = "agent frugal ID returned no answer: cast: not sent: this task has used 1.0M tokens; the limit is 500k";
     assert_eq!(stage.result(), format!("result {reason}"));
     let limit = UsageLimit { cost: Some(Usd(0.25)), ..UsageLimit::default() };
     let mut stage = configured(scripts(), move |options| options.agent_limit = limit);
@@ -1065,7 +1064,10 @@ async fn agents_stop_at_the_limits_of_their_session() {
     ] {
         let mut stage = configured(scripts(), move |options| options.agent_limit = limit);
         assert_eq!(stage.run("go").await, RunOutcome::Failed, "the session's own requests count, too");
-        assert_eq!(stage.result(), format!("result agent helper ID has no answer: cast: not sent: {reason}"));
+        assert_eq!(
+            stage.result(),
+            format!("result agent helper ID returned no answer: cast: not sent: {reason}")
+        );
     }
 }
 

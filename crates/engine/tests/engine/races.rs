@@ -284,7 +284,7 @@ async fn agents_that_are_cancelled_report_their_branches() {
     let result = lines.iter().find(|line| line.starts_with("result ")).unwrap();
     assert!(
         result.contains(
-            "has no answer: stopped because another task failed\n[its changes are on the branch \
+            "returned no answer: stopped because another task failed\n[its changes are on the branch \
                              tiller/left-1, not in the working directory: 1 file, +1 −1]"
         ),
         "{result}"
@@ -354,7 +354,7 @@ async fn agent_that_is_resumed_goes_on_in_its_worktree() {
     fixture.run("Again.").await;
     let lines = message_lines(&fixture.agent.reader());
     let result = lines.iter().rfind(|line| line.starts_with("result ")).unwrap();
-    let refused = "result agent left has no answer: it can't continue in its worktree: the branch tiller/left-1 is gone; \
+    let refused = "result agent left returned no answer: it can't continue in its worktree: the branch tiller/left-1 is gone; \
                    delegate the task to a new agent";
     assert_eq!(result, refused);
 }

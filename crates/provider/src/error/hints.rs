@@ -38,7 +38,7 @@ pub(crate) fn for_connection(failure: &ConnectionFailure, server: &str) -> Strin
         ConnectionFailure::Refused => format!("start the server, or check {server}"),
         ConnectionFailure::Proxy => "check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY".to_owned(),
         ConnectionFailure::Certificate(_) => {
-            format!("make this machine trust the server's certificate, or check {server}")
+            format!("set request.ca_file to a file with the server's certificate, or check {server}")
         }
         ConnectionFailure::Tls | ConnectionFailure::NotHttp => format!("check {server}"),
         ConnectionFailure::Reset

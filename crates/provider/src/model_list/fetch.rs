@@ -14,7 +14,7 @@ const MAX_PAGES: usize = 50;
 /// Fetches the list of a server's models.
 ///
 /// # Errors
-/// If the server can't be reached, refuses the request, or doesn't return a model list.
+/// If the server can't be reached, refuses the request, or returns anything other than a list of models.
 pub async fn fetch(endpoint: &Endpoint, format: WireFormat) -> Result<Vec<ListedModel>, ProviderError> {
     let wire = Arc::new(EndpointClient::new(endpoint.clone())?);
     let first = match format {

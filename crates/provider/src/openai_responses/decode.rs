@@ -26,7 +26,7 @@ use crate::sse::SseEvent;
 /// The data of an event that some servers send after the last one.
 const DONE: &str = "[DONE]";
 
-const NO_ITEM: Damage = Damage::Order("an event of an item has none");
+const NO_ITEM: Damage = Damage::Order("an item event refers to no item");
 
 /// Distinguishes events of known types from ignored ones.
 enum EventClass {

@@ -46,7 +46,7 @@ pub struct ResolvedModel {
 pub enum FactSource {
     /// The catalog, or the code that added the provider.
     Known,
-    /// [`assumed`](crate::catalog::assumed) from the id of the model: worth a notice.
+    /// [`assumed`](crate::catalog::assumed) from the id of the model; the user should be notified.
     Assumed,
 }
 

@@ -20,8 +20,8 @@ use crate::stream::LAST_EVENT_ID;
 /// The protocol that a front end upgrades to.
 pub const ATTACH_PROTOCOL: &str = "tiller-session";
 
-/// Upgrades the connection, and serves the session over it until one of both ends. A front end that lost a connection
-/// sends the id of its last entry as `Last-Event-ID`.
+/// Upgrades the connection, and serves the session over it until either of them ends. A front end that lost a
+/// connection sends the id of its last entry as `Last-Event-ID`.
 pub(crate) async fn attach(
     State(state): State<Arc<AppState>>,
     OpenSessionParam(session): OpenSessionParam,

@@ -68,8 +68,8 @@ impl Catalog {
     }
 
     /// Finds the sessions of all directories whose ids match a fragment, most recently written first; agent
-    /// sessions if no other session matches. `None` if more than `max_matches` match, because the fragment is
-    /// then too short to identify one.
+    /// sessions if no other session matches. Empty if more than `max_matches` match, because the fragment is
+    /// then ambiguous.
     ///
     /// # Errors
     /// If a directory exists but can't be read.

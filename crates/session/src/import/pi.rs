@@ -112,7 +112,9 @@ fn convert_line(
     let mut repaired = None;
     let read = parse_entry(bytes).or_else(|| {
         let (value, _) = parse(bytes).ok().filter(|(_, is_mended)| *is_mended)?;
-        context.warnings.add(number, "lines with broken characters, read with a replacement character");
+        context
+            .warnings
+            .add(number, "lines with invalid UTF-8 or unpaired surrogates, read with replacement characters");
         parse_entry(repaired.insert(serde_json::to_vec(&value).ok()?))
     });
     let Some(mut entry) = read else {

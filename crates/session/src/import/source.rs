@@ -104,7 +104,10 @@ fn parse_object(line: &SourceLine<'_>, warnings: &mut ImportWarnings) -> Option<
     match parse(bytes) {
         Ok((value @ Value::Object(_), repaired)) => {
             if repaired {
-                warnings.add(number, "lines with broken characters, read with a replacement character");
+                warnings.add(
+                    number,
+                    "lines with invalid UTF-8 or unpaired surrogates, read with replacement characters",
+                );
             }
             Some(value)
         }

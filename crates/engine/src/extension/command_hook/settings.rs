@@ -99,7 +99,7 @@ impl HookSettings {
             HookFileReader { origin, commands: &mut self.commands, problems: HookProblems::default() };
         match value.as_object() {
             Some(moments) => moments.iter().for_each(|(name, groups)| reading.read_moment(name, groups)),
-            None => reading.guard_problem("hooks", "an object is expected"),
+            None => reading.guard_problem("hooks", "expected an object"),
         }
         reading.problems
     }
@@ -152,7 +152,7 @@ impl HookFileReader<'_> {
             return self.warn(&key, &format!("unknown event, its hooks never run; available: {names}"));
         };
         let Some(groups) = groups.as_array() else {
-            return self.problem(moment, &key, "a list is expected");
+            return self.problem(moment, &key, "expected a list");
         };
         for (at, group) in groups.iter().enumerate() {
             self.read_group(moment, &format!("{key}[{at}]"), group);
@@ -162,14 +162,14 @@ impl HookFileReader<'_> {
     fn read_group(&mut self, moment: HookMoment, key: &str, group: &Value) {
         let hooks = group.as_object().and_then(|group| Some((group, group.get("hooks")?.as_array()?)));
         let Some((group, hooks)) = hooks else {
-            return self.problem(moment, key, "an object with a list `hooks` is expected");
+            return self.problem(moment, key, "expected an object with a list `hooks`");
         };
         let matcher = match parse_matcher(group.get("matcher")) {
             Ok(matcher) => matcher,
             Err(reason) => return self.problem(moment, &format!("{key}.matcher"), &reason),
         };
         for (at, hook) in hooks.iter().enumerate() {
-            match hook.as_object().ok_or_else(|| "an object is expected".to_owned()).and_then(parse_command) {
+            match hook.as_object().ok_or_else(|| "expected an object".to_owned()).and_then(parse_command) {
                 Ok((line, timeout)) => {
                     self.commands.push(HookCommand { moment, matcher: matcher.clone(), line, timeout });
                 }
@@ -199,7 +199,7 @@ fn parse_matcher(matcher: Option<&Value>) -> Result<Option<Regex>, String> {
     let pattern = match matcher {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::String(pattern)) => pattern.as_str(),
-        Some(_) => return Err("a string is expected".to_owned()),
+        Some(_) => return Err("expected a string".to_owned()),
     };
     if matches!(pattern, "" | "*") {
         return Ok(None);
@@ -213,17 +213,17 @@ fn parse_command(hook: &Map<String, Value>) -> Result<(String, Duration), String
     match hook.get("type").map(Value::as_str) {
         None | Some(Some("command")) => {}
         Some(Some(other)) => return Err(format!("type `{other}` is not supported; write `command`")),
-        Some(None) => return Err("`type`: `command` is expected".to_owned()),
+        Some(None) => return Err("`type`: expected `command`".to_owned()),
     }
     let line = hook.get("command").and_then(Value::as_str).filter(|line| !line.trim().is_empty());
-    let line = line.ok_or("`command`: a command line is expected")?;
+    let line = line.ok_or("`command`: expected a command line")?;
     let timeout = match hook.get("timeout") {
         None | Some(Value::Null) => TIMEOUT,
         Some(value) => value
             .as_u64()
             .filter(|seconds| (1..=MAX_TIMEOUT_S).contains(seconds))
             .map(Duration::from_secs)
-            .ok_or_else(|| format!("`timeout`: seconds from 1 to {MAX_TIMEOUT_S} are expected"))?,
+            .ok_or_else(|| format!("`timeout`: expected seconds from 1 to {MAX_TIMEOUT_S}"))?,
     };
     Ok((line.to_owned(), timeout))
 }
@@ -303,10 +303,10 @@ mod tests {
                 json!({"Notification": []}),
                 "`hooks.Notification`: unknown event, its hooks never run; available: SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, Stop, PreCompact",
             ),
-            (json!({"Stop": {}}), "`hooks.Stop`: a list is expected; it is ignored"),
+            (json!({"Stop": {}}), "`hooks.Stop`: expected a list; it is ignored"),
             (
                 stop(json!({"command": "a"})),
-                "`hooks.Stop[0]`: an object with a list `hooks` is expected; it is ignored",
+                "`hooks.Stop[0]`: expected an object with a list `hooks`; it is ignored",
             ),
             (
                 stop(json!({"hooks": [{"type": "prompt"}]})),
@@ -314,11 +314,11 @@ mod tests {
             ),
             (
                 stop(json!({"hooks": [{"type": "command"}]})),
-                "`hooks.Stop[0].hooks[0]`: `command`: a command line is expected; it is ignored",
+                "`hooks.Stop[0].hooks[0]`: `command`: expected a command line; it is ignored",
             ),
             (
                 stop(json!({"hooks": [{"command": "a", "timeout": 0}]})),
-                "`hooks.Stop[0].hooks[0]`: `timeout`: seconds from 1 to 86400 are expected; it is ignored",
+                "`hooks.Stop[0].hooks[0]`: `timeout`: expected seconds from 1 to 86400; it is ignored",
             ),
         ] {
             let (_, problems) = read(&value);
@@ -335,6 +335,6 @@ mod tests {
         let expected = "f: `hooks.PreToolUse[0].matcher`: `(` is not a valid regular expression";
         assert_eq!(problems.broken_guards, [expected]);
         assert_eq!(lines(&settings, HookMoment::PreToolUse, "bash"), ["b"]);
-        assert_eq!(read(&json!([])).1.broken_guards, ["f: `hooks`: an object is expected"]);
+        assert_eq!(read(&json!([])).1.broken_guards, ["f: `hooks`: expected an object"]);
     }
 }

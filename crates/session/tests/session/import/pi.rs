@@ -50,7 +50,7 @@ fn pi_damaged_lines_are_dropped() {
             (4, 1, "parents lost with unreadable lines: the entry before becomes the parent"),
             (7, 1, "duplicate ids: replaced with new ones"),
             (9, 1, "missing parents: a new branch starts"),
-            (10, 1, "lines with broken characters, read with a replacement character"),
+            (10, 1, "lines with invalid UTF-8 or unpaired surrogates, read with replacement characters"),
         ]
     );
 }
