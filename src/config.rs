@@ -922,8 +922,9 @@ mod tests {
         let file = home.path().join("settings.json").display().to_string();
         let warnings: Vec<String> = config.invalid.iter().map(WrongSetting::warning).collect();
         let expected = [
-            "setting sync: `sometimes` is not one of always, turn, never; using turn (default)",
-            "setting max_turns: `x` is not a whole number from 1 to 1000000; using 9 (TILLER_MAX_TURNS)",
+            "setting sync: `sometimes` is not one of always, turn, never; using the default",
+            "setting max_turns: `x` is not a whole number from 1 to 1000000; ignoring it; \
+             9 from TILLER_MAX_TURNS is used instead",
         ];
         assert_eq!(warnings, expected.map(|text| format!("{file}: {text}")));
         assert_eq!(config.settings.bash_timeout_s(), 5);

@@ -267,7 +267,7 @@ impl FromStr for RacePick {
 
 #[derive(Clone, Debug, Args)]
 pub(super) struct RaceArgs {
-    /// The prompt
+    /// Prompt for every lane
     pub(super) prompt: String,
     /// Number of lanes
     #[arg(short = 'n', long, value_name = "N", default_value_t = DEFAULT_LANES, conflicts_with = "models")]

@@ -125,7 +125,7 @@ fn check_sandbox(config: &Config, sandbox: &Sandbox) -> Check {
     let system = match SandboxSupport::detect() {
         SandboxSupport::Missing => "not supported by this system".to_owned(),
         SandboxSupport::Landlock { abi: abi @ 0..=3 } => {
-            format!("Landlock, version {abi}: writing can be restricted, TCP can't")
+            format!("Landlock, version {abi}: can restrict writes, but not TCP")
         }
         SandboxSupport::Landlock { abi: abi @ 4..=5 } => format!("Landlock, version {abi}"),
         SandboxSupport::Landlock { abi } => format!("Landlock, version {abi} or later"),

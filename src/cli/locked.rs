@@ -48,13 +48,10 @@ impl AttachSupport {
     /// Returns the question, and the reply to an invalid answer.
     const fn question(self) -> (&'static str, &'static str) {
         match self {
-            Self::Supported => (
-                "[a]ttach to it, [f]ork it, [r]ead-only view, [q]uit? ",
-                "Please type a, f, r or q, and Enter.",
-            ),
-            Self::Unsupported => {
-                ("[f]ork it, [r]ead-only view, [q]uit? ", "Please type f, r or q, and Enter.")
+            Self::Supported => {
+                ("[a]ttach, [f]ork, [r]ead-only, [q]uit? ", "Please type a, f, r or q, and Enter.")
             }
+            Self::Unsupported => ("[f]ork, [r]ead-only, [q]uit? ", "Please type f, r or q, and Enter."),
         }
     }
 }
@@ -78,7 +75,7 @@ pub(super) fn offer(failure: CliFailure, attaching: AttachSupport) -> Result<Loc
         match answer.trim().to_lowercase().as_str() {
             "a" | "attach" if attaching == AttachSupport::Supported => return Ok(LockedChoice::Attach(path)),
             "f" | "fork" => return Ok(LockedChoice::Fork(path)),
-            "r" | "read" | "read-only view" => return Ok(LockedChoice::Follow(path)),
+            "r" | "read" | "read-only" => return Ok(LockedChoice::Follow(path)),
             "q" | "quit" => return Ok(LockedChoice::Quit),
             _ => stderr_line!("{advice}"),
         }

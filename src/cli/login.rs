@@ -152,7 +152,7 @@ impl Keyring<'_> {
             Some(KeySource::EnvFile(path)) => format!("key from {}", path.display()),
             None if provider != in_use => return None,
             None if provider == demo::NAME => "offline, needs no key".to_owned(),
-            None => "a server that needs no key".to_owned(),
+            None => "needs no key".to_owned(),
         })
     }
 

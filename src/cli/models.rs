@@ -40,7 +40,8 @@ pub(super) fn run(arguments: &CliArgs, query: Option<&str>, json: bool) -> Resul
     let usable = providers.models().into_iter().map(|model| (*model.facts).clone()).chain(configured);
     let usable = usable.map(|facts| row(&config, arguments, facts, None));
     let locked = providers.locked().into_iter().map(|(facts, _)| {
-        let problem = problem(&providers, &facts.provider).unwrap_or_else(|| missing_key(&facts.provider));
+        let problem = problem(&providers, &config, &facts.provider);
+        let problem = problem.unwrap_or_else(|| missing_key(&facts.provider));
         row(&config, arguments, facts, Some(problem))
     });
     let mut listed = BTreeSet::new();
@@ -70,7 +71,7 @@ fn unusable(providers: &ProviderRegistry, config: &Config) -> String {
     let known = PROVIDERS.iter().chain(LOCAL_SERVERS).map(|descriptor| descriptor.name);
     let names: Vec<&str> = known.chain(config.own_providers()).collect();
     let reasons: Vec<(&str, String)> =
-        names.into_iter().filter_map(|name| Some((name, problem(providers, name)?))).collect();
+        names.into_iter().filter_map(|name| Some((name, problem(providers, config, name)?))).collect();
     if reasons.is_empty() {
         return String::new();
     }
@@ -81,7 +82,7 @@ fn unusable(providers: &ProviderRegistry, config: &Config) -> String {
 }
 
 /// Returns the reason a provider can't be used; `None` for a usable one.
-fn problem(providers: &ProviderRegistry, name: &str) -> Option<String> {
+fn problem(providers: &ProviderRegistry, config: &Config, name: &str) -> Option<String> {
     if providers.names().any(|usable| usable == name) {
         return None;
     }
@@ -89,10 +90,18 @@ fn problem(providers: &ProviderRegistry, name: &str) -> Option<String> {
     Some(match (broken, ProviderDescriptor::find(name)) {
         (Some((_, reason)), _) => reason.to_owned(),
         (None, Some(server)) if server.is_local() => {
-            providers.refusal(name).unwrap_or("no server with a model responds at its address").to_owned()
+            providers.refusal(name).map_or_else(|| not_running(config, server), str::to_owned)
         }
         (None, _) => missing_key(name),
     })
+}
+
+fn not_running(config: &Config, server: &ProviderDescriptor) -> String {
+    let configured = config.access(server.name).and_then(|access| access.base_url);
+    let url = configured.as_deref().unwrap_or(server.base_url);
+    // A password in the URL isn't shown.
+    let url = url.split_once('@').map_or(url, |(_, host)| host);
+    format!("not running at {url} ({}), or it has no models", server.base_url_variable)
 }
 
 fn missing_key(provider: &str) -> String {

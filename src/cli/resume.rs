@@ -97,7 +97,7 @@ fn pick(
 ) -> Result<Resolution, CliFailure> {
     if front != FrontEnd::Tui {
         return Err(CliFailure::usage(anyhow!("no session given"))
-            .hint("outside the TUI, -r needs a query: at least 4 characters from the start or end of its id, its name, or text in it"));
+            .hint("outside the TUI, -r needs a query: a session's name, text in it, or at least 4 characters from the start or end of its id"));
     }
     if catalog.most_recent()?.is_some() || !io::stdin().is_terminal() {
         return Ok(Resolution::Pick);

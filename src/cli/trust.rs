@@ -97,7 +97,7 @@ fn find_untrusted(arguments: &CliArgs, trusted: Option<&Project>) -> Result<Proj
     let cwd = startup::cwd(arguments).map_err(describe)?;
     let dirs = AppDirs::find(&Environment::of_process()).map_err(|error| error.to_string())?;
     let project = Project::find(&cwd, &dirs.config);
-    let project = project.ok_or("nothing to trust: the project has no settings, .env or extensions")?;
+    let project = project.ok_or("nothing to trust: this project has no files that need trust")?;
     match project.trust_obstacle() {
         Some(reason) => Err(format!("can't trust the project: {reason}")),
         None if trusted == Some(&project) => Err("the project is already trusted".to_owned()),
@@ -180,7 +180,7 @@ fn ask(
     for path in project.active_files() {
         writeln!(output, "  {}", visible_path(path))?;
     }
-    writeln!(output, "\nTrust them only if you trust their authors; otherwise they are ignored.")?;
+    writeln!(output, "\nOnly trust files whose authors you trust. Untrusted files are ignored.")?;
     loop {
         write!(output, "Trust these files? tiller prompts again when one changes. [y/N] ")?;
         output.flush()?;
@@ -227,7 +227,7 @@ fn ignored_notice(project: &Project, answer: TrustAnswer) -> String {
                 TrustAnswer::Trusted | TrustAnswer::Refused | TrustAnswer::Undecided => "is not trusted",
             };
             format!(
-                "project {root} {reason}; ignored: {names}; /trust in the TUI or --trust-project trusts it"
+                "project {root} {reason}; ignored: {names}; to trust it, use /trust in the TUI or --trust-project"
             )
         }
     }
@@ -246,9 +246,12 @@ mod tests {
         }
         let project = Project::find(dir.path(), dir.path()).unwrap();
         let mut output = Vec::new();
-        let answer = ask(&project, TrustAnswer::Undecided, (&mut answers.as_bytes(), &mut output)).unwrap();
-        let notice = ignored_notice(&project, TrustAnswer::Undecided);
-        assert!(notice.contains("4␛[2J, 2 more; /trust in the TUI or --trust-project trusts it"), "{notice}");
+        let answer = ask(&project, TrustAnswer::Unasked, (&mut answers.as_bytes(), &mut output)).unwrap();
+        let notice = ignored_notice(&project, TrustAnswer::Unasked);
+        assert!(
+            notice.contains("4␛[2J, 2 more; to trust it, use /trust in the TUI or --trust-project"),
+            "{notice}"
+        );
         (answer, String::from_utf8(output).unwrap())
     }
 

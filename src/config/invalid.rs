@@ -19,7 +19,7 @@ pub struct WrongSetting {
 
 impl WrongSetting {
     /// The next step for the user.
-    pub const HINT: &str = "fix the file in an editor; `/settings` shows the allowed values";
+    pub const HINT: &str = "fix the file in an editor; `tiller settings` lists the settings";
 
     /// Returns the problem and the value used instead, in one line.
     #[must_use]
@@ -47,7 +47,8 @@ impl WrongSetting {
                 (value, SettingSource::File(_) | SettingSource::Project(_)) if setting == &APPROVAL => {
                     format!("using {value}, the strictest")
                 }
-                (value, source) => format!("using {value} ({source})"),
+                (_, SettingSource::Default) => "using the default".to_owned(),
+                (value, source) => format!("ignoring it; {value} from {source} is used instead"),
             },
             None => format!("the entire file is ignored, and the approval mode is {}", current(&APPROVAL).0),
         };

@@ -46,14 +46,13 @@ impl Denials {
 impl DenialReason {
     fn line(&self, count: usize) -> String {
         let (denied, pronoun) = (were_denied(count), if count == 1 { "it" } else { "them" });
+        let unapproved = format!("{denied}, because no one could approve {pronoun}");
         match self {
             Self::NoApprover(Some(AllowedBy::Auto)) => {
-                format!("{denied} (no approver); --yes or --approval auto allows {pronoun}")
+                format!("{unapproved}; --yes or --approval auto allows {pronoun}")
             }
-            Self::NoApprover(Some(AllowedBy::Yes)) => {
-                format!("{denied} (no approver); --yes allows {pronoun}")
-            }
-            Self::NoApprover(None) => format!("{denied} (no approver)"),
+            Self::NoApprover(Some(AllowedBy::Yes)) => format!("{unapproved}; --yes allows {pronoun}"),
+            Self::NoApprover(None) => unapproved,
             Self::Forbidden(reason) => {
                 format!("{denied} ({})", reason.split_whitespace().collect::<Vec<_>>().join(" "))
             }
@@ -90,15 +89,24 @@ mod tests {
             (vec![], None),
             (
                 vec![(asks, "runs a command", auto), (asks, "runs a command", auto)],
-                Some("2 calls were denied (no approver); --yes or --approval auto allows them"),
+                Some(
+                    "2 calls were denied, because no one could approve them; \
+                     --yes or --approval auto allows them",
+                ),
             ),
-            (vec![(asks, "sudo", yes)], Some("1 call was denied (no approver); --yes allows it")),
-            (vec![(asks, "a guard failed", None)], Some("1 call was denied (no approver)")),
+            (
+                vec![(asks, "sudo", yes)],
+                Some("1 call was denied, because no one could approve it; --yes allows it"),
+            ),
+            (
+                vec![(asks, "a guard failed", None)],
+                Some("1 call was denied, because no one could approve it"),
+            ),
             (
                 vec![(DenialCause::Policy, "the mode is read-only", None), (asks, "x", auto)],
                 Some(
-                    "1 call was denied (the mode is read-only); 1 call was denied (no approver); \
-                     --yes or --approval auto allows it",
+                    "1 call was denied (the mode is read-only); 1 call was denied, because no one could \
+                     approve it; --yes or --approval auto allows it",
                 ),
             ),
             (

@@ -104,7 +104,7 @@ async fn reload(agent: &AgentSession, rules: Option<&RuleStore>) -> Result<Strin
 /// Formats an error with its hint.
 pub(super) fn error_text(error: &AgentError) -> String {
     match error {
-        AgentError::Running => "the agent is running and this needs it to be idle; /stop stops it".to_owned(),
+        AgentError::Running => "not possible while the agent is running; /stop stops it".to_owned(),
         AgentError::Summarizing => "a summary is being written; /stop stops it".to_owned(),
         AgentError::Session(refused) => match refused.hint() {
             Some(hint) => format!("{}\n  hint: {hint}", chain(error)),
@@ -131,7 +131,7 @@ fn report_switch(
     let switched = switched?;
     let editor = switched
         .editor
-        .map(|text| format!("positioned before this message, to be edited and sent again: {text}\n"));
+        .map(|text| format!("continuing before this message; edit it and send it again: {text}\n"));
     Ok(format!("{label}: session {}\n{}", switched.session.short(), editor.unwrap_or_default()))
 }
 
@@ -360,10 +360,10 @@ fn session_text(status: &Status, stats: &SessionStats) -> String {
         state.context.window,
     );
     text += &format!(
-        "messages: {} prompts, {} answers, {} tool calls\ntokens: {} in, {} out; cost {}\n",
-        stats.session.user_messages,
-        stats.session.assistant_messages,
-        stats.session.tool_calls,
+        "messages: {}, {}, {}\ntokens: {} in, {} out; cost {}\n",
+        counted(stats.session.user_messages, "prompt"),
+        counted(stats.session.assistant_messages, "answer"),
+        counted(stats.session.tool_calls, "tool call"),
         usage.input + usage.cache_read + usage.cache_write,
         usage.output,
         usage.cost.total,
@@ -372,4 +372,18 @@ fn session_text(status: &Status, stats: &SessionStats) -> String {
         text += &format!("  {}: {}\n", used.model, used.usage.cost.total);
     }
     text + &format!("approval: {}\n", state.approval)
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counted_one_is_singular() {
+        assert_eq!([0, 1, 2].map(|count| counted(count, "answer")), ["0 answers", "1 answer", "2 answers"]);
+    }
 }

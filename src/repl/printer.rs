@@ -37,6 +37,9 @@ struct RunningToolCall {
     is_parallel: bool,
 }
 
+/// Beginnings of the results of calls that weren't run or were stopped.
+const NOT_RUN: [&str; 5] = ["denied:", "skipped:", "not run:", "not started:", "aborted:"];
+
 /// Number of lines to print from the beginning and the end of a command's output.
 const HEAD_AND_TAIL_LINES: [usize; 2] = [2, 4];
 
@@ -229,8 +232,9 @@ fn tool_text(name: &str, result: &ToolOutcome, is_error: bool) -> String {
         return format!("tool {name}: done");
     }
     let text = joined_text(&result.content);
-    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    format!("tool {name}: failed: {}", first.trim())
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    let was_run = !NOT_RUN.iter().any(|prefix| first.starts_with(prefix));
+    format!("tool {name}: {}{first}", if was_run { "failed: " } else { "" })
 }
 
 fn queue_text(kind: QueueKind, held: bool) -> String {
@@ -309,4 +313,22 @@ fn background_text(event: &EventKind) -> Option<String> {
         EventKind::ThinkingLevelChanged { level } => format!("thinking: {}", level.name()),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::UserBlock;
+
+    #[test]
+    fn tool_text_failed_call_differs_from_one_not_run() {
+        let line = |text: &str| {
+            let content = vec![UserBlock::Text { text: text.to_owned() }];
+            tool_text("bash", &ToolOutcome { content, details: None }, true)
+        };
+        assert_eq!(line("\nno such file\nmore"), "tool bash: failed: no such file");
+        for text in ["denied: the user rejected it: maybe", "skipped: the user steered", "aborted: stopped"] {
+            assert_eq!(line(text), format!("tool bash: {text}"));
+        }
+    }
 }

@@ -55,7 +55,7 @@ fn approval(request: &ApprovalRequest, tools: &ToolCatalog) -> String {
             let number = if request.rule.is_empty() { 2 } else { 3 };
             let (tool, line) = (&rules.tool, rules.line());
             format!(
-                "always or {number} = allow always, with the rule `{tool} {line}` in your settings (always RULE = with another one); "
+                "always or {number} = allow always, with the rule `{tool} {line}` in your settings (always RULE = with a different rule); "
             )
         }
     };

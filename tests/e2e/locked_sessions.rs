@@ -16,7 +16,7 @@ fn first(sandbox: &Sandbox) -> Terminal {
 /// A second one that asks for the user's choice.
 fn second(sandbox: &Sandbox) -> Terminal {
     let terminal = sandbox.open_scripted(&ANSWERS, &["-c"]);
-    terminal.wait_for("[f]ork it, [r]ead-only view, [q]uit?");
+    terminal.wait_for("[f]ork, [r]ead-only, [q]uit?");
     terminal
 }
 

@@ -129,7 +129,7 @@ fn mcp_call_is_denied_without_approver() {
     let script = sandbox.script(&[CALLS[0], r#"{"text": "Denied."}"#]);
     let output = sandbox.run(&["-p", "--provider", "scripted", "--model", &script, "speak"]);
     assert_eq!(output.out, "Denied.\n");
-    assert!(output.err.contains("1 call was denied (no approver)"), "{}", output.err);
+    assert!(output.err.contains("1 call was denied, because no one could approve it"), "{}", output.err);
 }
 
 #[test]

@@ -382,7 +382,7 @@ fn locked_session_follower_reports_the_end() {
     let other = sandbox.command(&["sessions", "list", "--json"]).output().unwrap();
     let list: serde_json::Value = serde_json::from_slice(&other.stdout).unwrap();
     let mut reader = sandbox.open(&["--provider", "demo", "--session", list[0]["id"].as_str().unwrap()]);
-    reader.wait_for("[r]ead-only view");
+    reader.wait_for("[r]ead-only");
     reader.send("r\r");
     reader.wait_for("end of the session so far");
     reader.send("typed for nobody");

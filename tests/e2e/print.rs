@@ -181,7 +181,10 @@ fn print_denied_calls_are_listed_on_stderr() {
     let sandbox = Sandbox::new();
     let output = run_with_denied_calls(&sandbox, &[]);
     assert_eq!((output.out.as_str(), output.code), ("Done.\n", Some(0)), "{}", output.err);
-    assert_eq!(output.err, "2 calls were denied (no approver); --yes or --approval auto allows them\n");
+    assert_eq!(
+        output.err,
+        "2 calls were denied, because no one could approve them; --yes or --approval auto allows them\n"
+    );
     let output = run_with_denied_calls(&sandbox, &["--approval", "read-only"]);
     assert_eq!(output.err, "2 calls were denied (bash can make changes; the mode is read-only)\n");
     for allowing in [["--yes", "--no-skills"], ["--approval", "auto"]] {

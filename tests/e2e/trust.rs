@@ -22,7 +22,7 @@ while read -r line; do
 done
 "#;
 
-const PASSED_OVER: &str = "is not trusted; ignored: .tiller/settings.json, .env, .tiller/extensions/guard.sh; /trust in the TUI or --trust-project trusts it";
+const PASSED_OVER: &str = "is not trusted; ignored: .tiller/settings.json, .env, .tiller/extensions/guard.sh; to trust it, use /trust in the TUI or --trust-project";
 
 fn write_executable(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -164,10 +164,10 @@ fn trust_question_remembers_no_and_lists_ignored() {
     let mut terminal = sandbox.open_scripted(&[], &[]);
     terminal.wait_for("Trust these files?");
     terminal.send("\r");
-    terminal.wait_for("--trust-project trusts it");
+    terminal.wait_for("--trust-project");
     assert!(terminal.quit().success());
     let mut terminal = sandbox.open_scripted(&[], &[]);
-    terminal.wait_for("--trust-project trusts it");
+    terminal.wait_for("--trust-project");
     assert!(terminal.quit().success());
     assert_eq!(marks(&sandbox), 0);
 }
@@ -179,7 +179,7 @@ fn trust_command_asks_again_and_loads_the_settings() {
     let mut terminal = sandbox.open_scripted(&[], &[]);
     terminal.wait_for("Trust these files?");
     terminal.send("\r");
-    terminal.wait_for("--trust-project trusts it");
+    terminal.wait_for("--trust-project");
     terminal.send("/trust");
     terminal.wait_for("❯ /trust");
     terminal.key(TerminalKey::Enter);

@@ -74,10 +74,10 @@ impl DialError {
         let Self::Refused { kind, .. } = self else { return None };
         Some(match kind.as_str() {
             "unauthorized" => format!("add ?token=TOKEN to the URL, or set {TOKEN_VARIABLE}"),
-            "session-not-open" => "the server has closed it, as after a restart: open it on the server's page, or with `POST …/resume`".to_owned(),
+            "session-not-open" => "the session is closed on the server, for example after a restart: open it on the server's page, or with `POST …/resume`".to_owned(),
             "session-locked" => "another tiller process has it open: attach to that one".to_owned(),
             "not-found" => "`GET /api/sessions` lists the sessions of the server".to_owned(),
-            "forbidden" => "the server's options `--host` and `--root` allow more".to_owned(),
+            "forbidden" => "allow this host or directory on the server with `--host` or `--root`".to_owned(),
             "overloaded" => "try again later".to_owned(),
             _ => return None,
         })

@@ -61,7 +61,7 @@ fn format(servers: &ParsedServers, has_login: impl Fn(&ServerConfig) -> bool) ->
         let _ = writeln!(text, "disabled: {}", servers.disabled.join(", "));
     }
     if text.is_empty() {
-        text.push_str("No MCP servers. Add one: tiller mcp add NAME -- COMMAND [ARGUMENT]...\n");
+        text.push_str("no MCP servers; `tiller mcp add NAME -- COMMAND [ARGUMENT]...` adds one\n");
     }
     text
 }

@@ -18,9 +18,12 @@ use crate::session::{EntryBody, PageRequest, SessionManager, SessionScope, Sessi
 /// where they are; an entry appended to each records the move.
 pub(super) fn move_sessions(manager: &SessionManager, from: &Path, as_json: bool) -> Result<u8, CliFailure> {
     if from.exists() {
-        return Err(CliFailure::usage(anyhow!("{} still exists", from.display())).hint(
-            "only sessions of a removed directory can be reassigned; use --cwd to work in it from here",
-        ));
+        let hint = format!(
+            "only sessions of a directory that no longer exists can be reassigned; to work in {dir}, use \
+             `tiller --cwd {dir}`",
+            dir = from.display()
+        );
+        return Err(CliFailure::usage(anyhow!("{} still exists", from.display())).hint(hint));
     }
     let from = from.display().to_string();
     let listing = manager.catalog()?.page(SessionScope::Everywhere, PageRequest::default())?;

@@ -105,7 +105,7 @@ fn answering_model(event: &EventKind) -> Option<(String, String)> {
 }
 
 /// Queries the local servers in the background and adds their models to the session. The first one replaces
-/// the demo model if that was chosen only for lack of another.
+/// the demo if the demo is active only because no other model was available.
 pub(in crate::cli) fn add_local_models(input: &RunInput, agent: AgentSession) {
     let settings = &input.config.settings;
     if settings.local_servers() == Switch::Off {

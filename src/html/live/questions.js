@@ -107,7 +107,7 @@ const questions = (() => {
     message.append(await render({ kind: "text", text: asked.message }));
   };
 
-  const CHOICES = { retry: "Try again", truncate: "Leave older messages out", go_on: "Continue unchanged" };
+  const CHOICES = { retry: "Try again", truncate: "Drop older messages", go_on: "Continue unchanged" };
   const compaction = (message, choices) => {
     const choose = (choice) => async () => {
       if (await answer("compaction", { choice })) remove("compaction");
