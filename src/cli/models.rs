@@ -136,7 +136,7 @@ impl ModelRow {
         let facts = &self.facts;
         let price =
             facts.price.map_or("-".to_owned(), |price| format!("{} / {}", price.input.0, price.output.0));
-        let thinks = match facts.thinking.least() {
+        let thinks = match facts.thinking.min_level() {
             None => "no",
             Some(ThinkingLevel::Off) => "yes",
             Some(_) => "always",

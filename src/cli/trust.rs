@@ -246,8 +246,8 @@ mod tests {
         }
         let project = Project::find(dir.path(), dir.path()).unwrap();
         let mut output = Vec::new();
-        let answer = ask(&project, TrustAnswer::Unasked, (&mut answers.as_bytes(), &mut output)).unwrap();
-        let notice = ignored_notice(&project, TrustAnswer::Unasked);
+        let answer = ask(&project, TrustAnswer::Undecided, (&mut answers.as_bytes(), &mut output)).unwrap();
+        let notice = ignored_notice(&project, TrustAnswer::Undecided);
         assert!(
             notice.contains("4␛[2J, 2 more; to trust it, use /trust in the TUI or --trust-project"),
             "{notice}"

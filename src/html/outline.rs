@@ -279,7 +279,7 @@ impl Outline {
 }
 
 fn hidden_entries(reader: &Reader, tree: &Tree, leaf: Option<&EntryId>) -> Vec<bool> {
-    let hidden = Annotations::read(reader, tree).hidden_with(tree, leaf);
+    let hidden = Annotations::read(reader, tree).hiding_ancestors(tree, leaf);
     hidden.into_iter().map(|with| with.is_some()).collect()
 }
 

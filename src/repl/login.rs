@@ -78,7 +78,7 @@ impl KeyPrompt {
     }
 
     /// Stores the line as the provider's key.
-    pub(super) fn store(
+    pub(super) fn store_key(
         &self,
         agent: &AgentSession,
         pending: PendingLogin,
@@ -97,7 +97,7 @@ impl KeyPrompt {
     }
 
     /// Removes a provider's key.
-    pub(super) fn remove(
+    pub(super) fn remove_key(
         &self,
         agent: &AgentSession,
         provider: String,

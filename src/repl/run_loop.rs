@@ -187,7 +187,7 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
         let is_late = std::mem::take(&mut self.drops_line);
         self.printer.clear_prompt();
         if let Some(pending_login) = self.pending_login.take() {
-            self.jobs.spawn(self.keys.store(self.agent, pending_login, line));
+            self.jobs.spawn(self.keys.store_key(self.agent, pending_login, line));
             // Questions that arrived while the key was read were delayed.
             return if self.questions.is_empty() { Ok(None) } else { self.show_question().map(|()| None) };
         }
@@ -220,7 +220,7 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
             InputLine::Command(ReplCommand::Quit) => return Ok(Some(ReplEnd::Quit)),
             InputLine::Command(ReplCommand::Login(provider)) => self.log_in(provider.as_deref()).await?,
             InputLine::Command(ReplCommand::Logout(provider)) => {
-                self.jobs.spawn(self.keys.remove(self.agent, provider));
+                self.jobs.spawn(self.keys.remove_key(self.agent, provider));
             }
             InputLine::Command(command) => self.command(command).await?,
             InputLine::Invalid(error) => return self.report(Err(error)),

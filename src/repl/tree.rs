@@ -17,7 +17,7 @@ const MAX_INDENT: usize = 12;
 pub(super) fn text(reader: &Reader) -> String {
     let (tree, leaf) = (reader.tree(), reader.leaf());
     let annotations = Annotations::read(reader, &tree);
-    let hidden = annotations.hidden_with(&tree, leaf.as_ref());
+    let hidden = annotations.hiding_ancestors(&tree, leaf.as_ref());
     let mut labels: Vec<Option<String>> = Vec::with_capacity(tree.nodes().len());
     // Unreadable entries are omitted; the log's findings report them.
     let _ = reader.visit(0, |entry| labels.push(entry.ok().as_ref().and_then(format_entry)));

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const START_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Polling interval while a browser command runs.
-const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Opens a URL in the user's browser, which outlives tiller. Waits for the browser command, so call it on a
 /// blocking thread.

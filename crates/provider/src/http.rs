@@ -32,7 +32,7 @@ pub use api_key::ApiKey;
 pub(super) use decode::{Damage, Decode, filtered, incomplete, trace};
 pub use endpoint::{Endpoint, KeyHeader, Timeouts};
 use endpoint::{EndpointAccess, is_loopback};
-pub(super) use fault::explain;
+pub(super) use fault::into_error;
 use fault::{ResponseTimeout, causes, connection_fault, host};
 use response::ResponseStream;
 
@@ -82,14 +82,14 @@ impl EndpointClient {
     pub(super) fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
         let client =
             http_client(&endpoint.base_url, endpoint.timeouts.connect, endpoint.certificates.as_deref());
-        let client =
-            client.map_err(|problem| explain(&endpoint, ProviderFault::new(FailureKind::Fatal, problem)))?;
+        let client = client
+            .map_err(|problem| into_error(&endpoint, ProviderFault::new(FailureKind::Fatal, problem)))?;
         match base_url_fault(&endpoint.base_url) {
             None => Ok(Self { endpoint: Arc::new(endpoint), client }),
             Some(fault) => {
                 let setting = hints::server_setting(&endpoint.name);
                 let message = format!("{setting} is `{}`: {fault}", endpoint.base_url);
-                Err(explain(&endpoint, ProviderFault::new(FailureKind::Fatal, message)))
+                Err(into_error(&endpoint, ProviderFault::new(FailureKind::Fatal, message)))
             }
         }
     }
@@ -112,13 +112,13 @@ impl EndpointClient {
                     let endpoint = Arc::clone(&wire.endpoint);
                     Ok(ResponseStream::new(endpoint, response, decoder, deadline).into_stream())
                 }
-                Err(fault) => Err(explain(&wire.endpoint, fault)),
+                Err(fault) => Err(into_error(&wire.endpoint, fault)),
             }
         };
         network_thread::read(Box::pin(stream::once(opened).try_flatten())).unwrap_or_else(|error| {
             let fault =
                 ProviderFault::new(FailureKind::Fatal, format!("can't start the network thread: {error}"));
-            Box::pin(stream::iter([Err(explain(&self.endpoint, fault))]))
+            Box::pin(stream::iter([Err(into_error(&self.endpoint, fault))]))
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tiller_core::ansi::{columns, grapheme_width};
+use tiller_core::ansi::grapheme_width;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{Line, Margins, Span, Style, Wrap};
@@ -133,22 +133,24 @@ pub(super) fn is_margin(text: &str) -> bool {
 /// Truncates `text` to `width` columns, with `…` at the end.
 #[must_use]
 pub fn truncate_to(text: &str, width: usize) -> String {
-    if columns(text) <= width {
-        return text.to_owned();
+    let cut_at = |end| if width == 0 { String::new() } else { format!("{}…", &text[..end]) };
+    let head = &text.as_bytes()[..text.len().min(width + 1)];
+    // Long texts are cut often, most of them ASCII: what follows the cut isn't read.
+    if head.iter().all(|byte| (b' '..=b'~').contains(byte)) {
+        return if text.len() <= width { text.to_owned() } else { cut_at(width.saturating_sub(1)) };
     }
-    let mut out = String::new();
-    let mut used = 1;
-    for grapheme in text.graphemes(true) {
+    let (mut used, mut end) = (0, 0);
+    for (at, grapheme) in text.grapheme_indices(true) {
         used += grapheme_width(grapheme);
         if used > width {
-            break;
+            return cut_at(end);
         }
-        out.push_str(grapheme);
+        // The `…` takes a column.
+        if used < width {
+            end = at + grapheme.len();
+        }
     }
-    if width > 0 {
-        out.push('…');
-    }
-    out
+    text.to_owned()
 }
 
 #[cfg(test)]

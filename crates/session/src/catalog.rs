@@ -335,15 +335,15 @@ impl Catalog {
         if self.is_database_busy {
             return Ok(());
         }
-        let mut is_busy = false;
+        let mut found_busy = false;
         let result = self.with_database(|database| match run(database) {
             Err(error) if is_busy(&error) => {
-                is_busy = true;
+                found_busy = true;
                 Ok(())
             }
             result => result,
         });
-        self.is_database_busy = is_busy;
+        self.is_database_busy = found_busy;
         result
     }
 

@@ -5,7 +5,7 @@
 //! included. *Request messages* omit those and pair every call with one result, because providers reject
 //! other conversations.
 
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ pub struct Projection {
     /// Index of the first message whose usage still measures the context: the first after the last compaction
     /// or edit.
     measured_from: usize,
-    estimates: EstimateCache,
+    size: SizeCache,
 }
 
 /// The unloaded older part of a context that is longer than any model's window.
@@ -75,16 +75,52 @@ impl UnloadedContext {
     }
 }
 
-/// Cached estimates of the first 0, 1, 2, … messages. The size is needed for every request, and only new
-/// messages have to be estimated. Comparisons ignore the cache, because it is derived from the messages.
+/// Cached figures of the messages. They are needed for every request, and only new messages have to be read.
+/// Comparisons ignore the cache, because it is derived from the messages.
 #[derive(Clone, Debug, Default)]
-struct EstimateCache(RefCell<Vec<Tokens>>);
+struct SizeCache(RefCell<ContextSize>);
+
+/// Figures of the messages read so far.
+#[derive(Clone, Debug)]
+struct ContextSize {
+    /// Estimated sizes of the first 0, 1, 2, … messages.
+    estimates: Vec<Tokens>,
+    /// The newest usable count of a provider, and the number of messages that it covers.
+    measured: Option<(usize, Tokens)>,
+    /// The number of other programs' system prompts.
+    system_prompts: usize,
+}
+
+impl Default for ContextSize {
+    fn default() -> Self {
+        Self { estimates: vec![Tokens(0)], measured: None, system_prompts: 0 }
+    }
+}
+
+impl ContextSize {
+    /// Adds the next message. Its usage counts if it `is_measurement` of this context.
+    fn add(&mut self, message: &Message, is_measurement: bool) {
+        let before = self.estimates.last().copied().unwrap_or_default();
+        self.estimates.push(before + estimate(message));
+        match message {
+            Message::System(_) => self.system_prompts += 1,
+            Message::Assistant(answer)
+                if is_measurement
+                    && !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted)
+                    && answer.usage.total() > Tokens(0) =>
+            {
+                self.measured = Some((self.estimates.len() - 1, answer.usage.total()));
+            }
+            _ => {}
+        }
+    }
+}
 
 /// A provider's token count is ignored if the estimate is more than this many times larger: some servers
 /// count only new tokens, or none.
 const MAX_ESTIMATE_RATIO: u64 = 4;
 
-impl PartialEq for EstimateCache {
+impl PartialEq for SizeCache {
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -186,16 +222,15 @@ impl Projection {
         self.messages.retain(|projected| !excluded.contains(&projected.entry));
         // The provider counted the removed messages too.
         self.measured_from = self.messages.len();
-        self.estimates = EstimateCache::default();
+        self.size = SizeCache::default();
         self
     }
 
     /// Returns the number of messages, not counting other programs' system prompts.
     #[must_use]
     pub fn message_count(&self) -> usize {
-        let loaded_messages =
-            self.messages.iter().filter(|projected| !matches!(*projected.message, Message::System(_)));
-        self.unloaded.unwrap_or_default().messages + loaded_messages.count()
+        let loaded = self.messages.len() - self.size().system_prompts;
+        self.unloaded.unwrap_or_default().messages + loaded
     }
 
     /// Returns the size of the context: the provider's count at the newest usable answer, plus an estimate of
@@ -203,40 +238,27 @@ impl Projection {
     /// is estimated.
     #[must_use]
     pub fn tokens(&self) -> Tokens {
-        let last_usage =
-            self.messages.iter().enumerate().skip(self.measured_from).rev().find_map(|(at, projected)| {
-                match &*projected.message {
-                    Message::Assistant(answer)
-                        if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted)
-                            && answer.usage.total() > Tokens(0) =>
-                    {
-                        Some((at + 1, answer.usage.total()))
-                    }
-                    _ => None,
-                }
-            });
+        let size = self.size();
         let unloaded = self.unloaded.unwrap_or_default().tokens;
-        let estimate = unloaded + self.estimate_of_first(self.messages.len());
-        let Some((count, measured)) = last_usage else { return estimate };
-        let estimated = unloaded + self.estimate_of_first(count);
+        let estimate = unloaded + size.estimates[self.messages.len()];
+        let Some((count, measured)) = size.measured else { return estimate };
+        let estimated = unloaded + size.estimates[count];
         if estimated.0 > measured.0.saturating_mul(MAX_ESTIMATE_RATIO) {
             return estimate;
         }
         measured + Tokens(estimate.0 - estimated.0)
     }
 
-    /// Returns the estimated size of the first `count` messages.
-    fn estimate_of_first(&self, count: usize) -> Tokens {
-        let mut sums = self.estimates.0.borrow_mut();
-        let mut sum = sums.last().copied().unwrap_or_default();
-        if sums.is_empty() {
-            sums.push(sum);
+    /// Returns the figures of all messages.
+    fn size(&self) -> Ref<'_, ContextSize> {
+        {
+            let mut size = self.size.0.borrow_mut();
+            let read = size.estimates.len() - 1;
+            for (at, projected) in self.messages.iter().enumerate().skip(read) {
+                size.add(&projected.message, at >= self.measured_from);
+            }
         }
-        for projected in self.messages.get(sums.len() - 1..).unwrap_or_default() {
-            sum += estimate(&projected.message);
-            sums.push(sum);
-        }
-        sums[count]
+        self.size.0.borrow()
     }
 }
 
@@ -340,6 +362,8 @@ pub struct RequestMessages {
     settled: Vec<Arc<Message>>,
     /// The number of projected messages in `settled`.
     count: usize,
+    /// True if a message has an image or a PDF file.
+    has_attachments: bool,
 }
 
 impl RequestMessages {
@@ -349,6 +373,7 @@ impl RequestMessages {
     pub fn update(&mut self, messages: &[ProjectedMessage]) -> Vec<Arc<Message>> {
         let message = |projected: &'_ ProjectedMessage| Arc::clone(&projected.message);
         let new = messages.get(self.count..).unwrap_or_default();
+        self.has_attachments |= new.iter().any(|projected| has_attachments(&projected.message));
         let is_answer = |projected: &ProjectedMessage| matches!(*projected.message, Message::Assistant(_));
         let newest = new.iter().rposition(is_answer).unwrap_or(0);
         let (settled, rest) = new.split_at(newest);
@@ -359,6 +384,23 @@ impl RequestMessages {
         let rest = request_messages(&rest.iter().map(message).collect::<Vec<_>>());
         self.settled.iter().cloned().chain(rest).collect()
     }
+
+    /// Returns true if a message of the conversation has an image or a PDF file.
+    #[must_use]
+    pub fn has_attachments(&self) -> bool {
+        self.has_attachments
+    }
+}
+
+fn has_attachments(message: &Message) -> bool {
+    let blocks = match message {
+        Message::User(UserMessage { content: Content::Blocks(blocks), .. }) => blocks,
+        Message::ToolResult(result) => &result.content,
+        Message::User(_) | Message::Assistant(_) | Message::BashExecution(_) | Message::System(_) => {
+            return false;
+        }
+    };
+    blocks.iter().any(|block| block.as_image().is_some())
 }
 
 /// The calls of the newest answer, until the next answer: results may arrive late, or never.

@@ -43,12 +43,12 @@ pub(crate) fn occurrences(text: &str, query: &str) -> Vec<usize> {
 pub(crate) fn spans(pieces: Vec<(String, bool)>, style: Style, found: Style, mut room: usize) -> Vec<Span> {
     let mut spans = Vec::new();
     for (piece, is_found) in pieces {
-        let whole = Span::new(piece, if is_found { found } else { style });
-        let width = whole.width();
-        let span = Span::new(truncate_to(&whole.text, room), whole.style);
+        let text = truncate_to(&piece, room);
+        let is_cut = text != piece;
+        let span = Span::new(text, if is_found { found } else { style });
         room = room.saturating_sub(span.width());
         spans.push(span);
-        if room == 0 || spans.last().is_some_and(|span| span.width() < width) {
+        if room == 0 || is_cut {
             break;
         }
     }

@@ -27,7 +27,7 @@ pub(super) fn tree(reader: &Reader, all: bool, as_json: bool) -> Result<(), CliF
     let drawing = TreeDrawing::load(reader)?;
     let mut text = String::new();
     for row in drawing.tree.rows(reader.leaf().as_ref(), |at, node| {
-        is_message(node) && (all || drawing.hidden_with[at].is_none())
+        is_message(node) && (all || drawing.hiding_ancestors[at].is_none())
     }) {
         drawing.draw(&row, startup::now(), &mut text);
     }
@@ -41,7 +41,7 @@ pub(super) fn tree(reader: &Reader, all: bool, as_json: bool) -> Result<(), CliF
 struct TreeDrawing {
     tree: Tree,
     annotations: Annotations,
-    hidden_with: Vec<Option<usize>>,
+    hiding_ancestors: Vec<Option<usize>>,
     texts: Vec<TreeText>,
     /// Maximum width of a row.
     columns: usize,
@@ -59,7 +59,7 @@ impl TreeDrawing {
     fn load(reader: &Reader) -> Result<Self, CliFailure> {
         let tree = reader.tree();
         let annotations = Annotations::read(reader, &tree);
-        let hidden_with = annotations.hidden_with(&tree, reader.leaf().as_ref());
+        let hiding_ancestors = annotations.hiding_ancestors(&tree, reader.leaf().as_ref());
         let mut texts: Vec<TreeText> = Vec::with_capacity(tree.nodes().len());
         // The last model on the path to each entry.
         let mut models: Vec<Option<ModelRef>> = Vec::with_capacity(tree.nodes().len());
@@ -72,7 +72,7 @@ impl TreeDrawing {
             texts.push(TreeText { headline: one_line(&headline(&entry)), model });
             models.push(answering.or(previous));
         })?;
-        Ok(Self { tree, annotations, hidden_with, texts, columns: columns() })
+        Ok(Self { tree, annotations, hiding_ancestors, texts, columns: columns() })
     }
 
     fn draw(&self, row: &TreeRow, now: UnixMs, text: &mut String) {
@@ -80,7 +80,7 @@ impl TreeDrawing {
         let Some(TreeText { headline, model }) = self.texts.get(row.node) else { return };
         // A timestamp that can't be parsed is read as 1970.
         let age = if node.timestamp == UnixMs(0) { "?".to_owned() } else { node.timestamp.age(now) };
-        let marker = match (row.on_path, self.hidden_with[row.node].is_some()) {
+        let marker = match (row.on_path, self.hiding_ancestors[row.node].is_some()) {
             (true, _) => "* ",
             (false, true) => "~ ",
             (false, false) => "  ",
@@ -102,8 +102,8 @@ impl TreeDrawing {
     /// Formats a line about hidden branches; empty if there are none.
     fn hidden_summary(&self) -> String {
         let nodes = self.tree.nodes();
-        let hidden: Vec<usize> = (0..nodes.len()).filter(|at| self.hidden_with[*at].is_some()).collect();
-        let begins = |at: &&usize| self.hidden_with[**at] == Some(**at);
+        let hidden: Vec<usize> = (0..nodes.len()).filter(|at| self.hiding_ancestors[*at].is_some()).collect();
+        let begins = |at: &&usize| self.hiding_ancestors[**at] == Some(**at);
         let messages = hidden.iter().filter(|at| is_message(&nodes[**at])).count();
         match hidden.iter().filter(begins).count() {
             0 => String::new(),

@@ -239,7 +239,7 @@ pub(super) fn model(
     let thinking = level.unwrap_or(config.settings.thinking());
     let thinking = model.facts.clamp(thinking);
     let notice = (source == FactSource::Assumed).then(|| {
-        let suggestion = providers.listed_like(&model.reference());
+        let suggestion = providers.similar_listed_model(&model.reference());
         format!(
             "{} is not in the catalog{}; assuming a context window of {} (setting window), answers of up to {} tokens, and no prices",
             model.reference(),

@@ -269,7 +269,10 @@ impl Driver {
             ..AssistantMessage::default()
         };
         let messages = self.active.request_messages.update(&self.active.projection.messages);
-        let messages = strip_images(messages, &model.facts);
+        let messages = match self.active.request_messages.has_attachments() {
+            true => strip_images(messages, &model.facts),
+            false => messages,
+        };
         let request = Request {
             model: Arc::clone(&model.facts),
             system: self.system().to_owned(),

@@ -58,7 +58,9 @@ impl ThinkingPlan {
             (ThinkingControl::Never, _) => {
                 Self { sends_temperature: true, sends_thinking: true, ..Self::plain(request) }
             }
-            (ThinkingControl::Effort { least, .. }, level) => Self::by_effort(request, level.max(least)),
+            (ThinkingControl::Effort { min_level, .. }, level) => {
+                Self::by_effort(request, level.max(min_level))
+            }
             (ThinkingControl::Budget { .. }, level) => match request.model.thinking.budget(level) {
                 // The API rejects thinking in the middle of a loop of calls that began without it.
                 Some(_) if is_in_foreign_loop(request, provider) => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{ListedModel, ModelPage, parse_page};
 use crate::error::ProviderFault;
-use crate::http::{Endpoint, EndpointClient, explain};
+use crate::http::{Endpoint, EndpointClient, into_error};
 use crate::wire_format::WireFormat;
 use crate::{FailureKind, ProviderError};
 
@@ -24,10 +24,10 @@ pub async fn fetch(endpoint: &Endpoint, format: WireFormat) -> Result<Vec<Listed
     };
     let (mut models, mut path) = (Vec::new(), first.to_owned());
     for _ in 0..MAX_PAGES {
-        let body = wire.get(&path).await.map_err(|fault| explain(endpoint, fault))?;
+        let body = wire.get(&path).await.map_err(|fault| into_error(endpoint, fault))?;
         let Some(ModelPage { models: found, next }) = parse_page(&body) else {
             let fault = ProviderFault::new(FailureKind::Fatal, "expected a list of models");
-            return Err(explain(endpoint, fault.with_hint("check the base URL")));
+            return Err(into_error(endpoint, fault.with_hint("check the base URL")));
         };
         models.extend(found);
         match next {

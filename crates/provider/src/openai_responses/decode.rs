@@ -30,15 +30,15 @@ const NO_ITEM: Damage = Damage::Order("an item event refers to no item");
 
 /// Distinguishes events of known types from ignored ones.
 enum EventClass {
-    Yes,
-    No,
+    Known,
+    Unknown,
 }
 
 /// The amount of text in an event of a part: a delta or the complete text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TextAmount {
     Delta,
-    Whole,
+    Complete,
 }
 
 /// Decodes one answer.

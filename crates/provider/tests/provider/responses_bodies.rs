@@ -171,8 +171,10 @@ async fn responses_thinking_parameters_match_the_model() {
     let include = json!(["reasoning.encrypted_content"]);
     let effort =
         |effort: &str| json!({ "reasoning": { "effort": effort, "summary": "auto" }, "include": include });
-    let names =
-        |least, off| ThinkingControl::Effort { least, names: [off, "low", "low", "medium", "high", "max"] };
+    let names = |min_level, off| ThinkingControl::Effort {
+        min_level,
+        names: [off, "low", "low", "medium", "high", "max"],
+    };
     let cases = [
         (ThinkingControl::Never, Off, json!({ "temperature": 0.5 })),
         (ThinkingControl::Never, High, json!({ "temperature": 0.5 })),

@@ -129,7 +129,7 @@ fn read_everything(reader: &Reader) {
     assert_eq!(tree.nodes().len(), reader.entry_count());
     let rows = tree.rows(reader.leaf().as_ref(), |_, _| true);
     assert_eq!(rows.len(), reader.entry_count(), "an entry is not drawn");
-    let unseen = Annotations::read(reader, &tree).hidden_with(&tree, reader.leaf().as_ref());
+    let unseen = Annotations::read(reader, &tree).hiding_ancestors(&tree, reader.leaf().as_ref());
     assert_eq!(unseen.len(), reader.entry_count());
     let (_, _) = (reader.name(), reader.first_prompt());
     reader.tiller_entries().unwrap();

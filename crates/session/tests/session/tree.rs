@@ -132,9 +132,9 @@ fn find_matches_prefix_and_suffix_of_id() {
 fn lines_of(reader: &Reader) -> Vec<String> {
     let tree = reader.tree();
     let marks = Annotations::read(reader, &tree);
-    let hidden_with = marks.hidden_with(&tree, reader.leaf().as_ref());
+    let hiding_ancestors = marks.hiding_ancestors(&tree, reader.leaf().as_ref());
     let rows = tree.rows(reader.leaf().as_ref(), |at, node| {
-        node.kind == EntryKind::Message && hidden_with[at].is_none()
+        node.kind == EntryKind::Message && hiding_ancestors[at].is_none()
     });
     let text = |row: &TreeRow| {
         let entry = reader.entry(&tree.nodes()[row.node].id).unwrap();

@@ -13,6 +13,7 @@ use crate::component::testing::Bench;
 use crate::component::{Outcome, UiEvent};
 use crate::effect::{Effect, LeaveScope};
 use crate::message::{ListResult, SessionsResult, TaskResult};
+use crate::pattern_subject::PatternSubject;
 use crate::picker::list_sources::list_source;
 use crate::picker::session_query::SessionQueryId;
 use crate::picker::sessions::Sessions;
@@ -290,7 +291,7 @@ fn picker_keys_before_the_items_apply_to_them() {
 #[test]
 fn rule_form_leaves_stray_text_to_the_editor() {
     let rules = ProposedRules::parse("bash", "cargo test *");
-    let mut form = Picker::editing_rules("c1".into(), &rules);
+    let mut form = Picker::editing_rules("c1".into(), &rules, PatternSubject::Command);
     form.set_appeared(ShownSince::at(UnixMs(0)));
     let mut bench = Bench::of(form, Address::Screen);
     let typed = |c: &str| vec![Effect::InsertText(c.into())];
