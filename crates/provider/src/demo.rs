@@ -32,6 +32,9 @@ const SLOW_COMMAND: &str = "sleep 7";
 /// Text in the result of a call that was skipped for a steering message.
 const STEERED: &str = "the user steered";
 
+/// The beginning of the result of a denied call.
+const DENIED_PREFIX: &str = "denied:";
+
 /// Prefix of a request for a summary.
 const SUMMARY_PREFIX: &str = "<conversation>";
 
@@ -104,7 +107,8 @@ fn next_answer(request: &Request) -> ScriptedAnswer {
     }
     let current_step = current_step(request);
     let steered = results.iter().any(|result| result.is_error && text_of(result).contains(STEERED));
-    let is_denied = results.iter().any(|result| result.is_error && !text_of(result).contains(STEERED));
+    let is_denied =
+        results.iter().any(|result| result.is_error && text_of(result).starts_with(DENIED_PREFIX));
     match current_step {
         TourStep::Welcome => answer(WELCOME.to_owned(), vec![call("list_files", &json!({"path": "."}))]),
         TourStep::Steering if steered => answer(steered_text(&results, &user), Vec::new()),

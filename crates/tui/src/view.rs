@@ -32,12 +32,13 @@ impl ScreenAreas {
         let footer = take(u16::from(height >= 4), 1);
         let top_rule = take(u16::from(height >= 8), 1);
         let bottom_rule = take(u16::from(height >= 12), 1);
-        let approval = take(
-            count(app.approvals.rows_needed(view)),
-            if height >= MIN_SPACED_HEIGHT { TRANSCRIPT_ROWS } else { 0 },
-        );
+        let is_spaced = height >= MIN_SPACED_HEIGHT;
+        // On a small screen the transcript gives way to a request, but the status row, with its messages, doesn't.
+        let approval =
+            take(count(app.approvals.rows_needed(view)), if is_spaced { TRANSCRIPT_ROWS } else { 1 });
         // One blank row below the transcript.
-        let status = take(count(status_lines(app, view).len()) + u16::from(height >= MIN_SPACED_HEIGHT), 1);
+        let status_rows = count(status_lines(app, view).len()) + u16::from(is_spaced);
+        let status = take(status_rows, u16::from(is_spaced || approval == 0));
         let plan = take(count(app.plan.rows_needed(view)), TRANSCRIPT_ROWS);
         let queue = take(count(app.queue.rows_needed(view)), 3);
         // The search bar has the keys, so completion is hidden.

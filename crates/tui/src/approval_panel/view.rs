@@ -177,12 +177,10 @@ fn answers_before_opening(
     view: &ViewContext<'_>,
 ) -> Vec<Line> {
     let show = key(view, KeyCommand::ShowCall);
-    let mut spans = vec![muted("  "), show, muted(" shows all of it; then you can allow it")];
-    for answer in ApprovalAnswer::possible(request).into_iter().filter(|answer| answer.denies()) {
-        spans.push(muted(" · "));
-        spans.extend(answer_spans(panel, request, answer, view));
-    }
-    wrapped(&spans, view)
+    let showing = vec![show, muted(" shows all of it; then you can allow it")];
+    let denying = ApprovalAnswer::possible(request).into_iter().filter(|answer| answer.denies());
+    let answers = denying.map(|answer| answer_spans(panel, request, answer, view));
+    packed(std::iter::once(showing).chain(answers), view)
 }
 
 /// Returns the answers, numbered if that takes no extra row.
@@ -205,13 +203,30 @@ fn answers_with(
     numbers: AnswerNumbers,
     view: &ViewContext<'_>,
 ) -> Vec<Line> {
-    let mut spans = vec![muted("  ")];
-    for (number, answer) in (1..).zip(ApprovalAnswer::possible(request)) {
-        spans.extend((spans.len() > 1).then(|| muted(" · ")));
-        spans.extend((numbers == AnswerNumbers::Shown).then(|| muted(format!("{number} "))));
-        spans.extend(answer_spans(panel, request, answer, view));
+    let answers = (1..).zip(ApprovalAnswer::possible(request)).map(|(number, answer)| {
+        let number = (numbers == AnswerNumbers::Shown).then(|| muted(format!("{number} ")));
+        number.into_iter().chain(answer_spans(panel, request, answer, view)).collect()
+    });
+    packed(answers, view)
+}
+
+/// Returns rows of answers, which break only between two answers if each fits in a row.
+fn packed(answers: impl Iterator<Item = Vec<Span>>, view: &ViewContext<'_>) -> Vec<Line> {
+    let width = |spans: &[Span]| spans.iter().map(Span::width).sum::<usize>();
+    let mut rows: Vec<Vec<Span>> = Vec::new();
+    for answer in answers {
+        match rows.last_mut() {
+            Some(row) if width(row) + width(&answer) + 3 <= usize::from(view.ui.size.0) => {
+                row.push(muted(" · "));
+                row.extend(answer);
+            }
+            last => {
+                let indent = muted(if last.is_none() { "  " } else { "    " });
+                rows.push(std::iter::once(indent).chain(answer).collect());
+            }
+        }
     }
-    wrapped(&spans, view)
+    rows.iter().flat_map(|row| wrapped(row, view)).collect()
 }
 
 fn answer_spans(

@@ -72,7 +72,7 @@ impl Compositor {
                 self.overlays.clear();
                 let short = session.short();
                 let hint =
-                    format!("open it with tiller --session {short}; the chosen prompt is in its editor");
+                    format!("open it with tiller --session {short}; the chosen prompt is held in its queue");
                 cx.note(format!("forked into session {short}"), Some(hint));
             }
         }

@@ -237,7 +237,7 @@ impl ExecutorWorker {
                     PickerItem::new("continue in a fork", PickerChoice::ForkOf(path)),
                     PickerItem::new("stay here", PickerChoice::Nothing),
                 ];
-                let title = one_line(&format!("the session is open in another tiller process{by}"));
+                let title = one_line(&format!("open elsewhere{by}"));
                 Ok(vec![
                     TaskResult::List(ListResult::Status(StatusText::note(
                         "the session is open in another tiller process",

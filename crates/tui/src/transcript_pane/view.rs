@@ -115,17 +115,19 @@ impl SearchBar {
             (_, 0) => "no match".to_owned(),
             _ => format!("{nth} of {all}{more}"),
         };
-        let keys = format!(
-            " · {} previous · {} next · {} stay · {} cancel",
-            view.key_of(KeyCommand::SearchOlder),
-            view.key_of(KeyCommand::SearchNewer),
-            view.key_of(KeyCommand::SearchStay),
-            view.key_of(KeyCommand::SearchBack)
-        );
+        let keys = [
+            (KeyCommand::SearchOlder, "previous"),
+            (KeyCommand::SearchNewer, "next"),
+            (KeyCommand::SearchStay, "stay"),
+            (KeyCommand::SearchBack, "cancel"),
+        ]
+        .map(|(command, action)| format!(" · {} {action}", view.key_of(command)));
         let room = width.saturating_sub(SEARCH.len() + count.len() + 2).max(8);
         let typed = end_of(&sanitize(self.typed(), ControlChars::Visible), room);
         let used = SEARCH.len() + typed.chars().count() + count.chars().count() + 4;
-        let keys = if used + keys.chars().count() <= width { keys } else { String::new() };
+        // The last ones are the least known.
+        let keys = (0..=keys.len()).map(|first| keys[first..].concat());
+        let keys = keys.into_iter().find(|keys| used + keys.chars().count() <= width).unwrap_or_default();
         let role = if all == 0 && !looking { Role::Warning } else { Role::Text };
         let left = vec![
             Span::new(SEARCH, Style::from(Role::Accent).with(Emphasis::BOLD)),
