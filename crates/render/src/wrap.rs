@@ -134,7 +134,7 @@ pub(super) fn is_margin(text: &str) -> bool {
 #[must_use]
 pub fn truncate_to(text: &str, width: usize) -> String {
     let cut_at = |end| if width == 0 { String::new() } else { format!("{}…", &text[..end]) };
-    let head = &text.as_bytes()[..text.len().min(width + 1)];
+    let head = &text.as_bytes()[..text.len().min(width.saturating_add(1))];
     // Long texts are cut often, most of them ASCII: what follows the cut isn't read.
     if head.iter().all(|byte| (b' '..=b'~').contains(byte)) {
         return if text.len() <= width { text.to_owned() } else { cut_at(width.saturating_sub(1)) };
