@@ -59,6 +59,8 @@ impl GithubRepository {
     #[must_use]
     pub fn find(remote: &str, api: &str, token: GithubToken) -> Option<Self> {
         let (host, path) = split_remote(remote)?;
+        // SSH over the port of HTTPS (docs.github.com/authentication, "Using SSH over the HTTPS port").
+        let host = if host.eq_ignore_ascii_case("ssh.github.com") { "github.com" } else { host };
         let api = Url::parse(api).ok()?;
         let is_public = api.as_str().trim_end_matches('/') == GITHUB_API;
         let api_host = if is_public { "github.com" } else { api.host_str()? };
@@ -281,6 +283,7 @@ mod tests {
             "https://GitHub.com/ada/conf/",
             "git@github.com:ada/conf.git",
             "ssh://git@github.com:22/ada/conf",
+            "ssh://git@ssh.github.com:443/ada/conf.git",
         ] {
             let found = find(remote, GITHUB_API).unwrap().to_lowercase();
             assert_eq!(found, "github.com ada/conf", "{remote}");
