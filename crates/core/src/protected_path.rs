@@ -168,7 +168,11 @@ const SYSTEM_CREDENTIALS: &[&str] = &[
     "/var/run/secrets",
 ];
 
-/// Last parts of the names of environment files that are committed as examples.
+/// Directories with the home directories of other accounts, and the home directories of root.
+const HOME_PARENTS: &[&str] = &["/Users", "/home"];
+const ROOT_HOMES: &[&str] = &["/root", "/var/root"];
+
+/// Endings of the names of environment files that are committed as an example.
 const EXAMPLE_ENDINGS: &[&str] = &["defaults", "dist", "example", "sample", "schema", "template"];
 
 /// Lists the protected startup and credential files and directories, relative to the home directory.
@@ -264,10 +268,9 @@ impl ProtectedPaths {
         is_in_any(&self.tiller_dirs, &path) && !is_in_any(&self.readable, &path)
     }
 
-    /// Returns true for a credential file of the home directory or the system, a file in a directory of
-    /// credentials, the environment of a process, which may have keys, and an [environment
-    /// file](is_environment_file). Public keys don't count. A wildcard in the path matches any name that the
-    /// shell may insert.
+    /// Checks whether a path is a credential file of a home directory or the system or lies in a directory of them,
+    /// is the environment of a process, which may have keys, or an [environment file](is_environment_file). Public keys
+    /// don't count. A wildcard in the path matches any name that the shell may insert.
     #[must_use]
     pub fn is_credential(&self, path: &Path) -> bool {
         let path = normalize(path);
@@ -276,16 +279,27 @@ impl ProtectedPaths {
             let names = Path::new(name).components();
             path.components().count() >= names.clone().count() && may_match(path.components(), names)
         };
-        let mut rest = self.homes.iter().filter_map(|home| strip_matching_dir(&path, home));
         let is_environment = path.starts_with("/proc")
             && path.file_name().is_some_and(|name| name_may_match(name.as_encoded_bytes(), b"environ"));
         is_environment
             || is_environment_file(&path)
             || SYSTEM_CREDENTIALS.iter().any(|name| is_inside(&path, name))
-            || (!is_public && rest.any(|rest| CREDENTIALS.iter().any(|name| is_inside(rest, name))))
+            || (!is_public
+                && self.strip_homes(&path).any(|rest| CREDENTIALS.iter().any(|name| is_inside(rest, name))))
     }
 
-    /// Checks whether a directory is, or contains, a credential file or directory of the home directory. A
+    /// Strips a home directory, the user's own or another account's, from the beginning of a path.
+    fn strip_homes<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
+        let own = self.homes.iter().filter_map(|home| strip_matching_dir(path, home));
+        let others = HOME_PARENTS.iter().filter_map(|dir| {
+            let mut names = strip_matching_dir(path, Path::new(dir))?.components();
+            names.next().map(|_| names.as_path())
+        });
+        let of_root = ROOT_HOMES.iter().filter_map(|home| strip_matching_dir(path, Path::new(home)));
+        own.chain(others).chain(of_root)
+    }
+
+    /// Checks whether a directory contains credential files of a home directory, or is one of their directories. A
     /// wildcard matches any name that the shell may insert.
     #[must_use]
     pub fn holds_credentials(&self, dir: &Path) -> bool {
@@ -294,14 +308,13 @@ impl ProtectedPaths {
             let names = Path::new(name).components();
             dir.components().count() <= names.clone().count() && may_match(dir.components(), names)
         };
-        self.homes.iter().any(|home| match strip_matching_dir(&dir, home) {
-            Some(rest) => CREDENTIALS.iter().any(|name| is_above(rest, name)),
-            None => {
-                let home = normalize(home);
-                dir.components().count() < home.components().count()
-                    && may_match(dir.components(), home.components())
-            }
-        })
+        let is_above_home = |home: &PathBuf| {
+            let home = normalize(home);
+            dir.components().count() < home.components().count()
+                && may_match(dir.components(), home.components())
+        };
+        self.homes.iter().any(is_above_home)
+            || self.strip_homes(&dir).any(|rest| CREDENTIALS.iter().any(|name| is_above(rest, name)))
     }
 
     /// Returns true if a command that was allowed for another path must not read this one: it is protected
@@ -319,15 +332,20 @@ impl ProtectedPaths {
     }
 }
 
-/// Checks whether a path is a file with environment variables for a project's programs, which may have keys:
-/// `.env`, `.env.local`; not `.env.example`. A wildcard matches any name that the shell may insert.
+/// Checks whether a path is a file with environment variables for a project's programs, which may have keys: `.env`,
+/// `.env.local`; not `.env.example`. A wildcard matches any name that the shell may insert, and `*.env` such files.
 #[must_use]
 pub fn is_environment_file(path: &Path) -> bool {
+    const WILDCARDS: [char; 3] = ['*', '?', '['];
     let Some(name) = path.components().next_back().map(fold_case) else { return false };
-    let ending = name.strip_prefix(".env.").map(|rest| rest.rsplit('.').next().unwrap_or(rest));
-    let is_own = name == ".env" || ending.is_some_and(|ending| !EXAMPLE_ENDINGS.contains(&ending));
-    let may_be = |file: &[u8]| name.contains(['*', '?', '[']) && name_may_match(name.as_bytes(), file);
-    is_own || may_be(b".env") || may_be(b".env.local")
+    let is_own = |name: &str| {
+        let ending = name.strip_prefix(".env.").map(|rest| rest.rsplit('.').next().unwrap_or(rest));
+        let may_be = |file: &[u8]| name.contains(WILDCARDS) && name_may_match(name.as_bytes(), file);
+        let is_named = name == ".env" || ending.is_some_and(|ending| !EXAMPLE_ENDINGS.contains(&ending));
+        is_named || may_be(b".env") || may_be(b".env.local")
+    };
+    let after_wildcard = name.find(".env").filter(|at| name[..*at].contains(WILDCARDS));
+    is_own(&name[after_wildcard.unwrap_or_default()..])
 }
 
 fn is_in_any(dirs: &[PathBuf], path: &Path) -> bool {
@@ -622,6 +640,10 @@ mod tests {
             "/*/m?/.ssh/*",
             "/home/me/.c*/cred*",
             "/home/me/.[s]sh/id_rsa",
+            "/home/you/.ssh/x",
+            "/root/.ssh/id_rsa",
+            "/r*t/.aws/credentials",
+            "/Users/you/Library/Keychains/x",
             "/proc/1/environ",
             "/proc/self/task/2/env*",
         ] {
@@ -635,7 +657,9 @@ mod tests {
             "/home/me/.bashrc",
             "/home/me/work/.ssh/x",
             "/home/me/.config/nvim",
-            "/home/you/.ssh/x",
+            "/home/you/notes",
+            "/home/.ssh/x",
+            "/srv/you/.ssh/x",
             "/home/me/*/id_rsa",
             "/home/me/*",
             "/home/me/.cargo/c*.txt",
@@ -645,7 +669,8 @@ mod tests {
         }
         let holds = |path| protected.holds_credentials(Path::new(path));
         assert_eq!(["/", "/home/me", "/home/me/.config", "/home/*", "/home/me/.conf*"].map(holds), [true; 5]);
-        assert_eq!(["/home/me/work", "/home/you"].map(holds), [false; 2]);
+        assert_eq!(["/root", "/home/you", "/home/you/.config"].map(holds), [true; 3]);
+        assert_eq!(["/home/me/work", "/home/you/work", "/srv"].map(holds), [false; 3]);
     }
 
     #[test]
@@ -663,6 +688,9 @@ mod tests {
             "/w/.env*",
             "/w/.e?v",
             "/w/.env.*",
+            "/w/*.env",
+            "/w/prod?.env.local",
+            "/w/*.env*",
         ] {
             assert!(protected.is_credential(Path::new(path)), "{path}");
         }
@@ -676,6 +704,8 @@ mod tests {
             "/w/.environment",
             "/w/env",
             "/w/x.env",
+            "/w/*.env.example",
+            "/w/*.environment.ts",
             "/w/*",
         ] {
             assert!(!protected.is_credential(Path::new(path)), "{path}");

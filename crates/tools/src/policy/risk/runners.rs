@@ -1,4 +1,7 @@
-//! Programs that run a command in their arguments, after options that aren't known here.
+//! Programs that run a command in their arguments, after options that aren't known here. Containers, and what they get
+//! of this system.
+
+use super::arguments::values;
 
 /// The programs, those with a subcommand by both words. The command starts at one of the words after them.
 /// [`arguments`](super::arguments) has the wrappers whose options are known.
@@ -101,11 +104,54 @@ const RUNNERS: &[&str] = &[
 const STARTS: usize = 8;
 
 /// Programs that run commands in another file system.
-const CONTAINERS: &[&str] = &["docker", "kubectl", "podman"];
+const CONTAINERS: &[&str] = &["docker", "kubectl", "nerdctl", "podman"];
+
+/// The commands of `cmake -E`, and what they are elsewhere (cmake 4.0).
+const CMAKE_COMMANDS: &[(&str, &str)] = &[
+    ("cat", "cat"),
+    ("chdir", "env -C"),
+    ("copy", "cp"),
+    ("copy_directory", "cp -r"),
+    ("copy_directory_if_different", "cp -r"),
+    ("copy_if_different", "cp"),
+    ("create_hardlink", "ln"),
+    ("create_symlink", "ln -s"),
+    ("env", "env"),
+    ("make_directory", "mkdir"),
+    ("remove", "rm"),
+    ("remove_directory", "rm -r"),
+    ("rename", "mv"),
+    ("rm", "rm"),
+    ("tar", "tar"),
+    ("time", "time"),
+    ("touch", "touch"),
+    ("touch_nocreate", "touch"),
+];
 
 /// Returns true if the commands that a program runs see the files of another system.
 pub(super) fn is_container(name: &str) -> bool {
     CONTAINERS.contains(&name)
+}
+
+/// Lists the directories and files of this system that a container gets: `-v DIR:…`, `--mount source=DIR,…`.
+pub(super) fn list_mounts<'a>(name: &str, arguments: &'a [String]) -> Vec<&'a str> {
+    if !is_container(name) {
+        return Vec::new();
+    }
+    let volumes = values(arguments, 'v', "volume").filter_map(|volume| volume.split(':').next());
+    let mounts = arguments.iter().flat_map(|word| word.split(','));
+    let sources = mounts.filter_map(|part| {
+        let (key, source) = part.rsplit_once('=')?;
+        (key.ends_with("source") || key.ends_with("src")).then_some(source)
+    });
+    volumes.chain(sources).collect()
+}
+
+/// Returns the command that `cmake -E` runs.
+pub(super) fn find_cmake_command(arguments: &[String]) -> Option<Vec<String>> {
+    let [option, name, rest @ ..] = arguments else { return None };
+    let (_, command) = CMAKE_COMMANDS.iter().find(|(own, _)| own == name).filter(|_| option == "-E")?;
+    Some(command.split(' ').map(str::to_owned).chain(rest.iter().cloned()).collect())
 }
 
 /// Lists the commands that a program may run: each suffix of its arguments that doesn't start with an option,

@@ -2,7 +2,7 @@
 
 use super::super::run_command::RunCommand;
 use super::super::shell;
-use super::arguments::{SHELLS, line_of_shell, programs, values, wrapped_lines};
+use super::arguments::{list_lines, programs, values, wrapped_lines};
 use super::variables::{list_variables, list_variants};
 use super::{find, git_data_loss, runners};
 
@@ -71,8 +71,9 @@ fn add_possible<'a>(runs: impl Iterator<Item = &'a [String]>, depth: usize, comm
 /// Adds the commands in the arguments of a program.
 fn add_run_by(name: &str, arguments: &[String], depth: usize, commands: &mut Vec<RunCommand>) {
     match name {
-        "eval" => add_line(&arguments.join(" "), depth, commands),
-        "trap" => arguments.first().into_iter().for_each(|line| add_line(line, depth, commands)),
+        "cmake" => runners::find_cmake_command(arguments)
+            .into_iter()
+            .for_each(|words| add_command(&words, depth, commands)),
         "find" => {
             find::list_runs(arguments).into_iter().for_each(|words| add_command(words, depth, commands))
         }
@@ -82,10 +83,7 @@ fn add_run_by(name: &str, arguments: &[String], depth: usize, commands: &mut Vec
             let starts = arguments.iter().enumerate().filter(|(_, word)| !word.starts_with('-')).take(STARTS);
             starts.for_each(|(at, _)| add_run(&arguments[at..], depth, commands));
         }
-        _ if SHELLS.contains(&name) => {
-            line_of_shell(arguments).into_iter().for_each(|line| add_line(line, depth, commands));
-        }
-        _ => {}
+        _ => list_lines(name, arguments).iter().for_each(|line| add_line(line, depth, commands)),
     }
 }
 

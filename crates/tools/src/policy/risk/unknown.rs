@@ -2,7 +2,7 @@
 
 use super::super::shell::Segment;
 use super::arguments::{base_name, is_assignment, program};
-use super::variables::{Variable, is_word_known};
+use super::variables::{Variable, is_word_known, strip_fixed};
 use super::{download, find};
 
 /// Returns the reason it is unknown what a command runs: its program comes from a variable or a substitution,
@@ -10,8 +10,9 @@ use super::{download, find};
 pub(super) fn find_unknown(segment: &Segment, variables: &[Variable]) -> Option<String> {
     let words = &segment.words;
     let command = words.iter().find(|word| !is_assignment(word))?;
-    let is_variable = command.contains(['$', '`']) && !is_word_known(command, variables);
-    if is_variable || (!command.contains('$') && is_pattern(command)) {
+    let name = strip_fixed(command, variables);
+    let is_variable = name.contains(['$', '`']) && !is_word_known(name, variables);
+    if is_variable || (!name.contains('$') && is_pattern(name)) {
         return Some(format!("runs a command that can't be determined: {command}"));
     }
     let (name, arguments) = program(words);

@@ -31,15 +31,28 @@ pub(super) fn list_variables(segments: &[Segment]) -> Vec<Variable> {
             variables.push(Variable { name, values: vec![value] });
         }
         variables.extend(list_read_variables(&segment.words));
-        let words = segment.words.iter().map(String::as_str).collect::<Vec<_>>();
-        if let Some(at) = words.iter().position(|word| *word == "for")
-            && let [name, "in", values @ ..] = &words[at + 1..]
-        {
-            let values = values.iter().map(|value| (*value).to_owned()).collect();
-            variables.push(Variable { name: (*name).to_owned(), values });
-        }
+        variables.extend(
+            find_loop(segment)
+                .map(|(name, values)| Variable { name: name.to_owned(), values: values.to_vec() }),
+        );
     }
     variables
+}
+
+/// Returns the variable of a loop over words, and the words.
+fn find_loop(segment: &Segment) -> Option<(&str, &[String])> {
+    match segment.words.as_slice() {
+        [first, name, second, values @ ..] if first == "for" && second == "in" => Some((name, values)),
+        _ => None,
+    }
+}
+
+/// Lists the names of the variables to which a command refers.
+fn list_references(segment: &Segment) -> Vec<&str> {
+    let words = [&segment.words, &segment.outputs, &segment.inputs].into_iter().flatten();
+    let references =
+        words.flat_map(|word| word.match_indices('$').map(|(at, _)| read_reference(&word[at..])));
+    references.map(|reference| reference.map_or("", |(name, _)| name)).collect()
 }
 
 /// The value of a variable that is set, but to an unknown value.
@@ -64,16 +77,26 @@ const fn is_name_character(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// Lists the variants of a line's commands: as written, then with each of its variables' values. Values with
-/// blanks are also split into words, because the quotes around a variable aren't known here.
+/// Lists the variants of a line's commands: as written, because a variable may not be set yet, then with each of its
+/// variables' values. In a loop over known words, its variable is set. Values with blanks are also split into words, because the quotes
+/// around a variable aren't known here.
 pub(super) fn list_variants(segments: &[Segment], variables: &[Variable]) -> Vec<Vec<Segment>> {
-    let mut lines = vec![segments.to_vec()];
     if variables.is_empty() {
-        return lines;
+        return vec![segments.to_vec()];
     }
     let expanded: Vec<Vec<Segment>> =
         segments.iter().map(|segment| expand_segment(segment, variables)).collect();
     let count = expanded.iter().map(Vec::len).max().unwrap_or_default();
+    let mut looped = Vec::new();
+    let written = segments.iter().zip(&expanded).map(|(segment, forms)| {
+        looped.extend(find_loop(segment).map(|(name, _)| (segment.statement, name)));
+        let is_set = |name: &str| looped.contains(&(segment.statement, name));
+        let is_known =
+            forms.len() < MAX_VARIANTS && forms.iter().all(|form| list_references(form).is_empty());
+        let form = forms.first().filter(|_| is_known && list_references(segment).into_iter().all(is_set));
+        form.unwrap_or(segment).clone()
+    });
+    let mut lines = vec![written.collect()];
     lines.extend((0..count).map(|at| {
         let forms = segments.iter().zip(&expanded);
         forms.map(|(written, forms)| forms.get(at).or(forms.last()).unwrap_or(written).clone()).collect()
@@ -158,6 +181,19 @@ fn replace_first(word: &str, variables: &[Variable]) -> Vec<String> {
 /// Returns true for a variable that path resolution handles.
 fn is_fixed(name: &str) -> bool {
     ["HOME", "PWD"].contains(&name)
+}
+
+/// Returns true if a line sets a variable that path resolution takes for the shell's own.
+pub(super) fn sets_fixed(variables: &[Variable]) -> bool {
+    variables.iter().any(|variable| is_fixed(&variable.name))
+}
+
+/// Strips the home directory or the current directory from the start of a path: `$HOME/x`. Returns other words
+/// unchanged.
+pub(super) fn strip_fixed<'a>(word: &'a str, variables: &[Variable]) -> &'a str {
+    let reference = read_reference(word).filter(|(name, _)| is_fixed(name) && !sets_fixed(variables));
+    let rest = reference.map(|(_, length)| &word[length..]).filter(|rest| rest.starts_with('/'));
+    rest.unwrap_or(word)
 }
 
 /// Reads a plain reference at the start of a string, `$X`, `${X}` or `${X[@]}`, and returns the name and the

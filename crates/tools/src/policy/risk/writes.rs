@@ -6,6 +6,7 @@ use tiller_core::protected_path::Protection;
 
 use super::arguments::{base_name, has_flag, targets, values};
 use super::command_dirs::CommandDirs;
+use super::embedded::{EDITORS, list_editor_commands};
 use super::git_data_loss;
 
 /// Actions of find whose next word is a file to write (GNU findutils 4.10).
@@ -64,7 +65,21 @@ pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
         "rsync" | "scp" => list_copies(&targets(arguments).map(String::as_str).collect::<Vec<_>>(), &[]),
         "chgrp" | "chmod" | "chown" | "mkdir" | "patch" | "rm" | "rmdir" | "shred" | "tee" | "touch"
         | "truncate" | "unlink" => operands().collect(),
-        "perl" | "sed" if edits_in_place(arguments) => operands().collect(),
+        "perl" | "ruby" | "sed" if edits_in_place(name, arguments) => operands().collect(),
+        "csplit" => option_values('f', "prefix").chain(current()).collect(),
+        // The first operand is read; without a second one, the files are created in the current directory.
+        "split" => {
+            let prefix = operands_without_values(arguments, "abCln").get(1).map(|prefix| (*prefix).clone());
+            vec![prefix.unwrap_or_default()]
+        }
+        "ed" | "emacs" | "nano" | "red" => operands().collect(),
+        // `-c 'w FILE'`
+        _ if name != "view" && EDITORS.contains(&name) => {
+            let commands: Vec<&str> = list_editor_commands(arguments).collect();
+            let named = commands.iter().flat_map(|line| line.split_whitespace().skip(1));
+            let operands = targets(arguments).map(String::as_str).filter(|word| !commands.contains(word));
+            operands.chain(named).map(str::to_owned).collect()
+        }
         "dd" => arguments.iter().filter_map(|word| word.strip_prefix("of=")).map(str::to_owned).collect(),
         "sort" | "tree" => option_values('o', "output").collect(),
         "ssh-keygen" => option_values('f', "").collect(),
@@ -134,9 +149,33 @@ fn copied_name(path: &str) -> &str {
     name.rsplit(':').next().unwrap_or(name)
 }
 
-fn edits_in_place(arguments: &[String]) -> bool {
-    let in_place = |word: &String| word.starts_with("--in-place") || word.starts_with("-i");
-    arguments.iter().any(in_place) || has_flag(arguments, 'i', "in-place")
+fn edits_in_place(name: &str, arguments: &[String]) -> bool {
+    // The options whose value is the rest of the word.
+    let with_values = match name {
+        "perl" => "CDEFIMVemx",
+        "ruby" => "CEFIKTWerx",
+        _ => "ef",
+    };
+    let has_letter =
+        |flags: &str| flags.split(|c| with_values.contains(c)).next().is_some_and(|it| it.contains('i'));
+    arguments.iter().any(|word| match word.strip_prefix("--") {
+        Some(long) => long.starts_with("in-place"),
+        None => word.strip_prefix('-').is_some_and(has_letter),
+    })
+}
+
+/// Returns the operands of a program that has short options with a value in the next word.
+fn operands_without_values<'a>(arguments: &'a [String], with_values: &str) -> Vec<&'a String> {
+    let mut words = arguments.iter();
+    let mut operands = Vec::new();
+    while let Some(word) = words.next() {
+        match word.strip_prefix('-').filter(|flags| !flags.is_empty()) {
+            Some(flags) if flags.len() == 1 && with_values.contains(flags) => drop(words.next()),
+            Some(_) => {}
+            None => operands.push(word),
+        }
+    }
+    operands
 }
 
 /// Lists the files and directories that git writes: outputs named by options (`--output` of log, `-o` of
@@ -292,6 +331,22 @@ mod tests {
             "echo x > $'.g\\x69t/hooks/pre-commit'",
             "echo x > $\".git/hooks/pre-commit\"",
             "wget --output-document=.git/config https://x",
+            "split -b 10 x .git/hooks/",
+            "cd .git/hooks && split -l 1 /tmp/x",
+            "csplit -f .git/hooks/x a 2",
+            "ruby -pi -e 'x' .git/config",
+            "ruby -i.bak -ne 'x' .git/config",
+            "perl -0pi -e 'x' .git/config",
+            "cmake -E rm .git/config",
+            "cmake -E copy x .git/hooks/pre-commit",
+            "cmake -E touch .git/hooks/x",
+            "cmake -E env X=1 tee .git/config",
+            "ed -s .git/config",
+            "ex -sc 'g/x/d' .git/config",
+            "ex -s -c 'w .git/hooks/x' y",
+            "vim -es -c 'wq' .git/config",
+            "vim -c 'saveas .git/config' x",
+            "nano .git/config",
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Git.reason()), "{line}");
         }
@@ -390,6 +445,14 @@ mod tests {
             "cd .git && wget -qO- https://x",
             "curl -o .github/x https://x",
             "wget -P /tmp https://x",
+            "split -l 5 ../x part-",
+            "split -n 3 .git/x /tmp/part",
+            "ruby -Ilib -Itest ../x/test.rb",
+            "perl -MList::Util -e 'print 1' ../x",
+            "cmake -E copy ../x y",
+            "cmake --build build",
+            "vim -es -c '/x/d' -c wq x",
+            "view ../x",
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");
         }
