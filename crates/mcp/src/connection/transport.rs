@@ -6,17 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
-use rmcp::ClientServiceExt as _;
 use rmcp::service::{ClientInitializeError, Peer, RoleClient, RunningService};
-use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
+use rmcp::transport::{StreamableHttpClientTransport, Transport};
+use rmcp::{ClientHandler as _, ClientServiceExt as _};
 use tiller_tools::process::{NetworkAccess, Runner, SandboxProfile};
 use tiller_tools::tool::{ensure_crypto, with_causes};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::handshake::{HandshakeTransport, lifecycle};
+use super::handshake::{self, HandshakeError};
 use crate::config::{ConfigOrigin, Endpoint, HttpEndpoint, StdioEndpoint};
 use crate::elicitation::ElicitationSender;
 use crate::handler::ConnectionHandler;
@@ -70,15 +70,26 @@ async fn open_stdio(
     let mut stderr = JoinSet::new();
     stderr.spawn(server.stderr.clone().follow(server.name().to_owned(), child.stderr));
     let handler = ConnectionHandler::new(asker);
-    let transport = HandshakeTransport::new(AsyncRwTransport::new_client(child.stdout, child.stdin));
-    match handler.clone().serve_with_lifecycle(transport, lifecycle()).await {
-        Ok(service) => Ok(OpenConnection::new(service, handler, stderr)),
+    let transport = AsyncRwTransport::new_client(child.stdout, child.stdin);
+    let reason = match connect(transport, &handler).await {
+        Ok(service) => return Ok(OpenConnection::new(service, handler, stderr)),
         // The program's end says more than the closed connection.
-        Err(error) => {
-            let reason = end_of_process(&mut stderr).await.unwrap_or_else(|| error.to_string());
-            Err(if has_network { reason } else { format!("{reason}; {}", network_hint(server.name())) })
+        Err(error @ HandshakeError::Closed) => {
+            end_of_process(&mut stderr).await.unwrap_or_else(|| error.to_string())
         }
-    }
+        Err(error) => error.to_string(),
+    };
+    Err(if has_network { reason } else { format!("{reason}; {}", network_hint(server.name())) })
+}
+
+async fn connect<T: Transport<RoleClient> + 'static>(
+    mut transport: T,
+    handler: &ConnectionHandler,
+) -> Result<RunningService<RoleClient, ConnectionHandler>, HandshakeError> {
+    let chosen = handshake::choose(&mut transport, handler.get_info()).await?;
+    let (lifecycle, transport) = chosen.into_transport(transport);
+    // The response is valid, so only the connection can fail.
+    handler.clone().serve_with_lifecycle(transport, lifecycle).await.map_err(|_| HandshakeError::Closed)
 }
 
 /// Returns the sandbox of a server's program: one that a project's file configures may use TCP only if a rule
@@ -116,11 +127,11 @@ async fn open_http(
     let started = match login {
         Some(client) => {
             let transport = StreamableHttpClientTransport::with_client(client, config);
-            handler.clone().serve_with_lifecycle(transport, lifecycle()).await
+            handler.clone().serve_with_lifecycle(transport, handshake::http_lifecycle()).await
         }
         None => {
             let transport = StreamableHttpClientTransport::from_config(config);
-            handler.clone().serve_with_lifecycle(transport, lifecycle()).await
+            handler.clone().serve_with_lifecycle(transport, handshake::http_lifecycle()).await
         }
     };
     match started {
