@@ -379,14 +379,16 @@ impl Driver {
         Ok(notices)
     }
 
-    /// Restores the record of files that the model has seen, for results that are still in the context.
+    /// Restores the record of files that the model has seen: before the last compaction, and since.
     fn restore_seen_files(&self) {
+        let compaction = self.active.projection.compaction.as_ref();
         let messages = self.active.projection.messages.iter();
         let details = messages.filter_map(|projected| match &*projected.message {
             Message::ToolResult(result) => result.details.as_ref(),
             _ => None,
         });
-        self.services.tools.restore_seen(details);
+        let before = compaction.and_then(|compaction| compaction.details.as_ref());
+        self.services.tools.restore_seen(before.into_iter().chain(details));
     }
 
     /// Starts a new, idle turn machine on the current session.

@@ -78,7 +78,7 @@ pub use limited_output::{OutputOptions, limit_output};
 pub use output_capture::{CapturedOutput, OutputCapture, PREVIEW_INTERVAL, last_screen, store_text};
 pub use registry::{ToolSource, Tools, UnknownTool, built_in_tools};
 pub use repair::repair;
-pub use seen_files::SeenFiles;
+pub use seen_files::{SeenFiles, SeenHashes};
 pub use servers::{
     ConnectedServers, PromptFuture, ServedPrompt, ServedResource, ServedTool, ServedToolSummary,
     ServerQuestion, ToolServerState, ToolServerStatus, ToolServers, ToolServersEvent,

@@ -70,7 +70,7 @@ mod tests {
             summary: "S".into(),
             first_kept_entry_id: first_kept.into(),
             tokens_before: Tokens(9),
-            details: Some(Files { read: vec!["a".into()], modified: vec![] }.to_details()),
+            details: Some(Files { read: vec!["a".into()], ..Files::default() }.to_details()),
             usage: None,
             made_by: None,
         };

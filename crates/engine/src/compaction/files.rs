@@ -8,6 +8,7 @@ use tiller_core::message::{Message, ToolCall};
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::tool_spec::{Access, TouchedPaths};
 use tiller_session::context::ProjectedMessage;
+use tiller_tools::tool::SeenHashes;
 
 /// Maximum number of files of each kind in a summary; the entry's details name all of them.
 const MAX_LISTED: usize = 100;
@@ -19,6 +20,8 @@ pub struct Files {
     pub read: Vec<String>,
     /// Files that were written or edited.
     pub modified: Vec<String>,
+    /// The contents that the model has seen.
+    pub seen: SeenHashes,
 }
 
 impl Files {
@@ -31,21 +34,26 @@ impl Files {
         };
         let mut files = Self::default();
         files.add(list("readFiles"), list("modifiedFiles"));
+        files.seen.add(details);
         files
     }
 
     /// Returns the `details` for the log.
     #[must_use]
     pub(crate) fn to_details(&self) -> Value {
-        json!({ "readFiles": self.read, "modifiedFiles": self.modified })
+        let mut details = json!({ "readFiles": self.read, "modifiedFiles": self.modified });
+        self.seen.add_to_details(&mut details);
+        details
     }
 
     /// Adds the files of later details.
     pub fn merge(&mut self, later: Self) {
         self.add(later.read, later.modified);
+        self.seen.merge(later.seen);
     }
 
-    /// Adds the files of the successful calls among these messages, according to the tools' traits.
+    /// Adds the files of the successful calls among these messages, according to the tools' traits, and the contents
+    /// in their results.
     pub(crate) fn add_calls(&mut self, messages: &[ProjectedMessage], tools: &ToolCatalog) {
         let successful: HashSet<&CallId> = messages
             .iter()
@@ -55,11 +63,15 @@ impl Files {
             })
             .collect();
         for projected in messages {
-            if let Message::Assistant(answer) = &*projected.message {
-                answer
+            match &*projected.message {
+                Message::Assistant(answer) => answer
                     .tool_calls()
                     .filter(|call| successful.contains(&call.id))
-                    .for_each(|call| self.add_call(call, tools));
+                    .for_each(|call| self.add_call(call, tools)),
+                Message::ToolResult(result) => {
+                    result.details.iter().for_each(|details| self.seen.add(details));
+                }
+                _ => {}
             }
         }
     }
@@ -152,7 +164,10 @@ mod tests {
         ];
         let mut files = Files::default();
         files.add_calls(&calls.concat(), &built_in_tools());
-        assert_eq!(files, Files { read: names(&["a.rs"]), modified: names(&["b.rs", "c.rs"]) });
+        assert_eq!(
+            files,
+            Files { read: names(&["a.rs"]), modified: names(&["b.rs", "c.rs"]), ..Files::default() }
+        );
     }
 
     #[test]
@@ -164,16 +179,19 @@ mod tests {
 
     #[test]
     fn files_details_round_trip() {
-        let files = Files { read: names(&["a"]), modified: names(&["b"]) };
+        let mut seen = SeenHashes::default();
+        seen.add(&json!({"seen": {"path": "a", "sha256": "1f"}}));
+        let files = Files { read: names(&["a"]), modified: names(&["b"]), seen };
+        assert_eq!(files.to_details()["seen"], json!([{"path": "a", "sha256": "1f"}]));
         assert_eq!(Files::from_details(&files.to_details()), files);
         assert_eq!(Files::from_details(&json!({"readFiles": 7, "modifiedFiles": [1, "x"]})).modified, ["x"]);
     }
 
     #[test]
     fn files_modified_later_are_no_longer_read_only() {
-        let mut files = Files { read: names(&["a", "b"]), modified: Vec::new() };
-        files.merge(Files { read: names(&["a"]), modified: names(&["b"]) });
-        assert_eq!(files, Files { read: names(&["a"]), modified: names(&["b"]) });
+        let mut files = Files { read: names(&["a", "b"]), ..Files::default() };
+        files.merge(Files { read: names(&["a"]), modified: names(&["b"]), ..Files::default() });
+        assert_eq!(files, Files { read: names(&["a"]), modified: names(&["b"]), ..Files::default() });
         assert_eq!(
             files.to_text(),
             "\n\n<files-modified>\nb\n</files-modified>\n\n<files-read>\na\n</files-read>"
@@ -183,7 +201,7 @@ mod tests {
     #[test]
     fn files_long_list_names_the_latest() {
         let files =
-            Files { read: (0..MAX_LISTED + 2).map(|at| at.to_string()).collect(), modified: Vec::new() };
+            Files { read: (0..MAX_LISTED + 2).map(|at| at.to_string()).collect(), ..Files::default() };
         let listed = files.to_text();
         assert!(
             listed.starts_with("\n\n<files-read>\n(2 earlier ones are not named here)\n2\n3\n"),

@@ -392,7 +392,7 @@ mod tests {
         let mut first = long_input("u a u");
         first
             .branch_details
-            .insert("e0".into(), Files { read: vec!["a.rs".into()], modified: vec![] }.to_details());
+            .insert("e0".into(), Files { read: vec!["a.rs".into()], ..Files::default() }.to_details());
         let entry = plan(&first, 1).unwrap().summary_entry(&["Main.".into()]).unwrap();
         assert!(entry.summary.ends_with("Main.\n\n<files-read>\na.rs\n</files-read>"), "{entry:?}");
         let second = plan(&compacted(entry, "u a u"), 1).unwrap();

@@ -7,6 +7,8 @@ use tiller_engine::compaction::CompactionError;
 use tiller_engine::{LengthCheck, SummaryInProgress, SummarySubject};
 use tiller_session::EntryBody;
 use tiller_session::entry::Compaction;
+use tiller_tools::tool::ToolEnvironment;
+use tiller_tools::workspace::Workspace;
 
 use super::*;
 
@@ -781,4 +783,51 @@ async fn prompt_with_attachments_is_shown_as_typed() {
         }
     });
     assert_eq!(user.unwrap().as_typed(), "see @a.rs");
+}
+
+/// Creates a harness with the built-in tools, which keeps as few messages as [`harness`].
+fn with_built_in_tools(dir: TempDir, open: Option<PathBuf>, answers: Vec<ScriptedAnswer>) -> Harness {
+    let real = dir.path().canonicalize().unwrap();
+    let manager = SessionManager::new(Placement::Flat(real.join("logs")), real.clone());
+    Harness::configured(dir, (manager, open), Access::Reads, answers, |parts| {
+        let (workspace, runner) = (Workspace::new(&real).unwrap(), parts.runner.clone());
+        parts.tools = Tools::built_in(ToolEnvironment::new(workspace, runner, real.join("outputs")));
+        parts.options.compaction.keep = Some(Tokens(1_500));
+        parts.options.policy.root = real;
+    })
+}
+
+#[tokio::test]
+async fn resume_after_compaction_protects_files_read_before_it() {
+    let call = |name: &str, arguments: Value| -> ScriptedAnswer {
+        serde_json::from_value(json!({"calls": [{"name": name, "arguments": arguments}]})).unwrap()
+    };
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("a");
+    std::fs::write(&file, "old\n").unwrap();
+    let answers = vec![
+        call("read_file", json!({"path": "a"})),
+        text_answer("one"),
+        text_answer("two"),
+        summary("## Goal\nTo see."),
+        text_answer("three"),
+    ];
+    let mut harness = with_built_in_tools(dir, None, answers);
+    for prompt in ["first", "second"] {
+        harness.prompt_long(prompt).await;
+    }
+    harness.agent.compact(None).await.unwrap();
+    // The second compaction takes the file from the details of the first one.
+    harness.prompt_long("third").await;
+    harness.agent.compact(None).await.unwrap();
+    let path = harness.agent.reader().path().unwrap().to_owned();
+    harness.agent.close().await.unwrap();
+    std::fs::write(&file, "changed by others\n").unwrap();
+    let write = call("write_file", json!({"path": "a", "content": "new\n"}));
+    let mut resumed = with_built_in_tools(harness.dir, Some(path), vec![write, text_answer("four")]);
+    resumed.prompt("write").await;
+    resumed.settled().await;
+    let results = resumed.message_lines().join("\n");
+    assert!(results.contains("result a has changed since you read or wrote it"), "{results}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "changed by others\n");
 }

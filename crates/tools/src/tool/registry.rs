@@ -18,7 +18,7 @@ use super::job::JobTool;
 use super::job_table::JobTable;
 use super::list_files::ListFiles;
 use super::read_file::ReadFile;
-use super::seen_files::SeenFiles;
+use super::seen_files::{SeenFiles, SeenHashes};
 use super::update_plan::UpdatePlan;
 use super::web_fetch::WebFetch;
 use super::write_file::WriteFile;
@@ -213,13 +213,15 @@ impl Tools {
         Self { shared: built_in.shared.clone(), ..Self::from_entries(self.tools.iter().map(entry)) }
     }
 
-    /// Records the files that the model has seen in an earlier process, from the `details` of its results,
-    /// oldest first, and clears all others. A file that has changed since then isn't overwritten unseen.
+    /// Records the files that the model has seen in an earlier process, from the `details` of its compactions and
+    /// results, oldest first, and clears all others. A file that has changed since then isn't overwritten unseen.
     pub fn restore_seen<'a>(&self, details: impl Iterator<Item = &'a Value>) {
         let Some(environment) = &self.shared.environment else { return };
         let workspace = environment.readable();
         let resolve = |path: &str| Some(workspace.resolve(path, FileAccess::Read).ok()?.path());
-        environment.seen.restore(details, resolve);
+        let mut hashes = SeenHashes::default();
+        details.for_each(|details| hashes.add(details));
+        environment.seen.restore(hashes, resolve);
     }
 
     /// Returns a runner whose programs run in the sandbox of the tools' commands.

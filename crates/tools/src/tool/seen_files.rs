@@ -1,7 +1,7 @@
 //! The file versions that the model has seen, to prevent it from replacing a file that has changed since
 //! then.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,8 @@ use sha2::{Digest as _, Sha256};
 use super::ToolOutput;
 use super::atomic_write::FileContent;
 
-/// The key in `details` for the file that a call has read or written: `{path, sha256}`.
+/// The key in `details` for the file that a call has read or written: `{path, sha256}`. In the `details` of a
+/// compaction it has a list of them.
 const SEEN: &str = "seen";
 
 /// Maximum number of files. When it is reached all are dropped, which only weakens the check.
@@ -66,25 +67,47 @@ impl SeenFiles {
         })
     }
 
-    /// Replaces the files with those in the `details` of earlier results, oldest first. `resolve` returns the
-    /// path in the form that [`SeenFiles::record`] gets.
-    pub(super) fn restore<'a>(
-        &self,
-        details: impl Iterator<Item = &'a Value>,
-        resolve: impl Fn(&str) -> Option<PathBuf>,
-    ) {
-        let seen = details.filter_map(|details| {
-            let seen = details.get(SEEN)?;
-            let text = |name: &str| seen.get(name).and_then(Value::as_str);
-            Some((text("path")?, SeenVersion::Earlier(text("sha256")?.to_owned())))
-        });
-        let newest: HashMap<&str, SeenVersion> = seen.collect();
-        let resolved = newest.into_iter().filter_map(|(path, version)| Some((resolve(path)?, version)));
+    /// Replaces the files with these. `resolve` returns the path in the form that [`SeenFiles::record`] gets.
+    pub(super) fn restore(&self, hashes: SeenHashes, resolve: impl Fn(&str) -> Option<PathBuf>) {
+        let hashes = hashes.0.into_iter();
+        let resolved = hashes.filter_map(|(path, hash)| Some((resolve(&path)?, SeenVersion::Earlier(hash))));
         *self.lock() = resolved.take(MAX_FILES).collect();
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, SeenVersion>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The hashes of the newest contents of files that results and compactions name in their `details`, by path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SeenHashes(BTreeMap<String, String>);
+
+impl SeenHashes {
+    /// Adds the files in later `details`.
+    pub fn add(&mut self, details: &Value) {
+        let seen = details.get(SEEN);
+        let list = seen.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let entries = seen.filter(|seen| seen.is_object()).into_iter().chain(list);
+        self.0.extend(entries.filter_map(|entry| {
+            let text = |name: &str| entry.get(name).and_then(Value::as_str).map(str::to_owned);
+            Some((text("path")?, text("sha256")?))
+        }));
+    }
+
+    /// Adds later hashes.
+    pub fn merge(&mut self, later: Self) {
+        self.0.extend(later.0);
+    }
+
+    /// Adds the files to the `details` of a compaction.
+    pub fn add_to_details(&self, details: &mut Value) {
+        if let Value::Object(details) = details
+            && !self.0.is_empty()
+        {
+            let entry = |(path, hash)| json!({ "path": path, "sha256": hash });
+            details.insert(SEEN.to_owned(), self.0.iter().map(entry).collect());
+        }
     }
 }
 
