@@ -27,10 +27,10 @@ pub enum DiagnosticKind {
 pub struct ArgumentDiagnostic {
     /// The kind.
     pub kind: DiagnosticKind,
-    /// The position in the arguments as a JSON pointer; empty for the whole object.
+    /// The position in the arguments as a JSON pointer, also of a missing one; empty for the whole object.
     #[serde(rename = "where")]
     pub location: String,
-    /// The expected names or values, or a description.
+    /// The expected type or values, or a description; `null` if there are none.
     pub expected: Value,
     /// The actual value; `null` if there is none.
     pub got: Value,
@@ -52,39 +52,70 @@ impl ArgumentDiagnostic {
     #[must_use]
     pub fn list(schema: &Value, arguments: &Value, reason: &str) -> Vec<Self> {
         let mut found = Vec::new();
-        if let Ok(schema) = ArgumentSchema::compile(schema) {
-            schema.inspect_error(arguments, |error| add(error, arguments, &mut found));
+        if let Ok(compiled) = ArgumentSchema::compile(schema) {
+            let arguments = CheckedArguments { schema, arguments };
+            compiled.inspect_error(arguments.arguments, |error| arguments.add(error, &mut found));
         }
         if found.is_empty() {
-            let (location, expected) = (String::new(), json!(reason));
-            found.push(Self { kind: DiagnosticKind::Value, location, expected, got: Value::Null });
+            let location = find_pointer(reason);
+            let got = arguments.pointer(&location).filter(|_| !location.is_empty()).cloned();
+            let (kind, expected) = (DiagnosticKind::Value, json!(reason));
+            found.push(Self { kind, location, expected, got: got.unwrap_or_default() });
         }
         found
     }
 }
 
-/// Adds the innermost problems of an error; alternatives that don't match count as one problem.
-fn add(error: &ValidationError, arguments: &Value, found: &mut Vec<ArgumentDiagnostic>) {
-    let location = error.instance_location.to_string();
-    let got = arguments.pointer(&location).cloned().unwrap_or_default();
-    let mut push = |kind, expected, got| {
-        found.push(ArgumentDiagnostic { kind, location: location.clone(), expected, got });
-    };
-    match &error.kind {
-        ErrorKind::Required { want } => push(DiagnosticKind::Missing, json!(want), Value::Null),
-        ErrorKind::AdditionalProperties { got } => {
-            push(DiagnosticKind::Unexpected, Value::Null, json!(got));
+/// Returns the JSON pointer to the argument that a sentence names: "argument `edits[1].old_text`: …".
+fn find_pointer(reason: &str) -> String {
+    let named = reason.split_once("argument `").and_then(|(_, rest)| rest.split_once('`'));
+    let parts = named.map_or("", |(name, _)| name).split(['.', '[', ']']);
+    parts.filter(|part| !part.is_empty()).map(|part| format!("/{part}")).collect()
+}
+
+/// Arguments with their schema.
+struct CheckedArguments<'a> {
+    schema: &'a Value,
+    arguments: &'a Value,
+}
+
+impl CheckedArguments<'_> {
+    /// Adds the innermost problems of an error; alternatives that don't match count as one problem.
+    fn add(&self, error: &ValidationError, found: &mut Vec<ArgumentDiagnostic>) {
+        let location = error.instance_location.to_string();
+        let got = |location: &str| self.arguments.pointer(location).cloned().unwrap_or_default();
+        let member = |name: &str| format!("{location}/{}", name.replace('~', "~0").replace('/', "~1"));
+        let mut push = |kind, location: String, expected| {
+            let got = got(&location);
+            found.push(ArgumentDiagnostic { kind, location, expected, got });
+        };
+        match &error.kind {
+            ErrorKind::Required { want } => want.iter().map(|name| member(name)).for_each(|location| {
+                let expected = self.expected_type(&location);
+                push(DiagnosticKind::Missing, location, expected);
+            }),
+            ErrorKind::AdditionalProperties { got } => got.iter().for_each(|name| {
+                push(DiagnosticKind::Unexpected, member(name), Value::Null);
+            }),
+            ErrorKind::Type { want, .. } => {
+                let names: Vec<String> = want.iter().map(|name| name.to_string()).collect();
+                push(DiagnosticKind::Type, location.clone(), json!(names.join(" or ")));
+            }
+            ErrorKind::Enum { want } => push(DiagnosticKind::Value, location.clone(), json!(want)),
+            ErrorKind::AnyOf | ErrorKind::OneOf(_) => {
+                push(DiagnosticKind::Value, location.clone(), json!("one of the alternatives"));
+            }
+            _ if !error.causes.is_empty() => error.causes.iter().for_each(|cause| self.add(cause, found)),
+            kind => push(DiagnosticKind::Value, location.clone(), json!(kind.to_string())),
         }
-        ErrorKind::Type { want, .. } => {
-            let names: Vec<String> = want.iter().map(|name| name.to_string()).collect();
-            push(DiagnosticKind::Type, json!(names.join(" or ")), got);
-        }
-        ErrorKind::Enum { want } => push(DiagnosticKind::Value, json!(want), got),
-        ErrorKind::AnyOf | ErrorKind::OneOf(_) => {
-            push(DiagnosticKind::Value, json!("one of the alternatives"), got)
-        }
-        _ if !error.causes.is_empty() => error.causes.iter().for_each(|cause| add(cause, arguments, found)),
-        kind => push(DiagnosticKind::Value, json!(kind.to_string()), got),
+    }
+
+    /// Returns the declared type of the value at a location; `null` if it isn't declared there.
+    fn expected_type(&self, location: &str) -> Value {
+        let declared = location.split('/').skip(1).fold(self.schema, |schema, part| {
+            if part.parse::<usize>().is_ok() { &schema["items"] } else { &schema["properties"][part] }
+        });
+        declared["type"].clone()
     }
 }
 
@@ -112,10 +143,10 @@ mod tests {
         assert_eq!(
             all,
             [
-                r#"{"kind":"missing","where":"","expected":["limit"],"got":null}"#,
-                r#"{"kind":"missing","where":"/edits/0","expected":["old"],"got":null}"#,
+                r#"{"kind":"missing","where":"/edits/0/old","expected":null,"got":null}"#,
+                r#"{"kind":"missing","where":"/limit","expected":"integer","got":null}"#,
                 r#"{"kind":"type","where":"/path","expected":"string","got":1}"#,
-                r#"{"kind":"unexpected","where":"","expected":null,"got":["extra"]}"#,
+                r#"{"kind":"unexpected","where":"/extra","expected":null,"got":1}"#,
                 r#"{"kind":"value","where":"/mode","expected":["a","b"],"got":"c"}"#,
             ]
         );
@@ -124,5 +155,20 @@ mod tests {
         assert_eq!(list(json!({"path": "x", "limit": 0})), value);
         let other = json!([{"kind": "value", "where": "", "expected": "too long", "got": null}]);
         assert_eq!(list(json!({"path": "x", "limit": 1})), other);
+    }
+
+    #[test]
+    fn list_takes_the_place_of_another_problem_from_its_sentence() {
+        let schema = json!({"type": "object"});
+        let arguments = json!({"edits": [{"old_text": ""}]});
+        for (reason, location, got) in [
+            ("argument `edits[0].old_text`: must not be empty", "/edits/0/old_text", json!("")),
+            ("missing argument `path`", "/path", Value::Null),
+            ("they are not a JSON object", "", Value::Null),
+        ] {
+            let listed = json!(ArgumentDiagnostic::list(&schema, &arguments, reason));
+            let expected = json!([{"kind": "value", "where": location, "expected": reason, "got": got}]);
+            assert_eq!(listed, expected);
+        }
     }
 }

@@ -1,5 +1,5 @@
 //! Repair of arguments that have the wrong type but a clear meaning: models write numbers, booleans and
-//! objects as strings. Pure.
+//! objects as strings, whole numbers as `2.0`, and a list of one string as the string. Pure.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 /// to itself.
 const MAX_REF_STEPS: usize = 16;
 
-/// Parses strings where a tool's JSON Schema requires another type, and returns the repaired arguments;
+/// Converts values where a tool's JSON Schema requires another type, and returns the repaired arguments;
 /// `None` if there is nothing to repair. Follows references within the schema. For nested values, selects the
 /// alternative of `anyOf` or `oneOf` that is the only one for the value's type.
 #[must_use]
@@ -27,6 +27,16 @@ impl<'a> Repairer<'a> {
         let schemas = self.list_alternatives(schema, MAX_REF_STEPS);
         if let Some(parsed) = value.as_str().and_then(|text| parse(&schemas, text)) {
             *value = parsed;
+        }
+        if let Some(whole) = whole_number(value).filter(|_| !schemas.iter().any(|it| allows(it, "number"))) {
+            *value = whole;
+        }
+        if let Value::String(text) = value
+            && !schemas.iter().any(|schema| allows(schema, "string"))
+            && schemas.iter().any(|schema| lists_strings(schema))
+            && is_one_word(text)
+        {
+            *value = Value::Array(vec![std::mem::take(value)]);
         }
         let mut fitting = schemas.into_iter().filter(|schema| allows(schema, kind_of(value)));
         let (Some(schema), None) = (fitting.next(), fitting.next()) else { return };
@@ -64,9 +74,33 @@ fn parse(schemas: &[&Value], text: &str) -> Option<Value> {
     if schemas.iter().any(|schema| allows(schema, "string")) {
         return None;
     }
-    let parsed: Value = serde_json::from_str(text.trim()).ok()?;
+    let parsed = match text.trim() {
+        // Python's spelling.
+        "True" => Value::Bool(true),
+        "False" => Value::Bool(false),
+        text => serde_json::from_str(text).ok()?,
+    };
+    let parsed =
+        whole_number(&parsed).filter(|_| !schemas.iter().any(|it| allows(it, "number"))).unwrap_or(parsed);
     let is_clear = !matches!(parsed, Value::Null | Value::String(_));
     (is_clear && schemas.iter().any(|schema| allows(schema, kind_of(&parsed)))).then_some(parsed)
+}
+
+/// Returns a number like `2.0` as a whole number.
+fn whole_number(value: &Value) -> Option<Value> {
+    let number = value.as_f64().filter(|number| number.fract() == 0.0 && value.is_f64())?;
+    // Without `.0`; a number with an exponent can't be parsed.
+    serde_json::from_str(&format!("{number:.0}")).ok().filter(Value::is_i64)
+}
+
+/// Returns true for a schema of lists whose items are strings.
+fn lists_strings(schema: &Value) -> bool {
+    schema["type"] == "array" && schema["items"]["type"] == "string"
+}
+
+/// Returns true for text that isn't a list of several words.
+fn is_one_word(text: &str) -> bool {
+    !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || ",[]".contains(c))
 }
 
 /// Returns true if a schema allows values of a kind. A schema without types may allow any.
@@ -106,6 +140,7 @@ mod tests {
                 "rate": {"type": ["number", "null"]},
                 "all": {"type": "boolean"},
                 "text": {"type": "string"},
+                "paths": {"type": "array", "items": {"type": "string"}},
                 "either": {"type": ["string", "integer"]},
                 "edits": {"type": "array", "items": {"type": "object", "properties": {"count": {"type": "integer"}}}},
             },
@@ -116,6 +151,17 @@ mod tests {
             (json!({"all": " true "}), Some(json!({"all": true}))),
             (json!({"edits": "[{\"count\": \"2\"}]"}), Some(json!({"edits": [{"count": 2}]}))),
             (json!("{\"limit\": 3}"), Some(json!({"limit": 3}))),
+            (json!({"limit": 2.0}), Some(json!({"limit": 2}))),
+            (json!({"limit": "2.0"}), Some(json!({"limit": 2}))),
+            (json!({"all": "False"}), Some(json!({"all": false}))),
+            (json!({"all": "True"}), Some(json!({"all": true}))),
+            (json!({"paths": "src/a.rs"}), Some(json!({"paths": ["src/a.rs"]}))),
+            (json!({"paths": "[\"a\", \"b\"]"}), Some(json!({"paths": ["a", "b"]}))),
+            (json!({"paths": "a b"}), None),
+            (json!({"paths": "a,b"}), None),
+            (json!({"edits": "a"}), None),
+            (json!({"rate": 2.0, "text": "False"}), None),
+            (json!({"limit": 1e30}), None),
             (json!({"limit": "2.5"}), None),
             (json!({"limit": "many"}), None),
             (json!({"limit": "null"}), None),

@@ -43,14 +43,28 @@ fn simplify(property: &mut Map<String, Value>) {
 pub(super) fn parse<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let path = error.path().to_string();
-        let message = error.inner().to_string().replace("field", "argument");
-        let unknown = format!("unknown argument `{path}`");
-        match message.strip_prefix(&unknown) {
-            Some(expected) => format!("{unknown}{}", expected.replacen(", expected", "; expected", 1)),
-            None if path == "." => message,
-            None => format!("argument `{path}`: {message}"),
-        }
+        let message = name_json_types(&error.inner().to_string().replace("field", "argument"));
+        if path == "." { message } else { format!("argument `{path}`: {message}") }
     })
+}
+
+/// Replaces the Rust type that serde expects with the JSON type.
+fn name_json_types(message: &str) -> String {
+    let Some((found, expected)) = message.split_once(", expected ") else { return message.to_owned() };
+    let plain = match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, at least 0",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a sequence" => "a list",
+        "a map" => "an object",
+        other if other.starts_with("struct ") => "an object",
+        other => other,
+    };
+    let found = found
+        .replace("floating point `", "number `")
+        .replace(": sequence", ": list")
+        .replace(": map", ": object");
+    format!("{found}, expected {plain}")
 }
 
 #[cfg(test)]
@@ -100,11 +114,12 @@ mod tests {
             error(json!({"path": 3})),
             "argument `path`: invalid type: integer `3`, expected a string"
         );
-        assert!(error(json!({"path": "x", "limit": -1})).starts_with("argument `limit`: invalid value"));
-        assert_eq!(
-            error(json!({"path": "x", "colour": 1})),
-            "unknown argument `colour`; expected one of `path`, `limit`, `all`"
-        );
+        for (limit, found) in [(json!(-1), "value: integer `-1`"), (json!("x"), "type: string \"x\"")] {
+            let expected = format!("argument `limit`: invalid {found}, expected a whole number, at least 0");
+            assert_eq!(error(json!({"path": "x", "limit": limit})), expected);
+        }
+        assert_eq!(error(json!("x")), "invalid type: string \"x\", expected an object");
+        assert!(error(json!({"path": "x", "colour": 1})).contains("unknown argument `colour`"));
         let arguments: Arguments = parse(&json!({"path": "x", "limit": null})).unwrap();
         assert_eq!((arguments.path.as_str(), arguments.limit, arguments.all), ("x", None, false));
     }
