@@ -4,15 +4,17 @@ mod handshake;
 mod optional_lists;
 mod transport;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rmcp::model::{ProtocolVersion, ServerNotification, SubscriptionFilter};
 use rmcp::service::{Peer, RoleClient, Subscription};
-use tiller_tools::tool::{ServerQuestion, ToolServersEvent};
+use tiller_tools::tool::{ProgramReview, ServerQuestion, ToolServersEvent};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use crate::config::ConfigOrigin;
 use crate::elicitation::ElicitationSender;
 use crate::link::LivePeer;
 use crate::options::McpOptions;
@@ -114,16 +116,18 @@ impl Connection {
     /// Connects and reads the list of tools, within the time limit.
     async fn start(&self) -> Result<StartedServer, String> {
         let limit = self.options.start_timeout;
+        let review = self.reviewed_dir().map(ProgramReview::start);
         let attempt = async {
             let opened = transport::open(&self.server, &self.options, self.asker()).await?;
             let subscribed = timeout(self.options.list_timeout, subscribe(&opened.peer)).await;
             let tools = self.list_tools(&opened.peer).await?;
             Ok(StartedServer { opened, subscription: subscribed.ok().flatten(), tools })
         };
-        match timeout(limit, attempt).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(format!("it was not ready within {} s", limit.as_secs_f64())),
+        let outcome = timeout(limit, attempt).await;
+        if let Some(change) = review.and_then(|review| review.find_changes("it")) {
+            self.warn(change).await;
         }
+        outcome.unwrap_or_else(|_| Err(format!("it was not ready within {} s", limit.as_secs_f64())))
     }
 
     fn tool_server(&self) -> ToolServer {
@@ -131,7 +135,14 @@ impl Connection {
             name: self.server.name().to_owned(),
             call_timeout: self.server.config.call_timeout.unwrap_or(self.options.call_timeout),
             link: self.server.link(),
+            reviewed: self.reviewed_dir().map(Path::to_owned),
         }
+    }
+
+    /// Returns the working directory of a server that the project configures.
+    fn reviewed_dir(&self) -> Option<&Path> {
+        let is_of_project = matches!(self.server.config.origin, ConfigOrigin::Project(_));
+        is_of_project.then_some(self.options.cwd.as_path())
     }
 
     async fn list_tools(&self, peer: &Peer<RoleClient>) -> Result<Vec<Arc<McpTool>>, String> {

@@ -1,5 +1,6 @@
 //! A server's tool.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, ServerR
 use serde_json::{Map, Value};
 use tiller_core::message::UserBlock;
 use tiller_core::tool_spec::{Access, ToolSet, ToolSpec, ToolTraits};
-use tiller_tools::tool::{ArgumentSchema, RunFuture, Tool, ToolInvocation, ToolOutput};
+use tiller_tools::tool::{ArgumentSchema, ProgramReview, RunFuture, Tool, ToolInvocation, ToolOutput};
 
 use crate::link::Link;
 use crate::requests::{RequestAnswer, RequestExchange};
@@ -31,6 +32,8 @@ pub(crate) struct ToolServer {
     /// Time limit of a call without progress.
     pub(crate) call_timeout: Duration,
     pub(crate) link: Link,
+    /// The working directory, if the project configures the server: changes of hooks there are reported.
+    pub(crate) reviewed: Option<PathBuf>,
 }
 
 impl McpTool {
@@ -109,10 +112,17 @@ impl Tool for McpTool {
 
     fn run(&self, invocation: ToolInvocation) -> RunFuture<'_> {
         Box::pin(async move {
-            match self.call(invocation).await {
+            let review = self.server.reviewed.as_deref().map(ProgramReview::start);
+            let mut output = match self.call(invocation).await {
                 Ok(output) => output,
                 Err(error) => ToolOutput::error(format!("MCP server {}: {error}", self.server.name)),
+            };
+            let author = format!("the MCP server {}", self.server.name);
+            if let Some(change) = review.and_then(|review| review.find_changes(&author)) {
+                output.push_notice(&change);
+                output.push_warning(change);
             }
+            output
         })
     }
 }

@@ -78,6 +78,7 @@ pub use limited_output::{OutputOptions, limit_output};
 pub use output_capture::{CapturedOutput, OutputCapture, PREVIEW_INTERVAL, last_screen, store_text};
 pub use registry::{ToolSource, Tools, UnknownTool, built_in_tools};
 pub use repair::repair;
+pub use sandboxed_run::ProgramReview;
 pub use seen_files::{SeenFiles, SeenHashes};
 pub use servers::{
     ConnectedServers, PromptFuture, ServedPrompt, ServedResource, ServedTool, ServedToolSummary,
@@ -291,7 +292,7 @@ impl ToolOutput {
     }
 
     /// Adds a notice for the model to the first text.
-    fn push_notice(&mut self, notice: &str) {
+    pub fn push_notice(&mut self, notice: &str) {
         let mut texts = self.content.iter_mut();
         let text =
             texts.find_map(|block| if let UserBlock::Text { text } = block { Some(text) } else { None });
@@ -305,7 +306,7 @@ impl ToolOutput {
     }
 
     /// Adds a warning for the user. Appends to any existing warning.
-    fn push_warning(&mut self, warning: String) {
+    pub fn push_warning(&mut self, warning: String) {
         self.warning =
             Some(self.warning.take().map_or_else(|| warning.clone(), |first| format!("{first}; {warning}")));
     }

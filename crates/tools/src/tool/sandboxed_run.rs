@@ -38,6 +38,11 @@ const REFUSED_CONNECTIONS: &[&str] = &[
     "fetch failed",
 ];
 
+/// Beginnings of the results of programs that print nothing if they can't connect: `curl -s` exits with 7 (curl's
+/// manual, "Exit codes"), and `wget -q` with 4 (wget's manual, "Exit Status"), after it has retried for minutes.
+const SILENT_FAILURES: &[&str] =
+    &["[no output]\n[exit code 4]", "[no output]\n[exit code 7]", "[no output]\n[stopped after "];
+
 /// Runs commands in the sandbox.
 #[derive(Clone, Debug)]
 pub(super) struct SandboxedRunner {
@@ -95,9 +100,8 @@ impl SandboxedRunner {
     /// Starts the review of a command that is about to run in the sandbox; `None` without one.
     pub(super) fn review(&self) -> Option<SandboxReview> {
         let restrictions = self.describe()?;
-        let root = self.workspace.root().to_owned();
-        let (before, strength) = (Programs::read(&root), self.sandbox.strength());
-        Some(SandboxReview { restrictions, strength, before, root })
+        let programs = ProgramReview::start(self.workspace.root());
+        Some(SandboxReview { restrictions, strength: self.sandbox.strength(), programs })
     }
 }
 
@@ -107,8 +111,7 @@ impl SandboxedRunner {
 pub(super) struct SandboxReview {
     restrictions: String,
     strength: SandboxStrength,
-    before: Programs,
-    root: PathBuf,
+    programs: ProgramReview,
 }
 
 impl SandboxReview {
@@ -124,8 +127,7 @@ impl SandboxReview {
     /// Returns notices about changes to files that make git or tiller run programs, and about operations that
     /// may have been denied.
     pub(super) fn notices(&self, text: &str, is_error: bool) -> EndNotices {
-        let changes = self.before.list_changes(&Programs::read(&self.root));
-        let warning = (!changes.is_empty()).then(|| changes.join("; "));
+        let warning = self.programs.find_changes("the command");
         let refusal = (is_error && may_be_refused(text, self.strength)).then(|| {
             let restrictions = &self.restrictions;
             format!(
@@ -139,12 +141,11 @@ impl SandboxReview {
 
 /// Returns true if the text of a failed command suggests that the sandbox denied something.
 fn may_be_refused(text: &str, strength: SandboxStrength) -> bool {
-    let connections = match strength {
-        SandboxStrength::WritesAndTcp => REFUSED_CONNECTIONS,
-        SandboxStrength::Writes | SandboxStrength::None => &[],
-    };
     let text = text.to_ascii_lowercase();
-    REFUSED_WRITES.iter().chain(connections).any(|trace| text.contains(trace))
+    let contains = |traces: &[&str]| traces.iter().any(|trace| text.contains(trace));
+    let is_silent = || SILENT_FAILURES.iter().any(|beginning| text.starts_with(beginning));
+    contains(REFUSED_WRITES)
+        || (strength == SandboxStrength::WritesAndTcp && (contains(REFUSED_CONNECTIONS) || is_silent()))
 }
 
 /// Maximum number of components of a submodule's path.
@@ -178,12 +179,36 @@ impl Programs {
         Self { git: read_git_programs(cwd), project: read_project_programs(cwd) }
     }
 
-    /// Lists notices about the differences between two states.
-    fn list_changes(&self, after: &Self) -> Vec<&'static str> {
-        const GIT: &str = "the command changed .git/config or .git/hooks, whose programs git runs";
-        const PROJECT: &str = "the command changed .tiller or .mcp.json, whose programs tiller runs";
-        let changes = [(self.git != after.git, GIT), (self.project != after.project, PROJECT)];
-        changes.into_iter().filter(|(has_changed, _)| *has_changed).map(|(_, notice)| notice).collect()
+    /// Lists notices about the differences between two states, which `author` made.
+    fn list_changes(&self, after: &Self, author: &str) -> Vec<String> {
+        let changes = [
+            (self.git != after.git, ".git/config or .git/hooks, whose programs git runs"),
+            (self.project != after.project, ".tiller or .mcp.json, whose programs tiller runs"),
+        ];
+        let changes = changes.into_iter().filter(|(has_changed, _)| *has_changed);
+        changes.map(|(_, files)| format!("{author} changed {files}")).collect()
+    }
+}
+
+/// The state of the files that make git and tiller run programs, before something that may change them.
+#[derive(Debug)]
+pub struct ProgramReview {
+    before: Programs,
+    root: PathBuf,
+}
+
+impl ProgramReview {
+    /// Reads the state of the files for a working directory.
+    #[must_use]
+    pub fn start(root: &Path) -> Self {
+        Self { before: Programs::read(root), root: root.to_owned() }
+    }
+
+    /// Returns a notice about the changes since then, which `author` made.
+    #[must_use]
+    pub fn find_changes(&self, author: &str) -> Option<String> {
+        let changes = self.before.list_changes(&Programs::read(&self.root), author);
+        (!changes.is_empty()).then(|| changes.join("; "))
     }
 }
 
@@ -306,7 +331,7 @@ mod tests {
             change();
             let now = Programs::read(&cwd);
             let notice = "the command changed .tiller or .mcp.json, whose programs tiller runs";
-            assert_eq!(last.list_changes(&now), [notice]);
+            assert_eq!(last.list_changes(&now, "the command"), [notice]);
             last = now;
         }
         fs::write(cwd.join(".tiller/skills/x.md"), "x").unwrap();
@@ -322,15 +347,22 @@ mod tests {
         assert!(refused("fatal: Failed to connect to example.org port 443", tcp));
         assert!(!refused("fatal: Failed to connect to example.org port 443", writes));
         assert!(!refused("error[E0308]: mismatched types", tcp));
+        for silent in
+            ["[exit code 7]", "[exit code 4]", "[stopped after 120 s, with everything it had started]"]
+        {
+            let text = format!("[no output]\n{silent}");
+            assert_eq!((refused(&text, tcp), refused(&text, writes)), (true, false), "{text}");
+        }
+        assert!(!refused("[no output]\n[exit code 1]", tcp));
+        assert!(!refused("building\n[stopped after 120 s]", tcp));
     }
 
     #[test]
     fn review_changed_git_keeps_an_earlier_warning() {
         let dir = tempfile::tempdir().unwrap();
-        let root = dir.path().to_owned();
-        let strength = SandboxStrength::Writes;
+        let programs = ProgramReview::start(dir.path());
         let review =
-            SandboxReview { restrictions: String::new(), strength, before: Programs::default(), root };
+            SandboxReview { restrictions: String::new(), strength: SandboxStrength::Writes, programs };
         fs::create_dir(dir.path().join(".git")).unwrap();
         fs::write(dir.path().join(".git/config"), "").unwrap();
         let mut output = ToolOutput { warning: Some("cut".into()), ..ToolOutput::text("ok") };
