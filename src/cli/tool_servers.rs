@@ -68,7 +68,8 @@ fn networked(config: &Config) -> Vec<String> {
     names.filter(|name| config.rules.allow_server_network(&server_prefix(name))).collect()
 }
 
-/// Starts servers without a session, waits until each has listed its tools or failed, and stops them.
+/// Starts servers without a session, waits until each has listed its tools, prompts and resources or failed, and
+/// ends them.
 pub(super) fn try_servers(
     servers: Vec<ServerConfig>,
     config: &Config,

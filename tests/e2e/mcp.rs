@@ -379,6 +379,26 @@ fn mcp_serve_offers_sessions() {
     assert!(transcript.ends_with(" ---\n\n> the weather\n\nSunny in Oslo.\n"), "{transcript}");
 }
 
+#[test]
+fn mcp_serve_answer_of_a_prompt_has_no_warnings() {
+    let sandbox = Sandbox::new();
+    let inner = sandbox.home().join("inner.jsonl");
+    let denied = r#"{"calls": [{"name": "bash", "arguments": {"command": "git push"}}]}"#;
+    fs::write(&inner, format!("{denied}\n{}\n", r#"{"text": "It was denied."}"#)).unwrap();
+    let server = json!({"command": env!("CARGO_BIN_EXE_tiller"), "args": ["mcp", "serve"]});
+    let settings = json!({"provider": "scripted", "model": inner, "mcp_servers": {"me": server}});
+    fs::create_dir_all(sandbox.home().join("tiller")).unwrap();
+    fs::write(sandbox.home().join("tiller/settings.json"), settings.to_string()).unwrap();
+    let script = sandbox.script(&[
+        r#"{"calls": [{"name": "mcp__me__prompt_session", "arguments": {"text": "push it"}}]}"#,
+        r#"{"text": "Asked."}"#,
+    ]);
+    let output =
+        sandbox.run(&["-p", "--yes", "--mode", "json", "--provider", "scripted", "--model", &script, "ask"]);
+    let answer = tool_results(&output.out).remove(0);
+    assert!(answer.starts_with("It was denied.\n\n(session "), "{answer}");
+}
+
 /// The texts of the tools' results in a stream of events.
 fn tool_results(events: &str) -> Vec<String> {
     let events = events.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());

@@ -130,10 +130,12 @@ impl Server {
             LinkState::Starting => ToolServerState::Starting,
             LinkState::Failed(reason) => ToolServerState::Failed(reason.clone()),
             LinkState::Live(_) => {
-                let ServerListing { version, tools, resources, .. } = self.offer().clone();
+                let ServerListing { version, tools, prompts, resources, templates } = self.offer().clone();
                 let tools = tools.iter().map(|tool| summary(tool)).collect();
-                let resources = resources.into_iter().map(|resource| resource.uri).collect();
-                ToolServerState::Running { version, tools, resources }
+                let prompts = prompts.iter().map(|prompt| prompt.command.clone()).collect();
+                let resources = resources.into_iter().chain(templates);
+                let resources = resources.map(|resource| resource.uri).collect();
+                ToolServerState::Running { version, tools, prompts, resources }
             }
         };
         ToolServerStatus {

@@ -18,6 +18,7 @@ use crate::cli::telemetry::TelemetryExport;
 use crate::cli::trust::{self, TrustPrompt};
 use crate::cli::{log, startup, transcript, wiring};
 use crate::config::Config;
+use crate::event::RunOutcome;
 use crate::mcp::{ServedScope, SessionReply, SessionService, serve_sessions};
 use crate::print::{self, PrintOutput};
 use crate::session::{PageRequest, Reader, SessionManager, SessionScope};
@@ -88,9 +89,14 @@ impl ServedSessions {
         let prompt = (text, PromptOptions::default());
         let outcome = print::run(&agent, prompt, PrintOutput::Text, &mut out, &mut err).await;
         let _ = agent.close().await;
-        outcome.map_err(CliFailure::run)?;
+        let outcome = outcome.map_err(CliFailure::run)?;
         let (answer, notes) = (String::from_utf8_lossy(&out), String::from_utf8_lossy(&err));
-        Ok(format!("{answer}{notes}\n(session {id})"))
+        if !matches!(outcome, RunOutcome::Completed | RunOutcome::MaxTurns) {
+            return Err(CliFailure::run(anyhow!("{answer}{notes}\n(session {id})")));
+        }
+        // Warnings aren't part of the answer.
+        notes.lines().for_each(|warning| tracing::warn!(session = %id, "{warning}"));
+        Ok(format!("{answer}\n(session {id})"))
     }
 }
 

@@ -1,4 +1,5 @@
-//! `tiller mcp test NAME`: starts a server and shows its tools, or the reason it doesn't start.
+//! `tiller mcp test NAME`: starts one server and shows its tools, prompts and resources, or the reason
+//! it doesn't start.
 
 use anyhow::anyhow;
 

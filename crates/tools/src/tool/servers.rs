@@ -140,10 +140,14 @@ impl ToolServerStatus {
         match &self.state {
             ToolServerState::Starting => lines.push("starting".to_owned()),
             ToolServerState::Failed(reason) => lines.push(format!("failed: {reason}")),
-            ToolServerState::Running { version, tools, resources } => {
+            ToolServerState::Running { version, tools, prompts, resources } => {
                 lines.push(format!("running: {version}"));
                 lines.push(format!("tools: {}", tools.len()));
                 lines.extend(tools.iter().map(|tool| format!("  {tool}")));
+                if !prompts.is_empty() {
+                    lines.push(format!("prompts: {}", prompts.len()));
+                    lines.extend(prompts.iter().map(|command| format!("  /{command}")));
+                }
                 if !resources.is_empty() {
                     lines.push(format!("resources: {}", resources.len()));
                     let name = &self.name;
@@ -170,6 +174,8 @@ pub enum ToolServerState {
         version: String,
         /// The server's tools.
         tools: Vec<ServedToolSummary>,
+        /// Slash commands of the server's prompts.
+        prompts: Vec<String>,
         /// URIs of the server's resources.
         resources: Vec<String>,
     },
@@ -201,6 +207,7 @@ mod tests {
     fn status_lines_name_tools_hints_and_stderr() {
         let tool = |name: &str, hints| ServedToolSummary { name: name.into(), hints };
         let state = ToolServerState::Running {
+            prompts: vec!["mcp__git__review".into()],
             resources: vec!["git://head".into()],
             version: "git 1.2".into(),
             tools: vec![
@@ -223,6 +230,8 @@ mod tests {
             "tools: 2",
             "  mcp__git__log  [read-only, idempotent]",
             "  mcp__git__push",
+            "prompts: 1",
+            "  /mcp__git__review",
             "resources: 1",
             "  @git:git://head",
             "stderr:",
