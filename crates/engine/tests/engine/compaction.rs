@@ -824,7 +824,9 @@ async fn resume_after_compaction_protects_files_read_before_it() {
     harness.agent.close().await.unwrap();
     std::fs::write(&file, "changed by others\n").unwrap();
     let write = call("write_file", json!({"path": "a", "content": "new\n"}));
-    let mut resumed = with_built_in_tools(harness.dir, Some(path), vec![write, text_answer("four")]);
+    // The context has one answer.
+    let answers = vec![text_answer("three"), write, text_answer("four")];
+    let mut resumed = with_built_in_tools(harness.dir, Some(path), answers);
     resumed.prompt("write").await;
     resumed.settled().await;
     let results = resumed.message_lines().join("\n");

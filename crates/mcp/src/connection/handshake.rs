@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn handshake_with_slow_server_without_initialize_is_the_current_one() {
+    async fn handshake_with_server_without_initialize_is_the_current_one() {
         for (delay_s, is_silent, extra) in
             [(0, false, Duration::ZERO), (25, false, Duration::ZERO), (25, true, SILENCE)]
         {

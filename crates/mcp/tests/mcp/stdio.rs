@@ -64,7 +64,7 @@ async fn stdio_status_names_tools_hints_and_stderr() {
     let echo = ServedToolSummary { name: "mcp__s__echo".into(), hints: vec!["read-only"] };
     assert_eq!((version.as_str(), &tools[0], tools.len()), ("test 1.2", &echo, NAMES.len()));
     assert_eq!(prompts, ["mcp__s__greet"]);
-    assert_eq!(resources, ["note://one", "note://{name}"]);
+    assert_eq!(resources, ["note://one"]);
     until(|| servers.status().stderr == ["mode modern"]).await;
 }
 

@@ -356,7 +356,7 @@ fn ends(arguments: &[String]) -> impl Iterator<Item = &[String]> {
 }
 
 fn judge_git(arguments: &[String], dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
-    let runs = git_data_loss::list_runs(arguments);
+    let runs = git_exec::list_runs(arguments);
     let pushes = || git_data_loss::split_command(arguments).is_some_and(|(command, _)| command == "push");
     let own = git_data_loss::judge_git(arguments)
         .or_else(|| git_exec::find_git_setting(arguments))

@@ -149,7 +149,7 @@ fn runs_in_shell(name: &str, value: &str) -> bool {
     value.contains('`') || value.contains("$(") || (name == "ENV" && value.contains(['/', '.', '$']))
 }
 
-/// Finds a change of what later words of the shell mean: an alias, or a value that is expanded like a prompt.
+/// Finds the definition of an alias, or a value that is expanded like a prompt.
 pub(super) fn find_redefinition(words: &[String]) -> Option<String> {
     let (name, arguments) = program(words);
     let defined = arguments.iter().find(|word| name == "alias" && word.contains('='));

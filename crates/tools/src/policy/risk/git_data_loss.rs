@@ -2,7 +2,6 @@
 //! known: whether `x` in `git checkout x` is a branch or a file depends on the repository.
 
 use super::arguments::{has_flag, values};
-use super::git_exec;
 
 const UNCOMMITTED: &str = "discards uncommitted changes";
 const PUSHED: &str = "overwrites pushed commits";
@@ -65,11 +64,10 @@ fn judge_plain(command: &str, rest: &[String]) -> Option<&'static str> {
     }
 }
 
-/// Lists the commands that git runs with these arguments, and those of the aliases that they define. A single
-/// word is a line for a shell.
+/// Lists the commands that git runs with these arguments. A single word is a line for a shell.
 pub(super) fn list_runs(arguments: &[String]) -> Vec<Vec<String>> {
     let line = |line: &str| vec![line.to_owned()];
-    let mut runs = match split_command(arguments) {
+    match split_command(arguments) {
         Some(("bisect", rest)) => vec![words_after(rest, "run").to_vec()],
         Some(("filter-branch", rest)) => {
             rest.iter().filter(|filter| filter.contains(char::is_whitespace)).map(|it| line(it)).collect()
@@ -77,9 +75,7 @@ pub(super) fn list_runs(arguments: &[String]) -> Vec<Vec<String>> {
         Some(("rebase", rest)) => values(rest, 'x', "exec").map(line).collect(),
         Some(("submodule", rest)) => vec![words_after(rest, "foreach").to_vec()],
         Some(_) | None => Vec::new(),
-    };
-    runs.extend(git_exec::list_alias_lines(arguments).iter().map(|alias| line(alias)));
-    runs
+    }
 }
 
 /// Judges an alias, or a git command that runs another one in an unknown way: any later word may be a

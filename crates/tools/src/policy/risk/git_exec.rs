@@ -1,7 +1,7 @@
 //! Recognizes commands that configure a program for git to run.
 
 use super::arguments::{HARMLESS_DEVICES, INTERPRETERS, SHELLS, append_quoted, targets, values};
-use super::git_data_loss::split_command;
+use super::git_data_loss::{self, split_command};
 
 /// The keys of git's configuration whose values are run, by section and last part, in lower case:
 /// `filter.lfs.clean` is `filter` and `clean`. `git help config` lists them.
@@ -35,9 +35,16 @@ pub(super) fn find_git_setting(arguments: &[String]) -> Option<String> {
     Some(format!("configures a program for git to run ({key})"))
 }
 
+/// Lists the commands that git runs with these arguments, and those of the aliases that they define. A single word is a
+/// line for a shell.
+pub(super) fn list_runs(arguments: &[String]) -> Vec<Vec<String>> {
+    let aliases = list_alias_lines(arguments).into_iter().map(|line| vec![line]);
+    git_data_loss::list_runs(arguments).into_iter().chain(aliases).collect()
+}
+
 /// Lists the lines that the aliases run which a command defines, once or permanently. Only the line of a call
 /// has the words after the alias.
-pub(super) fn list_alias_lines(arguments: &[String]) -> Vec<String> {
+fn list_alias_lines(arguments: &[String]) -> Vec<String> {
     let command = split_command(arguments);
     let aliases = list_settings(arguments).into_iter();
     let aliases = aliases.filter_map(|(key, value)| Some((split_key(key)?, value)));

@@ -1,5 +1,5 @@
-//! Programs that run a command in their arguments, after options that aren't known here. Containers, and what they get
-//! of this system.
+//! Programs that run a command in their arguments, after options that aren't known here, and the mounts of
+//! containers.
 
 use super::arguments::values;
 
@@ -106,7 +106,7 @@ const STARTS: usize = 8;
 /// Programs that run commands in another file system.
 const CONTAINERS: &[&str] = &["docker", "kubectl", "nerdctl", "podman"];
 
-/// The commands of `cmake -E`, and what they are elsewhere (cmake 4.0).
+/// The commands of `cmake -E` and their equivalents in a shell (cmake 4.0).
 const CMAKE_COMMANDS: &[(&str, &str)] = &[
     ("cat", "cat"),
     ("chdir", "env -C"),
@@ -133,7 +133,7 @@ pub(super) fn is_container(name: &str) -> bool {
     CONTAINERS.contains(&name)
 }
 
-/// Lists the directories and files of this system that a container gets: `-v DIR:…`, `--mount source=DIR,…`.
+/// Lists the directories and files mounted into a container: `-v DIR:…`, `--mount source=DIR,…`.
 pub(super) fn list_mounts<'a>(name: &str, arguments: &'a [String]) -> Vec<&'a str> {
     if !is_container(name) {
         return Vec::new();

@@ -4,7 +4,7 @@ use super::super::run_command::RunCommand;
 use super::super::shell;
 use super::arguments::{list_lines, programs, values, wrapped_lines};
 use super::variables::{list_variables, list_variants};
-use super::{find, git_data_loss, runners};
+use super::{find, git_data_loss, git_exec, runners};
 
 /// Maximum depth of commands in commands.
 const DEPTH: usize = 6;
@@ -77,7 +77,7 @@ fn add_run_by(name: &str, arguments: &[String], depth: usize, commands: &mut Vec
         "find" => {
             find::list_runs(arguments).into_iter().for_each(|words| add_command(words, depth, commands))
         }
-        "git" => git_data_loss::list_runs(arguments).iter().for_each(|words| add_run(words, depth, commands)),
+        "git" => git_exec::list_runs(arguments).iter().for_each(|words| add_run(words, depth, commands)),
         "su" => values(arguments, 'c', "command").for_each(|line| add_line(line, depth, commands)),
         "doas" | "run0" | "runuser" | "ssh" | "sudo" => {
             let starts = arguments.iter().enumerate().filter(|(_, word)| !word.starts_with('-')).take(STARTS);
