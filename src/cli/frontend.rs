@@ -86,9 +86,15 @@ impl FrontEnd {
         }
     }
 
-    /// Returns true if a person watches: then runs need no limit, and the demo model is acceptable.
+    /// Returns true if a person watches: then runs need no limit.
     pub(super) const fn has_person(self) -> bool {
         matches!(self, Self::Tui | Self::Plain(Approver::Present))
+    }
+
+    /// Returns true if a session without a usable model gets the demo, whose answers say so. A script must not pass on
+    /// canned answers; a client of the server is usually a page, and gets the model's name in any case.
+    pub(super) const fn accepts_demo(self) -> bool {
+        self.has_person() || matches!(self, Self::Server)
     }
 
     pub(super) const fn audience(self) -> Approver {

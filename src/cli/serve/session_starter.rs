@@ -11,7 +11,7 @@ use tiller_server::{
 use tokio::task::spawn_blocking;
 
 use crate::agent::Resources;
-use crate::cli::args::CliArgs;
+use crate::cli::args::{CliArgs, ModelArgs};
 use crate::cli::failure::{CliFailure, USAGE};
 use crate::cli::frontend::FrontEnd;
 use crate::cli::run_input::RunInput;
@@ -20,7 +20,7 @@ use crate::cli::session_arguments::session_arguments;
 use crate::cli::sessions::export;
 use crate::cli::start::{run_blocking, start, wire};
 use crate::cli::trust::{self, TrustPrompt};
-use crate::cli::wiring::{self, ModelList};
+use crate::cli::wiring::{self, ModelList, NoModel};
 use crate::cli::wrong_settings::reject_wrong_settings;
 use crate::cli::{resource_paths, startup};
 use crate::html;
@@ -99,10 +99,28 @@ impl SessionStarter {
     }
 }
 
-/// Returns the arguments that select a model.
-fn model_arguments(settings: SessionSettings) -> Vec<String> {
-    let flag = |name: &str, value: Option<String>| value.map(|value| format!("{name}={value}"));
+/// Returns the arguments that choose the model of a new session: those of the client, else those of the server. The
+/// server's key stays with its provider.
+fn first_model_line(settings: SessionSettings, server: &ModelArgs) -> Vec<String> {
+    let ModelArgs { model, provider, api_key, thinking, .. } = server;
+    let is_chosen = settings.provider.is_some() || settings.model.is_some();
+    let keeps_provider = !is_chosen || settings.provider.is_some() && settings.provider == *provider;
+    let mut line = match is_chosen {
+        true => model_line(settings),
+        false => model_line(SessionSettings { provider: provider.clone(), model: model.clone() }),
+    };
+    line.extend(flag("--api-key", api_key.clone().filter(|_| keeps_provider)));
+    line.extend(flag("--thinking", thinking.clone().filter(|_| !is_chosen)));
+    line
+}
+
+/// Returns the arguments that choose a model.
+fn model_line(settings: SessionSettings) -> Vec<String> {
     [flag("--provider", settings.provider), flag("--model", settings.model)].into_iter().flatten().collect()
+}
+
+fn flag(name: &str, value: Option<String>) -> Option<String> {
+    value.map(|value| format!("{name}={value}"))
 }
 
 impl SessionHost for SessionStarter {
@@ -112,7 +130,7 @@ impl SessionHost for SessionStarter {
                 let reason = "the server was started with an approval mode, so `autoApprove` isn't available";
                 return Err(HostError::Invalid(reason.to_owned()));
             }
-            let mut line = model_arguments(request.settings);
+            let mut line = first_model_line(request.settings, &self.input.arguments.model);
             line.extend(request.name.map(|name| format!("--name={name}")));
             line.extend(request.approves_all.then(|| "--yes".to_owned()));
             self.start(request.workspace, line).await.map_err(host_error)
@@ -210,8 +228,9 @@ impl SessionHost for SessionStarter {
 
 /// Converts a failure. Only messages without paths of this machine are sent to the client.
 fn host_error(failure: CliFailure) -> HostError {
-    if let Some(error) = failure.error.downcast_ref::<ModelError>() {
-        return HostError::Invalid(error.to_string());
+    if failure.error.is::<ModelError>() || failure.error.is::<NoModel>() {
+        let advice = failure.hint.map_or_else(String::new, |hint| format!("; {hint}"));
+        return HostError::Invalid(format!("{}{advice}", failure.error));
     }
     match failure.error.downcast_ref::<SessionError>() {
         Some(SessionError::Locked { .. }) => return HostError::Locked,
@@ -225,4 +244,42 @@ fn host_error(failure: CliFailure) -> HostError {
         return HostError::Invalid(reason.to_owned());
     }
     HostError::Internal(format!("{:#}", failure.error))
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    fn line_of(server: &[&str], provider: Option<&str>, model: Option<&str>) -> String {
+        let server = CliArgs::try_parse_from([&["tiller"], server, &["serve"]].concat()).unwrap();
+        let settings =
+            SessionSettings { provider: provider.map(str::to_owned), model: model.map(str::to_owned) };
+        first_model_line(settings, &server.model).join(" ")
+    }
+
+    #[test]
+    fn first_model_line_is_the_clients_or_the_servers() {
+        let server = ["--provider", "openai", "--model", "gpt-5", "--thinking", "high", "--api-key", "k"];
+        assert_eq!(
+            line_of(&server, None, None),
+            "--provider=openai --model=gpt-5 --api-key=k --thinking=high"
+        );
+        assert_eq!(line_of(&server, Some("demo"), None), "--provider=demo");
+        assert_eq!(line_of(&server, None, Some("opus")), "--model=opus");
+        assert_eq!(line_of(&server, Some("openai"), None), "--provider=openai --api-key=k");
+        assert_eq!(line_of(&["--provider", "demo"], None, None), "--provider=demo");
+        assert_eq!(line_of(&[], None, None), "");
+    }
+
+    #[test]
+    fn host_error_tells_a_client_how_to_get_a_model_only() {
+        let no_model = wiring::no_provider("anthropic");
+        let HostError::Invalid(reason) = host_error(no_model) else { panic!() };
+        assert!(reason.contains("no API key for anthropic; `tiller login anthropic`"), "{reason}");
+        let setting = CliFailure::usage(anyhow!("settings file /home/ann/settings.json: not valid JSON"));
+        let HostError::Invalid(reason) = host_error(setting.hint("edit /home/ann")) else { panic!() };
+        assert!(!reason.contains("ann"), "{reason}");
+    }
 }

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::anyhow;
-
-use super::endpoint::{compat, connect, endpoint, is_named, listed_models, wire_format};
+use super::endpoint::{compat, connect as connect_endpoint, endpoint, is_named, listed_models, wire_format};
 use super::local_models;
 use crate::agent::{FirstModel, ModelChoice, ProviderChange};
 use crate::cli::args::CliArgs;
@@ -51,9 +49,7 @@ pub(super) fn providers(
     }
     let provider_name = config.settings.provider();
     if arguments.model.api_key.is_some() && provider_name.is_none() {
-        return Err(
-            CliFailure::usage(anyhow!("--api-key needs a provider")).hint("specify it with --provider")
-        );
+        return Err(NoModel::failure("--api-key needs a provider").hint("specify it with --provider"));
     }
     let known = PROVIDERS.iter().chain(LOCAL_SERVERS).map(|descriptor| descriptor.name);
     for name in known.chain(config.own_providers()) {
@@ -79,9 +75,10 @@ pub(super) fn providers(
         }
     }
     if provider_name == Some(scripted::NAME) {
-        let path = config.settings.model().ok_or_else(|| {
-            CliFailure::usage(anyhow!("--provider scripted needs --model with the path of a script"))
-        })?;
+        let path = config
+            .settings
+            .model()
+            .ok_or_else(|| NoModel::failure("--provider scripted needs --model with the path of a script"))?;
         let script = ScriptedProvider::load(path.as_ref()).map_err(CliFailure::usage)?;
         let facts = vec![script.facts()];
         providers.add(Arc::new(script), facts);
@@ -203,6 +200,17 @@ pub(in crate::cli) fn named_models(arguments: &CliArgs, config: &Config) -> Resu
     Ok(ModelList { providers, configured })
 }
 
+/// The reason a session has no model. It contains no path, because clients of the server get it.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(in crate::cli) struct NoModel(String);
+
+impl NoModel {
+    fn failure(reason: impl Into<String>) -> CliFailure {
+        CliFailure::usage(Self(reason.into()))
+    }
+}
+
 /// The first model of a session.
 pub(super) struct SelectedModel {
     pub(super) first: FirstModel,
@@ -223,7 +231,7 @@ pub(super) fn model(
     let level_on_flags = arguments.model.thinking.is_some();
     if let Some(provider) = provider.filter(|provider| providers.names().all(|name| name != *provider)) {
         let refused =
-            || providers.refusal(provider).map(|reason| CliFailure::usage(anyhow!("{provider}: {reason}")));
+            || providers.refusal(provider).map(|reason| NoModel::failure(format!("{provider}: {reason}")));
         let failure = misconfigured(providers, Some(provider)).or_else(refused);
         return Err(failure.unwrap_or_else(|| no_provider(provider)));
     }
@@ -284,12 +292,12 @@ fn first(providers: &ProviderRegistry, provider: Option<&str>, front: FrontEnd) 
     let is_of_provider = |model: &&Model| provider.is_none_or(|provider| model.facts.provider == provider);
     let model = models.iter().find(is_of_provider).cloned();
     match model {
-        Some(model) if !front.has_person() && provider.is_none() && model.facts.provider == demo::NAME => {
-            let no_model = || with_connect_hint(CliFailure::usage(anyhow!("no model available")));
+        Some(model) if !front.accepts_demo() && provider.is_none() && model.facts.provider == demo::NAME => {
+            let no_model = || connect(NoModel::failure("no model available"));
             Err(misconfigured(providers, None).unwrap_or_else(no_model))
         }
         Some(model) => Ok(model),
-        None => Err(CliFailure::usage(anyhow!("no model given; specify one with --model"))),
+        None => Err(NoModel::failure("no model given; specify one with --model")),
     }
 }
 
@@ -297,24 +305,24 @@ fn first(providers: &ProviderRegistry, provider: Option<&str>, front: FrontEnd) 
 fn misconfigured(providers: &ProviderRegistry, provider: Option<&str>) -> Option<CliFailure> {
     let mut rejected = providers.misconfigured();
     let (name, reason) = rejected.find(|(name, _)| provider.is_none_or(|provider| provider == *name))?;
-    Some(CliFailure::usage(anyhow!("{name} is misconfigured: {reason}")))
+    Some(NoModel::failure(format!("{name} is misconfigured: {reason}")))
 }
 
 /// Returns the error for a provider that isn't usable.
 pub(in crate::cli) fn no_provider(provider: &str) -> CliFailure {
     match ProviderDescriptor::find(provider) {
         Some(server) if server.is_local() => {
-            CliFailure::usage(anyhow!("{} doesn't respond", server.display_name))
+            NoModel::failure(format!("{} doesn't respond", server.display_name))
                 .hint(format!("start it, or set {} to its address", server.base_url_variable))
         }
-        Some(descriptor) => CliFailure::usage(anyhow!("no API key for {provider}")).hint(format!(
+        Some(descriptor) => NoModel::failure(format!("no API key for {provider}")).hint(format!(
             "`tiller login {provider}` stores one; {} or --api-key also works",
             descriptor.key_variable
         )),
         None => {
             let local = LOCAL_SERVERS.iter().map(|server| server.name);
             let names: Vec<&str> = descriptor::names().chain(local).chain([scripted::NAME]).collect();
-            CliFailure::usage(anyhow!("no provider named `{provider}`")).hint(format!(
+            NoModel::failure(format!("no provider named `{provider}`")).hint(format!(
                 "available providers: {}, {} and those in models.json",
                 names.join(", "),
                 demo::NAME
