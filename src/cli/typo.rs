@@ -22,6 +22,7 @@ use crate::suggest;
 /// Names of subcommands in this and similar programs, each with tiller's equivalent.
 const WORDS: &[(&str, Option<&str>)] = &[
     ("agent", Some("tiller agents list")),
+    ("attach", Some("tiller --attach URL|ID")),
     ("auth", Some("tiller login")),
     ("chat", Some("tiller")),
     ("completion", Some("tiller completions SHELL")),
@@ -117,10 +118,11 @@ fn refusal(words: &[String]) -> Option<TypoRefusal> {
     })
 }
 
-/// Returns true for a word such as those of subcommands and their arguments: no spaces, no `@FILE`, no
-/// punctuation of a sentence.
+/// Returns true for a word as in subcommands and their arguments: no spaces, no `@FILE`, no punctuation of a
+/// sentence, except in a URL, which may contain a token.
 fn is_plain(word: &str) -> bool {
-    !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./:".contains(c))
+    let is_url = word.starts_with("http://") || word.starts_with("https://");
+    is_url || !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./:".contains(c))
 }
 
 fn follows(command: &Command, word: &str) -> bool {
@@ -144,6 +146,9 @@ mod tests {
             ("Plugins", None),
             ("update", None),
             ("config set", Some("tiller settings")),
+            ("attach", Some("tiller --attach URL|ID")),
+            ("attach 46Y3GH", Some("tiller --attach URL|ID")),
+            ("attach http://127.0.0.1:4747/api/sessions/x?token=y", Some("tiller --attach URL|ID")),
             ("version", Some("tiller --version")),
             ("sesions", Some("tiller sessions")),
             ("model opus", Some("tiller models")),
@@ -166,6 +171,7 @@ mod tests {
             "list all sessions",
             "setting up the tests",
             "update the docs",
+            "attach the log",
             "why?",
             "map",
             "run @tests.md",
