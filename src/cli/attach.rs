@@ -15,6 +15,7 @@ use super::start::run_blocking;
 use super::startup;
 use super::wiring;
 use crate::agent::AgentSession;
+use crate::id::SessionId;
 use crate::session::{Reader, SessionError, lock_holder};
 
 pub(super) use socket::{SharedSessions, share_session, share_sessions};
@@ -28,23 +29,48 @@ pub(super) fn check(arguments: &CliArgs, front: FrontEnd) -> Result<(), CliFailu
         .hint("programs use the API of `tiller serve`"))
 }
 
-/// Connects to the session that `--attach` names: by the URL of a session on a server, or by the id or file
-/// of one that another tiller process of this user has open.
-pub(super) async fn connect(input: &RunInput, target: &str) -> Result<AgentSession, CliFailure> {
-    if target.starts_with("http://") || target.starts_with("https://") {
-        return http::connect(target).await;
-    }
-    let words = target.to_owned();
-    let path = run_blocking(input, move |input| {
-        let cwd = startup::cwd(&input.arguments)?;
-        Ok(wiring::manager(&input.arguments, &input.config, cwd).find(&words)?)
-    })
-    .await?;
-    connect_to_log(input, &path).await
+/// A session of another process.
+pub(super) struct AttachedSession {
+    pub(super) agent: AgentSession,
+    /// The command line that attaches to it again.
+    pub(super) return_command: String,
+    /// The command line that opens it here when the other process has closed it.
+    pub(super) open_command: Option<String>,
 }
 
-/// Connects to this user's process that has a log open.
-pub(super) async fn connect_to_log(input: &RunInput, path: &Path) -> Result<AgentSession, CliFailure> {
+impl AttachedSession {
+    fn of_this_machine(agent: AgentSession, session: &SessionId) -> Self {
+        let (return_command, open_command) =
+            (format!("tiller --attach {session}"), Some(format!("tiller --session {session}")));
+        Self { agent, return_command, open_command }
+    }
+}
+
+/// Connects to the session that `--attach` names: the URL of one that a server has open, or an id or a file of one that
+/// another tiller of this user has open.
+pub(super) async fn connect(input: &RunInput, target: &str) -> Result<AttachedSession, CliFailure> {
+    if target.starts_with("http://") || target.starts_with("https://") {
+        let (agent, url) = http::connect(target).await?;
+        let return_command = format!("tiller --attach {url}");
+        return Ok(AttachedSession { agent, return_command, open_command: None });
+    }
+    let words = target.to_owned();
+    let found = run_blocking(input, move |input| {
+        let cwd = startup::cwd(&input.arguments)?;
+        Ok(wiring::manager(&input.arguments, &input.config, cwd).find(&words)?)
+    });
+    match found.await {
+        Ok(path) => connect_to_log(input, &path).await,
+        Err(failure) => {
+            let session = SessionId::new(target);
+            let found = socket::connect_without_log(input, &session).await;
+            found.map(|agent| AttachedSession::of_this_machine(agent, &session)).ok_or(failure)
+        }
+    }
+}
+
+/// Connects to the process of this user that has a log open.
+pub(super) async fn connect_to_log(input: &RunInput, path: &Path) -> Result<AttachedSession, CliFailure> {
     let log = path.to_owned();
     let (session, holder) =
         run_blocking(input, move |_| Ok((Reader::open(&log)?.id().clone(), lock_holder(&log)))).await?;
@@ -52,7 +78,8 @@ pub(super) async fn connect_to_log(input: &RunInput, path: &Path) -> Result<Agen
         return Err(CliFailure::usage(anyhow!("no other tiller has session {session} open"))
             .hint(format!("open it here: tiller --session {session}")));
     };
-    socket::connect(input, &holder, &session).await
+    let agent = socket::connect(input, &holder, &session).await?;
+    Ok(AttachedSession::of_this_machine(agent, &session))
 }
 
 /// Returns true if it is possible to connect to the process that has this log open.

@@ -8,7 +8,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::attach::SharedSessions;
+use super::attach::{AttachedSession, SharedSessions};
 use super::failure::{CliFailure, DONE, FAILED, INTERRUPTED, USAGE};
 use super::first_prompt::{self, PromptInput, Stdin};
 use super::frontend::FrontEnd;
@@ -46,8 +46,7 @@ type SessionResources = Option<(ScratchDir, Option<SharedSessions>, JoinSet<()>)
 
 pub(super) async fn run(input: RunInput) -> Result<u8, CliFailure> {
     if let Some(target) = &input.arguments.session.attach {
-        let agent = attach::connect(&input, target).await?;
-        return show_attached(&input, agent).await;
+        return show_attached(&input, attach::connect(&input, target).await?).await;
     }
     let mut choice = SessionChoice::Named;
     let cwd = startup::cwd(&input.arguments)?;
@@ -75,8 +74,7 @@ pub(super) async fn run(input: RunInput) -> Result<u8, CliFailure> {
         };
         match locked::offer(failure, attaching)? {
             LockedChoice::Attach(path) => {
-                let agent = attach::connect_to_log(&input, &path).await?;
-                return show_attached(&input, agent).await;
+                return show_attached(&input, attach::connect_to_log(&input, &path).await?).await;
             }
             LockedChoice::Fork(path) => choice = SessionChoice::ForkOf(path),
             LockedChoice::Follow(path) => return locked::follow(&path).await,
@@ -85,8 +83,9 @@ pub(super) async fn run(input: RunInput) -> Result<u8, CliFailure> {
     }
 }
 
-/// Shows a session that another process has open, until the user quits or that process closes it.
-async fn show_attached(input: &RunInput, agent: AgentSession) -> Result<u8, CliFailure> {
+/// Shows a session that another process has open, until the user quits or the other process closes it.
+async fn show_attached(input: &RunInput, attached: AttachedSession) -> Result<u8, CliFailure> {
+    let AttachedSession { agent, return_command, open_command } = attached;
     let state = agent.state().await.map_err(CliFailure::run)?.state;
     let (arguments, session) = (Arc::clone(&input.arguments), state.session.clone());
     let themes = Themes::load(&arguments, &input.config, (&state.cwd, input.project.as_ref()));
@@ -108,10 +107,14 @@ async fn show_attached(input: &RunInput, agent: AgentSession) -> Result<u8, CliF
         notices,
     };
     let opening = async { Ok::<_, CliFailure>(opened) };
-    match tui::run(options(input, &state.cwd, &themes), opening).await {
+    let options = TuiOptions { return_command: Some(return_command), ..options(input, &state.cwd, &themes) };
+    match tui::run(options, opening).await {
         Ok(exit) => {
             if exit.reason == ExitReason::Closed {
                 stderr_line!("The other tiller closed session {session}, or the connection to it was lost.");
+                if let Some(command) = open_command {
+                    stderr_line!("Resume this session with: {command}");
+                }
             }
             Ok(code(exit.reason))
         }
@@ -156,6 +159,7 @@ fn options(input: &RunInput, cwd: &Path, themes: &Themes) -> TuiOptions {
         terminal,
         files,
         services: services(input),
+        return_command: None,
     }
 }
 

@@ -108,8 +108,15 @@ fn locked_session_can_be_attached_to() {
     let id = sandbox.log()[0]["id"].as_str().unwrap().to_owned();
     let mut third = sandbox.open(&["--attach", &id]);
     third.wait_for("Answer three.");
+    assert!(third.quit().success());
+    let command = format!("Resume this session with: tiller --attach {id}\r\n");
+    assert!(third.output().contains(&command), "{}", third.output());
+    let mut third = sandbox.open(&["--attach", &id]);
+    third.wait_for("Answer three.");
     assert!(first.quit().success());
     assert!(third.wait().success());
+    let command = format!("Resume this session with: tiller --session {id}\r\n");
+    assert!(third.output().contains(&command), "{}", third.output());
     let output = sandbox.run(&["--attach", &id]);
     assert_eq!(output.code, Some(2));
     assert!(output.err.contains("--attach needs the TUI"), "{}", output.err);

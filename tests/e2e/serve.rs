@@ -264,8 +264,25 @@ fn serve_session_can_be_attached_to() {
         .open(&["--attach", &format!("{}?token={}", url.replace("/sessions/", "/sessions/x"), server.token)]);
     missing.wait_for("(status 404 Not Found)");
     assert!(terminal.quit().success());
+    let output = terminal.output();
+    assert!(output.contains(&format!("Resume this session with: tiller --attach {url}\r\n")), "{output}");
     assert_eq!(server.call("GET", &session, None).1["isOpen"], true);
     assert_eq!(server.terminate(), Some(0));
+}
+
+#[test]
+fn serve_session_without_a_message_is_attached_to_by_id() {
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    let (session, _) = create(&server, &sandbox, &sandbox.script(&[r#"{"text": "One."}"#]));
+    let id = session.rsplit('/').next().unwrap();
+    let mut terminal = sandbox.open(&["--attach", id]);
+    terminal.wait_for("quitting leaves it open");
+    terminal.send("from a terminal\r");
+    terminal.wait_for_answer("One.");
+    assert!(terminal.quit().success());
+    let unknown = sandbox.open(&["--attach", &id.to_lowercase()]);
+    unknown.wait_for("no session id begins or ends with");
 }
 
 #[test]

@@ -32,6 +32,9 @@ pub struct TuiOptions {
     pub files: TuiFiles,
     /// Services implemented by the caller.
     pub services: TuiServices,
+    /// The command line that leads back to a session of another process, shown at the exit. Without it, the session is
+    /// this process's, and `tiller --session` resumes it.
+    pub return_command: Option<String>,
 }
 
 /// The terminal's capabilities.

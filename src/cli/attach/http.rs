@@ -27,9 +27,12 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Interval without data after which TCP keepalive probes are sent, and between probes.
 const KEEPALIVE: Duration = Duration::from_secs(15);
 
-/// Connects to the session at this URL: `SERVER/api/sessions/ID`, with the token as `?token=`.
-pub(super) async fn connect(target: &str) -> Result<AgentSession, CliFailure> {
-    let AttachUrl { url, token } = AttachUrl::parse(target).map_err(CliFailure::usage)?;
+/// Connects to the session at this URL: `SERVER/api/sessions/ID`, with the token as `?token=`. Returns the URL without
+/// the token too.
+pub(super) async fn connect(target: &str) -> Result<(AgentSession, Url), CliFailure> {
+    let parsed = AttachUrl::parse(target).map_err(CliFailure::usage)?;
+    let session_url = parsed.session_url();
+    let AttachUrl { url, token } = parsed;
     let token = token.or_else(|| env::var(TOKEN_VARIABLE).ok());
     let failed = || format!("can't attach to {url}");
     ensure_crypto();
@@ -45,7 +48,9 @@ pub(super) async fn connect(target: &str) -> Result<AgentSession, CliFailure> {
         let failure = CliFailure::run(anyhow::Error::new(error).context(failed()));
         hint.into_iter().fold(failure, CliFailure::hint)
     })?;
-    remote_session::connect_again(stream, server).await.with_context(failed).map_err(CliFailure::run)
+    let connected = remote_session::connect_again(stream, server).await;
+    let agent = connected.with_context(failed).map_err(CliFailure::run)?;
+    Ok((agent, session_url))
 }
 
 /// The fields of a problem description that are shown or determine the next step.
@@ -120,7 +125,7 @@ impl RemoteServer {
     /// Opens the session again on the server, with the last model in its log.
     async fn resume(&self, known: &Reader) -> Result<(), DialError> {
         let mut url = self.url.clone();
-        url.set_path(&format!("{}/resume", url.path().trim_end_matches("/attach")));
+        url.set_path(&format!("{}/resume", session_path(&url)));
         let model = known.leaf().and_then(|leaf| project(&known.branch(&leaf).ok()?.0).model);
         let body =
             model.map_or_else(|| json!({}), |model| json!({"provider": model.provider, "model": model.id}));
@@ -182,8 +187,20 @@ struct AttachUrl {
     token: Option<String>,
 }
 
+/// The path of the session in the address of its connection.
+fn session_path(url: &Url) -> &str {
+    url.path().trim_end_matches("/attach")
+}
+
 impl AttachUrl {
-    /// Parses the URL of a session, or that of the page that shows one: `SERVER/?session=ID`.
+    /// The URL of the session, without the token.
+    fn session_url(&self) -> Url {
+        let mut url = self.url.clone();
+        url.set_path(session_path(&self.url));
+        url
+    }
+
+    /// Parses the URL of a session, or the URL of the page that shows one: `SERVER/?session=ID`.
     fn parse(target: &str) -> anyhow::Result<Self> {
         let mut url = Url::parse(target).with_context(|| format!("{target} isn't a valid URL"))?;
         let parameter =
@@ -222,6 +239,8 @@ mod tests {
         for (typed, url, token) in cases {
             assert_eq!(parsed(typed), (url.to_owned(), token.to_owned()), "{typed}");
         }
+        let page = AttachUrl::parse("https://h/n/?token=t&session=x").unwrap();
+        assert_eq!(page.session_url().to_string(), "https://h/n/api/sessions/x");
         for typed in ["http://h:1/", "http://h:1/?token=t", "http://"] {
             assert!(AttachUrl::parse(typed).is_err(), "{typed}");
         }

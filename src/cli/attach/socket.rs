@@ -38,6 +38,9 @@ const MAX_HOST: usize = 24;
 /// Delay after a failed accept, such as for lack of file descriptors.
 const ACCEPT_RETRY: Duration = Duration::from_millis(100);
 
+/// Time for a process to answer whether it has a session; one that is suspended never does.
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// Finds an open session of this process.
 pub(in crate::cli) type FindSession = Arc<dyn Fn(SessionId) -> FoundSession + Send + Sync>;
 
@@ -110,15 +113,24 @@ fn listen(dir: &Path, path: &Path) -> io::Result<UnixListener> {
 
 /// Removes the sockets of processes on this machine that were killed.
 fn remove_abandoned(dir: &Path) -> io::Result<()> {
-    let prefix = format!("{}-", host_part(&LockHolder::this_process().host));
-    for file in std::fs::read_dir(dir)? {
-        let path = file?.path();
-        let process = path.file_stem().and_then(|name| name.to_str()?.strip_prefix(&prefix)?.parse().ok());
-        if process.is_some_and(|process| kill(Pid::from_raw(process), None) == Err(Errno::ESRCH)) {
+    for path in sockets_of_this_machine(dir)? {
+        if process_of(&path).is_some_and(|process| kill(process, None) == Err(Errno::ESRCH)) {
             let _ = std::fs::remove_file(path);
         }
     }
     Ok(())
+}
+
+/// Returns the sockets of this machine's processes.
+fn sockets_of_this_machine(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let paths = std::fs::read_dir(dir)?.map(|file| Ok(file?.path())).collect::<io::Result<Vec<_>>>()?;
+    Ok(paths.into_iter().filter(|path| process_of(path).is_some()).collect())
+}
+
+/// Returns the process that a socket's name names, if it is one of this machine.
+fn process_of(path: &Path) -> Option<Pid> {
+    let prefix = format!("{}-", host_part(&LockHolder::this_process().host));
+    path.file_stem()?.to_str()?.strip_prefix(&prefix)?.parse().ok().map(Pid::from_raw)
 }
 
 async fn accept(listener: UnixListener, find: FindSession) {
@@ -170,17 +182,28 @@ pub(super) async fn connect(
     holder: &LockHolder,
     session: &SessionId,
 ) -> Result<AgentSession, CliFailure> {
-    let connected = async {
-        let path = path_of(&sockets(input), holder);
-        let mut stream = UnixStream::connect(path).await.map_err(RemoteError::Connection)?;
-        let line = format!("{session}\n");
-        stream.write_all(line.as_bytes()).await.map_err(RemoteError::Connection)?;
-        remote_session::connect(stream).await
-    };
-    let connected = connected.await;
+    let connected = connect_at(&path_of(&sockets(input), holder), session).await;
     connected
         .with_context(|| format!("can't attach to session {session} ({holder})"))
         .map_err(CliFailure::run)
+}
+
+/// Connects to a session without a log, by asking the user's processes on this machine for it. A session gets its log
+/// with its first message.
+pub(super) async fn connect_without_log(input: &RunInput, session: &SessionId) -> Option<AgentSession> {
+    for path in sockets_of_this_machine(&sockets(input)).ok()? {
+        if let Ok(Ok(agent)) = timeout(SEARCH_TIMEOUT, connect_at(&path, session)).await {
+            return Some(agent);
+        }
+    }
+    None
+}
+
+async fn connect_at(path: &Path, session: &SessionId) -> Result<AgentSession, RemoteError> {
+    let mut stream = UnixStream::connect(path).await.map_err(RemoteError::Connection)?;
+    let line = format!("{session}\n");
+    stream.write_all(line.as_bytes()).await.map_err(RemoteError::Connection)?;
+    remote_session::connect(stream).await
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ impl EventLoop {
         if reason != ExitReason::HungUp {
             // The screen may show an agent's session.
             let mut lines = if self.above.is_empty() { last_exchange(&self.app) } else { Vec::new() };
-            lines.extend(resume_hint(&reader));
+            lines.extend(resume_hint(&reader, self.options.return_command.as_deref(), reason));
             // Standard output may be closed.
             let _ = writeln!(SanitizingWriter::new(std::io::stdout()), "{}", lines.join("\n"));
         }
@@ -81,12 +81,16 @@ impl EventLoop {
     }
 }
 
-/// Returns the command that resumes the session, if the session has content.
-fn resume_hint(reader: &Reader) -> Option<String> {
-    match (reader.exists(), reader.is_persistent()) {
-        (false, _) => None,
-        (true, true) => Some(format!("Resume this session with: tiller --session {}", reader.id())),
-        (true, false) => Some("this session was not saved".to_owned()),
+/// Returns the command that leads back to the session: the given one unless the session was closed elsewhere, or the one
+/// that resumes a session with content.
+fn resume_hint(reader: &Reader, return_command: Option<&str>, reason: ExitReason) -> Option<String> {
+    let resume = |command: &str| Some(format!("Resume this session with: {command}"));
+    match (return_command, reader.exists(), reader.is_persistent()) {
+        (Some(_), ..) if reason == ExitReason::Closed => None,
+        (Some(command), ..) => resume(command),
+        (None, false, _) => None,
+        (None, true, true) => resume(&format!("tiller --session {}", reader.id())),
+        (None, true, false) => Some("this session was not saved".to_owned()),
     }
 }
 
