@@ -5,15 +5,24 @@
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// Maximum number of buffered events: some seconds of a fast stream.
 const MAX_EVENTS: usize = 4_096;
 
-/// Maximum bytes of buffered events. The newest event stays, regardless of its size.
+/// Maximum bytes of buffered events at rest. The newest event stays, regardless of its size.
 const MAX_BYTES: usize = 1 << 20;
+
+/// Maximum bytes of buffered events while all of them are recent. The end of a run is several events in a row, each with
+/// all messages of the run or with a long answer; watchers must have time to read them.
+const MAX_RECENT_BYTES: usize = 16 << 20;
+
+/// Time for which an event is recent.
+pub(crate) const RECENT: Duration = Duration::from_secs(2);
 
 /// Maximum number of events that a watcher takes at a time.
 const MAX_BATCH: usize = 64;
@@ -37,8 +46,13 @@ pub(crate) struct FeedHead {
 struct EventBuffer {
     /// Number of the first buffered event, or of the next one.
     start: u64,
-    events: VecDeque<Bytes>,
+    events: VecDeque<BufferedEvent>,
     bytes: usize,
+}
+
+struct BufferedEvent {
+    event: Bytes,
+    at: Instant,
 }
 
 /// Events for a watcher.
@@ -80,20 +94,21 @@ impl EventFeed {
 
     /// Appends an event. If some before it were lost, so are those in the buffer: a watcher must not miss them
     /// silently.
-    pub(crate) fn push(&self, seq: u64, event: Bytes) {
+    pub(crate) fn push(&self, seq: u64, event: Bytes, now: Instant) {
         let mut buffer = self.lock();
         if seq != buffer.end() {
             *buffer = EventBuffer { start: seq, events: VecDeque::new(), bytes: 0 };
         }
         buffer.bytes += event.len();
-        buffer.events.push_back(event);
-        while buffer.events.len() > 1 && (buffer.events.len() > MAX_EVENTS || buffer.bytes > MAX_BYTES) {
-            let dropped = buffer.events.pop_front().map_or(0, |event| event.len());
-            buffer.bytes -= dropped;
-            buffer.start += 1;
-        }
+        buffer.events.push_back(BufferedEvent { event, at: now });
+        buffer.trim(now);
         drop(buffer);
         self.head.send_modify(|head| head.seq = seq);
+    }
+
+    /// Drops events that are no longer recent, beyond the bytes at rest.
+    pub(crate) fn trim(&self, now: Instant) {
+        self.lock().trim(now);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -110,7 +125,8 @@ impl EventFeed {
         let buffer = self.lock();
         let Some(skipped) = from.checked_sub(buffer.start) else { return FeedRead::Lost };
         let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
-        let events: Vec<Bytes> = buffer.events.iter().skip(skipped).take(MAX_BATCH).cloned().collect();
+        let buffered = buffer.events.iter().skip(skipped).take(MAX_BATCH);
+        let events: Vec<Bytes> = buffered.map(|BufferedEvent { event, .. }| event.clone()).collect();
         if events.is_empty() { FeedRead::Wait } else { FeedRead::Events(events) }
     }
 
@@ -123,6 +139,19 @@ impl EventBuffer {
     /// Number of the event after the newest one.
     fn end(&self) -> u64 {
         self.start + self.events.len() as u64
+    }
+
+    fn trim(&mut self, now: Instant) {
+        while let Some(oldest) = self.events.front().filter(|_| self.events.len() > 1) {
+            let is_recent = now.duration_since(oldest.at) < RECENT;
+            let max_bytes = if is_recent { MAX_RECENT_BYTES } else { MAX_BYTES };
+            if self.events.len() <= MAX_EVENTS && self.bytes <= max_bytes {
+                break;
+            }
+            self.bytes -= oldest.event.len();
+            self.start += 1;
+            self.events.pop_front();
+        }
     }
 }
 
@@ -138,8 +167,9 @@ mod tests {
     fn feed_read_continues_after_the_last_event() {
         let feed = EventFeed::new("e".into(), 5);
         assert_eq!((feed.last_event_id().as_str(), feed.read(6)), ("e-5", FeedRead::Wait));
-        feed.push(6, event("a"));
-        feed.push(7, event("b"));
+        let now = Instant::now();
+        feed.push(6, event("a"), now);
+        feed.push(7, event("b"), now);
         assert_eq!(feed.read(6), FeedRead::Events(vec![event("a"), event("b")]));
         assert_eq!(feed.read(7), FeedRead::Events(vec![event("b")]));
         assert_eq!((feed.read(8), feed.read(9)), (FeedRead::Wait, FeedRead::Wait));
@@ -149,22 +179,37 @@ mod tests {
     #[test]
     fn feed_old_events_are_dropped_by_number_and_size() {
         let feed = EventFeed::new("e".into(), 0);
+        let now = Instant::now();
         for seq in 1..=MAX_EVENTS as u64 + 2 {
-            feed.push(seq, event("x"));
+            feed.push(seq, event("x"), now);
         }
         assert_eq!(feed.read(2), FeedRead::Lost);
         assert!(matches!(feed.read(3), FeedRead::Events(events) if events.len() == MAX_BATCH));
         let next = MAX_EVENTS as u64 + 3;
-        feed.push(next, Bytes::from(vec![b'x'; MAX_BYTES + 1]));
+        feed.push(next, Bytes::from(vec![b'x'; MAX_RECENT_BYTES + 1]), now);
         assert_eq!(feed.read(next - 1), FeedRead::Lost);
         assert!(matches!(feed.read(next), FeedRead::Events(events) if events.len() == 1));
     }
 
     #[test]
+    fn feed_large_events_stay_while_they_are_recent() {
+        let feed = EventFeed::new("e".into(), 0);
+        let start = Instant::now();
+        for seq in 1..=4 {
+            feed.push(seq, Bytes::from(vec![b'x'; MAX_BYTES]), start);
+        }
+        feed.push(5, event("end"), start + RECENT / 2);
+        assert!(matches!(feed.read(1), FeedRead::Events(events) if events.len() == 5));
+        feed.trim(start + RECENT);
+        assert_eq!((feed.read(4), feed.read(5)), (FeedRead::Lost, FeedRead::Events(vec![event("end")])));
+    }
+
+    #[test]
     fn feed_gap_drops_the_events_before_it() {
         let feed = EventFeed::new("e".into(), 0);
-        feed.push(1, event("a"));
-        feed.push(4, event("d"));
+        let now = Instant::now();
+        feed.push(1, event("a"), now);
+        feed.push(4, event("d"), now);
         assert_eq!((feed.read(1), feed.read(2)), (FeedRead::Lost, FeedRead::Lost));
         assert_eq!(feed.read(4), FeedRead::Events(vec![event("d")]));
     }

@@ -3,12 +3,14 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use tiller_core::event::Event;
 use tiller_core::id::SessionId;
-use tiller_engine::{AgentError, AgentSession, EventStream};
+use tiller_engine::{AgentError, AgentSession, EventStream, Lag};
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
 
 use crate::event_frame;
-use crate::feed::EventFeed;
+use crate::feed::{EventFeed, RECENT};
 use crate::host::HostedSession;
 use crate::metrics::Metrics;
 
@@ -40,13 +42,22 @@ impl OpenSession {
 
 /// Encodes events into the feed until the session is closed. Events up to `seen` happened before the feed began.
 async fn pump(mut events: EventStream, feed: Arc<EventFeed>, seen: u64, metrics: Arc<Metrics>) {
-    while let Some(event) = events.next().await {
+    while let Some(event) = next_event(&mut events, &feed).await {
         // Lost events leave a gap, which the feed notices.
         let Ok(event) = event else { continue };
         if event.seq > seen {
             metrics.count_event();
-            feed.push(event.seq, event_frame::encode(feed.epoch(), &event));
+            feed.push(event.seq, event_frame::encode(feed.epoch(), &event), Instant::now());
         }
     }
     feed.close();
+}
+
+/// Returns the next event. Trims the feed when its newest event is no longer recent.
+async fn next_event(events: &mut EventStream, feed: &EventFeed) -> Option<Result<Arc<Event>, Lag>> {
+    if let Ok(event) = timeout(RECENT, events.next()).await {
+        return event;
+    }
+    feed.trim(Instant::now());
+    events.next().await
 }

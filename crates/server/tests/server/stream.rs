@@ -112,6 +112,16 @@ async fn stream_watcher_that_reads_nothing_slows_nobody() {
 }
 
 #[tokio::test]
+async fn stream_end_of_a_long_answer_is_not_lost() {
+    // The last events have the whole answer each, in a row.
+    let server = TestServer::start(&[json!({"text": "word ".repeat(120_000), "chunk": 600_000})]);
+    let session = server.create().await;
+    let events = server.chat(&session, "hello").await;
+    let names: Vec<&str> = events[1..].iter().map(|event| &*event.name).collect();
+    assert!(names.contains(&"completed") && !names.contains(&"snapshot"), "{names:?}");
+}
+
+#[tokio::test]
 async fn stream_watchers_get_the_same_events() {
     let server = TestServer::start(&[json!({"text": "One."})]);
     let session = server.create().await;
