@@ -62,6 +62,9 @@ pub(crate) const NO_CONDITION: ProblemKind =
 /// The body is too large.
 pub(crate) const TOO_LARGE: ProblemKind =
     ProblemKind(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", "The body is too large");
+/// The body doesn't arrive.
+pub(crate) const TIMEOUT: ProblemKind =
+    ProblemKind(StatusCode::REQUEST_TIMEOUT, "request-timeout", "The body took too long");
 /// The body isn't JSON.
 pub(crate) const MEDIA_TYPE: ProblemKind =
     ProblemKind(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", "The body must be JSON");

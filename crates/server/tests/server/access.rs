@@ -127,6 +127,21 @@ async fn body_over_the_limit_is_a_problem() {
     assert_eq!((answered.status, answered.problem().as_str()), (413, "body-too-large"));
 }
 
+#[tokio::test(start_paused = true)]
+async fn body_that_does_not_arrive_is_a_problem() {
+    let server = TestServer::start(&[]);
+    let mut request = request("POST", "/api/render", Some(&json!({})));
+    *request.body_mut() = pending_body();
+    let start = tokio::time::Instant::now();
+    let answered = server.send(request).await;
+    assert_eq!((answered.status, answered.problem().as_str()), (408, "request-timeout"));
+    assert_eq!(start.elapsed().as_secs(), 120);
+}
+
+fn pending_body() -> Body {
+    Body::from_stream(futures_util::stream::pending::<Result<Vec<u8>, Infallible>>())
+}
+
 #[tokio::test]
 async fn headers_over_the_limit_are_a_problem() {
     let server = TestServer::start(&[]);
@@ -151,8 +166,7 @@ async fn requests_over_the_limit_are_unavailable() {
     let mut waiting = JoinSet::new();
     let refused = loop {
         let mut request = request("POST", &format!("{session}/chat"), Some(&json!({})));
-        *request.body_mut() =
-            Body::from_stream(futures_util::stream::pending::<Result<Vec<u8>, Infallible>>());
+        *request.body_mut() = pending_body();
         waiting.spawn(server.router().oneshot(request));
         yield_now().await;
         let answered = server.get("/api/roots").await;

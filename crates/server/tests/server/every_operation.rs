@@ -81,6 +81,7 @@ async fn operation_with_bad_body_is_a_problem() {
         assert_eq!((unknown.status, unknown.problem().as_str()), (400, "invalid-request"), "{method} {path}");
         let list = server.send(request(&method, &path, Some(&json!([1])))).await;
         assert_eq!(list.problem(), "invalid-request", "{method} {path}");
+        assert!(list.text.contains("must be a JSON object"), "{method} {path}: {}", list.text);
         let mut text = request(&method, &path, Some(&json!({})));
         text.headers_mut().insert("content-type", "text/plain".parse().unwrap());
         assert_eq!(server.send(text).await.problem(), "not-json", "{method} {path}");
