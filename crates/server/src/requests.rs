@@ -1,5 +1,6 @@
 //! The bodies and parameters of requests. Unknown fields are errors: a misspelled one must not be ignored.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use base64::Engine as _;
@@ -265,11 +266,11 @@ pub(crate) struct BashBody {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ListQuery {
     /// Maximum number of sessions, at most 200; default: 50.
-    pub(crate) limit: Option<usize>,
+    pub(crate) limit: Option<NonZeroUsize>,
     /// Number of sessions to skip.
     #[serde(default)]
     pub(crate) offset: usize,
-    /// Words that a session must contain, the last one as a prefix.
+    /// Words that a session must contain, the last one as a prefix. Without words, all sessions are listed.
     pub(crate) query: Option<String>,
 }
 

@@ -1,6 +1,7 @@
 //! Sessions: create, list, find, resume, delete.
 
 use std::collections::HashSet;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -58,11 +59,11 @@ pub(crate) async fn list(
     State(state): State<Arc<AppState>>,
     QueryParams(ListQuery { limit, offset, query }): QueryParams<ListQuery>,
 ) -> HandlerResult {
-    let limit = limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
+    let limit = limit.map_or(DEFAULT_LIMIT, NonZeroUsize::get).min(MAX_LIMIT);
     let open = state.table.list().await?;
     let mut sessions = Vec::new();
     let mut without_log = HashSet::new();
-    let logged = match query {
+    let logged = match query.filter(|words| !words.trim().is_empty()) {
         Some(words) => state.host.search(words, MAX_FOUND).await?,
         None => {
             // Sessions without a message have no log yet.

@@ -69,7 +69,12 @@ async fn list_is_paged_and_searched() {
     assert_eq!(page.get("nextOffset"), None);
     let found = server.get("/api/sessions?query=zebra").await.json();
     assert_eq!(found["sessions"].as_array().unwrap().len(), 2, "{found}");
-    assert_eq!(server.get("/api/sessions?limit=x").await.problem(), "invalid-request");
+    let all = server.get("/api/sessions?query=%20").await.json();
+    assert_eq!(all["sessions"].as_array().unwrap().len(), 3, "{all}");
+    for limit in ["x", "0", "-1"] {
+        let answered = server.get(&format!("/api/sessions?limit={limit}")).await;
+        assert_eq!(answered.problem(), "invalid-request", "{limit}");
+    }
     assert_eq!(server.get("/api/sessions?pages=1").await.problem(), "invalid-request");
 }
 
