@@ -5,8 +5,9 @@ mod model;
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tiller_core::background_job::CommandJob;
 use tiller_core::elicitation::ElicitationRequest;
 use tiller_core::event::{ApprovalRequest, CompactionReason, QueueItem, QueueKind, ToolOutcome};
@@ -58,10 +59,12 @@ impl<'a, M> SessionView<'a, M> {
 }
 
 /// Use of the context window.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextView {
+    #[schemars(with = "u64")]
     tokens: Tokens,
+    #[schemars(with = "u64")]
     context_window: Tokens,
     percent: f64,
 }
@@ -242,11 +245,13 @@ impl<'a> From<&'a RunningBash> for RunningBashView<'a> {
 }
 
 /// The queued messages: texts by kind, and the items themselves.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueView<'a> {
     steering: Vec<&'a str>,
     follow_up: Vec<&'a str>,
+    /// The messages in the order of delivery, with `id`, `kind`, `text` and `held`.
+    #[schemars(with = "Vec<Map<String, Value>>")]
     items: &'a [QueueItem],
 }
 
@@ -260,9 +265,10 @@ impl<'a> From<&'a [QueueItem]> for QueueView<'a> {
 }
 
 /// The response to `get_session_stats`.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StatsView<'a> {
+    #[schemars(with = "String")]
     session_id: &'a SessionId,
     user_messages: usize,
     assistant_messages: usize,
@@ -270,23 +276,35 @@ pub struct StatsView<'a> {
     tool_results: usize,
     total_messages: usize,
     tokens: TokensView,
+    /// US dollars.
+    #[schemars(with = "f64")]
     cost: Usd,
+    /// The usage of each model.
+    #[schemars(with = "Vec<Map<String, Value>>")]
     models: &'a [ModelUsage],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    #[schemars(with = "Vec<Map<String, Value>>")]
     budgets: &'a [BudgetStatus],
+    /// The same numbers for the current branch.
+    #[schemars(with = "Map<String, Value>")]
     branch: &'a Totals,
     context_usage: ContextView,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_file: Option<&'a Path>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct TokensView {
+    #[schemars(with = "u64")]
     input: Tokens,
+    #[schemars(with = "u64")]
     output: Tokens,
+    #[schemars(with = "u64")]
     cache_read: Tokens,
+    #[schemars(with = "u64")]
     cache_write: Tokens,
+    #[schemars(with = "u64")]
     total: Tokens,
 }
 

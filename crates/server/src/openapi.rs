@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
+use tiller_engine::views::{ModelView, QueueView, StatsView};
 
 use crate::host::{RenderBody, RenderedEntries, SkillSummary};
 use crate::problem::Problem;
@@ -96,7 +97,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     operation(
         "post",
         "/api/sessions/{id}/abort",
-        Rpc("abort"),
+        Json(200, of::<StoppedRun>),
         "Stop the run, and return the queued messages",
     ),
     operation("post", "/api/sessions/{id}/jobs/{jobId}/stop", Empty(204), "Stop a background job"),
@@ -105,15 +106,15 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         .body(of::<ApprovalBody>),
     operation("post", "/api/sessions/{id}/elicitations/{elicitationId}", Empty(204), "Answer a question")
         .body(of::<ElicitationBody>),
-    operation("get", "/api/sessions/{id}/queue", Rpc("get_queue"), "Show the queued messages"),
+    operation("get", "/api/sessions/{id}/queue", Json(200, of::<QueueView>), "Show the queued messages"),
     operation(
         "put",
         "/api/sessions/{id}/queue",
-        Rpc("get_queue"),
+        Json(200, of::<QueueView>),
         "Change, order and remove messages of the queue whose `ETag` is in `If-Match`",
     )
     .body(of::<QueueBody>),
-    operation("delete", "/api/sessions/{id}/queue", Rpc("clear_queue"), "Remove queued messages")
+    operation("delete", "/api/sessions/{id}/queue", Json(200, of::<QueueView>), "Remove queued messages")
         .query(of::<ClearQuery>),
     operation("get", "/api/sessions/{id}/entries", Rpc("get_entries"), "Show the entries of the log")
         .query(of::<EntriesQuery>),
@@ -131,7 +132,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         Json(200, of::<ContextUsage>),
         "Show the parts of the context",
     ),
-    operation("get", "/api/sessions/{id}/stats", Rpc("get_session_stats"), "Show counts, tokens and cost"),
+    operation("get", "/api/sessions/{id}/stats", Json(200, of::<StatsView>), "Show counts, tokens and cost"),
     operation("get", "/api/sessions/{id}/export.html", Other("text/html"), "Export the session as a page"),
     operation(
         "post",
@@ -157,11 +158,12 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         "Choose the next step after a failed compaction",
     )
     .body(of::<CompactionBody>),
-    operation("post", "/api/sessions/{id}/model", Rpc("set_model"), "Choose the model").body(of::<ModelBody>),
+    operation("post", "/api/sessions/{id}/model", Json(200, of::<ModelView>), "Choose the model")
+        .body(of::<ModelBody>),
     operation("post", "/api/sessions/{id}/thinking", Json(200, of::<LevelView>), "Choose the thinking level")
         .body(of::<ThinkingBody>),
     operation("post", "/api/sessions/{id}/bash", Rpc("bash"), "Run a user command").body(of::<BashBody>),
-    operation("get", "/api/models", Rpc("get_available_models"), "List models"),
+    operation("get", "/api/models", Json(200, of::<AvailableModels>), "List models"),
     operation("get", "/api/skills", Json(200, of::<SkillList>), "List the skills of a working directory")
         .query(of::<SkillsQuery>),
     operation("get", "/api/roots", Json(200, of::<RootList>), "List the directories of the option --root"),
@@ -184,6 +186,20 @@ const HEADERS: &[(&str, &str, &str, bool)] = &[
     ("/attach", "get", "Last-Event-ID", false),
     ("/queue", "put", "If-Match", true),
 ];
+
+/// The models that a new session can use.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes the response")]
+struct AvailableModels {
+    models: Vec<ModelView>,
+}
+
+/// The messages that a stopped run left in the queue.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes the response")]
+struct StoppedRun {
+    queue: QueueView<'static>,
+}
 
 /// The skills of a working directory.
 #[derive(JsonSchema)]
@@ -257,7 +273,12 @@ fn describe(operation: &Operation, problem: &Schema, generator: &mut SchemaGener
         "responses": {status.to_string(): answer, "default": failed},
     });
     if let Some(body) = operation.body {
-        described["requestBody"] = json!({"content": {"application/json": {"schema": body(generator)}}});
+        let schema = body(generator);
+        // Without a body, all fields have their defaults.
+        let required = definition(&schema, generator)
+            .is_some_and(|object| object.get("required").is_some() || object.get("oneOf").is_some());
+        described["requestBody"] =
+            json!({"required": required, "content": {"application/json": {"schema": schema}}});
     }
     if operation.path == "/healthz" {
         described["security"] = json!([]);
@@ -270,11 +291,15 @@ fn path_parameter(part: &str) -> Option<Value> {
     Some(json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
 }
 
+/// Returns the referenced definition.
+fn definition<'a>(schema: &Schema, generator: &'a SchemaGenerator) -> Option<&'a Value> {
+    let name = schema.get("$ref")?.as_str()?.rsplit('/').next()?;
+    generator.definitions().get(name)
+}
+
 /// Returns the fields of a referenced object as parameters.
 fn query_parameters(schema: &Schema, generator: &SchemaGenerator) -> Vec<Value> {
-    let reference = schema.get("$ref").and_then(Value::as_str).unwrap_or_default();
-    let name = reference.rsplit('/').next().unwrap_or_default();
-    let Some(object) = generator.definitions().get(name) else { return Vec::new() };
+    let Some(object) = definition(schema, generator) else { return Vec::new() };
     let is_required = |name: &str| {
         let required = object.get("required").and_then(Value::as_array);
         required.is_some_and(|required| required.iter().any(|field| field == name))
@@ -315,5 +340,14 @@ mod tests {
             list["parameters"].as_array().unwrap().iter().map(|parameter| &parameter["name"]).collect();
         assert_eq!(names, ["limit", "offset", "query"]);
         assert_eq!(document["paths"]["/healthz"]["get"]["security"], json!([]));
+        let is_required = |path: &str| document["paths"][path]["post"]["requestBody"]["required"].clone();
+        let queue = &document["paths"]["/api/sessions/{id}/queue"]["get"]["responses"]["200"];
+        assert_eq!(
+            queue.pointer("/content/application~1json/schema"),
+            Some(&json!({"$ref": "#/components/schemas/QueueView"}))
+        );
+        assert_eq!(is_required("/api/sessions/{id}/chat"), true);
+        assert_eq!(is_required("/api/render"), true);
+        assert_eq!(is_required("/api/sessions/{id}/resume"), false);
     }
 }

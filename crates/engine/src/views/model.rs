@@ -1,26 +1,35 @@
 //! Views of models.
 
-use serde::Serialize;
+use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use tiller_core::message::ModelRef;
 use tiller_core::unit::Tokens;
 use tiller_provider::Model;
 use tiller_provider::catalog::{self, ImageInput, ModelFacts, Price};
 
 /// A model, without its server's address.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelView {
     id: String,
     name: String,
+    /// The wire format.
     api: String,
     provider: String,
+    /// Always empty.
     base_url: &'static str,
+    /// True if the model can think.
     reasoning: bool,
+    /// `text`, and `image` unless the model accepts none.
     input: &'static [&'static str],
+    #[schemars(with = "u64")]
     context_window: Tokens,
+    #[schemars(with = "u64")]
     max_tokens: Tokens,
-    /// All 0 if unknown.
+    /// US dollars for a million tokens of each kind; all 0 if unknown.
+    #[schemars(with = "BTreeMap<String, f64>")]
     cost: Price,
 }
 
