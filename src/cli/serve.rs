@@ -49,8 +49,7 @@ pub(super) async fn run(input: &RunInput, options: &ServeArgs) -> Result<u8, Cli
         [] => vec![startup::cwd(&input.arguments)?],
         roots => roots.to_vec(),
     };
-    let roots =
-        WorkspaceRoots::new(&roots).context("can't use a directory of --root").map_err(CliFailure::usage)?;
+    let roots = WorkspaceRoots::new(&roots).map_err(CliFailure::usage)?;
     let token = token_file::load_or_create(&input.config.dirs.state.join("server-token"))?;
     let listener = TcpListener::bind(&*addresses).await;
     let listener =
@@ -60,7 +59,8 @@ pub(super) async fn run(input: &RunInput, options: &ServeArgs) -> Result<u8, Cli
     let address = listener.local_addr().context("the socket has no address").map_err(CliFailure::run)?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     let base_path = options.base_path.clone().unwrap_or_default();
-    print_text(&format!("{scheme}://{address}{base_path}/?token={}\n", token.expose_secret()))?;
+    let authority = local_authority(address);
+    print_text(&format!("{scheme}://{authority}{base_path}/?token={}\n", token.expose_secret()))?;
     let is_secure = tls.is_some() || options.behind_proxy;
     let cookie = if is_secure { CookieScope::Secure } else { CookieScope::Any };
     let access = AccessRules { token, hosts: options.host.clone(), cookie, base_path };
@@ -88,6 +88,14 @@ async fn addresses(listen: &str, options: &ServeArgs) -> Result<Vec<SocketAddr>,
         return Err(refused("this needs TLS").hint(hint));
     }
     Ok(found)
+}
+
+/// Returns the host and port by which this machine reaches the address: 0.0.0.0 and [::] name no host.
+fn local_authority(address: SocketAddr) -> String {
+    match address.ip().is_unspecified() {
+        true => format!("localhost:{}", address.port()),
+        false => address.to_string(),
+    }
 }
 
 /// Raises the soft limit on open files, which is 1,024 on most systems.
@@ -124,4 +132,21 @@ async fn shutdown([mut interrupt, mut terminate]: [Signal; 2]) {
     });
     // The task sends before it ends.
     let _ = started.await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn local_authority_names_a_host() {
+        for (address, shown) in [
+            ("127.0.0.1:4747", "127.0.0.1:4747"),
+            ("0.0.0.0:80", "localhost:80"),
+            ("[::]:80", "localhost:80"),
+            ("[::1]:80", "[::1]:80"),
+        ] {
+            assert_eq!(local_authority(address.parse().unwrap()), shown);
+        }
+    }
 }

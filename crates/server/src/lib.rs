@@ -36,6 +36,6 @@ pub use host::{
     HostError, HostFuture, HostedSession, NewSession, RenderBody, RenderedEntries, ResumeRequest,
     SessionHost, SessionSettings, SkillSummary,
 };
-pub use roots::WorkspaceRoots;
+pub use roots::{RootError, WorkspaceRoots};
 pub use serve::{BoundSocket, FoundSession, HttpServer};
 pub use token::{NoRandomNumbers, is_token, random_token};

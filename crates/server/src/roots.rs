@@ -7,13 +7,30 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub struct WorkspaceRoots(Vec<PathBuf>);
 
+/// A root that can't be used.
+#[derive(Debug, thiserror::Error)]
+#[error("can't use {dir} as a root")]
+pub struct RootError {
+    /// The directory.
+    pub dir: String,
+    /// The reason.
+    pub source: io::Error,
+}
+
 impl WorkspaceRoots {
     /// Resolves the directories.
     ///
     /// # Errors
-    /// If one of them can't be resolved.
-    pub fn new(dirs: &[PathBuf]) -> io::Result<Self> {
-        dirs.iter().map(|dir| dir.canonicalize()).collect::<io::Result<_>>().map(Self)
+    /// If one of them can't be resolved, or isn't a directory.
+    pub fn new(dirs: &[PathBuf]) -> Result<Self, RootError> {
+        let resolve = |dir: &PathBuf| {
+            let real = dir.canonicalize()?;
+            if real.is_dir() { Ok(real) } else { Err(io::ErrorKind::NotADirectory.into()) }
+        };
+        let named = |dir: &PathBuf| {
+            resolve(dir).map_err(|source| RootError { dir: dir.display().to_string(), source })
+        };
+        dirs.iter().map(named).collect::<Result<_, _>>().map(Self)
     }
 
     /// The real paths of the directories, for display.
@@ -51,5 +68,16 @@ mod tests {
             assert_eq!(roots.resolve(&base.join(refused)), None, "{refused}");
         }
         assert_eq!(roots.resolve(Path::new("root")), None);
+    }
+
+    #[test]
+    fn roots_error_names_the_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let (missing, file) = (dir.path().join("missing"), dir.path().join("file"));
+        std::fs::write(&file, "").unwrap();
+        for root in [missing, file] {
+            let error = WorkspaceRoots::new(&[dir.path().to_owned(), root.clone()]).unwrap_err();
+            assert_eq!(error.to_string(), format!("can't use {} as a root", root.display()));
+        }
     }
 }
