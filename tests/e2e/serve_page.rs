@@ -178,6 +178,22 @@ fn serve_page_continues_from_an_entry_and_stops() {
 }
 
 #[test]
+fn serve_page_resumes_without_a_model_that_is_gone() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    let session = open(&mut browser, &server, &sandbox, &[r#"{"text": "End."}"#]);
+    browser.type_and_press("begin", "Enter", 0);
+    browser.wait_for("!session.isRunning && find('main').textContent.includes('End.')");
+    server.call("POST", &format!("{session}/close"), None);
+    browser.wait_for("!find('.closed').hidden");
+    std::fs::remove_file(sandbox.home().join("script.jsonl")).unwrap();
+    click(&mut browser, ".closed button", "Resume");
+    browser.wait_for("session.isOpen && session.model?.provider === 'demo'");
+    browser.wait_for("find('.problem').textContent.includes('continuing with demo/tour')");
+}
+
+#[test]
 fn serve_page_edit_survives_changes_of_the_queue() {
     let Some(mut browser) = browser() else { return };
     let sandbox = Sandbox::new();

@@ -86,9 +86,17 @@ const sessions = (() => {
     await refresh();
   };
   const resume = async (id, model) => {
-    const body = model ? { provider: model.provider, model: model.id } : {};
-    await request("POST", `api/sessions/${encodeURIComponent(id)}/resume`, body);
+    const open = (body) => request("POST", `api/sessions/${encodeURIComponent(id)}/resume`, body);
+    let opened;
+    try {
+      opened = await open(model ? { provider: model.provider, model: model.id } : {});
+    } catch (error) {
+      if (!model || error.kind !== "unprocessable") throw error;
+      // The model can't be used anymore. The server chooses another one, with a notice.
+      opened = await open({});
+    }
     await go(id);
+    showProblem(opened.state.notices.join("\n"));
   };
   const showAddress = () => {
     const id = new URLSearchParams(location.search).get("session");
@@ -102,10 +110,11 @@ const sessions = (() => {
       const fields = new FormData(form);
       const body = { workspacePath: fields.get("workspacePath"), autoApprove: fields.has("autoApprove") };
       for (const name of ["name", "model"]) if (fields.get(name).trim()) body[name] = fields.get(name).trim();
-      const { id } = await request("POST", "api/sessions", body);
+      const { id, state } = await request("POST", "api/sessions", body);
       form.elements.name.value = "";
       find(".new-session").open = false;
       await go(id);
+      showProblem(state.notices.join("\n"));
       find(".composer textarea").focus();
     }),
   );
