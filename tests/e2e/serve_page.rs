@@ -58,14 +58,22 @@ fn assert_stays_at_home(browser: &mut Browser, server: &Served) {
     assert_eq!(problems, [""; 0]);
 }
 
-/// Asserts that the page fits its width, and that everything to be touched is large enough.
+/// Asserts that the page fits its width, and that everything to be touched is large enough, within two seconds: an event
+/// may be changing the page.
 fn assert_fits_phone(browser: &mut Browser) {
-    let small = browser.run(&format!(
+    let small = format!(
         "[...document.querySelectorAll('button, select, textarea, input:not([type=checkbox]), summary, .tree a, .session-list a, .background a')]
             .filter((it) => it.checkVisibility())
             .map((it) => [it.outerHTML.slice(0, 80), it.getBoundingClientRect()])
             .filter(([, box]) => Math.min(box.width, box.height) < {MIN_TARGET} - 0.5)
-            .map(([html, box]) => `${{html}} ${{box.width}} x ${{box.height}}`)"
+            .map(([html, box]) => `${{html}} ${{box.width}} x ${{box.height}}, ${{innerWidth}} ${{document.body.outerHTML.slice(0, 80)}}`)"
+    );
+    let small = browser.run(&format!(
+        "(async () => {{
+            const small = () => {small};
+            for (let frame = 0; frame < 120 && small().length > 0; frame++) await new Promise(requestAnimationFrame);
+            return small();
+        }})()"
     ));
     assert_eq!(small, json!([]));
     let widths = browser.run("[document.scrollingElement.scrollWidth, innerWidth]");
