@@ -262,7 +262,7 @@ const branches = (() => {
     if (next !== undefined) go(next);
   };
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select")) return;
     if (event.key === "/") {
       input.focus();
       input.select();

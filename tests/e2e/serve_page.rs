@@ -320,6 +320,52 @@ fn serve_page_shows_commands_images_jobs_and_agents() {
 }
 
 #[test]
+fn serve_page_answered_request_leaves_the_focus_in_the_dock() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    let call = |name: &str| {
+        format!(r#"{{"calls": [{{"name": "bash", "arguments": {{"command": "touch {name}"}}}}]}}"#)
+    };
+    open(&mut browser, &server, &sandbox, &[&call("first"), &call("second"), r#"{"text": "End."}"#]);
+    browser.type_and_press("begin", "Enter", 0);
+    for name in ["first", "second"] {
+        browser.wait_for(&format!("find('.question pre').textContent.includes('touch {name}')"));
+        browser.run("find('.question .primary').focus(); document.activeElement.click()");
+        browser.wait_for("document.activeElement === find('.dock')");
+    }
+    browser.wait_for("!session.isRunning && find('main').textContent.includes('End.')");
+    // A link of the list keeps the focus when the list is loaded again.
+    browser.run("find('.session-list a').focus(); sessions.refresh()");
+    browser.wait_for("document.activeElement.matches('.session-list a')");
+}
+
+#[test]
+fn serve_page_list_has_more_sessions_than_a_request_returns() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    open(&mut browser, &server, &sandbox, &[r#"{"text": "End."}"#]);
+    // A server with 230 sessions.
+    browser.run(
+        "window.fetch = async (path) => {
+            const parameters = new URLSearchParams(path.split('?')[1]);
+            const [limit, offset] = ['limit', 'offset'].map((name) => Number(parameters.get(name)));
+            const ids = [...Array(230).keys()].slice(offset, offset + Math.min(limit, 200));
+            const sessions = ids.map((id) => ({ id: `${id}`, name: `number ${id}`, workspacePath: '/w' }));
+            const end = offset + sessions.length;
+            return Response.json({ sessions, ...(end < 230 ? { nextOffset: end } : {}) });
+        }",
+    );
+    for count in [100, 150, 200, 230] {
+        browser.run("find('.more').click()");
+        browser.wait_for(&format!("document.querySelectorAll('.session-list a').length === {count}"));
+    }
+    assert_eq!(browser.run("find('.more').hidden"), true);
+    assert_eq!(browser.run("find('.session-list li:last-child .text').textContent"), "number 229");
+}
+
+#[test]
 fn serve_page_sends_pasted_images() {
     let Some(mut browser) = browser() else { return };
     let sandbox = Sandbox::new();

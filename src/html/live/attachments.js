@@ -14,7 +14,8 @@ const attachments = (() => {
   };
   const show = () => {
     list.hidden = files.length === 0;
-    list.replaceChildren(
+    [...list.children].forEach(removeElement);
+    list.append(
       ...files.map((file) => {
         const remove = button("Remove", () => set(files.filter((other) => other !== file)));
         remove.setAttribute("aria-label", `Remove ${file.name}`);

@@ -16,7 +16,7 @@ const background = (() => {
     list.hidden = false;
   };
   const remove = (id) => {
-    rows.get(id)?.element.remove();
+    removeElement(rows.get(id)?.element);
     rows.delete(id);
     list.hidden = rows.size === 0;
   };

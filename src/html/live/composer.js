@@ -141,7 +141,7 @@ const composer = (() => {
   const setQueue = (items, total = items.length) => {
     queueList.hidden = items.length === 0;
     const rows = items.map((item) => edits.get(item.id)?.row ?? queueRow(item));
-    for (const row of [...queueList.children]) if (!rows.includes(row)) row.remove();
+    for (const row of [...queueList.children]) if (!rows.includes(row)) removeElement(row);
     // An edited row stays in its place, or it would lose the focus.
     rows.forEach((row, at) => row !== queueList.children[at] && queueList.insertBefore(row, queueList.children[at]));
     for (const id of [...edits.keys()]) if (!items.some((item) => item.id === id)) endEdit(id);

@@ -5,8 +5,9 @@ const questions = (() => {
   const open = new Map(); // key -> element
 
   const remove = (key) => {
-    open.get(key)?.remove();
+    const element = open.get(key);
     open.delete(key);
+    removeElement(element);
   };
   // Shows a question; with the same key it replaces the earlier one.
   const show = (key, title, ...content) => {

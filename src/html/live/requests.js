@@ -33,6 +33,14 @@ const buttonFor = (subject, text, action) => {
   return element;
 };
 
+// Removes an element. If the focus is in it, it moves to the dock: otherwise, Tab would continue at the top of the page.
+// A text field would open the keyboard of a phone.
+const removeElement = (element) => {
+  const hadFocus = element?.contains(document.activeElement);
+  element?.remove();
+  if (hadFocus) find(".dock").focus({ preventScroll: true });
+};
+
 const elapsedText = (since) => {
   const seconds = Math.max(0, Math.round((Date.now() - since) / 1000));
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;

@@ -35,7 +35,8 @@ const sessions = (() => {
   const search = find(".session-search");
   const form = find(".new-session form");
   const PAGE = 50;
-  let limit = PAGE;
+  const MAX_LIMIT = 200; // of one request
+  let wanted = PAGE;
 
   const age = (time) => {
     const minutes = Math.max(0, (Date.now() - time) / 60000);
@@ -61,14 +62,23 @@ const sessions = (() => {
   };
   const refresh = oneAtATime(async () => {
     const query = search.value.trim();
-    const parameters = new URLSearchParams({ limit, ...(query ? { query } : {}) });
-    const { sessions: found, nextOffset } = await request("GET", `api/sessions?${parameters}`);
+    const found = [];
+    let offset = 0;
+    do {
+      const limit = Math.min(wanted - found.length, MAX_LIMIT);
+      const parameters = new URLSearchParams({ limit, offset, ...(query ? { query } : {}) });
+      const page = await request("GET", `api/sessions?${parameters}`);
+      found.push(...page.sessions);
+      offset = page.nextOffset;
+    } while (offset !== undefined && found.length < wanted);
+    const focused = list.contains(document.activeElement) ? document.activeElement.href : null;
     list.replaceChildren(...found.map(row));
-    more.hidden = nextOffset === undefined;
+    if (focused) [...list.querySelectorAll("a")].find(({ href }) => href === focused)?.focus({ preventScroll: true });
+    more.hidden = offset === undefined;
     note.textContent = found.length ? "" : query ? "No session matches." : "No sessions yet.";
   });
   more.addEventListener("click", () => {
-    limit = Math.min(limit + PAGE, 200);
+    wanted += PAGE;
     refresh();
   });
   let waiting = 0;
