@@ -32,18 +32,18 @@ impl StyledText {
     }
 
     /// Creates styled text from a session log. If the text contains escape sequences (other programs store
-    /// raw output), it is parsed again, and `strokes`, whose positions no longer fit, are dropped.
+    /// raw output), it is parsed again, and the style runs, whose positions no longer fit, are dropped.
     #[must_use]
-    pub fn from_stored(text: &str, strokes: Vec<StyleRun>) -> Self {
-        if Self::is_plain(text) { Self { text: text.to_owned(), strokes } } else { Self::parse(text) }
+    pub fn from_stored(text: &str, style_runs: Vec<StyleRun>) -> Self {
+        if Self::is_plain(text) { Self { text: text.to_owned(), style_runs } } else { Self::parse(text) }
     }
 }
 
 /// Parses styles stored as JSON; invalid items are skipped.
 #[must_use]
 pub fn parse_style_runs(value: &Value) -> Vec<StyleRun> {
-    let strokes = value.as_array().into_iter().flatten();
-    strokes.filter_map(|style_run| StyleRun::deserialize(style_run).ok()).take(MAX_STYLE_RUNS).collect()
+    let style_runs = value.as_array().into_iter().flatten();
+    style_runs.filter_map(|style_run| StyleRun::deserialize(style_run).ok()).take(MAX_STYLE_RUNS).collect()
 }
 
 #[cfg(test)]

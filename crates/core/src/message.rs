@@ -516,7 +516,7 @@ pub struct BashExecutionMessage {
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "lenient"
     )]
-    pub strokes: Vec<StyleRun>,
+    pub style_runs: Vec<StyleRun>,
     /// The time at which it ended.
     #[serde(default, deserialize_with = "lenient")]
     pub timestamp: UnixMs,

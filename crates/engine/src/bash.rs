@@ -72,7 +72,7 @@ impl BashJob {
             truncated,
             full_output_path: end.output.full_output.map(|path| path.display().to_string()),
             exclude_from_context: command.context == BashContext::Exclude,
-            strokes: end.output.strokes,
+            style_runs: end.output.style_runs,
             timestamp,
         }
     }

@@ -11,31 +11,31 @@ use super::{CopyAs, Line, Span, Style};
 #[must_use]
 pub fn command_output(output: &StyledText, style: impl Into<Style>) -> Vec<Line> {
     let base = style.into();
-    let (mut strokes, mut at) = (output.strokes.as_slice(), 0);
+    let (mut style_runs, mut at) = (output.style_runs.as_slice(), 0);
     let mut lines = Vec::new();
     for text in output.text.split_terminator('\n') {
-        lines.push(split_by_runs(expand(text, base, TAB), strokes, at).into());
+        lines.push(split_by_runs(expand(text, base, TAB), style_runs, at).into());
         at += text.chars().count() + 1;
-        let passed = strokes.iter().take_while(|style_run| style_run.end() <= at).count();
-        strokes = &strokes[passed..];
+        let passed = style_runs.iter().take_while(|style_run| style_run.end() <= at).count();
+        style_runs = &style_runs[passed..];
     }
     lines
 }
 
 /// Splits a line's spans by style runs; `at` is the index of the line's first character in the output.
-fn split_by_runs(spans: Vec<Span>, strokes: &[StyleRun], mut at: usize) -> Vec<Span> {
-    if strokes.is_empty() {
+fn split_by_runs(spans: Vec<Span>, style_runs: &[StyleRun], mut at: usize) -> Vec<Span> {
+    if style_runs.is_empty() {
         return spans;
     }
-    let mut strokes = strokes.iter().peekable();
+    let mut style_runs = style_runs.iter().peekable();
     let (mut out, mut sgr) = (Vec::new(), SgrState::default());
     for span in spans {
         let mut rest = span.text.as_str();
         while !rest.is_empty() {
-            while strokes.next_if(|style_run| style_run.end() <= at).is_some() {}
+            while style_runs.next_if(|style_run| style_run.end() <= at).is_some() {}
             let length = match span.style.copy_as {
                 CopyAs::Nothing => usize::MAX,
-                CopyAs::Itself | CopyAs::Char(_) => match strokes.peek() {
+                CopyAs::Itself | CopyAs::Char(_) => match style_runs.peek() {
                     Some(style_run) if style_run.start <= at => {
                         sgr = style_run.style;
                         style_run.end() - at

@@ -25,7 +25,7 @@ pub const INTERRUPTED: &str =
     "interrupted: the tool call was cut off before it had a result; it may have had effects";
 
 /// The result text of a call that can't have started, because an earlier call was interrupted.
-pub const NOT_STARTED: &str = "not started: the run was interrupted; it had no effects";
+pub const NOT_STARTED: &str = "not started: the run stopped; it had no effects";
 
 /// UTF-16 units per token, approximately.
 const UNITS_PER_TOKEN: u64 = 4;
@@ -325,7 +325,7 @@ fn with_content(message: &Message, content: &Content) -> Message {
         }
         Message::BashExecution(bash) => {
             bash.output = content.joined_text();
-            bash.strokes.clear();
+            bash.style_runs.clear();
         }
         Message::System(system) => system.content = content.joined_text(),
     }

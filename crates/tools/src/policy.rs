@@ -35,7 +35,7 @@ pub use tiller_core::setting::ApprovalMode;
 
 use command_rules::CommandRules;
 pub use reading::{ReadPath, RepositoryState};
-use risk::{CommandDirs, Risk, RiskKind};
+use risk::{CommandContext, Risk, RiskKind};
 
 use crate::process::NetworkAccess;
 
@@ -191,7 +191,7 @@ impl Policy {
         }
         let default = Some(".").filter(|_| spec.traits.paths == TouchedPaths::Tree);
         match (text("path").or(default), text("url")) {
-            (Some(path), _) => self.find_path_rule(tool, &self.dirs().resolve_path(path)),
+            (Some(path), _) => self.find_path_rule(tool, &self.context().resolve_path(path)),
             (None, Some(address)) => self.rules.find(tool, |rule| rule.covers_address(address)),
             (None, None) => self.rules.find(tool, ConfiguredRule::is_general),
         }
@@ -253,7 +253,8 @@ impl Policy {
         let granted = || PolicyVerdict::Granted(AllowReason::Setting(Box::new(rule.clone())));
         let access = spec.traits.access_with(arguments);
         let is_command = access == Access::Executes && arguments.get("command").is_some();
-        let path = arguments.get("path").and_then(Value::as_str).map(|path| self.dirs().resolve_path(path));
+        let path =
+            arguments.get("path").and_then(Value::as_str).map(|path| self.context().resolve_path(path));
         let is_outside = path.as_ref().is_some_and(|path| !path.starts_with(&self.root));
         match verdict {
             PolicyVerdict::Ask { .. } if is_command => verdict,
@@ -325,7 +326,7 @@ impl Policy {
         if let Some(grant) = self.find_grant(rules.iter().find(|known| **known == rule)) {
             return PolicyVerdict::Granted(grant);
         }
-        let risk = risk::find_risk(line, self.dirs());
+        let risk = risk::find_risk(line, self.context());
         let risk = risk.map(|risk| format!("; {}", risk.reason)).unwrap_or_default();
         PolicyVerdict::Ask { reason: format!("runs a command without the sandbox{risk}"), rule }
     }
@@ -339,7 +340,7 @@ impl Policy {
         let Some(path) = arguments.get("path").and_then(Value::as_str).or(default) else {
             return PolicyVerdict::Allow;
         };
-        let real = self.dirs().resolve_path(path);
+        let real = self.context().resolve_path(path);
         self.judge_reading(&spec.name, path, &real, rules)
     }
 
@@ -364,7 +365,7 @@ impl Policy {
     /// Decides on a call that writes the path in its argument `path`.
     fn judge_writing(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         let path = arguments.get("path").and_then(Value::as_str);
-        let protected = path.and_then(|path| Some((path, self.dirs().protection(path)?)));
+        let protected = path.and_then(|path| Some((path, self.context().protection(path)?)));
         // The workspace denies access to tiller's own files, so no approval is needed.
         let Some((path, protection)) = protected.filter(|(_, it)| *it != Protection::Own) else {
             return PolicyVerdict::Allow;
@@ -413,9 +414,9 @@ impl Policy {
         let tool = &*spec.name;
         let command = arguments.get("command").and_then(Value::as_str);
         let configured = CommandRules::new(&self.rules, tool);
-        let dirs = self.dirs().with_rules(configured);
+        let context = self.context().with_rules(configured);
         let named = command.is_none().then(|| self.find_named_risk(arguments)).flatten();
-        let risk = command.and_then(|line| risk::find_risk(line, dirs));
+        let risk = command.and_then(|line| risk::find_risk(line, context));
         let risk = risk.or_else(|| named.as_ref().map(|(_, risk)| risk.clone()));
         if let Some(risk) = risk.as_ref().filter(|risk| risk.kind == RiskKind::Destroys) {
             return PolicyVerdict::denied_in_every_mode(risk);
@@ -433,7 +434,7 @@ impl Policy {
             return PolicyVerdict::Granted(AllowReason::Setting(Box::new(rule.clone())));
         }
         let pattern =
-            command.filter(|_| risk.is_none()).and_then(|line| CommandPattern::find(line, self.dirs()));
+            command.filter(|_| risk.is_none()).and_then(|line| CommandPattern::find(line, self.context()));
         let subject = command.or_else(|| named.as_ref().map(|(name, _)| name.as_str()));
         if let Some(grant) = self.find_grant(rules.find(tool, subject, pattern.as_ref())) {
             return PolicyVerdict::Granted(grant);
@@ -452,10 +453,10 @@ impl Policy {
     fn find_named_risk(&self, arguments: &Value) -> Option<(String, Risk)> {
         match arguments {
             Value::String(text) if !text.contains('\n') => {
-                let path = self.dirs().resolve_path(text);
+                let path = self.context().resolve_path(text);
                 let risk = if self.protected.is_credential(&path) {
                     Risk::new(RiskKind::ReadsCredentials, risk::READS_CREDENTIALS)
-                } else if let Some(protection) = self.dirs().protection(text) {
+                } else if let Some(protection) = self.context().protection(text) {
                     Risk::protected(protection)
                 } else if network::is_private_address(text) {
                     Risk::new(RiskKind::Dangerous, "names a host on your own network")
@@ -474,10 +475,10 @@ impl Policy {
     /// approval.
     fn contains_commands(&self) -> bool {
         let ProtectedPaths { homes, tiller_dirs, startup, .. } = &self.protected;
-        let dirs = || [&self.root].into_iter().chain(&self.writable).chain(&self.sandbox_writable);
-        let is_writable = |path: &PathBuf| dirs().any(|dir| path.starts_with(dir));
+        let context = || [&self.root].into_iter().chain(&self.writable).chain(&self.sandbox_writable);
+        let is_writable = |path: &PathBuf| context().any(|dir| path.starts_with(dir));
         // Caches are in the home directory, but not in its protected directories.
-        let is_inside = || dirs().any(|dir| self.protected.find(dir) == Some(Protection::Home));
+        let is_inside = || context().any(|dir| self.protected.find(dir) == Some(Protection::Home));
         let mut protected = homes.iter().chain(tiller_dirs).chain(startup);
         self.sandbox == SandboxStrength::WritesAndTcp && !protected.any(is_writable) && !is_inside()
     }
@@ -493,8 +494,8 @@ impl Policy {
     ) -> Option<Vec<ReadPath>> {
         // Every file in such a directory may be a secret.
         let is_secret = self.protected.is_secret(&self.root) || self.protected.is_credential(&self.root);
-        let paths = (!is_secret).then(|| reading::list_paths(line, self.dirs(), repository)).flatten();
-        paths.filter(|_| risk::find_risk(line, self.dirs()).is_none())
+        let paths = (!is_secret).then(|| reading::list_paths(line, self.context(), repository)).flatten();
+        paths.filter(|_| risk::find_risk(line, self.context()).is_none())
     }
 
     fn find_grant(&self, rule: Option<&PermissionRule>) -> Option<AllowReason> {
@@ -502,9 +503,9 @@ impl Policy {
         rule.map(|rule| AllowReason::Rule(rule.clone())).or(yes)
     }
 
-    fn dirs(&self) -> CommandDirs<'_> {
+    fn context(&self) -> CommandContext<'_> {
         let is_contained = self.mode == ApprovalMode::Ask && self.contains_commands();
-        CommandDirs::new(&self.root, &self.protected)
+        CommandContext::new(&self.root, &self.protected)
             .with_writable(&self.writable)
             .with_containment(is_contained)
     }
@@ -668,7 +669,7 @@ mod tests {
             judge(policy, "bash", Access::Executes, &arguments, rules)
         };
         let mut rules = SessionRules::default();
-        let pattern = CommandPattern::find("cargo test", Policy::default().dirs());
+        let pattern = CommandPattern::find("cargo test", Policy::default().context());
         rules.add(PermissionRule::for_call("bash", Some("cargo test"), pattern));
         rules.add(PermissionRule::for_call("bash", Some("cargo test"), None));
         let asks = "ask exactly `cargo test`, without the sandbox: runs a command without the sandbox";
@@ -883,7 +884,7 @@ mod tests {
                     rules.add(PermissionRule::for_call(
                         "bash",
                         Some(other),
-                        CommandPattern::find(other, policy.dirs()),
+                        CommandPattern::find(other, policy.context()),
                     ));
                 }
                 assert_eq!(judge(&policy, "bash", Access::Executes, &arguments, &rules), expected);

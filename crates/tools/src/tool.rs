@@ -217,7 +217,7 @@ impl ToolProgress {
     /// Shows the newest part of the output. Each text replaces the previous one, so some may be dropped; call it a
     /// few times per second at most.
     pub fn show(&self, text: String) {
-        self.show_styled(StyledText { text, strokes: Vec::new() });
+        self.show_styled(StyledText { text, style_runs: Vec::new() });
     }
 
     /// Shows the newest part of a command's output, with its colors.

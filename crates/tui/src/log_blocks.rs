@@ -404,7 +404,7 @@ pub(super) fn shell_record(record: &BashExecutionMessage, took_ms: Option<u64>) 
     Shell {
         id: None,
         command: record.command.clone(),
-        output: StyledText::from_stored(&record.output, record.strokes.clone()),
+        output: StyledText::from_stored(&record.output, record.style_runs.clone()),
         state: ShellState::Finished { note, failed, took_ms },
         excluded: record.exclude_from_context,
     }

@@ -366,24 +366,24 @@ impl ToolCallBlock {
     fn result_text(&self, outcome: &ToolOutcome, skipped: usize) -> StyledText {
         let blocks = outcome.content.get(skipped..).unwrap_or_default();
         let text = joined_text(blocks);
-        let strokes =
+        let style_runs =
             outcome.details.as_ref().map(|details| parse_style_runs(&details["strokes"])).unwrap_or_default();
         let last = blocks.iter().rev().find_map(UserBlock::as_text).unwrap_or_default();
         let before = text.chars().count() - last.chars().count();
-        let shifted = strokes
+        let shifted = style_runs
             .into_iter()
             .map(|stroke| StyleRun { start: stroke.start.saturating_add(before), ..stroke });
         match self.traits.output {
             OutputKind::Command => StyledText::from_stored(&text, shifted.collect()),
             OutputKind::Text | OutputKind::File | OutputKind::Listing | OutputKind::Diff => {
-                let strokes = if StyledText::is_plain(&text) { shifted.collect() } else { Vec::new() };
-                StyledText { text, strokes }
+                let style_runs = if StyledText::is_plain(&text) { shifted.collect() } else { Vec::new() };
+                StyledText { text, style_runs }
             }
         }
     }
 
     fn output_of<'a>(&self, text: &'a StyledText) -> ToolOutputBlock<'a> {
-        if self.traits.output == OutputKind::Command || !text.strokes.is_empty() {
+        if self.traits.output == OutputKind::Command || !text.style_runs.is_empty() {
             ToolOutputBlock::from_styled(text)
         } else {
             ToolOutputBlock::Literal(&text.text)

@@ -80,10 +80,10 @@ fn bash_output_is_colored_and_plain_for_the_model() {
     let result = log.iter().find(|line| line["message"]["role"] == "toolResult").unwrap();
     assert_eq!(record["message"]["output"], "b\nred plain\nac\n");
     assert_eq!(result["message"]["content"][0]["text"], "b\nred plain\nac\n");
-    let strokes = serde_json::json!([[2, 3, "31"]]);
+    let style_runs = serde_json::json!([[2, 3, "31"]]);
     assert_eq!(
         (&record["message"]["tillerStrokes"], &result["message"]["details"]["strokes"]),
-        (&strokes, &strokes)
+        (&style_runs, &style_runs)
     );
     let context = sandbox.run(&["sessions", "show", &only_log(&sandbox), "--context"]).out;
     assert!(!context.contains(['\u{1b}', '␛', '\r', '␍']), "{context}");

@@ -82,7 +82,7 @@ impl OutputBuffer {
             is_rewritten: false,
             decoder: Utf8Decoder::new(),
             pending: String::new(),
-            finished: StyledText { text: String::new(), strokes: Vec::new() },
+            finished: StyledText { text: String::new(), style_runs: Vec::new() },
             characters: 0,
             lines: 0,
             dropped: 0,
@@ -164,7 +164,7 @@ impl OutputBuffer {
             self.write(&last);
         }
         self.finish_line();
-        self.finished.strokes.drain(..self.finished.strokes.len().saturating_sub(MAX_STYLE_RUNS));
+        self.finished.style_runs.drain(..self.finished.style_runs.len().saturating_sub(MAX_STYLE_RUNS));
         self.finished
     }
 
@@ -334,18 +334,18 @@ impl OutputBuffer {
 
     fn push_style_run(&mut self, sgr: SgrState, length: usize) {
         let start = self.characters;
-        match self.finished.strokes.last_mut() {
+        match self.finished.style_runs.last_mut() {
             _ if sgr == SgrState::default() || length == 0 => {}
             Some(last) if last.style == sgr && last.end() == start => last.length += length,
-            _ => self.finished.strokes.push(StyleRun { start, length, style: sgr }),
+            _ => self.finished.style_runs.push(StyleRun { start, length, style: sgr }),
         }
     }
 
     /// Drops the beginning of text that is longer than the limit.
     fn drop_oldest(&mut self) {
-        let strokes = &mut self.finished.strokes;
-        if strokes.len() > 2 * MAX_STYLE_RUNS {
-            strokes.drain(..strokes.len() - MAX_STYLE_RUNS);
+        let style_runs = &mut self.finished.style_runs;
+        if style_runs.len() > 2 * MAX_STYLE_RUNS {
+            style_runs.drain(..style_runs.len() - MAX_STYLE_RUNS);
         }
         let text = &mut self.finished.text;
         if text.len() <= self.max_bytes.saturating_mul(2) {
@@ -358,7 +358,7 @@ impl OutputBuffer {
         let characters = text[..cut].chars().count();
         text.drain(..cut);
         self.characters -= characters;
-        self.finished.strokes = shift_runs(&self.finished.strokes, characters);
+        self.finished.style_runs = shift_runs(&self.finished.style_runs, characters);
         self.dropped += characters;
     }
 }

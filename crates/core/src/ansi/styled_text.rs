@@ -29,7 +29,7 @@ pub struct StyledText {
     /// The text. Its only control characters are newlines and tabs.
     pub text: String,
     /// The styles, in order and without overlaps; other characters have the default style.
-    pub strokes: Vec<StyleRun>,
+    pub style_runs: Vec<StyleRun>,
 }
 
 impl StyleRun {
@@ -64,17 +64,18 @@ impl StyledText {
     pub fn prefix_to(&self, byte: usize) -> Self {
         let text = self.text[..byte].to_owned();
         let count = text.chars().count();
-        let remaining = self.strokes.iter().filter(|run| run.start < count);
-        let strokes =
+        let remaining = self.style_runs.iter().filter(|run| run.start < count);
+        let style_runs =
             remaining.map(|run| StyleRun { length: run.length.min(count - run.start), ..*run }).collect();
-        Self { text, strokes }
+        Self { text, style_runs }
     }
 
     /// Appends a string with its styles.
     pub fn append(&mut self, other: &Self) {
         let offset = self.text.chars().count();
         self.text.push_str(&other.text);
-        self.strokes.extend(other.strokes.iter().map(|run| StyleRun { start: run.start + offset, ..*run }));
+        self.style_runs
+            .extend(other.style_runs.iter().map(|run| StyleRun { start: run.start + offset, ..*run }));
     }
 
     /// Returns the end of the text from a byte index; an index inside a character is rounded up.
@@ -82,14 +83,14 @@ impl StyledText {
     pub fn suffix_from(&self, byte: usize) -> Self {
         let byte = self.text.ceil_char_boundary(byte);
         let (before, text) = self.text.split_at(byte);
-        Self { text: text.to_owned(), strokes: shift_runs(&self.strokes, before.chars().count()) }
+        Self { text: text.to_owned(), style_runs: shift_runs(&self.style_runs, before.chars().count()) }
     }
 }
 
 /// Shifts styles after `characters` characters were removed from the beginning of the text.
 #[must_use]
-pub(crate) fn shift_runs(strokes: &[StyleRun], characters: usize) -> Vec<StyleRun> {
-    let remaining = strokes.iter().filter(|style_run| style_run.end() > characters);
+pub(crate) fn shift_runs(style_runs: &[StyleRun], characters: usize) -> Vec<StyleRun> {
+    let remaining = style_runs.iter().filter(|style_run| style_run.end() > characters);
     remaining
         .map(|style_run| {
             let cut = characters.saturating_sub(style_run.start);

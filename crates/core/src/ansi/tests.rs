@@ -54,17 +54,17 @@ fn style_runs_cover_the_colored_text() {
     assert_eq!(printed.text, "éred\nred plain");
     let style_run = |start, length, sgr| StyleRun { start, length, style: sgr };
     let bold = SgrState { emphasis: Emphasis::BOLD, ..red() };
-    assert_eq!(printed.strokes, [style_run(1, 3, red()), style_run(5, 2, red()), style_run(7, 1, bold)]);
+    assert_eq!(printed.style_runs, [style_run(1, 3, red()), style_run(5, 2, red()), style_run(7, 1, bold)]);
     let end = printed.suffix_from(4);
-    assert_eq!((end.text.as_str(), end.strokes[0]), ("d\nred plain", style_run(0, 1, red())));
+    assert_eq!((end.text.as_str(), end.style_runs[0]), ("d\nred plain", style_run(0, 1, red())));
 }
 
 #[test]
 fn style_runs_are_encoded_as_sgr() {
     let raw = "\u{1b}[1;4;92;48;5;208ma\u{1b}[0;38;2;1;2;3mb\u{1b}[0;7;40mc";
-    let json_runs = serde_json::to_value(StyledText::parse(raw).strokes).unwrap();
+    let json_runs = serde_json::to_value(StyledText::parse(raw).style_runs).unwrap();
     assert_eq!(json_runs, json!([[0, 1, "1;4;92;48;5;208"], [1, 1, "38;2;1;2;3"], [2, 1, "7;40"]]));
-    assert_eq!(parse_style_runs(&json_runs), StyledText::parse(raw).strokes);
+    assert_eq!(parse_style_runs(&json_runs), StyledText::parse(raw).style_runs);
     assert_eq!(
         parse_style_runs(&json!([[0, 1, "31"], "no", [-1, 2, "1"]])),
         [StyleRun { start: 0, length: 1, style: red() }]
@@ -73,9 +73,9 @@ fn style_runs_are_encoded_as_sgr() {
 
 #[test]
 fn styled_text_stored_raw_is_parsed() {
-    let strokes = vec![StyleRun { start: 9, length: 1, style: red() }];
-    assert_eq!(StyledText::from_stored("a\tb", strokes.clone()).strokes, strokes);
-    assert_eq!(StyledText::from_stored("a\rb\u{1b}[31mc", strokes), StyledText::parse("b\u{1b}[31mc"));
+    let style_runs = vec![StyleRun { start: 9, length: 1, style: red() }];
+    assert_eq!(StyledText::from_stored("a\tb", style_runs.clone()).style_runs, style_runs);
+    assert_eq!(StyledText::from_stored("a\rb\u{1b}[31mc", style_runs), StyledText::parse("b\u{1b}[31mc"));
 }
 
 #[test]
@@ -84,8 +84,8 @@ fn style_runs_over_the_limit_keep_the_last() {
     for n in 0..3 * MAX_STYLE_RUNS {
         buffer.push(format!("\u{1b}[3{}mx", n % 7).as_bytes());
     }
-    let strokes = buffer.styled_text().strokes;
-    assert_eq!((strokes.len(), strokes.last().unwrap().end()), (MAX_STYLE_RUNS, 3 * MAX_STYLE_RUNS));
+    let style_runs = buffer.styled_text().style_runs;
+    assert_eq!((style_runs.len(), style_runs.last().unwrap().end()), (MAX_STYLE_RUNS, 3 * MAX_STYLE_RUNS));
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn buffer_kept_text_begins_with_a_line_and_has_styles() {
     }
     let printed = buffer.styled_text();
     assert!(printed.text.len() <= 47 && printed.text.ends_with("98 red\n99 red\n"), "{printed:?}");
-    let last = printed.strokes.last().unwrap();
+    let last = printed.style_runs.last().unwrap();
     let coloured: String = printed.text.chars().skip(last.start).take(last.length).collect();
     assert_eq!((coloured.as_str(), printed.text.chars().count()), ("red", last.end() + 1));
     assert_eq!((buffer.lines(), printed.text.chars().next().unwrap().is_ascii_digit()), (100, true));
@@ -190,10 +190,10 @@ proptest! {
     fn buffer_noise_leaves_plain_text_and_ordered_styles(raw in noise()) {
         let mut buffer = OutputBuffer::default();
         buffer.push(&raw);
-        let StyledText { text, strokes } = buffer.styled_text();
+        let StyledText { text, style_runs } = buffer.styled_text();
         prop_assert!(!text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')), "{text:?}");
         let mut end = 0;
-        for style_run in strokes {
+        for style_run in style_runs {
             prop_assert!(style_run.start >= end && style_run.length > 0);
             end = style_run.end();
         }

@@ -201,9 +201,9 @@ impl Driver {
         refuse(reason, &[ArgumentDiagnostic::unknown_tool(name, &names)])
     }
 
-    fn tool_progress(&mut self, call: &CallId, StyledText { text, strokes }: StyledText) {
+    fn tool_progress(&mut self, call: &CallId, StyledText { text, style_runs }: StyledText) {
         let Some(running) = self.jobs.call_mut(call) else { return };
-        let details = (!strokes.is_empty()).then(|| json!({ "strokes": strokes }));
+        let details = (!style_runs.is_empty()).then(|| json!({ "strokes": style_runs }));
         running.partial = ToolOutcome { content: vec![UserBlock::Text { text }], details };
         let update = EventKind::ToolExecutionUpdate {
             tool_call_id: call.clone(),

@@ -102,8 +102,10 @@ fn command_output_run_colors_only_its_characters() {
         length,
         style: SgrState { fg: Some(AnsiColor::Basic(1)), ..SgrState::default() },
     };
-    let text =
-        StyledText { text: "a\t\u{202e}b\nc\nde".into(), strokes: vec![style_run(1, 2), style_run(6, 99)] };
+    let text = StyledText {
+        text: "a\t\u{202e}b\nc\nde".into(),
+        style_runs: vec![style_run(1, 2), style_run(6, 99)],
+    };
     let red = |style: Style| style.fg.is_some();
     let lines = command_output(&text, Role::Text);
     let pieces = |line: &Line| -> Vec<(String, bool)> {

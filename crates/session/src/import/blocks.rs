@@ -66,16 +66,16 @@ pub(super) fn render_output(tool: &str, content: &mut [UserBlock]) -> Option<Val
     if !prints_command_output(tool) {
         return None;
     }
-    let mut strokes = Vec::new();
+    let mut style_runs = Vec::new();
     for block in content {
         if let UserBlock::Text { text } = block {
-            (*text, strokes) = {
+            (*text, style_runs) = {
                 let printed = StyledText::parse(text);
-                (printed.text, printed.strokes)
+                (printed.text, printed.style_runs)
             };
         }
     }
-    (!strokes.is_empty()).then(|| json!({ "strokes": strokes }))
+    (!style_runs.is_empty()).then(|| json!({ "strokes": style_runs }))
 }
 
 #[cfg(test)]

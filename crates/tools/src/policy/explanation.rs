@@ -45,7 +45,7 @@ impl Policy {
                 let risk = risk::find_worst(risks);
                 let line = expanded.as_ref().unwrap_or(&written).to_line();
                 ExplainedCommand {
-                    rule: rules.find_strictest(&risk::list_runs(&written.words)).cloned(),
+                    rule: rules.find_strictest(&risk::list_run_commands(&written.words)).cloned(),
                     verdict: self.judge_in_line(spec, &line, risk.as_ref()),
                     only_reads: self.only_reads(&line),
                     is_harmless_filter: line_rules::is_harmless_filter(&written),

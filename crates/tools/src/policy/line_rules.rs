@@ -2,7 +2,7 @@
 
 use super::command_rules::CommandRules;
 use super::configured_rule::{ConfiguredRule, RuleDecision};
-use super::risk::{self, CommandDirs};
+use super::risk::{self, CommandContext};
 use super::run_command::RunCommand;
 use super::shell::{self, Segment};
 
@@ -29,7 +29,7 @@ pub(super) fn find_rule<'a>(rules: CommandRules<'a>, line: &str) -> Option<&'a C
     let has_rule = |command: &RunCommand| !command.needs_allow || rules.find(&command.words).is_some();
     let is_covered = |segment: &Segment| {
         is_harmless_filter(segment)
-            || (!segment.words.is_empty() && risk::list_runs(&segment.words).iter().all(has_rule))
+            || (!segment.words.is_empty() && risk::list_run_commands(&segment.words).iter().all(has_rule))
     };
     strictest.filter(|_| segments.iter().all(is_covered))
 }
@@ -42,7 +42,7 @@ pub(super) fn allow_tcp(rules: CommandRules<'_>, line: &str) -> bool {
         !command.needs_allow || rules.find(&command.words).is_some_and(ConfiguredRule::allows_network)
     };
     let may_connect = |segment: &Segment| {
-        is_harmless_filter(segment) || risk::list_runs(&segment.words).iter().all(has_network)
+        is_harmless_filter(segment) || risk::list_run_commands(&segment.words).iter().all(has_network)
     };
     may_run && shell::segments(line).iter().all(may_connect)
 }
@@ -53,7 +53,7 @@ pub(super) fn is_harmless_filter(segment: &Segment) -> bool {
     let Some((name, arguments)) = segment.words.split_first() else { return segment.inputs.is_empty() };
     let leads_out = |path: &str| path.starts_with(['/', '~']) || path.split('/').any(|part| part == "..");
     let is_inside = |word: &String| {
-        !word.contains(['$', '`']) && !CommandDirs::list_paths(word).into_iter().any(leads_out)
+        !word.contains(['$', '`']) && !CommandContext::list_paths(word).into_iter().any(leads_out)
     };
     let is_single = name != "cd" || (arguments.len() == 1 && !arguments[0].starts_with('-'));
     HARMLESS_FILTERS.contains(&name.as_str())

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::risk::CommandDirs;
+use super::risk::CommandContext;
 use super::shell;
 
 mod command_pattern;
@@ -44,7 +44,7 @@ impl CoveredCommand {
 impl CommandPattern {
     /// Finds the pattern that covers all words of a line; `None` if any part of the line may do more than the
     /// pattern covers.
-    pub(super) fn find(line: &str, dirs: CommandDirs<'_>) -> Option<CoveredCommand> {
+    pub(super) fn find(line: &str, context: CommandContext<'_>) -> Option<CoveredCommand> {
         let words = shell::simple_words(line)?;
         let (program, rest) = words.split_first()?;
         let global =
@@ -66,26 +66,26 @@ impl CommandPattern {
                 }
                 (ScriptName::Fixed, _) => return None,
             };
-            pattern.cover_all(operands, dirs).then_some(CoveredCommand { pattern, name })
+            pattern.cover_all(operands, context).then_some(CoveredCommand { pattern, name })
         })
     }
 
-    fn cover_all(&self, words: &[String], dirs: CommandDirs<'_>) -> bool {
+    fn cover_all(&self, words: &[String], context: CommandContext<'_>) -> bool {
         let operands = words.iter().filter(|word| !word.starts_with('-')).count();
         let is_count_allowed = match self.operands {
             Operands::Text | Operands::Names => true,
             Operands::Single => operands <= 1,
             Operands::None => operands == 0,
         };
-        is_count_allowed && words.iter().all(|word| self.covers(word, dirs))
+        is_count_allowed && words.iter().all(|word| self.covers(word, context))
     }
 
     /// Returns true if a word is covered. A word that may name a credential file isn't, because the user
     /// didn't see it in the approved command.
-    fn covers(&self, word: &str, dirs: CommandDirs<'_>) -> bool {
+    fn covers(&self, word: &str, context: CommandContext<'_>) -> bool {
         let is_harmless =
             if word.starts_with('-') { self.options.cover(word) } else { self.operands.cover(word) };
-        is_harmless && !dirs.names_secret(word)
+        is_harmless && !context.names_secret(word)
     }
 }
 

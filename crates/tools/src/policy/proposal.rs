@@ -120,7 +120,7 @@ impl Policy {
             if line_rules::is_harmless_filter(&segment) {
                 continue;
             }
-            let runs = risk::list_runs(&segment.words).into_iter().filter(|run| run.needs_allow);
+            let runs = risk::list_run_commands(&segment.words).into_iter().filter(|run| run.needs_allow);
             let runs: Vec<Vec<String>> = runs.map(|run| run.words).collect();
             let of_runs = runs.iter().flat_map(|words| risk::list_command_risks(words, dirs));
             let runs_danger = runs.len() > 1 && !risks.is_empty();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tiller_core::protected_path::normalize;
 
 use super::pattern::CommandPattern;
-use super::risk::CommandDirs;
+use super::risk::CommandContext;
 use super::shell::{self, ControlOperator, PlainCommand};
 
 /// State of the repository whose `.git` lies in the working directory.
@@ -84,7 +84,7 @@ const MAX_DIRECTORIES: usize = 16;
 /// several directories.
 pub(super) fn list_paths(
     line: &str,
-    dirs: CommandDirs<'_>,
+    context: CommandContext<'_>,
     repository: impl FnOnce() -> RepositoryState,
 ) -> Option<Vec<ReadPath>> {
     let commands = shell::plain_commands(line)?;
@@ -93,7 +93,7 @@ pub(super) fn list_paths(
     if has_cd && commands.iter().any(|command| command.joint == ControlOperator::Or) {
         return None;
     }
-    let root = dirs.resolve_path(".");
+    let root = context.resolve_path(".");
     let (mut current, mut visited) = (vec![PathBuf::new()], vec![PathBuf::new()]);
     let (mut paths, mut uses_git) = (Vec::new(), false);
     for (at, command) in commands.iter().enumerate() {
@@ -111,7 +111,7 @@ pub(super) fn list_paths(
             visited.extend(current.iter().cloned());
             paths.extend(current.iter().map(|dir| ReadPath::Named(dir.display().to_string())));
         } else {
-            let read = list_command_paths(command, dirs)?;
+            let read = list_command_paths(command, context)?;
             paths.extend(current.iter().flat_map(|dir| read.iter().map(|path| path.within(dir))));
         }
         // Another directory may have its own repository.
@@ -147,9 +147,9 @@ fn cd_target(command: &PlainCommand) -> Option<&str> {
 }
 
 /// Lists the paths that a command reads, from the directory that it runs in.
-fn list_command_paths(command: &PlainCommand, dirs: CommandDirs<'_>) -> Option<Vec<ReadPath>> {
+fn list_command_paths(command: &PlainCommand, context: CommandContext<'_>) -> Option<Vec<ReadPath>> {
     let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-    let named = list_filter_paths(&words, dirs).or_else(|| list_reading_paths(&words, dirs))?;
+    let named = list_filter_paths(&words, context).or_else(|| list_reading_paths(&words, context))?;
     let patterns = command.words.iter().filter(|word| word.is_pattern);
     // After the letters of an option, a wildcard is part of the option's value.
     let patterns = patterns.filter(|word| !(word.text.starts_with('-') && word.text.contains('=')));
@@ -186,16 +186,16 @@ const FILTERS: &[(&str, &[&str])] = &[
 const READING_JQ: &[&str] = &["env", "ENV", "import", "include"];
 
 /// Lists the paths that a filter names.
-fn list_filter_paths(words: &[&str], dirs: CommandDirs<'_>) -> Option<Vec<String>> {
+fn list_filter_paths(words: &[&str], context: CommandContext<'_>) -> Option<Vec<String>> {
     let (name, arguments) = words.split_first()?;
     let (_, refused_options) = FILTERS.iter().find(|(filter, _)| filter == name)?;
     let is_refused = |word: &&str| refused_options.iter().any(|option| may_be(word, option)) || *word == "--";
-    let is_secret = |word: &&str| word.starts_with('~') || dirs.names_secret(word);
+    let is_secret = |word: &&str| word.starts_with('~') || context.names_secret(word);
     if arguments.iter().any(|word| is_refused(word) || is_secret(word)) {
         return None;
     }
     let options = arguments.iter().filter(|word| word.starts_with('-'));
-    let values = options.flat_map(|word| CommandDirs::list_paths(word));
+    let values = options.flat_map(|word| CommandContext::list_paths(word));
     let values = values.filter(|value| !value.starts_with(['-', '=']));
     let mut operands = arguments.iter().filter(|word| !word.starts_with('-')).copied();
     match *name {
@@ -232,8 +232,8 @@ fn prints_lines(script: &str) -> bool {
 }
 
 /// Lists the paths that one of the [`READING`] commands names.
-fn list_reading_paths(words: &[&str], dirs: CommandDirs<'_>) -> Option<Vec<String>> {
-    let covered = CommandPattern::find(&shell::quote_words(words.iter().copied())?, dirs)?;
+fn list_reading_paths(words: &[&str], context: CommandContext<'_>) -> Option<Vec<String>> {
+    let covered = CommandPattern::find(&shell::quote_words(words.iter().copied())?, context)?;
     let (command, refused_options) = READING.iter().find(|(command, _)| *command == covered.command())?;
     let words = &words[1..];
     let is_refused = |word: &&str| refused_options.iter().any(|option| may_be(word, option));
@@ -247,7 +247,7 @@ fn list_reading_paths(words: &[&str], dirs: CommandDirs<'_>) -> Option<Vec<Strin
     let options = words.iter().filter(|word| word.starts_with('-'));
     let has_pattern = |word: &&str| PATTERN_OPTIONS.iter().any(|it| word == it || may_be(word, it));
     let is_pattern_first = SEARCHING.contains(command) && !options.clone().any(has_pattern);
-    let values = options.flat_map(|word| CommandDirs::list_paths(word));
+    let values = options.flat_map(|word| CommandContext::list_paths(word));
     let values = values.filter(|value| !value.starts_with(['-', '=']));
     let operands = words.iter().filter(|word| !word.starts_with('-')).copied();
     Some(operands.skip(usize::from(is_pattern_first)).chain(values).map(str::to_owned).collect())

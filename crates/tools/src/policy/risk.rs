@@ -8,7 +8,7 @@ use super::shell::{self, Segment, UnparsedLine};
 
 mod arguments;
 mod code;
-mod command_dirs;
+mod command_context;
 mod credential_programs;
 mod download;
 mod embedded;
@@ -17,8 +17,8 @@ mod git_data_loss;
 mod git_exec;
 mod kind;
 mod outside;
+mod run_commands;
 mod runners;
-mod runs;
 mod unknown;
 mod variables;
 mod writes;
@@ -27,11 +27,11 @@ use arguments::{
     HARMLESS_DEVICES, find_env_dir, has_flag, is_recursive, list_lines, programs, targets, wrapped_lines,
 };
 pub(super) use arguments::{SHELLS, base_name};
-pub(super) use command_dirs::CommandDirs;
+pub(super) use command_context::CommandContext;
 pub(super) use download::{runs_any_input, takes_script};
 pub(super) use kind::{Risk, RiskKind};
 pub(super) use outside::READS_CREDENTIALS;
-pub(super) use runs::{MAX_COMMANDS, list_commands, list_runs};
+pub(super) use run_commands::{MAX_COMMANDS, list_commands, list_run_commands};
 
 /// Maximum nesting depth at which commands of shells and other programs (`bash -c "sh -c …"`) are parsed.
 const DEPTH: usize = 4;
@@ -40,9 +40,9 @@ const DEPTH: usize = 4;
 const MAX_VISITED: usize = 64;
 
 /// Finds the worst risk of a command line; `None` if none is known.
-pub(super) fn find_risk(line: &str, dirs: CommandDirs<'_>) -> Option<Risk> {
+pub(super) fn find_risk(line: &str, context: CommandContext<'_>) -> Option<Risk> {
     let fork_bomb = || Risk::new(RiskKind::Destroys, "looks like a fork bomb");
-    is_fork_bomb(line).then(fork_bomb).or_else(|| judge_line(line, dirs, DEPTH))
+    is_fork_bomb(line).then(fork_bomb).or_else(|| judge_line(line, context, DEPTH))
 }
 
 /// Returns the first of the worst risks.
@@ -50,49 +50,53 @@ pub(super) fn find_worst(risks: impl IntoIterator<Item = Risk>) -> Option<Risk> 
     risks.into_iter().min_by_key(|risk| risk.kind)
 }
 
-fn judge_line(line: &str, dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
+fn judge_line(line: &str, context: CommandContext<'_>, depth: usize) -> Option<Risk> {
     let segments = match shell::parse(line) {
         Ok(segments) => segments,
         Err(unreadable) => {
-            return dirs.is_certain.then(|| Risk::dangerous(unreadable.to_string()));
+            return context.is_certain.then(|| Risk::dangerous(unreadable.to_string()));
         }
     };
     let variables = variables::list_variables(&segments);
-    let dirs = CommandDirs { variables: &variables, ..dirs };
+    let context = CommandContext { variables: &variables, ..context };
     let variants = variables::list_variants(&segments, &variables);
-    find_worst(variants.iter().flat_map(|segments| judge_variant(line, segments, dirs, depth)))
+    find_worst(variants.iter().flat_map(|segments| judge_variant(line, segments, context, depth)))
 }
 
 /// Finds the risks of a line for certain values of its variables.
-fn judge_variant(line: &str, segments: &[Segment], dirs: CommandDirs<'_>, depth: usize) -> Vec<Risk> {
+fn judge_variant(line: &str, segments: &[Segment], context: CommandContext<'_>, depth: usize) -> Vec<Risk> {
     let mut risks = Vec::new();
-    if download::runs_download(line, segments) || download::runs_saved(segments, dirs.variables) {
+    if download::runs_download(line, segments) || download::runs_saved(segments, context.variables) {
         risks.push(Risk::dangerous("runs what it downloads"));
     }
-    let (of_commands, last) = judge_segments(segments, dirs, depth);
+    let (of_commands, last) = judge_segments(segments, context, depth);
     risks.extend(of_commands.into_iter().flatten());
-    risks.extend(find::judge_xargs(segments, CommandDirs { current: &last, ..dirs }));
+    risks.extend(find::judge_xargs(segments, CommandContext { current: &last, ..context }));
     risks
 }
 
 /// Finds the risks of each command of a line; also returns the directory where the last one runs.
-fn judge_segments(segments: &[Segment], dirs: CommandDirs<'_>, depth: usize) -> (Vec<Vec<Risk>>, PathBuf) {
-    let (mut current, mut previous) = (dirs.current.to_owned(), dirs.current.to_owned());
-    let mut visited = dirs.visited.to_vec();
+fn judge_segments(
+    segments: &[Segment],
+    context: CommandContext<'_>,
+    depth: usize,
+) -> (Vec<Vec<Risk>>, PathBuf) {
+    let (mut current, mut previous) = (context.current.to_owned(), context.current.to_owned());
+    let mut visited = context.visited.to_vec();
     let mut risks = Vec::with_capacity(segments.len());
     for (at, segment) in segments.iter().enumerate() {
         let known = visited.clone();
-        let dirs = CommandDirs { current: &current, visited: &known, ..dirs };
-        let env_dir = find_env_dir(&segment.words).map(|dir| dirs.enter(dir));
-        let dirs = CommandDirs { current: env_dir.as_deref().unwrap_or(&current), ..dirs };
-        let passes_on = find::passes_on_credentials(segment, &segments[at + 1..], dirs)
+        let context = CommandContext { current: &current, visited: &known, ..context };
+        let env_dir = find_env_dir(&segment.words).map(|dir| context.enter(dir));
+        let context = CommandContext { current: env_dir.as_deref().unwrap_or(&current), ..context };
+        let passes_on = find::passes_on_credentials(segment, &segments[at + 1..], context)
             .then(|| Risk::new(RiskKind::ReadsCredentials, outside::READS_CREDENTIALS));
         let of_input = find::add_unknown_operand(segment, &segments[..at])
-            .and_then(|words| judge_changes(&words, dirs, depth));
-        let own = list_segment_risks(segment, dirs, depth);
+            .and_then(|words| judge_changes(&words, context, depth));
+        let own = list_segment_risks(segment, context, depth);
         risks.push(own.into_iter().chain(passes_on).chain(of_input).collect());
-        if let Some(next) = dirs.find_cd_target(segment, &previous) {
-            visited.extend(dirs.list_cd_targets(segment, &previous));
+        if let Some(next) = context.find_cd_target(segment, &previous) {
+            visited.extend(context.list_cd_targets(segment, &previous));
             visited.dedup();
             visited.truncate(MAX_VISITED);
             previous = std::mem::replace(&mut current, next);
@@ -111,17 +115,20 @@ pub(super) struct JudgedCommand {
 }
 
 /// Lists the commands of a line, each with its risks.
-pub(super) fn list_risks(line: &str, dirs: CommandDirs<'_>) -> Result<Vec<JudgedCommand>, UnparsedLine> {
+pub(super) fn list_risks(
+    line: &str,
+    context: CommandContext<'_>,
+) -> Result<Vec<JudgedCommand>, UnparsedLine> {
     let segments = shell::parse(line)?;
     let variables = variables::list_variables(&segments);
-    let dirs = CommandDirs { variables: &variables, ..dirs };
+    let context = CommandContext { variables: &variables, ..context };
     let variants = variables::list_variants(&segments, &variables);
     let mut commands: Vec<JudgedCommand> = segments
         .into_iter()
         .map(|written| JudgedCommand { written, expanded: None, risks: Vec::new() })
         .collect();
     for segments in &variants {
-        let (risks, _) = judge_segments(segments, dirs, DEPTH);
+        let (risks, _) = judge_segments(segments, context, DEPTH);
         for ((command, segment), risks) in commands.iter_mut().zip(segments).zip(risks) {
             command.expanded = Some(segment).filter(|it| **it != command.written).cloned();
             command.risks.extend(risks);
@@ -174,21 +181,21 @@ const SERVICE_CLIENTS: &[&str] = &[
     "xdg-open",
 ];
 
-fn list_segment_risks(segment: &Segment, dirs: CommandDirs<'_>, depth: usize) -> Vec<Risk> {
+fn list_segment_risks(segment: &Segment, context: CommandContext<'_>, depth: usize) -> Vec<Risk> {
     let devices = segment.outputs.iter().filter(|path| is_device(path)).map(|path| write_to_device(path));
     let mut named = segment.words.iter().chain(&segment.outputs).chain(&segment.inputs);
-    let private = named.any(|word| dirs.names_private(word)).then(|| Risk::protected(Protection::Own));
-    let protection = segment.outputs.iter().find_map(|path| dirs.protection(path)).map(Risk::protected);
-    let outside = segment.outputs.iter().find_map(|path| dirs.judge_output(path)).map(writes_outside);
+    let private = named.any(|word| context.names_private(word)).then(|| Risk::protected(Protection::Own));
+    let protection = segment.outputs.iter().find_map(|path| context.protection(path)).map(Risk::protected);
+    let outside = segment.outputs.iter().find_map(|path| context.judge_output(path)).map(writes_outside);
     let read = [segment.words.as_slice(), &segment.inputs].concat();
-    let credentials = outside::reads_credentials(&read, dirs)
+    let credentials = outside::reads_credentials(&read, context)
         .then(|| Risk::new(RiskKind::ReadsCredentials, outside::READS_CREDENTIALS));
-    let unknown = unknown::find_unknown(segment, dirs.variables).map(Risk::dangerous);
-    let mut of_words = list_word_risks(&segment.words, dirs, depth);
+    let unknown = unknown::find_unknown(segment, context.variables).map(Risk::dangerous);
+    let mut of_words = list_word_risks(&segment.words, context, depth);
     let input_code = code::list_input_code(segment).iter();
-    of_words.extend(input_code.flat_map(|code| list_code_risks(code, dirs, depth)));
-    of_words.extend(unknown.filter(|_| dirs.is_certain));
-    of_words.retain(|risk| !dirs.rules.cover_risk(&segment.words, risk.kind));
+    of_words.extend(input_code.flat_map(|code| list_code_risks(code, context, depth)));
+    of_words.extend(unknown.filter(|_| context.is_certain));
+    of_words.retain(|risk| !context.rules.cover_risk(&segment.words, risk.kind));
     let of_files = [private, protection, outside, credentials].into_iter().flatten();
     devices.chain(of_words).chain(of_files).collect()
 }
@@ -208,20 +215,20 @@ fn write_to_device(path: &str) -> Risk {
     Risk::new(kind, format!("writes to the device {path}"))
 }
 
-fn judge_words(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
-    find_worst(list_word_risks(words, dirs, depth))
+fn judge_words(words: &[String], context: CommandContext<'_>, depth: usize) -> Option<Risk> {
+    find_worst(list_word_risks(words, context, depth))
 }
 
 /// Lists the risks of a command's words, apart from its redirections.
-pub(super) fn list_command_risks(words: &[String], dirs: CommandDirs<'_>) -> Vec<Risk> {
-    list_word_risks(words, dirs, DEPTH)
+pub(super) fn list_command_risks(words: &[String], context: CommandContext<'_>) -> Vec<Risk> {
+    list_word_risks(words, context, DEPTH)
 }
 
 /// Lists all risks of a command's words.
-fn list_word_risks(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Vec<Risk> {
+fn list_word_risks(words: &[String], context: CommandContext<'_>, depth: usize) -> Vec<Risk> {
     let risks = |(name, arguments)| {
         [
-            judge_program((name, arguments), dirs, depth),
+            judge_program((name, arguments), context, depth),
             embedded::find_command(name, arguments).map(Risk::dangerous),
             credential_programs::prints_credentials(name, arguments)
                 .then(|| Risk::new(RiskKind::ReadsCredentials, READS_CREDENTIALS)),
@@ -229,18 +236,22 @@ fn list_word_risks(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Vec
                 .iter()
                 .find(|path| is_device(path))
                 .map(|path| write_to_device(path)),
-            writes::protection(name, arguments, dirs).map(Risk::protected),
-            writes::judge_links(name, arguments, dirs).map(writes_link),
-            outside::find_written_outside(name, arguments, dirs).map(writes_outside),
-            find_mount(name, arguments, dirs).map(Risk::dangerous),
+            writes::protection(name, arguments, context).map(Risk::protected),
+            writes::judge_links(name, arguments, context).map(writes_link),
+            outside::find_written_outside(name, arguments, context).map(writes_outside),
+            find_mount(name, arguments, context).map(Risk::dangerous),
         ]
     };
     let nested = wrapped_lines(words);
-    let nested = nested.iter().filter_map(|line| judge_nested(line, dirs, depth));
+    let nested = nested.iter().filter_map(|line| judge_nested(line, context, depth));
     let possible = programs(words).into_iter().flat_map(|(name, arguments)| {
-        let runs = if runners::is_container(name) { Vec::new() } else { runners::list_runs(name, arguments) };
-        let of_code = code::list_code(name, arguments).flat_map(|code| list_code_risks(code, dirs, depth));
-        runs.into_iter().filter_map(|words| judge_possible(&words, dirs, depth)).chain(of_code)
+        let runs = if runners::is_container(name) {
+            Vec::new()
+        } else {
+            runners::list_run_commands(name, arguments)
+        };
+        let of_code = code::list_code(name, arguments).flat_map(|code| list_code_risks(code, context, depth));
+        runs.into_iter().filter_map(|words| judge_possible(&words, context, depth)).chain(of_code)
     });
     let own = programs(words).into_iter().flat_map(risks).flatten();
     let changes = [embedded::find_variable(words), embedded::find_redefinition(words)].into_iter();
@@ -249,48 +260,54 @@ fn list_word_risks(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Vec
 
 /// Finds the risk of words that another program may run, or only use as text. Unreadable or unknown words
 /// don't count as a risk.
-fn judge_possible(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
+fn judge_possible(words: &[String], context: CommandContext<'_>, depth: usize) -> Option<Risk> {
     let depth = depth.checked_sub(1)?;
-    let dirs = dirs.with_uncertainty();
+    let context = context.with_uncertainty();
     match words {
-        [line] if line.contains(char::is_whitespace) => judge_line(line, dirs, depth),
-        words => judge_words(words, dirs, depth),
+        [line] if line.contains(char::is_whitespace) => judge_line(line, context, depth),
+        words => judge_words(words, context, depth),
     }
 }
 
 /// Lists the risks of code by its string literals.
-fn list_code_risks(code: &str, dirs: CommandDirs<'_>, depth: usize) -> Vec<Risk> {
+fn list_code_risks(code: &str, context: CommandContext<'_>, depth: usize) -> Vec<Risk> {
     let literals = code::list_literals(code);
-    let credentials = code::names_credential(&literals, dirs)
+    let credentials = code::names_credential(&literals, context)
         .then(|| Risk::new(RiskKind::ReadsCredentials, READS_CREDENTIALS));
-    let named = credentials.or_else(|| code::find_protection(&literals, dirs).map(Risk::protected));
-    let runs = code::list_runs(&literals).into_iter().filter_map(|words| judge_literals(&words, dirs, depth));
+    let named = credentials.or_else(|| code::find_protection(&literals, context).map(Risk::protected));
+    let runs = code::list_run_commands(&literals)
+        .into_iter()
+        .filter_map(|words| judge_literals(&words, context, depth));
     runs.chain(named).collect()
 }
 
 /// Finds the risk of string literals that code may run as a command. The code may just as well print them, so
 /// even the worst risks can be approved.
-fn judge_literals(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
-    let risk = judge_possible(words, dirs, depth)?;
+fn judge_literals(words: &[String], context: CommandContext<'_>, depth: usize) -> Option<Risk> {
+    let risk = judge_possible(words, context, depth)?;
     Some(match risk.kind {
         RiskKind::Destroys => Risk::dangerous(format!("may run as code: {}", risk.reason)),
         _ => risk,
     })
 }
 
-fn judge_program((name, arguments): (&str, &[String]), dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
+fn judge_program(
+    (name, arguments): (&str, &[String]),
+    context: CommandContext<'_>,
+    depth: usize,
+) -> Option<Risk> {
     let destroys = |reason: String| Some(Risk::new(RiskKind::Destroys, reason));
     match name {
         "doas" | "pkexec" | "run0" | "runuser" | "su" | "sudo" => {
             let starts = (0..arguments.len()).take(STARTS).map(|at| &arguments[at..]);
-            let mut runs = starts.filter_map(|words| judge_run(words, dirs, depth));
+            let mut runs = starts.filter_map(|words| judge_run(words, context, depth));
             runs.find(|risk| risk.kind == RiskKind::Destroys)
                 .or_else(|| Some(Risk::dangerous(format!("runs as another user ({name})"))))
         }
-        "rm" => judge_rm(arguments, dirs),
-        "chmod" | "chown" | "chgrp" if changes_recursively(arguments) => judge_chmod(arguments, dirs),
+        "rm" => judge_rm(arguments, context),
+        "chmod" | "chown" | "chgrp" if changes_recursively(arguments) => judge_chmod(arguments, context),
         _ if schedules(name, arguments) => Some(Risk::dangerous(format!("schedules a command ({name})"))),
-        name if dirs.is_contained && SERVICE_CLIENTS.contains(&name) => {
+        name if context.is_contained && SERVICE_CLIENTS.contains(&name) => {
             Some(Risk::dangerous(format!("lets another program act outside the sandbox ({name})")))
         }
         "killall" | "pkill" => Some(Risk::dangerous(format!("kills processes by name ({name})"))),
@@ -303,36 +320,36 @@ fn judge_program((name, arguments): (&str, &[String]), dirs: CommandDirs<'_>, de
             Some(Risk::dangerous(format!("shuts down or restarts the machine ({name})")))
         }
         "find" => {
-            let runs = find::list_runs(arguments).into_iter();
-            let runs = runs.filter_map(|words| judge_run(words, dirs, depth));
-            find_worst(find::judge_find(arguments, dirs).into_iter().chain(runs))
+            let runs = find::list_run_commands(arguments).into_iter();
+            let runs = runs.filter_map(|words| judge_run(words, context, depth));
+            find_worst(find::judge_find(arguments, context).into_iter().chain(runs))
         }
-        "cmake" => runners::find_cmake_command(arguments).and_then(|words| judge_run(&words, dirs, depth)),
-        "git" => judge_git(arguments, dirs, depth),
-        "ssh" => find_worst(ends(arguments).filter_map(|words| judge_run(words, dirs, depth))),
+        "cmake" => runners::find_cmake_command(arguments).and_then(|words| judge_run(&words, context, depth)),
+        "git" => judge_git(arguments, context, depth),
+        "ssh" => find_worst(ends(arguments).filter_map(|words| judge_run(words, context, depth))),
         _ if name.starts_with("mkfs") => destroys(format!("changes a disk ({name})")),
         _ => {
             let lines = list_lines(name, arguments);
-            find_worst(lines.iter().filter_map(|line| judge_nested(line, dirs, depth)))
+            find_worst(lines.iter().filter_map(|line| judge_nested(line, context, depth)))
         }
     }
 }
 
 /// Finds a system directory, a home directory or the socket of docker among those that a container gets.
-fn find_mount(name: &str, arguments: &[String], dirs: CommandDirs<'_>) -> Option<String> {
-    let is_risky = |source: &&str| dirs.is_essential(source) || source.ends_with("/docker.sock");
+fn find_mount(name: &str, arguments: &[String], context: CommandContext<'_>) -> Option<String> {
+    let is_risky = |source: &&str| context.is_essential(source) || source.ends_with("/docker.sock");
     let source = runners::list_mounts(name, arguments).into_iter().find(is_risky)?;
     Some(format!("gives a container access to {source}"))
 }
 
 /// Finds the danger of a command that deletes or changes directories, possibly in a shell.
-fn judge_changes(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
+fn judge_changes(words: &[String], context: CommandContext<'_>, depth: usize) -> Option<Risk> {
     let changes = |(name, arguments): (&str, &[String])| match name {
         "rm" => is_recursive(arguments),
         "chmod" | "chown" | "chgrp" => changes_recursively(arguments),
         _ => SHELLS.contains(&name),
     };
-    programs(words).into_iter().any(changes).then(|| judge_words(words, dirs, depth)).flatten()
+    programs(words).into_iter().any(changes).then(|| judge_words(words, context, depth)).flatten()
 }
 
 /// Returns true if a program schedules a command, once or at every start of the system.
@@ -355,8 +372,8 @@ fn ends(arguments: &[String]) -> impl Iterator<Item = &[String]> {
     (1..arguments.len()).take(STARTS).map(|at| &arguments[at..])
 }
 
-fn judge_git(arguments: &[String], dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
-    let runs = git_exec::list_runs(arguments);
+fn judge_git(arguments: &[String], context: CommandContext<'_>, depth: usize) -> Option<Risk> {
+    let runs = git_exec::list_run_commands(arguments);
     let pushes = || git_data_loss::split_command(arguments).is_some_and(|(command, _)| command == "push");
     let own = git_data_loss::judge_git(arguments)
         .or_else(|| git_exec::find_git_setting(arguments))
@@ -365,19 +382,19 @@ fn judge_git(arguments: &[String], dirs: CommandDirs<'_>, depth: usize) -> Optio
                 .then(|| "changes git's configuration for all users".into())
         })
         .or_else(|| pushes().then(|| "pushes to a remote (git push)".into()));
-    find_worst(runs.iter().filter_map(|words| judge_run(words, dirs, depth)))
+    find_worst(runs.iter().filter_map(|words| judge_run(words, context, depth)))
         .or_else(|| own.map(Risk::dangerous))
 }
 
-fn judge_nested(line: &str, dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
-    judge_deeper(depth, |depth| judge_line(line, dirs, depth))
+fn judge_nested(line: &str, context: CommandContext<'_>, depth: usize) -> Option<Risk> {
+    judge_deeper(depth, |depth| judge_line(line, context, depth))
 }
 
 /// Finds the risk of a command that another program runs. A single word is a line for a shell.
-fn judge_run(words: &[String], dirs: CommandDirs<'_>, depth: usize) -> Option<Risk> {
+fn judge_run(words: &[String], context: CommandContext<'_>, depth: usize) -> Option<Risk> {
     match words {
-        [line] => judge_nested(line, dirs, depth),
-        words => judge_deeper(depth, |depth| judge_words(words, dirs, depth)),
+        [line] => judge_nested(line, context, depth),
+        words => judge_deeper(depth, |depth| judge_words(words, context, depth)),
     }
 }
 
@@ -388,15 +405,15 @@ fn judge_deeper(depth: usize, judge: impl FnOnce(usize) -> Option<Risk>) -> Opti
     }
 }
 
-fn judge_rm(arguments: &[String], dirs: CommandDirs<'_>) -> Option<Risk> {
+fn judge_rm(arguments: &[String], context: CommandContext<'_>) -> Option<Risk> {
     let paths = || targets(arguments).filter(|_| is_recursive(arguments));
-    let essential = paths().find(|path| dirs.is_essential(path)).map(|path| (RiskKind::Destroys, path));
+    let essential = paths().find(|path| context.is_essential(path)).map(|path| (RiskKind::Destroys, path));
     let (kind, target) =
-        essential.or_else(|| Some((RiskKind::Dangerous, paths().find(|path| dirs.leads_out(path))?)))?;
+        essential.or_else(|| Some((RiskKind::Dangerous, paths().find(|path| context.leads_out(path))?)))?;
     Some(Risk::new(kind, format!("deletes everything under {target}")))
 }
 
-fn judge_chmod(arguments: &[String], dirs: CommandDirs<'_>) -> Option<Risk> {
+fn judge_chmod(arguments: &[String], context: CommandContext<'_>) -> Option<Risk> {
     // The first operand may be a mode or an owner, or the only path.
     let is_path = |at: usize, word: &str| at > 0 || word.starts_with(['/', '~', '.']);
     let paths: Vec<&String> = targets(arguments)
@@ -404,9 +421,9 @@ fn judge_chmod(arguments: &[String], dirs: CommandDirs<'_>) -> Option<Risk> {
         .filter(|(at, word)| is_path(*at, word))
         .map(|(_, path)| path)
         .collect();
-    let essential = paths.iter().find(|path| dirs.is_essential(path));
+    let essential = paths.iter().find(|path| context.is_essential(path));
     let kind = if essential.is_some() { RiskKind::Destroys } else { RiskKind::Dangerous };
-    let target = essential.or_else(|| paths.iter().find(|path| dirs.leads_out(path)))?;
+    let target = essential.or_else(|| paths.iter().find(|path| context.leads_out(path)))?;
     Some(Risk::new(kind, format!("changes everything under {target}")))
 }
 
@@ -450,7 +467,7 @@ fn risk_and_kind(line: &str) -> Option<Risk> {
         tiller_dirs: vec!["/home/me/.config/tiller".into(), "/data/tiller".into()],
         readable: vec!["/home/me/.config/tiller/skills".into()],
     };
-    find_risk(line, CommandDirs::new(std::path::Path::new("/home/me/work"), &protected))
+    find_risk(line, CommandContext::new(std::path::Path::new("/home/me/work"), &protected))
 }
 
 #[cfg(test)]

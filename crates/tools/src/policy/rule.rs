@@ -156,7 +156,7 @@ mod tests {
 
     use super::*;
     use crate::policy::CommandPattern;
-    use crate::policy::risk::CommandDirs;
+    use crate::policy::risk::CommandContext;
 
     #[test]
     fn rule_for_call_displays_its_coverage() {
@@ -185,8 +185,10 @@ mod tests {
             ("cargo test | tail", "exactly `cargo test | tail`"),
             ("make", "exactly `make`"),
         ] {
-            let pattern =
-                CommandPattern::find(line, CommandDirs::new(Path::new("/work"), &ProtectedPaths::default()));
+            let pattern = CommandPattern::find(
+                line,
+                CommandContext::new(Path::new("/work"), &ProtectedPaths::default()),
+            );
             assert_eq!(PermissionRule::for_call("bash", Some(line), pattern).to_string(), shown);
         }
     }

@@ -154,7 +154,7 @@ impl BashTool {
             push_notice(&mut text, notice);
         }
         let mut details = Map::from_iter([("jobId".to_owned(), json!(job))]);
-        command_run::add_details(&mut details, &reading.output.strokes, reading.file);
+        command_run::add_details(&mut details, &reading.output.style_runs, reading.file);
         ToolOutput { details: Some(details.into()), ..ToolOutput::text(text) }
     }
 }

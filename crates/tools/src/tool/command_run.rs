@@ -161,12 +161,12 @@ async fn read_output<I>(
 
 /// Returns the output of a stopped command.
 fn partial_output(capture: CapturedOutput) -> ToolOutput {
-    let CapturedOutput { mut text, strokes, notice, full_output } = capture;
+    let CapturedOutput { mut text, style_runs, notice, full_output } = capture;
     if let Some(notice) = notice {
         push_notice(&mut text, &notice);
     }
     let mut details = Map::new();
-    add_details(&mut details, &strokes, full_output);
+    add_details(&mut details, &style_runs, full_output);
     let details = (!details.is_empty()).then_some(Value::Object(details));
     ToolOutput { details, ..ToolOutput::text(text) }
 }
@@ -174,14 +174,14 @@ fn partial_output(capture: CapturedOutput) -> ToolOutput {
 /// Adds styles and the path of the full output to `details`.
 pub(super) fn add_details(
     details: &mut Map<String, Value>,
-    strokes: &[StyleRun],
+    style_runs: &[StyleRun],
     full_output: Option<PathBuf>,
 ) {
     if let Some(path) = full_output {
         details.insert("fullOutputPath".into(), json!(path.display().to_string()));
     }
-    if !strokes.is_empty() {
-        details.insert("strokes".into(), json!(strokes));
+    if !style_runs.is_empty() {
+        details.insert("strokes".into(), json!(style_runs));
     }
 }
 
@@ -191,7 +191,7 @@ pub(super) fn failure(error: &ProcessError) -> ToolOutput {
 }
 
 fn output(capture: CapturedOutput, exit: Exit, end_reason: EndCause, limits: &CommandLimits) -> ToolOutput {
-    let CapturedOutput { mut text, strokes, notice, full_output } = capture;
+    let CapturedOutput { mut text, style_runs, notice, full_output } = capture;
     let is_timeout = end_reason == EndCause::Timeout;
     if text.is_empty() {
         // A stopped command might have printed more.
@@ -203,7 +203,7 @@ fn output(capture: CapturedOutput, exit: Exit, end_reason: EndCause, limits: &Co
     let mut details = Map::new();
     details.insert("exitCode".into(), json!(exit.status.code()));
     details.insert("timedOut".into(), json!(is_timeout));
-    add_details(&mut details, &strokes, full_output);
+    add_details(&mut details, &style_runs, full_output);
     let is_error = is_timeout || exit.status != ExitStatus::Code(0);
     ToolOutput { details: Some(Value::Object(details)), warning: notice, is_error, ..ToolOutput::text(text) }
 }

@@ -151,6 +151,6 @@ fn output(id: &JobId, reading: JobOutput) -> ToolOutput {
     if let Some(code) = status.exit_code() {
         details.insert("exitCode".into(), json!(code));
     }
-    add_details(&mut details, &output.strokes, output.full_output);
+    add_details(&mut details, &output.style_runs, output.full_output);
     ToolOutput { details: Some(details.into()), warning: output.notice, ..ToolOutput::text(text) }
 }

@@ -121,7 +121,7 @@ pub struct CapturedOutput {
     /// within the limits.
     pub text: String,
     /// The styles of `text`.
-    pub strokes: Vec<StyleRun>,
+    pub style_runs: Vec<StyleRun>,
     /// A notice about the omitted part and its file, if `text` isn't the full output.
     pub notice: Option<String>,
     /// The file with the full raw output, if `text` isn't the full output.
@@ -203,17 +203,17 @@ impl OutputCapture {
 
     /// Ends the capture and returns the output.
     pub async fn finish(mut self) -> CapturedOutput {
-        let (StyledText { text, strokes }, cut) = self.state().fit(self.limits);
+        let (StyledText { text, style_runs }, cut) = self.state().fit(self.limits);
         let Some(cut) = cut else {
             self.remove_file();
-            return CapturedOutput { text, strokes, ..CapturedOutput::default() };
+            return CapturedOutput { text, style_runs, ..CapturedOutput::default() };
         };
         if matches!(self.file, OutputFile::None) {
             self.create_file().await;
         }
         let (notice, full_output) = self.end_file().await;
         let notice = Some(cut.notice(self.source, &notice));
-        CapturedOutput { text, strokes, notice, full_output }
+        CapturedOutput { text, style_runs, notice, full_output }
     }
 
     /// Removes the file if it isn't needed: `text` contains the full output (a progress bar prints much and
@@ -303,15 +303,15 @@ impl CaptureState {
     }
 
     fn snapshot(&mut self, source: &str, limits: OutputLimits, scratch: &Path) -> CapturedOutput {
-        let (StyledText { text, strokes }, cut) = self.fit(limits);
-        let Some(cut) = cut else { return CapturedOutput { text, strokes, ..CapturedOutput::default() } };
+        let (StyledText { text, style_runs }, cut) = self.fit(limits);
+        let Some(cut) = cut else { return CapturedOutput { text, style_runs, ..CapturedOutput::default() } };
         self.is_file_reported = self.file.is_some();
         let path = self.file.clone().map_or_else(|| self.store(scratch), Ok);
         let kept = match &path {
             Ok(path) => format!("the rest, as far as it was saved, is in {}", path.display()),
             Err(error) => format!("the full output could not be saved: {error}"),
         };
-        CapturedOutput { text, strokes, notice: Some(cut.notice(source, &kept)), full_output: path.ok() }
+        CapturedOutput { text, style_runs, notice: Some(cut.notice(source, &kept)), full_output: path.ok() }
     }
 
     fn store(&self, scratch: &Path) -> io::Result<PathBuf> {
@@ -359,7 +359,7 @@ pub(super) fn join_ends(
         shown.text.push_str(&format!("[… {} {lines} omitted …]\n", thousands(missing)));
     }
     shown.append(&printed.suffix_from(printed.text.len() - tail.text.len()));
-    shown.strokes.drain(..shown.strokes.len().saturating_sub(MAX_STYLE_RUNS));
+    shown.style_runs.drain(..shown.style_runs.len().saturating_sub(MAX_STYLE_RUNS));
     (shown, cut)
 }
 
@@ -421,8 +421,8 @@ mod tests {
         capture.push(b"\x1b[1ma\x1b[0m\n").await;
         capture.push(b"b").await;
         let bold = SgrState { emphasis: Emphasis::BOLD, ..SgrState::default() };
-        let strokes = vec![StyleRun { start: 0, length: 1, style: bold }];
-        let expected = CapturedOutput { text: "a\nb".into(), strokes, ..CapturedOutput::default() };
+        let style_runs = vec![StyleRun { start: 0, length: 1, style: bold }];
+        let expected = CapturedOutput { text: "a\nb".into(), style_runs, ..CapturedOutput::default() };
         assert_eq!(capture.finish().await, expected);
         assert!(!dir.path().join("scratch").exists());
     }
@@ -475,12 +475,14 @@ mod tests {
             for n in 1..=count {
                 capture.push(format!("\x1b[31m{n}\x1b[m\n").as_bytes()).await;
             }
-            let CapturedOutput { text, strokes, .. } = capture.finish().await;
+            let CapturedOutput { text, style_runs, .. } = capture.finish().await;
             let end: String = (count - 5..=count).map(|n| format!("{n}\n")).collect();
             let missing = if count == 9 { "1 line".to_owned() } else { "19,992 lines".to_owned() };
             assert_eq!(text, format!("1\n2\n[… {missing} omitted …]\n{end}"));
-            let styled: Vec<String> =
-                strokes.iter().map(|run| text.chars().skip(run.start).take(run.length).collect()).collect();
+            let styled: Vec<String> = style_runs
+                .iter()
+                .map(|run| text.chars().skip(run.start).take(run.length).collect())
+                .collect();
             let numbers: Vec<String> =
                 [1, 2].into_iter().chain(count - 5..=count).map(|n| n.to_string()).collect();
             assert_eq!(styled, numbers);
@@ -499,7 +501,7 @@ mod tests {
         let output = capture.finish().await;
         assert_eq!((output.text.as_str(), output.notice), ("begin\n100%", None));
         assert_eq!(
-            output.strokes.iter().map(|style_run| (style_run.start, style_run.length)).collect::<Vec<_>>(),
+            output.style_runs.iter().map(|style_run| (style_run.start, style_run.length)).collect::<Vec<_>>(),
             [(6, 4)]
         );
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "no file is left");
@@ -527,7 +529,7 @@ mod tests {
         capture.push(b"\x1b[31m1\n2\n3\x1b[m\n").await;
         let output = capture.finish().await;
         assert_eq!(output.text, "2\n3\n");
-        assert_eq!(output.strokes.iter().map(|style_run| style_run.start).collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(output.style_runs.iter().map(|style_run| style_run.start).collect::<Vec<_>>(), [0, 2]);
     }
 
     #[tokio::test]

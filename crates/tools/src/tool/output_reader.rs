@@ -78,19 +78,23 @@ impl OutputReader {
     fn fit(&self, new: StyledText, missed: usize, file: Option<PathBuf>) -> CapturedOutput {
         let is_whole = missed == 0 && self.limits.tail(&new.text).extent == TruncationExtent::Whole;
         if is_whole {
-            return CapturedOutput { text: new.text, strokes: new.strokes, ..CapturedOutput::default() };
+            return CapturedOutput {
+                text: new.text,
+                style_runs: new.style_runs,
+                ..CapturedOutput::default()
+            };
         }
         let (head_limits, tail_limits) = self.limits.split();
         let head = if missed == 0 { first_lines(&new, head_limits) } else { StyledText::default() };
         let characters = missed + new.text.chars().count();
         let total = PrintedSize { characters, lines: new.text.lines().count() };
-        let (StyledText { text, strokes }, cut) = join_ends(head, &new, tail_limits, total);
+        let (StyledText { text, style_runs }, cut) = join_ends(head, &new, tail_limits, total);
         let rest = match &file {
             Some(path) => format!("the full output is in {}", path.display()),
             None => "the full output could not be saved".to_owned(),
         };
         let notice = Some(cut.notice(&format!("the new output of {}", self.source), &rest));
-        CapturedOutput { text, strokes, notice, full_output: file }
+        CapturedOutput { text, style_runs, notice, full_output: file }
     }
 
     /// Returns the file with the full output, if there is one.

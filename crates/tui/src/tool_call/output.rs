@@ -17,7 +17,7 @@ pub(crate) enum ToolOutputBlock<'a> {
 
 impl<'a> ToolOutputBlock<'a> {
     pub(crate) fn from_styled(printed: &'a StyledText) -> Self {
-        Self::Printed(&printed.text, &printed.strokes)
+        Self::Printed(&printed.text, &printed.style_runs)
     }
 
     pub(super) const fn text(self) -> &'a str {
@@ -32,7 +32,7 @@ impl<'a> ToolOutputBlock<'a> {
         'a: 'b,
     {
         match self {
-            Self::Printed(_, strokes) => ToolOutputBlock::Printed(text, strokes),
+            Self::Printed(_, style_runs) => ToolOutputBlock::Printed(text, style_runs),
             Self::Literal(_) => ToolOutputBlock::Literal(text),
         }
     }
@@ -71,11 +71,11 @@ impl<'a> ToolOutputBlock<'a> {
     }
 
     fn printed(self) -> StyledText {
-        let strokes = match self {
-            Self::Printed(_, strokes) => strokes.to_vec(),
+        let style_runs = match self {
+            Self::Printed(_, style_runs) => style_runs.to_vec(),
             Self::Literal(_) => Vec::new(),
         };
-        StyledText { text: self.text().to_owned(), strokes }
+        StyledText { text: self.text().to_owned(), style_runs }
     }
 }
 

@@ -46,7 +46,7 @@ fn tool_call_line_fits_a_narrow_screen() {
 
 #[test]
 fn tool_call_not_started_is_recognized_in_older_logs() {
-    for text in ["not started: the run was interrupted", "not begun: the run was cut off"] {
+    for text in ["not started: the run stopped", "not begun: the run was cut off"] {
         let result = format!("{text}; it had no effects");
         let line =
             shown(&done("bash", json!({"command": "x"}), &result, json!({}), true), 100).swap_remove(0);
@@ -103,32 +103,32 @@ fn tool_call_output_has_its_stored_colors() {
         let spans = lines.into_iter().flat_map(|line| line.spans);
         spans.filter(|span| span.style.fg == Some(AnsiColor::Basic(1))).map(|span| span.text).collect()
     };
-    let strokes = json!([[4, 3, "31"]]);
-    let ended = json!({"exitCode": 1, "timedOut": false, "strokes": strokes});
+    let style_runs = json!([[4, 3, "31"]]);
+    let ended = json!({"exitCode": 1, "timedOut": false, "strokes": style_runs});
     let call = done("bash", json!({"command": "x"}), "one red two\n[exit code 1]", ended, true);
     assert_eq!(red(&call), "red");
-    let late = json!({"exitCode": null, "timedOut": true, "strokes": strokes});
+    let late = json!({"exitCode": null, "timedOut": true, "strokes": style_runs});
     let call = done("bash", json!({"command": "x"}), "one red two\n[stopped after 1 s]", late, true);
     assert_eq!(red(&call), "red");
-    let imported = done("shell", json!({}), "one red two", json!({"strokes": strokes}), false);
+    let imported = done("shell", json!({}), "one red two", json!({"strokes": style_runs}), false);
     assert_eq!(red(&imported), "red");
     let mut call = done(
         "bash",
         json!({"command": "x"}),
         "aborted: the user stopped it",
-        json!({"strokes": strokes}),
+        json!({"strokes": style_runs}),
         true,
     );
     let CallState::Done { outcome, .. } = &mut call.state else { unreachable!() };
     outcome.content.push(UserBlock::Text { text: "one red two".into() });
     assert_eq!(red(&call), "red");
-    call.state = CallState::Running { since: UnixMs(0), partial: outcome_of("one red two", strokes) };
+    call.state = CallState::Running { since: UnixMs(0), partial: outcome_of("one red two", style_runs) };
     assert_eq!(red(&call), "red");
 }
 
-fn outcome_of(text: &str, strokes: Value) -> ToolOutcome {
+fn outcome_of(text: &str, style_runs: Value) -> ToolOutcome {
     let content = vec![UserBlock::Text { text: text.into() }];
-    ToolOutcome { content, details: Some(json!({ "strokes": strokes })) }
+    ToolOutcome { content, details: Some(json!({ "strokes": style_runs })) }
 }
 
 #[test]

@@ -380,7 +380,7 @@ fn transcript_crash_states_match_the_log() {
     let told = |rows: &[String]| rows.iter().filter(|row| row.starts_with('–')).cloned().collect::<Vec<_>>();
     let told_at_once = told(&rows);
     assert!(told_at_once[0].contains("interrupted, no result"), "{rows:?}");
-    assert!(told_at_once[1].contains("not started: the run was interrupted"), "{rows:?}");
+    assert!(told_at_once[1].contains("not started: the run stopped"), "{rows:?}");
     let open = unanswered_calls(&project(&entries).messages, &built_in_tools());
     let mended = open
         .iter()

@@ -3,7 +3,7 @@
 use tiller_core::protected_path::Protection;
 
 use super::arguments::program;
-use super::command_dirs::CommandDirs;
+use super::command_context::CommandContext;
 use super::download::{interpreter_runs_input, is_code_flag, is_interpreter};
 use crate::policy::shell::Segment;
 
@@ -11,18 +11,18 @@ use crate::policy::shell::Segment;
 const MAX_LITERALS: usize = 64;
 
 /// Returns true if code names a credential file.
-pub(super) fn names_credential(literals: &[Literal<'_>], dirs: CommandDirs<'_>) -> bool {
-    literals.iter().any(|literal| dirs.names_credential(literal.text))
+pub(super) fn names_credential(literals: &[Literal<'_>], context: CommandContext<'_>) -> bool {
+    literals.iter().any(|literal| context.names_credential(literal.text))
 }
 
 /// Finds a protected path that code names and may write to.
-pub(super) fn find_protection(literals: &[Literal<'_>], dirs: CommandDirs<'_>) -> Option<Protection> {
+pub(super) fn find_protection(literals: &[Literal<'_>], context: CommandContext<'_>) -> Option<Protection> {
     let mut paths = literals.iter().filter(|literal| !literal.text.contains(char::is_whitespace));
-    paths.find_map(|literal| dirs.protection(literal.text))
+    paths.find_map(|literal| context.protection(literal.text))
 }
 
 /// Lists the commands that code may run.
-pub(super) fn list_runs(literals: &[Literal<'_>]) -> Vec<Vec<String>> {
+pub(super) fn list_run_commands(literals: &[Literal<'_>]) -> Vec<Vec<String>> {
     let lines = literals.iter().filter(|literal| literal.text.contains(char::is_whitespace));
     let lines: Vec<Vec<String>> = lines.map(|literal| vec![literal.text.to_owned()]).collect();
     [lines, list_lists(literals)].concat()

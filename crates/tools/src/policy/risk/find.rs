@@ -4,7 +4,7 @@ use tiller_core::protected_path::name_may_match;
 
 use super::super::shell::{self, SUBSTITUTION, Segment};
 use super::arguments::{SHELLS, base_name, is_command_flag, is_recursive, line_of_shell, program};
-use super::command_dirs::CommandDirs;
+use super::command_context::CommandContext;
 use super::kind::{Risk, RiskKind};
 
 /// Actions followed by a command, up to `;` or `+`.
@@ -20,22 +20,22 @@ const NAME_TESTS: &[&str] = &["-iname", "-ipath", "-name", "-path", "-wholename"
 
 /// Finds the risk of `find` with these arguments: it deletes outside the working directory, or the directory
 /// itself.
-pub(super) fn judge_find(arguments: &[String], dirs: CommandDirs<'_>) -> Option<Risk> {
+pub(super) fn judge_find(arguments: &[String], context: CommandContext<'_>) -> Option<Risk> {
     let runs_rm = arguments.split(|word| is_runner(word)).skip(1).any(|words| deletes(words, |_| true));
     let is_deleted = runs_rm || arguments.iter().any(|word| word == "-delete");
-    if is_deleted { find_deleted(arguments, dirs) } else { None }
+    if is_deleted { find_deleted(arguments, context) } else { None }
 }
 
 /// Finds the risk of deleting the files that a `find` selects. It destroys a system or a home directory if it
 /// selects all files there.
-fn find_deleted(arguments: &[String], dirs: CommandDirs<'_>) -> Option<Risk> {
+fn find_deleted(arguments: &[String], context: CommandContext<'_>) -> Option<Risk> {
     let searched = list_searched(arguments);
-    let mut essential = searched.iter().filter(|path| takes_all(arguments) && dirs.is_essential(path));
+    let mut essential = searched.iter().filter(|path| takes_all(arguments) && context.is_essential(path));
     let (kind, path) = match essential.next() {
         Some(path) => (RiskKind::Destroys, path),
         None => {
-            let is_free = |path: &str| takes_named(arguments) && dirs.is_searched_within(path);
-            (RiskKind::Dangerous, searched.iter().find(|path| dirs.leads_out(path) && !is_free(path))?)
+            let is_free = |path: &str| takes_named(arguments) && context.is_searched_within(path);
+            (RiskKind::Dangerous, searched.iter().find(|path| context.leads_out(path) && !is_free(path))?)
         }
     };
     Some(Risk::new(kind, format!("deletes files found under {path}")))
@@ -83,7 +83,7 @@ fn may_be_git(pattern: &str) -> bool {
 }
 
 /// Lists the commands that `find` with these arguments runs.
-pub(super) fn list_runs(arguments: &[String]) -> Vec<&[String]> {
+pub(super) fn list_run_commands(arguments: &[String]) -> Vec<&[String]> {
     let (mut runs, mut rest) = (Vec::new(), arguments);
     while let Some(at) = rest.iter().position(|word| is_runner(word)) {
         rest = &rest[at + 1..];
@@ -100,12 +100,16 @@ fn is_runner(word: &str) -> bool {
 
 /// Returns true if a `find` searches directories with credential files and passes the files to a command: by
 /// an action, or to an `xargs` in the same statement.
-pub(super) fn passes_on_credentials(segment: &Segment, rest: &[Segment], dirs: CommandDirs<'_>) -> bool {
+pub(super) fn passes_on_credentials(
+    segment: &Segment,
+    rest: &[Segment],
+    context: CommandContext<'_>,
+) -> bool {
     let ("find", arguments) = program(&segment.words) else { return false };
     let mut same_statement = rest.iter().filter(|other| other.statement == segment.statement);
     let is_xargs = |other: &Segment| other.words.iter().any(|word| base_name(word) == "xargs");
     let passes_on = arguments.iter().any(|word| is_runner(word)) || same_statement.any(is_xargs);
-    passes_on && list_searched(arguments).into_iter().any(|path| dirs.holds_credentials(path))
+    passes_on && list_searched(arguments).into_iter().any(|path| context.holds_credentials(path))
 }
 
 /// Lists the directories that `find` searches.
@@ -139,10 +143,10 @@ const WITH_VALUES: &[&str] = &["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"];
 /// Finds the risk of an `xargs` after a `find` that deletes the working directory or something outside it. An
 /// `rm` without `-r` is allowed, as with named files, unless it gets all files of a system or a home
 /// directory.
-pub(super) fn judge_xargs(segments: &[Segment], dirs: CommandDirs<'_>) -> Option<Risk> {
+pub(super) fn judge_xargs(segments: &[Segment], context: CommandContext<'_>) -> Option<Risk> {
     let searched = segments.iter().enumerate().find_map(|(at, segment)| {
         let ("find", arguments) = program(&segment.words) else { return None };
-        Some((at, find_deleted(arguments, dirs)?))
+        Some((at, find_deleted(arguments, context)?))
     });
     let (at, risk) = searched?;
     let rest = &segments[at + 1..];

@@ -65,7 +65,7 @@ fn judge_plain(command: &str, rest: &[String]) -> Option<&'static str> {
 }
 
 /// Lists the commands that git runs with these arguments. A single word is a line for a shell.
-pub(super) fn list_runs(arguments: &[String]) -> Vec<Vec<String>> {
+pub(super) fn list_run_commands(arguments: &[String]) -> Vec<Vec<String>> {
     let line = |line: &str| vec![line.to_owned()];
     match split_command(arguments) {
         Some(("bisect", rest)) => vec![words_after(rest, "run").to_vec()],

@@ -37,9 +37,9 @@ pub(super) fn find_git_setting(arguments: &[String]) -> Option<String> {
 
 /// Lists the commands that git runs with these arguments, and those of the aliases that they define. A single word is a
 /// line for a shell.
-pub(super) fn list_runs(arguments: &[String]) -> Vec<Vec<String>> {
+pub(super) fn list_run_commands(arguments: &[String]) -> Vec<Vec<String>> {
     let aliases = list_alias_lines(arguments).into_iter().map(|line| vec![line]);
-    git_data_loss::list_runs(arguments).into_iter().chain(aliases).collect()
+    git_data_loss::list_run_commands(arguments).into_iter().chain(aliases).collect()
 }
 
 /// Lists the lines that the aliases run which a command defines, once or permanently. Only the line of a call

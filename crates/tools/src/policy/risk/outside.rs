@@ -6,7 +6,7 @@ use std::path::Path;
 use tiller_core::protected_path::{is_environment_file, normalize};
 
 use super::arguments::{HARMLESS_DEVICES, has_flag, program, targets};
-use super::command_dirs::{CommandDirs, list_paths, strip_current};
+use super::command_context::{CommandContext, list_paths, strip_current};
 use super::git_data_loss;
 use super::variables::{EXPANSIONS, TEMPORARY, expand};
 use super::writes;
@@ -28,7 +28,7 @@ const RECURSIVE: &[&str] = &["7z", "ag", "rg", "rsync", "tar", "zip"];
 
 /// Returns true for a command that names credential files, or recursively reads a directory that contains
 /// some.
-pub(super) fn reads_credentials(words: &[String], dirs: CommandDirs<'_>) -> bool {
+pub(super) fn reads_credentials(words: &[String], context: CommandContext<'_>) -> bool {
     let (name, arguments) = program(words);
     if NAMING.contains(&name) {
         return false;
@@ -53,8 +53,8 @@ pub(super) fn reads_credentials(words: &[String], dirs: CommandDirs<'_>) -> bool
             is_environment_file(Path::new(word)) && only_named.iter().any(|named| std::ptr::eq(*named, word))
         }
     };
-    words.iter().any(|word| !is_named(word) && dirs.names_credential(word))
-        || (reads_dirs && !extracts && operands[..read].iter().any(|path| dirs.holds_credentials(path)))
+    words.iter().any(|word| !is_named(word) && context.names_credential(word))
+        || (reads_dirs && !extracts && operands[..read].iter().any(|path| context.holds_credentials(path)))
 }
 
 /// Programs that don't read the files named by their operands.
@@ -85,16 +85,16 @@ fn list_named<'a>(name: &str, arguments: &'a [String]) -> Vec<&'a String> {
 pub(super) fn find_written_outside(
     name: &str,
     arguments: &[String],
-    dirs: CommandDirs<'_>,
+    context: CommandContext<'_>,
 ) -> Option<String> {
     let changes_mode = ["chgrp", "chmod", "chown"].contains(&name);
     let owner = arguments.iter().find(|word| !word.starts_with('-')).filter(|_| changes_mode);
     let paths = writes::list_written(name, arguments).into_iter();
     let paths = paths.filter(|path| path != "-" && !(path.contains('$') && Some(path) == owner));
-    paths.into_iter().find_map(|path| dirs.judge_output(&path))
+    paths.into_iter().find_map(|path| context.judge_output(&path))
 }
 
-impl CommandDirs<'_> {
+impl CommandContext<'_> {
     pub(super) fn names_credential(self, word: &str) -> bool {
         let paths = list_paths(word);
         let paths =

@@ -156,7 +156,7 @@ pub(super) fn find_cmake_command(arguments: &[String]) -> Option<Vec<String>> {
 
 /// Lists the commands that a program may run: each suffix of its arguments that doesn't start with an option,
 /// and each line for a shell (`nodemon --exec 'git push'`). A command of one word is a line, too.
-pub(super) fn list_runs(name: &str, arguments: &[String]) -> Vec<Vec<String>> {
+pub(super) fn list_run_commands(name: &str, arguments: &[String]) -> Vec<Vec<String>> {
     let Some(rest) = RUNNERS.iter().find_map(|row| arguments_of(row, name, arguments)) else {
         return Vec::new();
     };

@@ -5,7 +5,7 @@ use std::path::Path;
 use tiller_core::protected_path::Protection;
 
 use super::arguments::{base_name, has_flag, targets, values};
-use super::command_dirs::CommandDirs;
+use super::command_context::CommandContext;
 use super::embedded::{EDITORS, list_editor_commands};
 use super::git_data_loss;
 
@@ -13,18 +13,22 @@ use super::git_data_loss;
 const FIND_OUTPUTS: &[&str] = &["-fls", "-fprint", "-fprint0", "-fprintf"];
 
 /// Returns the reason a write to a program's outputs needs approval.
-pub(super) fn protection(name: &str, arguments: &[String], dirs: CommandDirs<'_>) -> Option<Protection> {
-    list_written(name, arguments).iter().filter(|path| *path != "-").find_map(|path| dirs.protection(path))
+pub(super) fn protection(
+    name: &str,
+    arguments: &[String],
+    context: CommandContext<'_>,
+) -> Option<Protection> {
+    list_written(name, arguments).iter().filter(|path| *path != "-").find_map(|path| context.protection(path))
 }
 
 const LINKS_OUT: &str = "creates a link that leads out of the working directory";
 
 /// Returns the reason the target of a link needs approval: a command may write or read through the link.
-pub(super) fn judge_links(name: &str, arguments: &[String], dirs: CommandDirs<'_>) -> Option<String> {
+pub(super) fn judge_links(name: &str, arguments: &[String], context: CommandContext<'_>) -> Option<String> {
     let sources = list_link_sources(name, arguments);
-    let protection = sources.iter().find_map(|path| dirs.protection(path));
+    let protection = sources.iter().find_map(|path| context.protection(path));
     protection.map(|it| it.reason().to_owned()).or_else(|| {
-        let leads_out = sources.iter().any(|path| dirs.leads_out(path));
+        let leads_out = sources.iter().any(|path| context.leads_out(path));
         leads_out.then(|| LINKS_OUT.to_owned())
     })
 }
@@ -38,13 +42,13 @@ fn list_link_sources(name: &str, arguments: &[String]) -> Vec<String> {
         _ => return Vec::new(),
     };
     let operands: Vec<&String> = targets(arguments).collect();
-    let dirs = list_target_dirs(arguments);
+    let context = list_target_dirs(arguments);
     let (sources, last) = match operands.as_slice() {
-        [sources @ .., last] if !sources.is_empty() && dirs.is_empty() => (sources, last.as_str()),
+        [sources @ .., last] if !sources.is_empty() && context.is_empty() => (sources, last.as_str()),
         all => (all, ""),
     };
     let parent = last.rsplit_once('/').map_or("", |(parent, _)| parent);
-    let bases: Vec<&str> = [last, parent].into_iter().chain(dirs).collect();
+    let bases: Vec<&str> = [last, parent].into_iter().chain(context).collect();
     let resolved = |source: &str| match is_symbolic && !source.starts_with(['/', '~', '$']) {
         true => bases.iter().map(|base| Path::new(base).join(source).display().to_string()).collect(),
         false => vec![source.to_owned()],
@@ -104,8 +108,8 @@ pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
         "wget" => {
             let outputs: Vec<String> = option_values('O', "output-document").collect();
             let writes_current = outputs.is_empty();
-            let dirs = option_values('P', "directory-prefix");
-            outputs.into_iter().chain(dirs).chain(current().filter(|_| writes_current)).collect()
+            let context = option_values('P', "directory-prefix");
+            outputs.into_iter().chain(context).chain(current().filter(|_| writes_current)).collect()
         }
         _ => Vec::new(),
     }
@@ -133,11 +137,11 @@ fn list_target_dirs(arguments: &[String]) -> Vec<&str> {
 /// Lists the files that a copying, moving or linking program creates: the last operand, or files in that
 /// directory with the names of the others. The first operand is only read; the last may precede a flag's
 /// value.
-fn list_copies(operands: &[&str], dirs: &[&str]) -> Vec<String> {
-    let created = operands.iter().skip(1).copied().chain(dirs.iter().copied());
+fn list_copies(operands: &[&str], context: &[&str]) -> Vec<String> {
+    let created = operands.iter().skip(1).copied().chain(context.iter().copied());
     // `ln FILE` creates a link in the current directory.
     let current = if operands.len() == 1 { "." } else { "" };
-    let last = operands.iter().skip(1).rev().take(2).chain(dirs).copied();
+    let last = operands.iter().skip(1).rev().take(2).chain(context).copied();
     let last = last.chain(Some(current).filter(|current| !current.is_empty()));
     let within = last.flat_map(|dir| operands.iter().map(move |name| format!("{dir}/{}", copied_name(name))));
     created.map(str::to_owned).chain(within).collect()

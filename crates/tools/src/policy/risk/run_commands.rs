@@ -23,7 +23,7 @@ pub(in crate::policy) fn list_commands(line: &str) -> Vec<RunCommand> {
 }
 
 /// Lists a command and those that it runs.
-pub(in crate::policy) fn list_runs(words: &[String]) -> Vec<RunCommand> {
+pub(in crate::policy) fn list_run_commands(words: &[String]) -> Vec<RunCommand> {
     let mut commands = Vec::new();
     add_command(words, DEPTH, &mut commands);
     commands
@@ -54,7 +54,7 @@ fn add_command(words: &[String], depth: usize, commands: &mut Vec<RunCommand>) {
         }
         commands.extend(short_forms(name, arguments));
         add_run_by(name, arguments, depth, commands);
-        let possible = runners::list_runs(name, arguments);
+        let possible = runners::list_run_commands(name, arguments);
         add_possible(possible.iter().map(Vec::as_slice), depth, commands);
     }
     let wrapped: Vec<[String; 1]> = wrapped_lines(words).into_iter().map(|line| [line]).collect();
@@ -74,10 +74,12 @@ fn add_run_by(name: &str, arguments: &[String], depth: usize, commands: &mut Vec
         "cmake" => runners::find_cmake_command(arguments)
             .into_iter()
             .for_each(|words| add_command(&words, depth, commands)),
-        "find" => {
-            find::list_runs(arguments).into_iter().for_each(|words| add_command(words, depth, commands))
+        "find" => find::list_run_commands(arguments)
+            .into_iter()
+            .for_each(|words| add_command(words, depth, commands)),
+        "git" => {
+            git_exec::list_run_commands(arguments).iter().for_each(|words| add_run(words, depth, commands))
         }
-        "git" => git_exec::list_runs(arguments).iter().for_each(|words| add_run(words, depth, commands)),
         "su" => values(arguments, 'c', "command").for_each(|line| add_line(line, depth, commands)),
         "doas" | "run0" | "runuser" | "ssh" | "sudo" => {
             let starts = arguments.iter().enumerate().filter(|(_, word)| !word.starts_with('-')).take(STARTS);

@@ -53,7 +53,7 @@ const LINK_DIRS: &[&str] = &["/proc", "/dev/fd"];
 
 /// The directories that the paths of a command are relative to.
 #[derive(Clone, Copy)]
-pub(in crate::policy) struct CommandDirs<'a> {
+pub(in crate::policy) struct CommandContext<'a> {
     /// The working directory.
     pub(super) root: &'a Path,
     /// The target of the last `cd`.
@@ -74,7 +74,7 @@ pub(in crate::policy) struct CommandDirs<'a> {
     pub(super) rules: CommandRules<'a>,
 }
 
-impl<'a> CommandDirs<'a> {
+impl<'a> CommandContext<'a> {
     /// Creates the directories of a line before any `cd`.
     pub(in crate::policy) fn new(root: &'a Path, protected: &'a ProtectedPaths) -> Self {
         Self {
@@ -208,8 +208,9 @@ impl<'a> CommandDirs<'a> {
 
     /// Lists the directories where the command may run after a `cd`, whether it succeeds or fails.
     pub(super) fn list_cd_targets(self, segment: &Segment, previous: &Path) -> Vec<PathBuf> {
-        let dirs = [self.current, self.root].into_iter().chain(self.visited.iter().map(PathBuf::as_path));
-        let targets = dirs.filter_map(|current| Self { current, ..self }.find_cd_target(segment, previous));
+        let context = [self.current, self.root].into_iter().chain(self.visited.iter().map(PathBuf::as_path));
+        let targets =
+            context.filter_map(|current| Self { current, ..self }.find_cd_target(segment, previous));
         targets.chain([self.current.to_owned()]).collect()
     }
 
