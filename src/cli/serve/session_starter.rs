@@ -101,13 +101,13 @@ impl SessionStarter {
 
 /// Returns the arguments that choose the model of a new session: those of the client, else those of the server. The
 /// server's key stays with its provider.
-fn first_model_line(settings: SessionSettings, server: &ModelArgs) -> Vec<String> {
+fn first_model_arguments(settings: SessionSettings, server: &ModelArgs) -> Vec<String> {
     let ModelArgs { model, provider, api_key, thinking, .. } = server;
     let is_chosen = settings.provider.is_some() || settings.model.is_some();
     let keeps_provider = !is_chosen || settings.provider.is_some() && settings.provider == *provider;
     let mut line = match is_chosen {
-        true => model_line(settings),
-        false => model_line(SessionSettings { provider: provider.clone(), model: model.clone() }),
+        true => model_arguments(settings),
+        false => model_arguments(SessionSettings { provider: provider.clone(), model: model.clone() }),
     };
     line.extend(flag("--api-key", api_key.clone().filter(|_| keeps_provider)));
     line.extend(flag("--thinking", thinking.clone().filter(|_| !is_chosen)));
@@ -115,7 +115,7 @@ fn first_model_line(settings: SessionSettings, server: &ModelArgs) -> Vec<String
 }
 
 /// Returns the arguments that choose a model.
-fn model_line(settings: SessionSettings) -> Vec<String> {
+fn model_arguments(settings: SessionSettings) -> Vec<String> {
     [flag("--provider", settings.provider), flag("--model", settings.model)].into_iter().flatten().collect()
 }
 
@@ -130,7 +130,7 @@ impl SessionHost for SessionStarter {
                 let reason = "the server was started with an approval mode, so `autoApprove` isn't available";
                 return Err(HostError::Invalid(reason.to_owned()));
             }
-            let mut line = first_model_line(request.settings, &self.input.arguments.model);
+            let mut line = first_model_arguments(request.settings, &self.input.arguments.model);
             line.extend(request.name.map(|name| format!("--name={name}")));
             line.extend(request.approves_all.then(|| "--yes".to_owned()));
             self.start(request.workspace, line).await.map_err(host_error)
@@ -256,11 +256,11 @@ mod tests {
         let server = CliArgs::try_parse_from([&["tiller"], server, &["serve"]].concat()).unwrap();
         let settings =
             SessionSettings { provider: provider.map(str::to_owned), model: model.map(str::to_owned) };
-        first_model_line(settings, &server.model).join(" ")
+        first_model_arguments(settings, &server.model).join(" ")
     }
 
     #[test]
-    fn first_model_line_is_the_clients_or_the_servers() {
+    fn first_model_arguments_is_the_clients_or_the_servers() {
         let server = ["--provider", "openai", "--model", "gpt-5", "--thinking", "high", "--api-key", "k"];
         assert_eq!(
             line_of(&server, None, None),

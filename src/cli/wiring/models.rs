@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::endpoint::{compat, connect as connect_endpoint, endpoint, is_named, listed_models, wire_format};
+use super::endpoint::{compat, connect, endpoint, is_named, listed_models, wire_format};
 use super::local_models;
 use crate::agent::{FirstModel, ModelChoice, ProviderChange};
 use crate::cli::args::CliArgs;
@@ -293,7 +293,7 @@ fn first(providers: &ProviderRegistry, provider: Option<&str>, front: FrontEnd) 
     let model = models.iter().find(is_of_provider).cloned();
     match model {
         Some(model) if !front.accepts_demo() && provider.is_none() && model.facts.provider == demo::NAME => {
-            let no_model = || connect(NoModel::failure("no model available"));
+            let no_model = || with_connect_hint(NoModel::failure("no model available"));
             Err(misconfigured(providers, None).unwrap_or_else(no_model))
         }
         Some(model) => Ok(model),

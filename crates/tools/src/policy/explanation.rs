@@ -37,7 +37,7 @@ impl Policy {
     /// If the line isn't valid shell syntax; returns the reason.
     pub fn explain(&self, spec: &ToolSpec, line: &str) -> Result<Vec<ExplainedCommand>, String> {
         let rules = CommandRules::new(&self.rules, &spec.name);
-        let listed = risk::list_risks(line, self.dirs().with_rules(rules));
+        let listed = risk::list_risks(line, self.context().with_rules(rules));
         let listed = listed.map_err(|unreadable| unreadable.to_string())?;
         Ok(listed
             .into_iter()

@@ -114,7 +114,7 @@ impl Policy {
     /// Proposes a pattern for each command of a line that needs a rule.
     fn propose_for_line(&self, tool: &str, line: &str, width: PatternWidth) -> Option<Vec<String>> {
         let rules = CommandRules::new(&self.rules, tool);
-        let dirs = self.dirs().with_rules(rules);
+        let dirs = self.context().with_rules(rules);
         let mut patterns = Vec::new();
         for JudgedCommand { written: segment, risks, .. } in risk::list_risks(line, dirs).ok()? {
             if line_rules::is_harmless_filter(&segment) {
@@ -147,7 +147,7 @@ impl Policy {
 
     /// Proposes the directory of a path that is read, or the path.
     fn propose_for_path(&self, spec: &ToolSpec, arguments: &Value, path: &str) -> Vec<Vec<String>> {
-        let real = self.dirs().resolve_path(path);
+        let real = self.context().resolve_path(path);
         let is_guarded = |path: &Path| self.is_guarded(path) || self.protected.is_secret(path);
         if is_guarded(&real) {
             return Vec::new();

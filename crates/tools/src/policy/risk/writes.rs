@@ -335,6 +335,14 @@ mod tests {
             "echo x > $'.g\\x69t/hooks/pre-commit'",
             "echo x > $\".git/hooks/pre-commit\"",
             "wget --output-document=.git/config https://x",
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Git.reason()), "{line}");
+        }
+    }
+
+    #[test]
+    fn writes_in_git_by_editors_ask() {
+        for line in [
             "split -b 10 x .git/hooks/",
             "cd .git/hooks && split -l 1 /tmp/x",
             "csplit -f .git/hooks/x a 2",
