@@ -267,8 +267,13 @@ impl FromStr for RacePick {
 
 #[derive(Clone, Debug, Args)]
 pub(super) struct RaceArgs {
-    /// Prompt for every lane
-    pub(super) prompt: String,
+    /// The prompt
+    #[arg(required_unless_present = "resume_race")]
+    pub(super) prompt: Option<String>,
+    /// Continue a race that was interrupted, or whose result wasn't picked, in the most recent session of this
+    /// directory, or in the one that an option before `race` names
+    #[arg(long = "resume", id = "resume_race", conflicts_with_all = ["prompt", "lanes", "models", "check", "from"])]
+    pub(super) resume: bool,
     /// Number of lanes
     #[arg(short = 'n', long, value_name = "N", default_value_t = DEFAULT_LANES, conflicts_with = "models")]
     pub(super) lanes: usize,
@@ -362,6 +367,17 @@ impl EnvironmentArgs {
     }
 }
 
+impl SessionArgs {
+    /// Continues the most recent session, unless an option names another one.
+    pub(super) fn or_most_recent(self) -> Self {
+        let names_one = self.resume.is_some()
+            || [&self.session, &self.fork, &self.attach].iter().any(|option| option.is_some())
+            || self.new
+            || self.no_session;
+        Self { recent: self.recent || !names_one, ..self }
+    }
+}
+
 impl CliArgs {
     /// Returns the flags that set settings, with their values.
     pub(super) fn settings(&self) -> Vec<FlagValue> {
@@ -450,6 +466,20 @@ mod tests {
         };
         assert_eq!(provider(&["tiller", "logout"]), None);
         assert_eq!(provider(&["tiller", "logout", "openai"]).as_deref(), Some("openai"));
+    }
+
+    #[test]
+    fn args_race_needs_a_prompt_or_resume() {
+        let race = |line: &[&str]| match CliArgs::try_parse_from(line).ok()?.command {
+            Some(CliCommand::Race(race)) => Some((race.prompt, race.resume)),
+            _ => None,
+        };
+        assert_eq!(race(&["tiller", "race", "Go."]), Some((Some("Go.".to_owned()), false)));
+        assert_eq!(race(&["tiller", "-c", "race", "--resume", "--pick", "1"]), Some((None, true)));
+        assert_eq!(race(&["tiller", "-r", "parser", "race", "--resume"]), Some((None, true)));
+        assert_eq!(race(&["tiller", "race"]), None);
+        assert_eq!(race(&["tiller", "race", "--resume", "Go."]), None);
+        assert_eq!(race(&["tiller", "race", "--resume", "-n", "2"]), None);
     }
 
     #[test]

@@ -179,7 +179,8 @@ fn check_worktrees(config: &Config, cwd: &Path) -> Check {
     let list: Vec<String> =
         leftovers.iter().map(|found| format!("{} ({})", found.dir.display(), found.branch)).collect();
     let detail = format!(
-        "left by interrupted agents: {}; the next race or isolated agent commits their changes and removes them",
+        "left by interrupted agents: {}; `tiller race --resume` continues a race, the next race or isolated agent \
+         commits their changes and removes them",
         list.join(", ")
     );
     Check::new("worktrees", CheckState::Absent, detail)

@@ -28,7 +28,10 @@ pub(super) async fn run(input: &RunInput, arguments: &RaceArgs) -> Result<u8, Cl
     let interruption = SignalGuard::watch(agent.clone());
     let outcome = tokio::select! {
         outcome = race(&agent, arguments) => outcome,
-        () = interruption.wait() => Ok(INTERRUPTED),
+        () = interruption.wait() => {
+            print_hint(&agent, "interrupted; continue the race with", "");
+            Ok(INTERRUPTED)
+        }
     };
     // After an interrupt, the lanes are stopped and their worktrees removed.
     let _ = agent.close().await;
@@ -36,14 +39,14 @@ pub(super) async fn run(input: &RunInput, arguments: &RaceArgs) -> Result<u8, Cl
 }
 
 async fn race(agent: &AgentSession, arguments: &RaceArgs) -> Result<u8, CliFailure> {
-    let options = options(arguments);
-    let lanes = options.models.len();
-    if let Some(RacePick::Lane(number)) = arguments.pick
-        && !(1..=lanes).contains(&number)
-    {
-        return Err(CliFailure::usage(anyhow!("--pick: there is no lane {number}; the race has {lanes}")));
-    }
-    let mut race = Race::start(agent, options).await.map_err(CliFailure::usage)?;
+    let mut race = match &arguments.prompt {
+        Some(prompt) => {
+            let options = options(arguments, prompt);
+            check_pick(arguments, options.models.len())?;
+            Race::start(agent, options).await.map_err(CliFailure::usage)?
+        }
+        None => resume(agent, arguments).await?,
+    };
     let mut progress = RaceProgress::new();
     loop {
         progress.show(&race.lanes());
@@ -59,19 +62,54 @@ async fn race(agent: &AgentSession, arguments: &RaceArgs) -> Result<u8, CliFailu
         print_text(&table(&lanes))?;
     }
     let picked = pick(&lanes, arguments).await?;
+    let has_result = lanes.iter().any(|lane| lane.state == LaneState::Finished);
     if let Some(number) = picked {
         race.pick(number).await.map_err(CliFailure::run)?;
         stderr_line!("picked lane {number}; continue with: tiller --session {}", agent.reader().id());
+    } else if has_result {
+        print_hint(agent, "no lane picked; pick one with", " --pick N");
+    } else {
+        race.discard().await.map_err(CliFailure::run)?;
     }
-    let has_result = lanes.iter().any(|lane| lane.state == LaneState::Finished);
     let is_missing = arguments.pick.is_some() && picked.is_none();
     Ok(if has_result && !is_missing { DONE } else { FAILED })
 }
 
-fn options(arguments: &RaceArgs) -> RaceOptions {
+/// Finds the race of the session, and continues its interrupted lanes.
+async fn resume(agent: &AgentSession, arguments: &RaceArgs) -> Result<Race, CliFailure> {
+    let race = Race::find(agent).await.map_err(CliFailure::run)?;
+    let mut race = race.ok_or_else(|| {
+        let id = agent.reader().id().clone();
+        CliFailure::usage(anyhow!(
+            "session {id} has no race to resume; name another session, as in: tiller --session ID race --resume"
+        ))
+    })?;
+    check_pick(arguments, race.lanes().len())?;
+    race.resume().await.map_err(CliFailure::run)?;
+    Ok(race)
+}
+
+/// Prints the command that resumes the race, with more options, if the session is saved.
+fn print_hint(agent: &AgentSession, text: &str, options: &str) {
+    let reader = agent.reader();
+    if reader.is_persistent() {
+        stderr_line!("{text}: tiller --session {} race --resume{options}", reader.id());
+    }
+}
+
+fn check_pick(arguments: &RaceArgs, lanes: usize) -> Result<(), CliFailure> {
+    match arguments.pick {
+        Some(RacePick::Lane(number)) if !(1..=lanes).contains(&number) => {
+            Err(CliFailure::usage(anyhow!("--pick: there is no lane {number}; the race has {lanes}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn options(arguments: &RaceArgs, prompt: &str) -> RaceOptions {
     let models = arguments.models.as_deref().map(split_models).unwrap_or_default();
     RaceOptions {
-        prompt: arguments.prompt.clone(),
+        prompt: prompt.to_owned(),
         from: arguments.from.as_deref().map(EntryId::new),
         models: if models.is_empty() { vec![None; arguments.lanes] } else { models },
         check: arguments.check.clone(),

@@ -16,8 +16,11 @@ use super::wrong_settings::reject_wrong_settings;
 use super::{attach, log, print, race, repl, rpc, serve, tui};
 use crate::cli::console::stderr_line;
 
-/// Runs a race, which is a non-interactive session.
-pub(super) fn run_race(arguments: CliArgs, options: &RaceArgs) -> Result<u8, CliFailure> {
+/// Runs a race, a non-interactive session.
+pub(super) fn run_race(mut arguments: CliArgs, options: &RaceArgs) -> Result<u8, CliFailure> {
+    if options.resume {
+        arguments.session = arguments.session.or_most_recent();
+    }
     let trust_prompt =
         if Stdio::from_process().stdin_is_terminal { TrustPrompt::Terminal } else { TrustPrompt::Nobody };
     run_session(arguments, FrontEnd::Print, trust_prompt, async |input| race::run(&input, options).await)

@@ -47,6 +47,7 @@ pub(super) enum RpcCommand {
     GetMessages {},
     GetEntries {
         since: Option<EntryId>,
+        agent_id: Option<SessionId>,
     },
     GetTree {},
     GetAvailableModels {},

@@ -126,7 +126,7 @@ impl Handler {
             RpcCommand::GetSnapshot {} => self.snapshot().await,
             RpcCommand::GetSettings {} => data(&self.options.settings),
             RpcCommand::GetMessages {} => data(&json!({"messages": agent.messages().await?})),
-            RpcCommand::GetEntries { since } => self.entries(since).await,
+            RpcCommand::GetEntries { since, agent_id } => self.entries(since, agent_id).await,
             RpcCommand::GetTree {} => self.tree().await,
             RpcCommand::GetAvailableModels {} => self.models().await,
             RpcCommand::GetAvailableThinkingLevels {} => {

@@ -11,14 +11,14 @@ use tiller_test_support::terminal::TerminalKey;
 
 use super::sandbox::Sandbox;
 
-fn git(cwd: &Path, arguments: &[&str]) -> String {
+pub(crate) fn git(cwd: &Path, arguments: &[&str]) -> String {
     let identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgSign=false"];
     let output = Command::new("git").current_dir(cwd).args(identity).args(arguments).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn repository() -> Sandbox {
+pub(crate) fn repository() -> Sandbox {
     let sandbox = Sandbox::new();
     git(sandbox.project(), &["init", "--quiet", "--initial-branch=main"]);
     sandbox.write("a.txt", "one\n");
@@ -28,13 +28,13 @@ fn repository() -> Sandbox {
 }
 
 /// The entries of a type in the session's log.
-fn entries(sandbox: &Sandbox, custom_type: &str) -> Vec<Value> {
+pub(crate) fn entries(sandbox: &Sandbox, custom_type: &str) -> Vec<Value> {
     let log = sandbox.log().into_iter().filter(|entry| entry["customType"] == custom_type);
     log.map(|mut entry| entry["data"].take()).collect()
 }
 
 /// Waits for a change that no screen shows.
-fn wait_until(expected: &str, is_so: impl Fn() -> bool) {
+pub(crate) fn wait_until(expected: &str, is_so: impl Fn() -> bool) {
     let started = Instant::now();
     while !is_so() {
         assert!(started.elapsed() < Duration::from_secs(60), "{expected}: not after a minute");

@@ -19,6 +19,7 @@ mod plain;
 mod policy;
 mod print;
 mod providers;
+mod races;
 mod resuming;
 mod retries;
 mod rpc;

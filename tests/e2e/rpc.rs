@@ -488,12 +488,21 @@ fn rpc_agents_are_listed_steered_and_stopped() {
     let names: Vec<&str> =
         listed["definitions"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["explore", "reviewer", "worker"]);
+    client.send(&json!({"type": "get_entries", "agentId": id("worker")}));
+    let entries = client.wait_for("response").pop().unwrap()["data"].take();
+    assert!(entries["entries"].to_string().contains("WORK"), "{entries}");
     client.send(&json!({"type": "abort_agent", "agentId": id("worker")}));
     let ended = client.wait_for("agent_task_end").pop().unwrap();
     assert_eq!((&ended["agentId"], &ended["error"]), (&id("worker"), &json!("stopped")));
     client.send(&json!({"type": "steer_agent", "agentId": id("explore"), "message": "Hurry"}));
     client.send(&json!({"type": "abort"}));
     client.wait_for("agent_settled");
+    client.send(&json!({"id": "ended", "type": "get_entries", "agentId": id("worker")}));
+    let mut entries = Value::Null;
+    while entries["id"] != "ended" {
+        entries = client.line();
+    }
+    assert!(entries["data"]["entries"].to_string().contains("half"), "of an agent that has ended: {entries}");
     client.send(&json!({"id": "last", "type": "steer_agent", "agentId": "nobody", "message": "Hurry"}));
     let mut response = Value::Null;
     while response["id"] != "last" {

@@ -150,30 +150,31 @@ fn serve_session_goes_on_after_a_restart() {
 }
 
 #[test]
-fn serve_session_without_a_key_gets_the_demo() {
+fn serve_agents_are_listed_read_and_steered() {
     let sandbox = Sandbox::new();
+    let script = sandbox.script(&[
+        r#"{"calls": [{"name": "delegate_to_agent", "arguments": {"agent": "explore", "task": "LOOK"}}]}"#,
+        r#"{"text": "Done."}"#,
+        r#"{"when": "LOOK", "text": "Looking. ", "delay_ms": 20, "repeat": 10000}"#,
+        r#"{"when": "Hurry", "text": "I hurried."}"#,
+    ]);
     let server = Served::start(&sandbox);
-    let body = json!({"workspacePath": sandbox.project()});
-    let (status, session) = server.call("POST", "/api/sessions", Some(body));
-    assert_eq!((status, &session["model"]), (201, &json!("demo/tour")), "{session}");
-    let body = json!({"workspacePath": sandbox.project(), "provider": "anthropic"});
-    let (status, problem) = server.call("POST", "/api/sessions", Some(body));
-    assert_eq!(status, 422, "{problem}");
-    let detail = problem["detail"].as_str().unwrap();
-    assert!(detail.starts_with("no API key for anthropic; `tiller login anthropic` stores one"), "{detail}");
-}
-
-#[test]
-fn serve_provider_before_it_is_that_of_new_sessions() {
-    let sandbox = Sandbox::new().with_variable("OPENAI_API_KEY", "none");
-    let model = |options: &[&str]| {
-        let line = [options, &["serve", "--listen", "127.0.0.1:0"]].concat();
-        let server = Served::start_command(&sandbox, sandbox.command(&line));
-        let body = json!({"workspacePath": sandbox.project()});
-        server.call("POST", "/api/sessions", Some(body)).1["model"].as_str().unwrap().to_owned()
-    };
-    assert!(model(&[]).starts_with("openai/"));
-    assert_eq!(model(&["--provider", "demo"]), "demo/tour");
+    let (session, event) = create(&server, &sandbox, &script);
+    let mut lines = server.watch(&session, &event);
+    server.call("POST", &format!("{session}/chat"), Some(json!({"message": "go"})));
+    assert!(lines.any(|line| line == "event: agent_task_start"));
+    let (status, listed) = server.call("GET", &format!("{session}/agents"), None);
+    assert_eq!((status, &listed["agents"][0]["task"]), (200, &json!("LOOK")), "{listed}");
+    let agent = format!("{session}/agents/{}", listed["agents"][0]["agentId"].as_str().unwrap());
+    let steer = Some(json!({"message": "Hurry"}));
+    assert_eq!(server.call("POST", &format!("{agent}/steer"), steer.clone()).0, 202);
+    assert!(lines.any(|line| line == "event: agent_task_end"));
+    let (status, read) = server.call("GET", &format!("{agent}/entries"), None);
+    assert_eq!(status, 200);
+    assert!(read["entries"].to_string().contains("I hurried."), "{read}");
+    assert_eq!(server.call("POST", &format!("{agent}/steer"), steer).0, 404);
+    let unknown = server.call("GET", &format!("{session}/agents/none/entries"), None);
+    assert_eq!((unknown.0, &unknown.1["type"]), (404, &json!("urn:tiller:problem:not-found")));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{CallId, SessionId};
+use crate::id::{CallId, EntryId, SessionId};
 
 /// The type of the entries that notify the model of the end of a background task.
 pub const AGENT_NOTE_TYPE: &str = "tiller.agent_note";
@@ -34,6 +34,9 @@ pub struct DelegatedTask {
     /// True if the call returned immediately.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
+    /// Number of the lane in the session's newest race, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<usize>,
 }
 
 impl DelegatedTask {
@@ -49,6 +52,7 @@ impl DelegatedTask {
             number: None,
             worktree: None,
             background: false,
+            lane: None,
         }
     }
 }
@@ -75,4 +79,37 @@ pub struct DelegatedTaskEnd {
     /// The branch with the changes that the agent made in its worktree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// The result of a lane of a race; `None` for other tasks, and for a lane that has to be continued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<LaneResult>,
+}
+
+impl DelegatedTaskEnd {
+    /// Creates the end of a task outside of a race, without changes.
+    #[must_use]
+    pub fn new(agent_id: SessionId, error: Option<String>) -> Self {
+        Self { agent_id, error, branch: None, lane: None }
+    }
+}
+
+/// The result of a lane of a race.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LaneResult {
+    /// The last entry of the lane's branch in the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leaf: Option<EntryId>,
+    /// The outcome of the check, if the race has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckOutcome>,
+}
+
+/// The outcome of the check of a race's lane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckOutcome {
+    /// True if the command exited with status 0.
+    pub has_passed: bool,
+    /// The end of the command's output.
+    pub output: String,
 }

@@ -18,6 +18,8 @@ mod delegation_limits;
 mod delegator;
 mod interrupted_call;
 mod isolation;
+mod lane_log;
+mod lane_run;
 mod link;
 mod list_agents;
 mod log_entries;
@@ -27,6 +29,8 @@ mod owned_worktree;
 mod parent;
 mod race;
 mod race_arguments;
+mod race_lane;
+mod race_record;
 mod registry;
 mod reopen;
 mod report;
@@ -41,6 +45,8 @@ mod usage_limits;
 mod without_delegation;
 
 use tiller_files::search_path::SearchPath;
+
+pub use tiller_core::delegated_task::CheckOutcome;
 
 use crate::definition_files::{self, LoadedDefinitions};
 
@@ -59,8 +65,9 @@ pub(crate) use logged_use::LoggedUse;
 pub use middleware::{AgentFuture, AgentTask, Logger, Middleware, Next, OutputGuardrail, Recovery, Timeout};
 pub use parent::RunningAgent;
 pub(crate) use parent::{EndedTask, ParentSession};
-pub use race::{CheckOutcome, LaneState, Race, RaceError, RaceLane, RaceOptions};
+pub use race::{Race, RaceError, RaceOptions};
 pub use race_arguments::{DEFAULT_LANES, split_models};
+pub use race_lane::{LaneState, RaceLane};
 pub use registry::{AgentRegistry, AgentSummary};
 pub use spawn::SpawnOptions;
 pub use spec::AgentSpec;

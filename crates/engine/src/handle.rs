@@ -30,6 +30,7 @@ use super::attachment::FileToAttach;
 use super::queue::QueueEdit;
 use super::turn::QueueHandling;
 
+pub use agents::AgentOverview;
 pub use command::{AgentSession, ForkedSession, SessionSwitched};
 pub(super) use command::{
     AttachCommand, BackgroundJobCommand, DelegationCommand, DriverCommand, OptionChange, OtherSessionOp,

@@ -56,10 +56,11 @@ pub use credentials::{
 pub use driver::{FirstModel, ModelChoice, SessionParts};
 pub use embed::{EmbedError, RunRequest, RunResult, SessionBuilder, run};
 pub use handle::{
-    Activity, AgentError, AgentSession, BashContext, BranchSummary, ChosenModel, ContextUse, CycleScope,
-    EventStream, Expansion, ForkedSession, InFlight, Lag, LengthCheck, LockedModel, OfferState, OfferedTool,
-    PromptOptions, ProviderChange, QueueStatus, RunReport, RunningBash, RunningCall, SessionState,
-    SessionStats, SessionSwitched, Snapshot, Status, StreamingBehavior, SummaryInProgress, SummarySubject,
+    Activity, AgentError, AgentOverview, AgentSession, BashContext, BranchSummary, ChosenModel, ContextUse,
+    CycleScope, EventStream, Expansion, ForkedSession, InFlight, Lag, LengthCheck, LockedModel, OfferState,
+    OfferedTool, PromptOptions, ProviderChange, QueueStatus, RunReport, RunningBash, RunningCall,
+    SessionState, SessionStats, SessionSwitched, Snapshot, Status, StreamingBehavior, SummaryInProgress,
+    SummarySubject,
 };
 pub use interactive::{CommandRefusal, unrunnable};
 pub use options::{AgentOptions, AnswerOptions, BackgroundTasks, ToolOffer};

@@ -284,7 +284,7 @@ const TABLE: &[CommandSpec] = &[
         C::Race,
         "race",
         Optional("PROMPT"),
-        "give a prompt to several agents and pick a result; without PROMPT, show the race",
+        "give a prompt to several agents and pick a result; without PROMPT, show or resume the race",
     )
     .only(Tui),
     row(C::Jobs, "jobs", NoArgument, "show or stop the background jobs")

@@ -101,6 +101,16 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         "Stop the run, and return the queued messages",
     ),
     operation("post", "/api/sessions/{id}/jobs/{jobId}/stop", Empty(204), "Stop a background job"),
+    operation("get", "/api/sessions/{id}/agents", Rpc("get_agents"), "List the agents of the session"),
+    operation(
+        "get",
+        "/api/sessions/{id}/agents/{agentId}/entries",
+        Rpc("get_entries"),
+        "List the entries of an agent's log",
+    )
+    .query(of::<EntriesQuery>),
+    operation("post", "/api/sessions/{id}/agents/{agentId}/steer", Empty(202), "Steer an agent at work")
+        .body(of::<MessageBody>),
     operation("post", "/api/sessions/{id}/agents/{agentId}/stop", Empty(204), "Stop an agent of the session"),
     operation("post", "/api/sessions/{id}/approvals/{callId}", Empty(204), "Answer an approval request")
         .body(of::<ApprovalBody>),

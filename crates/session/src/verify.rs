@@ -34,6 +34,9 @@ pub use findings::{GradedFinding, Severity};
 /// Number of consecutive unreadable lines to report individually; a file that isn't a log may have a million.
 const MAX_NAMED_LINES: usize = 1_000;
 
+/// Types of the entries about agents and races, which the engine defines. Their data isn't checked.
+const AGENT_ENTRIES: [&str; 4] = ["tiller.agent", "tiller.agent_end", "tiller.race", "tiller.race_end"];
+
 /// The result of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerifyReport {
@@ -400,6 +403,7 @@ impl Checker {
                 self.commands.entry(command).or_default().push_back(location);
             }
             Some(_) => {}
+            None if AGENT_ENTRIES.contains(&custom_type) => {}
             None => {
                 let what = format!("unknown or invalid custom entry {custom_type:?}; it is kept and ignored");
                 self.note_once(what, location);

@@ -142,6 +142,8 @@ pub(crate) enum ListAction {
     StartRace(RaceOptions),
     /// Continues with this lane of the race.
     PickLane(usize),
+    /// Continues the interrupted lanes of the race.
+    ResumeRace,
     /// Stops the race, or discards its results.
     EndRace,
     /// Stops a background job of the agent.

@@ -24,6 +24,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tiller_core::id::SessionId;
 use tiller_core::message::ThinkingLevel;
 use tiller_engine::{AgentError, AgentSession, CycleDirection, Inventory};
 use tiller_files::git;
@@ -84,6 +85,7 @@ impl Executor {
             crashes,
             results: ResultSender::new(reports),
             race: None,
+            race_session: None,
             session_search: None,
             previews: Arc::default(),
             searches: Arc::default(),
@@ -130,6 +132,8 @@ struct ExecutorWorker {
     searches: Arc<AtomicU64>,
     /// The race of the session; its lanes are stopped when this is dropped.
     race: Option<OpenRace>,
+    /// The session whose log was searched for a race.
+    race_session: Option<SessionId>,
     /// Number of the newest transcript search.
     lookup: Arc<AtomicU64>,
 }
@@ -415,7 +419,7 @@ impl ExecutorWorker {
         Ok(Vec::new())
     }
 
-    async fn load(&self) -> Result<Vec<TaskResult>, AgentError> {
+    async fn load(&mut self) -> Result<Vec<TaskResult>, AgentError> {
         let snapshot = *self.agent.snapshot().await?;
         let (reader, tools) = (self.agent.reader(), self.agent.tool_catalog());
         let cwd = snapshot.state.cwd.clone();
@@ -428,10 +432,12 @@ impl ExecutorWorker {
         // The session is shown even if its commands can't be listed.
         let commands = self.agent.slash_commands().await.map(TaskResult::Commands);
         let commands = commands.unwrap_or_else(|error| failure(&error, None));
-        Ok([loaded, TaskResult::Branch(branch), TaskResult::ForkId(fork_id), commands]
-            .into_iter()
-            .chain(fault)
-            .collect())
+        let results = [loaded, TaskResult::Branch(branch), TaskResult::ForkId(fork_id), commands];
+        for result in results.into_iter().chain(fault) {
+            // The loop may have ended.
+            let _ = self.results.send(result).await;
+        }
+        Ok(self.find_race().await.into_iter().collect())
     }
 
     async fn read_resources(&self) -> Result<Vec<TaskResult>, AgentError> {

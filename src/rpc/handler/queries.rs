@@ -3,9 +3,8 @@
 use serde_json::json;
 
 use super::{Handler, HandlerError, HandlerResult, blocking, data};
-use crate::agent::agents::AgentSummary;
 use crate::agent::views::{ModelView, SnapshotView, StateView, StatsView};
-use crate::id::EntryId;
+use crate::id::{EntryId, SessionId};
 use crate::message::ModelRef;
 use crate::rpc::views::{CommandView, HitView, log};
 use crate::session::{self, SessionScope};
@@ -14,8 +13,12 @@ use crate::session::{self, SessionScope};
 const MAX_HITS: usize = 50;
 
 impl Handler {
-    pub(super) async fn entries(&self, since: Option<EntryId>) -> HandlerResult {
-        let reader = self.agent.reader();
+    /// Returns the entries of the session, or of one of its agents.
+    pub(super) async fn entries(&self, since: Option<EntryId>, agent_id: Option<SessionId>) -> HandlerResult {
+        let reader = match agent_id {
+            Some(id) => self.agent.agent_reader(id).await?,
+            None => self.agent.reader(),
+        };
         blocking(move || Ok(Some(session::entries_json(&reader, since.as_ref())?))).await
     }
 
@@ -37,10 +40,7 @@ impl Handler {
     }
 
     pub(super) async fn agents(&self) -> HandlerResult {
-        let (agents, tasks) = (self.agent.running_agents().await?, self.agent.agent_tasks().await?);
-        let definitions: Vec<AgentSummary> =
-            self.agent.agent_definitions().await?.iter().map(AgentSummary::from).collect();
-        data(&json!({"agents": agents, "tasks": tasks, "definitions": definitions}))
+        data(&self.agent.agents().await?)
     }
 
     pub(super) async fn state(&self) -> HandlerResult {

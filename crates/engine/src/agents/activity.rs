@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tiller_core::event::EventKind;
-use tiller_core::message::Message;
+use tiller_core::message::{AssistantMessage, Message};
 use tiller_core::unit::{Tokens, UnixMs, Usd};
 
 /// The work of an agent on its current task, derived from its session's events.
@@ -39,9 +39,7 @@ impl AgentActivity {
         match event {
             EventKind::MessageEnd { message } => {
                 if let Message::Assistant(answer) = &**message {
-                    self.turns += 1;
-                    self.tokens = Tokens(self.tokens.0 + answer.usage.total().0);
-                    self.cost += answer.usage.cost.total;
+                    self.add_answer(answer);
                 }
             }
             EventKind::ToolExecutionStart { tool_name, args, .. } => {
@@ -55,6 +53,24 @@ impl AgentActivity {
             EventKind::ApprovalResolved { .. } => self.approvals = self.approvals.saturating_sub(1),
             // Other events don't change the line.
             _ => {}
+        }
+    }
+
+    /// Counts an answer.
+    pub(super) fn add_answer(&mut self, answer: &AssistantMessage) {
+        self.turns += 1;
+        self.tokens += answer.usage.total();
+        self.cost += answer.usage.cost.total;
+    }
+
+    /// Returns the activity with the counts of earlier work added.
+    pub(super) fn after(&self, earlier: &Self) -> Self {
+        Self {
+            turns: earlier.turns + self.turns,
+            tokens: earlier.tokens + self.tokens,
+            cost: earlier.cost + self.cost,
+            denied: earlier.denied + self.denied,
+            ..self.clone()
         }
     }
 

@@ -9,7 +9,7 @@ use tiller_core::message::ThinkingLevel;
 use tiller_provider::Model;
 use tiller_session::Reader;
 use tiller_tools::policy::ApprovalMode;
-use tiller_tools::tool::{Tools, Worktree, find_leftover_worktrees, remove_leftover_worktree};
+use tiller_tools::tool::{Tools, Worktree, WorktreeError, find_leftover_worktrees, remove_leftover_worktree};
 
 use super::agent::Agent;
 use super::answer::AgentFailure;
@@ -98,10 +98,19 @@ impl ParentSession {
 
     /// Opens the worktree in which an agent has worked before.
     pub(super) async fn reopen_worktree(&self, before: &TaskWorktree) -> Result<OwnedWorktree, String> {
+        let worktree = self.find_worktree(before).await?;
+        worktree.ok_or_else(|| WorktreeError::NoBranch(before.branch.clone()).to_string())
+    }
+
+    /// Opens the worktree in which an agent has worked before, unless its branch is gone.
+    pub(super) async fn find_worktree(&self, before: &TaskWorktree) -> Result<Option<OwnedWorktree>, String> {
         self.check_worktree_mode()?;
         let TaskWorktree { branch, base } = before;
-        let worktree = Worktree::reopen(self.manager.cwd(), branch, base, &self.runner).await;
-        worktree.map(OwnedWorktree::new).map_err(|error| error.to_string())
+        match Worktree::reopen(self.manager.cwd(), branch, base, &self.runner).await {
+            Ok(worktree) => Ok(Some(OwnedWorktree::new(worktree))),
+            Err(WorktreeError::NoBranch(_)) => Ok(None),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     fn check_worktree_mode(&self) -> Result<(), String> {

@@ -210,7 +210,8 @@ impl Delegator {
         report.notices = notices;
         let is_new = task.resume.is_none();
         let branch = worktree.as_ref().and_then(OwnedWorktree::describe).map(|worktree| worktree.branch);
-        let start = TaskStart { prompt: task.task, call: task.call, worktree, is_new };
+        let prompt = task.task.clone();
+        let start = TaskStart { task: task.task, call: task.call, worktree, is_new, lane: None };
         let run = TaskRun::start(self.session()?.clone(), agent, start).await?;
         report.id = Some(run.id().clone());
         show(TaskProgress::Started { id: run.id().clone(), branch });
@@ -221,7 +222,7 @@ impl Delegator {
         let outcome = tokio::select! {
             biased;
             () = stop => Err("stopped because another task failed".to_owned()),
-            outcome = run.work(show) => outcome.map_err(|error| error.to_string()),
+            outcome = run.work(prompt, show) => outcome.map_err(|error| error.to_string()),
         };
         report.notices.extend(run.notices_of_jobs().await);
         match run.end(outcome.as_ref().err().cloned()).await {

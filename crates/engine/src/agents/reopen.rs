@@ -46,6 +46,7 @@ impl AgentRegistry {
             task.ok_or(AgentError::NotFound("agent with that id"))?.start;
         let path = path.ok_or(AgentError::NotFound("log of that agent: it was in memory"))?;
         let above = above.downgrade();
+        above.send(|reply| DriverCommand::Delegation(DelegationCommand::EndInterrupted { reply })).await?;
         let parent = above.parent().await?;
         let spec = self.find(&name, parent.resources.agents());
         let mut spec = spec.unwrap_or_else(|| AgentSpec::new(name, "", ""));

@@ -95,7 +95,10 @@ impl TaskRecords {
             if start.background {
                 entries.push(interrupted_note(start, branch.clone()));
             }
-            entries.push(agent_entry(END_TYPE, &DelegatedTaskEnd { agent_id, error, branch }));
+            entries.push(agent_entry(
+                END_TYPE,
+                &DelegatedTaskEnd { branch, ..DelegatedTaskEnd::new(agent_id, error) },
+            ));
         }
         entries
     }

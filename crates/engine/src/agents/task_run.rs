@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use tiller_core::background_job::CommandJob;
-use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
+use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd, LaneResult};
 use tiller_core::id::{CallId, SessionId};
 use tiller_core::unit::UnixMs;
 use tiller_session::{Graft, ModelUsage};
@@ -40,19 +40,27 @@ pub(super) struct DelegatingCall {
 
 /// The parameters of a task's start.
 pub(super) struct TaskStart {
-    pub prompt: String,
+    pub task: String,
     /// The delegating call.
     pub call: Option<DelegatingCall>,
     /// The worktree that the agent works in.
     pub worktree: Option<OwnedWorktree>,
     /// False for an agent that continues an earlier conversation.
     pub is_new: bool,
+    /// Number of the lane, in a race.
+    pub lane: Option<usize>,
+}
+
+/// The end of a lane of a race.
+pub(super) struct EndedLane {
+    /// The lane's conversation, to be added as a branch of the delegating session.
+    pub graft: Graft,
+    pub result: LaneResult,
 }
 
 /// An agent's work on a task. Dropping it stops the agent and records the end.
 pub(super) struct TaskRun {
     agent: Agent,
-    prompt: String,
     id: SessionId,
     guard: EndGuard,
 }
@@ -60,33 +68,34 @@ pub(super) struct TaskRun {
 impl TaskRun {
     /// Records the start in the delegating session's log.
     pub(super) async fn start(above: WeakSession, agent: Agent, start: TaskStart) -> Result<Self, String> {
-        let TaskStart { prompt, call, worktree, is_new } = start;
+        let TaskStart { task, call, worktree, is_new, lane } = start;
         let session = agent.session().clone();
         let id = session.reader().id().clone();
         if is_new {
             // The name is a convenience; the task doesn't depend on it.
             let _ = session.rename(format!("agent {}", agent.name())).await;
         }
-        let logged: String = prompt.chars().take(MAX_LOGGED_TASK).collect();
+        let logged: String = task.chars().take(MAX_LOGGED_TASK).collect();
+        let subject: String =
+            task.lines().next().unwrap_or_default().chars().take(MAX_COMMIT_SUBJECT).collect();
         let task = DelegatedTask {
             path: session.reader().path().map(ToOwned::to_owned),
             number: call.as_ref().map(|call| call.number),
             background: call.as_ref().is_some_and(|call| call.is_background),
             tool_call_id: call.map(|call| call.id),
             worktree: worktree.as_ref().and_then(OwnedWorktree::describe),
+            lane,
             ..DelegatedTask::new(id.clone(), agent.name(), logged)
         };
         let before = models_of(&session).await;
-        let subject: String =
-            prompt.lines().next().unwrap_or_default().chars().take(MAX_COMMIT_SUBJECT).collect();
         let message = format!("{}: {subject}", agent.name());
-        let (used, graft, changes) = (None, None, None);
-        let work = OpenWork { session: session.clone(), worktree, message, before, used, graft, changes };
+        let (used, lane, changes) = (None, None, None);
+        let work = OpenWork { session: session.clone(), worktree, message, before, used, lane, changes };
         let guard = EndGuard { above: above.clone(), work: Some(work), id: id.clone() };
         let started =
             |reply| DriverCommand::Delegation(DelegationCommand::Started { start: task, session, reply });
         above.send(started).await.map_err(|error| error.to_string())?;
-        Ok(Self { agent, prompt, id, guard })
+        Ok(Self { agent, id, guard })
     }
 
     /// Returns the id of the agent's session.
@@ -98,15 +107,16 @@ impl TaskRun {
         &self.agent
     }
 
-    /// Runs the agent on its task. Calls `show` with the agent's activity each second and at the end.
+    /// Runs the agent on a prompt. Calls `show` with the agent's activity each second and at the end.
     pub(super) async fn work(
         &self,
+        prompt: String,
         show: impl Fn(&AgentActivity, UnixMs, UnixMs) + Send + Sync,
     ) -> Result<AgentAnswer, AgentFailure> {
         let (mut events, mut activity) = (self.agent.events(), AgentActivity::default());
         let since: UnixMs = SystemTime::now().into();
         let mut ticks = tokio::time::interval(PROGRESS_INTERVAL);
-        let mut answer = std::pin::pin!(self.agent.chat(&*self.prompt));
+        let mut answer = std::pin::pin!(self.agent.chat(prompt));
         let outcome = loop {
             tokio::select! {
                 outcome = &mut answer => break outcome,
@@ -152,18 +162,19 @@ impl TaskRun {
         }
     }
 
-    /// Adds the conversation as a branch of the delegating session when the task ends.
-    pub(super) fn graft_at_end(&mut self, graft: Graft) {
-        if let Some(work) = &mut self.guard.work {
-            work.graft = Some(graft);
-        }
-    }
-
     /// Records the end of the task, with the reason if there is no answer, and removes the agent's worktree.
     /// Returns the changes in it. The task ends even if the future is dropped.
     pub(super) async fn end(mut self, error: Option<String>) -> Result<Option<WorktreeChanges>, String> {
         let Some(ending) = self.guard.end(error) else { return Ok(None) };
         ending.await.unwrap_or_else(|panic| Err(panic.to_string()))
+    }
+
+    /// Ends the task like [`Self::end`], with the result of a lane.
+    pub(super) async fn end_lane(mut self, error: Option<String>, lane: EndedLane) -> Result<(), String> {
+        if let Some(work) = &mut self.guard.work {
+            work.lane = Some(lane);
+        }
+        self.end(error).await.map(drop)
     }
 }
 
@@ -177,7 +188,7 @@ struct OpenWork {
     before: Vec<ModelUsage>,
     /// The usage at the end of the task, set before the session is closed.
     used: Option<Vec<ModelUsage>>,
-    graft: Option<Graft>,
+    lane: Option<EndedLane>,
     /// The committed changes. Later changes, for instance by the check of a race, aren't the agent's work.
     changes: Option<WorktreeChanges>,
 }
@@ -208,7 +219,9 @@ impl OpenWork {
         let changes = self.remove_worktree().await;
         end.branch = changes.as_ref().ok().cloned().flatten().and_then(|changes| changes.branch);
         let usage = usage_since(&self.before, self.used.take().unwrap_or_default());
-        let (is_grafted, graft) = (self.graft.is_some(), self.graft.take());
+        let (graft, result) = self.lane.take().map(|lane| (lane.graft, lane.result)).unzip();
+        end.lane = result;
+        let is_grafted = graft.is_some();
         let task = EndedTask { end, usage, graft };
         let ended = |reply| DriverCommand::Delegation(DelegationCommand::Ended { task, reply });
         match above.send(ended).await {
@@ -243,7 +256,7 @@ impl EndGuard {
         let runtime = Handle::try_current().ok()?;
         let work = self.work.take()?;
         let above = self.above.clone();
-        let end = DelegatedTaskEnd { agent_id: self.id.clone(), error, branch: None };
+        let end = DelegatedTaskEnd::new(self.id.clone(), error);
         Some(runtime.spawn(async move {
             // The session may already be closed.
             let _ = work.session.abort().await;

@@ -298,6 +298,11 @@ impl ActiveSession {
         bodies
     }
 
+    /// Returns true if an earlier process has left tasks of agents open, and this process hasn't recorded their ends.
+    pub(super) fn has_interrupted_tasks(&self) -> bool {
+        self.pending_run_entries.is_some() && self.tasks.all().iter().any(|task| task.end.is_none())
+    }
+
     /// Returns the newest compaction on the path.
     pub(super) fn compaction(&self) -> Option<EntryId> {
         self.projection

@@ -57,6 +57,14 @@ impl Driver {
                 let result = self.agent_used(usage);
                 send_reply(reply, result);
             }
+            DelegationCommand::EndInterrupted { reply } => {
+                let result = self.end_interrupted_tasks();
+                send_reply(reply, result);
+            }
+            DelegationCommand::RecordRace { entry, reply } => {
+                let result = self.append(entry).map_err(AgentError::from);
+                send_reply(reply, result);
+            }
             DelegationCommand::List { reply } => {
                 send_reply(reply, Ok(self.agents.statuses()));
             }
@@ -166,13 +174,26 @@ impl Driver {
         Ok(())
     }
 
+    /// Records the ends of tasks that an earlier process has left open, with their usage. To be called before the log
+    /// of such a task is opened, because only a log that isn't open can be read for that.
+    fn end_interrupted_tasks(&mut self) -> Result<(), AgentError> {
+        if !self.active.has_interrupted_tasks() {
+            return Ok(());
+        }
+        // This process's first entries include the ends.
+        Ok(self.append_all(Vec::new())?)
+    }
+
     /// Records the end of a task. If the agent's messages become a branch of the session, they include the
     /// usage.
-    fn agent_ended(&mut self, EndedTask { end, usage, graft }: EndedTask) -> Result<(), AgentError> {
+    fn agent_ended(&mut self, EndedTask { mut end, usage, graft }: EndedTask) -> Result<(), AgentError> {
         let grafted = graft.map(|graft| {
             let appended = self.active.writer.graft(&graft, now());
             self.emit_appended(appended).map_err(AgentError::from)
         });
+        if matches!(grafted, Some(Err(_))) {
+            end.lane = None;
+        }
         self.agents.recorded += cost_of(&usage);
         let is_grafted = matches!(grafted, Some(Ok(())));
         let mut entries: Vec<EntryBody> =

@@ -3,16 +3,58 @@
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
+use serde::Serialize;
 use tiller_core::id::SessionId;
+use tiller_session::Reader;
+use tokio::task::spawn_blocking;
 
 use super::command::{DelegationCommand, DriverCommand};
 use super::{AgentError, AgentSession};
-use crate::agents::{AgentDefinition, RunningAgent, TaskRecord};
+use crate::agents::{AgentDefinition, AgentSummary, RunningAgent, TaskRecord};
 
 /// Maximum wait for agents to end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The agents of a session.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentOverview {
+    /// The agents at work, in the order in which they started.
+    pub agents: Vec<RunningAgent>,
+    /// The newest task of each agent, in the order in which they started.
+    pub tasks: Vec<TaskRecord>,
+    /// The agents that are defined in files, in order of precedence.
+    pub definitions: Vec<AgentSummary>,
+}
+
 impl AgentSession {
+    /// Returns the agents at work, the tasks so far, and the agents that are defined in files.
+    ///
+    /// # Errors
+    /// If the session is closed.
+    pub async fn agents(&self) -> Result<AgentOverview, AgentError> {
+        let (agents, tasks) = (self.running_agents().await?, self.agent_tasks().await?);
+        let definitions = self.agent_definitions().await?.iter().map(AgentSummary::from).collect();
+        Ok(AgentOverview { agents, tasks, definitions })
+    }
+
+    /// Returns a reader of an agent's log: of one that works for this session or for one of its agents, or of one that
+    /// has worked for this session.
+    ///
+    /// # Errors
+    /// If there is no such agent, or its log can't be read.
+    pub async fn agent_reader(&self, id: SessionId) -> Result<Reader, AgentError> {
+        match self.running_agent(id.clone()).await {
+            Err(AgentError::NotFound(_)) => {}
+            found => return Ok(found?.reader()),
+        }
+        let task = self.agent_tasks().await?.into_iter().find(|task| task.start.agent_id == id);
+        let task = task.ok_or(AgentError::NotFound("agent with that id"))?;
+        let path = task.start.path.ok_or(AgentError::NotFound("log of that agent: it was in memory"))?;
+        let read = spawn_blocking(move || Reader::open(&path)).await;
+        Ok(read.map_err(|error| AgentError::Store(error.to_string()))??)
+    }
+
     /// Lists the agents that work for the session, in the order in which they started.
     ///
     /// # Errors

@@ -19,7 +19,7 @@ use tiller_core::message::{BashExecutionMessage, Message, ModelRef, ThinkingLeve
 use tiller_core::setting::SettingScope;
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_provider::{CycleDirection, Model, ScopedModel};
-use tiller_session::{Catalog, ModelUsage, Reader, SessionList, SessionScope, Visibility};
+use tiller_session::{Catalog, EntryBody, ModelUsage, Reader, SessionList, SessionScope, Visibility};
 use tiller_tools::policy::{ApprovalMode, ConfiguredRules, PermissionRule};
 use tiller_tools::tool::{ServedResource, ToolServerStatus};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -227,6 +227,8 @@ pub(crate) enum DelegationCommand {
     BackgroundStarted { reply: Reply<()> },
     Notify { note: String, reply: Reply<()> },
     Used { usage: Vec<ModelUsage>, reply: Reply<()> },
+    EndInterrupted { reply: Reply<()> },
+    RecordRace { entry: EntryBody, reply: Reply<()> },
     List { reply: Reply<Vec<RunningAgent>> },
     Tasks { reply: Reply<Vec<TaskRecord>> },
     Definitions { reply: Reply<Vec<AgentDefinition>> },

@@ -417,6 +417,8 @@ impl RemoteDriver {
             C::Delegation(DelegationCommand::BackgroundStarted { reply }) => refuse(reply),
             C::Delegation(DelegationCommand::Notify { reply, .. }) => refuse(reply),
             C::Delegation(DelegationCommand::Used { reply, .. }) => refuse(reply),
+            C::Delegation(DelegationCommand::EndInterrupted { reply }) => refuse(reply),
+            C::Delegation(DelegationCommand::RecordRace { reply, .. }) => refuse(reply),
             C::Delegation(DelegationCommand::Find { reply, .. }) => refuse(reply),
             C::Close { reply } => _ = reply.send(Ok(())),
         }

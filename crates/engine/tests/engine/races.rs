@@ -230,6 +230,113 @@ async fn race_that_is_dropped_leaves_no_worktree() {
     }
 }
 
+impl Fixture {
+    /// Waits until no agent is at work, and its worktree is removed.
+    async fn agents_have_ended(&self) {
+        while !self.agent.running_agents().await.unwrap().is_empty() || self.worktrees() > 1 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn race_that_is_left_is_found_and_resumed() {
+    let usage = |tokens: u64, answer: ScriptedAnswer| {
+        let usage = Usage { output: Tokens(tokens), ..Usage::default() };
+        ScriptedAnswer { usage, ..answer }
+    };
+    let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
+    let fixture = Fixture::new(vec![
+        ("main", vec![text_answer("Hello.")]),
+        ("left", vec![text_answer("unused"), usage(1, write("b.txt", "bad\n")), text_answer("Left.")]),
+        (
+            "right",
+            vec![
+                text_answer("unused"),
+                usage(10, write("b.txt", "half\n")),
+                hanging,
+                usage(100, write("b.txt", "good\n")),
+                text_answer("Right."),
+            ],
+        ),
+    ]);
+    fixture.run("Hi.").await;
+    assert!(Race::find(&fixture.agent).await.unwrap().is_none());
+    let options = options(&["left", "right"], Some("grep -q good b.txt"));
+    let mut race = Race::start(&fixture.agent, options).await.unwrap();
+    loop {
+        let lanes = race.lanes();
+        if lanes[0].state.is_over() && lanes[1].activity.turns == 1 {
+            let right = fixture.agent.running_agent(lanes[1].agent_id.clone().unwrap()).await.unwrap();
+            let partial = right.snapshot().await.unwrap().in_progress.partial;
+            if partial.is_some_and(|answer| answer.joined_text() == "half") {
+                break;
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(Race::find(&fixture.agent).await.unwrap().is_none(), "it is running");
+    let first = race.lanes()[0].clone();
+    drop(race);
+    fixture.agents_have_ended().await;
+
+    let mut race = Race::find(&fixture.agent).await.unwrap().expect("a race");
+    let lanes = race.lanes();
+    assert_eq!(
+        (lanes[0].clone(), race.prompt()),
+        (RaceLane { elapsed_ms: lanes[0].elapsed_ms, ..first }, "Write b.txt.")
+    );
+    assert_eq!((&lanes[1].state, lanes[1].activity.tokens), (&LaneState::Interrupted, Tokens(10)));
+    race.resume().await.unwrap();
+    while tokio::time::timeout(TIMEOUT, race.changed()).await.expect("a lane doesn't end") {}
+    let lanes = race.lanes();
+    assert_eq!(summary(&lanes[1]), (LaneState::Finished, "passed", "1 file, +1 −0".to_owned(), 4));
+    assert_eq!(lanes[1].activity.tokens, Tokens(110));
+    assert_eq!(fixture.agent.stats().await.unwrap().session.usage.output, Tokens(111));
+
+    race.pick(2).await.unwrap();
+    assert_eq!(fs::read_to_string(fixture.path("b.txt")).unwrap(), "good\n");
+    let lines = message_lines(&fixture.agent.reader());
+    assert_eq!(lines.last().unwrap(), "answer Right. Stop");
+    assert!(lines.iter().any(|line| line.starts_with("user You were interrupted.")), "{lines:?}");
+    assert!(Race::find(&fixture.agent).await.unwrap().is_none(), "it is over");
+}
+
+#[tokio::test]
+async fn race_lane_whose_branch_is_gone_starts_again() {
+    let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
+    let fixture = Fixture::new(vec![("main", vec![]), ("left", vec![write("b.txt", "good\n"), hanging])]);
+    let race = Race::start(&fixture.agent, options(&["left"], None)).await.unwrap();
+    let written = fixture.path("").with_file_name("work.tiller-race-1-1").join("b.txt");
+    while !written.exists() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    drop(race);
+    fixture.agents_have_ended().await;
+    git(&fixture.path(""), &["branch", "-D", "tiller/race-1-1"]);
+    let mut race = Race::find(&fixture.agent).await.unwrap().unwrap();
+    let before = race.lanes()[0].agent_id.clone();
+    race.resume().await.unwrap();
+    while race.lanes()[0].agent_id == before {
+        race.changed().await;
+    }
+    race.discard().await.unwrap();
+    fixture.agents_have_ended().await;
+    assert!(Race::find(&fixture.agent).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn race_is_not_found_in_a_fork() {
+    let fixture =
+        Fixture::new(vec![("main", vec![text_answer("Hello.")]), ("left", vec![text_answer("Left."); 2])]);
+    fixture.run("Hi.").await;
+    let race = fixture.race(options(&["left"], None)).await;
+    drop(race);
+    assert_eq!(Race::find(&fixture.agent).await.unwrap().unwrap().lanes()[0].state, LaneState::Finished);
+    fixture.agent.clone_session().await.unwrap();
+    assert!(Race::find(&fixture.agent).await.unwrap().is_none());
+}
+
 #[tokio::test]
 async fn agents_in_worktrees_return_their_diffs() {
     let tasks = json!([{ "agent": "left", "task": "Write." }, { "agent": "right", "task": "Write." }]);

@@ -6,14 +6,16 @@ use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::value::RawValue;
-use tiller_core::id::EntryId;
+use tiller_core::id::{EntryId, SessionId};
 use tiller_engine::ContextKind;
 use tiller_engine::views::StatsView;
+use tokio::task::spawn_blocking;
 
 use super::{HandlerResult, json};
 use crate::app_state::AppState;
 use crate::log_queries::query;
-use crate::params::{AnySession, OpenSessionParam, QueryParams};
+use crate::params::{AnySession, ItemId, OpenSessionParam, QueryParams};
+use crate::problem::internal;
 use crate::requests::EntriesQuery;
 use crate::session_view::{ContextShare, ContextUsage};
 
@@ -29,6 +31,16 @@ pub(crate) async fn entries(
     let since = since.map(EntryId::new);
     let entries = query(session, move |reader| Ok(tiller_session::entries_json(&reader, since.as_ref())?));
     entries.await.map(raw)
+}
+
+pub(crate) async fn agent_entries(
+    QueryParams(EntriesQuery { since }): QueryParams<EntriesQuery>,
+    OpenSessionParam(session): OpenSessionParam,
+    ItemId(id): ItemId,
+) -> HandlerResult {
+    let (reader, since) = (session.agent.agent_reader(SessionId::new(id)).await?, since.map(EntryId::new));
+    let read = spawn_blocking(move || tiller_session::entries_json(&reader, since.as_ref())).await;
+    Ok(raw(read.map_err(|error| internal(&error))??))
 }
 
 pub(crate) async fn articles(

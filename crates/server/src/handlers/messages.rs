@@ -62,6 +62,22 @@ pub(crate) async fn stop_job(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
+pub(crate) async fn agents(OpenSessionParam(session): OpenSessionParam) -> HandlerResult {
+    json(&session.agent.agents().await?)
+}
+
+pub(crate) async fn steer_agent(
+    OpenSessionParam(session): OpenSessionParam,
+    ItemId(id): ItemId,
+    JsonBody(body): JsonBody<MessageBody>,
+) -> HandlerResult {
+    let (text, images) = body.check()?;
+    let streaming_behavior = Some(StreamingBehavior::Steer);
+    let options = PromptOptions { streaming_behavior, images, ..PromptOptions::default() };
+    session.agent.running_agent(SessionId::new(id)).await?.prompt(text, options).await?;
+    Ok(StatusCode::ACCEPTED.into_response())
+}
+
 pub(crate) async fn stop_agent(
     OpenSessionParam(session): OpenSessionParam,
     ItemId(id): ItemId,

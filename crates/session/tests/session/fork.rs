@@ -195,7 +195,7 @@ fn graft_appends_the_conversation_as_a_branch() {
     append_user(&mut child, "two");
     append_user(&mut parent, "three");
 
-    let graft = Graft::read(&child.reader(), Some(&common)).unwrap();
+    let graft = Graft::read(&child.reader(), Some(&common), None).unwrap();
     parent.graft(&graft, NOW).unwrap();
     let reader = parent.reader();
     let texts = |leaf: &EntryId| -> Vec<String> {
@@ -210,4 +210,32 @@ fn graft_appends_the_conversation_as_a_branch() {
     assert_eq!(texts(graft.leaf().unwrap()), ["one", "two"]);
     assert_eq!(reader.name(), None, "the name of the other session is left out");
     assert_eq!(Reader::open(reader.path().unwrap()).unwrap().leaf(), reader.leaf());
+}
+
+#[test]
+fn graft_has_no_usage_that_is_already_counted() {
+    let answer = |id: &str, parent: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":"{parent}","message":{{"role":"assistant","content":[],"provider":"p","model":"m","usage":{{"output":7,"totalTokens":7}},"stopReason":"stop"}}}}"#
+        )
+    };
+    let sandbox = Sandbox::new();
+    let (first, second) = (answer("b", "a"), answer("d", "c"));
+    let path = sandbox.log(&[
+        r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"one"}}"#,
+        &first,
+        r#"{"type":"usage","id":"c","parentId":"b","kind":"agent","provider":"p","model":"m","usage":{"output":5}}"#,
+        &second,
+    ]);
+    let lane = Reader::open(&path).unwrap();
+    let used_after = |counted: &str| {
+        let mut parent = sandbox.manager.create(NOW);
+        append_user(&mut parent, "zero");
+        parent.graft(&Graft::read(&lane, None, Some(&counted.into())).unwrap(), NOW).unwrap();
+        let reader = parent.reader();
+        assert_eq!(reader.usage().output, reader.totals().unwrap().usage.output);
+        assert_eq!(reader.totals().unwrap().assistant_messages, 2);
+        reader.usage().output.0
+    };
+    assert_eq!(["a", "b", "c", "d"].map(used_after), [19, 12, 7, 0]);
 }

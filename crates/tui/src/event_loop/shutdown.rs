@@ -68,12 +68,15 @@ impl EventLoop {
         self.store_draft().await;
         self.settle().await;
         let reader = agent.reader();
+        let is_agent_shown = !self.above.is_empty();
+        // Before the session stops its agents: the lanes of a race then count as interrupted.
+        self.above.clear();
         // An error means that the session is already closed.
         let _ = agent.close().await;
         if reason != ExitReason::HungUp {
             // The screen may show an agent's session.
-            let mut lines = if self.above.is_empty() { last_exchange(&self.app) } else { Vec::new() };
-            lines.extend(resume_hint(&reader, self.options.return_command.as_deref(), reason));
+            let mut lines = if is_agent_shown { Vec::new() } else { last_exchange(&self.app) };
+            lines.extend(resume_hint(&reader));
             // Standard output may be closed.
             let _ = writeln!(SanitizingWriter::new(std::io::stdout()), "{}", lines.join("\n"));
         }

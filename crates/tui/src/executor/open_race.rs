@@ -20,8 +20,11 @@ pub(super) async fn announce_end(open: &mut Option<OpenRace>) -> Vec<TaskResult>
     while race.changed().await {}
     let (lanes, prompt) = (race.lanes(), prompt.take());
     let results = results_of_end(&lanes, prompt);
-    if !lanes.iter().any(has_result) {
-        *open = None;
+    if !lanes.iter().any(has_result)
+        && let Some(open) = open.take()
+    {
+        // A separate task, because waiting could lose the results. On an error the race is found again.
+        tokio::spawn(async move { drop(open.race.discard().await) });
     }
     results
 }
@@ -53,7 +56,11 @@ fn reasons(lanes: &[RaceLane]) -> String {
         let reason = match &lane.state {
             LaneState::Failed(reason) => reason.as_str(),
             LaneState::Stopped => "stopped",
-            LaneState::Starting | LaneState::Working | LaneState::Checking | LaneState::Finished => continue,
+            LaneState::Starting
+            | LaneState::Working
+            | LaneState::Checking
+            | LaneState::Interrupted
+            | LaneState::Finished => continue,
         };
         if !reasons.contains(&reason) {
             reasons.push(reason);

@@ -1,7 +1,7 @@
 //! Races of the session.
 
 use tiller_engine::AgentError;
-use tiller_engine::agents::{Race, RaceLane, RaceOptions};
+use tiller_engine::agents::{LaneState, Race, RaceLane, RaceOptions};
 
 use crate::executor::ExecutorWorker;
 use crate::executor::open_race::OpenRace;
@@ -41,9 +41,48 @@ impl ExecutorWorker {
         }
     }
 
+    /// Finds the race of the session that has just been opened: one that was interrupted, or whose result wasn't
+    /// picked.
+    pub(super) async fn find_race(&mut self) -> Option<TaskResult> {
+        let session = self.agent.reader().id().clone();
+        // The process that has the session open runs its races.
+        if self.agent.connection().is_some() || self.race_session.as_ref() == Some(&session) {
+            return None;
+        }
+        self.race_session = Some(session);
+        let found = Race::find(&self.agent).await;
+        let race =
+            found.inspect_err(|error| tracing::warn!(%error, "the race can't be found")).ok().flatten();
+        self.race = race.map(|race| OpenRace { race, prompt: None });
+        let lanes = self.lanes();
+        let text = match lanes.iter().filter(|lane| lane.state == LaneState::Interrupted).count() {
+            _ if lanes.is_empty() => return None,
+            0 => "A race of this session has results. /race picks one.",
+            _ => "A race of this session was interrupted. /race resumes it.",
+        };
+        Some(TaskResult::Note(text.to_owned()))
+    }
+
+    /// Continues the interrupted lanes of the race.
+    pub(super) async fn resume_race(&mut self) -> Vec<TaskResult> {
+        let Some(open) = &mut self.race else { return Vec::new() };
+        match open.race.resume().await {
+            Ok(()) => {
+                open.prompt = Some(open.race.prompt().to_owned());
+                Vec::new()
+            }
+            Err(error) => vec![TaskResult::Warning(error.to_string())],
+        }
+    }
+
     /// Stops the race, or discards its results. Lanes that have ended stay in the tree.
-    pub(super) fn end_race(&mut self) -> Vec<TaskResult> {
-        self.race = None;
-        vec![TaskResult::Note("The race is over. Finished lanes stay in the tree.".to_owned())]
+    pub(super) async fn end_race(&mut self) -> Vec<TaskResult> {
+        let Some(open) = self.race.take() else { return Vec::new() };
+        match open.race.discard().await {
+            Ok(()) => {
+                vec![TaskResult::Note("The race is over. Finished lanes stay in the tree.".to_owned())]
+            }
+            Err(error) => vec![TaskResult::Warning(error.to_string())],
+        }
     }
 }

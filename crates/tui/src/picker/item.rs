@@ -142,6 +142,8 @@ pub(crate) enum PickerChoice {
     },
     /// Continues with this lane of the race.
     Lane(usize),
+    /// Continues the interrupted lanes of the race.
+    ResumeRace,
     /// Stops the race, or discards its results.
     EndRace,
     /// Stops this background job of the agent.

@@ -1,4 +1,4 @@
-//! The list of a race: its lanes, and a row that ends it.
+//! The list of a race: its lanes, and rows that resume and end it.
 
 use tiller_engine::agents::{LaneState, RaceLane};
 use tiller_render::{Line, Role};
@@ -14,7 +14,7 @@ use crate::text::one_line;
 /// Maximum lines of a check's output and of a diff in the preview.
 const MAX_LINES: usize = 200;
 
-/// The lanes; Enter picks a finished one, and opens a running one.
+/// The lanes; Enter picks a finished one, opens a running one, and resumes the race at an interrupted one.
 #[derive(Debug)]
 pub(super) struct LaneList;
 
@@ -24,7 +24,7 @@ impl ListSource for LaneList {
             title: "race",
             kind: Some(ListKind::Race),
             has_preview: true,
-            accept_hint: "pick a result, or open a running lane",
+            accept_hint: "pick a result, open a running lane, or resume",
             empty_text: "no race: /race PROMPT starts one",
             keeps_hints: true,
             ..ListFacts::default()
@@ -37,18 +37,22 @@ impl ListSource for LaneList {
                 ListResponse::close(Action::List(ListAction::OpenAgent { id, name }))
             }
             PickerChoice::Lane(number) => ListResponse::close(Action::List(ListAction::PickLane(number))),
+            PickerChoice::ResumeRace => ListResponse::stay(Action::List(ListAction::ResumeRace)),
             PickerChoice::EndRace => ListResponse::close(Action::List(ListAction::EndRace)),
             _ => ListResponse::none(),
         }
     }
 }
 
-/// Returns the lanes and the row that ends the race.
+/// Returns the lanes and the rows that resume and end the race.
 pub(crate) fn items(lanes: &[RaceLane]) -> Vec<PickerItem> {
+    let row = |label: &str, choice| PickerItem::new(label, choice).in_role(Role::Muted);
+    let is_interrupted = lanes.iter().any(|lane| lane.state == LaneState::Interrupted);
+    let resume = is_interrupted.then(|| row("resume the race", PickerChoice::ResumeRace));
     let is_over = lanes.iter().all(|lane| lane.state.is_over());
     let label = if is_over { "discard the results" } else { "stop the race" };
-    let end = PickerItem::new(label, PickerChoice::EndRace).in_role(Role::Muted);
-    lanes.iter().map(item).chain((!lanes.is_empty()).then_some(end)).collect()
+    let end = (!lanes.is_empty()).then(|| row(label, PickerChoice::EndRace));
+    lanes.iter().map(item).chain(resume).chain(end).collect()
 }
 
 fn item(lane: &RaceLane) -> PickerItem {
@@ -58,6 +62,7 @@ fn item(lane: &RaceLane) -> PickerItem {
     };
     let choice = match (&lane.state, &lane.agent_id) {
         (LaneState::Finished, _) => PickerChoice::Lane(lane.number),
+        (LaneState::Interrupted, _) => PickerChoice::ResumeRace,
         (LaneState::Working, Some(id)) => {
             PickerChoice::Agent { id: id.clone(), name: format!("race-{}", lane.number) }
         }
@@ -112,4 +117,47 @@ fn detail(name: &str, lane: &RaceLane) -> Vec<Line> {
         section("changes", &String::from_utf8_lossy(&changes.patch[..shown]));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_engine::agents::AgentActivity;
+
+    use super::*;
+
+    fn choices(states: impl IntoIterator<Item = LaneState>) -> Vec<(String, PickerChoice)> {
+        let lane = |(at, state): (usize, LaneState)| RaceLane {
+            number: at + 1,
+            model: None,
+            agent_id: Some("an-agent".into()),
+            state,
+            activity: AgentActivity::default(),
+            elapsed_ms: 0,
+            check: None,
+            changes: None,
+            leaf: None,
+        };
+        let lanes: Vec<RaceLane> = states.into_iter().enumerate().map(lane).collect();
+        items(&lanes).into_iter().map(|item| (item.label, item.choice)).collect()
+    }
+
+    #[test]
+    fn race_items_offer_what_the_lanes_allow() {
+        let row = |label: &str, choice| (label.to_owned(), choice);
+        assert_eq!(choices([]), []);
+        let working = row("lane 2", PickerChoice::Agent { id: "an-agent".into(), name: "race-2".to_owned() });
+        assert_eq!(
+            choices([LaneState::Finished, LaneState::Working]),
+            [row("lane 1", PickerChoice::Lane(1)), working, row("stop the race", PickerChoice::EndRace)]
+        );
+        assert_eq!(
+            choices([LaneState::Finished, LaneState::Interrupted]),
+            [
+                row("lane 1", PickerChoice::Lane(1)),
+                row("lane 2", PickerChoice::ResumeRace),
+                row("resume the race", PickerChoice::ResumeRace),
+                row("discard the results", PickerChoice::EndRace),
+            ]
+        );
+    }
 }

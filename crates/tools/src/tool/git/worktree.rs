@@ -162,7 +162,7 @@ impl Worktree {
     ) -> Result<Self, WorktreeError> {
         let git = RepositoryGit::find(cwd, runner).await?;
         let gone = || WorktreeError::NoBranch(branch.to_owned());
-        let name = branch.strip_prefix(BRANCH_PREFIX).filter(|name| is_plain(name)).ok_or_else(gone)?;
+        let name = worktree_name(branch).ok_or_else(gone)?;
         if !is_plain(base) || !git.has_branch(branch).await {
             return Err(gone());
         }
@@ -204,11 +204,7 @@ impl Worktree {
         }
         // The agent may have left its branch.
         git.run(&words(["update-ref", &branch_ref(&self.branch), &head])).await?;
-        let range = [self.base.as_str(), head.as_str()];
-        let counts =
-            git.run(&words(["diff", "--numstat", "-z", "--no-ext-diff", range[0], range[1]])).await?;
-        let patch = git.diff(range).await?.into();
-        Ok(WorktreeChanges { branch: Some(self.branch.clone()), patch, ..count(&counts) })
+        git.changes(&self.branch, [&self.base, &head]).await
     }
 
     /// Removes the worktree, and its branch if the branch has no changes.
@@ -225,6 +221,20 @@ impl Worktree {
 }
 
 impl WorktreeChanges {
+    /// Reads the changes on the branch of a removed worktree that began with the commit `base`.
+    ///
+    /// # Errors
+    /// If the branch is gone, or git fails.
+    pub async fn read(cwd: &Path, branch: &str, base: &str, runner: &Runner) -> Result<Self, WorktreeError> {
+        let git = RepositoryGit::find(cwd, runner).await?;
+        let gone = || WorktreeError::NoBranch(branch.to_owned());
+        if worktree_name(branch).is_none() || !is_plain(base) {
+            return Err(gone());
+        }
+        let head = git.revision(&branch_ref(branch)).await.map_err(|_| gone())?;
+        git.changes(branch, [base, &head]).await
+    }
+
     /// Applies the changes to the files of a working directory's repository. Doesn't change the index.
     ///
     /// # Errors
@@ -269,6 +279,11 @@ fn create_locked(admin: &Path) -> std::io::Result<File> {
 /// Returns true for letters, digits and `-`, the characters in names of worktrees and commits.
 fn is_plain(name: &str) -> bool {
     !name.starts_with('-') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+/// Returns the name of a worktree, from its branch.
+fn worktree_name(branch: &str) -> Option<&str> {
+    branch.strip_prefix(BRANCH_PREFIX).filter(|name| is_plain(name))
 }
 
 /// Returns the full name of a branch.
@@ -481,10 +496,12 @@ impl RepositoryGit {
         self.identified().run(&command).await.map(drop)
     }
 
-    async fn diff(&self, range: [&str; 2]) -> Result<Vec<u8>, WorktreeError> {
-        let command =
-            ["diff", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", range[0], range[1]];
-        self.run_for_bytes(&words(command)).await
+    /// Returns the changes between two commits, as those of a branch.
+    async fn changes(&self, branch: &str, [base, head]: [&str; 2]) -> Result<WorktreeChanges, WorktreeError> {
+        let counts = self.run(&words(["diff", "--numstat", "-z", "--no-ext-diff", base, head])).await?;
+        let command = ["diff", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", base, head];
+        let patch = self.run_for_bytes(&words(command)).await?.into();
+        Ok(WorktreeChanges { branch: Some(branch.to_owned()), patch, ..count(&counts) })
     }
 
     async fn remove(&self, admin: &Path, dir: &Path) -> Result<(), WorktreeError> {

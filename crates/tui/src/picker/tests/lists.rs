@@ -157,7 +157,7 @@ fn agents_at_work_and_ended_are_opened() {
     let running =
         RunningAgent { start: task("explore", "id-ATWORK"), since, activity: AgentActivity::default() };
     let ended = |id: &str, error: Option<&str>| {
-        let end = DelegatedTaskEnd { agent_id: id.into(), error: error.map(str::to_owned), branch: None };
+        let end = DelegatedTaskEnd::new(id.into(), error.map(str::to_owned));
         TaskRecord { start: task("worker", id), since, end: Some(end) }
     };
     let unended = |start: DelegatedTask| TaskRecord { start, since, end: None };
