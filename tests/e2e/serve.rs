@@ -155,7 +155,7 @@ fn serve_agents_are_listed_read_and_steered() {
     let script = sandbox.script(&[
         r#"{"calls": [{"name": "delegate_to_agent", "arguments": {"agent": "explore", "task": "LOOK"}}]}"#,
         r#"{"text": "Done."}"#,
-        r#"{"when": "LOOK", "text": "Looking. ", "delay_ms": 20, "repeat": 10000}"#,
+        r#"{"when": "LOOK", "text": "Looking. ", "delay_ms": 20, "repeat": 100}"#,
         r#"{"when": "Hurry", "text": "I hurried."}"#,
     ]);
     let server = Served::start(&sandbox);
