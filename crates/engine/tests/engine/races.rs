@@ -263,7 +263,7 @@ async fn race_that_is_left_is_found_and_resumed() {
     fixture.run("Hi.").await;
     assert!(Race::find(&fixture.agent).await.unwrap().is_none());
     let options = options(&["left", "right"], Some("grep -q good b.txt"));
-    let mut race = Race::start(&fixture.agent, options).await.unwrap();
+    let race = Race::start(&fixture.agent, options).await.unwrap();
     loop {
         let lanes = race.lanes();
         if lanes[0].state.is_over() && lanes[1].activity.turns == 1 {
