@@ -30,8 +30,16 @@ const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Maximum length of a call in the status line, in characters.
-const MAX_CALL: usize = 60;
+/// Maximum length of a call in the status line, in characters: the line then fits into 80 columns.
+const MAX_CALL: usize = 36;
+
+/// Truncates a call to [`MAX_CALL`].
+fn truncate_call(call: &str) -> String {
+    match call.chars().nth(MAX_CALL) {
+        Some(_) => call.chars().take(MAX_CALL - 1).chain(['…']).collect(),
+        None => call.to_owned(),
+    }
+}
 
 impl AgentActivity {
     /// Applies an event of the agent's session.
@@ -45,7 +53,7 @@ impl AgentActivity {
             EventKind::ToolExecutionStart { tool_name, args, .. } => {
                 let argument = tiller_core::tool_spec::ShownArgument::FirstText.one_line(args);
                 let call = format!("{tool_name} {argument}");
-                self.tool = Some(call.trim_end().chars().take(MAX_CALL).collect());
+                self.tool = Some(truncate_call(call.trim_end()));
             }
             EventKind::ToolExecutionEnd { .. } => self.tool = None,
             EventKind::ToolCallDenied(_) => self.denied += 1,
@@ -91,5 +99,19 @@ impl AgentActivity {
             (None, 0) => String::new(),
         };
         format!("{} {turns} · {} tokens · {seconds}s{doing}", self.turns, self.tokens)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn truncate_call_marks_what_is_cut() {
+        assert_eq!(truncate_call("bash cargo test"), "bash cargo test");
+        let exact = "x".repeat(MAX_CALL);
+        assert_eq!(truncate_call(&exact), exact);
+        let cut = truncate_call(&"x".repeat(MAX_CALL + 1));
+        assert_eq!((cut.chars().count(), cut.ends_with("x…")), (MAX_CALL, true));
     }
 }

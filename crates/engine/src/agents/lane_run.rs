@@ -78,7 +78,7 @@ impl Lane {
 
     /// Runs the lane and returns its final state.
     async fn race(&self, earlier: Option<EarlierLane>) -> Result<LaneState, String> {
-        let RaceOptions { prompt, from, models, check } = &*self.options;
+        let RaceOptions { prompt, from, models, .. } = &*self.options;
         let parent = self.above.parent().await.map_err(|error| error.to_string())?;
         if let Some(model) = &models[self.at] {
             // A race with another model in its place would be meaningless.
@@ -121,19 +121,13 @@ impl Lane {
         };
         let changes = run.commit().await?;
         self.update(|lane| lane.changes = changes);
-        let mut checked = None;
-        if let (Ok(_), Some(line)) = (&outcome, check) {
-            self.update(|lane| lane.state = LaneState::Checking);
-            let outcome = run_check(&runner, &root, line).await;
-            self.update(|lane| lane.check = Some(outcome.clone()));
-            checked = Some(outcome);
-        }
+        let check = if outcome.is_ok() { self.check(&runner, &root).await } else { None };
         let graft = self.read_graft(&reader, counted).await?;
         let leaf = graft.leaf().cloned();
         // A crash may have followed the writing of the branch.
         let is_grafted = leaf.as_ref().is_some_and(|leaf| session_log.entry(leaf).is_ok());
         let graft = if is_grafted { Graft::default() } else { graft };
-        let result = LaneResult { leaf: leaf.clone(), check: checked };
+        let result = LaneResult { leaf: leaf.clone(), check };
         run.end_lane(outcome.as_ref().err().map(ToString::to_string), EndedLane { graft, result }).await?;
         self.update(|lane| lane.leaf = leaf);
         match outcome {
@@ -141,6 +135,15 @@ impl Lane {
             Err(AgentFailure::Stopped) => Ok(LaneState::Stopped),
             Err(error) => Err(error.to_string()),
         }
+    }
+
+    /// Runs the check, if the race has one.
+    async fn check(&self, runner: &Runner, root: &Path) -> Option<CheckOutcome> {
+        let line = self.options.check.as_ref()?;
+        self.update(|lane| lane.state = LaneState::Checking);
+        let outcome = run_check(runner, root, line).await;
+        self.update(|lane| lane.check = Some(outcome.clone()));
+        Some(outcome)
     }
 
     /// Reads the work of the lane so far.

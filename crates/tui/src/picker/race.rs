@@ -75,21 +75,25 @@ fn item(lane: &RaceLane) -> PickerItem {
     PickerItem::new(name.clone(), choice).with_note(note(lane)).with_detail(detail(&name, lane))
 }
 
-/// State, check, size of the changes, turns, tokens, cost, denied calls and time.
+/// State, check, size of the changes, and the work.
 fn note(lane: &RaceLane) -> String {
     let check = match lane.check_text() {
         "" => String::new(),
         outcome => format!(" · check {outcome}"),
     };
     let changes = lane.changes.as_ref().map(|changes| format!(" · {changes}")).unwrap_or_default();
+    format!("{}{check}{changes} · {}", lane.state, work(lane))
+}
+
+/// Turns, tokens, cost, denied calls and time.
+fn work(lane: &RaceLane) -> String {
     let turns = if lane.activity.turns == 1 { "turn" } else { "turns" };
     let denied = match lane.activity.denied {
         0 => String::new(),
         denied => format!(" · {denied} denied"),
     };
     format!(
-        "{}{check}{changes} · {} {turns} · {} tokens · {}{denied} · {}s",
-        lane.state,
+        "{} {turns} · {} tokens · {}{denied} · {}s",
         lane.activity.turns,
         lane.activity.tokens,
         lane.activity.cost,
@@ -98,7 +102,8 @@ fn note(lane: &RaceLane) -> String {
 }
 
 fn detail(name: &str, lane: &RaceLane) -> Vec<Line> {
-    let mut lines = vec![heading(name), fact("state", lane.state.to_string())];
+    // The note may not fit into the row.
+    let mut lines = vec![heading(name), fact("state", lane.state.to_string()), fact("work", work(lane))];
     if let LaneState::Failed(reason) = &lane.state {
         lines.push(Line::new(one_line(reason), Role::Error));
     }
