@@ -17,7 +17,7 @@ use super::child::{Child, ConversationStart};
 use super::lane_log::{LaneLog, LaneProgress};
 use super::owned_worktree::OwnedWorktree;
 use super::parent::ParentSession;
-use super::race::RaceOptions;
+use super::race_arguments::RaceOptions;
 use super::race_lane::{LaneState, RaceLane};
 use super::spec::AgentSpec;
 use super::task_record::TaskRecord;

@@ -7,8 +7,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-use tiller_core::id::EntryId;
 use tiller_session::{EntryBody, SessionError};
 use tiller_tools::process::Runner;
 use tiller_tools::tool::WorktreeError;
@@ -17,6 +15,7 @@ use tokio::task::{JoinSet, spawn_blocking};
 
 use super::lane_run::{EarlierLane, Lane};
 use super::parent::ParentSession;
+use super::race_arguments::RaceOptions;
 use super::race_lane::{LaneState, RaceLane};
 use super::race_record::{RaceRecord, end_entry, start_entry};
 use super::task_record::TaskRecord;
@@ -24,23 +23,6 @@ use crate::handle::{AgentError, AgentSession, BranchSummary, DelegationCommand, 
 
 /// Maximum number of lanes.
 const MAX_LANES: usize = 10;
-
-/// Options of a race.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RaceOptions {
-    /// The prompt.
-    pub prompt: String,
-    /// The entry that the prompt follows; `None` for the session's leaf.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<EntryId>,
-    /// The model of each lane: `[provider/]id[:thinking]`, or a part of an id; `None` for the session's
-    /// model.
-    pub models: Vec<Option<String>>,
-    /// A shell command whose exit status accepts or rejects a result.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub check: Option<String>,
-}
 
 /// A race. Dropping it stops the lanes; [`Race::find`] then finds it again, unless the user has ended it.
 pub struct Race {

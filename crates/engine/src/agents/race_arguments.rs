@@ -1,14 +1,30 @@
-//! The arguments of `/race`. Pure.
+//! The options of a race, and the arguments of `/race`. Pure.
 
+use serde::{Deserialize, Serialize};
 use tiller_core::id::EntryId;
-
-use super::race::RaceOptions;
 
 /// Number of lanes if the arguments don't set one.
 pub const DEFAULT_LANES: usize = 3;
 
 /// The form of the arguments.
 const RACE_USAGE: &str = "[-n N | --models A,B] [--check COMMAND] [--from ENTRY] PROMPT";
+
+/// Options of a race.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RaceOptions {
+    /// The prompt.
+    pub prompt: String,
+    /// The entry that the prompt follows; `None` for the session's leaf.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<EntryId>,
+    /// The model of each lane: `[provider/]id[:thinking]`, or a part of an id; `None` for the session's
+    /// model.
+    pub models: Vec<Option<String>>,
+    /// A shell command whose exit status accepts or rejects a result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
+}
 
 impl RaceOptions {
     /// Parses the arguments of `/race`: options, then the prompt. Values with spaces must be quoted.

@@ -5,7 +5,7 @@ use tiller_core::id::SessionId;
 use tiller_session::{Entry, EntryBody, Reader, SessionError};
 
 use super::log_entries::{START_TYPE, agent_entry};
-use super::race::RaceOptions;
+use super::race_arguments::RaceOptions;
 use super::task_record::{TaskRecord, TaskRecords};
 
 /// Type of the entry with a [`RaceStart`].
