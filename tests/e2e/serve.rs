@@ -150,6 +150,33 @@ fn serve_session_goes_on_after_a_restart() {
 }
 
 #[test]
+fn serve_session_without_a_key_gets_the_demo() {
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    let body = json!({"workspacePath": sandbox.project()});
+    let (status, session) = server.call("POST", "/api/sessions", Some(body));
+    assert_eq!((status, &session["model"]), (201, &json!("demo/tour")), "{session}");
+    let body = json!({"workspacePath": sandbox.project(), "provider": "anthropic"});
+    let (status, problem) = server.call("POST", "/api/sessions", Some(body));
+    assert_eq!(status, 422, "{problem}");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.starts_with("no API key for anthropic; `tiller login anthropic` stores one"), "{detail}");
+}
+
+#[test]
+fn serve_provider_before_it_is_that_of_new_sessions() {
+    let sandbox = Sandbox::new().with_variable("OPENAI_API_KEY", "none");
+    let model = |options: &[&str]| {
+        let line = [options, &["serve", "--listen", "127.0.0.1:0"]].concat();
+        let server = Served::start_command(&sandbox, sandbox.command(&line));
+        let body = json!({"workspacePath": sandbox.project()});
+        server.call("POST", "/api/sessions", Some(body)).1["model"].as_str().unwrap().to_owned()
+    };
+    assert!(model(&[]).starts_with("openai/"));
+    assert_eq!(model(&["--provider", "demo"]), "demo/tour");
+}
+
+#[test]
 fn serve_agents_are_listed_read_and_steered() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[
@@ -282,7 +309,7 @@ fn serve_session_without_a_message_is_attached_to_by_id() {
     terminal.send("from a terminal\r");
     terminal.wait_for_answer("One.");
     assert!(terminal.quit().success());
-    let unknown = sandbox.open(&["--attach", &id.to_lowercase()]);
+    let unknown = sandbox.open(&["--attach", &id.replace('0', "Z")]);
     unknown.wait_for("no session id begins or ends with");
 }
 

@@ -197,8 +197,8 @@ fn serve_page_resumes_without_a_model_that_is_gone() {
     browser.wait_for("!find('.closed').hidden");
     std::fs::remove_file(sandbox.home().join("script.jsonl")).unwrap();
     click(&mut browser, ".closed button", "Resume");
-    browser.wait_for("session.isOpen && session.model?.provider === 'demo'");
-    browser.wait_for("find('.problem').textContent.includes('continuing with demo/tour')");
+    browser.wait_for("session.isOpen && !find('.composer').hidden");
+    browser.wait_for("find('.problem').textContent.includes('no model is available for this session')");
 }
 
 #[test]
@@ -327,6 +327,8 @@ fn serve_page_answered_request_leaves_the_focus_in_the_dock() {
     let call = |name: &str| {
         format!(r#"{{"calls": [{{"name": "bash", "arguments": {{"command": "touch {name}"}}}}]}}"#)
     };
+    // The list of sessions is on the screen.
+    browser.resize(LAPTOP.0, LAPTOP.1);
     open(&mut browser, &server, &sandbox, &[&call("first"), &call("second"), r#"{"text": "End."}"#]);
     browser.type_and_press("begin", "Enter", 0);
     for name in ["first", "second"] {

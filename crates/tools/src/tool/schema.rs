@@ -44,7 +44,12 @@ pub(super) fn parse<T: DeserializeOwned>(arguments: &Value) -> Result<T, String>
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let path = error.path().to_string();
         let message = name_json_types(&error.inner().to_string().replace("field", "argument"));
-        if path == "." { message } else { format!("argument `{path}`: {message}") }
+        // serde names the argument itself.
+        if path == "." || message.starts_with(&format!("unknown argument `{path}`")) {
+            message
+        } else {
+            format!("argument `{path}`: {message}")
+        }
     })
 }
 
@@ -119,7 +124,10 @@ mod tests {
             assert_eq!(error(json!({"path": "x", "limit": limit})), expected);
         }
         assert_eq!(error(json!("x")), "invalid type: string \"x\", expected an object");
-        assert!(error(json!({"path": "x", "colour": 1})).contains("unknown argument `colour`"));
+        assert!(
+            error(json!({"path": "x", "colour": 1}))
+                .starts_with("unknown argument `colour`, expected one of")
+        );
         let arguments: Arguments = parse(&json!({"path": "x", "limit": null})).unwrap();
         assert_eq!((arguments.path.as_str(), arguments.limit, arguments.all), ("x", None, false));
     }

@@ -76,7 +76,7 @@ impl EventLoop {
         if reason != ExitReason::HungUp {
             // The screen may show an agent's session.
             let mut lines = if is_agent_shown { Vec::new() } else { last_exchange(&self.app) };
-            lines.extend(resume_hint(&reader));
+            lines.extend(resume_hint(&reader, self.options.return_command.as_deref(), reason));
             // Standard output may be closed.
             let _ = writeln!(SanitizingWriter::new(std::io::stdout()), "{}", lines.join("\n"));
         }
