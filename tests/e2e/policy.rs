@@ -59,7 +59,7 @@ fn policy_explain_shows_commands_rules_and_decisions() {
         path.display()
     );
     assert_eq!((output.code, output.out), (Some(0), expected), "{}", output.err);
-    let line = "cd .. && rm -rf x; ls src; sudo ls; cargo test > /etc/x";
+    let line = "cd /srv && rm -rf x; ls src; sudo ls; cargo test > /etc/x";
     let output = sandbox.run(&["--sandbox", "off", "policy", "explain", "--json", line]);
     let explained: Value = serde_json::from_str(&output.out).unwrap();
     let decisions: Vec<&str> = explained["commands"]

@@ -435,6 +435,10 @@ fn is_name(component: Component<'_>, name: &str) -> bool {
 /// equals `fi`.
 fn fold_case(component: Component<'_>) -> String {
     let name = component.as_os_str().to_string_lossy();
+    // Each call of a tool is compared with dozens of names, nearly all ASCII.
+    if name.is_ascii() {
+        return name.to_ascii_lowercase();
+    }
     name.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 

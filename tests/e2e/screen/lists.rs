@@ -122,7 +122,7 @@ fn session_list_locked_session_can_be_forked() {
     enter(&mut terminal, "/resume");
     terminal.wait_for("▸ question one");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("the session is open in another tiller process");
+    terminal.wait_for("open elsewhere (pid");
     terminal.wait_for_question("▸ continue in a fork");
     terminal.key(TerminalKey::Enter);
     terminal.wait_until("the fork", |screen| screen.contains("Answer one.") && !screen.contains("esc back"));

@@ -127,7 +127,7 @@ fn fork_during_run_keeps_the_run() {
     let sandbox = Sandbox::new();
     let mut terminal = during_run(&sandbox);
     terminal.key(TerminalKey::End);
-    terminal.wait_for("▸ fork a separate session there");
+    terminal.wait_for("▸ fork a new session there");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("forked into session");
     terminal.wait_for("esc stops");

@@ -150,7 +150,7 @@ fn panel_long_call_is_allowed_once_opened() {
       │ echo 3
       │ echo 4
       │ … 16 more lines below · shift+down scrolls · v shows all
-      v shows all of it; then you can allow it · n deny · d deny, say why
+      v shows all; then you can allow it · n deny · d deny, say why
     ");
     assert_eq!(harness.letter('y'), flashed("The call is longer than its panel; v shows all of it."));
     let (outcome, effects) = harness.letter('v');

@@ -177,7 +177,7 @@ fn answers_before_opening(
     view: &ViewContext<'_>,
 ) -> Vec<Line> {
     let show = key(view, KeyCommand::ShowCall);
-    let showing = vec![show, muted(" shows all of it; then you can allow it")];
+    let showing = vec![show, muted(" shows all; then you can allow it")];
     let denying = ApprovalAnswer::possible(request).into_iter().filter(|answer| answer.denies());
     let answers = denying.map(|answer| answer_spans(panel, request, answer, view));
     packed(std::iter::once(showing).chain(answers), view)
