@@ -68,6 +68,9 @@ async fn race(agent: &AgentSession, arguments: &RaceArgs) -> Result<u8, CliFailu
         stderr_line!("picked lane {number}; continue with: tiller --session {}", agent.reader().id());
     } else if has_result {
         print_hint(agent, "no lane picked; pick one with", " --pick N");
+    } else if arguments.resume {
+        // Its lanes may only have lacked a key or a permission.
+        print_hint(agent, "no lane has a result; try again with", "");
     } else {
         race.discard().await.map_err(CliFailure::run)?;
     }
@@ -215,7 +218,9 @@ fn table(lanes: &[RaceLane]) -> String {
 async fn pick(lanes: &[RaceLane], arguments: &RaceArgs) -> Result<Option<usize>, CliFailure> {
     match arguments.pick {
         Some(RacePick::Passed) => {
-            let has_passed = |lane: &&RaceLane| lane.check.as_ref().is_some_and(|check| check.has_passed);
+            let has_passed = |lane: &&RaceLane| {
+                lane.state == LaneState::Finished && lane.check.as_ref().is_some_and(|check| check.has_passed)
+            };
             Ok(lanes.iter().find(has_passed).map(|lane| lane.number))
         }
         Some(RacePick::Lane(number)) => Ok(Some(number)),

@@ -326,7 +326,7 @@ fn judge_program(
         }
         "cmake" => runners::find_cmake_command(arguments).and_then(|words| judge_run(&words, context, depth)),
         "git" => judge_git(arguments, context, depth),
-        "ssh" => find_worst(ends(arguments).filter_map(|words| judge_run(words, context, depth))),
+        "ssh" => find_worst(ends(arguments).filter_map(|words| judge_run(words, context.elsewhere(), depth))),
         _ if name.starts_with("mkfs") => destroys(format!("changes a disk ({name})")),
         _ => {
             let lines = list_lines(name, arguments);
@@ -841,7 +841,14 @@ mod tests {
             ("rm -rf \"x/$f\"; for f in a b; do ls; done", "x/$f"),
             ("D=a; rm -rf $D/x", "$D/x"),
             ("for f in $(ls); do rm -rf \"x/$f\"; done", "x/$f"),
-            ("for f in a ../y; do rm -rf \"$f\"; done", "../y"),
+            ("for f in a ../y; do rm -rf \"$f\"; done", "$f"),
+            ("for f in a b; do rm -rf \"build/$f\"; done", "build/$f"),
+            ("for s in web; do bash -c 'rm -rf \"$s\"/*'; done", "$s/*"),
+            ("unset HOME; rm -rf $HOME/work/x", "$HOME/work/x"),
+            ("ssh h 'rm -rf ~/work/x'", "~/work/x"),
+            ("rm -rf /tmp/?*", "/tmp/?*"),
+            ("rm -rf /tmp/*/", "/tmp/*/"),
+            ("rm -rf */", "*/"),
             ("for f in a b; do rm -rf \"$X/$f\"; done", "$X/$f"),
             ("for f in a b; do rm -rf \"x/${f%y}\"; done", "x/${f%y}"),
             ("cd sub; rm -rf ../x", "../x"),
@@ -871,11 +878,24 @@ mod tests {
             "rm -rf ~/work/target $HOME/work/x",
             "rm -rf /tmp/x /var/tmp/y/*",
             "cd /tmp && rm -rf x",
-            "for f in a b; do rm -rf \"build/$f\"; done",
-            "for d in */; do rm -rf \"${d}target\" && echo $d; done",
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn risk_temporary_working_directory_is_not_free() {
+        let protected = tiller_core::protected_path::ProtectedPaths::default();
+        let risk = |line| {
+            let context = CommandContext::new(std::path::Path::new("/tmp/me/work"), &protected);
+            find_risk(line, context).map(|risk| risk.reason)
+        };
+        for line in
+            ["rm -rf .", "rm -rf ..", "rm -rf *", "rm -rf /tmp/me", "find . -delete", "cd / && rm -rf tmp/me"]
+        {
+            assert!(risk(line).is_some(), "{line}");
+        }
+        assert_eq!(risk("rm -rf target /tmp/x"), None);
     }
 
     #[test]

@@ -210,8 +210,13 @@ fn answers_with(
     packed(answers, view)
 }
 
-/// Returns rows of answers, which break only between two answers if each fits in a row.
+/// Returns rows of answers, which break only between two answers if that takes no extra row.
 fn packed(answers: impl Iterator<Item = Vec<Span>>, view: &ViewContext<'_>) -> Vec<Line> {
+    let answers: Vec<Vec<Span>> = answers.collect();
+    let joined = answers.iter().enumerate().flat_map(|(at, answer)| {
+        std::iter::once(muted(if at == 0 { "  " } else { " · " })).chain(answer.iter().cloned())
+    });
+    let wrapped_anywhere = wrapped(&joined.collect::<Vec<_>>(), view);
     let width = |spans: &[Span]| spans.iter().map(Span::width).sum::<usize>();
     let mut rows: Vec<Vec<Span>> = Vec::new();
     for answer in answers {
@@ -226,7 +231,8 @@ fn packed(answers: impl Iterator<Item = Vec<Span>>, view: &ViewContext<'_>) -> V
             }
         }
     }
-    rows.iter().flat_map(|row| wrapped(row, view)).collect()
+    let rows: Vec<Line> = rows.iter().flat_map(|row| wrapped(row, view)).collect();
+    if rows.len() > wrapped_anywhere.len() { wrapped_anywhere } else { rows }
 }
 
 fn answer_spans(

@@ -1,4 +1,5 @@
-//! The directories in which a command may run, as far as the command line shows, and path resolution in them.
+//! The context in which a command is judged: the directories in which it may run, as far as the command line
+//! shows, with path resolution in them, its variables and the rules.
 
 use std::path::{Path, PathBuf};
 
@@ -51,7 +52,7 @@ const SYSTEM_DIRS: &[&str] = &[
 /// Directories of links to anything that is open or running.
 const LINK_DIRS: &[&str] = &["/proc", "/dev/fd"];
 
-/// The directories that the paths of a command are relative to.
+/// The directories that the paths of a command are relative to, and what else its judgement depends on.
 #[derive(Clone, Copy)]
 pub(in crate::policy) struct CommandContext<'a> {
     /// The working directory.
@@ -75,7 +76,7 @@ pub(in crate::policy) struct CommandContext<'a> {
 }
 
 impl<'a> CommandContext<'a> {
-    /// Creates the directories of a line before any `cd`.
+    /// Creates the context of a line before any `cd`.
     pub(in crate::policy) fn new(root: &'a Path, protected: &'a ProtectedPaths) -> Self {
         Self {
             root,
@@ -95,7 +96,7 @@ impl<'a> CommandContext<'a> {
         Self { rules, ..self }
     }
 
-    /// Returns these directories for text that may not be a command.
+    /// Returns this context for text that may not be a command.
     pub(super) const fn with_uncertainty(self) -> Self {
         Self { is_certain: false, ..self }
     }
@@ -108,6 +109,11 @@ impl<'a> CommandContext<'a> {
     /// Sets whether commands run without approval because the sandbox contains them.
     pub(in crate::policy) const fn with_containment(self, is_contained: bool) -> Self {
         Self { is_contained, ..self }
+    }
+
+    /// Returns the context of a command on another machine, where relative paths lead to an unknown directory.
+    pub(super) fn elsewhere(self) -> Self {
+        Self { root: Path::new(UNKNOWN), current: Path::new(UNKNOWN), visited: &[], ..self }
     }
 
     /// Resolves the path argument of a tool call in the working directory.
@@ -163,34 +169,31 @@ impl<'a> CommandContext<'a> {
     }
 
     /// Returns true for a path that is or may be the working directory itself or a path outside it. Paths below a
-    /// directory for temporary files don't count.
+    /// directory for temporary files don't count, unless the working directory is in one.
     pub(super) fn leads_out(self, path: &str) -> bool {
         self.resolve_deleted(path).is_none_or(|paths| {
-            let temporary = |path: &PathBuf| TEMPORARY.iter().any(|dir| is_below(path, Path::new(dir)));
+            let temporary = |path: &PathBuf| {
+                !self.root.starts_with(path) && TEMPORARY.iter().any(|dir| is_below(path, Path::new(dir)))
+            };
             !paths.iter().all(|path| is_below(path, self.root) || temporary(path))
         })
     }
 
-    /// Returns true for the working directory and the directories in it.
-    pub(super) fn is_searched_within(self, path: &str) -> bool {
-        self.resolve_deleted(path).is_some_and(|paths| paths.iter().all(|path| path.starts_with(self.root)))
-    }
-
-    /// Resolves a path, with or without a final `*`, from the target of a `cd`, which may fail, and from the working
+    /// Resolves a path, with or without final wildcards, from the target of a `cd`, which may fail, and from the working
     /// directory. Returns `None` if the path can't be resolved.
     fn resolve_deleted(self, path: &str) -> Option<[PathBuf; 2]> {
         let home = self.strip_home(path).filter(|_| !self.protected.homes.is_empty());
         let rest = home.unwrap_or_else(|| strip_current(path));
         let is_set = rest != path && sets_fixed(self.variables);
         let is_unknown = rest.contains('$') || (home.is_none() && rest.starts_with('~')) || is_set;
-        let path = path.trim_end_matches('*');
+        let path = without_wildcards(path);
         (!is_unknown).then(|| [self.root, self.current].map(|dir| normalize(&self.resolve_from(dir, path))))
     }
 
-    /// Returns true if a path, with or without a final `*`, is the root of the file system, a system
+    /// Returns true if a path, with or without final wildcards, is the root of the file system, a system
     /// directory directly in it, or a home directory.
     pub(super) fn is_essential(self, path: &str) -> bool {
-        let real = normalize(&self.resolve_from(self.current, path.trim_end_matches('*')));
+        let real = normalize(&self.resolve_from(self.current, without_wildcards(path)));
         let is_home = self.protected.homes.iter().any(|home| home.starts_with(&real));
         (is_home && real.is_absolute()) || SYSTEM_DIRS.iter().any(|dir| real == Path::new(dir))
     }
@@ -208,9 +211,8 @@ impl<'a> CommandContext<'a> {
 
     /// Lists the directories where the command may run after a `cd`, whether it succeeds or fails.
     pub(super) fn list_cd_targets(self, segment: &Segment, previous: &Path) -> Vec<PathBuf> {
-        let context = [self.current, self.root].into_iter().chain(self.visited.iter().map(PathBuf::as_path));
-        let targets =
-            context.filter_map(|current| Self { current, ..self }.find_cd_target(segment, previous));
+        let dirs = [self.current, self.root].into_iter().chain(self.visited.iter().map(PathBuf::as_path));
+        let targets = dirs.filter_map(|current| Self { current, ..self }.find_cd_target(segment, previous));
         targets.chain([self.current.to_owned()]).collect()
     }
 
@@ -246,6 +248,13 @@ impl<'a> CommandContext<'a> {
         let is_home = HOME_NAMES.contains(&first) || first.strip_prefix('~').is_some_and(is_own);
         is_home.then(|| rest.trim_start_matches('/'))
     }
+}
+
+/// Removes the wildcards at the end of a path: `/tmp/?*/` and `/tmp/*` are all that is in `/tmp/`.
+fn without_wildcards(path: &str) -> &str {
+    let pattern = path.trim_end_matches('/');
+    let dir = pattern.trim_end_matches(['*', '?']);
+    if dir == pattern { path } else { dir }
 }
 
 fn is_below(path: &Path, dir: &Path) -> bool {

@@ -1,7 +1,5 @@
 //! Judges `find`: the files that it deletes and the commands that it runs.
 
-use tiller_core::protected_path::name_may_match;
-
 use super::super::shell::{self, SUBSTITUTION, Segment};
 use super::arguments::{SHELLS, base_name, is_command_flag, is_recursive, line_of_shell, program};
 use super::command_context::CommandContext;
@@ -14,9 +12,6 @@ const RUNNERS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
 /// word.
 const UNSELECTIVE: &[&str] = &["-delete", "-depth", "-mount", "-print", "-print0", "-xdev"];
 const UNSELECTIVE_WITH_VALUE: &[&str] = &["-maxdepth", "-mindepth", "-type"];
-
-/// Tests of the name of a file.
-const NAME_TESTS: &[&str] = &["-iname", "-ipath", "-name", "-path", "-wholename"];
 
 /// Finds the risk of `find` with these arguments: it deletes outside the working directory, or the directory
 /// itself.
@@ -33,10 +28,7 @@ fn find_deleted(arguments: &[String], context: CommandContext<'_>) -> Option<Ris
     let mut essential = searched.iter().filter(|path| takes_all(arguments) && context.is_essential(path));
     let (kind, path) = match essential.next() {
         Some(path) => (RiskKind::Destroys, path),
-        None => {
-            let is_free = |path: &str| takes_named(arguments) && context.is_searched_within(path);
-            (RiskKind::Dangerous, searched.iter().find(|path| context.leads_out(path) && !is_free(path))?)
-        }
+        None => (RiskKind::Dangerous, searched.iter().find(|path| context.leads_out(path))?),
     };
     Some(Risk::new(kind, format!("deletes files found under {path}")))
 }
@@ -54,32 +46,6 @@ fn takes_all(arguments: &[String]) -> bool {
         }
     }
     true
-}
-
-/// Returns true if a `find` selects only files with certain names other than `.git`, in each of its alternatives and
-/// before its action, and follows no links.
-fn takes_named(arguments: &[String]) -> bool {
-    let names_files = |pair: &[String]| {
-        let has_letter = pair[1].contains(|c: char| c.is_ascii_alphanumeric());
-        let mut names = pair[1].split('/').filter(|name| *name != "*");
-        NAME_TESTS.contains(&pair[0].as_str()) && has_letter && !names.any(may_be_git)
-    };
-    let mut alternatives = arguments.split(|word| ["-o", "-or", ","].contains(&word.as_str()));
-    let is_inverted = |word: &String| ["!", "-not", "-L", "-follow"].contains(&word.as_str());
-    let is_action = |word: &String| is_runner(word) || word == "-delete" || word.starts_with("-print");
-    let is_named = |tests: &[String]| {
-        tests.split(is_action).next().is_some_and(|tests| tests.windows(2).any(names_files))
-    };
-    alternatives.all(is_named) && !arguments.iter().any(is_inverted)
-}
-
-/// Returns true if a pattern of `find`, whose `*` matches a dot, too, may match `.git`.
-fn may_be_git(pattern: &str) -> bool {
-    let name = b".git";
-    match pattern.strip_prefix('*') {
-        Some(rest) => (0..=name.len()).any(|at| name_may_match(rest.as_bytes(), &name[at..])),
-        None => name_may_match(pattern.as_bytes(), name),
-    }
 }
 
 /// Lists the commands that `find` with these arguments runs.
@@ -267,12 +233,6 @@ mod tests {
     #[test]
     fn find_that_runs_harmless_command_is_free() {
         for line in [
-            "find . -name '*.orig' -delete",
-            "find . -type d -name __pycache__ -exec rm -rf {} +",
-            "find . \\( -name '*.o' -o -name '*.d' \\) -delete",
-            "find \"$PWD\" -name x -print0 | xargs -0 rm -rf",
-            "cd sub && find . -name x -delete",
-            "find . -path './build/*' -delete",
             "find /tmp/x -delete",
             "find . -name '*.rs'",
             "find . -exec grep -n rm {} +",

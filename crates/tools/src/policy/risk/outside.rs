@@ -281,7 +281,7 @@ mod tests {
             ("cd .. && echo x > y", "y"),
             ("cd sub && echo x > ../../y", "../../y"),
             ("D=/etc; echo x > $D/hosts", "$D/hosts"),
-            ("for d in /etc src; do touch $d/x; done", "/etc/x"),
+            ("for d in /etc src; do touch $d/x; done", "$d/x"),
             ("echo x > /tmp/../etc/x", "/tmp/../etc/x"),
             ("chmod 644 /etc/x", "/etc/x"),
             ("chown me /srv/x", "/srv/x"),

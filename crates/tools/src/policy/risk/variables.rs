@@ -47,14 +47,6 @@ fn find_loop(segment: &Segment) -> Option<(&str, &[String])> {
     }
 }
 
-/// Lists the names of the variables to which a command refers.
-fn list_references(segment: &Segment) -> Vec<&str> {
-    let words = [&segment.words, &segment.outputs, &segment.inputs].into_iter().flatten();
-    let references =
-        words.flat_map(|word| word.match_indices('$').map(|(at, _)| read_reference(&word[at..])));
-    references.map(|reference| reference.map_or("", |(name, _)| name)).collect()
-}
-
 /// The value of a variable that is set, but to an unknown value.
 const UNKNOWN_VALUE: &str = SUBSTITUTION;
 
@@ -62,7 +54,9 @@ const UNKNOWN_VALUE: &str = SUBSTITUTION;
 fn list_read_variables(words: &[String]) -> Vec<Variable> {
     let (name, arguments) = program(words);
     let names: Vec<&str> = match name {
-        "getopts" | "mapfile" | "read" | "readarray" => arguments.iter().map(String::as_str).collect(),
+        "getopts" | "mapfile" | "read" | "readarray" | "unset" => {
+            arguments.iter().map(String::as_str).collect()
+        }
         "printf" => values(arguments, 'v', "v").collect(),
         "declare" | "local" | "typeset" if has_flag(arguments, 'n', "n") => {
             arguments.iter().filter_map(|word| Some(word.split_once('=')?.0)).collect()
@@ -77,26 +71,17 @@ const fn is_name_character(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// Lists the variants of a line's commands: as written, because a variable may not be set yet, then with each of its
-/// variables' values. In a loop over known words, its variable is set. Values with blanks are also split into words, because the quotes
-/// around a variable aren't known here.
+/// Lists the variants of a line's commands: as written, because a variable may not be set yet, then with each
+/// of its variables' values. Values with blanks are also split into words, because the quotes around a variable
+/// aren't known here.
 pub(super) fn list_variants(segments: &[Segment], variables: &[Variable]) -> Vec<Vec<Segment>> {
+    let mut lines = vec![segments.to_vec()];
     if variables.is_empty() {
-        return vec![segments.to_vec()];
+        return lines;
     }
     let expanded: Vec<Vec<Segment>> =
         segments.iter().map(|segment| expand_segment(segment, variables)).collect();
     let count = expanded.iter().map(Vec::len).max().unwrap_or_default();
-    let mut looped = Vec::new();
-    let written = segments.iter().zip(&expanded).map(|(segment, forms)| {
-        looped.extend(find_loop(segment).map(|(name, _)| (segment.statement, name)));
-        let is_set = |name: &str| looped.contains(&(segment.statement, name));
-        let is_known =
-            forms.len() < MAX_VARIANTS && forms.iter().all(|form| list_references(form).is_empty());
-        let form = forms.first().filter(|_| is_known && list_references(segment).into_iter().all(is_set));
-        form.unwrap_or(segment).clone()
-    });
-    let mut lines = vec![written.collect()];
     lines.extend((0..count).map(|at| {
         let forms = segments.iter().zip(&expanded);
         forms.map(|(written, forms)| forms.get(at).or(forms.last()).unwrap_or(written).clone()).collect()
