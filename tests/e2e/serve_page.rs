@@ -58,8 +58,8 @@ fn assert_stays_at_home(browser: &mut Browser, server: &Served) {
     assert_eq!(problems, [""; 0]);
 }
 
-/// Asserts that the page fits its width, and that everything to be touched is large enough, within two seconds: an event
-/// may be changing the page.
+/// Asserts that the page fits its width, and that everything to be touched is large enough, within two
+/// seconds: an event may be changing the page.
 fn assert_fits_phone(browser: &mut Browser) {
     let small = format!(
         "[...document.querySelectorAll('button, select, textarea, input:not([type=checkbox]), summary, .tree a, .session-list a, .background a')]

@@ -17,8 +17,8 @@ const MAX_EVENTS: usize = 4_096;
 /// Maximum bytes of buffered events at rest. The newest event stays, regardless of its size.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Maximum bytes of buffered events while all of them are recent. The end of a run is several events in a row, each with
-/// all messages of the run or with a long answer; watchers must have time to read them.
+/// Maximum bytes of buffered events while all of them are recent. The end of a run is several events in a
+/// row, each with all messages of the run or with a long answer; watchers must have time to read them.
 const MAX_RECENT_BYTES: usize = 16 << 20;
 
 /// Time for which an event is recent.

@@ -84,8 +84,8 @@ impl EventLoop {
     }
 }
 
-/// Returns the command that leads back to the session: the given one unless the session was closed elsewhere, or the one
-/// that resumes a session with content.
+/// Returns the command that leads back to the session: the given one unless the session was closed elsewhere,
+/// or the one that resumes a session with content.
 fn resume_hint(reader: &Reader, return_command: Option<&str>, reason: ExitReason) -> Option<String> {
     let resume = |command: &str| Some(format!("Resume this session with: {command}"));
     match (return_command, reader.exists(), reader.is_persistent()) {

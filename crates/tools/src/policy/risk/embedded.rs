@@ -146,7 +146,7 @@ pub(super) fn find_variable(words: &[String]) -> Option<String> {
 
 /// Returns true if a shell runs code because of the value of a variable. The value of `ENV` names a file.
 fn runs_in_shell(name: &str, value: &str) -> bool {
-    value.contains('`') || value.contains("$(") || (name == "ENV" && value.contains(['/', '.', '$']))
+    value.contains('`') || value.contains("$(") || (name == "ENV" && value.contains(['/', '$']))
 }
 
 /// Finds the definition of an alias, or a value that is expanded like a prompt.
@@ -154,7 +154,7 @@ pub(super) fn find_redefinition(words: &[String]) -> Option<String> {
     let (name, arguments) = program(words);
     let defined = arguments.iter().find(|word| name == "alias" && word.contains('='));
     let alias = defined.map(|word| format!("defines an alias ({})", word.split('=').next().unwrap_or(word)));
-    let expands = || words.iter().any(|word| word.contains("@P}"));
+    let expands = || words.iter().any(|word| word.contains("${") && word.contains("@P}"));
     alias.or_else(|| expands().then(|| "runs the substitutions in a value (${…@P})".into()))
 }
 
@@ -415,6 +415,8 @@ mod tests {
             "nc -zv localhost 8080",
             "socat - TCP:localhost:80",
             "ENV=production npm start",
+            "ENV=dev.local make",
+            "grep '@P}' x",
             "PS4='+ ${BASH_SOURCE}:${LINENO}: ' bash -x y",
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");
