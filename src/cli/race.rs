@@ -68,8 +68,7 @@ async fn race(agent: &AgentSession, arguments: &RaceArgs) -> Result<u8, CliFailu
         stderr_line!("picked lane {number}; continue with: tiller --session {}", agent.reader().id());
     } else if has_result {
         print_hint(agent, "no lane picked; pick one with", " --pick N");
-    } else if arguments.resume {
-        // Its lanes may only have lacked a key or a permission.
+    } else if race.is_resumed() {
         print_hint(agent, "no lane has a result; try again with", "");
     } else {
         race.discard().await.map_err(CliFailure::run)?;

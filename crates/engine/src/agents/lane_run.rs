@@ -42,9 +42,9 @@ impl EarlierLane {
     /// Opens the worktree of a lane; returns `None` if the lane has to start again.
     pub(super) async fn open(
         parent: &ParentSession,
-        task: Option<&Option<TaskRecord>>,
+        task: Option<&TaskRecord>,
     ) -> Result<Option<Self>, String> {
-        let Some(start) = task.and_then(Option::as_ref).map(|task| &task.start) else { return Ok(None) };
+        let Some(TaskRecord { start, .. }) = task else { return Ok(None) };
         let (Some(path), Some(worktree)) = (&start.path, &start.worktree) else { return Ok(None) };
         if !path.exists() {
             return Ok(None);

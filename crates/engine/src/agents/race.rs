@@ -86,15 +86,20 @@ impl Race {
 
     /// Finds the newest race of a session that was left without the user ending it, by a crash for instance. Its lanes
     /// aren't running: [`Self::resume`] continues the interrupted ones. Returns `None` if the race is running, if no
-    /// lane has a result and none can be continued, or if there is no race.
+    /// lane had started, if none has a result or can be continued, or if there is no race.
     ///
     /// # Errors
     /// If the log can't be read, or the session is closed.
     pub async fn find(session: &AgentSession) -> Result<Option<Self>, RaceError> {
         let log = |error: &dyn std::fmt::Display| RaceError::Log(error.to_string());
+        let tasks = session.agent_tasks().await?;
+        // Nearly all sessions: their logs aren't read again.
+        if tasks.iter().all(|task| task.start.lane.is_none()) {
+            return Ok(None);
+        }
         let reader = session.reader();
         let read = move || {
-            let record = RaceRecord::read(&reader)?;
+            let record = RaceRecord::read(&reader, &tasks)?;
             Ok(record.map(|record| (record.read_lanes(), record)))
         };
         let found = spawn_blocking(read).await.map_err(|error| log(&error))?;
@@ -158,11 +163,21 @@ impl Race {
         for (at, lane) in self.lanes().iter().enumerate() {
             if lane.state == LaneState::Interrupted {
                 // Before the first lane starts, because the start removes worktrees that nobody uses.
-                lanes.push((at, EarlierLane::open(&parent, self.earlier.get(at)).await));
+                lanes.push((
+                    at,
+                    EarlierLane::open(&parent, self.earlier.get(at).and_then(Option::as_ref)).await,
+                ));
             }
         }
         self.run_lanes(lanes.into_iter());
         Ok(())
+    }
+
+    /// Returns true for a race that was found in the log. If its lanes fail, it can be found and resumed again: they may
+    /// only have lacked a key or a permission.
+    #[must_use]
+    pub const fn is_resumed(&self) -> bool {
+        !self.earlier.is_empty()
     }
 
     /// Returns the prompt.

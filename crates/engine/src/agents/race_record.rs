@@ -6,7 +6,7 @@ use tiller_session::{Entry, EntryBody, Reader, SessionError};
 
 use super::log_entries::{START_TYPE, agent_entry};
 use super::race_arguments::RaceOptions;
-use super::task_record::{TaskRecord, TaskRecords};
+use super::task_record::TaskRecord;
 
 /// Type of the entry with a [`RaceStart`].
 const RACE_TYPE: &str = "tiller.race";
@@ -52,12 +52,12 @@ pub(super) fn end_entry(lane: Option<usize>) -> EntryBody {
 
 impl RaceRecord {
     /// Reads the newest race from a session's log; `None` if the user has ended it, or if there is none.
-    pub(super) fn read(reader: &Reader) -> Result<Option<Self>, SessionError> {
+    pub(super) fn read(reader: &Reader, tasks: &[TaskRecord]) -> Result<Option<Self>, SessionError> {
         let (entries, _) = reader.tiller_entries()?;
-        Ok(Self::find(reader.id(), &entries, &TaskRecords::new(reader, &entries)))
+        Ok(Self::find(reader.id(), &entries, tasks))
     }
 
-    fn find(session: &SessionId, entries: &[Entry], tasks: &TaskRecords) -> Option<Self> {
+    fn find(session: &SessionId, entries: &[Entry], tasks: &[TaskRecord]) -> Option<Self> {
         let (mut options, mut agents) = (None, Vec::new());
         for entry in entries {
             let EntryBody::Custom { custom_type, data: Some(data) } = &entry.body else { continue };
@@ -77,7 +77,7 @@ impl RaceRecord {
             task.start.lane == Some(number) && agents.iter().any(|id| id == task.start.agent_id.as_str())
         };
         // A lane that had to start again has two tasks.
-        let newest = |number| tasks.all().iter().rfind(|task| is_lane(task, number)).cloned();
+        let newest = |number| tasks.iter().rfind(|task| is_lane(task, number)).cloned();
         let lanes = (1..=options.models.len()).map(newest).collect();
         Some(Self { options, lanes })
     }
@@ -89,6 +89,7 @@ mod tests {
     use tiller_core::unit::UnixMs;
 
     use super::*;
+    use crate::agents::task_record::TaskRecords;
 
     fn entries(of: &[(&str, Value)]) -> Vec<Entry> {
         let body = |(custom_type, data): &(&str, Value)| EntryBody::Custom {
@@ -109,7 +110,7 @@ mod tests {
         let entries = entries(of);
         let mut tasks = TaskRecords::default();
         entries.iter().for_each(|entry| tasks.apply(&entry.body, entry.timestamp));
-        let record = RaceRecord::find(&"s".into(), &entries, &tasks)?;
+        let record = RaceRecord::find(&"s".into(), &entries, tasks.all())?;
         let agent = |task: Option<TaskRecord>| task.map(|task| task.start.agent_id.to_string());
         Some(record.lanes.into_iter().map(agent).collect())
     }

@@ -24,7 +24,9 @@ pub(super) async fn announce_end(open: &mut Option<OpenRace>) -> Vec<TaskResult>
         && let Some(open) = open.take()
     {
         // A separate task, because waiting could lose the results. On an error the race is found again.
-        tokio::spawn(async move { drop(open.race.discard().await) });
+        if !open.race.is_resumed() {
+            tokio::spawn(async move { drop(open.race.discard().await) });
+        }
     }
     results
 }
@@ -71,23 +73,8 @@ fn reasons(lanes: &[RaceLane]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tiller_engine::agents::AgentActivity;
-
     use super::*;
-
-    fn lane(number: usize, state: LaneState) -> RaceLane {
-        RaceLane {
-            number,
-            model: None,
-            agent_id: None,
-            state,
-            activity: AgentActivity::default(),
-            elapsed_ms: 0,
-            check: None,
-            changes: None,
-            leaf: None,
-        }
-    }
+    use crate::picker::race::lane_in_state as lane;
 
     fn announced(states: impl IntoIterator<Item = LaneState>) -> Vec<String> {
         let lanes: Vec<RaceLane> = states.into_iter().enumerate().map(|(at, it)| lane(at + 1, it)).collect();

@@ -124,25 +124,29 @@ fn detail(name: &str, lane: &RaceLane) -> Vec<Line> {
     lines
 }
 
+/// Returns a lane whose agent has started.
+#[cfg(test)]
+pub(crate) fn lane_in_state(number: usize, state: LaneState) -> RaceLane {
+    RaceLane {
+        number,
+        model: None,
+        agent_id: Some("an-agent".into()),
+        state,
+        activity: tiller_engine::agents::AgentActivity::default(),
+        elapsed_ms: 0,
+        check: None,
+        changes: None,
+        leaf: None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use tiller_engine::agents::AgentActivity;
-
     use super::*;
 
     fn choices(states: impl IntoIterator<Item = LaneState>) -> Vec<(String, PickerChoice)> {
-        let lane = |(at, state): (usize, LaneState)| RaceLane {
-            number: at + 1,
-            model: None,
-            agent_id: Some("an-agent".into()),
-            state,
-            activity: AgentActivity::default(),
-            elapsed_ms: 0,
-            check: None,
-            changes: None,
-            leaf: None,
-        };
-        let lanes: Vec<RaceLane> = states.into_iter().enumerate().map(lane).collect();
+        let lanes = states.into_iter().enumerate().map(|(at, state)| lane_in_state(at + 1, state));
+        let lanes: Vec<RaceLane> = lanes.collect();
         items(&lanes).into_iter().map(|item| (item.label, item.choice)).collect()
     }
 
