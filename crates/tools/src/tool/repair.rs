@@ -28,7 +28,7 @@ impl<'a> Repairer<'a> {
         if let Some(parsed) = value.as_str().and_then(|text| parse(&schemas, text)) {
             *value = parsed;
         }
-        if let Some(whole) = whole_number(value).filter(|_| !schemas.iter().any(|it| allows(it, "number"))) {
+        if let Some(whole) = whole_number(&schemas, value) {
             *value = whole;
         }
         if let Value::String(text) = value
@@ -80,14 +80,16 @@ fn parse(schemas: &[&Value], text: &str) -> Option<Value> {
         "False" => Value::Bool(false),
         text => serde_json::from_str(text).ok()?,
     };
-    let parsed =
-        whole_number(&parsed).filter(|_| !schemas.iter().any(|it| allows(it, "number"))).unwrap_or(parsed);
+    let parsed = whole_number(schemas, &parsed).unwrap_or(parsed);
     let is_clear = !matches!(parsed, Value::Null | Value::String(_));
     (is_clear && schemas.iter().any(|schema| allows(schema, kind_of(&parsed)))).then_some(parsed)
 }
 
-/// Returns a number like `2.0` as a whole number.
-fn whole_number(value: &Value) -> Option<Value> {
+/// Returns a number like `2.0` as a whole number, if no alternative allows fractions.
+fn whole_number(schemas: &[&Value], value: &Value) -> Option<Value> {
+    if schemas.iter().any(|schema| allows(schema, "number")) {
+        return None;
+    }
     let number = value.as_f64().filter(|number| number.fract() == 0.0 && value.is_f64())?;
     // Without `.0`; a number with an exponent can't be parsed.
     serde_json::from_str(&format!("{number:.0}")).ok().filter(Value::is_i64)
