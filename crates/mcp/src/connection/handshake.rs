@@ -153,7 +153,7 @@ fn initialize_request(mut client: ClientConfig) -> ClientRequest {
 /// A message of the server during the choice.
 enum ServerAnswer {
     Discovered(ServerResult),
-    /// An error, another protocol version, or something else than a response to `server/discover`.
+    /// An error, another protocol version, or anything but a response to `server/discover`.
     NotDiscovered,
     Initialized(ServerResult),
     NotInitialized,
