@@ -58,21 +58,39 @@ pub(super) fn resource_paths(
     sources
 }
 
-/// Omits directories of an untrusted project.
+/// Keeps those of the project's directories that are in its trusted root. They may be created later.
 fn trusted_agents(mut agents: Vec<SearchPath>, trusted_root: Option<&Path>) -> Vec<SearchPath> {
     let root = trusted_root.and_then(|root| root.canonicalize().ok());
     agents.retain(|agents| {
-        let is_trusted = || {
-            agents
-                .path
-                .canonicalize()
-                .is_ok_and(|path| root.as_ref().is_some_and(|root| path.starts_with(root)))
-        };
-        agents.origin != ResourceOrigin::Project || is_trusted()
+        // `ROOT/.tiller/agents` or `ROOT/.claude/agents`.
+        let project = agents.path.ancestors().nth(2).and_then(|project| project.canonicalize().ok());
+        agents.origin != ResourceOrigin::Project || (root.is_some() && project == root)
     });
     agents
 }
 
 fn argument_paths(paths: &[PathBuf], cwd: &Path) -> impl Iterator<Item = SearchPath> {
     paths.iter().map(|path| SearchPath { path: cwd.join(path), origin: ResourceOrigin::Given, bounds: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trusted_agents_may_be_created_later() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let cwd = dir.path().join("repo/inner");
+        std::fs::create_dir_all(dir.path().join("repo/.git")).unwrap();
+        std::fs::create_dir(&cwd).unwrap();
+        let usual = ResourcePaths::usual(&cwd, Path::new("/config"), None).agents;
+        let trusted = |root| -> Vec<PathBuf> {
+            trusted_agents(usual.clone(), root).into_iter().map(|agents| agents.path).collect()
+        };
+        let root = dir.path().join("repo");
+        let in_root = [".tiller/agents", ".claude/agents"].map(|name| root.join(name));
+        let user = PathBuf::from("/config/agents");
+        assert_eq!(trusted(Some(&root)), [in_root.as_slice(), std::slice::from_ref(&user)].concat());
+        assert_eq!(trusted(None), [user]);
+    }
 }
