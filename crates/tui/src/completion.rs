@@ -137,14 +137,15 @@ impl Completion {
         self.cursor.top((self.cursor.row + 1).saturating_sub(height), height)
     }
 
-    /// Returns true if there is a candidate on this line of `height` lines.
-    pub(super) fn has_line(&self, line: usize, height: usize) -> bool {
-        line < height && self.top(height) + line < self.candidates.len()
+    /// Returns the candidates in `height` lines.
+    pub(super) fn visible_rows(&self, height: usize) -> std::ops::Range<usize> {
+        let top = self.top(height);
+        top..self.candidates.len().min(top + height)
     }
 
-    /// Selects the candidate on a line; returns true if the user had already selected it.
-    pub(super) fn click(&mut self, line: usize, height: usize) -> bool {
-        self.cursor.click(self.top(height), line, self.candidates.len())
+    /// Selects a clicked candidate; returns true if the user had already selected it.
+    pub(super) fn click(&mut self, row: usize, height: usize) -> bool {
+        self.cursor.click(row, self.top(height), self.candidates.len())
     }
 
     fn show(&mut self, candidates: Vec<Candidate>) {

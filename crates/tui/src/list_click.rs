@@ -4,6 +4,8 @@
 //! So a stray click accepts nothing, and neither does the second click of a double click: another row may
 //! have taken the place of the accepted one.
 
+use std::ops::Range;
+
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
@@ -15,11 +17,11 @@ pub(crate) trait ClickableList {
     /// Returns the area of the rows in the last layout.
     fn rows_area(&self, view: &ViewContext<'_>) -> Rect;
 
-    /// Returns true if a selectable row is on this line of the area.
-    fn has_row(&self, line: usize, view: &ViewContext<'_>) -> bool;
+    /// Returns the selectable rows, from the first visible one.
+    fn visible_rows(&self, view: &ViewContext<'_>) -> Range<usize>;
 
-    /// Selects the row on a line; returns true if the user had already selected it.
-    fn select_row(&mut self, line: usize, view: &ViewContext<'_>) -> bool;
+    /// Selects a row; returns true if the user had already selected it.
+    fn select_row(&mut self, row: usize, view: &ViewContext<'_>) -> bool;
 
     /// Accepts the selected row like Enter.
     fn accept_selected(&mut self, cx: &mut Context<'_>);
@@ -43,10 +45,8 @@ pub(crate) fn handle_mouse(
                 return Outcome::Ignored;
             }
             let line = usize::from(event.row - area.y);
-            if !list.has_row(line, cx) {
-                return Outcome::Ignored;
-            }
-            if !cx.focus.is_click_accepted && list.select_row(line, cx) {
+            let Some(row) = list.visible_rows(cx).nth(line) else { return Outcome::Ignored };
+            if !cx.focus.is_click_accepted && list.select_row(row, cx) {
                 cx.push(Effect::ClickAccepted);
                 list.accept_selected(cx);
             }
@@ -81,13 +81,13 @@ mod tests {
             Rect::new(0, 2, 10, 5)
         }
 
-        fn has_row(&self, line: usize, _view: &ViewContext<'_>) -> bool {
-            line < 3
+        fn visible_rows(&self, _view: &ViewContext<'_>) -> Range<usize> {
+            0..3
         }
 
-        fn select_row(&mut self, line: usize, _view: &ViewContext<'_>) -> bool {
-            let was_selected = self.is_user_selected && self.selected == line;
-            (self.selected, self.is_user_selected) = (line, true);
+        fn select_row(&mut self, row: usize, _view: &ViewContext<'_>) -> bool {
+            let was_selected = self.is_user_selected && self.selected == row;
+            (self.selected, self.is_user_selected) = (row, true);
             was_selected
         }
 

@@ -23,11 +23,11 @@ impl ListCursor {
         self.release();
     }
 
-    /// Selects the row on a line below the first visible one; returns true if the user had already selected
-    /// it.
-    pub(crate) fn click(&mut self, top: usize, line: usize, len: usize) -> bool {
+    /// Selects a clicked row, and keeps the first visible row, `top`, in place; returns true if the user had
+    /// already selected the row.
+    pub(crate) fn click(&mut self, row: usize, top: usize, len: usize) -> bool {
         let (before, was_user_selected) = (self.row, self.is_user_selected);
-        self.select(top + line, len);
+        self.select(row, len);
         self.clicked_top = Some(top);
         was_user_selected && self.row == before
     }
@@ -62,9 +62,9 @@ mod tests {
     #[test]
     fn list_cursor_click_selects_then_accepts() {
         let mut cursor = ListCursor { row: 2, ..ListCursor::default() };
-        assert!(!cursor.click(0, 2, 5), "the initial selection");
-        assert!(cursor.click(0, 2, 5));
-        assert!(!cursor.click(0, 9, 5), "another row");
+        assert!(!cursor.click(2, 0, 5), "the initial selection");
+        assert!(cursor.click(2, 0, 5));
+        assert!(!cursor.click(9, 0, 5), "another row");
         assert_eq!(cursor.row, 4, "the last one");
     }
 
@@ -72,7 +72,7 @@ mod tests {
     fn list_cursor_rows_stay_under_the_mouse() {
         let mut cursor = ListCursor::default();
         assert_eq!(cursor.top(7, 5), 7);
-        cursor.click(10, 3, 100);
+        cursor.click(13, 10, 100);
         assert_eq!((cursor.row, cursor.top(7, 5)), (13, 10));
         cursor.select(20, 100);
         assert_eq!(cursor.top(7, 5), 16, "the selected row stays visible");

@@ -8,6 +8,8 @@ mod focus;
 mod keys;
 mod view;
 
+use std::ops::Range;
+
 use crossterm::event::MouseEventKind::{ScrollDown, ScrollUp};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -85,11 +87,6 @@ impl QueuePanel {
 
     pub(crate) fn rows_needed(&self, view: &ViewContext<'_>) -> usize {
         view::rows_needed(&self.focus, view)
-    }
-
-    /// Returns the message on a line of the panel, as its position in delivery order.
-    fn message_at(&self, line: usize, view: &ViewContext<'_>) -> Option<usize> {
-        view::message_at(&self.focus, usize::from(self.area.height), line, view)
     }
 
     /// Takes the keys back from the editor after the edit was finished or discarded.
@@ -178,13 +175,12 @@ impl ClickableList for QueuePanel {
         self.area
     }
 
-    fn has_row(&self, line: usize, view: &ViewContext<'_>) -> bool {
-        self.message_at(line, view).is_some()
+    fn visible_rows(&self, view: &ViewContext<'_>) -> Range<usize> {
+        view::visible_messages(&self.focus, usize::from(self.area.height), view)
     }
 
-    fn select_row(&mut self, line: usize, view: &ViewContext<'_>) -> bool {
-        let row = self.message_at(line, view);
-        row.is_some_and(|row| self.click(row, &view.model.activity.queue))
+    fn select_row(&mut self, row: usize, view: &ViewContext<'_>) -> bool {
+        self.click(row, &view.model.activity.queue)
     }
 
     fn accept_selected(&mut self, cx: &mut Context<'_>) {

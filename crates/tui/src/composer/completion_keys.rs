@@ -1,5 +1,7 @@
 //! Completion of the text in the editor.
 
+use std::ops::Range;
+
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 
@@ -22,12 +24,12 @@ impl ClickableList for Composer {
         self.completion_area
     }
 
-    fn has_row(&self, line: usize, view: &ViewContext<'_>) -> bool {
-        self.completion.has_line(line, max_candidates(view))
+    fn visible_rows(&self, view: &ViewContext<'_>) -> Range<usize> {
+        self.completion.visible_rows(max_candidates(view))
     }
 
-    fn select_row(&mut self, line: usize, view: &ViewContext<'_>) -> bool {
-        self.completion.click(line, max_candidates(view))
+    fn select_row(&mut self, row: usize, view: &ViewContext<'_>) -> bool {
+        self.completion.click(row, max_candidates(view))
     }
 
     /// Accepts the selected candidate. If this sends the text, it is sent for its current purpose: as a

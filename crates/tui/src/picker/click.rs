@@ -1,5 +1,7 @@
 //! Mouse clicks in a list, with the rules of all lists.
 
+use std::ops::Range;
+
 use ratatui::layout::Rect;
 
 use crate::component::{Context, ViewContext};
@@ -11,13 +13,13 @@ impl ClickableList for Picker {
         view::rows(self, self.area, view.ui)
     }
 
-    fn has_row(&self, line: usize, view: &ViewContext<'_>) -> bool {
-        self.top(usize::from(self.rows_area(view).height)) + line < self.matches.len()
+    fn visible_rows(&self, view: &ViewContext<'_>) -> Range<usize> {
+        self.top(usize::from(self.rows_area(view).height))..self.matches.len()
     }
 
-    fn select_row(&mut self, line: usize, view: &ViewContext<'_>) -> bool {
-        let top = self.top(usize::from(self.rows_area(view).height));
-        let was_selected = self.cursor.click(top, line, self.matches.len());
+    fn select_row(&mut self, row: usize, view: &ViewContext<'_>) -> bool {
+        let top = self.visible_rows(view).start;
+        let was_selected = self.cursor.click(row, top, self.matches.len());
         self.selection_moved();
         was_selected
     }

@@ -1,5 +1,7 @@
 //! The rows of the queue panel: one line for each queued message, and key hints while it has the keys.
 
+use std::ops::Range;
+
 use tiller_core::event::{QueueItem, QueueKind};
 use tiller_render::{Emphasis, Line, Role, Span, Style, truncate_to};
 
@@ -30,15 +32,10 @@ pub(super) fn rows_needed(focus: &QueueFocus, view: &ViewContext<'_>) -> usize {
     waiting.min(MAX_ROWS)
 }
 
-/// Returns the message on a line of the panel, as its position in delivery order.
-pub(super) fn message_at(
-    focus: &QueueFocus,
-    height: usize,
-    line: usize,
-    view: &ViewContext<'_>,
-) -> Option<usize> {
+/// Returns the visible messages, as their positions in delivery order.
+pub(super) fn visible_messages(focus: &QueueFocus, height: usize, view: &ViewContext<'_>) -> Range<usize> {
     let QueueRows { top, rows, .. } = QueueRows::new(focus, height, view);
-    (line < rows && top + line < view.model.activity.queue.len()).then_some(top + line)
+    top..view.model.activity.queue.len().min(top + rows)
 }
 
 /// The visible messages.

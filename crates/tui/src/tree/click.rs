@@ -1,5 +1,7 @@
 //! Mouse clicks in the tree, with the rules of all lists.
 
+use std::ops::Range;
+
 use ratatui::layout::Rect;
 
 use super::{PendingNavigation, TreeView};
@@ -19,14 +21,14 @@ impl ClickableList for TreeView {
         self.areas(self.area).rows
     }
 
-    fn has_row(&self, line: usize, _view: &ViewContext<'_>) -> bool {
-        self.is_free() && self.place.top + line < self.rows.len()
+    fn visible_rows(&self, _view: &ViewContext<'_>) -> Range<usize> {
+        if self.is_free() { self.place.top..self.rows.len() } else { 0..0 }
     }
 
     /// Selects without scrolling.
-    fn select_row(&mut self, line: usize, _view: &ViewContext<'_>) -> bool {
+    fn select_row(&mut self, row: usize, _view: &ViewContext<'_>) -> bool {
         self.place.refused = None;
-        let was_selected = self.place.cursor.click(self.place.top, line, self.rows.len());
+        let was_selected = self.place.cursor.click(row, self.place.top, self.rows.len());
         self.selection_moved();
         was_selected
     }
