@@ -3,7 +3,7 @@
 //! credential files in the home directory; tiller's own directories hold its configuration, keys, sessions
 //! and state. Pure: paths are compared as text, and links aren't followed.
 
-use std::path::{Component, Components, Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Files directly in the home directory.
 const HOME_FILES: &[&str] = &[
@@ -275,27 +275,26 @@ impl ProtectedPaths {
     pub fn is_credential(&self, path: &Path) -> bool {
         let path = normalize(path);
         let is_public = path.extension().is_some_and(|extension| extension == "pub");
-        let is_inside = |path: &Path, name: &str| {
-            let names = Path::new(name).components();
-            path.components().count() >= names.clone().count() && may_match(path.components(), names)
-        };
         let is_environment = path.starts_with("/proc")
             && path.file_name().is_some_and(|name| name_may_match(name.as_encoded_bytes(), b"environ"));
-        is_environment
-            || is_environment_file(&path)
-            || SYSTEM_CREDENTIALS.iter().any(|name| is_inside(&path, name))
+        if is_environment || is_environment_file(&path) {
+            return true;
+        }
+        let path = folded_names(&path);
+        let is_inside = |path: &[String], name: &&str| strip_matching_dir(path, names(name)).is_some();
+        SYSTEM_CREDENTIALS.iter().any(|name| is_inside(&path, name))
             || (!is_public
                 && self.strip_homes(&path).any(|rest| CREDENTIALS.iter().any(|name| is_inside(rest, name))))
     }
 
     /// Strips a home directory, the user's own or another account's, from the beginning of a path.
-    fn strip_homes<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
-        let own = self.homes.iter().filter_map(|home| strip_matching_dir(path, home));
-        let others = HOME_PARENTS.iter().filter_map(|dir| {
-            let mut names = strip_matching_dir(path, Path::new(dir))?.components();
-            names.next().map(|_| names.as_path())
+    fn strip_homes<'a>(&'a self, path: &'a [String]) -> impl Iterator<Item = &'a [String]> {
+        let own = self.homes.iter().filter_map(|home| {
+            let home = folded_names(&normalize(home));
+            strip_matching_dir(path, home.iter().map(String::as_str))
         });
-        let of_root = ROOT_HOMES.iter().filter_map(|home| strip_matching_dir(path, Path::new(home)));
+        let others = HOME_PARENTS.iter().filter_map(|dir| strip_matching_dir(path, names(dir))?.get(1..));
+        let of_root = ROOT_HOMES.iter().filter_map(|home| strip_matching_dir(path, names(home)));
         own.chain(others).chain(of_root)
     }
 
@@ -303,18 +302,15 @@ impl ProtectedPaths {
     /// wildcard matches any name that the shell may insert.
     #[must_use]
     pub fn holds_credentials(&self, dir: &Path) -> bool {
-        let dir = normalize(dir);
-        let is_above = |dir: &Path, name: &str| {
-            let names = Path::new(name).components();
-            dir.components().count() <= names.clone().count() && may_match(dir.components(), names)
-        };
+        let dir = folded_names(&normalize(dir));
         let is_above_home = |home: &PathBuf| {
-            let home = normalize(home);
-            dir.components().count() < home.components().count()
-                && may_match(dir.components(), home.components())
+            let home = folded_names(&normalize(home));
+            dir.len() < home.len() && may_contain(&dir, home.iter().map(String::as_str))
         };
         self.homes.iter().any(is_above_home)
-            || self.strip_homes(&dir).any(|rest| CREDENTIALS.iter().any(|name| is_above(rest, name)))
+            || self
+                .strip_homes(&dir)
+                .any(|rest| CREDENTIALS.iter().any(|name| may_contain(rest, names(name))))
     }
 
     /// Returns true if a command that was allowed for another path must not read this one: it is protected
@@ -372,22 +368,36 @@ fn is_protected_in(home: &Path, path: &Path) -> bool {
     is_file() || HOME_DIRS.iter().any(|dir| begins_with(rest, dir))
 }
 
-/// Strips a directory from the beginning of a path whose wildcards may match it.
-fn strip_matching_dir<'a>(path: &'a Path, dir: &Path) -> Option<&'a Path> {
-    let mut rest = path.components();
-    let is_match = normalize(dir).components().all(|name| {
-        rest.next()
-            .is_some_and(|pattern| name_may_match(fold_case(pattern).as_bytes(), fold_case(name).as_bytes()))
-    });
-    is_match.then_some(rest.as_path())
+/// Returns the names of a path without differences of case; `/` is the first one of an absolute path.
+fn folded_names(path: &Path) -> Vec<String> {
+    path.components().map(fold_case).collect()
 }
 
-/// Returns true if the components of two paths match pairwise, up to the end of the shorter path. The
-/// components of `pattern` may have wildcards.
-fn may_match(pattern: Components<'_>, names: Components<'_>) -> bool {
-    pattern
-        .zip(names)
-        .all(|(pattern, name)| name_may_match(fold_case(pattern).as_bytes(), fold_case(name).as_bytes()))
+/// Splits a path of the lists in this file.
+fn names(path: &str) -> impl Iterator<Item = &str> {
+    let root = path.starts_with('/').then_some("/");
+    root.into_iter().chain(path.split('/').filter(|name| !name.is_empty()))
+}
+
+/// Strips a directory from the beginning of a path whose wildcards may match it.
+fn strip_matching_dir<'a, 'n>(
+    path: &'a [String],
+    dir: impl Iterator<Item = &'n str>,
+) -> Option<&'a [String]> {
+    let mut rest = path;
+    for name in dir {
+        let (first, others) = rest.split_first()?;
+        if !name_may_match(first.as_bytes(), name.as_bytes()) {
+            return None;
+        }
+        rest = others;
+    }
+    Some(rest)
+}
+
+/// Returns true if a directory whose wildcards may match it is this path, or contains it.
+fn may_contain<'n>(dir: &[String], mut path: impl Iterator<Item = &'n str>) -> bool {
+    dir.iter().all(|part| path.next().is_some_and(|name| name_may_match(part.as_bytes(), name.as_bytes())))
 }
 
 /// Checks whether a shell may replace a pattern with a name of a file. Case is ignored. A wildcard matches no
@@ -435,7 +445,6 @@ fn is_name(component: Component<'_>, name: &str) -> bool {
 /// equals `fi`.
 fn fold_case(component: Component<'_>) -> String {
     let name = component.as_os_str().to_string_lossy();
-    // Each call of a tool is compared with dozens of names, nearly all ASCII.
     if name.is_ascii() {
         return name.to_ascii_lowercase();
     }
