@@ -157,8 +157,12 @@ fn find_program(words: &[String]) -> Option<usize> {
     None
 }
 
-/// Returns the directory that `env` runs a command in: `env -C DIR`, `env --chdir=DIR`.
-pub(super) fn find_env_dir(words: &[String]) -> Option<&str> {
+/// Returns the directory that a program runs a command in: `env -C DIR`, `env --chdir=DIR`, `cmake -E chdir DIR`.
+pub(super) fn find_command_dir(words: &[String]) -> Option<&str> {
+    let changes_dir = |words: &&[String]| base_name(&words[0]) == "cmake" && words[1..3] == ["-E", "chdir"];
+    if let Some(words) = words.windows(4).find(changes_dir) {
+        return Some(&words[3]);
+    }
     let at = words.iter().position(|word| base_name(word) == "env")?;
     values(&words[at + 1..find_program(words)?.max(at + 1)], 'C', "chdir").last()
 }

@@ -29,7 +29,10 @@ impl Segment {
     /// Formats the command as a line for a shell.
     pub(in crate::policy) fn to_line(&self) -> String {
         let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,@%+*?[]~".contains(c);
-        let quoted = |word: &String| match !word.is_empty() && word.chars().all(plain) {
+        // The head of a loop is listed as a command, but a shell would read on after it.
+        let is_plain =
+            |word: &str| !word.is_empty() && word.chars().all(plain) && !["case", "for"].contains(&word);
+        let quoted = |word: &String| match is_plain(word) {
             true => word.clone(),
             false => format!("'{}'", word.replace('\'', r"'\''")),
         };
