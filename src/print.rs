@@ -8,7 +8,7 @@ use self::denials::Denials;
 use crate::agent::{AgentError, AgentSession, PromptOptions, Subscription, SubscriptionItem};
 use crate::background_job::CommandJob;
 use crate::event::{CompactionReason, EventKind, RunOutcome};
-use crate::message::{AssistantMessage, Message};
+use crate::message::{AssistantMessage, Message, StopReason};
 use crate::session::entry::Header;
 
 /// The output format.
@@ -70,6 +70,16 @@ pub async fn run(
             return run.end();
         }
     }
+}
+
+/// Warns of an answer that is empty or was cut off.
+fn warn_of_short_answer(answer: &AssistantMessage, err: &mut impl Write) -> io::Result<()> {
+    if answer.stop_reason == StopReason::Length {
+        writeln!(err, "warning: the answer was cut off at the output limit\n  hint: raise --max-tokens")?;
+    } else if answer.joined_text().trim().is_empty() {
+        writeln!(err, "warning: the model's answer is empty")?;
+    }
+    Ok(())
 }
 
 struct PrintRun<'a, Out, Err> {
@@ -169,6 +179,9 @@ impl<'a, Out: Write, Err: Write> PrintRun<'a, Out, Err> {
             && matches!(self.outcome, RunOutcome::Completed | RunOutcome::MaxTurns)
         {
             writeln!(self.out, "{}", answer.joined_text())?;
+        }
+        if matches!(self.outcome, RunOutcome::Completed | RunOutcome::MaxTurns) {
+            warn_of_short_answer(&answer, self.err)?;
         }
         if let Some(line) = self.denials.line() {
             writeln!(self.err, "{line}")?;

@@ -327,12 +327,20 @@ impl BlockBuilder {
     }
 }
 
-/// Returns the block for an answer that ended early.
+/// The notice about an answer without content.
+const EMPTY_ANSWER: &str = "the model's answer is empty";
+
+/// Returns the block for an answer that is empty or ended early.
 fn ending(answer: &AssistantMessage) -> Option<BlockKind> {
     let notice = |level, text: &str, hint: Option<&str>| {
         Some(BlockKind::Notice { level, text: text.to_owned(), hint: hint.map(str::to_owned) })
     };
     match answer.stop_reason {
+        StopReason::Stop if answer.content.is_empty() => notice(
+            NoticeLevel::Warning,
+            EMPTY_ANSWER,
+            Some("send the message again, or choose another model (/model)"),
+        ),
         StopReason::Stop | StopReason::ToolUse => None,
         StopReason::Length => notice(
             NoticeLevel::Warning,

@@ -56,21 +56,16 @@ pub(crate) fn for_timeout(setting: &str) -> String {
 /// Returns the hint for a missing or rejected key.
 pub(crate) fn for_key(provider: &str, key_name: &str, is_present: bool) -> String {
     match is_present {
-        true => format!("check {key_name}{}", login_hint(provider, "another")),
+        true => format!("check {key_name}"),
         false => format!("no key: {}", for_missing_key(provider, key_name)),
     }
 }
 
 /// Returns the hint about setting a provider's key.
 pub(crate) fn for_missing_key(provider: &str, key_name: &str) -> String {
-    format!("set {key_name}{}", login_hint(provider, "one"))
-}
-
-/// Returns the hint about storing a key, for providers whose keys tiller stores.
-fn login_hint(provider: &str, object: &str) -> String {
     match ProviderDescriptor::find(provider) {
-        Some(_) => format!(", or store {object} with `tiller login {provider}` or /login"),
-        None => String::new(),
+        Some(_) => format!("set {key_name}, or store one with `tiller login {provider}` or /login"),
+        None => format!("set {key_name}"),
     }
 }
 
@@ -108,9 +103,10 @@ mod tests {
     fn for_key_names_the_login_command() {
         assert_eq!(for_key("local", "LOCAL_KEY", false), "no key: set LOCAL_KEY");
         assert_eq!(
-            for_key("openai", "OPENAI_API_KEY", true),
-            "check OPENAI_API_KEY, or store another with `tiller login openai` or /login"
+            for_key("openai", "OPENAI_API_KEY", false),
+            "no key: set OPENAI_API_KEY, or store one with `tiller login openai` or /login"
         );
+        assert_eq!(for_key("openai", "--api-key", true), "check --api-key");
         assert_eq!(server_setting("openai"), "OPENAI_BASE_URL");
         assert_eq!(server_setting("mine"), "the base URL");
     }

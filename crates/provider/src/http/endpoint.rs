@@ -117,7 +117,7 @@ pub struct Endpoint {
     pub base_url: String,
     /// The key; a local server needs none.
     pub key: Option<ApiKey>,
-    /// The name of the key's source, for hints: `ANTHROPIC_API_KEY`.
+    /// The key's source, for hints: `ANTHROPIC_API_KEY`; without a key, where to set it.
     pub key_name: String,
     /// The header with the key.
     pub key_header: KeyHeader,

@@ -37,15 +37,11 @@ pub(super) fn body(request: &Request, compat: &Compat, provider: &str) -> Value 
         MaxTokensField::MaxCompletionTokens => "max_completion_tokens",
     };
     body.insert(limit.into(), json!(request.max_tokens));
-    if !request.tools.is_empty() {
+    // Without `tool_choice: "none"`, only leaving out the tools keeps the model from calling them.
+    if !request.tools.is_empty() && (request.tool_choice == ToolChoice::Auto || compat.tool_choice_none) {
         body.insert("tools".into(), request.tools.iter().map(tool).collect());
-        match request.tool_choice {
-            ToolChoice::Auto => _ = body.insert("tool_choice".into(), json!("auto")),
-            ToolChoice::None if compat.tool_choice_none => {
-                body.insert("tool_choice".into(), json!("none"));
-            }
-            ToolChoice::None => {}
-        }
+        let choice = if request.tool_choice == ToolChoice::Auto { "auto" } else { "none" };
+        body.insert("tool_choice".into(), json!(choice));
         if compat.tool_stream {
             body.insert("tool_stream".into(), json!(true));
         }
