@@ -39,13 +39,13 @@ pub(super) fn run(arguments: &CliArgs, query: Option<&str>, json: bool) -> Resul
     }
     let usable = providers.models().into_iter().map(|model| (*model.facts).clone()).chain(configured);
     let usable = usable.map(|facts| row(&config, arguments, facts, None));
-    let locked = providers.locked().into_iter().map(|(facts, _)| {
+    let unavailable = providers.unavailable_models().map(|facts| {
         let problem = problem(&providers, &config, &facts.provider);
         let problem = problem.unwrap_or_else(|| missing_key(&facts.provider));
-        row(&config, arguments, facts, Some(problem))
+        row(&config, arguments, facts.clone(), Some(problem))
     });
     let mut listed = BTreeSet::new();
-    let mut rows: Vec<ModelRow> = usable.chain(locked).filter(|row| row.matches(query)).collect();
+    let mut rows: Vec<ModelRow> = usable.chain(unavailable).filter(|row| row.matches(query)).collect();
     rows.retain(|row| listed.insert(row.name()));
     if let (Some(query), []) = (query, &rows[..]) {
         let hint = match &*providers.nearest(query) {
@@ -101,7 +101,7 @@ fn not_running(config: &Config, server: &ProviderDescriptor) -> String {
     let url = configured.as_deref().unwrap_or(server.base_url);
     // A password in the URL isn't shown.
     let url = url.split_once('@').map_or(url, |(_, host)| host);
-    format!("not running at {url} ({}), or it has no models", server.base_url_variable)
+    format!("not running at {url} ({}), or it has no models that call tools", server.base_url_variable)
 }
 
 fn missing_key(provider: &str) -> String {

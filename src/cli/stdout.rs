@@ -52,6 +52,16 @@ pub(super) fn fit(line: &str, columns: usize) -> String {
     cut + "…"
 }
 
+/// Truncates the beginning of a name to this many columns, with an ellipsis: paths differ at their ends.
+pub(super) fn fit_end(name: &str, columns: usize) -> String {
+    if name.width() <= columns {
+        return name.to_owned();
+    }
+    let starts = name.grapheme_indices(true).map(|(at, _)| &name[at..]);
+    let end = starts.into_iter().find(|end| end.width() < columns).unwrap_or_default();
+    format!("…{end}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,5 +71,9 @@ mod tests {
         assert_eq!(fit("short", 5), "short");
         assert_eq!(fit("a longer line", 8), "a longe…");
         assert_eq!(fit("日本語です", 6), "日本…");
+        assert_eq!(
+            [fit_end("/work/a", 7), fit_end("/work/a", 4), fit_end("日本語", 4)],
+            ["/work/a", "…k/a", "…語"]
+        );
     }
 }

@@ -84,7 +84,8 @@ fn server_without_a_secure_connection_is_replaced() {
     fs::write(sandbox.home().join("tiller/settings.json"), settings.to_string()).unwrap();
     let output = sandbox.run(&["-p", "--model", "down/m", "hello"]);
     assert_eq!((output.out.as_str(), output.code), ("Hi.\n", Some(0)), "{}", output.err);
-    assert!(output.err.contains("can't connect to down; using up/m"), "{}", output.err);
+    assert!(output.err.contains("down: can't establish a secure connection to "), "{}", output.err);
+    assert!(output.err.contains("; using up/m for the rest of this run"), "{}", output.err);
 }
 
 #[test]

@@ -134,7 +134,7 @@ fn fallback_model_answers_for_an_overloaded_provider() {
     assert_eq!(other.requests()[0].body["model"], "gpt-5");
     for warning in [
         "fallback: no usable model matches `nobody/model`",
-        "anthropic is overloaded or can't be reached; using openai/gpt-5 for the rest of this run",
+        "anthropic: overloaded (HTTP status 503); using openai/gpt-5 for the rest of this run",
         "back to anthropic/claude-sonnet-5-5",
     ] {
         assert!(output.err.contains(warning), "{warning}: {}", output.err);

@@ -32,19 +32,6 @@ pub(crate) fn candidates(
     listed.into_iter().filter(may_answer).collect()
 }
 
-/// Returns the reason for a switch, shown to the user.
-#[must_use]
-pub(crate) fn cause(failure: FailureKind, provider: &str) -> String {
-    match failure {
-        FailureKind::Transient { .. } => format!("{provider} is overloaded or can't be reached"),
-        FailureKind::Interrupted => format!("{provider} keeps interrupting its answers"),
-        FailureKind::Unreachable => format!("can't connect to {provider}"),
-        FailureKind::Auth => format!("{provider} denied access"),
-        FailureKind::Quota => format!("the quota of {provider} is exhausted"),
-        FailureKind::Overflow | FailureKind::Fatal => format!("{provider} can't answer"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

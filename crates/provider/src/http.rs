@@ -192,7 +192,7 @@ impl EndpointClient {
         let body = body_text(response, deadline, MAX_DOCUMENT_BYTES).await;
         serde_json::from_str(&body).map_err(|_| {
             ProviderFault::new(FailureKind::Fatal, format!("expected JSON, got {}", self.quote_start(&body)))
-                .with_hint("check the base URL")
+                .with_hint(format!("check {}", hints::server_setting(&self.endpoint.name)))
         })
     }
 
@@ -213,11 +213,14 @@ impl EndpointClient {
         let body = body_text(response, Instant::now() + ERROR_BODY_TIMEOUT, MAX_ERROR_BYTES).await;
         let error = parse_error_response(status, &body);
         match status {
-            200..=299 if error.message.is_empty() || body.starts_with('<') => ProviderFault::new(
-                FailureKind::Fatal,
-                format!("expected an event stream, got {}", self.quote_start(&body)),
-            )
-            .with_hint("check the base URL"),
+            200..=299 if error.message.is_empty() || body.starts_with('<') => {
+                let got = match body.starts_with('<') && error.message.starts_with("a web page") {
+                    true => error.message,
+                    false => self.quote_start(&body),
+                };
+                ProviderFault::new(FailureKind::Fatal, format!("expected an event stream, got {got}"))
+                    .with_hint(format!("check {}", hints::server_setting(&self.endpoint.name)))
+            }
             400 if self.endpoint.silent_overflow && error.message.is_empty() => {
                 ProviderFault::new(FailureKind::Overflow, format!("HTTP status {status}"))
             }
@@ -227,8 +230,10 @@ impl EndpointClient {
                 let location = headers.get(LOCATION).and_then(|value| value.to_str().ok());
                 let message = format!("redirected to {}", location.unwrap_or("elsewhere"));
                 let fault = ProviderFault::new(FailureKind::Fatal, message);
-                ProviderFault { status: Some(status), ..fault }
-                    .with_hint("set the base URL to the server's address")
+                ProviderFault { status: Some(status), ..fault }.with_hint(format!(
+                    "set {} to the server's address",
+                    hints::server_setting(&self.endpoint.name)
+                ))
             }
             _ => classify(&ErrorResponse {
                 retry_after: retry_after(&headers, jiff::Timestamp::now()),

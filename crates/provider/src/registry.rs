@@ -165,6 +165,11 @@ impl ProviderRegistry {
         self.models.iter().filter_map(|facts| self.model(Arc::clone(facts))).collect()
     }
 
+    /// Returns the models of the providers that can't be used.
+    pub fn unavailable_models(&self) -> impl Iterator<Item = &ModelFacts> {
+        self.models_without_key.iter().flat_map(|(_, entry)| &entry.models)
+    }
+
     /// Returns the models whose providers lack a key, each with the environment variable for the key.
     #[must_use]
     pub fn locked(&self) -> Vec<(ModelFacts, String)> {
@@ -323,6 +328,9 @@ impl ProviderRegistry {
                     ThinkingLevel::ALL.map(ThinkingLevel::name).join(", ")
                 )
             }
+            _ if nearest.is_empty() && name.contains('/') => {
+                format!("usable providers: {}", join_names(self.names().map(str::to_owned)))
+            }
             _ if nearest.is_empty() => {
                 format!("usable: {}", join_names(self.models.iter().map(|facts| facts.full_name())))
             }
@@ -359,13 +367,14 @@ impl ProviderRegistry {
         similar.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name).collect()
     }
 
-    /// Returns the listed model of the same provider whose id is almost the same as that of an unlisted one;
-    /// it may be the one that the user meant.
+    /// Returns the listed model of the same provider whose id is almost the same as that of an unlisted one,
+    /// or contains its words; it may be the one that the user meant.
     #[must_use]
     pub fn similar_listed_model(&self, unlisted: &ModelRef) -> Option<String> {
-        let ids = self.models.iter().filter(|facts| facts.provider == unlisted.provider);
-        let id = suggest::nearest(&unlisted.id, ids.map(|facts| facts.id.as_str()))?;
-        Some(format!("{}/{id}", unlisted.provider))
+        let listed = || self.models.iter().filter(|facts| facts.provider == unlisted.provider);
+        let nearest = suggest::nearest(&unlisted.id, listed().map(|facts| facts.id.as_str()));
+        let with_words = || listed().find(|facts| has_words(facts, &unlisted.id)).map(|facts| &*facts.id);
+        Some(format!("{}/{}", unlisted.provider, nearest.or_else(with_words)?))
     }
 
     fn find_exact(&self, name: &str) -> Option<(Model, FactSource)> {

@@ -203,6 +203,8 @@ impl ElicitationForm {
             (Some(KeyCommand::Down), _) => self.step(1),
             (Some(KeyCommand::PopupPageUp), _) => self.scrolled -= page,
             (Some(KeyCommand::PopupPageDown), _) => self.scrolled += page,
+            (_, KeyCode::Char('y')) if plain && self.inputs.is_empty() => self.select(0),
+            (_, KeyCode::Char('n')) if plain && self.inputs.is_empty() => self.select(1),
             _ => _ = self.edit(key, command),
         }
     }

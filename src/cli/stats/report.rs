@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 
 use super::chart::{BarStyle, bar};
 use crate::cli::sessions::output::one_line;
-use crate::cli::stdout::fit;
+use crate::cli::stdout::{fit, fit_end};
 use crate::message::Usage;
 use crate::session::QuarterUsage;
 use crate::unit::{Tokens, UnixMs, Usd};
@@ -144,7 +144,11 @@ impl UsageReport {
         for (heading, rows) in [("model", &self.models), ("project", &self.projects)] {
             lines.push(String::new());
             lines.push(usage_text::heading(heading));
-            lines.extend(rows.iter().map(|row| usage_text::row(&shown_name(&row.name), &row.usage)));
+            let row = |row: &NamedUsage| {
+                let room = columns.saturating_sub(usage_text::row("", &row.usage).len());
+                usage_text::row(&fit_end(&shown_name(&row.name), room), &row.usage)
+            };
+            lines.extend(rows.iter().map(row));
         }
         lines.push(usage_text::row("total", &self.total));
         lines.iter().map(|line| fit(line.trim_end(), columns) + "\n").collect()
@@ -236,6 +240,11 @@ mod tests {
    $2.00      10       5      90       …
    $1.00     200     100    1.8k       …
 ";
+        let narrow = report.text(54, BarStyle::Ascii);
+        assert!(
+            narrow.ends_with("90%  …rk/b\n   $7.00    1.2k     605     10k        0   90%  total\n"),
+            "{narrow}"
+        );
         let text = report.text(40, BarStyle::Ascii);
         assert_eq!(text.lines().take(11).map(|line| format!("{line}\n")).collect::<String>(), expected);
         let table: Vec<String> =

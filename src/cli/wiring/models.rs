@@ -238,7 +238,7 @@ pub(super) fn model(
     let (model, level, source) = match (provider, query) {
         (Some(provider), Some(query)) => in_provider(providers, provider, query)?,
         (None, Some(query)) => {
-            let resolved = providers.find(query).map_err(not_found)?;
+            let resolved = providers.find(query).map_err(|error| not_found(providers, error))?;
             (resolved.model, resolved.thinking, resolved.source)
         }
         (None, None) if providers.is_scoped() => first_listed(providers, front)?,
@@ -332,9 +332,13 @@ pub(in crate::cli) fn no_provider(provider: &str) -> CliFailure {
 }
 
 /// Adds a hint, except to errors that already name the missing key.
-fn not_found(error: ModelError) -> CliFailure {
+fn not_found(providers: &ProviderRegistry, error: ModelError) -> CliFailure {
+    let has_choice = providers.models().iter().any(|model| providers.is_usable_fallback(model));
     match error {
         ModelError::NoKey { .. } | ModelError::Misconfigured { .. } => CliFailure::usage(error),
+        ModelError::Unknown { .. } | ModelError::NoProvider { .. } if has_choice => {
+            CliFailure::usage(error).hint("`tiller models` lists the models that can be used")
+        }
         ModelError::Unknown { .. } | ModelError::NoProvider { .. } => {
             with_connect_hint(CliFailure::usage(error))
         }

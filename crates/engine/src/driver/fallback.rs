@@ -7,7 +7,7 @@ use tiller_session::{EntryBody, SessionError};
 
 use super::Driver;
 use super::active_session::model_change;
-use crate::fallback::{FallbackModel, candidates, cause};
+use crate::fallback::{FallbackModel, candidates};
 use crate::turn::{AfterFailure, ModelSwitch};
 
 impl Driver {
@@ -20,8 +20,7 @@ impl Driver {
             return AfterFailure::GiveUp;
         }
         let candidates = candidates(error.failure, &failed.provider, self.fallback_models());
-        let cause = cause(error.failure, &failed.provider);
-        AfterFailure::SwitchModel(ModelSwitch { failed, cause, candidates })
+        AfterFailure::SwitchModel(ModelSwitch { failed, cause: error.to_string(), candidates })
     }
 
     /// Resolves the model names in the setting; unusable models are skipped.

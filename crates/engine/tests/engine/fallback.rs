@@ -101,10 +101,7 @@ async fn fallback_model_finishes_the_run_and_the_users_model_returns() {
     let mut harness = harness(failures, vec![text_answer("here"), text_answer("there")], &fallback);
     for _ in 0..2 {
         harness.prompt("go").await;
-        assert_eq!(
-            warning(&mut harness).await,
-            "scripted is overloaded or can't be reached; using other/a for the rest of this run"
-        );
+        assert_eq!(warning(&mut harness).await, "scripted: busy; using other/a for the rest of this run");
         assert_eq!(warning(&mut harness).await, "back to scripted/(in memory)");
         assert_eq!(harness.settled().await, RunOutcome::Completed);
     }

@@ -29,6 +29,10 @@ pub(crate) enum ConnectionFailure {
     TimedOut,
     /// The proxy could not connect to the server.
     Proxy,
+    /// Nothing listens at the proxy's address, or it can't be reached.
+    NoProxy,
+    /// The proxy wants a user name and a password.
+    ProxyLogin,
     /// The server's certificate is invalid; the reason.
     Certificate(String),
     /// The TLS handshake failed for another reason.
@@ -53,6 +57,12 @@ impl ConnectionFailure {
         let chain = chain(error);
         let texts: Vec<String> = chain.iter().map(ToString::to_string).collect();
         let contains = |words: &str| texts.iter().any(|text| text.contains(words));
+        if contains("proxy authorization required") {
+            return Self::ProxyLogin;
+        }
+        if contains("tunnel error: failed to create underlying connection") {
+            return Self::NoProxy;
+        }
         if contains("tunnel error") || contains("proxy") {
             return Self::Proxy;
         }
@@ -89,7 +99,7 @@ impl ConnectionFailure {
     /// Returns true if a retry can't help until someone changes the server or this machine.
     pub(crate) const fn is_permanent(&self) -> bool {
         match self {
-            Self::Certificate(_) | Self::Tls | Self::NotHttp => true,
+            Self::Certificate(_) | Self::Tls | Self::NotHttp | Self::ProxyLogin => true,
             Self::UnknownHost
             | Self::Refused
             | Self::Unreachable
@@ -97,6 +107,7 @@ impl ConnectionFailure {
             | Self::Closed
             | Self::TimedOut
             | Self::Proxy
+            | Self::NoProxy
             | Self::Other => false,
         }
     }
@@ -115,6 +126,8 @@ impl ConnectionFailure {
             Self::TimedOut if within => "connection timed out in the middle of the answer".to_owned(),
             Self::TimedOut => format!("the connection to {host} timed out"),
             Self::Proxy => format!("the proxy could not connect to {host}"),
+            Self::NoProxy => "can't connect to the proxy".to_owned(),
+            Self::ProxyLogin => "the proxy needs a user name and a password (HTTP status 407)".to_owned(),
             Self::Certificate(why) => {
                 format!("the certificate of {} is not valid: {why}", without_port(host))
             }

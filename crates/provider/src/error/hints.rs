@@ -36,7 +36,10 @@ pub(crate) fn for_connection(failure: &ConnectionFailure, server: &str) -> Strin
             format!("check this machine's network, and the host in {server}")
         }
         ConnectionFailure::Refused => format!("start the server, or check {server}"),
-        ConnectionFailure::Proxy => "check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY".to_owned(),
+        ConnectionFailure::Proxy | ConnectionFailure::NoProxy => {
+            "check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY".to_owned()
+        }
+        ConnectionFailure::ProxyLogin => "set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT".to_owned(),
         ConnectionFailure::Certificate(_) => {
             format!("set request.ca_file to a file with the server's certificate, or check {server}")
         }

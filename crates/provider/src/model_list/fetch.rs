@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{ListedModel, ModelPage, parse_page};
-use crate::error::ProviderFault;
+use crate::error::{ProviderFault, hints};
 use crate::http::{Endpoint, EndpointClient, into_error};
 use crate::wire_format::WireFormat;
 use crate::{FailureKind, ProviderError};
@@ -27,7 +27,10 @@ pub async fn fetch(endpoint: &Endpoint, format: WireFormat) -> Result<Vec<Listed
         let body = wire.get(&path).await.map_err(|fault| into_error(endpoint, fault))?;
         let Some(ModelPage { models: found, next }) = parse_page(&body) else {
             let fault = ProviderFault::new(FailureKind::Fatal, "expected a list of models");
-            return Err(into_error(endpoint, fault.with_hint("check the base URL")));
+            return Err(into_error(
+                endpoint,
+                fault.with_hint(format!("check {}", hints::server_setting(&endpoint.name))),
+            ));
         };
         models.extend(found);
         match next {

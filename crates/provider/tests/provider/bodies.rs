@@ -631,6 +631,21 @@ async fn thinking_goes_back_in_the_field_of_the_server() {
 }
 
 #[tokio::test]
+async fn tools_are_left_out_where_only_that_forces_an_answer() {
+    for (name, choice) in [("openrouter", Some("none")), ("zai", None)] {
+        let provider = ProviderDescriptor::find(name).unwrap();
+        let connect = |server: &MockServer| -> Arc<dyn Provider> {
+            let endpoint = provider.endpoint(Some(&format!("{}/v1", server.url)));
+            Arc::new(OpenAiChat::new(endpoint, provider.compat).unwrap())
+        };
+        let request = Request { tool_choice: ToolChoice::None, ..request("m", conversation()) };
+        let body = record_request(connect, request).await.body;
+        let sent = (body.get("tool_choice").and_then(Value::as_str), body.get("tools").is_some());
+        assert_eq!(sent, (choice, choice.is_some()), "{name}");
+    }
+}
+
+#[tokio::test]
 async fn thinking_goes_back_to_each_provider() {
     let fields = [
         ("openrouter", None),

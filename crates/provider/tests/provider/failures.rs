@@ -62,7 +62,7 @@ async fn failure_has_the_status_and_provider_message() {
         (
             Reply::status(200, "<html>Welcome</html>").header("content-type", "text/html"),
             FailureKind::Fatal,
-            "expected an event stream, got `<html>Welcome</html>`",
+            "expected an event stream, got a web page",
         ),
         (
             Reply::status(200, r#"{"error":{"message":"Rate limit reached"}}"#)

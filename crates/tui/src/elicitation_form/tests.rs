@@ -235,7 +235,7 @@ fn form_address_is_shown_in_full_and_opened_only_on_request() {
 
 
 
-      enter answers · up down move
+      y n choose · enter answers · up down move
     ");
     harness.press(KeyCode::Up);
     let effects = harness.press(KeyCode::Enter);
@@ -264,5 +264,9 @@ fn form_without_fields_asks_for_consent() {
     assert!(harness.shown(60, 10).contains("▸ Decline"));
     assert_eq!(harness.press(KeyCode::Enter), answered(ElicitationAnswer::Decline));
     harness.press(KeyCode::Up);
+    assert_eq!(harness.press(KeyCode::Enter), accepted(json!({})));
+    harness.press(KeyCode::Char('n'));
+    assert_eq!(harness.press(KeyCode::Enter), answered(ElicitationAnswer::Decline));
+    harness.press(KeyCode::Char('y'));
     assert_eq!(harness.press(KeyCode::Enter), accepted(json!({})));
 }

@@ -177,6 +177,7 @@ impl ElicitationForm {
         let keys = [KeyCommand::Accept, KeyCommand::Up, KeyCommand::Down].map(|key| view.key_of(key));
         let [accept, up, down] = keys;
         let accepts = match (self.selected_answer(), self.inputs.get(self.selected)) {
+            (Some(_), _) if self.inputs.is_empty() => format!("y n choose · {accept} answers"),
             (Some(_), _) => format!("{accept} answers"),
             (None, Some(FieldInput::One { .. })) => format!("left right choose · {accept} next field"),
             (None, Some(FieldInput::Some { .. })) => {
