@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{CallId, EntryId, SessionId};
@@ -10,7 +11,7 @@ use crate::id::{CallId, EntryId, SessionId};
 pub const AGENT_NOTE_TYPE: &str = "tiller.agent_note";
 
 /// A task that an agent works on: an entry `tiller.agent` of the log of the session that delegates.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DelegatedTask {
     /// The agent's session.
@@ -58,7 +59,7 @@ impl DelegatedTask {
 }
 
 /// The Git worktree of an agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskWorktree {
     /// The branch, which keeps the changes after the worktree is removed.
@@ -68,7 +69,7 @@ pub struct TaskWorktree {
 }
 
 /// The end of a delegated task: an entry `tiller.agent_end`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DelegatedTaskEnd {
     /// The agent's session.
@@ -93,7 +94,7 @@ impl DelegatedTaskEnd {
 }
 
 /// The result of a lane of a race.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LaneResult {
     /// The last entry of the lane's branch in the session.
@@ -105,7 +106,7 @@ pub struct LaneResult {
 }
 
 /// The outcome of the check of a race's lane.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckOutcome {
     /// True if the command exited with status 0.

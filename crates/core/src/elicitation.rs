@@ -4,6 +4,7 @@
 mod field;
 mod format;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -77,7 +78,7 @@ impl ElicitationAnswer {
 }
 
 /// The kind of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ElicitationAction {
     /// The user answered.

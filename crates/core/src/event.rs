@@ -8,6 +8,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -558,7 +559,7 @@ pub enum CompactionReason {
 }
 
 /// A choice after a failed compaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CompactionChoice {
     /// Retry the summary.
@@ -575,7 +576,7 @@ impl CompactionChoice {
 }
 
 /// The replacement of the older part of the context.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionResult {
     /// The summary.
@@ -604,7 +605,7 @@ pub enum RunOutcome {
 }
 
 /// The delivery of a queued message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum QueueKind {
     /// At the next gap between tool calls.
@@ -660,7 +661,7 @@ fn deserialize_line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Ra
 }
 
 /// A queued message.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueItem {
     /// Its id in the queue.
@@ -674,6 +675,7 @@ pub struct QueueItem {
     pub typed: Option<String>,
     /// The images; serialized as their number, because they can be megabytes.
     #[serde(serialize_with = "serialize_count", skip_serializing_if = "<[Image]>::is_empty")]
+    #[schemars(with = "usize")]
     pub images: Arc<[Image]>,
     /// True if it is left over from an earlier process: it is shown, but sent only on request.
     pub held: bool,

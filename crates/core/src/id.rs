@@ -7,6 +7,7 @@ mod inline_str;
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use inline_str::InlineStr;
@@ -20,9 +21,9 @@ const SHORT_LENGTH: usize = 6;
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         #[serde(transparent)]
-        pub struct $name(InlineStr);
+        pub struct $name(#[schemars(with = "String")] InlineStr);
 
         impl $name {
             /// Creates an id from text.

@@ -4,6 +4,7 @@
 //! Unknown keys are ignored and unknown blocks read as `Unknown`; a log is copied byte by byte, so nothing is
 //! lost.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -370,7 +371,7 @@ where
 }
 
 /// Tokens and cost of one answer, or a sum of several.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Usage {
     /// Input tokens neither read from nor written to the provider's cache.
@@ -439,7 +440,7 @@ impl Usage {
 }
 
 /// Cost by kind of token.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Cost {
     /// For `input`.
@@ -487,7 +488,7 @@ pub struct ToolResultMessage {
 }
 
 /// A command that the user ran with `!` or `!!`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BashExecutionMessage {
     /// The command as typed.
@@ -538,7 +539,7 @@ fn text_of_content<'de, D: serde::Deserializer<'de>>(source: D) -> Result<String
 }
 
 /// A reference to a model, as in requests and logs.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelRef {
     /// The provider's name.

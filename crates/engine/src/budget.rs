@@ -1,5 +1,6 @@
 //! Cost limits of a session and of a day, with warnings and requests for consent. Pure.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tiller_core::setting::Settings;
 use tiller_core::unit::Usd;
@@ -20,7 +21,7 @@ impl From<&Settings> for BudgetOptions {
 }
 
 /// The period of a budget.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum BudgetPeriod {
     /// A session.
@@ -47,7 +48,7 @@ impl BudgetPeriod {
 }
 
 /// A budget and the cost so far.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BudgetStatus {
     /// The budget's period.

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tiller_core::background_job::CommandJob;
 use tiller_core::elicitation::ElicitationRequest;
 use tiller_core::event::{ApprovalRequest, CompactionReason, QueueItem, QueueKind, ToolOutcome};
@@ -28,12 +28,13 @@ use crate::turn::RetryAnnouncement;
 pub use model::ModelView;
 
 /// A session. Like other optional fields, file and name are omitted if there is none.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionView<'a, M> {
     session_id: &'a SessionId,
     cwd: &'a Path,
     model: M,
+    #[schemars(with = "String")]
     thinking_level: ThinkingLevel,
     context_usage: ContextView,
     approval_mode: &'a str,
@@ -62,9 +63,7 @@ impl<'a, M> SessionView<'a, M> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextView {
-    #[schemars(with = "u64")]
     tokens: Tokens,
-    #[schemars(with = "u64")]
     context_window: Tokens,
     percent: f64,
 }
@@ -79,7 +78,7 @@ impl From<ContextUse> for ContextView {
 }
 
 /// The response to `get_state`.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StateView<'a> {
     #[serde(flatten)]
@@ -251,7 +250,6 @@ pub struct QueueView<'a> {
     steering: Vec<&'a str>,
     follow_up: Vec<&'a str>,
     /// The messages in the order of delivery, with `id`, `kind`, `text` and `held`.
-    #[schemars(with = "Vec<Map<String, Value>>")]
     items: &'a [QueueItem],
 }
 
@@ -268,7 +266,6 @@ impl<'a> From<&'a [QueueItem]> for QueueView<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StatsView<'a> {
-    #[schemars(with = "String")]
     session_id: &'a SessionId,
     user_messages: usize,
     assistant_messages: usize,
@@ -277,16 +274,12 @@ pub struct StatsView<'a> {
     total_messages: usize,
     tokens: TokensView,
     /// US dollars.
-    #[schemars(with = "f64")]
     cost: Usd,
     /// The usage of each model.
-    #[schemars(with = "Vec<Map<String, Value>>")]
     models: &'a [ModelUsage],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    #[schemars(with = "Vec<Map<String, Value>>")]
     budgets: &'a [BudgetStatus],
     /// The same numbers for the current branch.
-    #[schemars(with = "Map<String, Value>")]
     branch: &'a Totals,
     context_usage: ContextView,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -296,15 +289,10 @@ pub struct StatsView<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct TokensView {
-    #[schemars(with = "u64")]
     input: Tokens,
-    #[schemars(with = "u64")]
     output: Tokens,
-    #[schemars(with = "u64")]
     cache_read: Tokens,
-    #[schemars(with = "u64")]
     cache_write: Tokens,
-    #[schemars(with = "u64")]
     total: Tokens,
 }
 

@@ -127,7 +127,6 @@ pub struct RenderedEntries {
     pub leaf: Option<usize>,
     /// The last entry of the log, as the next `since`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
     pub last_id: Option<EntryId>,
 }
 

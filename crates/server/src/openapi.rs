@@ -1,13 +1,18 @@
 //! The description of the API, OpenAPI 3.1, generated from the types of bodies and parameters.
 
+mod responses;
+
 use std::sync::LazyLock;
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
+use tiller_core::event::CompactionResult;
+use tiller_core::message::BashExecutionMessage;
+use tiller_engine::AgentOverview;
 use tiller_engine::views::{ModelView, QueueView, StatsView};
 
-use crate::host::{RenderBody, RenderedEntries, SkillSummary};
+use crate::host::{RenderBody, RenderedEntries};
 use crate::problem::Problem;
 use crate::requests::{
     ApprovalBody, BashBody, ChatBody, ClearQuery, CompactBody, CompactionBody, CreateBody, DeleteQuery,
@@ -18,6 +23,7 @@ use crate::session_view::{
     ContextUsage, ForkedId, Health, LevelView, NavigatedView, RenderedHtml, RootList, SessionDetails,
     SessionPage,
 };
+use responses::{AvailableModels, EntryList, EntryTree, SkillList, StoppedRun};
 
 /// An operation of the API.
 pub(crate) struct Operation {
@@ -37,10 +43,8 @@ type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 enum Answer {
     /// JSON with a status.
     Json(u16, SchemaOf),
-    /// JSON of the engine, as the RPC command of this name returns it.
-    Rpc(&'static str),
-    /// Another type of content.
-    Other(&'static str),
+    /// Text of another type, and its description.
+    Other(&'static str, &'static str),
     /// No content, with a status.
     Empty(u16),
 }
@@ -66,9 +70,19 @@ impl Operation {
     const fn body(self, body: SchemaOf) -> Self {
         Self { body: Some(body), ..self }
     }
+
+    /// True if it needs no token.
+    fn is_public(&self) -> bool {
+        self.path == "/healthz"
+    }
 }
 
-use Answer::{Empty, Json, Other, Rpc};
+use Answer::{Empty, Json, Other};
+
+/// The description of the stream.
+const STREAM: &str = "Server-sent events. `id` continues the stream as `Last-Event-ID`, `event` is a name, and `data` is \
+    a JSON object: docs/server.md lists the names, and docs/rpc.md the fields of each event. Lines that begin with `:` \
+    show that the connection is alive.";
 
 /// All operations.
 pub(crate) const OPERATIONS: &[Operation] = &[
@@ -87,8 +101,13 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     )
     .body(of::<ResumeBody>),
     operation("post", "/api/sessions/{id}/close", Empty(204), "Close a session; its log stays"),
-    operation("get", "/api/sessions/{id}/stream", Other("text/event-stream"), "Stream a session's events")
-        .query(of::<StreamQuery>),
+    operation(
+        "get",
+        "/api/sessions/{id}/stream",
+        Other("text/event-stream", STREAM),
+        "Stream a session's events",
+    )
+    .query(of::<StreamQuery>),
     operation("get", "/api/sessions/{id}/attach", Empty(101), "Upgrade the connection for `tiller --attach`"),
     operation("post", "/api/sessions/{id}/chat", Empty(202), "Send a message").body(of::<ChatBody>),
     operation("post", "/api/sessions/{id}/steer", Empty(202), "Steer the run").body(of::<MessageBody>),
@@ -101,11 +120,16 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         "Stop the run, and return the queued messages",
     ),
     operation("post", "/api/sessions/{id}/jobs/{jobId}/stop", Empty(204), "Stop a background job"),
-    operation("get", "/api/sessions/{id}/agents", Rpc("get_agents"), "List the agents of the session"),
+    operation(
+        "get",
+        "/api/sessions/{id}/agents",
+        Json(200, of::<AgentOverview>),
+        "List the agents of the session",
+    ),
     operation(
         "get",
         "/api/sessions/{id}/agents/{agentId}/entries",
-        Rpc("get_entries"),
+        Json(200, of::<EntryList>),
         "List the entries of an agent's log",
     )
     .query(of::<EntriesQuery>),
@@ -126,7 +150,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     .body(of::<QueueBody>),
     operation("delete", "/api/sessions/{id}/queue", Json(200, of::<QueueView>), "Remove queued messages")
         .query(of::<ClearQuery>),
-    operation("get", "/api/sessions/{id}/entries", Rpc("get_entries"), "Show the entries of the log")
+    operation("get", "/api/sessions/{id}/entries", Json(200, of::<EntryList>), "Show the entries of the log")
         .query(of::<EntriesQuery>),
     operation(
         "get",
@@ -135,7 +159,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         "Render the entries of the log for the page",
     )
     .query(of::<EntriesQuery>),
-    operation("get", "/api/sessions/{id}/tree", Rpc("get_tree"), "Show the tree of entries"),
+    operation("get", "/api/sessions/{id}/tree", Json(200, of::<EntryTree>), "Show the tree of entries"),
     operation(
         "get",
         "/api/sessions/{id}/context",
@@ -143,7 +167,12 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         "Show the parts of the context",
     ),
     operation("get", "/api/sessions/{id}/stats", Json(200, of::<StatsView>), "Show counts, tokens and cost"),
-    operation("get", "/api/sessions/{id}/export.html", Other("text/html"), "Export the session as a page"),
+    operation(
+        "get",
+        "/api/sessions/{id}/export.html",
+        Other("text/html", "The page"),
+        "Export the session as a page",
+    ),
     operation(
         "post",
         "/api/sessions/{id}/fork",
@@ -159,8 +188,13 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     )
     .body(of::<NavigateBody>),
     operation("post", "/api/sessions/{id}/label", Empty(204), "Label an entry").body(of::<LabelBody>),
-    operation("post", "/api/sessions/{id}/compact", Rpc("compact"), "Summarize older messages")
-        .body(of::<CompactBody>),
+    operation(
+        "post",
+        "/api/sessions/{id}/compact",
+        Json(200, of::<CompactionResult>),
+        "Summarize older messages",
+    )
+    .body(of::<CompactBody>),
     operation(
         "post",
         "/api/sessions/{id}/compaction",
@@ -172,7 +206,8 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         .body(of::<ModelBody>),
     operation("post", "/api/sessions/{id}/thinking", Json(200, of::<LevelView>), "Choose the thinking level")
         .body(of::<ThinkingBody>),
-    operation("post", "/api/sessions/{id}/bash", Rpc("bash"), "Run a user command").body(of::<BashBody>),
+    operation("post", "/api/sessions/{id}/bash", Json(200, of::<BashExecutionMessage>), "Run a user command")
+        .body(of::<BashBody>),
     operation("get", "/api/models", Json(200, of::<AvailableModels>), "List models"),
     operation("get", "/api/skills", Json(200, of::<SkillList>), "List the skills of a working directory")
         .query(of::<SkillsQuery>),
@@ -184,57 +219,79 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         "Render text, output, a diff or a call for the page",
     )
     .body(of::<RenderBody>),
-    operation("get", "/", Other("text/html"), "Show the live page"),
-    operation("get", "/openapi.json", Other("application/json"), "Describe the API"),
+    operation("get", "/", Other("text/html", "The page"), "Show the live page"),
+    operation("get", "/openapi.json", Json(200, of::<Map<String, Value>>), "Describe the API"),
     operation("get", "/healthz", Json(200, of::<Health>), "Check that the server responds; needs no token"),
-    operation("get", "/metrics", Other("text/plain"), "Show counters for Prometheus"),
+    operation("get", "/metrics", Other("text/plain", "The counters"), "Show counters for Prometheus"),
 ];
 
-/// The headers that operations read: the end of the path, the method, the name, and whether it is required.
-const HEADERS: &[(&str, &str, &str, bool)] = &[
-    ("/stream", "get", "Last-Event-ID", false),
-    ("/attach", "get", "Last-Event-ID", false),
-    ("/queue", "put", "If-Match", true),
+/// A header that an operation reads.
+struct Header {
+    /// The end of the operation's path.
+    path: &'static str,
+    method: &'static str,
+    name: &'static str,
+    is_required: bool,
+}
+
+impl Header {
+    fn applies_to(&self, operation: &Operation) -> bool {
+        operation.path.ends_with(self.path) && operation.method == self.method
+    }
+}
+
+const HEADERS: &[Header] = &[
+    Header { path: "/stream", method: "get", name: "Last-Event-ID", is_required: false },
+    Header { path: "/attach", method: "get", name: "Last-Event-ID", is_required: false },
+    Header { path: "/queue", method: "put", name: "If-Match", is_required: true },
 ];
-
-/// The models that a new session can use.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "describes the response")]
-struct AvailableModels {
-    models: Vec<ModelView>,
-}
-
-/// The messages that a stopped run left in the queue.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "describes the response")]
-struct StoppedRun {
-    queue: QueueView<'static>,
-}
-
-/// The skills of a working directory.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "describes the response, which borrows")]
-struct SkillList {
-    skills: Vec<SkillSummary>,
-}
 
 /// The description.
 pub(crate) static DOCUMENT: LazyLock<Value> = LazyLock::new(document);
 
+/// The generators of schemas. A field with a default is optional in a request, and always present in a response.
+struct Generators {
+    requests: SchemaGenerator,
+    responses: SchemaGenerator,
+}
+
+impl Generators {
+    fn new() -> Self {
+        let settings = SchemaSettings::draft2020_12().with(|settings| {
+            settings.definitions_path = "/components/schemas".into();
+            settings.meta_schema = None;
+        });
+        let responses = settings.clone().for_serialize().into_generator();
+        Self { requests: settings.into_generator(), responses }
+    }
+
+    /// Returns all schemas by name. A type in both requests and responses must look the same in them.
+    fn into_definitions(mut self) -> Map<String, Value> {
+        let mut schemas = self.requests.take_definitions(true);
+        for (name, schema) in self.responses.take_definitions(true) {
+            let other = schemas.insert(name, schema.clone());
+            debug_assert!(other.is_none_or(|other| other == schema), "{schema}");
+        }
+        schemas
+    }
+}
+
 fn document() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.definitions_path = "/components/schemas".into();
-        settings.meta_schema = None;
-    });
-    let mut generator = settings.into_generator();
-    let problem = generator.subschema_for::<Problem>();
+    let mut generators = Generators::new();
+    let problem = generators.responses.subschema_for::<Problem>();
     let mut paths = Map::new();
     for operation in OPERATIONS {
-        let described = describe(operation, &problem, &mut generator);
+        let described = describe(operation, &mut generators);
         let path = paths.entry(operation.path).or_insert_with(|| json!({}));
         path[operation.method] = described;
     }
-    let schemas = generator.take_definitions(true);
+    let responses: Map<String, Value> = PROBLEMS
+        .iter()
+        .map(|(name, description)| {
+            let content = json!({"application/problem+json": {"schema": problem}});
+            ((*name).to_owned(), json!({"description": description, "content": content}))
+        })
+        .collect();
     json!({
         "openapi": "3.1.0",
         "info": {"title": "tiller", "version": env!("CARGO_PKG_VERSION")},
@@ -242,47 +299,74 @@ fn document() -> Value {
         "servers": [{"url": "."}],
         "paths": paths,
         "components": {
-            "schemas": schemas,
+            "schemas": generators.into_definitions(),
+            "responses": responses,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{"token": []}],
     })
 }
 
-fn describe(operation: &Operation, problem: &Schema, generator: &mut SchemaGenerator) -> Value {
+/// The responses that report a problem: their names in the document, and their descriptions.
+const PROBLEMS: &[(&str, &str)] = &[
+    ("InvalidRequest", "A parameter or the body is invalid"),
+    ("Unauthorized", "The token is missing or wrong"),
+    ("NotFound", "The session, or another thing that the request names, doesn't exist"),
+    ("Conflict", "The session isn't open, is open elsewhere, or its state doesn't allow this"),
+    ("QueueChanged", "The queue has changed since the client read it"),
+    ("Failed", "Another problem"),
+];
+
+/// Returns the problems of an operation by status.
+fn problems(operation: &Operation) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let has_input = operation.query.is_some() || operation.body.is_some();
+    let of_session = operation.path.contains("{id}");
+    let is_conditional = HEADERS.iter().any(|header| header.applies_to(operation) && header.is_required);
+    [
+        ("400", "InvalidRequest", has_input),
+        ("401", "Unauthorized", !operation.is_public()),
+        ("404", "NotFound", of_session),
+        ("409", "Conflict", of_session),
+        ("412", "QueueChanged", is_conditional),
+        ("default", "Failed", true),
+    ]
+    .into_iter()
+    .filter_map(|(status, name, applies)| applies.then_some((status, name)))
+}
+
+fn describe(operation: &Operation, generators: &mut Generators) -> Value {
     let mut parameters: Vec<Value> = operation.path.split('/').filter_map(path_parameter).collect();
     if let Some(query) = operation.query {
+        let generator = &mut generators.requests;
         parameters.extend(query_parameters(&query(generator), generator));
     }
-    for (path, method, name, required) in HEADERS {
-        if operation.path.ends_with(path) && operation.method == *method {
-            let schema = json!({"type": "string"});
-            parameters.push(json!({"name": name, "in": "header", "required": required, "schema": schema}));
-        }
+    for header in HEADERS.iter().filter(|header| header.applies_to(operation)) {
+        let schema = json!({"type": "string"});
+        parameters.push(
+            json!({"name": header.name, "in": "header", "required": header.is_required, "schema": schema}),
+        );
     }
-    let (status, answer) = match operation.answer {
+    let (status, content) = match operation.answer {
         Json(status, schema) => {
-            let content = json!({"application/json": {"schema": schema(generator)}});
-            (status, json!({"description": "Done", "content": content}))
+            (status, Some(json!({"application/json": {"schema": schema(&mut generators.responses)}})))
         }
-        Rpc(command) => {
-            let description = format!("The data of the RPC command `{command}`");
-            (
-                200,
-                json!({"description": description, "content": {"application/json": {"schema": {"type": "object"}}}}),
-            )
+        Other(media_type, description) => {
+            (200, Some(json!({media_type: {"schema": {"type": "string", "description": description}}})))
         }
-        Other(content) => (200, json!({"description": "Done", "content": {content: {}}})),
-        Empty(status) => (status, json!({"description": "Done"})),
+        Empty(status) => (status, None),
     };
-    let failed =
-        json!({"description": "Failed", "content": {"application/problem+json": {"schema": problem}}});
-    let mut described = json!({
-        "summary": operation.summary,
-        "parameters": parameters,
-        "responses": {status.to_string(): answer, "default": failed},
-    });
+    let mut answer = json!({"description": "Done"});
+    if let Some(content) = content {
+        answer["content"] = content;
+    }
+    let mut responses = Map::from_iter([(status.to_string(), answer)]);
+    for (status, name) in problems(operation) {
+        responses.insert(status.to_owned(), json!({"$ref": format!("#/components/responses/{name}")}));
+    }
+    let mut described =
+        json!({"summary": operation.summary, "parameters": parameters, "responses": responses});
     if let Some(body) = operation.body {
+        let generator = &mut generators.requests;
         let schema = body(generator);
         // Without a body, all fields have their defaults.
         let required = definition(&schema, generator)
@@ -290,7 +374,7 @@ fn describe(operation: &Operation, problem: &Schema, generator: &mut SchemaGener
         described["requestBody"] =
             json!({"required": required, "content": {"application/json": {"schema": schema}}});
     }
-    if operation.path == "/healthz" {
+    if operation.is_public() {
         described["security"] = json!([]);
     }
     described

@@ -137,7 +137,6 @@ pub(crate) struct ApprovalBody {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ElicitationBody {
     /// `accept`, `decline` or `cancel`.
-    #[schemars(with = "String")]
     pub(crate) action: ElicitationAction,
     /// The values by field name, with `accept`.
     #[serde(default)]
@@ -149,7 +148,6 @@ pub(crate) struct ElicitationBody {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CompactionBody {
     /// `retry`, `truncate` or `go_on`.
-    #[schemars(with = "String")]
     pub(crate) choice: CompactionChoice,
 }
 

@@ -103,6 +103,7 @@ pub(crate) struct SessionDetails {
     last_event_id: Option<String>,
     /// The state of an open session, as `get_state` of RPC.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<StateView>")]
     state: Option<Value>,
 }
 

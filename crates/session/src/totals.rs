@@ -1,6 +1,7 @@
 //! Totals of a log or a branch: message counts, and usage by model. Pure, except for the two [`Reader`]
 //! methods.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tiller_core::id::EntryId;
 use tiller_core::message::{Message, ModelRef, Usage};
@@ -10,7 +11,7 @@ use super::error::SessionError;
 use super::reader::Reader;
 
 /// Totals over entries.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Totals {
     /// User messages.
@@ -33,7 +34,7 @@ pub struct Totals {
 }
 
 /// Usage of one model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelUsage {
     /// The model.
     pub model: ModelRef,

@@ -1,5 +1,6 @@
 //! A string and its runs of characters in one style.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sequence;
@@ -12,7 +13,7 @@ pub const MAX_STYLE_RUNS: usize = 4_000;
 /// A run of characters in one style.
 ///
 /// In JSON `[start, length, "1;31"]`, with the style as SGR parameters (ECMA-48).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "(usize, usize, String)", into = "(usize, usize, String)")]
 pub struct StyleRun {
     /// Index of the first character (Unicode scalar value) in the text.

@@ -1,12 +1,13 @@
 //! The activity of a running agent, derived from its events, and the status line that shows it. Pure.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tiller_core::event::EventKind;
 use tiller_core::message::{AssistantMessage, Message};
 use tiller_core::unit::{Tokens, UnixMs, Usd};
 
 /// The work of an agent on its current task, derived from its session's events.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentActivity {
     /// Number of the agent's answers.

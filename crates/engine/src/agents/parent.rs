@@ -1,5 +1,6 @@
 //! Types shared by a session and its delegation tools.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
 use tiller_core::message::ThinkingLevel;
@@ -38,7 +39,7 @@ pub(crate) struct ParentSession {
 }
 
 /// An agent that is working on a task.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunningAgent {
     /// The record of the task's start.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::definition::AgentDefinition;
@@ -21,7 +22,7 @@ struct RegisteredAgent {
 }
 
 /// An agent in a list of agents.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentSummary {
     /// The agent's name.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tiller_core::delegated_task::{AGENT_NOTE_TYPE, DelegatedTask, DelegatedTaskEnd};
 use tiller_core::message::Content;
@@ -16,7 +17,7 @@ use super::log_entries::{END_TYPE, START_TYPE, agent_entry, usage_entries, usage
 const INTERRUPTED: &str = "interrupted when tiller exited";
 
 /// The newest task that a session has delegated to one agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskRecord {
     /// The record of the task's start.

@@ -3,6 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tiller_core::id::SessionId;
 use tiller_session::Reader;
@@ -16,7 +17,7 @@ use crate::agents::{AgentDefinition, AgentSummary, RunningAgent, TaskRecord};
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The agents of a session.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentOverview {
     /// The agents at work, in the order in which they started.

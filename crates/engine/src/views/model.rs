@@ -24,9 +24,7 @@ pub struct ModelView {
     reasoning: bool,
     /// `text`, and `image` unless the model accepts none.
     input: &'static [&'static str],
-    #[schemars(with = "u64")]
     context_window: Tokens,
-    #[schemars(with = "u64")]
     max_tokens: Tokens,
     /// US dollars for a million tokens of each kind; all 0 if unknown.
     #[schemars(with = "BTreeMap<String, f64>")]

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{TestServer, request};
+use crate::response_check::CheckingClient;
+use crate::support::{SseStream, TestServer, request};
 
 /// The operations as method, path and whether they take a body.
 async fn operations(server: &TestServer) -> Vec<(String, String, bool)> {
@@ -105,4 +106,113 @@ async fn operation_unknown_path_or_method_is_a_problem() {
     let server = TestServer::start(&[]);
     assert_eq!(server.get("/api/none").await.problem(), "not-found");
     assert_eq!(server.send(request("PATCH", "/api/sessions", None)).await.problem(), "method-not-allowed");
+}
+
+/// Answers by number, but to the words `lorem`, `LOOK` and `wait` always the same. A summary's request has all three.
+fn script() -> [Value; 7] {
+    let delegate = json!({"name": "delegate_to_agent", "arguments": {"agent": "helper", "task": "LOOK"}});
+    let write = json!({"name": "write_file", "arguments": {"path": ".git/new", "content": "text"}});
+    [
+        json!({"calls": [delegate]}),
+        json!({"text": "Delegated."}),
+        json!({"calls": [write]}),
+        json!({"text": "Written."}),
+        json!({"when": "lorem", "text": "Read."}),
+        json!({"when": "LOOK", "text": "Looking.", "hang": true}),
+        json!({"when": "wait", "text": "Waiting.", "hang": true}),
+    ]
+}
+
+/// Delegates a task to an agent, which is read, steered and stopped.
+async fn drive_agent(client: &mut CheckingClient<'_>, session: &str, events: &mut SseStream) {
+    client.post(&format!("{session}/chat"), json!({"message": "delegate"})).await;
+    events.until("agent_task_start").await;
+    let agents = client.get(&format!("{session}/agents")).await.json();
+    let agent = format!("{session}/agents/{}", agents["agents"][0]["agentId"].as_str().unwrap());
+    client.post(&format!("{agent}/steer"), json!({"message": "LOOK again"})).await;
+    client.get(&format!("{agent}/entries")).await;
+    client.post(&format!("{agent}/stop"), json!({})).await;
+    events.until("agent_settled").await;
+    let agents = client.get(&format!("{session}/agents")).await.json();
+    assert!(agents["tasks"][0]["end"]["error"].is_string(), "{agents}");
+}
+
+/// Answers an approval request, and changes the queue of a run that it stops.
+async fn drive_runs(client: &mut CheckingClient<'_>, session: &str, events: &mut SseStream) {
+    client.post(&format!("{session}/chat"), json!({"message": "write"})).await;
+    let asked = events.until("approval_required").await.pop().unwrap().data;
+    let call = format!("{session}/approvals/{}", asked["toolCallId"].as_str().unwrap());
+    client.post(&call, json!({"approved": true})).await;
+    events.until("agent_settled").await;
+
+    client.post(&format!("{session}/chat"), json!({"message": "wait"})).await;
+    events.until("text_delta").await;
+    client.post(&format!("{session}/steer"), json!({"message": "left"})).await;
+    client.post(&format!("{session}/follow-up"), json!({"message": "later"})).await;
+    client.get(session).await;
+    let queue = client.get(&format!("{session}/queue")).await;
+    let items = json!({"items": [{"id": queue.json()["items"][0]["id"]}]});
+    let mut change = request("PUT", &format!("{session}/queue"), Some(&items));
+    change.headers_mut().insert("if-match", queue.headers["etag"].clone());
+    client.send(change).await;
+    client.send(request("DELETE", &format!("{session}/queue"), None)).await;
+    client.post(&format!("{session}/follow-up"), json!({"message": "later"})).await;
+    client.post(&format!("{session}/abort"), json!({})).await;
+    events.until("agent_settled").await;
+}
+
+/// Compacts, labels, forks and navigates; chooses the model; runs a command.
+async fn drive_branches(client: &mut CheckingClient<'_>, session: &str, events: &mut SseStream) {
+    for _ in 0..2 {
+        client.post(&format!("{session}/chat"), json!({"message": "lorem ".repeat(20_000)})).await;
+        events.until("agent_settled").await;
+    }
+    let entries = client.get(&format!("{session}/entries")).await.json();
+    let entries = entries["entries"].as_array().unwrap();
+    let id = entries.iter().find(|entry| entry["type"] == "message").unwrap()["id"].clone();
+    client.post(&format!("{session}/label"), json!({"entryId": id, "label": "start"})).await;
+    client.post(&format!("{session}/compact"), json!({})).await;
+    client.post(&format!("{session}/compaction"), json!({"choice": "retry"})).await;
+    client.post(&format!("{session}/bash"), json!({"command": "true"})).await;
+    let model = client.get("/api/models").await.json()["models"][0].clone();
+    let model = json!({"provider": model["provider"], "model": model["id"]});
+    client.post(&format!("{session}/model"), model).await;
+    client.post(&format!("{session}/thinking"), json!({"level": "high"})).await;
+    client.post(&format!("{session}/fork"), json!({"entryId": id})).await;
+    client.post(&format!("{session}/navigate"), json!({"entryId": id, "summary": "Left."})).await;
+}
+
+#[tokio::test]
+async fn operation_responses_match_the_description() {
+    let server = TestServer::start(&script());
+    let mut client = CheckingClient::new(&server).await;
+    let body = json!({"workspacePath": server.workspace(), "name": "all"});
+    let created = client.post("/api/sessions", body).await.json();
+    let session = format!("/api/sessions/{}", created["id"].as_str().unwrap());
+    let of_session = ["entries", "tree", "articles", "stats", "context", "queue", "agents", "export.html"];
+    for name in of_session {
+        assert_eq!(client.get(&format!("{session}/{name}")).await.status, 200, "{name}");
+    }
+    let (mut events, _) = server.watch_from_now(&session).await;
+    drive_agent(&mut client, &session, &mut events).await;
+    drive_runs(&mut client, &session, &mut events).await;
+    drive_branches(&mut client, &session, &mut events).await;
+    for name in of_session {
+        assert_eq!(client.get(&format!("{session}/{name}")).await.status, 200, "{name}");
+    }
+    client.post(&format!("{session}/close"), json!({})).await;
+    client.get(&session).await;
+    client.get(&format!("{session}/stats")).await;
+    for query in ["limit=1", "query=lorem", "limit=none"] {
+        client.get(&format!("/api/sessions?{query}")).await;
+    }
+    client.post(&format!("{session}/resume"), json!({})).await;
+    client.post("/api/render", json!({"kind": "markdown", "text": "*hello*"})).await;
+    client.get(&format!("/api/skills?workspacePath={}", server.workspace().display())).await;
+    for path in ["/api/roots", "/openapi.json", "/healthz", "/metrics", "/"] {
+        assert_eq!(client.get(path).await.status, 200, "{path}");
+    }
+    client.send(request("DELETE", &format!("{session}?permanently=true"), None)).await;
+    client.get(&session).await;
+    assert_eq!(client.missing(), Vec::<String>::new());
 }

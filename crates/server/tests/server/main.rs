@@ -5,6 +5,7 @@ mod access;
 mod branches;
 mod every_operation;
 mod messages;
+mod response_check;
 mod session_files;
 mod sessions;
 mod stream;

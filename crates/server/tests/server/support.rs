@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tiller_core::id::{EntryId, SessionId};
 use tiller_engine::SessionBuilder;
+use tiller_engine::agents::{AgentRegistry, AgentSpec, Delegation, DelegationLimits};
 use tiller_provider::scripted::ScriptedProvider;
 use tiller_provider::{Model, ProviderRegistry};
 use tiller_server::{
@@ -57,7 +58,10 @@ impl ScriptedHost {
         settings: SessionSettings,
         change: impl FnOnce(SessionBuilder) -> SessionBuilder,
     ) -> Result<HostedSession, HostError> {
+        let registry = AgentRegistry::default();
+        registry.register_spec(AgentSpec::new("helper", "helps", ""));
         let builder = SessionBuilder::new(self.providers()).log_dir(&self.logs).request_approvals();
+        let builder = Delegation::new(registry, DelegationLimits::default()).equip(builder);
         let builder = match settings.model {
             Some(model) => builder.model(model),
             None => builder,
