@@ -20,21 +20,16 @@ async function send(method, path, body) {
   throw Object.assign(new Error(`${response.status} ${await response.text()}`), { status: response.status });
 }
 
-/** Opens the session unless it is open; returns the id of its newest event. Waits for a server that restarts. */
+/** Opens the session unless it is open; returns the id of its newest event. */
 async function resume() {
-  for (;; await sleep(1000)) {
-    try {
-      return (await (await send("POST", `${path}/resume`, model)).json()).lastEventId;
-    } catch (error) {
-      if (error.status < 500) throw error;
-    }
-  }
+  return (await (await send("POST", `${path}/resume`, model)).json()).lastEventId;
 }
 
 /** Yields the name and data of each event after this one, on as many connections as it takes. */
 async function* events(last) {
-  for (;; await resume()) {
+  for (;; await sleep(1000)) {
     try {
+      await resume(); // A server that was restarted has closed the session.
       const { body } = await send("GET", `${path}/stream?lastEventId=${last}`);
       let text = "";
       for await (const piece of body.pipeThrough(new TextDecoderStream())) {
@@ -46,8 +41,8 @@ async function* events(last) {
           if (id) yield [name, JSON.parse(data)];
         }
       }
-    } catch {
-      await sleep(1000); // The connection was lost, or the session isn't open anymore.
+    } catch (error) {
+      if (error.status < 500) throw error;
     }
   }
 }
@@ -64,16 +59,15 @@ async function chat(message) {
   for await (const [name, data] of events(last)) {
     if (name === "text_delta") process.stdout.write(data.delta);
     if (name === "tool_call") console.log(`\n[${data.toolName}]`);
-    if (name === "approval_required") await approve(data);
     if (name === "error") console.log("error:", data.errorMessage);
     if (name === "snapshot") console.log("\n[reconnected]"); // Events were missed, by a restart or an interruption.
-    for (const request of name === "snapshot" ? data.approvals : []) await approve(request);
+    for (const request of name === "approval_required" ? [data] : (data.approvals ?? [])) await approve(request);
     if (name === "agent_settled" || (name === "snapshot" && data.runningSince === null)) return console.log();
   }
 }
 
-const created = async () => (await send("POST", "/api/sessions", { workspacePath: process.cwd(), ...model })).json();
-const id = session ?? (await created()).id;
+const create = () => send("POST", "/api/sessions", { workspacePath: process.cwd(), ...model });
+const id = session ?? (await (await create()).json()).id;
 const path = `/api/sessions/${id}`;
 console.log("session", id);
 for (;;) await chat(await terminal.question("> ")).catch((error) => console.log(error.message));

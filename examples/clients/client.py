@@ -3,7 +3,7 @@
 
     TILLER_TOKEN=... client.py [--url URL] [--session ID] [--provider NAME] [--model NAME]
 """
-import argparse, http.client, json, os, time, urllib.error, urllib.request
+import argparse, http.client, json, os, time, urllib.request
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--url", default="http://127.0.0.1:4747")
@@ -20,19 +20,14 @@ def send(method, path, body=None):
     return urllib.request.urlopen(urllib.request.Request(args.url + path, data, HEADERS, method=method), timeout=60)
 
 def resume():
-    """Opens the session unless it is open; returns the id of its newest event. Waits for a server that restarts."""
-    while True:
-        try:
-            return json.load(send("POST", f"{path}/resume", model))["lastEventId"]
-        except FAILED as error:
-            if getattr(error, "code", 503) < 500:
-                raise
-            time.sleep(1)
+    """Opens the session unless it is open; returns the id of its newest event."""
+    return json.load(send("POST", f"{path}/resume", model))["lastEventId"]
 
 def events(last):
     """Yields the name and data of each event after this one, on as many connections as it takes."""
     while True:
         try:
+            resume()  # A server that was restarted has closed the session.
             for line in send("GET", f"{path}/stream?lastEventId={last}"):
                 field, _, value = line.decode().rstrip("\n").partition(": ")
                 if field == "id":
@@ -41,9 +36,10 @@ def events(last):
                     name = value
                 elif field == "data":
                     yield name, json.loads(value)
-        except FAILED:
+        except FAILED as error:
+            if getattr(error, "code", 503) < 500:
+                raise
             time.sleep(1)
-        resume()
 
 def approve(request):
     answer = input(f"\nallow {request['toolName']} {json.dumps(request['args'])}? [y/n] ")
@@ -60,24 +56,22 @@ def chat(message):
             print(data["delta"], end="", flush=True)
         elif name == "tool_call":
             print(f"\n[{data['toolName']}]", flush=True)
-        elif name == "approval_required":
-            approve(data)
         elif name == "error":
             print("error:", data.get("errorMessage"))
         elif name == "snapshot":  # Events were missed, by a restart or a long interruption.
             print("\n[reconnected]", flush=True)
-            [approve(request) for request in data["approvals"]]
+        for request in [data] if name == "approval_required" else data.get("approvals", []):
+            approve(request)
         if name == "agent_settled" or name == "snapshot" and data["runningSince"] is None:
             return print()
 
-try:
-    session = args.session or json.load(send("POST", "/api/sessions", {"workspacePath": os.getcwd(), **model}))["id"]
-    path = f"/api/sessions/{session}"
-    print("session", session)
-    while True:
-        try:
-            chat(input("> "))
-        except urllib.error.HTTPError as error:
-            print(error, error.read().decode())
-except (EOFError, KeyboardInterrupt):
-    print()
+session = args.session or json.load(send("POST", "/api/sessions", {"workspacePath": os.getcwd(), **model}))["id"]
+path = f"/api/sessions/{session}"
+print("session", session)
+while True:
+    try:
+        chat(input("> "))
+    except FAILED as error:
+        print(error, getattr(error, "read", bytes)().decode())
+    except (EOFError, KeyboardInterrupt):
+        break
