@@ -5,7 +5,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`agent`] | `AgentSession`, the agent engine, and `run` for a single prompt |
-//! | [`session`] | `SessionManager`: the append-only, tree-structured log |
+//! | [`session`] | `SessionManager` and the append-only, tree-structured logs |
 //! | [`provider`] | the trait `Provider`, the built-in providers and the model catalog |
 //! | [`tool`] | the trait `Tool` and the built-in tools |
 //! | [`workspace`], [`policy`], [`process`] | paths that tools may touch, calls that may run, child processes |
@@ -18,6 +18,10 @@
 //! | [`render`], [`theme`] | text as styled lines, and their colors |
 //! | [`tui`], [`repl`], [`mod@print`], [`rpc`], [`html`] | the front ends |
 //! | [`cli`], [`config`] | command line and configuration |
+//!
+//! The examples name the workspace's crates. With this library, read `tiller_engine` as `tiller::agent`, `tiller_session`
+//! as `tiller::session` and `tiller_provider` as `tiller::provider`; items of `tiller_core`, `tiller_tools` and
+//! `tiller_files` are in the modules above.
 pub mod cli;
 pub mod config;
 pub mod html;

@@ -1,7 +1,7 @@
 //! The REPL front end (`--plain`): prompt lines in, text out. Nothing is redrawn, and no escape sequences are
 //! written.
 //!
-//! It is for screen readers, dumb terminals and piped prompts. Answers of the model, output of the user's
+//! It is for screen readers, dumb terminals and piped prompts. The model's answers, output of the user's
 //! commands and requested information go to stdout; progress and notices go to stderr as sentences. From a
 //! pipe, each line is completed before the next is read; from a terminal, lines are read at any time, and
 //! those typed while the agent works steer it.

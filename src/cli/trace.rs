@@ -1,4 +1,4 @@
-//! `--trace FILE`: every event of the agent as a JSON line, in the format of `--mode json`.
+//! `--trace FILE`: every agent event as a JSON line, in the format of `--mode json`.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};

@@ -49,7 +49,7 @@ const HEAD: PageHead<'static> = PageHead {
 /// Entries of a session as HTML, for the live page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LiveEntries {
-    /// The title of the session, as text.
+    /// The session's title, as text.
     pub title: String,
     /// The facts about the session.
     pub facts: String,

@@ -75,7 +75,7 @@ pub(super) fn unfinished(call: &ToolCall, tools: &ToolCatalog) -> Markup {
     out
 }
 
-/// Renders a shell command of the user.
+/// Renders a user's shell command.
 pub(super) fn bash(bash: &BashExecutionMessage) -> Markup {
     let state = if !bash.cancelled && bash.exit_code == Some(0) {
         ResultState::Succeeded

@@ -11,7 +11,7 @@ use crate::suggest;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum InputLine {
     Empty,
-    /// A prompt, or steering while the agent works; it may be a command of the agent.
+    /// A prompt, or steering while the agent works; it may be an agent command.
     Prompt(String),
     /// A prompt to send after the run.
     FollowUp(String),

@@ -52,7 +52,7 @@ pub(super) fn user_messages(reader: &Reader) -> String {
     if text.is_empty() { "no messages yet\n".to_owned() } else { text }
 }
 
-/// Returns the newest message of the user or the model on the path to the leaf.
+/// Returns the newest user or model message on the path to the leaf.
 pub(super) fn newest_message(reader: &Reader) -> Option<EntryId> {
     let path = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok())?;
     path.into_iter().rev().find(|id| {

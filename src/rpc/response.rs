@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::id::Id;
 
-/// The result of a command: no data, data, or an error text.
+/// A command's result: no data, data, or an error text.
 pub(super) type ResponseOutcome = Result<Option<Box<RawValue>>, String>;
 
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use crate::agent::AgentCommand;
 use crate::id::{EntryId, SessionId};
 use crate::session::{SearchHit, SessionList, SessionSummary, chain};
 
-/// A slash command of the agent.
+/// An agent slash command.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CommandView<'a> {

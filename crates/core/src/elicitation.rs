@@ -21,7 +21,7 @@ pub struct ElicitationRequest {
     /// The requesting server, by its configured name; `None` for tiller itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// The text of the question.
+    /// The question's text.
     pub message: String,
     /// The requested answer.
     #[serde(flatten)]

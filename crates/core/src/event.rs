@@ -490,7 +490,7 @@ pub struct FileChange {
 pub enum Decision {
     /// This call may run.
     Once,
-    /// This call and others that the rule covers may run until tiller ends.
+    /// This call and others that the rule covers may run until another session is opened or the rule is revoked.
     Session,
     /// The call must not run.
     Deny {
@@ -677,7 +677,8 @@ pub struct QueueItem {
     #[serde(serialize_with = "serialize_count", skip_serializing_if = "<[Image]>::is_empty")]
     #[schemars(with = "usize")]
     pub images: Arc<[Image]>,
-    /// True if it is left over from an earlier process: it is shown, but sent only on request.
+    /// True if it is held: it stays in the queue until it is released. Messages left over from an earlier process are
+    /// held, too.
     pub held: bool,
 }
 

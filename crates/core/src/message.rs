@@ -21,7 +21,7 @@ use crate::unit::{Tokens, UnixMs, Usd};
 pub enum Message {
     /// A message that the user typed, steered with or queued.
     User(UserMessage),
-    /// One answer of the model.
+    /// An answer from the model.
     Assistant(AssistantMessage),
     /// The result of one tool call.
     ToolResult(ToolResultMessage),
@@ -31,7 +31,7 @@ pub enum Message {
     System(SystemMessage),
 }
 
-/// A message of the user.
+/// A user message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UserMessage {
     /// Text, or text and images.
@@ -205,7 +205,7 @@ pub fn split_advice(error_message: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// One answer of the model.
+/// An answer from the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AssistantMessage {
@@ -272,7 +272,7 @@ pub enum AssistantBlock {
         #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         text_signature: Option<String>,
     },
-    /// Thinking of the model before its answer.
+    /// The model's thinking before its answer.
     #[serde(rename_all = "camelCase")]
     Thinking {
         /// The thinking, or a summary of it; empty when the provider hides it.
@@ -281,7 +281,7 @@ pub enum AssistantBlock {
         #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         thinking_signature: Option<String>,
     },
-    /// A call of a tool.
+    /// A tool call.
     ToolCall(ToolCall),
     /// A block of an unknown kind; it is not sent back.
     #[serde(other)]
@@ -295,7 +295,7 @@ impl AssistantBlock {
     }
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
@@ -498,7 +498,7 @@ pub struct BashExecutionMessage {
     /// Its exit code; absent if it was killed.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// True if the user, or the end of tiller, stopped it.
+    /// True if the user or tiller's exit stopped it.
     #[serde(default, deserialize_with = "lenient")]
     pub cancelled: bool,
     /// True if `output` is not the full output.

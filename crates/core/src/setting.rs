@@ -206,7 +206,7 @@ pub struct InvalidSetting {
     pub expected: String,
 }
 
-/// The source of a value; later ones take precedence.
+/// A value's source; later ones take precedence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingSource {
     /// The table's default.

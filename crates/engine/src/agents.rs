@@ -3,7 +3,7 @@
 //! A [`Delegation`] gives a session tools to delegate with. The agents come from an [`AgentRegistry`], which an
 //! embedding program fills, and from files ([`AgentDefinition`]). Each agent has its own session, which inherits the
 //! model, tools, policy and budget of the delegating session; its definition can set the model and restrict the rest.
-//! An [`Agent`] can also be started alone.
+//! An [`Agent`] can also be started on its own.
 
 mod activity;
 mod agent;

@@ -1,5 +1,5 @@
 //! The decision on a tool call, from the policy's verdict, the session's rules, the extensions' verdict, and
-//! the presence of an approver.
+//! whether an approver is present.
 
 use std::collections::{HashMap, HashSet};
 
@@ -27,7 +27,7 @@ mod shell_pattern;
 use call_judge::{Assessment, CallJudge};
 use outside_path::OutsidePath;
 
-/// The presence of a person who can answer approval requests.
+/// Tells whether a person can answer approval requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Approver {
     /// A person answers.

@@ -95,7 +95,7 @@ pub(crate) struct Budgets {
 struct Budget {
     period: BudgetPeriod,
     limit: Usd,
-    /// The limit, plus the same amount for each consent of the user.
+    /// The limit, plus the same amount each time the user consents.
     allowed: Usd,
     has_warned: bool,
 }
@@ -111,7 +111,7 @@ pub(crate) enum BudgetCheck {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ExceededBudget {
-    /// The cost and the limit, as a sentence without a period.
+    /// The cost and the limit, as a sentence without a trailing period.
     pub fact: String,
     /// The setting with the limit.
     pub setting: &'static str,

@@ -42,7 +42,7 @@ pub enum ContextKind {
     Skills,
     /// Names, descriptions and parameters of the tools.
     Tools,
-    /// Messages of the user, and summaries of older messages.
+    /// User messages, and summaries of older messages.
     UserMessages,
     /// Answers with their thinking and calls.
     Answers,

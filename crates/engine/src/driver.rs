@@ -105,7 +105,7 @@ pub struct SessionParts {
     pub extensions: Extensions,
     /// The servers whose tools are added to `tools`. The first request waits until they have started.
     pub tool_servers: Option<ConnectedServers>,
-    /// The link of the delegation tools, if there are any:
+    /// The link between the delegation tools and the session, if there are any:
     /// [`Delegation::link`](crate::agents::Delegation::link).
     pub agent_link: Option<SessionLink>,
     /// Runs the user's shell commands.
@@ -196,7 +196,7 @@ struct SettleWaiters {
 }
 
 impl SettleWaiters {
-    /// Records the ends of runs. A paused run continues, so its messages are collected across pauses.
+    /// Records that runs ended. A paused run continues, so its messages are collected across pauses.
     fn record(&mut self, event: &EventKind) {
         match event {
             EventKind::AgentEnd { messages, will_retry, outcome } => {

@@ -144,7 +144,7 @@ impl SessionBuilder {
         Self { resources: self.resources.for_agent(Some(names)), ..self }
     }
 
-    /// Sets the link of the delegation tools. [`Delegation::equip`](crate::agents::Delegation::equip) adds
+    /// Sets the link between the delegation tools and the session. [`Delegation::equip`](crate::agents::Delegation::equip) adds
     /// both the tools and the link.
     #[must_use]
     pub fn agent_link(self, link: SessionLink) -> Self {

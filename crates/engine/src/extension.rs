@@ -156,7 +156,7 @@ pub type HookFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, HookError>> +
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct HookError {
-    /// The message, without a period.
+    /// The message, without a trailing period.
     message: String,
 }
 
@@ -290,7 +290,7 @@ pub enum CallVerdict {
         /// The reason for the model.
         reason: String,
     },
-    /// The call should run with other arguments. They are validated and judged like the model's own
+    /// The call should run with other arguments. They are validated and checked against the policy like the model's own
     /// arguments.
     Rewrite {
         /// The complete arguments: an object.
@@ -338,7 +338,7 @@ impl EventDetail {
     }
 }
 
-/// A slash command of an extension.
+/// An extension's slash command.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExtensionCommand {

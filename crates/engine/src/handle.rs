@@ -214,7 +214,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::PutBack { item, position, reply }).await
     }
 
-    /// Sets the presence of an approver. Without one, calls that need approval are denied, including pending
+    /// Sets whether an approver is present. Without one, calls that need approval are denied, including pending
     /// ones.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Shell commands of the user that are refused: programs that need a terminal, and a lone `cd`. Pure.
+//! The user's shell commands that are refused: programs that need a terminal, and a lone `cd`. Pure.
 
 /// The reason to refuse a command.
 #[derive(Clone, Debug, PartialEq, Eq)]

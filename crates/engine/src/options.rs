@@ -40,7 +40,7 @@ pub struct AgentOptions {
     pub answers: AnswerOptions,
     /// The approval policy.
     pub policy: Policy,
-    /// Presence of an approver.
+    /// Tells whether an approver is present.
     pub approver: Approver,
     /// Limits of the output of `!` commands, and of the results of tools that don't limit them themselves.
     pub output: OutputOptions,
@@ -60,7 +60,7 @@ pub struct AgentOptions {
 /// Behavior at the end of a run while agents are still working in the background.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackgroundTasks {
-    /// The run ends and the agents continue. Their ends are logged.
+    /// The run ends and the agents continue. Their completion is logged.
     #[default]
     Continue,
     /// The run waits for the agents and continues with their answers, for a session that closes when its run
@@ -149,7 +149,7 @@ pub enum ToolOffer {
     Only {
         /// The names of tools and tool sets.
         names: Vec<String>,
-        /// The source of the list, shown to the user: `--tools`, the setting `tools` of a file.
+        /// The list's source, shown to the user: `--tools`, the setting `tools` of a file.
         source: String,
     },
 }

@@ -2,7 +2,7 @@
 //!
 //! [`share`] serves a session over a connection, and [`connect`] creates an
 //! [`AgentSession`](crate::AgentSession) for the other end. Commands go to the process that has the session
-//! open; events and entries come back, and the log is mirrored in memory. Both ends are the same version of
+//! open; events and entries come back, and the log is mirrored in memory. Both sides are the same version of
 //! tiller, so the protocol between them (`protocol`) isn't a contract. [`connect_again`] also reconnects
 //! after a lost connection (`redial`).
 

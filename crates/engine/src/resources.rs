@@ -82,7 +82,7 @@ pub struct Inventory {
     pub problems: usize,
 }
 
-/// A slash command of the agent at the start of a prompt: a template, a skill or a command of an extension.
+/// An agent slash command at the start of a prompt: a template, a skill or an extension command.
 /// Front ends run the built-in commands ([`BuiltInCommand`](crate::slash_command::BuiltInCommand)).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -105,7 +105,7 @@ pub struct AgentCommand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CommandSource {
-    /// A command of an extension.
+    /// An extension command.
     Extension,
     /// A template.
     Prompt,

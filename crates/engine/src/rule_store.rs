@@ -30,7 +30,7 @@ pub trait RuleFiles: Send + Sync {
     /// Loads the rules of all files.
     ///
     /// # Errors
-    /// [`AgentError::Rules`] if a file can't be read, or a denying rule may be missing.
+    /// [`AgentError::Rules`] if a file can't be read, or a deny rule may be missing.
     fn load(&self) -> Result<ConfiguredRules, AgentError>;
 
     /// Adds rules to a file and returns all rules of the file.

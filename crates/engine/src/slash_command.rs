@@ -2,7 +2,7 @@
 //!
 //! Completion, help pages and the docs are generated from the table; the front ends run the commands. The
 //! agent's commands ([`AgentCommand`](crate::AgentCommand)) aren't in the table: templates, skills and
-//! commands of extensions, which the engine runs.
+//! extension commands, which the engine runs.
 
 mod line;
 

@@ -8,7 +8,7 @@
 //! A run is always in one phase: a request is streaming, its calls are being planned or executed, a failed
 //! request waits for its retry, or a compaction must precede the retry. [`input`] and [`effect`] define
 //! inputs and effects; `tool_calls` executes calls, `failure` handles failed requests, `delivery` the queue,
-//! and `interrupt` all early ends of a run.
+//! and `interrupt` everything that ends a run early.
 
 mod delivery;
 pub(crate) mod effect;

@@ -87,7 +87,7 @@ pub fn content_hash(bytes: &[u8]) -> u64 {
 pub struct ResourceProblem {
     /// The file or directory.
     pub path: PathBuf,
-    /// The problem and its consequence: `not used: not UTF-8 text`.
+    /// The problem and its consequence: `ignored: not UTF-8 text`.
     pub message: String,
     /// Hash of the file's content: after a change, a problem that remains is reported again.
     pub state: u64,

@@ -27,7 +27,7 @@ pub const SERVERS_KEY: &str = "mcpServers";
 pub struct ServerConfig {
     /// The name: letters, digits, `-` and `_`.
     pub name: String,
-    /// The source of the configuration.
+    /// The configuration's source.
     pub origin: ConfigOrigin,
     /// The way to reach the server.
     pub endpoint: Endpoint,
@@ -79,7 +79,7 @@ pub struct HttpEndpoint {
     pub headers: Vec<(String, String)>,
 }
 
-/// The source of a configuration; later ones take precedence.
+/// A configuration's source; later ones take precedence.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConfigOrigin {
     /// The user's settings file.

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use crate::elicitation::ElicitationSender;
 use crate::running_requests::RunningRequests;
 
-/// The state of a connection.
+/// A connection's state.
 #[derive(Clone)]
 pub(crate) enum LinkState {
     Starting,

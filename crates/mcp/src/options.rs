@@ -29,13 +29,13 @@ pub struct McpOptions {
     pub call_timeout: Duration,
     /// Fraction of the context window above which the tools are found by a search tool instead of being offered.
     pub search_threshold: f64,
-    /// Presence of a user, announced to servers when they start.
+    /// Tells whether a user is present; announced to servers when they start.
     pub presence: UserPresence,
     /// The stored logins.
     pub logins: Arc<dyn LoginStorage>,
 }
 
-/// Presence of a user who can answer servers' questions.
+/// Tells whether a user can answer servers' questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UserPresence {
     /// Questions are passed on.

@@ -13,7 +13,7 @@ use super::scripted::{
 };
 use super::{Provider, ProviderStream, Request};
 
-/// The name of the provider.
+/// The provider's name.
 pub const NAME: &str = "demo";
 
 /// The id of its only model.

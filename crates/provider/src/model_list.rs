@@ -38,7 +38,7 @@ pub struct ListedModel {
 }
 
 impl ListedModel {
-    /// Returns the facts of the model. Cataloged facts take precedence, with the listed price if they have
+    /// Returns the model's facts. Cataloged facts take precedence, with the listed price if they have
     /// none; then listed facts, then assumed ones.
     #[must_use]
     pub fn facts(&self, provider: &str) -> ModelFacts {

@@ -33,7 +33,7 @@ const MAX_SUGGESTIONS: usize = 3;
 pub struct ProviderRegistry {
     providers: BTreeMap<String, Arc<dyn Provider>>,
     models: Vec<Arc<ModelFacts>>,
-    /// By provider, in the order of addition.
+    /// By provider, in the order they were added.
     models_without_key: Vec<(String, UnavailableEntry)>,
     scope: Vec<ScopedModel>,
     /// The patterns of the scope.
@@ -159,7 +159,7 @@ impl ProviderRegistry {
         self.providers.keys().map(String::as_str)
     }
 
-    /// Returns all usable models, by provider in the order of addition.
+    /// Returns all usable models, by provider in the order they were added.
     #[must_use]
     pub fn models(&self) -> Vec<Model> {
         self.models.iter().filter_map(|facts| self.model(Arc::clone(facts))).collect()
@@ -273,7 +273,7 @@ impl ProviderRegistry {
     /// 3. after the name of a usable provider and a slash, any id, with assumed facts
     /// 4. words in the order of `provider/id`, ignoring punctuation: `opus55`, `sonnet 5`
     ///
-    /// The first match wins: providers in the order of addition, a provider's models with the recommended and
+    /// The first match wins: providers in the order they were added, a provider's models with the recommended and
     /// newest first. A named provider without a key is never replaced with another one that has a similar
     /// model.
     ///

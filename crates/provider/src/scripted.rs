@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep_until};
 use super::catalog::{ImageInput, ModelFacts, ThinkingControl};
 use super::{FailureKind, Provider, ProviderError, ProviderStream, Request, StreamEvent};
 
-/// The name of the provider.
+/// The provider's name.
 pub const NAME: &str = "scripted";
 
 /// Characters per piece of text, unless the script sets it.

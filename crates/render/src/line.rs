@@ -20,7 +20,7 @@ pub enum Role {
     Heading,
     /// Inline or block code.
     Code,
-    /// The text of a link.
+    /// A link's text.
     Link,
     /// The bar of a block quote.
     Quote,
@@ -38,7 +38,7 @@ pub enum Role {
     Success,
     /// A warning.
     Warning,
-    /// Text of the user.
+    /// The user's text.
     User,
     /// The model's thinking.
     Thinking,

@@ -12,7 +12,7 @@ const MAX_BUFFERED: usize = 64 * 1024;
 #[derive(Debug)]
 pub struct SanitizingWriter<W: Write> {
     inner: W,
-    /// The end of the text: an unfinished line.
+    /// The text's end: an unfinished line.
     buffer: Vec<u8>,
 }
 

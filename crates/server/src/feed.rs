@@ -34,7 +34,7 @@ pub(crate) struct EventFeed {
     head: watch::Sender<FeedHead>,
 }
 
-/// The end of the feed.
+/// The feed's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FeedHead {
     /// Number of the newest event.

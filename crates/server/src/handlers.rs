@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::problem::Problem;
 
-/// The result of a handler.
+/// A handler's result.
 type HandlerResult = Result<Response, Problem>;
 
 /// Returns JSON about a new session, with its address.

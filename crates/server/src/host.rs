@@ -110,7 +110,7 @@ pub struct SkillSummary {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RenderedEntries {
-    /// The title of the session, as text.
+    /// The session's title, as text.
     pub title: String,
     /// The facts about the session.
     pub facts: String,

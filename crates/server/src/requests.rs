@@ -248,7 +248,7 @@ pub(crate) struct ThinkingBody {
     pub(crate) level: ThinkingLevel,
 }
 
-/// A command of the user.
+/// A user's command.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct BashBody {

@@ -187,7 +187,7 @@ pub(crate) struct RenderedHtml {
     pub(crate) html: String,
 }
 
-/// The state of the server.
+/// The server's state.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Health {
     /// Always `ok`.

@@ -100,7 +100,7 @@ impl SessionTable {
     }
 }
 
-/// The end of a job.
+/// A job's end.
 enum JobEnd {
     /// A session was started; the id is the request's.
     Started(Option<SessionId>, StartResult, Vec<oneshot::Sender<StartResult>>),

@@ -30,7 +30,7 @@ pub struct Header {
     /// Always `session`.
     #[serde(rename = "type")]
     pub kind: HeaderKind,
-    /// The version of the format.
+    /// The format's version.
     #[serde(default = "first_version")]
     pub version: u64,
     /// The session's id.

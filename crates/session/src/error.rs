@@ -118,7 +118,7 @@ pub enum SessionError {
         /// The cause.
         reason: String,
     },
-    /// The entry's head can be read, but not its body.
+    /// The entry's head (id, parent and type) can be read, but not its body.
     #[error("session file {path}, line {line}: entry {id} is damaged")]
     Damaged {
         /// The file.

@@ -57,7 +57,7 @@ impl FindingRun {
     }
 }
 
-/// All entries of a log in the order of their lines.
+/// All entries of a log in line order.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     entries: Entries,
@@ -68,7 +68,7 @@ pub(super) struct Index {
     tiller_entries: Vec<u32>,
     /// Usage of all entries.
     usage: Usage,
-    /// The highest number of a background job in tool results; 0 if there is none.
+    /// The highest background-job number in tool results; 0 if there is none.
     last_job: u64,
     findings: Vec<FindingRun>,
     /// Number of unreadable lines directly before the next one.

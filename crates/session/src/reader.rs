@@ -158,7 +158,7 @@ impl Reader {
         &self.shared.header.id
     }
 
-    /// The path of the file, even before it is created; `None` for a session in memory.
+    /// The file's path, even before it is created; `None` for a session in memory.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.shared.log.path()
@@ -203,7 +203,7 @@ impl Reader {
         self.shared.index().entries().len()
     }
 
-    /// The highest number of a background job in tool results, on any branch; 0 if there is none.
+    /// The highest background-job number in tool results, on any branch; 0 if there is none.
     #[must_use]
     pub fn last_job(&self) -> u64 {
         self.shared.index().last_job()

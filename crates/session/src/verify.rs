@@ -37,10 +37,10 @@ const MAX_NAMED_LINES: usize = 1_000;
 /// Types of the entries about agents and races, which the engine defines. Their data isn't checked.
 const AGENT_ENTRIES: [&str; 4] = ["tiller.agent", "tiller.agent_end", "tiller.race", "tiller.race_end"];
 
-/// The result of a verification.
+/// A verification's result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerifyReport {
-    /// Number of entries with a readable head.
+    /// Number of entries whose head (id, parent and type) can be read.
     pub entries: usize,
     /// The findings, in the order of the lines.
     pub findings: Vec<GradedFinding>,

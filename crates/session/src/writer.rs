@@ -66,7 +66,7 @@ impl Writer {
         }
     }
 
-    /// Opens a log for appending, and closes a torn last line. A log of an older version is continued in a
+    /// Opens a log for appending, and ends a torn last line with a newline. A log of an older version is continued in a
     /// new file next to it, which the first append creates.
     ///
     /// # Errors

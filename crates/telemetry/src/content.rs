@@ -10,7 +10,7 @@ pub(crate) fn input_messages(message: &UserMessage) -> String {
         .to_string()
 }
 
-/// The answer of a model.
+/// A model's answer.
 pub(crate) fn output_messages(answer: &AssistantMessage) -> String {
     let parts: Vec<Value> = answer.content.iter().filter_map(part).collect();
     let finish_reason = finish_reason(answer.stop_reason);

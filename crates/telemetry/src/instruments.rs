@@ -12,7 +12,7 @@ use tiller_core::unit::{Tokens, UnixMs};
 
 use crate::ContentExport;
 
-/// The name of the instrumentation.
+/// The instrumentation's name.
 const SCOPE: &str = "tiller";
 
 /// Bucket boundaries that the conventions advise for tokens.

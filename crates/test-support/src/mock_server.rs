@@ -93,7 +93,7 @@ pub struct ScriptedStream {
     pub interval: Duration,
 }
 
-/// The end of a stream. Numbers count the events sent before.
+/// A stream's end. Numbers count the events sent before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StreamEnd {
     /// The regular end.

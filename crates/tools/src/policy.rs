@@ -149,7 +149,7 @@ pub struct Policy {
     pub protected: ProtectedPaths,
     /// Directories outside the working directory that may be written to, with links resolved.
     pub writable: Vec<PathBuf>,
-    /// The sandbox of commands.
+    /// The sandbox for commands.
     pub sandbox: SandboxStrength,
     /// Directories and files that the user has opened for commands in the sandbox.
     pub sandbox_writable: Vec<PathBuf>,
@@ -158,7 +158,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Decides on a call of the tool with this specification.
+    /// Decides on a call to the tool with this specification.
     #[must_use]
     pub fn judge(&self, spec: &ToolSpec, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         let rule = self.find_configured(spec, arguments);

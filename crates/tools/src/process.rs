@@ -270,7 +270,7 @@ pub struct RunningCommand {
 }
 
 impl RunningCommand {
-    /// Returns the next output of stdout and stderr, in the order of writing; `None` when no process is left
+    /// Returns the next output of stdout and stderr, in the order written; `None` when no process is left
     /// that could print. Cancel-safe.
     pub async fn chunk(&mut self) -> Option<Bytes> {
         let mut buffer = BytesMut::with_capacity(CHUNK);

@@ -1,4 +1,4 @@
-//! The sandbox of the model's commands: its mode, and the files that commands may write to.
+//! The sandbox for the model's commands: its mode, and the files that commands may write to.
 //!
 //! Derives the [`SandboxProfile`] of each command from the settings and the workspace.
 //! [`process`](crate::process) applies it.
@@ -18,7 +18,7 @@ use crate::workspace::Workspace;
 /// Directories for temporary files, in addition to `TMPDIR`.
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
 
-/// The sandbox of a session's commands.
+/// The sandbox for a session's commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sandbox {
     mode: SandboxMode,

@@ -1,4 +1,4 @@
-//! Tools of the model: the [`Tool`] trait and the built-in tools.
+//! The model's tools: the [`Tool`] trait and the built-in tools.
 //!
 //! A tool takes valid arguments and returns a [`ToolOutput`]. A failure that the model can act on (a missing file, an
 //! exit code) is an output with `is_error`, never a Rust error. The [policy](crate::policy) decides whether a call may
@@ -87,7 +87,7 @@ pub use servers::{
 pub use truncation::{OutputLimits, TruncatedText, TruncationExtent};
 pub use typed_tool::{TypedTool, TypedToolAdapter};
 
-/// A function that the model may call. Built-in tools, tools of extensions and an embedder's own tools
+/// A function that the model may call. Built-in tools, extensions' tools and an embedder's own tools
 /// implement it.
 ///
 /// A [`TypedTool`] declares its arguments as a struct, which defines its schema and checks.
@@ -158,7 +158,7 @@ pub type PreviewFuture<'a> = Pin<Box<dyn Future<Output = Preview> + Send + 'a>>;
 /// A future that resolves to the result of a call.
 pub type RunFuture<'a> = Pin<Box<dyn Future<Output = ToolOutput> + Send + 'a>>;
 
-/// One call of a tool.
+/// A tool call.
 #[derive(Clone)]
 pub struct ToolInvocation {
     /// Arguments that passed [`Tool::check`].
@@ -267,7 +267,7 @@ struct CallRequests {
     end_wait: bool,
 }
 
-/// The result of a call.
+/// A call's result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutput {
     /// The content for the model, within the output limits.

@@ -146,7 +146,7 @@ pub(crate) enum ListAction {
     ResumeRace,
     /// Stops the race, or discards its results.
     EndRace,
-    /// Stops a background job of the agent.
+    /// Stops one of the agent's background jobs.
     StopJob(JobId),
     /// Gives tools access to this directory, written as typed.
     AddDir(String),

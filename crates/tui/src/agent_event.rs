@@ -1,4 +1,4 @@
-//! An event of the agent, with its entry parsed.
+//! An agent event, with its entry parsed.
 
 use tiller_core::event::{Event, EventKind};
 use tiller_core::message::Message;
@@ -6,7 +6,7 @@ use tiller_core::unit::UnixMs;
 use tiller_session::entry::TillerEntry;
 use tiller_session::{Entry, EntryBody};
 
-/// An event of the agent with the time of its arrival.
+/// An agent event with the time of its arrival.
 #[derive(Debug)]
 pub(crate) struct AgentEvent<'a> {
     pub(crate) kind: &'a EventKind,

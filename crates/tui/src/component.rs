@@ -25,7 +25,7 @@ use crate::message::TaskResult;
 use crate::session_model::SessionModel;
 use crate::ui_context::UiContext;
 
-/// An event of the user.
+/// A user event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum UiEvent<'a> {
     Key(KeyEvent),

@@ -23,7 +23,7 @@ type ImportLogs = dyn Fn(&Path, &str) -> Result<Vec<ImportResult>, ImportError> 
 /// A log of another program.
 #[derive(Clone, Debug)]
 pub struct ForeignLog {
-    /// The path of the log.
+    /// The log's path.
     pub path: PathBuf,
     /// The time of the last modification.
     pub modified: UnixMs,

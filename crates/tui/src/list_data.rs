@@ -59,7 +59,7 @@ pub(super) fn leave_dialog(entry: &EntryId) -> Dialog {
     Dialog { title: "leave this branch".to_owned(), items }
 }
 
-/// Returns the last message of the user or the model on the path to the leaf.
+/// Returns the last user or model message on the path to the leaf.
 pub(super) fn newest_message(reader: &Reader) -> Option<EntryId> {
     let path = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok())?;
     path.into_iter().rev().find(|id| {

@@ -13,7 +13,7 @@ pub(crate) enum ListKind {
     Agents,
     /// The lanes of the race.
     Race,
-    /// Background jobs of the agent.
+    /// The agent's background jobs.
     Jobs,
     Trust,
     Tools,

@@ -56,7 +56,7 @@ pub(crate) enum Msg {
     Themes(Arc<ThemeRegistry>),
 }
 
-/// The result of an action, with the address of the part that requested it.
+/// An action's result, with the address of the part that requested it.
 #[derive(Debug)]
 pub(crate) struct TaskReport {
     pub(crate) to: Address,
@@ -81,7 +81,7 @@ impl std::fmt::Debug for OpenedAgent {
     }
 }
 
-/// The result of an action.
+/// An action's result.
 #[derive(Debug)]
 pub(crate) enum TaskResult {
     /// The action failed; `text` is user input that would otherwise be lost.

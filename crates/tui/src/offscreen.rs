@@ -54,7 +54,7 @@ impl OffScreen {
         screen
     }
 
-    /// Applies an event of the agent.
+    /// Applies an agent event.
     pub fn event(&mut self, event: Arc<Event>, now: UnixMs) {
         self.apply(Msg::Agent(event), now);
     }

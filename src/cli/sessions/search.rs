@@ -10,7 +10,7 @@ use crate::cli::stdout::ignore_broken_pipe;
 use crate::render::{ControlChars, sanitize};
 use crate::session::{SearchHit, SessionManager, SessionScope, Snippet};
 
-/// Marks the beginning of a match on a terminal; elsewhere `**` is used.
+/// Marks the beginning of a match on a terminal, and its end.
 const BOLD: &str = "\x1b[1m";
 const NOT_BOLD: &str = "\x1b[22m";
 

@@ -1,4 +1,4 @@
-//! Converts settings to options of the agent, of commands and of tools.
+//! Converts settings to options for the agent, commands and tools.
 
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ pub(in crate::cli) fn command_runner(config: &Config) -> Result<Runner, CliFailu
     Ok(runner)
 }
 
-/// Returns the sandbox of the model's commands.
+/// Returns the sandbox for the model's commands.
 pub(in crate::cli) fn sandbox(config: &Config, cwd: &Path) -> Sandbox {
     let settings = &config.settings;
     let network = match settings.sandbox_network() {

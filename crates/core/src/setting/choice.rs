@@ -67,7 +67,7 @@ choice! {
 }
 
 choice! {
-    /// The sandbox of the model's commands.
+    /// The sandbox for the model's commands.
     SandboxMode {
         /// Commands write only in the workspace, temporary directories and listed caches.
         #[default]

@@ -5,7 +5,7 @@ use std::path::Path;
 use tiller_core::delegated_task::TaskWorktree;
 use tiller_tools::tool::{Worktree, WorktreeChanges};
 
-/// The worktree of an agent.
+/// An agent's worktree.
 pub(super) struct OwnedWorktree(Option<Worktree>);
 
 impl OwnedWorktree {

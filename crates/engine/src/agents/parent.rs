@@ -51,7 +51,7 @@ pub struct RunningAgent {
     pub activity: AgentActivity,
 }
 
-/// The end of a task, with its usage.
+/// A task's end, with its usage.
 pub(crate) struct EndedTask {
     pub end: DelegatedTaskEnd,
     /// The usage since its start.

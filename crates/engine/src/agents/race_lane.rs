@@ -41,7 +41,7 @@ pub struct RaceLane {
     pub leaf: Option<EntryId>,
 }
 
-/// The state of a lane.
+/// A lane's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", content = "reason", rename_all = "snake_case")]
 pub enum LaneState {

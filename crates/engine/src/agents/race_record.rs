@@ -24,7 +24,7 @@ struct RaceStart {
     options: RaceOptions,
 }
 
-/// The end of a race by the user.
+/// The record that the user ended a race.
 #[derive(Serialize, Deserialize)]
 struct RaceEnd {
     /// The picked lane; `None` if the results were discarded.
@@ -32,7 +32,7 @@ struct RaceEnd {
     lane: Option<usize>,
 }
 
-/// The newest race of a session, without the end by the user.
+/// The newest race of a session that the user hasn't ended.
 #[derive(Debug, PartialEq)]
 pub(super) struct RaceRecord {
     pub options: RaceOptions,

@@ -1,4 +1,4 @@
-//! Background jobs: their events, and the notes that inform the model about their ends.
+//! Background jobs: their events, and the notes that tell the model when they end.
 
 use tiller_core::background_job::JOB_NOTE_TYPE;
 use tiller_core::delegated_task::AGENT_NOTE_TYPE;

@@ -1,4 +1,4 @@
-//! Agents that work for the session: the parts of their sessions, their events and requests, and their ends.
+//! Agents that work for the session: the parts of their sessions, their events and requests, and their completion.
 
 use std::sync::Arc;
 
@@ -174,13 +174,13 @@ impl Driver {
         Ok(())
     }
 
-    /// Records the ends of tasks that an earlier process has left open, with their usage. To be called before the log
+    /// Records that tasks which an earlier process has left open have ended, with their usage. To be called before the log
     /// of such a task is opened, because only a log that isn't open can be read for that.
     fn end_interrupted_tasks(&mut self) -> Result<(), AgentError> {
         if !self.active.has_interrupted_tasks() {
             return Ok(());
         }
-        // This process's first entries include the ends.
+        // This process's first entries record this.
         Ok(self.append_all(Vec::new())?)
     }
 
@@ -323,7 +323,7 @@ impl Driver {
         self.agents.children.iter().for_each(|child| child.set_agent_deltas(deltas));
     }
 
-    /// Forwards the presence of an approver to the agents.
+    /// Tells the agents whether an approver is present.
     pub(super) fn share_approver(&self, approver: Approver) {
         self.agents.children.iter().for_each(|child| child.set_approver(approver));
     }

@@ -26,7 +26,7 @@ pub(super) struct ChildAgents {
     pub(super) counts_logs: bool,
     /// True if a run of the session is counted as work.
     is_session_at_work: bool,
-    /// The cost of the agents, limited by the rest of the session's budgets.
+    /// The agents' cost, limited by the rest of the session's budgets.
     pub(super) budget: UsageScope,
     /// The cost of ended agents, which is included in the session's totals.
     pub(super) recorded: Usd,
@@ -96,19 +96,19 @@ impl RunningChild {
         tokio::spawn(async move { drop(change.await) });
     }
 
-    /// Returns the id in this session for a call of the agent.
+    /// Returns the id in this session for an agent's call.
     pub(super) fn call_id(&self, call: &CallId) -> CallId {
         call_id_above(&self.status.start.agent_id, call)
     }
 
-    /// Returns the id in this session for a question of the agent.
+    /// Returns the id in this session for an agent's question.
     pub(super) fn question_id(&self, question: &ElicitationId) -> ElicitationId {
         ElicitationId::new(format!("{}{SEPARATOR}{question}", self.status.start.agent_id.short()))
     }
 }
 
 impl RunningChild {
-    /// Converts an approval request of the agent into a request of this session, which works in the directory
+    /// Converts an agent's approval request into a request of this session, which works in the directory
     /// `root`. Returns its event, unless the request is already known.
     pub(super) fn adopt_approval_request(
         &mut self,
@@ -126,7 +126,7 @@ impl RunningChild {
         Some(EventKind::ApprovalRequested(request))
     }
 
-    /// Converts a question of the agent into a question of this session. Returns its event, unless the
+    /// Converts an agent's question into a question of this session. Returns its event, unless the
     /// question is already known.
     pub(super) fn adopt_question(&mut self, mut request: ElicitationRequest) -> Option<EventKind> {
         request.elicitation_id = self.question_id(&request.elicitation_id);
@@ -214,7 +214,7 @@ impl ChildAgents {
         }
     }
 
-    /// Returns the running agents, in the order of their starts.
+    /// Returns the running agents, in the order in which they started.
     pub(super) fn statuses(&self) -> Vec<RunningAgent> {
         self.children.iter().map(|child| child.status.clone()).collect()
     }

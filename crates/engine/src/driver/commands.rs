@@ -361,7 +361,7 @@ impl Driver {
         }
     }
 
-    /// Sets the presence of an approver. Without one, pending requests are denied and questions declined.
+    /// Sets whether an approver is present. Without one, pending requests are denied and questions declined.
     fn set_approver(&mut self, approver: Approver) -> Result<(), AgentError> {
         self.approvals.set_approver(approver);
         self.share_approver(approver);

@@ -4,7 +4,7 @@ use tiller_core::elicitation::{ElicitationAnswer, ElicitationRequest};
 use tiller_core::id::ElicitationId;
 use tokio::sync::oneshot;
 
-/// The pending questions, in the order of arrival.
+/// The pending questions, in the order they arrived.
 #[derive(Default)]
 pub(super) struct Elicitations {
     pub(super) pending: Vec<PendingElicitation>,

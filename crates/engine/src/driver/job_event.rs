@@ -72,7 +72,7 @@ pub(crate) enum JobEvent {
     ToolProgress { call: CallId, printed: StyledText },
     /// An event of the summary job.
     Summary { number: u64, event: SummaryEvent },
-    /// The result of a call.
+    /// A call's result.
     ToolEnded { turn: TurnNumber, result: ToolResultMessage, warning: Option<String> },
     /// Output of the user's command.
     BashOutput { id: EntryId, delta: String, output: Box<OutputBuffer> },
@@ -98,7 +98,7 @@ pub(crate) enum CallReviewResult {
     Reviewed(ReviewedCall),
 }
 
-/// The end of a command.
+/// A command's end.
 pub(crate) struct BashEnd {
     /// `None` if the command was stopped or its status was lost.
     pub(crate) status: Option<ExitStatus>,

@@ -47,7 +47,7 @@ pub(super) struct Jobs {
     bash: Option<BashJob>,
 }
 
-/// The tool of a call, with the context of its run.
+/// A call's tool, with the context of its run.
 pub(super) struct CallTarget {
     pub tool: Arc<dyn Tool>,
     /// The extensions, which may revise the result.

@@ -1,4 +1,4 @@
-//! Choice of the model and thinking level.
+//! The choice of model and thinking level.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Tracing of a session for diagnosis: starts and ends of operations.
+//! Tracing of a session for diagnosis: the start and end of operations.
 //!
 //! Derived from events. The trace contains no content: no prompts, answers, call arguments or output, and
 //! nothing about the user's shell commands.

@@ -1,4 +1,4 @@
-//! The process of an extension, shared with the tools that it declared: start, end, and requests.
+//! An extension's process, shared with the tools that it declared: start, end, and requests.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -81,8 +81,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Delegation(DelegationCommand::Definitions { reply })).await
     }
 
-    /// Stops the run and all agents that work for the session, and waits up to 10 s for their ends to be
-    /// recorded and their worktrees to be removed. Does nothing without such agents.
+    /// Stops the run and all agents that work for the session, and waits up to 10 s until the log records that
+    /// they ended and their worktrees are removed. Does nothing if there are none.
     ///
     /// # Errors
     /// If the session is closed.

@@ -7,7 +7,7 @@ use super::prompt::BashContext;
 use super::{AgentError, AgentSession};
 
 impl AgentSession {
-    /// Runs a shell command of the user.
+    /// Runs a shell command for the user.
     ///
     /// Returns once the command has started; its output arrives as events.
     ///

@@ -21,7 +21,7 @@ pub enum AgentError {
     /// The command can't run while agents are working for the session.
     #[error("not possible while agents are working for this session; stop them first")]
     AgentsAtWork,
-    /// A shell command of the user is running.
+    /// A user's shell command is running.
     #[error("a command is already running; wait for it, or abort it")]
     BashRunning,
     /// The session is empty.

@@ -35,7 +35,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::CycleModel { direction, reply }).await
     }
 
-    /// Returns the models of the cycle: those in the setting `models`, or all usable ones.
+    /// Returns the models to cycle through: those in the setting `models`, or all usable ones.
     ///
     /// # Errors
     /// If the session is closed.

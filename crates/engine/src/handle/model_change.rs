@@ -13,7 +13,7 @@ pub struct ChosenModel {
     pub model: ModelRef,
     /// The model's thinking level.
     pub thinking: ThinkingLevel,
-    /// The models of the cycle.
+    /// The models to cycle through.
     pub scope: CycleScope,
 }
 

@@ -30,7 +30,7 @@ impl AgentSession {
     }
 
     /// Expands a prompt that starts with `/skill:name` or `/template`; returns other prompts unchanged.
-    /// Doesn't run commands of extensions.
+    /// Doesn't run extension commands.
     ///
     /// # Errors
     /// [`AgentError::UnknownSkill`] if there is no such skill.

@@ -69,7 +69,7 @@ pub struct SessionStats {
     pub budgets: Vec<BudgetStatus>,
 }
 
-/// The end of a run.
+/// A run's end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
     /// The outcome.

@@ -46,7 +46,7 @@ pub struct SessionState {
     pub model: ModelRef,
     /// The model's thinking level.
     pub thinking: ThinkingLevel,
-    /// Image support of the model.
+    /// The model's image support.
     pub image_input: ImageInput,
     /// Use of the model's window.
     pub context: ContextUse,

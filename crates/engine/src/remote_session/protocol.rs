@@ -19,7 +19,7 @@ use crate::queue::QueueEdit;
 use crate::sent_item::{WireQueueItem, sent_items};
 use crate::turn::QueueHandling;
 
-/// The version of the protocol, which is tiller's version.
+/// The protocol's version, which is tiller's version.
 pub(super) const VERSION: &str = concat!("tiller ", env!("CARGO_PKG_VERSION"));
 
 /// A line from the process that has the session open.
@@ -37,7 +37,7 @@ pub(super) enum HostLine {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         queue: Option<Vec<WireQueueItem>>,
     },
-    /// The result of a command.
+    /// A command's result.
     Answer { id: u64, result: Result<Box<RawValue>, WireError> },
 }
 

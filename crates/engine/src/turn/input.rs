@@ -26,7 +26,7 @@ pub(crate) type TurnNumber = u64;
 /// An input of the turn machine.
 #[derive(Clone, Debug)]
 pub(crate) enum Input {
-    /// A message of the user.
+    /// A user message.
     Prompt(TurnPrompt),
     /// Stops the current operations and delivers all steering messages.
     SteerNow {
@@ -68,7 +68,7 @@ pub(crate) enum Input {
         /// The calls in order.
         plan: Vec<PlannedCall>,
     },
-    /// The result of a call.
+    /// A call's result.
     ToolEnded {
         /// Number of the request whose answer made the call.
         turn: TurnNumber,
@@ -171,7 +171,7 @@ pub(crate) struct AppendFailure {
     pub records: Vec<BashExecutionMessage>,
 }
 
-/// A message of the user.
+/// A user message.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TurnPrompt {
     /// The full text.

@@ -1,4 +1,4 @@
-//! Early ends of operations: abort, immediate steering, and failed appends.
+//! Operations that end early: abort, immediate steering, and failed appends.
 
 use tiller_core::event::{CompactionReason, EventKind, QueueKind, RunOutcome};
 use tiller_core::id::QueueId;

@@ -12,7 +12,7 @@ use tiller_tools::workspace::{FileAccess, Workspace};
 
 use super::*;
 
-/// A call of a tool.
+/// A tool call.
 fn call(name: &str, arguments: Value) -> ScriptedAnswer {
     serde_json::from_value(json!({"calls": [{"name": name, "arguments": arguments}]})).unwrap()
 }

@@ -92,7 +92,7 @@ async fn connect<T: Transport<RoleClient> + 'static>(
     handler.clone().serve_with_lifecycle(transport, lifecycle).await.map_err(|_| HandshakeError::Closed)
 }
 
-/// Returns the sandbox of a server's program: one that a project's file configures may use TCP only if a rule
+/// Returns the sandbox for a server's program: one that a project's file configures may use TCP only if a rule
 /// allows it.
 fn sandbox_of(server: &Server, options: &McpOptions) -> Option<SandboxProfile> {
     let ConfigOrigin::Project(_) = &server.config.origin else { return None };

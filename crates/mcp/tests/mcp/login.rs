@@ -28,7 +28,7 @@ use crate::servers::{MemoryLogins, TestServers, server};
 /// The page after the redirect; the code isn't exchanged yet.
 const BACK: &str = "You can return to tiller, which completes the login.";
 
-/// The state of the servers.
+/// The servers' state.
 #[derive(Default)]
 struct ServerState {
     base: String,

@@ -12,7 +12,7 @@ use crate::compat::Compat;
 pub struct ModelFacts {
     /// The provider's name.
     pub provider: String,
-    /// The provider's id of the model.
+    /// The provider's id for the model.
     pub id: String,
     /// The display name; the id if the model has no other.
     pub name: String,

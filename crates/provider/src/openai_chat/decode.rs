@@ -222,7 +222,7 @@ struct StreamedCall {
     extent: JsonExtent,
 }
 
-/// The state of a call. It starts when its name is known.
+/// A call's state. It starts when its name is known.
 enum StreamedCallState {
     /// Not started; its arguments so far.
     Unnamed(String),

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The version of the signature.
+/// The signature's version.
 const VERSION: u8 = 1;
 
 /// The signature of a message.

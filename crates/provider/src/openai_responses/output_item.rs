@@ -24,7 +24,7 @@ pub(super) enum PartKind {
     /// A refusal, shown as the answer's text.
     Refusal,
     Summary,
-    /// The text of the reasoning, from servers that run open models.
+    /// The reasoning's text, from servers that run open models.
     ReasoningText,
     Arguments,
 }

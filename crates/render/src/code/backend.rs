@@ -49,7 +49,7 @@ pub(super) struct StreamPosition {
     pub(super) from: usize,
 }
 
-/// The result of a request.
+/// A request's result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HighlightResponse {
     /// The token spans of each line.

@@ -158,7 +158,7 @@ impl ThemeRegistry {
         self.themes.iter()
     }
 
-    /// Returns the problems with files, in the order of reading.
+    /// Returns the problems with files, in the order read.
     #[must_use]
     pub fn problems(&self) -> &[ResourceProblem] {
         &self.problems

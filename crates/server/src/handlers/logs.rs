@@ -1,4 +1,4 @@
-//! The log of a session: entries, tree, page, statistics, context.
+//! A session's log: entries, tree, page, statistics, context.
 
 use std::sync::Arc;
 

@@ -172,7 +172,7 @@ impl Answered {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// The name of a problem; the response must be one.
+    /// A problem's name; the response must be one.
     pub(crate) fn problem(&self) -> String {
         assert_eq!(self.header(header::CONTENT_TYPE), "application/problem+json", "{self:?}");
         let problem = self.json();

@@ -41,7 +41,7 @@ impl EntryDraft {
     }
 }
 
-/// The result of a conversion.
+/// A conversion's result.
 #[derive(Debug, Default)]
 pub(super) struct ConversionEnd {
     /// The entry where the source would continue.

@@ -42,7 +42,7 @@ impl ImportWarnings {
         }
     }
 
-    /// Returns the warnings in the order of their lines; the total of further kinds comes last.
+    /// Returns the warnings in line order; the total of further kinds comes last.
     pub(super) fn into_vec(mut self) -> Vec<ImportWarning> {
         self.warnings.sort_by_key(|note| note.line);
         self.warnings.extend(self.others);

@@ -11,7 +11,7 @@ use super::packed::{PackedEntry, PackedId};
 use crate::entry_kind::EntryKind;
 use crate::line_scan::LineRole;
 
-/// All entries of a log in the order of their lines.
+/// All entries of a log in line order.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
     packed: Vec<PackedEntry>,

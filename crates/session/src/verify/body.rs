@@ -103,7 +103,7 @@ pub(super) struct BodyCheck {
     pub(super) invalid_usage: Option<String>,
 }
 
-/// Checks the body of a line with a readable head.
+/// Checks the body of a line whose head can be read.
 pub(super) fn check(head: &LineHead<'_>, line: &[u8]) -> BodyCheck {
     let parse = |line: &[u8]| entry::parse_body(head.kind, head.role, line);
     let (no_utf_8, repaired) = (invalid_utf8(line), repair_text(line));

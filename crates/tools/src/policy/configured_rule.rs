@@ -38,7 +38,7 @@ impl RuleDecision {
     }
 }
 
-/// The source of a rule, displayed as the file's path or the program's name.
+/// A rule's source, displayed as the file's path or the program's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleSource {
     /// The user's settings file, by path.
@@ -329,7 +329,7 @@ impl ConfiguredRules {
         self.0.iter()
     }
 
-    /// Finds the rule that decides on calls of a tool, among those for which `covers` returns true. A denying
+    /// Finds the rule that decides on calls of a tool, among those for which `covers` returns true. A deny
     /// rule wins; then the most specific rule; among equally specific rules first `ask`, then one that allows
     /// TCP.
     pub(super) fn find(

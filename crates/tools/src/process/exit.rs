@@ -1,8 +1,8 @@
-//! The end of a command.
+//! A command's end.
 
 use nix::sys::signal::Signal;
 
-/// The end of a command.
+/// A command's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit {
     /// The shell's own exit status.

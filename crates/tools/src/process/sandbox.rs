@@ -1,4 +1,4 @@
-//! The sandbox of a command: the files that it may write to, and whether it may use TCP.
+//! The sandbox for a command: the files that it may write to, and whether it may use TCP.
 //!
 //! A [`SandboxProfile`] is passed with the command to the supervisor, as words before the program. On Linux
 //! the supervisor restricts itself with Landlock before it starts the program, so that the program and all

@@ -37,7 +37,7 @@ pub struct ArgumentDiagnostic {
 }
 
 impl ArgumentDiagnostic {
-    /// Returns the diagnostic for a call of a tool that doesn't exist.
+    /// Returns the diagnostic for a call to a tool that doesn't exist.
     #[must_use]
     pub fn unknown_tool(name: &str, known: &[&str]) -> Self {
         Self {

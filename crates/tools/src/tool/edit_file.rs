@@ -145,7 +145,7 @@ impl TypedTool for EditFile {
     }
 }
 
-/// The result of an edit, before it is written.
+/// An edit's result, before it is written.
 struct PlannedEdit {
     metadata: Metadata,
     old_text: String,

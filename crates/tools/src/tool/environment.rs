@@ -22,7 +22,7 @@ pub struct ToolEnvironment {
     pub workspace: Workspace,
     /// The runner of commands.
     pub runner: Runner,
-    /// The sandbox of commands.
+    /// The sandbox for commands.
     pub sandbox: Sandbox,
     /// Limits of one result.
     pub limits: OutputLimits,

@@ -45,7 +45,7 @@ pub struct GithubRepository {
     token: GithubToken,
 }
 
-/// The source of the token.
+/// The token's source.
 #[derive(Clone, Debug)]
 pub enum GithubToken {
     /// The token itself.

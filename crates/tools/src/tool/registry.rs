@@ -1,4 +1,4 @@
-//! The tools of a session, by name.
+//! A session's tools, by name.
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
@@ -110,7 +110,7 @@ impl std::fmt::Display for ToolSource {
     }
 }
 
-/// The tools of a session, in the order in which the model sees them.
+/// A session's tools, in the order in which the model sees them.
 #[derive(Clone, Default)]
 pub struct Tools {
     tools: Vec<ToolEntry>,
@@ -224,7 +224,7 @@ impl Tools {
         environment.seen.restore(hashes, resolve);
     }
 
-    /// Returns a runner whose programs run in the sandbox of the tools' commands.
+    /// Returns a runner whose programs run in the sandbox for the tools' commands.
     #[must_use]
     pub fn sandboxed(&self, runner: &Runner) -> Runner {
         let profile = self

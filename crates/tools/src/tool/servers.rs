@@ -114,7 +114,7 @@ pub enum ToolServersEvent {
     Changed,
 }
 
-/// The state of a server, for display.
+/// A server's state, for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolServerStatus {
     /// The server's name.
@@ -123,7 +123,7 @@ pub struct ToolServerStatus {
     pub transport: &'static str,
     /// The command or URL, as configured.
     pub address: String,
-    /// The source of the configuration: a file or a variable.
+    /// The configuration's source: a file or a variable.
     pub origin: String,
     /// The server's state.
     pub state: ToolServerState,
@@ -163,7 +163,7 @@ impl ToolServerStatus {
     }
 }
 
-/// The state of a server.
+/// A server's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolServerState {
     /// The server is starting.

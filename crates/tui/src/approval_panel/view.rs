@@ -183,7 +183,6 @@ fn answers_before_opening(
     packed(std::iter::once(showing).chain(answers), view)
 }
 
-/// Returns the answers, numbered if that takes no extra row.
 fn answers(panel: &ApprovalPanel, request: &ApprovalRequest, view: &ViewContext<'_>) -> Vec<Line> {
     let plain = answers_with(panel, request, AnswerNumbers::Hidden, view);
     let numbered = answers_with(panel, request, AnswerNumbers::Shown, view);

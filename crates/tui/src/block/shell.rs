@@ -22,7 +22,7 @@ const GAP: usize = 2;
 /// Maximum output processed while the block is folded, in bytes: more than a screen shows.
 const FOLDED_OUTPUT: usize = 16 * 1024;
 
-/// A shell command of the user.
+/// A user's shell command.
 #[derive(Clone, Debug)]
 pub(crate) struct Shell {
     pub(crate) id: Option<EntryId>,

@@ -119,7 +119,7 @@ impl Placeholders {
         })
     }
 
-    /// The images whose placeholders occur in a text, in the order of their numbers.
+    /// The images whose placeholders occur in a text, in numerical order.
     pub(super) fn images(&self, text: &str) -> Vec<Image> {
         let used = self.entries.iter().filter(|(token, _)| text.contains(token));
         let image = |(_, content): &(String, PlaceholderKind)| match content {

@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::task::JoinHandle;
 
-/// The state of a suspension. It is stored here because the loop's future may be dropped and restarted during
+/// A suspension's state. It is stored here because the loop's future may be dropped and restarted during
 /// the suspension, for example when the session opens.
 pub(crate) enum SuspendReason {
     /// Stops the process until SIGCONT.

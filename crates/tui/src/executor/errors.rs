@@ -1,4 +1,4 @@
-//! Error messages of the agent.
+//! The agent's error messages.
 
 use tiller_engine::AgentError;
 

@@ -1,5 +1,5 @@
 //! Prompts on their way to the agent. Each is prepared and then sent, one after the other, so that they
-//! arrive in the order of typing.
+//! arrive in the order typed.
 //!
 //! Navigation is queued among them: a prompt belongs to the entry where it was written.
 

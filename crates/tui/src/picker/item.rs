@@ -146,7 +146,7 @@ pub(crate) enum PickerChoice {
     ResumeRace,
     /// Stops the race, or discards its results.
     EndRace,
-    /// Stops this background job of the agent.
+    /// Stops this one of the agent's background jobs.
     Job(JobId),
     /// Enables or disables this tool.
     Tool(String),

@@ -47,7 +47,7 @@ pub(crate) enum EchoMode {
     Masked,
 }
 
-/// The result of an action, shown until the next key.
+/// An action's result, shown until the next key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StatusText {
     pub(crate) text: String,

@@ -1,4 +1,4 @@
-//! All changes of the session model: by events of the agent, snapshots, results of jobs, and answers given
+//! All changes of the session model: by agent events, snapshots, results of jobs, and answers given
 //! here.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Background jobs of the agent: Ctrl+B, the footer, the list.
+//! The agent's background jobs: Ctrl+B, the footer, the list.
 
 use crossterm::event::KeyCode;
 use serde_json::json;

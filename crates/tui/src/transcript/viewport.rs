@@ -1,4 +1,4 @@
-//! The state of the viewport: the rows on the screen, the scroll position, the focused block and the
+//! The viewport's state: the rows on the screen, the scroll position, the focused block and the
 //! selection.
 
 use crate::block::Mark;

@@ -68,7 +68,7 @@ impl TranscriptPane {
             // The entries are read again at the same position.
             EventKind::SessionChanged { reason: SessionChange::Grown, .. } => {}
             EventKind::SessionChanged { .. } => self.transcript.drop_anchor(),
-            // Turns, message ends, results, denied calls and ends of jobs are drawn from their entries;
+            // Turns, message ends, results, denied calls and finished jobs are drawn from their entries;
             // traces are only logged. The other events are shown elsewhere.
             EventKind::AgentStart
             | EventKind::AgentEnd { .. }

@@ -1,4 +1,4 @@
-//! The state of a search: its text, its hits, and the current one.
+//! A search's state: its text, its hits, and the current one.
 
 use std::collections::BTreeMap;
 

@@ -111,7 +111,7 @@ pub(crate) struct ConversationFacts {
     pub model: ModelRef,
     /// The model's window.
     pub window: Tokens,
-    /// Presence of an approver.
+    /// Tells whether an approver is present.
     pub approver: Approver,
     /// The newest compaction on the path to the leaf.
     pub compaction: Option<EntryId>,

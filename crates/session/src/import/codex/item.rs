@@ -25,7 +25,7 @@ pub(super) enum Item {
     Prompt(Vec<UserBlock>),
     /// A block of an answer.
     Answer(AssistantBlock),
-    /// The result of a call.
+    /// A call's result.
     Output { call: String, content: Vec<UserBlock>, is_error: bool },
     /// An item that is not imported.
     Nothing,

@@ -25,7 +25,7 @@ const SECRET: &str = "SECRET-7f3a";
 /// Time after which a call counts as hanging, generous for a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The result of a call.
+/// A call's result.
 #[derive(Debug)]
 pub(super) enum Outcome {
     /// The policy, the check of the arguments or the tool rejected the call, for this reason.

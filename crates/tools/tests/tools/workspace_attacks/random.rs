@@ -53,7 +53,7 @@ fn any_node() -> impl Strategy<Value = Node> {
     ]
 }
 
-/// A call of a tool with a path in the tree and further names.
+/// A tool call with a path in the tree and further names.
 #[derive(Clone, Debug)]
 struct Call {
     tool: &'static str,

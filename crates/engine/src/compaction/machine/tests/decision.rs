@@ -1,4 +1,4 @@
-//! The end of a job, failed summaries, the user's decision, and stops.
+//! A job's end, failed summaries, the user's decision, and stops.
 
 use super::*;
 
