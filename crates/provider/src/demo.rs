@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value, json};
 use tiller_core::message::{AssistantMessage, Message, ToolResultMessage, Usage};
+use tiller_core::tool_spec::ToolSpec;
 use tiller_core::unit::Tokens;
 
 use super::catalog::{ImageInput, ModelFacts};
@@ -73,7 +74,10 @@ impl Provider for Demo {
     fn stream(&self, request: Request) -> ProviderStream {
         let number = answers_in(&request).count();
         let mut answer = next_answer(&request);
-        let input_chars: usize = request.messages.iter().map(|message| text_of_message(message).len()).sum();
+        let messages: usize = request.messages.iter().map(|message| text_of_message(message).len()).sum();
+        let tool_chars = |tool: &ToolSpec| tool.description.len() + tool.parameters.to_string().len();
+        let tools: usize = request.tools.iter().map(tool_chars).sum();
+        let input_chars = request.system.len() + tools + messages;
         let output_tokens = answer.text.len() / 4;
         answer.usage = Usage {
             input: Tokens(input_chars as u64 / 4),
@@ -108,7 +112,8 @@ fn next_answer(request: &Request) -> ScriptedAnswer {
     let current_step = current_step(request);
     let steered = results.iter().any(|result| result.is_error && text_of(result).contains(STEERED));
     let is_denied =
-        results.iter().any(|result| result.is_error && text_of(result).starts_with(DENIED_PREFIX));
+        |result: &&&ToolResultMessage| result.is_error && text_of(result).starts_with(DENIED_PREFIX);
+    let denied = results.iter().filter(is_denied).count();
     match current_step {
         TourStep::Welcome => answer(WELCOME.to_owned(), vec![call("list_files", &json!({"path": "."}))]),
         TourStep::Steering if steered => answer(steered_text(&results, &user), Vec::new()),
@@ -118,7 +123,7 @@ fn next_answer(request: &Request) -> ScriptedAnswer {
             answer(STEERING.replace("{entries}", &entries), vec![slow(), slow(), slow()])
         }
         TourStep::FollowUp if steered => answer(steered_text(&results, &user), Vec::new()),
-        TourStep::FollowUp if is_denied => answer(DENIED.to_owned(), Vec::new()),
+        TourStep::FollowUp if denied > 0 => answer(denied_text(denied, results.len()), Vec::new()),
         TourStep::FollowUp if !results.is_empty() => answer(UNSTEERED.to_owned(), Vec::new()),
         TourStep::FollowUp => {
             let answer = answer(FOLLOW_UP.replace("{said}", &quoted(&user)), Vec::new());
@@ -200,6 +205,15 @@ fn steered_text(results: &[&ToolResultMessage], user: &str) -> String {
         .replace("{said}", &quoted(user))
 }
 
+fn denied_text(denied: usize, calls: usize) -> String {
+    let [calls, they, them] = match denied {
+        1 => ["a call", "it", "it"],
+        _ if denied == calls => ["the calls", "they", "them"],
+        _ => ["some calls", "they", "them"],
+    };
+    DENIED.replace("{calls}", calls).replace("{they}", they).replace("{them}", them)
+}
+
 fn text_of(result: &ToolResultMessage) -> String {
     tiller_core::message::joined_text(&result.content)
 }
@@ -247,6 +261,20 @@ mod tests {
         };
         assert_eq!(counts(&[&skipped]), "0 of 1 call");
         assert_eq!(counts(&[&done, &skipped, &skipped]), "1 of 3 calls");
+    }
+
+    #[test]
+    fn denied_text_names_the_calls() {
+        let openings = [(1, 3), (2, 3), (3, 3)].map(|(denied, calls)| {
+            let text = denied_text(denied, calls);
+            text.split_once(". ").unwrap().0.to_owned()
+        });
+        let expected = [
+            "**You denied a call**, so it didn't run",
+            "**You denied some calls**, so they didn't run",
+            "**You denied the calls**, so they didn't run",
+        ];
+        assert_eq!(openings, expected);
     }
 
     #[test]
