@@ -143,6 +143,6 @@ pub(crate) fn approval(program: &Path) -> anyhow::Result<String> {
         (&[work, text_answer("Done.")], &["--name", "fix-crlf", prompt]),
     )?;
     terminal.wait_for("edit_file needs approval");
-    terminal.wait_for("deny, say why");
+    terminal.wait_for("deny + why");
     render_screen(&terminal, DefaultColors::DARK)
 }

@@ -67,7 +67,7 @@ fn approval_of_edit_shows_its_diff() {
     let screen = terminal.screen();
     assert!(screen.contains("? edit_file needs approval: sure? (extension guard)"), "{screen}");
     assert!(screen.contains("│ a.txt  +1 −1") && screen.contains("- two"), "{screen}");
-    assert!(screen.contains("+ zwei") && screen.contains("1 y once · 2 n deny"), "{screen}");
+    assert!(screen.contains("+ zwei") && screen.contains("[y] once · [n] deny"), "{screen}");
     assert_eq!(fs::read_to_string(sandbox.project().join("a.txt")).unwrap(), "one\ntwo\nthree\n");
     terminal.send("y");
     terminal.wait_for("Edited.");
@@ -81,7 +81,7 @@ fn approval_enter_alone_allows_nothing() {
     let mut terminal = ask(&sandbox, &[CALL, r#"{"text": "Made."}"#]);
     terminal.key(TerminalKey::Enter);
     terminal.key(TerminalKey::Right);
-    terminal.wait_for("▸ y once");
+    terminal.wait_for("▸ [y] once");
     assert!(!sandbox.project().join("made").exists(), "enter alone allowed it");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("Made.");

@@ -101,7 +101,7 @@ fn panel_always_opens_the_proposed_rules() {
       ? bash needs approval: runs a command
       │ ls
       │ in ~/code/conf
-      1 y once · 2 a session: ls · 3 A always… · 4 n deny · 5 d deny, say why
+      [y] once · [a] session: ls · [A] always… · [n] deny · [d] deny + why
     ");
     assert_eq!(harness.letter('4'), denied());
     assert_eq!(Harness::new("ls", "ls").letter('A'), IGNORED, "no rule, no answer");
@@ -150,7 +150,7 @@ fn panel_long_call_is_allowed_once_opened() {
       │ echo 3
       │ echo 4
       │ … 16 more lines below · shift+down scrolls · v shows all
-      v shows all; then you can allow it · n deny · d deny, say why
+      v shows all; then you can allow it · [n] deny · [d] deny + why
     ");
     assert_eq!(harness.letter('y'), flashed("The call is longer than its panel; v shows all of it."));
     let (outcome, effects) = harness.letter('v');
@@ -169,7 +169,7 @@ fn panel_arrows_select_and_enter_gives() {
     assert_eq!(harness.key(KeyCode::Enter), flashed(says));
     harness.key(KeyCode::Right);
     harness.key(KeyCode::Right);
-    assert!(harness.drawn().contains("▸ a session: ls"), "{}", harness.drawn());
+    assert!(harness.drawn().contains("▸ [a] session: ls"), "{}", harness.drawn());
     harness.key(KeyCode::Esc);
     assert_eq!(harness.key(KeyCode::Enter), flashed(says), "Esc cleared the selection");
     assert_eq!(harness.key(KeyCode::Esc), IGNORED, "the next one stops the run");

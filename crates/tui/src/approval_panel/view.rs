@@ -184,29 +184,8 @@ fn answers_before_opening(
 }
 
 fn answers(panel: &ApprovalPanel, request: &ApprovalRequest, view: &ViewContext<'_>) -> Vec<Line> {
-    let plain = answers_with(panel, request, AnswerNumbers::Hidden, view);
-    let numbered = answers_with(panel, request, AnswerNumbers::Shown, view);
-    if numbered.len() > plain.len() { plain } else { numbered }
-}
-
-/// Display of the answers' numbers, which are keys too.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum AnswerNumbers {
-    Shown,
-    Hidden,
-}
-
-fn answers_with(
-    panel: &ApprovalPanel,
-    request: &ApprovalRequest,
-    numbers: AnswerNumbers,
-    view: &ViewContext<'_>,
-) -> Vec<Line> {
-    let answers = (1..).zip(ApprovalAnswer::possible(request)).map(|(number, answer)| {
-        let number = (numbers == AnswerNumbers::Shown).then(|| muted(format!("{number} ")));
-        number.into_iter().chain(answer_spans(panel, request, answer, view)).collect()
-    });
-    packed(answers, view)
+    let answers = ApprovalAnswer::possible(request).into_iter();
+    packed(answers.map(|answer| answer_spans(panel, request, answer, view)), view)
 }
 
 /// Returns rows of answers, which break only between two answers if that takes no extra row.
@@ -245,23 +224,19 @@ fn answer_spans(
         ApprovalAnswer::Session => format!("session: {}", rule(request)),
         ApprovalAnswer::Always => "always…".to_owned(),
         ApprovalAnswer::Deny => "deny".to_owned(),
-        ApprovalAnswer::DenyWithReason => "deny, say why".to_owned(),
+        ApprovalAnswer::DenyWithReason => "deny + why".to_owned(),
     };
     let is_selected = panel.selected == Some(answer);
     let style = if is_selected { Style::from(Role::Accent).with(Emphasis::BOLD) } else { Role::Muted.into() };
     let mark = is_selected.then(|| Span::new("▸ ", Role::Accent));
-    let answer = [key(view, answer.command()), Span::new(format!(" {text}"), style)];
+    let answer = [muted("["), key(view, answer.command()), muted("]"), Span::new(format!(" {text}"), style)];
     mark.into_iter().chain(answer).collect()
 }
 
 /// Returns the rule for the session; empty if the rule equals the command, which is already on the screen.
 fn rule(request: &ApprovalRequest) -> String {
     let exact = request.args["command"].as_str().map(|command| format!("exactly `{command}`"));
-    if exact.as_ref() == Some(&request.rule) {
-        "exactly this command".to_owned()
-    } else {
-        one_line(&request.rule)
-    }
+    if exact.as_ref() == Some(&request.rule) { "this command".to_owned() } else { one_line(&request.rule) }
 }
 
 /// Returns the panel without room for the call: the reason and the denying answers, or less.

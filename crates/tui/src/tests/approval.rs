@@ -136,7 +136,7 @@ fn approval_long_command_must_be_opened() {
         assert_eq!(harness.press_letter('v'), []);
         harness.key(KeyCode::Esc);
         let screen = harness.screen();
-        assert!(screen.contains("a session: exactly this command"), "{screen}");
+        assert!(screen.contains("[a] session: this command"), "{screen}");
         harness.wait(400);
         assert_eq!(harness.press_letter('y'), allow_once("c2"));
     }
@@ -378,14 +378,14 @@ fn approval_enter_needs_a_selected_answer() {
     harness.show_request(command("cargo test"));
     assert_eq!(harness.key(KeyCode::Enter), [], "nothing is chosen");
     harness.key(KeyCode::Right);
-    assert!(harness.screen().contains("▸ y once"), "{}", harness.screen());
+    assert!(harness.screen().contains("▸ [y] once"), "{}", harness.screen());
     assert_eq!(harness.key(KeyCode::Esc), [], "one level back, and the run goes on");
     assert_eq!(harness.key(KeyCode::Enter), []);
     assert_eq!(harness.key(KeyCode::Esc), [Action::Abort]);
     harness.key(KeyCode::Right);
     harness.key(KeyCode::Right);
     assert!(
-        harness.screen().contains("▸ a session: cargo test [any arguments, safe options]"),
+        harness.screen().contains("▸ [a] session: cargo test [any arguments, safe options]"),
         "{}",
         harness.screen()
     );
@@ -513,7 +513,7 @@ fn approval_without_rule_has_no_session_answer() {
     let mut harness = running_command(80, 24);
     harness.show_request(ApprovalRequest { rule: String::new(), ..command("ls") });
     let screen = harness.screen();
-    assert!(screen.contains("1 y once · 2 n deny · 3 d deny, say why"), "{screen}");
+    assert!(screen.contains("[y] once · [n] deny · [d] deny + why"), "{screen}");
     assert_eq!(harness.press_letter('a'), []);
     assert_eq!(harness.app.composer.editor.text(), "a", "a letter without a meaning is text");
 }

@@ -239,7 +239,7 @@ pub(super) const ASKS: KeySequence = KeySequence {
         press("back", "esc", &[Lacks("── bash needs approval")]),
         press("next_answer", "right", &[Has("▸ y once")]),
         press("no_answer", "esc", &[Lacks("▸")]),
-        press("previous_answer", "left", &[Has("▸ d")]),
+        press("previous_answer", "left", &[Has("▸ [d]")]),
         Type("\x1b[C\x1b[D\x1b[D\x1b[D\x1b[D"),
         Wait(Has("▸ y once")),
         press("take_answer", "enter", &[Has("│ touch b")]),
