@@ -8,7 +8,7 @@ use tiller_render::{Line, Role};
 use crate::action::{Action, ListAction};
 use crate::component::ViewContext;
 use crate::list_kind::ListKind;
-use crate::picker::detail_lines::{fact, heading};
+use crate::picker::detail_lines::{fact, heading, started};
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::picker::source::{ListFacts, ListResponse, ListSource};
 use crate::text::one_line;
@@ -29,6 +29,10 @@ impl ListSource for AgentList {
         }
     }
 
+    fn accepts(&self, choice: &PickerChoice) -> bool {
+        matches!(choice, PickerChoice::Agent { .. })
+    }
+
     fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
         match choice {
             PickerChoice::Agent { id, name } => {
@@ -43,7 +47,7 @@ impl ListSource for AgentList {
 pub(crate) fn running_items(running: &[RunningAgent], now: UnixMs) -> Vec<PickerItem> {
     let item = |RunningAgent { start, since, activity }: &RunningAgent| {
         let cost = fact("cost", activity.cost.to_string());
-        task_item(start, activity.state(*since, now), [fact("since", since.to_iso()), cost])
+        task_item(start, activity.state(*since, now), [started(*since), cost])
     };
     running.iter().map(item).collect()
 }
@@ -58,7 +62,7 @@ pub(crate) fn ended_items(tasks: &[TaskRecord], running: &[RunningAgent]) -> Vec
             None => "interrupted",
         };
         let task = start.task.lines().next().unwrap_or_default();
-        let facts = [fact("since", since.to_iso()), fact("end", one_line(end))];
+        let facts = [started(*since), fact("state", one_line(end))];
         Some(task_item(start, format!("{end} · {task}"), facts))
     };
     tasks.iter().rev().filter_map(item).collect()
@@ -79,7 +83,7 @@ fn task_item(start: &DelegatedTask, note: String, facts: [Line; 2]) -> PickerIte
 }
 
 fn defined_item(agent: &AgentDefinition) -> PickerItem {
-    let mut detail = vec![heading(&agent.name), fact("from", agent.path.display().to_string())];
+    let mut detail = vec![heading(&agent.name), fact("source", agent.path.display().to_string())];
     detail.extend(agent.model.as_ref().map(|model| fact("model", one_line(model))));
     detail.extend(agent.approval.map(|mode| fact("approval", mode.name().to_owned())));
     detail.push(Line::default());

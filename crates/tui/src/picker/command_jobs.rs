@@ -6,7 +6,7 @@ use tiller_render::{Line, Role};
 use crate::action::{Action, ListAction};
 use crate::component::ViewContext;
 use crate::list_kind::ListKind;
-use crate::picker::detail_lines::{fact, heading};
+use crate::picker::detail_lines::{fact, heading, started};
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::picker::source::{ListFacts, ListResponse, ListSource};
 use crate::text::one_line;
@@ -46,7 +46,7 @@ fn item(job: &CommandJob) -> PickerItem {
     let mut detail = vec![
         heading(job.job_id.as_str()),
         fact("status", one_line(&status)),
-        fact("since", job.since.to_iso()),
+        started(job.since),
         fact("last line", one_line(&job.last_line)),
         Line::default(),
     ];
