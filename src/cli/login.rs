@@ -252,6 +252,7 @@ fn resolve_provider(name_argument: &str) -> Result<&'static ProviderDescriptor, 
 
 fn row(holder: &ProviderCredential) -> String {
     let source = match &holder.origin {
+        CredentialOrigin::Missing if holder.needs_no_key() => "no key (not required)".to_owned(),
         CredentialOrigin::Missing => "no key".to_owned(),
         CredentialOrigin::Stored => "key in auth.json".to_owned(),
         CredentialOrigin::External(source) => format!("key from {source}"),

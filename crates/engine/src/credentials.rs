@@ -6,6 +6,7 @@ use std::sync::Arc;
 use secrecy::SecretString;
 use tiller_core::message::ModelRef;
 use tiller_provider::Model;
+use tiller_provider::descriptor::ProviderDescriptor;
 
 use super::{AgentError, AgentSession, ProviderChange};
 
@@ -26,6 +27,14 @@ pub struct ProviderCredential {
     pub provider: String,
     /// The origin of the provider's key.
     pub origin: CredentialOrigin,
+}
+
+impl ProviderCredential {
+    /// Returns true for a server on the user's machine, which usually works without a key.
+    #[must_use]
+    pub fn needs_no_key(&self) -> bool {
+        ProviderDescriptor::find(&self.provider).is_some_and(ProviderDescriptor::is_local)
+    }
 }
 
 /// The origin of a provider's key.

@@ -1,7 +1,7 @@
 //! API keys of providers, and imports from other programs.
 
 use tiller_core::suggest;
-use tiller_engine::{AgentError, CredentialChange, SUBSCRIPTION_NOTE};
+use tiller_engine::{AgentError, CredentialChange};
 use tokio::task::spawn_blocking;
 
 use crate::clock::now;
@@ -19,9 +19,7 @@ impl ExecutorWorker {
         let Some(service) = self.options.services.keys.clone() else { return vec![no_key_store()] };
         match spawn_blocking(move || service.list()).await {
             Ok(Ok(credentials)) if list == ListKind::Logins => {
-                let items = picker::credentials::logins(&credentials);
-                let note = ListResult::Status(StatusText::note(SUBSCRIPTION_NOTE));
-                vec![TaskResult::List(ListResult::Items { items, selected: 0 }), TaskResult::List(note)]
+                picker::credentials::login_results(&credentials).map(TaskResult::List).into()
             }
             Ok(Ok(credentials)) => {
                 let items = picker::credentials::logouts(&credentials);

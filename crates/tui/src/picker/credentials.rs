@@ -1,12 +1,13 @@
 //! `/login` and `/logout`: the lists of providers and their API keys. Keys are entered here and never shown.
 
-use tiller_engine::{CredentialOrigin, ProviderCredential};
+use tiller_engine::{CredentialOrigin, ProviderCredential, SUBSCRIPTION_NOTE};
 use tiller_render::{Role, Span};
 
 use crate::action::{Action, ListAction};
 use crate::component::ViewContext;
 use crate::list_kind::ListKind;
 use crate::login::{KeyInput, LoginRequest};
+use crate::message::ListResult;
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::picker::line_prompt::{LinePrompt, StatusText};
 use crate::picker::source::{ListFacts, ListResponse, ListSource};
@@ -86,6 +87,13 @@ pub(crate) fn logins(credentials: &[ProviderCredential]) -> Vec<PickerItem> {
         .collect()
 }
 
+/// Returns the results that fill the list of `/login`, in order: with the items, an unknown provider in
+/// `/login NAME` becomes an error, which replaces the note.
+pub(crate) fn login_results(credentials: &[ProviderCredential]) -> [ListResult; 2] {
+    let note = ListResult::Status(StatusText::note(SUBSCRIPTION_NOTE));
+    [note, ListResult::Items { items: logins(credentials), selected: 0 }]
+}
+
 pub(crate) fn logouts(credentials: &[ProviderCredential]) -> Vec<PickerItem> {
     let with_key = credentials.iter().filter(|credential| credential.origin != CredentialOrigin::Missing);
     with_key.map(|credential| item(credential, PickerChoice::Logout(credential.provider.clone()))).collect()
@@ -93,6 +101,9 @@ pub(crate) fn logouts(credentials: &[ProviderCredential]) -> Vec<PickerItem> {
 
 fn item(credential: &ProviderCredential, choice: PickerChoice) -> PickerItem {
     let (lead, note, role) = match &credential.origin {
+        CredentialOrigin::Missing if credential.needs_no_key() => {
+            ("– ", "no key (not required)".to_owned(), Role::Muted)
+        }
         CredentialOrigin::Missing => ("– ", "no key".to_owned(), Role::Muted),
         CredentialOrigin::Stored => ("✓ ", "key in auth.json".to_owned(), Role::Text),
         CredentialOrigin::External(place) => ("✓ ", format!("key from {}", one_line(place)), Role::Text),

@@ -241,7 +241,9 @@ fn login_named_provider_prompts_at_once() {
         let mut list = ListBench::new(SMALL, Picker::asking_for_key(provider.into()));
         list.0.type_keys("sk-hush");
         assert!(!list.screen().contains("sk-hush"), "typed before the list is there: {}", list.screen());
-        list.fill((credentials::logins(&logins()), 0));
+        for result in credentials::login_results(&logins()) {
+            assert!(list.0.take(TaskResult::List(result)).0.is_none());
+        }
         list
     };
     let mut list = asking("anth");
