@@ -37,17 +37,33 @@ pub fn parse<T: DeserializeOwned + Default>(text: &str) -> Result<(T, &str), Fro
         return Ok((T::default(), body.trim()));
     }
     let lines_before = first.lines().count();
-    // Far above the needs of any front matter. Files may be untrusted, and a few lines of aliases can expand
-    // to gigabytes.
-    let budget = serde_saphyr::budget! { max_nodes: 10_000, max_aliases: 100 };
-    let options = serde_saphyr::options! { budget: budget };
-    match serde_saphyr::from_str_with_options(yaml, options) {
+    match serde_saphyr::from_str_with_options(yaml, options()) {
         Ok(head) => Ok((head, body.trim())),
         Err(error) => match parse_plain(yaml).and_then(|head| serde_json::from_value(head).ok()) {
             Some(head) => Ok((head, body.trim())),
             None => Err(FrontMatterError::Yaml(describe(&error, lines_before))),
         },
     }
+}
+
+/// Explains that a key is missing: there is no front matter, it isn't valid YAML, or it lacks the key.
+#[must_use]
+pub fn missing(text: &str, key: &str) -> String {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let head = text.split_once('\n').filter(|(first, _)| first.trim_end() == FENCE);
+    let Some((yaml, _)) = head.and_then(|(_, rest)| split(rest)) else {
+        return format!("no front matter; it needs at least `{key}`");
+    };
+    match serde_saphyr::from_str_with_options::<serde::de::IgnoredAny>(yaml, options()) {
+        Err(error) => FrontMatterError::Yaml(describe(&error, 1)).to_string(),
+        Ok(_) => format!("the front matter has no `{key}`"),
+    }
+}
+
+/// Returns limits far above the needs of any front matter. Files may be untrusted, and a few lines of aliases can
+/// expand to gigabytes.
+fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! { budget: serde_saphyr::budget! { max_nodes: 10_000, max_aliases: 100 } }
 }
 
 /// Parses lines of `key: value`, each value taken literally, as other programs do: their files have values
@@ -120,6 +136,17 @@ mod tests {
 
     fn head(text: &str) -> Result<(Option<String>, String), FrontMatterError> {
         parse::<Head>(text).map(|(head, body)| (head.name, body.to_owned()))
+    }
+
+    #[test]
+    fn missing_names_the_reason() {
+        let reason = |text: &str| missing(text, "description");
+        for text in ["", "Body", "# Title\n---\n"] {
+            assert_eq!(reason(text), "no front matter; it needs at least `description`", "{text}");
+        }
+        assert_eq!(reason("---\nname: a\n---\nBody"), "the front matter has no `description`");
+        let broken = reason("---\nname: a\ntools: [\n---\nBody");
+        assert!(broken.starts_with("the front matter can't be parsed: "), "{broken}");
     }
 
     #[test]

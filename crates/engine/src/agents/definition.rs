@@ -192,8 +192,7 @@ impl FileDefinition for AgentDefinition {
             return Err(format!("the name `{name}` may have only letters, digits, -, _, : and ."));
         }
         let description = head.description.as_deref().map(one_line).filter(|text| !text.is_empty());
-        let description = description
-            .ok_or("the front matter has no `description`, which tells the model when to use the agent")?;
+        let description = description.ok_or_else(|| front_matter::missing(text, "description"))?;
         if body.is_empty() {
             return Err("no instructions after the front matter".to_owned());
         }
@@ -358,7 +357,7 @@ mod tests {
     #[test]
     fn definition_needs_a_description_and_instructions() {
         assert_eq!(parse("---\ndescription: helps\n---\nHelp.\n"), Ok(minimal()));
-        let missing = "the front matter has no `description`, which tells the model when to use the agent";
+        let missing = "no front matter; it needs at least `description`";
         assert_eq!(parse("Help."), Err(missing.to_owned()));
         let empty = "no instructions after the front matter";
         assert_eq!(parse("---\ndescription: helps\n---\n"), Err(empty.to_owned()));

@@ -44,8 +44,7 @@ pub(super) fn parse(bytes: &[u8], file: &SkillFile, origin: ResourceOrigin) -> R
     let text = std::str::from_utf8(bytes).map_err(|_| "not UTF-8 text".to_owned())?;
     let (head, body) = front_matter::parse::<SkillFrontMatter>(text).map_err(|error| error.to_string())?;
     let description = head.description.as_deref().map(one_line).filter(|text| !text.is_empty());
-    let description = description
-        .ok_or("the front matter has no `description`, which tells the model when to use the skill")?;
+    let description = description.ok_or_else(|| front_matter::missing(text, "description"))?;
     let mut remarks = Vec::new();
     let name = name(head.name.as_deref(), &file.name, &mut remarks);
     if description.chars().count() > MAX_DESCRIPTION {

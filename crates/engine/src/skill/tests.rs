@@ -114,7 +114,7 @@ fn load_format_violations_are_reported_and_mostly_harmless() {
     assert_eq!(
         messages(&found),
         [
-            "skill not used: the front matter has no `description`, which tells the model when to use the skill",
+            "skill ignored: the front matter has no `description`",
             "its name `other` differs from that of its file or directory, `b`",
             "the name `Pdf Tools` has characters other than a-z, 0-9 and -",
             "it has no name; using `d`",
