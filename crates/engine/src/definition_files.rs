@@ -120,7 +120,7 @@ impl<T: FileDefinition> Loader<'_, T> {
         let earlier = self.earlier.iter().find(|definition| definition.path() == path).cloned();
         let message = match earlier {
             Some(_) => format!("{reason}; its previous version stays in use"),
-            None => format!("{} not used: {reason}", T::NOUN),
+            None => format!("{} ignored: {reason}", T::NOUN),
         };
         self.problem(path, message, state);
         if let Some(definition) = earlier {
@@ -146,7 +146,7 @@ impl<T: FileDefinition> Loader<'_, T> {
             // A user's definition takes precedence over a built-in one of the same name.
             Some(_) if definition.origin() == ResourceOrigin::BuiltIn => {}
             Some(reason) => {
-                let message = format!("{} `{name}` not used: {reason}", T::NOUN);
+                let message = format!("{} `{name}` ignored: {reason}", T::NOUN);
                 self.problem(definition.path(), message, 0);
             }
             None => {

@@ -100,7 +100,7 @@ fn read_file(
             ReadOutcome::Instructions(before.clone())
         }
         None => {
-            add_problem(format!("not used: {reason}"), state);
+            add_problem(format!("ignored: {reason}"), state);
             ReadOutcome::Nothing
         }
     }
@@ -121,7 +121,7 @@ fn truncate_total(loaded: &mut LoadedInstructions) {
         remaining = 0;
         instructions.text.truncate(end);
         let message = match end {
-            0 => "not used: the limit of 192 KiB for all context files is reached".to_owned(),
+            0 => "ignored: the limit of 192 KiB for all context files is reached".to_owned(),
             end => format!(
                 "only its first {end} bytes are used: the limit of 192 KiB for all context files is reached"
             ),
@@ -215,8 +215,8 @@ mod tests {
         assert_eq!(
             messages(&loaded),
             [
-                format!("{}: not used: not UTF-8 text", name("AGENTS.md")),
-                format!("{}: not used: is a directory", name("CLAUDE.md")),
+                format!("{}: ignored: not UTF-8 text", name("AGENTS.md")),
+                format!("{}: ignored: is a directory", name("CLAUDE.md")),
             ]
         );
     }

@@ -80,7 +80,7 @@ impl SkillLoader<'_> {
         let earlier = self.earlier.iter().find(|skill| skill.path == path).cloned();
         let message = match earlier {
             Some(_) => format!("{reason}; its previous version stays in use"),
-            None => format!("skill not used: {reason}"),
+            None => format!("skill ignored: {reason}"),
         };
         self.loaded.problems.push(ResourceProblem { path: path.to_owned(), message, state });
         if let Some(skill) = earlier {
@@ -91,11 +91,11 @@ impl SkillLoader<'_> {
     fn add(&mut self, skill: Skill) {
         if let Some(at) = self.names.get(&skill.name) {
             let first = self.loaded.skills[*at].path.display();
-            let message = format!("skill `{}` not used: {first} already has that name", skill.name);
+            let message = format!("skill `{}` ignored: {first} already has that name", skill.name);
             return self.loaded.problems.push(ResourceProblem::new(skill.path, message));
         }
         if self.loaded.skills.len() >= MAX_SKILLS {
-            let message = format!("skill not used: the limit of {MAX_SKILLS} skills is reached");
+            let message = format!("skill ignored: the limit of {MAX_SKILLS} skills is reached");
             return self.loaded.problems.push(ResourceProblem::new(skill.path, message));
         }
         self.names.insert(skill.name.clone(), self.loaded.skills.len());

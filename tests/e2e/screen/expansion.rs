@@ -100,7 +100,7 @@ fn reload_reports_resources_and_name_conflicts() {
     write(&sandbox, ".tiller/prompts/new.md", "Mine.");
     write(&sandbox, "AGENTS.md", "Use tabs.");
     let mut terminal = sandbox.open_scripted(&ANSWERS, &["--no-skills"]);
-    terminal.wait_for("template `new` not used: /new is a command");
+    terminal.wait_for("template `new` ignored: /new is a command");
     terminal.send("/reload");
     terminal.wait_for("❯ /reload");
     terminal.key(TerminalKey::Enter);

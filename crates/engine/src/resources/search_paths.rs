@@ -148,7 +148,7 @@ mod tests {
             resources.problems().iter().map(|problem| problem.message.as_str()).collect();
         assert_eq!(
             messages,
-            ["template not used: it lies outside the project", "not used: it lies outside the project"]
+            ["template ignored: it lies outside the project", "ignored: it lies outside the project"]
         );
         let texts: Vec<&str> = resources.instructions().iter().map(|found| found.text.as_str()).collect();
         assert_eq!((texts, resources.templates().len()), (vec!["Use tabs."], 0));

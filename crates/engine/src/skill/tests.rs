@@ -88,7 +88,7 @@ fn load_first_of_one_name_counts_and_both_paths_are_reported() {
     assert_eq!(found.skills[0].path, first);
     assert_eq!(
         found.problems[0].to_string(),
-        format!("{}: skill `x` not used: {} already has that name", second.display(), first.display())
+        format!("{}: skill `x` ignored: {} already has that name", second.display(), first.display())
     );
     let linked = nearer.path().join("link");
     symlink(nearer.path(), &linked).unwrap();
@@ -146,8 +146,8 @@ fn load_unusable_files_affect_only_themselves() {
     assert_eq!(names(&found), ["d"]);
     let messages = messages(&found);
     assert_eq!(messages.len(), 3, "{messages:?}");
-    assert_eq!(messages[..2], ["skill not used: not UTF-8 text", "skill not used: larger than 128 KiB"]);
-    assert!(messages[2].starts_with("skill not used: the front matter can't be parsed: "), "{messages:?}");
+    assert_eq!(messages[..2], ["skill ignored: not UTF-8 text", "skill ignored: larger than 128 KiB"]);
+    assert!(messages[2].starts_with("skill ignored: the front matter can't be parsed: "), "{messages:?}");
 }
 
 #[test]

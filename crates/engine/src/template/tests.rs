@@ -63,8 +63,8 @@ fn load_first_of_one_name_counts_and_reserved_names_are_refused() {
     assert_eq!(
         messages(&found),
         [
-            "template `new` not used: /new is a command".to_owned(),
-            format!("template `x` not used: {} already has that name", first.display()),
+            "template `new` ignored: /new is a command".to_owned(),
+            format!("template `x` ignored: {} already has that name", first.display()),
         ]
     );
 }
@@ -86,10 +86,10 @@ fn load_unusable_files_are_reported_and_affect_only_themselves() {
     assert_eq!(
         messages[..4],
         [
-            "template not used: `/a b` isn't a valid name; use letters, digits, - and _",
-            "template not used: not UTF-8 text",
-            "template not used: it is empty",
-            "template not used: larger than 64 KiB",
+            "template ignored: `/a b` isn't a valid name; use letters, digits, - and _",
+            "template ignored: not UTF-8 text",
+            "template ignored: it is empty",
+            "template ignored: larger than 64 KiB",
         ]
     );
     assert!(
