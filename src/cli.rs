@@ -123,7 +123,7 @@ fn dispatch(arguments: CliArgs) -> Result<u8, CliFailure> {
 }
 
 fn report(failure: &CliFailure) {
-    stderr_line!("error: {:#}", failure.error);
+    stderr_line!("error: {}", failure.text());
     if let Some(hint) = &failure.hint {
         stderr_line!("  hint: {hint}");
     }

@@ -30,8 +30,9 @@ pub mod repl;
 pub mod rpc;
 
 pub use tiller_core::{
-    ansi, background_job, delegated_task, elicitation, event, front_matter, id, message, proposed_rules,
-    protected_path, setting, skill_message, suggest, surrogates, tool_catalog, tool_spec, unit, usage_text,
+    ansi, background_job, delegated_task, elicitation, event, front_matter, id, message, os_error,
+    proposed_rules, protected_path, setting, skill_message, suggest, surrogates, tool_catalog, tool_spec,
+    unit, usage_text,
 };
 pub use tiller_engine::{self as agent, instructions, skill, template, watch};
 pub use tiller_files::{self as files, search_path};

@@ -1,5 +1,7 @@
 //! The error of a command, and the exit codes.
 
+use crate::os_error::without_code;
+
 /// The run completed.
 pub(super) const DONE: u8 = 0;
 /// The run failed: provider error, abort, or a forced final answer.
@@ -24,6 +26,11 @@ impl CliFailure {
 
     pub(super) fn run(error: impl Into<anyhow::Error>) -> Self {
         Self { error: error.into(), hint: None, code: FAILED }
+    }
+
+    /// Returns the error with its causes.
+    pub(super) fn text(&self) -> String {
+        without_code(&format!("{:#}", self.error))
     }
 
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {

@@ -21,7 +21,7 @@ use crate::unit::UnixMs;
 const MAX_LOGS: usize = 100;
 
 pub(super) fn import_service(input: &RunInput) -> ImportService {
-    let describe = |failure: CliFailure| (format!("{:#}", failure.error), failure.hint);
+    let describe = |failure: CliFailure| (failure.text(), failure.hint);
     let (config, arguments) = (Arc::clone(&input.config), Arc::clone(&input.arguments));
     let list_config = Arc::clone(&input.config);
     ImportService::new(

@@ -64,7 +64,7 @@ pub(super) fn offer(failure: CliFailure, attaching: AttachSupport) -> Result<Loc
         Some(SessionError::Locked { path, .. }) if io::stdin().is_terminal() => path.clone(),
         _ => return Err(failure),
     };
-    stderr_line!("{:#}", failure.error);
+    stderr_line!("{}", failure.text());
     loop {
         stderr_text!("{question}");
         let mut answer = String::new();

@@ -62,7 +62,7 @@ pub(super) fn log_out(arguments: &CliArgs, provider: &str) -> Result<u8, CliFail
 /// Builds the credential store of the front ends, which falls back to the demo model when no provider is
 /// left.
 pub(super) fn credential_store(arguments: &Arc<CliArgs>, trusted: &TrustedProject) -> CredentialStore {
-    let describe = |failure: CliFailure| (format!("{:#}", failure.error), failure.hint);
+    let describe = |failure: CliFailure| (failure.text(), failure.hint);
     let [list, store, remove] = [(); 3].map(|()| (Arc::clone(arguments), trusted.clone()));
     let demo = Model { facts: Arc::new(Demo::facts()), provider: Arc::new(Demo) };
     let credential_store = CredentialStore::new(

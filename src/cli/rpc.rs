@@ -62,6 +62,6 @@ fn export_html(
     };
     match export::export_session(reader, cwd, &request) {
         Ok(path) => Ok(path.unwrap_or_default()),
-        Err(failure) => Err(format!("{:#}", failure.error)),
+        Err(failure) => Err(failure.text()),
     }
 }

@@ -57,7 +57,7 @@ impl RuleFiles for SettingsRules {
 }
 
 fn rules_error(failure: CliFailure) -> AgentError {
-    AgentError::Rules { message: format!("{:#}", failure.error), hint: failure.hint }
+    AgentError::Rules { message: failure.text(), hint: failure.hint }
 }
 
 impl SettingsRules {

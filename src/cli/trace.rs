@@ -13,6 +13,7 @@ use super::console::stderr_line;
 use super::failure::CliFailure;
 use crate::agent::{AgentSession, BufferedSubscription, Subscription};
 use crate::files;
+use crate::os_error::without_code;
 use crate::session::entry::Header;
 
 /// Time for the last events to be written after the session is closed.
@@ -63,6 +64,7 @@ impl EventTrace {
             Ok(Err(panic)) => panic.into(),
             Err(late) => late.into(),
         };
+        let error = without_code(&error.to_string());
         stderr_line!("warning: --trace {}: events are missing: {error}", self.path.display());
     }
 }

@@ -81,7 +81,7 @@ pub(super) fn trust_service(arguments: &Arc<CliArgs>, trusted: TrustedProject) -
         if !project.is_unchanged() {
             return Err("the files have changed since the prompt; run /trust again".to_owned());
         }
-        remember(&project, &trust_arguments).map_err(|failure| format!("{:#}", failure.error))?;
+        remember(&project, &trust_arguments).map_err(|failure| failure.text())?;
         trusted.set(project);
         Ok(())
     };
@@ -93,7 +93,7 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn find_untrusted(arguments: &CliArgs, trusted: Option<&Project>) -> Result<Project, String> {
-    let describe = |failure: CliFailure| format!("{:#}", failure.error);
+    let describe = |failure: CliFailure| failure.text();
     let cwd = startup::cwd(arguments).map_err(describe)?;
     let dirs = AppDirs::find(&Environment::of_process()).map_err(|error| error.to_string())?;
     let project = Project::find(&cwd, &dirs.config);

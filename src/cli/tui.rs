@@ -188,7 +188,7 @@ fn services(input: &RunInput) -> TuiServices {
 /// Builds the settings store of the TUI, which reads settings as they are read at startup.
 fn settings_store(input: &RunInput, trusted: TrustedProject) -> SettingsStore {
     let file = input.config.dirs.config.join("settings.json");
-    let describe = |failure: CliFailure| (format!("{:#}", failure.error), failure.hint);
+    let describe = |failure: CliFailure| (failure.text(), failure.hint);
     let arguments = Arc::clone(&input.arguments);
     SettingsStore::new(
         ReadSettings { settings: input.config.settings.clone(), problems: setting_problems(&input.config) },
@@ -314,13 +314,13 @@ fn export(
         Ok(path) => Ok(path.unwrap_or_default()),
         // The TUI has no `--force`.
         Err(failure) if request.output.is_some_and(Path::exists) => {
-            Err((format!("{:#}", failure.error), Some("choose another file".to_owned())))
+            Err((failure.text(), Some("choose another file".to_owned())))
         }
         // The TUI has no `--format` either.
         Err(failure) if failure.hint.as_deref().is_some_and(|hint| hint.contains("--format")) => {
-            Err((format!("{:#}", failure.error), Some("use the extension .html, .md or .jsonl".to_owned())))
+            Err((failure.text(), Some("use the extension .html, .md or .jsonl".to_owned())))
         }
-        Err(failure) => Err((format!("{:#}", failure.error), failure.hint)),
+        Err(failure) => Err((failure.text(), failure.hint)),
     }
 }
 

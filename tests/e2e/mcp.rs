@@ -145,7 +145,7 @@ fn mcp_failed_server_is_named_and_costs_nothing_else() {
         warnings,
         [
             "warning: MCP_SERVERS: MCP server odd: `command` must be a string",
-            "warning: MCP server gone: can't start /no/such: No such file or directory (os error 2)",
+            "warning: MCP server gone: can't start /no/such: No such file or directory",
         ]
     );
     let tested = sandbox.run(&["mcp", "test", "gone"]);

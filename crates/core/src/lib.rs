@@ -9,6 +9,7 @@ pub mod front_matter;
 pub mod id;
 pub mod media;
 pub mod message;
+pub mod os_error;
 pub mod proposed_rules;
 pub mod protected_path;
 pub mod setting;

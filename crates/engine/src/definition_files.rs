@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tiller_core::os_error::without_code;
 use tiller_files::search_path::{self, ResourceOrigin, ResourceProblem, SearchPath};
 
 /// A definition that is stored in a file.
@@ -108,7 +109,7 @@ impl<T: FileDefinition> Loader<'_, T> {
         let bytes = match search_path.read(path, T::MAX_BYTES) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
-            Err(error) => return self.keep_earlier(path, &error.to_string(), 0),
+            Err(error) => return self.keep_earlier(path, &without_code(&error.to_string()), 0),
         };
         match T::parse(&bytes, path, search_path.origin) {
             Ok(definition) => self.add(definition),

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tiller_core::os_error::without_code;
 use tiller_files::search_path::{self, ResourceOrigin, ResourceProblem, SearchPath};
 
 /// File names, in order of precedence.
@@ -92,7 +93,7 @@ fn read_file(
             None => ("not UTF-8 text".to_owned(), search_path::content_hash(&bytes)),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => return ReadOutcome::Nothing,
-        Err(error) => (error.to_string(), 0),
+        Err(error) => (without_code(&error.to_string()), 0),
     };
     match earlier.iter().find(|instructions| instructions.path == path) {
         Some(before) => {

@@ -14,6 +14,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tiller_core::os_error::without_code;
 use tiller_files::search_path::{self, ResourceProblem, SearchPath};
 
 pub use built_in::built_in;
@@ -62,7 +63,7 @@ impl SkillLoader<'_> {
             Ok(bytes) => bytes,
             // The file was deleted while the directory was read.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
-            Err(error) => return self.keep_earlier(&file.path, &error.to_string(), 0),
+            Err(error) => return self.keep_earlier(&file.path, &without_code(&error.to_string()), 0),
         };
         let state = search_path::content_hash(&bytes);
         match parse::parse(&bytes, file, search_path.origin) {

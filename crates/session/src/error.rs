@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use tiller_core::id::EntryId;
+use tiller_core::os_error::without_code;
 
 use super::lock_holder::LockHolder;
 
@@ -214,5 +215,5 @@ pub(super) fn dir_error(dir: &Path) -> impl FnOnce(io::Error) -> SessionError + 
 #[must_use]
 pub fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+    without_code(&causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}")))
 }

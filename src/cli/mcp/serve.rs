@@ -144,7 +144,7 @@ fn json(value: &impl serde::Serialize) -> Result<String, CliFailure> {
 
 fn message(failure: &CliFailure) -> String {
     match &failure.hint {
-        Some(hint) => format!("{:#} ({hint})", failure.error),
-        None => format!("{:#}", failure.error),
+        Some(hint) => format!("{} ({hint})", failure.text()),
+        None => failure.text(),
     }
 }

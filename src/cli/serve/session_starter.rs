@@ -235,15 +235,15 @@ fn host_error(failure: CliFailure) -> HostError {
     match failure.error.downcast_ref::<SessionError>() {
         Some(SessionError::Locked { .. }) => return HostError::Locked,
         Some(SessionError::NoTrash { .. }) => return HostError::NoTrash,
-        Some(_) => return HostError::Internal(format!("{:#}", failure.error)),
+        Some(_) => return HostError::Internal(failure.text()),
         None => {}
     }
     if failure.code == USAGE {
-        tracing::warn!(error = %format!("{:#}", failure.error), "a client's session can't be started");
+        tracing::warn!(error = %failure.text(), "a client's session can't be started");
         let reason = "a session can't be started with these settings; the server's log has the reason";
         return HostError::Invalid(reason.to_owned());
     }
-    HostError::Internal(format!("{:#}", failure.error))
+    HostError::Internal(failure.text())
 }
 
 #[cfg(test)]

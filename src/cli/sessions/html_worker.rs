@@ -116,7 +116,7 @@ mod tests {
         let leaf = reader.leaf();
         match render_page(reader, leaf.as_ref(), Some(program)) {
             Ok(page) => String::from_utf8(page).expect("text"),
-            Err(failure) => format!("{:#}", failure.error),
+            Err(failure) => failure.text(),
         }
     }
 
@@ -164,7 +164,7 @@ mod tests {
         // Longer than an argument of a process may be.
         let leaf = EntryId::new("x".repeat(8 << 20));
         let failure = render_page(&log(&dir), Some(&leaf), Some(Path::new("/bin/sh"))).expect_err("no room");
-        let output = format!("{:#}", failure.error);
+        let output = failure.text();
         assert!(output.starts_with("can't render the page: can't run /bin/sh: "), "{output}");
         assert!(failure.hint.is_some_and(|hint| hint.contains("try again")));
     }

@@ -38,7 +38,7 @@ pub(super) fn move_sessions(manager: &SessionManager, from: &Path, as_json: bool
         match append_move(manager, session) {
             Ok(()) => moved.push(&session.path),
             Err(failure) => {
-                stderr_line!("warning: {} was not moved: {:#}", session.id.short(), failure.error)
+                stderr_line!("warning: {} was not moved: {}", session.id.short(), failure.text())
             }
         }
     }

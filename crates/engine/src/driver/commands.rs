@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use tiller_core::event::{Decider, Decision, EventKind, QueueItem, QueueKind, SessionChange};
 use tiller_core::id::{CallId, EntryId, QueueId};
 use tiller_core::message::{Image, PDF_TYPE};
+use tiller_core::os_error::without_code;
 use tiller_core::skill_message::typed_skill;
 use tiller_provider::ImageInput;
 use tiller_session::context::estimate_text;
@@ -444,8 +445,10 @@ impl Driver {
     fn add_dir(&mut self, typed: &str) -> Result<PermissionRule, AgentError> {
         let homes = &self.services.options.policy.protected.homes;
         let rule = dir_rule(typed, self.services.manager.cwd(), homes.last().map(PathBuf::as_path));
-        let failed =
-            |error: io::Error| AgentError::Directory { path: typed.to_owned(), reason: error.to_string() };
+        let failed = |error: io::Error| AgentError::Directory {
+            path: typed.to_owned(),
+            reason: without_code(&error.to_string()),
+        };
         let rule = rule.map_err(failed)?;
         self.approvals.add_rule(rule.clone());
         self.permissions_changed();

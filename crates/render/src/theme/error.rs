@@ -2,6 +2,7 @@
 
 use std::io;
 
+use tiller_core::os_error::without_code;
 use tiller_core::suggest;
 
 use super::color;
@@ -89,6 +90,6 @@ impl ThemeError {
     pub fn full(&self) -> String {
         let cause = std::error::Error::source(self).map(|cause| format!(": {cause}")).unwrap_or_default();
         let hint = self.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
-        format!("{self}{cause}{hint}")
+        without_code(&format!("{self}{cause}{hint}"))
     }
 }

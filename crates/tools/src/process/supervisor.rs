@@ -21,6 +21,7 @@ use std::process::{self, Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
+use tiller_core::os_error::without_code;
 
 use super::exit::{Exit, ExitStatus};
 use super::exit_report::ExitReport;
@@ -83,8 +84,9 @@ fn supervise(arguments: &mut Peekable<impl Iterator<Item = OsString>>) -> Result
     #[cfg(not(target_os = "linux"))]
     let _ = sandbox;
     let early_signals = EarlySignals::install().map_err(|error| format!("can't handle signals: {error}"))?;
-    let mut shell = start(&mut command, stdio)
-        .map_err(|error| format!("can't start {}: {error}", command.get_program().display()))?;
+    let mut shell = start(&mut command, stdio).map_err(|error| {
+        without_code(&format!("can't start {}: {error}", command.get_program().display()))
+    })?;
     // After the start, because the program would inherit blocked signals.
     let waiter =
         SignalWaiter::open(early_signals).map_err(|errno| format!("can't watch the command: {errno}"))?;

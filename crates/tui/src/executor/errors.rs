@@ -1,5 +1,6 @@
 //! The agent's error messages.
 
+use tiller_core::os_error::without_code;
 use tiller_engine::AgentError;
 
 use crate::action::UserText;
@@ -25,6 +26,7 @@ pub(crate) fn failure(error: &AgentError, text: Option<UserText>) -> TaskResult 
         }
         source = cause.source();
     }
+    let message = without_code(&message);
     let hint = error.hint();
     match (error, text) {
         (AgentError::Model(_) | AgentError::UnknownSkill { .. } | AgentError::Running, Some(typed)) => {
