@@ -76,7 +76,7 @@ pub struct ConfigAccess {
     pub base_url: Option<String>,
 }
 
-/// The source of a key.
+/// A key's source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeySource {
     /// `models.json`.
@@ -109,7 +109,7 @@ pub struct Config {
     pub settings: Settings,
     /// Warnings for the user about ignored parts of files.
     pub warnings: Vec<String>,
-    /// Problems with settings files, in the order of reading; not among the warnings.
+    /// Problems with settings files, in the order read; not among the warnings.
     pub invalid: Vec<WrongSetting>,
     /// The MCP servers; their problems are among the warnings.
     pub mcp: ParsedServers,
@@ -349,9 +349,9 @@ fn fill_environment(
         let text = files::read_stream(path, CONFIG_LIMIT).map_err(unreadable(path))?;
         let parsed = dotenv::parse(&text);
         let invalid = parsed.invalid.iter();
-        warnings.extend(invalid.map(|line| {
-            format!("{}, line {line}: not NAME=VALUE (a value with spaces needs quotes)", path.display())
-        }));
+        warnings.extend(
+            invalid.map(|line| format!("{}, line {line}: {}", path.display(), dotenv::problem(&text, *line))),
+        );
         environment.fill(parsed.variables, path);
     }
     if let Some((project, path)) = inputs.trusted.and_then(|project| Some((project, project.env_file()?))) {

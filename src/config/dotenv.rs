@@ -39,6 +39,16 @@ pub(super) fn parse(text: &str) -> ParsedDotenv {
     }
 }
 
+/// Describes the problem with the invalid entry that begins on this line, from 1.
+pub(super) fn problem(text: &str, line: usize) -> &'static str {
+    let entry: String = text.split_inclusive('\n').skip(line.saturating_sub(1)).collect();
+    let value = entry.split_once('=').map_or("", |(_, value)| value.trim_start());
+    match value.chars().next() {
+        Some(quote @ ('"' | '\'')) if !value[1..].contains(quote) => "the quote isn't closed",
+        _ => "not NAME=VALUE (a value with spaces needs quotes)",
+    }
+}
+
 /// Finds the number of the next line that is neither blank nor a comment.
 fn first_entry(lines: &[&str], read: usize) -> usize {
     let is_entry = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
@@ -84,6 +94,17 @@ mod tests {
         match &parse(line).variables[..] {
             [(_, value)] => value.clone(),
             other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn problem_names_an_open_quote() {
+        let open = "the quote isn't closed";
+        assert_eq!(problem("A=1\nK=\"abc\n", 2), open);
+        assert_eq!(problem("K='abc", 1), open);
+        for text in ["K=two words", "K=\"a\" b\n", "nothing"] {
+            assert_eq!(parse(text).invalid, [1], "{text}");
+            assert_eq!(problem(text, 1), "not NAME=VALUE (a value with spaces needs quotes)", "{text}");
         }
     }
 

@@ -26,13 +26,21 @@ pub enum ConfigError {
         path: PathBuf,
         /// The line where parsing ended, from 1.
         line: usize,
-        /// The column, from 1; 0 if the file's top-level value isn't an object.
+        /// The column, from 1; 0 at the end of a line.
         column: usize,
         /// The parser's message.
         message: String,
     },
+    /// A settings file's JSON value isn't an object.
+    #[error("{path}: not a JSON object, but {found}")]
+    NotObject {
+        /// The file.
+        path: PathBuf,
+        /// The value that it has.
+        found: &'static str,
+    },
     /// A file's MCP servers aren't an object.
-    #[error("{path}: `{key}` is not an object")]
+    #[error("{path}: `{key}` must be an object that maps names to servers")]
     Servers {
         /// The file.
         path: PathBuf,
@@ -75,7 +83,7 @@ impl ConfigError {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Json { .. } => {
+            Self::Json { .. } | Self::NotObject { .. } => {
                 Some("fix the file in an editor; tiller won't write to it until it is valid")
             }
             Self::NoHome
@@ -91,8 +99,24 @@ impl ConfigError {
     pub(super) fn not_json(path: &Path, error: &serde_json::Error) -> Self {
         let (line, column) = (error.line(), error.column());
         let message = error.to_string();
+        if error.is_data() {
+            return Self::NotObject { path: path.to_owned(), found: found_value(&message) };
+        }
         let message = message.trim_end_matches(&format!(" at line {line} column {column}")).to_owned();
         Self::Json { path: path.to_owned(), line, column, message }
+    }
+}
+
+/// Returns the value that an error of serde names: `invalid type: sequence, expected a map`.
+fn found_value(message: &str) -> &'static str {
+    let found = message.strip_prefix("invalid type: ").unwrap_or_default();
+    match found.split([' ', ',']).next().unwrap_or_default() {
+        "sequence" => "an array",
+        "string" => "a string",
+        "boolean" => "a boolean",
+        "null" => "null",
+        "integer" | "floating" => "a number",
+        _ => "another value",
     }
 }
 
@@ -102,4 +126,23 @@ pub(super) fn read(path: &Path) -> Result<String, ConfigError> {
 
 pub(super) fn unreadable(path: &Path) -> impl FnOnce(std::io::Error) -> ConfigError {
     |source| ConfigError::Io { path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, Value};
+
+    use super::*;
+
+    #[test]
+    fn not_json_names_the_value_that_is_no_object() {
+        let message = |text: &str| {
+            let error = serde_json::from_str::<Map<String, Value>>(text).unwrap_err();
+            ConfigError::not_json(Path::new("s.json"), &error).to_string()
+        };
+        let found = ["[1]", "\"a\"", "1", "1.5", "true", "null"].map(message);
+        let values = ["an array", "a string", "a number", "a number", "a boolean", "null"];
+        assert_eq!(found, values.map(|value| format!("s.json: not a JSON object, but {value}")));
+        assert!(message("{").starts_with("s.json, line 1, column 1: not a JSON object (EOF"));
+    }
 }

@@ -148,7 +148,10 @@ mod tests {
         assert_eq!(stored, json!({"sync": "never", "mcp_servers": {"b": {"url": "http://b"}}}));
         fs::write(user.path(), r#"{"mcp_servers": 1}"#).unwrap();
         let error = user.store("b", None).unwrap_err().to_string();
-        assert!(error.ends_with("settings.json: `mcp_servers` is not an object"), "{error}");
+        assert!(
+            error.ends_with("settings.json: `mcp_servers` must be an object that maps names to servers"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -122,7 +122,7 @@ pub(super) fn load(path: &Path, environment: &Environment) -> Result<UserModels,
     };
     let no_providers = Map::new();
     let providers = file["providers"].as_object().unwrap_or_else(|| {
-        models.warnings.push(format!("{}: no object `providers`", path.display()));
+        models.warnings.push(format!("{} has no `providers` object", path.display()));
         &no_providers
     });
     for (name, entry) in providers {
@@ -187,8 +187,37 @@ fn problem_of(name: &str, entry: &Value) -> String {
             let known: Vec<&str> = known.iter().filter_map(Value::as_str).collect();
             format!("`{name}`: `api` must be one of {}", known.join(", "))
         }
-        Some((key, _)) => format!("`{name}`: `{key}` has a wrong value"),
-        None => format!("`{name}` has a wrong value"),
+        Some((key, value)) if key == "models" => format!("`{name}`: {}", models_problem(value)),
+        Some((key, _)) => format!("`{name}`: `{key}` must be {}", expected_value(key)),
+        None => format!("`{name}` is invalid"),
+    }
+}
+
+/// Describes the accepted values of a provider's field.
+fn expected_value(field: &str) -> &'static str {
+    match field {
+        "authHeader" => "true or false",
+        "headers" => "an object of strings",
+        "compat" => "an object",
+        _ => "a string",
+    }
+}
+
+/// Describes the first of a provider's models that can't be parsed.
+fn models_problem(models: &Value) -> String {
+    let Some(models) = models.as_array() else { return "`models` must be a list".to_owned() };
+    let invalid = models.iter().enumerate().find(|(_, model)| ModelEntry::deserialize(*model).is_err());
+    let Some((at, model)) = invalid else { return "`models` is invalid".to_owned() };
+    let Some(fields) = model.as_object() else { return format!("`models[{at}]` is not an object") };
+    let is_valid = |key: &str, value: &Value| {
+        let id = Value::from("id");
+        let fields = [("id".to_owned(), id), (key.to_owned(), value.clone())];
+        ModelEntry::deserialize(Value::Object(fields.into_iter().collect())).is_ok()
+    };
+    match fields.iter().find(|(key, value)| !is_valid(key, value)) {
+        _ if !fields.contains_key("id") => format!("`models[{at}]` has no `id`"),
+        Some((key, _)) => format!("`models[{at}].{key}` has an invalid value"),
+        None => format!("`models[{at}]` is invalid"),
     }
 }
 
@@ -458,19 +487,25 @@ mod tests {
             "a": {"apiKey": 7},
             "b": {"api": "telnet", "apiKey": "sk-hush"},
             "c": [],
-            "d": {"models": [{"name": "no id"}]},
+            "d": {"models": [{"id": "x"}, {"name": "no id"}]},
+            "e": {"models": {}},
+            "f": {"models": [{"id": "x", "contextWindow": "large"}]},
+            "h": {"authHeader": "yes"},
             "good": {"baseUrl": "http://x"},
         }}));
         let tails = models.warnings.iter().map(|warning| warning.split_once(": ").unwrap().1);
         let expected = [
-            "`a`: `apiKey` has a wrong value",
+            "`a`: `apiKey` must be a string",
             "`b`: `api` must be one of anthropic-messages, openai-completions, openai-responses, \
              google-generative-ai",
             "`c` is not an object",
-            "`d`: `models` has a wrong value",
+            "`d`: `models[1]` has no `id`",
+            "`e`: `models` must be a list",
+            "`f`: `models[0].contextWindow` has an invalid value",
+            "`h`: `authHeader` must be true or false",
         ];
         assert_eq!(tails.collect::<Vec<_>>(), expected);
         assert_eq!(models.providers.keys().collect::<Vec<_>>(), ["good"]);
-        assert!(load_json(&json!({})).warnings[0].ends_with("no object `providers`"));
+        assert!(load_json(&json!({})).warnings[0].ends_with("models.json has no `providers` object"));
     }
 }

@@ -85,7 +85,7 @@ fn policy_explain_shows_commands_rules_and_decisions() {
 fn policy_invalid_rule_is_reported_and_only_reading_is_left() {
     let sandbox = with_rules(&json!([{ "tool": "bash", "decision": "denied" }]));
     let output = sandbox.run(&["-p", "--provider", "demo", "--no-session", "hello"]);
-    let warning = "rule 1 of `policy.rules`: unknown variant `denied`, expected one of `deny`, `ask`, `allow`; \
+    let warning = "rule 1 of `policy.rules`: `decision`: `denied` is not one of deny, ask, allow; \
         until it is fixed, the approval mode is read-only";
     assert!(output.err.contains(warning), "{}", output.err);
     assert!(command(&sandbox, "ls", &["--yes"]).contains("read-only"));

@@ -109,7 +109,7 @@ fn server_of_models_file_without_address_is_reported() {
     write_models(&sandbox, &json!({ "work": { "apiKey": "k", "models": [{ "id": "coder" }] } }));
     let output = sandbox.run(&["-p", "--model", "work/coder", "hello"]);
     assert_eq!(output.code, Some(2));
-    assert!(output.err.contains("`baseUrl` is missing in models.json"), "{}", output.err);
+    assert!(output.err.contains("`baseUrl` is missing from models.json"), "{}", output.err);
 }
 
 #[test]

@@ -90,6 +90,16 @@ pub enum ConfigOrigin {
     Environment(&'static str),
 }
 
+impl ConfigOrigin {
+    /// Returns the key of the servers.
+    const fn servers_key(&self) -> &'static str {
+        match self {
+            Self::User(_) => "mcp_servers",
+            Self::Project(_) | Self::Environment(_) => SERVERS_KEY,
+        }
+    }
+}
+
 impl fmt::Display for ConfigOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -122,6 +132,9 @@ impl ParsedServers {
 pub fn parse_text(text: &str, origin: &ConfigOrigin, variables: &Variables<'_>) -> ParsedServers {
     let object: Map<String, Value> = match serde_json::from_str(text) {
         Ok(object) => object,
+        Err(error) if error.is_data() => {
+            return ParsedServers::failed(format!("{origin}: not a JSON object"));
+        }
         Err(error) => return ParsedServers::failed(format!("{origin}: not a JSON object: {error}")),
     };
     match (object.get(SERVERS_KEY), origin) {
@@ -135,8 +148,9 @@ pub fn parse_text(text: &str, origin: &ConfigOrigin, variables: &Variables<'_>) 
 #[must_use]
 pub fn parse_servers(servers: &Value, origin: &ConfigOrigin, variables: &Variables<'_>) -> ParsedServers {
     let Some(servers) = servers.as_object() else {
+        let key = origin.servers_key();
         return ParsedServers::failed(format!(
-            "{origin}: the MCP servers are not an object of servers by name"
+            "{origin}: `{key}` must be an object that maps names to servers"
         ));
     };
     let mut parsed = ParsedServers::default();
@@ -299,7 +313,7 @@ impl ServerEntry<'_> {
 pub fn check_name(name: &str) -> Result<(), String> {
     let is_valid = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || name.len() > 32 || !name.chars().all(is_valid) || name.contains("__") {
-        return Err("invalid name; use 1 to 32 letters, digits, `-` or single `_`".to_owned());
+        return Err("invalid name; use 1 to 32 letters, digits, `-` or `_`, but no `__`".to_owned());
     }
     Ok(())
 }
@@ -385,7 +399,7 @@ mod tests {
             "f: `url` doesn't begin with https:// or http://",
             "g: `args` must be a list of strings",
             "h: `timeout` is not a number of milliseconds above 0",
-            "i j: invalid name; use 1 to 32 letters, digits, `-` or single `_`",
+            "i j: invalid name; use 1 to 32 letters, digits, `-` or `_`, but no `__`",
             "k: type http needs a `url`",
         ];
         assert_eq!(parsed.problems, expected.map(|problem| format!("MCP_SERVERS: MCP server {problem}")));
@@ -405,8 +419,12 @@ mod tests {
         assert_eq!(count(wrapped, &file), (1, vec![]));
         let problem = "/p/.mcp.json: no `mcpServers`; put the servers in it".to_owned();
         assert_eq!(count(bare, &file), (0, vec![problem]));
-        let (_, problems) = count("[", &file);
+        let (_, problems) = count("{", &file);
         assert!(problems[0].starts_with("/p/.mcp.json: not a JSON object: "), "{problems:?}");
+        assert_eq!(count("[]", &file).1, ["/p/.mcp.json: not a JSON object"]);
+        let list = r#"{"mcpServers": []}"#;
+        let expected = "/p/.mcp.json: `mcpServers` must be an object that maps names to servers";
+        assert_eq!(count(list, &file).1, [expected]);
     }
 
     #[test]

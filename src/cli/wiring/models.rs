@@ -150,7 +150,7 @@ pub(in crate::cli) fn connect_provider(
     let incomplete = |field: &str| ProviderError {
         provider: name.to_owned(),
         failure: FailureKind::Fatal,
-        message: format!("`{field}` is missing in models.json"),
+        message: format!("`{field}` is missing from models.json"),
         hint: None,
     };
     let endpoint = endpoint(arguments, config, name).ok_or_else(|| incomplete("baseUrl"))?;

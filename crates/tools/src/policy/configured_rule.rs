@@ -115,6 +115,7 @@ impl fmt::Display for ConfiguredRule {
 impl ConfiguredRule {
     /// Parses a rule; the error describes the problem.
     fn parse(value: &Value, source: &RuleSource) -> Result<Self, String> {
+        check_form(value)?;
         let written = WrittenRule::deserialize(value).map_err(|error| error.to_string())?;
         let tool = written.tool.unwrap_or_else(|| "*".into());
         let tools = Glob::new(&tool).map_err(|error| format!("`tool`: {error}"))?.compile_matcher();
@@ -232,6 +233,27 @@ impl ConfiguredRule {
         let compared = if is_whole { network::plain_address(address) } else { network::host_of(address) };
         let glob = GlobBuilder::new(subject).literal_separator(is_whole).build();
         glob.is_ok_and(|glob| compared.is_some_and(|compared| glob.compile_matcher().is_match(compared)))
+    }
+}
+
+/// Names what serde would describe as variants and fields.
+fn check_form(value: &Value) -> Result<(), String> {
+    const FIELDS: [&str; 4] = ["tool", "match", "decision", "network"];
+    const DECISIONS: [RuleDecision; 3] = [RuleDecision::Deny, RuleDecision::Ask, RuleDecision::Allow];
+    let Some(fields) = value.as_object() else {
+        return Err("not an object with `tool`, `match` and `decision`".into());
+    };
+    if let Some(unknown) = fields.keys().find(|key| !FIELDS.contains(&key.as_str())) {
+        return Err(format!("`{unknown}` is not one of {}", FIELDS.join(", ")));
+    }
+    let names = DECISIONS.map(RuleDecision::name);
+    match fields.get("decision") {
+        Some(Value::String(decision)) if names.contains(&decision.as_str()) => Ok(()),
+        Some(Value::String(decision)) => {
+            Err(format!("`decision`: `{decision}` is not one of {}", names.join(", ")))
+        }
+        Some(_) => Err(format!("`decision` must be one of {}", names.join(", "))),
+        None => Err(format!("no `decision`; it must be one of {}", names.join(", "))),
     }
 }
 
@@ -791,16 +813,18 @@ mod tests {
             { "match": "npm publish", "decision": "deny", "network": true },
             { "decision": "ask" },
             "deny",
+            { "tool": "bash" },
         ]);
         let problems = rules.add(&written, &file("a.json"));
         let starts = [
-            "a.json: rule 1 of `policy.rules`: unknown variant `maybe`, expected one of `deny`, `ask`, `allow`",
-            "a.json: rule 2 of `policy.rules`: unknown field `matches`, expected one of `tool`, `match`, `decision`, `network`",
+            "a.json: rule 1 of `policy.rules`: `decision`: `maybe` is not one of deny, ask, allow",
+            "a.json: rule 2 of `policy.rules`: `matches` is not one of tool, match, decision, network",
             "a.json: rule 3 of `policy.rules`: `tool`: error parsing glob",
             "a.json: rule 4 of `policy.rules`: `match` is empty",
             "a.json: rule 5 of `policy.rules`: `match`: error parsing glob",
             "a.json: rule 6 of `policy.rules`: `network` is for rules that allow or ask",
-            "a.json: rule 8 of `policy.rules`: invalid type: string \"deny\", expected an object with `tool`, `match` and `decision`",
+            "a.json: rule 8 of `policy.rules`: not an object with `tool`, `match` and `decision`",
+            "a.json: rule 9 of `policy.rules`: no `decision`; it must be one of deny, ask, allow",
         ];
         assert_eq!(problems.len(), starts.len());
         for (problem, start) in problems.iter().zip(starts) {
