@@ -22,6 +22,14 @@ pub enum ThemeError {
         /// The parser's message with line and column.
         message: String,
     },
+    /// The text isn't JSON.
+    #[error("line {line}: not valid JSON ({message})")]
+    NotJson {
+        /// The line where parsing ended, from 1.
+        line: usize,
+        /// The parser's message, without line and column.
+        message: String,
+    },
     /// An unknown role.
     #[error("{}unknown role", at(.path))]
     UnknownRole {
@@ -66,7 +74,7 @@ impl ThemeError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Io(_) | Self::Form { .. } => None,
+            Self::Io(_) | Self::Form { .. } | Self::NotJson { .. } => None,
             Self::UnknownRole { path } => {
                 let name = path.rsplit('.').next().unwrap_or_default();
                 let names = ROLES.iter().map(|role| role_name(*role));

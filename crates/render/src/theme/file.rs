@@ -53,9 +53,16 @@ pub(super) fn detect_format(text: &str) -> Result<ThemeFormat, ThemeError> {
 pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ThemeError> {
     let mut json = serde_json::Deserializer::from_str(text);
     let read = serde_path_to_error::deserialize(&mut json);
-    read.map_err(|error| ThemeError::Form {
-        path: error.path().to_string(),
-        message: error.into_inner().to_string(),
+    read.map_err(|error| match error.inner() {
+        inner if inner.is_data() => {
+            ThemeError::Form { path: error.path().to_string(), message: inner.to_string() }
+        }
+        inner => {
+            let (line, column) = (inner.line(), inner.column());
+            let message = inner.to_string();
+            let message = message.trim_end_matches(&format!(" at line {line} column {column}")).to_owned();
+            ThemeError::NotJson { line, message }
+        }
     })
 }
 
