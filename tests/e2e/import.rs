@@ -119,7 +119,7 @@ fn import_bad_file_is_named_and_others_imported() {
     let dir = sandbox.home().join("logs").display().to_string();
     let output = sandbox.run(&["sessions", "import", &dir]);
     assert_eq!(output.code, Some(1));
-    assert!(output.err.contains("a.jsonl, line 1: not a log of Claude Code, Codex or pi"), "{}", output.err);
+    assert!(output.err.contains("a.jsonl, line 1: not a Claude Code, Codex or pi log"), "{}", output.err);
     assert!(
         output.err.contains("1 imported, 0 updated, 0 already imported, 0 skipped, 1 failed"),
         "{}",

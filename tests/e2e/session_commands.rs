@@ -124,7 +124,7 @@ fn tree_hidden_branch_is_counted_and_restored() {
     let before = fs::read(&file).unwrap();
     let run_output = run_refused_command(&sandbox, &["hide", "session-two", "answ0001"]);
     assert!(
-        run_output.err.contains("is on the current branch") && run_output.err.contains("hint: move"),
+        run_output.err.contains("is on the current branch") && run_output.err.contains("hint: switch"),
         "{}",
         run_output.err
     );

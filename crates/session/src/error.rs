@@ -151,7 +151,7 @@ impl SessionError {
             Self::Header { .. } => {
                 Some("the file is unchanged; if it was a session, its first line was lost")
             }
-            Self::Version { .. } => Some("a newer tiller may read it"),
+            Self::Version { .. } => Some("a newer version of tiller may be able to read it"),
             Self::NotFound(_) => Some("`tiller sessions list --all` lists all sessions"),
             Self::Damaged { .. } => {
                 Some("the line is kept unchanged; entries before and after it are intact")
@@ -166,21 +166,19 @@ impl SessionError {
                 Some("a backup may have the lost entries; the next message starts a new file")
             }
             Self::Io { .. } => {
-                Some("check that the file exists, that you may read and write it, and that the disk works")
+                Some("check that the file exists, that you can read and write it, and that the disk works")
             }
-            Self::InUse(_) => Some(
-                "move to another branch first: /tree, or `tiller sessions branch` with an entry of that one",
-            ),
+            Self::InUse(_) => {
+                Some("switch to another branch first: /tree, or `tiller sessions branch SESSION ENTRY`")
+            }
             Self::CreateDir { .. } => {
-                Some("check that you may write to the directory above it, and that the disk works")
+                Some("check that you can write to its parent directory, and that the disk works")
             }
             Self::Catalog(_) => Some("check the free space in the directory for temporary files"),
             Self::NotRestored { .. } => Some("look for the file in your desktop's trash"),
             Self::NoTrash { .. } => Some("--permanently deletes the file without the trash"),
             Self::NoEntry(_) => Some("`tiller sessions tree` shows the entries of a session"),
-            Self::Import { .. } => {
-                Some("the file is unchanged; to skip it, pass the logs to import one by one")
-            }
+            Self::Import { .. } => None,
         }
     }
 }

@@ -250,7 +250,7 @@ impl Index {
         let bridge = self.leaf.as_ref().filter(|_| is_lost);
         let what = match bridge {
             Some(id) => format!(
-                "its parent {parent} was lost with the unreadable lines before it; its parent is now {id}"
+                "its parent {parent} was lost with the unreadable lines before it; {id} is used instead"
             ),
             None => format!("its parent {parent} is not on an earlier line; the entry becomes a root"),
         };

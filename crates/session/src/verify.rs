@@ -256,7 +256,7 @@ impl Checker {
             (None, _) => self.earlier(&parent_id?),
             (Some(missing_parent), Some(bridge)) => {
                 let line = self.entries[bridge].location.line;
-                self.findings.note(location, format!("its parent {missing_parent} was lost with the unreadable lines before it; its parent is now the entry on line {line}"));
+                self.findings.note(location, format!("its parent {missing_parent} was lost with the unreadable lines before it; the entry on line {line} is used instead"));
                 Some(bridge)
             }
             (Some(missing_parent), None) => {

@@ -54,7 +54,7 @@ pub(super) fn detect(source: &SourceLog) -> Result<Option<SourceFormat>, Session
         (None, _) => Err(SessionError::Import {
             path: source.path.clone(),
             line: 1,
-            problem: "not a log of Claude Code, Codex or pi".into(),
+            problem: "not a Claude Code, Codex or pi log".into(),
         }),
     }
 }

@@ -60,7 +60,7 @@ fn reader_damaged_line_is_bridged() {
     assert_eq!(positions(&reader.findings()), [(3, second), (4, third)]);
     assert_eq!(
         reader.findings()[1].what,
-        "its parent b was lost with the unreadable lines before it; its parent is now a"
+        "its parent b was lost with the unreadable lines before it; a is used instead"
     );
     assert_eq!(texts(&reader), ["one", "three"]);
 }
@@ -109,7 +109,7 @@ fn reader_unknown_parent_after_migrated_line_makes_root() {
     // The parent may be lost with the end of a line that is broken in its middle.
     assert_eq!(
         findings_of(&line("a", None, "one").replace(r#"one""#, "one")),
-        ["its parent lost was lost with the unreadable lines before it; its parent is now a"]
+        ["its parent lost was lost with the unreadable lines before it; a is used instead"]
     );
 }
 

@@ -189,7 +189,7 @@ fn hide_current_branch_is_error() {
     let before = fs::read(writer.reader().path().unwrap()).unwrap();
     let error = writer.hide(&first, Visibility::Hidden, NOW).unwrap_err();
     assert!(matches!(&error, SessionError::InUse(id) if *id == first), "{error}");
-    assert!(error.hint().unwrap().contains("move to another branch first"));
+    assert!(error.hint().unwrap().contains("switch to another branch first"));
     assert_eq!(fs::read(writer.reader().path().unwrap()).unwrap(), before);
 }
 

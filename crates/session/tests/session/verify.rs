@@ -72,7 +72,7 @@ const TABLE: [Row; 58] = [
     (
         "damaged-middle-line",
         5,
-        &["5@575 error: not readable (EOF while parsing a string at line 1 column 60); it is kept and ignored", "6@636 note: its parent a4 was lost with the unreadable lines before it; its parent is now the entry on line 4", "6@636 error: result of call c1, which is not on its branch; it is not sent to models"],
+        &["5@575 error: not readable (EOF while parsing a string at line 1 column 60); it is kept and ignored", "6@636 note: its parent a4 was lost with the unreadable lines before it; the entry on line 4 is used instead", "6@636 error: result of call c1, which is not on its branch; it is not sent to models"],
     ),
     (
         "duplicate-ids",
@@ -173,7 +173,7 @@ const TABLE: [Row; 58] = [
     (
         "torn-and-written-on",
         4,
-        &["4@477 error: damaged: key must be a string at line 1 column 121; the entry keeps its place in the tree, but its content is ignored", "5@783 note: its parent g4 was lost with the unreadable lines before it; its parent is now the entry on line 4"],
+        &["4@477 error: damaged: key must be a string at line 1 column 121; the entry keeps its place in the tree, but its content is ignored", "5@783 note: its parent g4 was lost with the unreadable lines before it; the entry on line 4 is used instead"],
     ),
     (
         "torn-last-line",

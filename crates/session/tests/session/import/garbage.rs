@@ -164,7 +164,7 @@ fn import_unknown_format_is_error_with_hint() {
     let imported = sandbox.import(&source);
     assert_eq!((imported.status, imported.from), (ImportStatus::Failed, None));
     let reason = imported.reason.unwrap();
-    assert!(reason.contains("notes.jsonl, line 1: not a log of Claude Code, Codex or pi; "), "{reason}");
+    assert!(reason.contains("notes.jsonl, line 1: not a Claude Code, Codex or pi log"), "{reason}");
     let empty = sandbox.import(&sandbox.source("empty.jsonl", &[] as &[&str]));
     assert_eq!((empty.status, empty.reason.as_deref()), (ImportStatus::Skipped, Some("the file is empty")));
     let imported = sandbox.import(&sandbox.root.path().join("gone.jsonl"));
