@@ -175,6 +175,24 @@ fn settings_are_shown_with_their_sources() {
     assert_eq!(row("steering_point")["source"], "default");
     let plain = sandbox.run(&["settings"]).out;
     assert!(plain.contains("TILLER_BASH_TIMEOUT_S"), "{plain}");
+    let values = plain.lines().filter(|line| line.contains(" (unset) ")).map(|line| line.find("(unset)"));
+    assert_eq!(values.collect::<HashSet<_>>().len(), 1, "the column isn't wide enough: {plain}");
+}
+
+#[test]
+fn print_with_unknown_theme_warns() {
+    let sandbox = Sandbox::new();
+    let output = scripted(&sandbox, &[r#"{"text": "Hello."}"#], &["--theme", "gruvboxx", "hi"]);
+    assert_eq!((output.out.as_str(), output.code), ("Hello.\n", Some(0)), "{}", output.err);
+    assert!(output.err.contains("warning: theme: no theme named `gruvboxx`"), "{}", output.err);
+}
+
+#[test]
+fn race_outside_a_repository_is_one_usage_error() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.run(&["--provider", "demo", "race", "hi"]);
+    assert_eq!((output.out.as_str(), output.code), ("", Some(2)), "{}", output.err);
+    assert_eq!(output.err.matches("is not in a Git repository").count(), 1, "{}", output.err);
 }
 
 #[test]

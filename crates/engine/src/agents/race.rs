@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tiller_session::{EntryBody, SessionError};
 use tiller_tools::process::Runner;
-use tiller_tools::tool::WorktreeError;
+use tiller_tools::tool::{Worktree, WorktreeError};
 use tokio::sync::watch;
 use tokio::task::{JoinSet, spawn_blocking};
 
@@ -55,6 +55,9 @@ pub enum RaceError {
         /// The reason for the conflict.
         reason: String,
     },
+    /// No worktree can be made for the lanes.
+    #[error(transparent)]
+    Worktree(#[from] WorktreeError),
     /// The session rejected a command.
     #[error(transparent)]
     Session(#[from] AgentError),
@@ -67,7 +70,7 @@ impl Race {
     /// Starts a race in a session.
     ///
     /// # Errors
-    /// If the number of lanes is out of range, or the session is closed.
+    /// If the number of lanes is out of range, the working directory isn't in a repository, or the session is closed.
     pub async fn start(session: &AgentSession, options: RaceOptions) -> Result<Self, RaceError> {
         let count = options.models.len();
         if !(1..=MAX_LANES).contains(&count) {
@@ -75,6 +78,7 @@ impl Race {
         }
         let above = session.downgrade();
         let parent = above.parent().await?;
+        Worktree::check_repository(parent.manager.cwd(), &parent.runner).await?;
         let from = options.from.clone().or_else(|| parent.reader.leaf());
         let options = RaceOptions { from, ..options };
         record(&above, start_entry(parent.reader.id().clone(), &options)).await?;

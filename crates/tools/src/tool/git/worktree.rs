@@ -149,6 +149,14 @@ impl Worktree {
         Ok(Self { git, admin, dir, root, branch, base, _lock: Arc::new(lock) })
     }
 
+    /// Checks that worktrees can be made for a working directory.
+    ///
+    /// # Errors
+    /// Without a repository, or if git can't be run.
+    pub async fn check_repository(cwd: &Path, runner: &Runner) -> Result<(), WorktreeError> {
+        RepositoryGit::find(cwd, runner).await.map(drop)
+    }
+
     /// Opens the worktree of a branch that [`Worktree::create`] has made from the commit `base`: the one left
     /// by a crash, with its uncommitted changes, or else a new one at the same path.
     ///
