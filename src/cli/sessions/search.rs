@@ -14,6 +14,10 @@ use crate::session::{SearchHit, SessionManager, SessionScope, Snippet};
 const BOLD: &str = "\x1b[1m";
 const NOT_BOLD: &str = "\x1b[22m";
 
+/// The marks elsewhere. `**` would be ambiguous: the text is often Markdown.
+const OPEN: &str = "»";
+const CLOSE: &str = "«";
+
 pub(super) fn search(
     manager: &SessionManager,
     query: &str,
@@ -46,9 +50,9 @@ fn write_hit(out: &mut Stdout, hit: &SearchHit, column: DirectoryColumn) -> io::
     for snippet in &hit.snippet {
         let text = snippet_text(snippet);
         if snippet.matched {
-            out.write_escape_or(BOLD, "**")?;
+            out.write_escape_or(BOLD, OPEN)?;
             write!(out, "{text}")?;
-            out.write_escape_or(NOT_BOLD, "**")?;
+            out.write_escape_or(NOT_BOLD, CLOSE)?;
         } else {
             write!(out, "{text}")?;
         }
