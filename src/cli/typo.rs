@@ -112,10 +112,27 @@ fn refusal(words: &[String]) -> Option<TypoRefusal> {
         command_line.get_subcommands().filter(|command| command.get_name().len() >= MIN_COMMAND_LENGTH);
     let command = commands.find(|command| suggest::is_typo(&word, command.get_name()))?;
     let is_followed = rest.first().is_some_and(|second| follows(command, second));
-    let suggestion = std::iter::once(command.get_name()).chain(rest.iter().map(String::as_str));
-    (is_short || is_followed).then(|| TypoRefusal {
-        suggestion: Some(format!("tiller {}", suggestion.collect::<Vec<_>>().join(" "))),
-    })
+    (is_short || is_followed).then(|| TypoRefusal { suggestion: Some(valid_line(command.get_name(), rest)) })
+}
+
+/// Returns the command line of a command with as many of the words as it accepts.
+fn valid_line(command: &str, words: &[String]) -> String {
+    let line = |count: usize| {
+        let words = words[..count].iter().map(String::as_str);
+        ["tiller", command].into_iter().chain(words).collect::<Vec<_>>()
+    };
+    let is_accepted = |count: &usize| match CliArgs::command().try_get_matches_from(line(*count)) {
+        Ok(_) => true,
+        // The user will add it.
+        Err(error) => matches!(
+            error.kind(),
+            ErrorKind::MissingRequiredArgument
+                | ErrorKind::MissingSubcommand
+                | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+        ),
+    };
+    let count = (0..=words.len()).rev().find(is_accepted).unwrap_or_default();
+    line(count).join(" ")
 }
 
 /// Returns true for a word as in subcommands and their arguments: no spaces, no `@FILE`, no punctuation of a
@@ -152,10 +169,12 @@ mod tests {
             ("version", Some("tiller --version")),
             ("sesions", Some("tiller sessions")),
             ("model opus", Some("tiller models")),
-            ("sesions lst", Some("tiller sessions lst")),
+            ("sesions lst", Some("tiller sessions")),
             ("session search the parser", Some("tiller sessions search the parser")),
             ("sessoins list", Some("tiller sessions list")),
             ("logn anthropic", Some("tiller login anthropic")),
+            ("logn anthropic now please", Some("tiller login anthropic")),
+            ("sesions show", Some("tiller sessions show")),
         ] {
             let expected = TypoRefusal { suggestion: suggestion.map(str::to_owned) };
             assert_eq!(refusal(&words(line)), Some(expected), "{line}");
