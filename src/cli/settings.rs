@@ -22,12 +22,13 @@ pub(super) fn run(arguments: &CliArgs, json: bool) -> Result<u8, CliFailure> {
         return Ok(DONE);
     }
     let mut text = String::new();
+    let width = TABLE.iter().map(|setting| setting.name.len()).max().unwrap_or_default();
     for setting in TABLE {
         let (value, source) = config.settings.value(setting);
         let value = value.map_or_else(|| "(unset)".to_owned(), ToString::to_string);
         let note =
             if problem(&config, setting).is_some() { "  (the value in the file is invalid)" } else { "" };
-        let _ = writeln!(text, "{:<24} {:<16} {}{note}", setting.name, value, source);
+        let _ = writeln!(text, "{:<width$} {:<16} {}{note}", setting.name, value, source);
         let _ = writeln!(text, "    {} [{}]", setting.about.trim(), setting.env_name());
     }
     if !config.hooks.is_empty() {

@@ -1,5 +1,7 @@
 //! Output and exit codes of the command line.
 
+use std::collections::HashSet;
+
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
