@@ -8,10 +8,12 @@ use serde::Serialize;
 
 use super::args::CliArgs;
 use super::failure::{CliFailure, DONE, FAILED};
-use super::frontend::Stdio;
+use super::frontend::{FrontEnd, Stdio};
+use super::scratch::ScratchDir;
 use super::stdout::print_text;
 use super::trust::{self, TrustPrompt};
-use super::{startup, tool_servers, wiring};
+use super::{resource_paths, startup, themes, tool_servers, wiring};
+use crate::agent::Resources;
 use crate::config::Config;
 use crate::process::{ExitStatus, SandboxSupport, ShellCommand, on_path};
 use crate::provider::descriptor::PROVIDERS;
@@ -70,14 +72,19 @@ pub(super) fn run(arguments: &CliArgs, json: bool) -> Result<u8, CliFailure> {
         Ok((config, _)) => {
             let cwd = startup::cwd(arguments)?;
             let sandbox = wiring::sandbox(&config, &cwd);
-            checks.extend([check_config(&config), check_keys(&config), check_sandbox(&config, &sandbox)]);
+            let problems = resource_problems(arguments, &config, &cwd);
+            checks.extend([
+                check_config(&config, &problems),
+                check_keys(&config),
+                check_sandbox(&config, &sandbox),
+            ]);
             checks.push(check_supervisor(&config, &sandbox, &cwd));
             checks.push(check_worktrees(&config, &cwd));
             checks.push(check_servers(&config, &cwd));
             checks.push(check_sessions(&sessions_dir(&config, &cwd)));
         }
         Err(failure) => {
-            checks.push(Check::new("configuration", CheckState::Broken, format!("{:#}", failure.error)));
+            checks.push(Check::new("configuration", CheckState::Broken, failure.text()));
         }
     }
     checks.extend([check_terminal(), check_clipboard(), check_git()]);
@@ -101,8 +108,20 @@ fn check_program() -> Check {
     }
 }
 
-fn check_config(config: &Config) -> Check {
-    let notices: Vec<String> = config.notices().collect();
+/// Returns the problems with the files of skills, templates, agents, context files and themes.
+fn resource_problems(arguments: &CliArgs, config: &Config, cwd: &Path) -> Vec<String> {
+    let scratch = match ScratchDir::choose(arguments, config) {
+        Ok(scratch) => scratch,
+        Err(failure) => return vec![failure.text()],
+    };
+    let paths = resource_paths::resource_paths(arguments, config, (cwd, FrontEnd::Print), &scratch);
+    let resources = Resources::load(paths);
+    let problems = resources.problems().iter().map(ToString::to_string);
+    problems.chain(themes::problems(arguments, config, (cwd, None))).collect()
+}
+
+fn check_config(config: &Config, resource_problems: &[String]) -> Check {
+    let notices: Vec<String> = config.notices().chain(resource_problems.iter().cloned()).collect();
     if notices.is_empty() {
         return Check::new("configuration", CheckState::Ok, config.dirs.config.display().to_string());
     }
@@ -125,10 +144,10 @@ fn check_sandbox(config: &Config, sandbox: &Sandbox) -> Check {
     let system = match SandboxSupport::detect() {
         SandboxSupport::Missing => "not supported by this system".to_owned(),
         SandboxSupport::Landlock { abi: abi @ 0..=3 } => {
-            format!("Landlock, version {abi}: can restrict writes, but not TCP")
+            format!("Landlock ABI {abi}: can restrict writes, but not TCP")
         }
-        SandboxSupport::Landlock { abi: abi @ 4..=5 } => format!("Landlock, version {abi}"),
-        SandboxSupport::Landlock { abi } => format!("Landlock, version {abi} or later"),
+        SandboxSupport::Landlock { abi: abi @ 4..=5 } => format!("Landlock ABI {abi}"),
+        SandboxSupport::Landlock { abi } => format!("Landlock ABI {abi} or later"),
         SandboxSupport::Seatbelt => "sandbox-exec".to_owned(),
     };
     match (sandbox.describe(), config.settings.sandbox_mode()) {
@@ -229,7 +248,7 @@ fn check_servers(config: &Config, cwd: &Path) -> Check {
             let state = if servers.iter().all(is_running) { CheckState::Ok } else { CheckState::Broken };
             Check::new(NAME, state, servers.iter().map(describe_server).collect::<Vec<_>>().join(", "))
         }
-        Err(failure) => Check::new(NAME, CheckState::Broken, format!("{:#}", failure.error)),
+        Err(failure) => Check::new(NAME, CheckState::Broken, failure.text()),
     }
 }
 

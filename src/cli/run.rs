@@ -13,7 +13,7 @@ use super::telemetry::TelemetryExport;
 use super::trace::EventTrace;
 use super::trust::{self, TrustPrompt};
 use super::wrong_settings::reject_wrong_settings;
-use super::{attach, log, print, race, repl, rpc, serve, tui};
+use super::{attach, log, print, race, repl, rpc, serve, startup, themes, tui};
 use crate::cli::console::stderr_line;
 
 /// Runs a race, a non-interactive session.
@@ -59,6 +59,12 @@ fn run_session(
 ) -> Result<u8, CliFailure> {
     let (config, project) = trust::config(&arguments, trust_prompt)?;
     reject_wrong_settings(&config, front)?;
+    if front != FrontEnd::Tui && !arguments.environment.theme.is_empty() {
+        let cwd = startup::cwd(&arguments)?;
+        for problem in themes::problems(&arguments, &config, (&cwd, project.as_ref())) {
+            stderr_line!("warning: {problem}");
+        }
+    }
     let trace = arguments.environment.trace.as_deref().map(EventTrace::create).transpose()?.map(Arc::new);
     if let Some(warning) = log::begin(&config, log::LogTargets::choose(&arguments, front)) {
         stderr_line!("warning: {warning}");

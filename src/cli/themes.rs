@@ -43,9 +43,7 @@ impl Themes {
         let choice = choice(config, cwd);
         let search_paths = search_paths(arguments, config, &choice, (cwd, project));
         let registry = Arc::new(ThemeRegistry::load(&search_paths, &ThemeRegistry::built_in()));
-        let mut notices: Vec<String> =
-            registry.problems().iter().map(|problem| format!("theme {problem}")).collect();
-        notices.extend(missing_themes(&registry, &choice));
+        let notices = notices(&registry, &choice);
         notices.iter().for_each(|notice| tracing::warn!("{notice}"));
         let mut watcher = JoinSet::new();
         let updates = (config.settings.watch() == Switch::On).then(|| {
@@ -64,6 +62,22 @@ impl Themes {
         };
         Self { options, notices, _watcher: watcher }
     }
+}
+
+/// Returns the problems with themes, for front ends that don't use them.
+pub(super) fn problems(
+    arguments: &CliArgs,
+    config: &Config,
+    (cwd, project): (&Path, Option<&Project>),
+) -> Vec<String> {
+    let choice = choice(config, cwd);
+    let search_paths = search_paths(arguments, config, &choice, (cwd, project));
+    notices(&ThemeRegistry::load(&search_paths, &ThemeRegistry::built_in()), &choice)
+}
+
+fn notices(registry: &ThemeRegistry, choice: &ThemeChoice) -> Vec<String> {
+    let problems = registry.problems().iter().map(|problem| format!("theme {problem}"));
+    problems.chain(missing_themes(registry, choice)).collect()
 }
 
 fn choice(config: &Config, cwd: &Path) -> ThemeChoice {
@@ -120,7 +134,7 @@ fn missing_themes(registry: &ThemeRegistry, choice: &ThemeChoice) -> Vec<String>
     let missing = configured.into_iter().filter(|(name, configured)| is_missing(name, configured));
     missing
         .map(|(name, theme)| {
-            let suggestion = registry.nearest(theme).map(|name| format!("; did you mean {name}?"));
+            let suggestion = registry.nearest(theme).map(|name| format!("; did you mean `{name}`?"));
             format!("{name}: no theme named `{theme}`{}", suggestion.unwrap_or_default())
         })
         .collect()

@@ -30,6 +30,17 @@ fn doctor_names_keys_but_never_prints_them() {
 }
 
 #[test]
+fn doctor_names_ignored_files() {
+    let sandbox = Sandbox::new();
+    let agents = sandbox.home().join("tiller/agents");
+    fs::create_dir_all(&agents).unwrap();
+    fs::write(agents.join("broken.md"), "No front matter.").unwrap();
+    let output = sandbox.run(&["doctor"]);
+    let problem = "broken.md: agent ignored: no front matter; it needs at least `description`";
+    assert!(output.out.contains("– configuration") && output.out.contains(problem), "{}", output.out);
+}
+
+#[test]
 fn doctor_exits_with_1_if_something_is_broken() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.home().join("tiller")).unwrap();
