@@ -18,7 +18,9 @@ use super::failure::{CliFailure, DONE};
 use super::{log, startup, wiring};
 use crate::cli::console::stderr_line;
 use crate::config::{Config, WrongSetting};
-use crate::session::{DeleteMode, PageRequest, Reader, SessionManager, SessionScope, Visibility};
+use crate::session::{
+    DeleteMode, PageRequest, Reader, SessionError, SessionManager, SessionScope, Visibility,
+};
 
 /// Opens the manager of all sessions. Project settings aren't loaded, because they can't affect it.
 pub(super) fn open_manager(arguments: &CliArgs) -> Result<(Config, SessionManager), CliFailure> {
@@ -32,6 +34,14 @@ pub(super) fn open_manager(arguments: &CliArgs) -> Result<(Config, SessionManage
 }
 
 pub(super) fn run(arguments: &CliArgs, command: &SessionsCommand) -> Result<u8, CliFailure> {
+    run_command(arguments, command).map_err(|failure| match failure.error.downcast_ref() {
+        // The hint's other half, a fork, is no help with a change to the session itself.
+        Some(SessionError::Locked { .. }) => failure.hint("close the other tiller first"),
+        _ => failure,
+    })
+}
+
+fn run_command(arguments: &CliArgs, command: &SessionsCommand) -> Result<u8, CliFailure> {
     let (config, manager) = open_manager(arguments)?;
     let open = |query: &str| -> Result<Reader, CliFailure> { Ok(Reader::open(&manager.find(query)?)?) };
     match command {

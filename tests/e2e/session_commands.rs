@@ -213,6 +213,7 @@ fn edit_of_locked_session_is_refused() {
             "{verb:?}: {}",
             run_output.err
         );
+        assert!(run_output.err.contains("hint: close the other tiller first"), "{}", run_output.err);
     }
     assert_eq!(fs::read(&file).unwrap(), before);
     drop(writer);
