@@ -78,14 +78,16 @@ async fn addresses(listen: &str, options: &ServeArgs) -> Result<Vec<SocketAddr>,
     if found.iter().all(|address| address.ip().is_loopback()) {
         return Ok(found);
     }
-    let refused =
-        |reason: &str| CliFailure::usage(anyhow!("{listen} is reachable from other machines: {reason}"));
+    let refused = |requirement: &str| {
+        let error = anyhow!("{listen} would be reachable from other machines, which needs {requirement}");
+        CliFailure::usage(error)
+    };
     if !options.listen_anywhere {
-        return Err(refused("not allowed").hint("add --listen-anywhere, or listen on 127.0.0.1"));
+        return Err(refused("--listen-anywhere").hint("add it, or listen on 127.0.0.1"));
     }
     if options.cert.is_none() && !options.behind_proxy {
         let hint = "add --cert FILE --key FILE, or --behind-proxy if a proxy provides it";
-        return Err(refused("this needs TLS").hint(hint));
+        return Err(refused("TLS").hint(hint));
     }
     Ok(found)
 }

@@ -264,7 +264,7 @@ fn serve_reachable_address_needs_permission_and_tls() {
     assert!(refused.err.contains("--listen-anywhere"), "{}", refused.err);
     let plain = sandbox.run(&["serve", "--listen", "0.0.0.0:0", "--listen-anywhere"]);
     assert_eq!(plain.code, Some(2));
-    assert!(plain.err.contains("this needs TLS"), "{}", plain.err);
+    assert!(plain.err.contains("which needs TLS"), "{}", plain.err);
 }
 
 #[test]
