@@ -124,5 +124,5 @@ fn approval_text_typed_before_is_a_message() {
     terminal.wait_without(" needs approval: ");
     assert!(!sandbox.project().join("made").exists());
     let messages = sandbox.messages();
-    assert!(messages.contains(&"toolResult: denied: the user steered".to_owned()), "{messages:?}");
+    assert!(messages.contains(&"toolResult: skipped: the user steered".to_owned()), "{messages:?}");
 }

@@ -679,7 +679,7 @@ fn steering_denies_the_pending_call() {
                 "append approval ?1 deny steering".into(),
                 "emit approval_resolved ?1 deny".into()
             ],
-            &skipped_call_lines("?1", "denied: the user steered"),
+            &skipped_call_lines("?1", "skipped: the user steered"),
             &skipped_call_lines("w2", "skipped: the user steered"),
             &single_line("emit turn_end 2"),
             &user("no", " after 0 skipped 2"),

@@ -14,9 +14,6 @@ use super::effect::Effects;
 use super::tool_phase::{ApprovalStep, SKIPPED, ToolPhase, TurnInterruption};
 use super::{CallDecision, DeniedCall, Effect, Phase, PlannedCall, Turn};
 
-/// Result of a call whose approval was pending when the user steered.
-const DENIED_BY_STEERING: &str = "denied: the user steered";
-
 impl Turn {
     /// Starts the next step, or ends the turn if no step is left. Every call of this function is a steering
     /// gap.
@@ -186,7 +183,7 @@ impl Turn {
                 out.append(approval_entry(&call.id, &decision, None, Decider::Steering));
                 out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision });
                 phase.skipped_count += 1;
-                self.answer_unrun(&mut phase, &call, DENIED_BY_STEERING, out);
+                self.answer_unrun(&mut phase, &call, SKIPPED, out);
                 self.next_step(phase, out);
             }
             other => self.phase = other,
