@@ -176,9 +176,12 @@ pub enum CompactionError {
     Off,
     /// Everything would be kept.
     #[error(
-        "nothing to compact: the newest {kept} tokens of messages are always kept (setting compaction.keep_tokens)"
+        "nothing to {}: the newest {kept} tokens of messages are always kept (setting compaction.keep_tokens)",
+        if *.strategy == CompactionStrategy::Truncate { "drop" } else { "compact" }
     )]
     Nothing {
+        /// The strategy, which decides on the fate of older messages.
+        strategy: CompactionStrategy,
         /// Limit of the kept part, by estimate.
         kept: Tokens,
     },

@@ -103,7 +103,7 @@ impl CompactionPlan {
                 [_] | [] => messages.len(),
             },
         };
-        let nothing = CompactionError::Nothing { kept: keep.tokens };
+        let nothing = CompactionError::Nothing { strategy: options.strategy, kept: keep.tokens };
         let Some(kept) = messages.get(first) else { return Err(nothing) };
         let replaced = &messages[head..first];
         let unloaded = projection.unloaded.unwrap_or_default();
@@ -292,7 +292,8 @@ mod tests {
     use crate::compaction::retention::tests::entries;
     use std::sync::Arc;
 
-    const NOTHING: CompactionError = CompactionError::Nothing { kept: Tokens(u64::MAX) };
+    const NOTHING: CompactionError =
+        CompactionError::Nothing { strategy: CompactionStrategy::Summarize, kept: Tokens(u64::MAX) };
 
     fn keep(messages: usize) -> RetentionLimits {
         RetentionLimits { tokens: Tokens(u64::MAX), messages: Some(messages) }
@@ -425,10 +426,13 @@ mod tests {
     fn truncation_short_conversation_is_left_alone() {
         let options =
             CompactionOptions { strategy: CompactionStrategy::Truncate, ..CompactionOptions::default() };
+        let nothing =
+            CompactionError::Nothing { strategy: CompactionStrategy::Truncate, kept: Tokens(u64::MAX) };
+        assert!(nothing.to_string().starts_with("nothing to drop: "), "{nothing}");
         for words in ["u a", "u a u a", "u a1 r1 a"] {
             assert_eq!(
                 CompactionPlan::new(&long_input(words), keep(4), &options).unwrap_err(),
-                NOTHING,
+                nothing,
                 "{words}"
             );
         }

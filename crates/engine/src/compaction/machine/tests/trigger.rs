@@ -10,7 +10,8 @@ fn sized(tokens: u64, messages: usize) -> ConversationFacts {
     ConversationFacts { size: ContextSize { tokens: Tokens(tokens), messages }, ..facts() }
 }
 
-const NOTHING: CompactionError = CompactionError::Nothing { kept: Tokens(20_000) };
+const NOTHING: CompactionError =
+    CompactionError::Nothing { strategy: CompactionStrategy::Summarize, kept: Tokens(20_000) };
 
 #[test]
 fn check_full_context_is_planned_and_summarized() {
