@@ -186,8 +186,11 @@ impl<'a, Out: Write, Err: Write> PrintRun<'a, Out, Err> {
         if let Some(line) = self.denials.line() {
             writeln!(self.err, "{line}")?;
         }
-        if let Some(message) = &answer.error_message {
-            writeln!(self.err, "error: {message}")?;
+        match (&answer.error_message, self.outcome) {
+            // A signal stopped the run, whereas the message names the user.
+            (Some(_), RunOutcome::Aborted) => writeln!(self.err, "error: stopped")?,
+            (Some(message), _) => writeln!(self.err, "error: {message}")?,
+            (None, _) => {}
         }
         self.out.flush()?;
         Ok(self.outcome)
