@@ -208,7 +208,7 @@ pub(super) struct EnvironmentArgs {
     /// Level of tiller's own log: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", global = true)]
     pub(super) log_level: Option<String>,
-    /// Log at debug level (or --log-level) and also print the log to stderr; in the TUI, to the log file only
+    /// Log at debug level (or the one set by --log-level) and also print the log to stderr; in the TUI, to the log file only
     #[arg(short, long, global = true)]
     pub(super) verbose: bool,
     /// Write every agent event to this file, as `--mode json` prints them; overwrites an existing file
@@ -260,7 +260,7 @@ impl FromStr for RacePick {
         match (text, text.parse()) {
             ("passed", _) => Ok(Self::Passed),
             (_, Ok(number)) => Ok(Self::Lane(number)),
-            (_, Err(_)) => Err("neither the number of a lane nor `passed`"),
+            (_, Err(_)) => Err("neither a lane number nor `passed`"),
         }
     }
 }
@@ -270,8 +270,8 @@ pub(super) struct RaceArgs {
     /// The prompt
     #[arg(required_unless_present = "resume_race")]
     pub(super) prompt: Option<String>,
-    /// Continue a race that was interrupted, or whose result wasn't picked, in the most recent session of this
-    /// directory, or in the one that an option before `race` names
+    /// Continue a race that was interrupted, or whose result wasn't picked, in this directory's most
+    /// recent session, or the session chosen by an option before `race` (tiller --session ID race --resume)
     #[arg(long = "resume", id = "resume_race", conflicts_with_all = ["prompt", "lanes", "models", "check", "from"])]
     pub(super) resume: bool,
     /// Number of lanes

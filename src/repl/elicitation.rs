@@ -50,7 +50,7 @@ impl ElicitationDialog {
         // The bars distinguish the server's lines from tiller's.
         let message = self.request.message.trim().replace('\n', "\n  │ ");
         let intro = format!("question from {}\n  │ {message}\n", self.request.asker());
-        let others = "n = decline; anything else = cancel";
+        let others = "n = decline; any other text = cancel";
         match &self.request.kind {
             ElicitationKind::Url { url, host } => {
                 format!("{intro}  address: {url}\n  y = open it in the browser, at the host {host}; {others}")
@@ -173,7 +173,7 @@ mod tests {
         let mut dialog = form();
         assert_eq!(
             dialog.text(),
-            "question from MCP server shop\n  │ Who\n  │ are you?\n  fields: age, tags, news\n  Don't enter passwords or keys: servers must not ask for them here.\n  y = answer; n = decline; anything else = cancel"
+            "question from MCP server shop\n  │ Who\n  │ are you?\n  fields: age, tags, news\n  Don't enter passwords or keys: servers must not ask for them here.\n  y = answer; n = decline; any other text = cancel"
         );
         assert_eq!(dialog.answer("y"), DialogStep::Ask(None));
         assert_eq!(dialog.text(), "question: age (1 of 3)\n  a whole number, at least 0");
@@ -198,7 +198,7 @@ mod tests {
         let mut page = dialog(ElicitationKind::Url { url: "https://x.org/in".into(), host: "x.org".into() });
         assert_eq!(
             page.text(),
-            "question from MCP server shop\n  │ Who\n  │ are you?\n  address: https://x.org/in\n  y = open it in the browser, at the host x.org; n = decline; anything else = cancel"
+            "question from MCP server shop\n  │ Who\n  │ are you?\n  address: https://x.org/in\n  y = open it in the browser, at the host x.org; n = decline; any other text = cancel"
         );
         assert_eq!(page.answer("y"), DialogStep::Answer(ElicitationAnswer::Accept(Map::new())));
     }

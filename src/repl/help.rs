@@ -26,7 +26,7 @@ pub(super) fn text(agent_commands: &[AgentCommand]) -> String {
     let lines: String =
         rows.into_iter().chain(agents).map(|(line, effect)| format!("{line:<width$} {effect}\n")).collect();
     format!(
-        "{lines}A line that ends in a backslash continues on the next one. While a question is pending, the next line answers it.\n\
+        "{lines}A line that ends in a backslash continues on the next one. While a question is pending, the next line that isn't a command answers it.\n\
          Ctrl+C stops the run. Ctrl+D, or Ctrl+C twice, quits.\n"
     )
 }

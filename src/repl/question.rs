@@ -23,7 +23,7 @@ impl ReplQuestion {
             Self::Approval(request) => approval(request, tools),
             Self::Elicitation(dialog) => dialog.text(),
             Self::Compaction(error) => format!(
-                "question: the summary failed: {error}\n  r = retry; t = drop older messages without a summary; g or anything else = continue with the context unchanged"
+                "question: the summary failed: {error}\n  r = retry; t = drop older messages without a summary; g or any other text = continue with the context unchanged"
             ),
         }
     }
@@ -60,7 +60,7 @@ fn approval(request: &ApprovalRequest, tools: &ToolCatalog) -> String {
         }
     };
     format!(
-        "question: allow {}?\n  {}{preview}\n  reason: {}\n  y or 1 = allow once; {always}{saved}n or anything else = deny, with your text as the reason",
+        "question: allow {}?\n  {}{preview}\n  reason: {}\n  y or 1 = allow once; {always}{saved}n or any other text = deny, with your text as the reason",
         request.tool_name,
         subject.replace('\n', "\n  "),
         request.reason,

@@ -83,7 +83,7 @@ pub(in crate::cli) enum SessionsCommand {
     },
     /// Check every line and entry of session files; exit code 1 on errors
     Verify {
-        /// Session files or parts of ids
+        /// Session files, or at least 4 characters from the start or end of each id
         #[arg(value_name = "SESSION", required_unless_present = "all")]
         sessions: Vec<String>,
         /// Verify the sessions of all directories
@@ -107,7 +107,7 @@ pub(in crate::cli) enum SessionsCommand {
     Label {
         /// Session file, or at least 4 characters from the start or end of an id
         session: String,
-        /// Entry id or part of it
+        /// Entry id, or at least 4 characters from its start or end
         entry: String,
         /// Label; without one, the entry's label is removed
         label: Option<String>,
@@ -119,7 +119,7 @@ pub(in crate::cli) enum SessionsCommand {
     Hide {
         /// Session file, or at least 4 characters from the start or end of an id
         session: String,
-        /// Entry id or part of it
+        /// Entry id, or at least 4 characters from its start or end
         entry: String,
         /// Show them again
         #[arg(long)]
@@ -132,7 +132,7 @@ pub(in crate::cli) enum SessionsCommand {
     Branch {
         /// Session file, or at least 4 characters from the start or end of an id
         session: String,
-        /// Entry id or part of it; `root` is the point before the first entry
+        /// Entry id, or at least 4 characters from its start or end; `root` is the point before the first entry
         #[arg(value_name = "ENTRY|root")]
         entry: String,
         /// Summary of the abandoned branch for the model
@@ -144,7 +144,7 @@ pub(in crate::cli) enum SessionsCommand {
     },
     /// Move sessions to the trash
     Rm {
-        /// Session files or parts of ids
+        /// Session files, or at least 4 characters from the start or end of each id
         #[arg(value_name = "SESSION", required = true)]
         sessions: Vec<String>,
         /// Don't ask for confirmation
@@ -175,7 +175,7 @@ pub(in crate::cli) enum SessionsCommand {
         /// Export every branch; HTML always contains every branch and opens the current one
         #[arg(long, conflicts_with = "entry")]
         all_branches: bool,
-        /// Export the branch up to this entry (id or part of it)
+        /// Export the branch up to this entry: an id, or at least 4 characters from its start or end
         #[arg(long, value_name = "ENTRY")]
         entry: Option<String>,
         /// Output file, or - for stdout [default: the session's name in the working directory]

@@ -20,7 +20,7 @@ pub(super) fn add(arguments: &CliArgs, server: &McpAddArgs) -> Result<u8, CliFai
     let before = file.store(name, Some(value))?;
     let verb = if before.is_some() { "replaced" } else { "added" };
     stderr_line!("{verb} {name} in {}", file.path().display());
-    stderr_line!("  hint: tiller mcp test {name} starts it and lists its tools");
+    stderr_line!("  hint: `tiller mcp test {name}` starts it and lists its tools");
     Ok(DONE)
 }
 
@@ -28,7 +28,7 @@ pub(super) fn remove(arguments: &CliArgs, name: &str, project: bool) -> Result<u
     let file = file(arguments, project)?;
     let missing = || {
         let error = anyhow!("{}: no MCP server named {name}", file.path().display());
-        CliFailure::usage(error).hint("tiller mcp list shows the servers and their files")
+        CliFailure::usage(error).hint("`tiller mcp list` shows the servers and their files")
     };
     if !file.path().exists() {
         return Err(missing());

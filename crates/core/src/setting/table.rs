@@ -161,8 +161,8 @@ table! {
     COMPACTION_THRESHOLD, compaction_threshold: Option<f64> = "compaction.threshold", SettingKind::Number { min: 0.0, max: 1.0 }, "", aliases &["COMPACT_THRESHOLD"];
     /// Number of messages above which a conversation is compacted; unset: no limit.
     COMPACTION_MAX_MESSAGES, compaction_max_messages: Option<usize> = "compaction.max_messages", SettingKind::Count { min: 2, max: 1_000_000 }, "", aliases &["AGENT_MAX_MESSAGES", "COMPACT_THRESHOLD"];
-    /// Number of recent messages that compaction keeps; unset: half of compaction.max_messages, or all of it with
-    /// strategy truncate.
+    /// Number of recent messages that compaction keeps; unset: half of compaction.max_messages, or all of them with
+    /// `truncate`.
     COMPACTION_KEEP_MESSAGES, compaction_keep_messages: Option<usize> = "compaction.keep_messages", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["COMPACT_KEEP_RECENT"];
     /// Sync policy of the session log: after every entry (`always`), before each request and at the end of a
     /// run (`turn`), or only on close (`never`).
