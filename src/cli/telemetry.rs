@@ -14,7 +14,7 @@ use super::failure::CliFailure;
 use crate::agent::{AgentSession, Subscription, SubscriptionItem};
 use crate::config::Config;
 use crate::provider::{base_url_fault, http_client};
-use crate::setting::Switch;
+use crate::setting::{SettingSource, Switch, TELEMETRY_OTLP};
 
 /// Timeout for connecting to the collector.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -32,10 +32,13 @@ impl TelemetryExport {
     /// Starts the export to the collector in the settings, if there is one.
     pub(super) fn start(config: &Config) -> Result<Option<Arc<Self>>, CliFailure> {
         let Some(url) = config.settings.telemetry_otlp() else { return Ok(None) };
-        let setting = || format!("telemetry.otlp is `{url}`");
-        if let Some(fault) = base_url_fault(url) {
-            return Err(CliFailure::usage(anyhow!(fault).context(setting()))
-                .hint("give the address of the collector, such as http://localhost:4318"));
+        let name = match config.settings.value(&TELEMETRY_OTLP).1 {
+            SettingSource::Flag(flag) => flag.clone(),
+            _ => TELEMETRY_OTLP.name.to_owned(),
+        };
+        if base_url_fault(url).is_some() {
+            return Err(CliFailure::usage(anyhow!("{name}: `{url}` is not an http:// or https:// URL"))
+                .hint("give the collector's address, such as http://localhost:4318"));
         }
         let client = http_client(url, CONNECT_TIMEOUT, config.certificates.as_deref());
         let client = client.map_err(|problem| CliFailure::usage(anyhow!(problem)))?;
@@ -43,7 +46,7 @@ impl TelemetryExport {
             Switch::On => ContentExport::Included,
             Switch::Off => ContentExport::Omitted,
         };
-        let telemetry = Telemetry::start(url, content, client).with_context(setting);
+        let telemetry = Telemetry::start(url, content, client).with_context(|| format!("{name}: `{url}`"));
         let telemetry = telemetry.map_err(CliFailure::usage)?;
         Ok(Some(Arc::new(Self { telemetry, recorders: Mutex::default() })))
     }

@@ -404,7 +404,7 @@ fn race_on_the_screen_is_watched_and_picked() {
     terminal.key(TerminalKey::Enter);
     terminal.wait_until("both lanes", |screen| screen.matches("finished · check passed").count() == 2);
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("Lane 1 continues; its changes are in the working directory.");
+    terminal.wait_for("Continuing from lane 1; its changes are now in the working directory.");
     terminal.wait_for("1 other branch");
     assert_eq!(fs::read_to_string(sandbox.project().join("b.txt")).unwrap(), "good\n");
     assert!(terminal.quit().success());

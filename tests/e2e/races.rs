@@ -110,7 +110,7 @@ fn race_on_the_screen_that_is_killed_is_resumed() {
     terminal.send("passed");
     terminal.wait_for("▸ lane 2");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("Lane 2 continues; its changes are in the working directory.");
+    terminal.wait_for("Continuing from lane 2; its changes are now in the working directory.");
     assert_eq!(fs::read_to_string(sandbox.project().join("b.txt")).unwrap(), "second\n");
     assert!(terminal.quit().success());
     assert_eq!(entries(&sandbox, "tiller.race_end"), [serde_json::json!({ "lane": 2 })]);

@@ -69,6 +69,10 @@ fn telemetry_failure_is_a_warning_at_the_end() {
 fn telemetry_url_that_is_none_is_a_usage_error() {
     let output = Sandbox::new().run(&["-p", "--provider", "demo", "--otlp", "localhost:4318", "hi"]);
     assert_eq!(output.code, Some(2), "{}", output.err);
-    assert!(output.err.contains("telemetry.otlp is `localhost:4318`"), "{}", output.err);
+    assert!(
+        output.err.contains("--otlp: `localhost:4318` is not an http:// or https:// URL"),
+        "{}",
+        output.err
+    );
     assert!(output.err.contains("such as http://localhost:4318"), "{}", output.err);
 }

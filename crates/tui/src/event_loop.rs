@@ -408,7 +408,7 @@ impl EventLoop {
             Action::Terminal(TerminalAction::Quit) => return Some(ExitReason::Quit),
             Action::Terminal(TerminalAction::LeaveAgent) => {
                 if !self.leave_agent() {
-                    self.app.flash("Not an agent's session.".to_owned());
+                    self.app.flash("This isn't an agent's session.".to_owned());
                 }
             }
             // An agent's session belongs to its delegated task.

@@ -13,7 +13,7 @@ use crate::text::one_line;
 const ESSENTIAL_KEYS: [(&[K], &str); 15] = [
     (&[K::Send], "send; while the agent works: steer it"),
     (&[K::FollowUp], "send after the agent has finished"),
-    (&[K::Newline], "insert a new line (in every terminal: \\ and enter)"),
+    (&[K::Newline], "insert a new line (in any terminal: \\ then enter)"),
     (&[K::EditQueue], "edit, reorder or remove queued messages"),
     (
         &[K::Allow, K::AllowSession, K::Deny, K::DenyWithReason],
@@ -71,7 +71,7 @@ pub(super) fn keys(keymap: &Keymap) -> Vec<Line> {
         problems.map(|problem| Line::new(format!("! {}", one_line(problem)), Role::Warning)).collect();
     let find = keymap.key_of(K::FindInPage);
     lines.push(Line::new(
-        format!("The right column is the name in keybindings.json. {find} filters the page."),
+        format!("Right column: the action's name in keybindings.json. {find} filters the page."),
         Role::Muted,
     ));
     let mut context = None;

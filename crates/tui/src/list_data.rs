@@ -186,7 +186,7 @@ pub(super) fn tool_servers(servers: &[ToolServerStatus]) -> Vec<Line> {
             .collect::<Vec<_>>()
     };
     if servers.is_empty() {
-        return vec![Line::new("no MCP servers; tiller mcp add NAME -- COMMAND adds one", Role::Muted)];
+        return vec![Line::new("no MCP servers; `tiller mcp add NAME -- COMMAND` adds one", Role::Muted)];
     }
     servers.iter().flat_map(server).collect()
 }

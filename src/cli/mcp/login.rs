@@ -56,8 +56,8 @@ fn server(arguments: &CliArgs, name: &str) -> Result<(String, McpLogins), CliFai
     match &find(&config, name)?.endpoint {
         Endpoint::Http(endpoint) => Ok((endpoint.url.clone(), McpLogins::new(config.dirs.mcp_auth()))),
         Endpoint::Stdio(_) => {
-            let error = anyhow!("{name} is a program; only a server with a URL has a login");
-            Err(CliFailure::usage(error).hint("pass it a key with `env` in its configuration"))
+            let error = anyhow!("{name} is a local command; only servers with a URL support login");
+            Err(CliFailure::usage(error).hint("set its key under `env` in its configuration"))
         }
     }
 }

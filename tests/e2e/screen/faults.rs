@@ -115,7 +115,7 @@ fn problems_of_user_files_are_logged_once() {
     fs::write(config.join("keybindings.json"), r#"{"quitt": "f2"}"#).unwrap();
     fs::write(config.join("themes/mine.json"), "{").unwrap();
     let mut terminal = sandbox.open_scripted(&[r#"{"text": "One."}"#], &[]);
-    terminal.wait_for("unknown action \"quitt\"");
+    terminal.wait_for("unknown action `quitt`");
     fs::write(config.join("keybindings.json"), "{\"quitt\": \"f2\",\n\"send\": 7}").unwrap();
     fs::write(config.join("settings.json"), r#"{"mouse": "maybe", "nonsense": 1, "folly": 2}"#).unwrap();
     terminal.send("/reload\r");
@@ -124,7 +124,7 @@ fn problems_of_user_files_are_logged_once() {
     terminal.wait_for("tiller/state/tiller.log");
     let log = fs::read_to_string(sandbox.home().join("tiller/state/tiller.log")).unwrap();
     for words in
-        ["`maybe` is not one of", "`nonsense`", "`folly`", "\"quitt\"", "send takes a key", "mine.json"]
+        ["`maybe` is not one of", "`nonsense`", "`folly`", "`quitt`", "send takes a key", "mine.json"]
     {
         assert_eq!(log.matches(words).count(), 1, "{words}:\n{log}");
     }

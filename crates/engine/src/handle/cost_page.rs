@@ -21,7 +21,7 @@ impl SessionStats {
             lines.push(String::new());
             lines.extend(self.budgets.iter().map(BudgetStatus::line));
         }
-        lines.extend([String::new(), "all sessions by day, model and project: tiller stats".to_owned()]);
+        lines.extend([String::new(), "all sessions by day, model and project: `tiller stats`".to_owned()]);
         lines
     }
 }
@@ -75,7 +75,7 @@ this session, all branches: $4.50, 6.5k tokens
 budget.session_usd: $4.50 of $4.00, $8.00 with your consent
 budget.day_usd: $4.50 of $20.00
 
-all sessions by day, model and project: tiller stats";
+all sessions by day, model and project: `tiller stats`";
         assert_eq!(stats.cost_lines().join("\n"), expected);
     }
 }

@@ -102,7 +102,7 @@ pub enum ToolSource {
 impl std::fmt::Display for ToolSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::BuiltIn => f.write_str("built in"),
+            Self::BuiltIn => f.write_str("built-in"),
             Self::Extension(name) => write!(f, "extension {name}"),
             Self::Server(name) => write!(f, "MCP server {name}"),
             Self::Host => f.write_str("provided by the host program"),

@@ -194,9 +194,9 @@ impl Composer {
             None => {
                 let nearest = suggest::nearest(name, TABLE.iter().map(|setting| setting.name));
                 let instead = nearest.map_or("/settings lists the settings".to_owned(), |name| {
-                    format!("did you mean {name}?")
+                    format!("did you mean `{name}`?")
                 });
-                format!("unknown setting {}; {instead}", one_line(name))
+                format!("unknown setting `{}`; {instead}", one_line(name))
             }
         };
         self.reject_input(format!("/settings {name} {value}"), problem, cx)

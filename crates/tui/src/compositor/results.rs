@@ -71,8 +71,9 @@ impl Compositor {
             ListResult::ForkCreated(session) => {
                 self.overlays.clear();
                 let short = session.short();
-                let hint =
-                    format!("open it with tiller --session {short}; the chosen prompt is held in its queue");
+                let hint = format!(
+                    "open it with `tiller --session {short}`; the chosen prompt is held in its queue"
+                );
                 cx.note(format!("forked into session {short}"), Some(hint));
             }
         }

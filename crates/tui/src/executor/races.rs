@@ -34,7 +34,8 @@ impl ExecutorWorker {
         match open.race.pick(number).await {
             Ok(()) => {
                 self.race = None;
-                let text = format!("Lane {number} continues; its changes are in the working directory.");
+                let text =
+                    format!("Continuing from lane {number}; its changes are now in the working directory.");
                 Ok(vec![TaskResult::Note(text)])
             }
             Err(error) => Ok(vec![TaskResult::Warning(error.to_string())]),

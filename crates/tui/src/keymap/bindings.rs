@@ -96,7 +96,7 @@ fn parse_row(name: &str, value: &Value, line: usize) -> Result<FileRow, String> 
     let row = row_of(name).ok_or_else(|| {
         let nearest = suggest::nearest(name, TABLE.iter().map(|row| row.name));
         let instead = nearest.map_or("see /hotkeys".to_owned(), |name| format!("did you mean {name}?"));
-        format!("unknown action {name:?}; {instead}")
+        format!("unknown action `{name}`; {instead}")
     })?;
     let texts: Option<Vec<&str>> = match value {
         Value::String(key) => Some(vec![key]),
@@ -241,8 +241,8 @@ mod tests {
         assert_eq!(
             problems,
             [
-                "keybindings.json, line 2: unknown action \"folow_up\"; did you mean follow_up?",
-                "keybindings.json, line 3: `hyper+q`: unknown modifier \"hyper\"; use ctrl, alt, shift or super; quit keeps ctrl+d",
+                "keybindings.json, line 2: unknown action `folow_up`; did you mean follow_up?",
+                "keybindings.json, line 3: `hyper+q`: unknown modifier `hyper`; use ctrl, alt, shift or super; quit keeps ctrl+d",
                 "keybindings.json, line 4: h is needed for typing; help keeps ?",
                 "keybindings.json, line 5: send takes a key or a list of keys; send keeps enter",
                 "keybindings.json, line 6: pick_model: ctrl+g is already bound to edit_elsewhere; pick_model keeps ctrl+l",

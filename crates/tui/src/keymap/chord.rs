@@ -91,11 +91,14 @@ impl Chord {
         for word in before.split('+').filter(|word| !word.is_empty()) {
             let known = MODIFIERS.iter().find(|(name, _)| *name == word);
             let (_, modifier) = known.ok_or_else(|| {
-                format!("`{text}`: unknown modifier {word:?}; use ctrl, alt, shift or super")
+                format!("`{text}`: unknown modifier `{word}`; use ctrl, alt, shift or super")
             })?;
             modifiers |= *modifier;
         }
-        let code = code(name).ok_or_else(|| format!("`{text}`: unknown key {name:?}"))?;
+        let code = code(name).ok_or_else(|| match before {
+            "" => format!("unknown key `{text}`"),
+            _ => format!("`{text}`: unknown key `{name}`"),
+        })?;
         let typed = KeyEvent::new(code, modifiers);
         // A character without modifiers is case-sensitive.
         let typed = match (code, text.trim().chars().next()) {
@@ -204,9 +207,9 @@ mod tests {
     fn chord_parse_error_names_the_part() {
         assert_eq!(
             Chord::parse("hyper+x").unwrap_err(),
-            "`hyper+x`: unknown modifier \"hyper\"; use ctrl, alt, shift or super"
+            "`hyper+x`: unknown modifier `hyper`; use ctrl, alt, shift or super"
         );
-        assert_eq!(Chord::parse("ctrl+banana").unwrap_err(), "`ctrl+banana`: unknown key \"banana\"");
+        assert_eq!(Chord::parse("ctrl+banana").unwrap_err(), "`ctrl+banana`: unknown key `banana`");
         assert!(Chord::parse("").is_err());
     }
 }

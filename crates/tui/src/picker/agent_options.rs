@@ -208,7 +208,7 @@ pub(crate) fn permissions(permissions: &[Permission], configured: &ConfiguredRul
             heading(&title),
             Line::default(),
             fact("tool", one_line(permission.tool())),
-            fact("from", "you, in this session"),
+            fact("source", "you, in this session"),
             fact("until", "another session is opened, or you revoke it"),
         ];
         let note = format!("{} · this session", one_line(permission.tool()));
@@ -230,7 +230,7 @@ fn configured_item(rule: &ConfiguredRule) -> PickerItem {
         heading(&title),
         Line::default(),
         fact("tool", one_line(rule.tool())),
-        fact("from", one_line(&rule.source().to_string())),
+        fact("source", one_line(&rule.source().to_string())),
         fact("until", "removed from that file"),
     ];
     PickerItem::new(title, PickerChoice::ConfiguredRule(Box::new(rule.clone())))
@@ -246,7 +246,7 @@ pub(crate) fn tools(tools: &[OfferedTool]) -> Vec<PickerItem> {
         let (lead, role) = if tool.is_offered() { ("✓ ", Role::Text) } else { ("– ", Role::Muted) };
         let (short, long) = standing(&tool.offer);
         let mut detail =
-            vec![heading(&name), fact("from", source.clone()), fact("state", long), Line::default()];
+            vec![heading(&name), fact("source", source.clone()), fact("state", long), Line::default()];
         detail.extend(tool.spec.description.lines().map(|line| Line::new(one_line(line), Role::Text)));
         let item = PickerItem::new(name, PickerChoice::Tool(tool.spec.name.clone())).with_lead(lead);
         item.with_note(format!("{short} · {source}")).in_role(role).with_detail(detail)

@@ -144,8 +144,8 @@ fn hints(&PanelView { focus, can_restore }: &PanelView<'_>, view: &ViewContext<'
         }
         actions.push((KeyCommand::QueueRemove, "remove"));
         let neighbor = match item.kind {
-            QueueKind::Steer => "as follow-up",
-            QueueKind::FollowUp => "as steering",
+            QueueKind::Steer => "make it a follow-up",
+            QueueKind::FollowUp => "make it steering",
         };
         actions.push((KeyCommand::QueueTurn, neighbor));
         let ordered = in_order(&view.model.activity.queue);

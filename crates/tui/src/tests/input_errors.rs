@@ -117,7 +117,7 @@ fn settings_invalid_value_is_returned() {
     harness.key(KeyCode::Esc);
     for (line, says) in [
         ("/settings approval sometimes", "`sometimes` is not one of"),
-        ("/settings aproval auto", "did you mean approval?"),
+        ("/settings aproval auto", "did you mean `approval`?"),
     ] {
         assert_eq!(harness.submit_pasted(line), [], "{line}");
         let screen = harness.screen();

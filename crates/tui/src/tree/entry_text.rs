@@ -69,7 +69,9 @@ impl EntryText {
 
     /// The text of an entry that can't be read.
     pub(super) fn damaged() -> Self {
-        Self { sign: "✗", text: "damaged entry; see tiller sessions verify".to_owned(), role: Role::Error }
+        Self {
+            sign: "✗", text: "damaged entry; see `tiller sessions verify`".to_owned(), role: Role::Error
+        }
     }
 
     fn from_message(message: &Message, tools: &ToolCatalog) -> Self {
