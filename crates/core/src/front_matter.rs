@@ -1,8 +1,8 @@
 //! Front matter: YAML at the head of a Markdown file, between two lines of `---`. Pure.
 //!
 //! Skills and templates start with it. Unknown keys are ignored, so that files written for other programs can
-//! be read. A head that is neither YAML nor plain lines of `key: value` is an error that names the line of
-//! the file.
+//! be read. A head that is neither YAML, nor YAML with unquoted sentences, nor plain lines of `key: value` is an
+//! error that names the line of the file.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -37,13 +37,40 @@ pub fn parse<T: DeserializeOwned + Default>(text: &str) -> Result<(T, &str), Fro
         return Ok((T::default(), body.trim()));
     }
     let lines_before = first.lines().count();
-    match serde_saphyr::from_str_with_options(yaml, options()) {
-        Ok(head) => Ok((head, body.trim())),
-        Err(error) => match parse_plain(yaml).and_then(|head| serde_json::from_value(head).ok()) {
-            Some(head) => Ok((head, body.trim())),
-            None => Err(FrontMatterError::Yaml(describe(&error, lines_before))),
-        },
-    }
+    let plain = || parse_plain(yaml).and_then(|head| serde_json::from_value(head).ok());
+    let head = parse_yaml(yaml).or_else(|error| {
+        let head = parse_yaml(&quote_sentences(yaml)).ok().or_else(plain);
+        head.ok_or_else(|| FrontMatterError::Yaml(describe(&error, lines_before)))
+    })?;
+    Ok((head, body.trim()))
+}
+
+fn parse_yaml<T: DeserializeOwned>(yaml: &str) -> Result<T, serde_saphyr::Error> {
+    // Far above the needs of any front matter. Files may be untrusted, and a few lines of aliases can expand
+    // to gigabytes.
+    let budget = serde_saphyr::budget! { max_nodes: 10_000, max_aliases: 100 };
+    serde_saphyr::from_str_with_options(yaml, serde_saphyr::options! { budget: budget })
+}
+
+/// Quotes the sentences with a colon, as in `description: Use when: it rains`, which other programs accept unquoted.
+fn quote_sentences(yaml: &str) -> String {
+    let quote = |line: &str| match line.split_once(": ") {
+        Some((key, value)) if is_key(key) && is_sentence_with_colon(value.trim()) => {
+            format!("{key}: '{}'\n", value.trim().replace('\'', "''"))
+        }
+        _ => format!("{line}\n"),
+    };
+    yaml.lines().map(quote).collect()
+}
+
+fn is_key(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+}
+
+/// Returns true for a value that isn't YAML because of its colon.
+fn is_sentence_with_colon(value: &str) -> bool {
+    let is_quoted = ['"', '\''].iter().any(|quote| value.starts_with(*quote) && value.ends_with(*quote));
+    (value.contains(": ") || value.ends_with(':')) && !is_quoted && !value.starts_with(['[', '{'])
 }
 
 /// Explains that a key is missing: there is no front matter, it isn't valid YAML, or it lacks the key.
@@ -73,10 +100,9 @@ fn parse_plain(head: &str) -> Option<Value> {
     let mut values = Map::new();
     for line in head.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let (key, value) = line.split_once(':')?;
-        let is_key = key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
         let value = value.trim();
         // Only YAML has anchors, aliases and blocks.
-        if key.is_empty() || !is_key || value.starts_with(['&', '*', '|', '>']) {
+        if !is_key(key) || value.starts_with(['&', '*', '|', '>']) {
             return None;
         }
         values.insert(
@@ -191,6 +217,22 @@ mod tests {
             );
         }
         assert!(matches!(head("---\nname: a: b\n  more\n---\n"), Err(FrontMatterError::Yaml(_))));
+    }
+
+    #[test]
+    fn parse_sentence_with_colon_keeps_lists_of_other_keys() {
+        #[derive(Debug, Default, PartialEq, Deserialize)]
+        #[serde(default)]
+        struct Lists {
+            about: String,
+            names: Vec<String>,
+        }
+        let about = "Use it. Examples:\\n <example>Context: 'it's' \"raining\"</example>";
+        for names in ["[a, b]", "\n  - a\n  - b", "\n- \"a\"\n- b"] {
+            let text = format!("---\nabout: {about}\nnames: {names}\nhooks:\n  x:\n    - y: [z]\n---\nBody");
+            let expected = Lists { about: about.to_owned(), names: vec!["a".to_owned(), "b".to_owned()] };
+            assert_eq!(parse(&text), Ok((expected, "Body")), "{names}");
+        }
     }
 
     #[test]

@@ -74,8 +74,9 @@ struct AgentFrontMatter {
     #[serde(alias = "disallowedTools")]
     excluded_tools: Option<NameList>,
     model: Option<String>,
-    #[serde(alias = "effort")]
     thinking: Option<String>,
+    /// Claude Code's key for `thinking`.
+    effort: Option<String>,
     #[serde(alias = "maxTurns")]
     max_turns: Option<WholeNumber>,
     max_tokens: Option<WholeNumber>,
@@ -204,7 +205,11 @@ impl FileDefinition for AgentDefinition {
             tools: head.tools.as_ref().map(unrestricted_tools).filter(|names| names != &["*"]),
             excluded_tools: head.excluded_tools.as_ref().map(tool_names).unwrap_or_default(),
             model: head.model.filter(|model| !matches!(model.trim(), "" | "inherit")),
-            thinking: head.thinking.as_deref().map(thinking).transpose()?,
+            thinking: match (&head.thinking, &head.effort) {
+                (Some(level), _) => Some(thinking("thinking", level)?),
+                (None, Some(level)) => Some(thinking("effort", level)?),
+                (None, None) => None,
+            },
             max_turns: number(&head.max_turns, "max_turns")?,
             limit: UsageLimit {
                 tokens: number(&head.max_tokens, "max_tokens")?.map(Tokens),
@@ -243,14 +248,15 @@ impl FileDefinition for AgentDefinition {
     }
 }
 
-fn thinking(name: &str) -> Result<ThinkingLevel, String> {
+/// Parses the thinking level, the value of this key.
+fn thinking(key: &str, name: &str) -> Result<ThinkingLevel, String> {
     let level = match name.trim() {
         // Claude Code's highest level.
         "max" => Some(ThinkingLevel::ALL[ThinkingLevel::ALL.len() - 1]),
         name => ThinkingLevel::parse(name),
     };
     level.ok_or_else(|| {
-        format!("`thinking` must be one of {}", ThinkingLevel::ALL.map(|level| level.name()).join(", "))
+        format!("`{key}` must be one of {}", ThinkingLevel::ALL.map(|level| level.name()).join(", "))
     })
 }
 
@@ -409,6 +415,21 @@ mod tests {
     }
 
     #[test]
+    fn definition_of_claude_code_with_a_sentence_keeps_its_tools() {
+        let description = "Use it. Examples: <example>Context: rain. user: \"hi\"</example>";
+        for tools in ["Read, Bash", "[Read, Bash]", "\n  - Read\n  - Bash", "\n- Read\n- Bash"] {
+            let definition =
+                parse(&format!("---\ndescription: {description}\ntools: {tools}\n---\nHelp.")).unwrap();
+            let names = Some(vec!["read_file".to_owned(), "bash".to_owned()]);
+            assert_eq!(
+                (definition.description.as_str(), &definition.tools),
+                (description, &names),
+                "{tools}"
+            );
+        }
+    }
+
+    #[test]
     fn definition_restriction_never_widens_a_tool() {
         let tools = |list: &str| {
             let parsed = parse(&format!("---\ndescription: x\ntools: {list}\n---\ny")).unwrap();
@@ -429,9 +450,9 @@ mod tests {
         assert_eq!(error("background: later"), "`background` must be true or false");
         assert_eq!(error("timeout: soon"), "`timeout` must be a whole number above 0");
         assert_eq!(error("approval: never"), "`approval` must be one of ask, auto, plan, read-only");
-        assert_eq!(
-            error("thinking: much"),
-            "`thinking` must be one of off, minimal, low, medium, high, xhigh"
-        );
+        for key in ["thinking", "effort"] {
+            let expected = format!("`{key}` must be one of off, minimal, low, medium, high, xhigh");
+            assert_eq!(error(&format!("{key}: 3")), expected);
+        }
     }
 }
