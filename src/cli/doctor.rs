@@ -199,7 +199,7 @@ fn check_worktrees(config: &Config, cwd: &Path) -> Check {
         leftovers.iter().map(|found| format!("{} ({})", found.dir.display(), found.branch)).collect();
     let detail = format!(
         "left by interrupted agents: {}; `tiller race --resume` continues a race, the next race or isolated agent \
-         commits their changes and removes them",
+         commits their changes and removes them, except those with a new Git repository in them",
         list.join(", ")
     );
     Check::new("worktrees", CheckState::Absent, detail)

@@ -227,7 +227,7 @@ impl Delegator {
         report.notices.extend(run.notices_of_jobs().await);
         match run.end(outcome.as_ref().err().cloned()).await {
             Ok(changes) => report.changes = changes,
-            Err(error) => report.notices.push(format!("its worktree couldn't be removed: {error}")),
+            Err(error) => report.notices.push(error),
         }
         outcome
     }

@@ -5,7 +5,10 @@ use std::path::Path;
 use tiller_core::delegated_task::TaskWorktree;
 use tiller_tools::tool::{Worktree, WorktreeChanges};
 
-/// An agent's worktree.
+/// The message of the commit of a stopped agent's changes.
+const STOPPED_COMMIT: &str = "Changes of a stopped agent";
+
+/// The worktree of an agent.
 pub(super) struct OwnedWorktree(Option<Worktree>);
 
 impl OwnedWorktree {
@@ -26,7 +29,10 @@ impl OwnedWorktree {
     /// Commits all changes to the worktree's branch.
     pub(super) async fn commit(&self, message: &str) -> Result<WorktreeChanges, String> {
         match &self.0 {
-            Some(worktree) => worktree.commit(message).await.map_err(|error| error.to_string()),
+            Some(worktree) => worktree
+                .commit(message)
+                .await
+                .map_err(|error| format!("its worktree {} is kept: {error}", worktree.dir().display())),
             None => Ok(WorktreeChanges::default()),
         }
     }
@@ -39,7 +45,22 @@ impl OwnedWorktree {
     /// Removes the worktree. Its changes must be committed.
     pub(super) async fn remove(mut self) -> Result<(), String> {
         match self.0.take() {
-            Some(worktree) => worktree.remove().await.map_err(|error| error.to_string()),
+            Some(worktree) => {
+                let dir = worktree.dir().to_owned();
+                let removed = worktree.remove().await;
+                removed.map_err(|error| format!("its worktree {} can't be removed: {error}", dir.display()))
+            }
+    /// Commits all changes and removes the worktree.
+    pub(super) async fn release(self) -> Result<(), String> {
+        match self.commit(STOPPED_COMMIT).await {
+            Ok(_) => self.remove().await,
+            Err(error) => {
+                self.keep();
+                Err(error)
+            }
+        }
+    }
+
             None => Ok(()),
         }
     }
@@ -51,13 +72,8 @@ impl Drop for OwnedWorktree {
             return;
         };
         runtime.spawn(async move {
-            let committed = worktree.commit("Changes of a stopped agent").await;
-            let removed = match committed {
-                Ok(_) => worktree.remove().await,
-                Err(error) => Err(error),
-            };
-            if let Err(error) = removed {
-                tracing::warn!(%error, "a stopped agent's worktree can't be removed");
+            if let Err(error) = Self(Some(worktree)).release().await {
+                tracing::warn!(%error, "a stopped agent's worktree remains");
             }
         });
     }

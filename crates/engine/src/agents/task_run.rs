@@ -204,7 +204,7 @@ impl OpenWork {
         let _ = self.session.close().await;
         if let (Some(worktree), None) = (&self.worktree, &self.changes) {
             let changes = worktree.commit(&self.message).await;
-            self.changes = Some(changes.map_err(|error| error.to_string())?);
+            self.changes = Some(changes?);
         }
         Ok(self.changes.clone())
     }
@@ -263,7 +263,7 @@ impl EndGuard {
             let _ = work.session.settled().await;
             let changes = work.end(&above, end).await;
             if let Err(error) = &changes {
-                tracing::warn!(%error, "an agent's worktree can't be removed");
+                tracing::warn!(%error, "an agent's worktree remains");
             }
             changes
         }))

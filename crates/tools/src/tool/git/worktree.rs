@@ -8,10 +8,11 @@
 //! The agent may write anything in its worktree, including its `.git` file, so the location of the repository
 //! is always passed to git, and its configuration is read again before each use.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
 use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,11 +30,14 @@ const BRANCH_PREFIX: &str = "tiller/";
 /// Separates the names of the repository and the worktree in the directory name.
 const DIR_INFIX: &str = ".tiller-";
 
-/// The locked file, in git's own directory for the worktree.
+/// The locked file, in git's own directory for the worktree. It contains the commit that the worktree started with.
 const LOCK_FILE: &str = "tiller.lock";
 
 /// Minimum age at which a worktree without a lock file counts as left by a crash, and not as being created.
 const CREATION_TIME: Duration = Duration::from_secs(60);
+
+/// Mode of an entry for a repository in a tree of git.
+const GITLINK_MODE: &[u8] = b"160000";
 
 /// Time limit of a git command: a checkout of a large repository takes a minute.
 const TIMEOUT: Duration = Duration::from_secs(300);
@@ -118,6 +122,9 @@ pub enum WorktreeError {
     /// Git would block on a pipe.
     #[error("{} is not a regular file; git would block on it", .0.display())]
     SpecialFile(PathBuf),
+    /// A repository in the worktree: a commit of the worktree has only its commit id, not its files.
+    #[error("{} is a Git repository of its own, whose files can't be committed to the branch", .0.display())]
+    EmbeddedRepository(PathBuf),
 }
 
 /// A worktree whose process has ended.
@@ -143,7 +150,7 @@ impl Worktree {
         let stem: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let (branch, dir) = git.add_worktree(&stem, &base).await?;
         let admin = git.admin_dir(&dir)?;
-        let lock = create_locked(&admin).map_err(|error| WorktreeError::Start(error.to_string()))?;
+        let lock = create_locked(&admin, &base).map_err(|error| WorktreeError::Start(error.to_string()))?;
         let below = cwd.strip_prefix(&git.root).unwrap_or(Path::new(""));
         let root = dir.join(below);
         Ok(Self { git, admin, dir, root, branch, base, _lock: Arc::new(lock) })
@@ -175,7 +182,7 @@ impl Worktree {
             return Err(gone());
         }
         let dir = git.worktree_dir(name);
-        let (admin, lock) = git.take_over(&dir, branch).await?;
+        let (admin, lock) = git.take_over(&dir, branch, base).await?;
         let root = dir.join(cwd.strip_prefix(&git.root).unwrap_or(Path::new("")));
         let (branch, base) = (branch.to_owned(), base.to_owned());
         Ok(Self { git, admin, dir, root, branch, base, _lock: Arc::new(lock) })
@@ -185,6 +192,12 @@ impl Worktree {
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Returns the worktree's directory.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
     }
 
     /// Returns the branch.
@@ -202,10 +215,10 @@ impl Worktree {
     /// Commits the changes to the branch and returns them. The worktree isn't removed.
     ///
     /// # Errors
-    /// If git fails.
+    /// If git fails, or the worktree contains another repository that was created in it.
     pub async fn commit(&self, message: &str) -> Result<WorktreeChanges, WorktreeError> {
         let git = RepositoryGit::in_worktree(&self.admin, &self.dir, &self.git.runner).await?;
-        git.commit_all(message).await?;
+        git.commit_all(message, &self.base).await?;
         let head = git.revision("HEAD").await?;
         if head == self.base {
             return Ok(WorktreeChanges::default());
@@ -276,10 +289,11 @@ impl WorktreeChanges {
 
 /// Creates the locked file of a worktree. The file gets its name once it is locked, so that no process finds
 /// it unlocked.
-fn create_locked(admin: &Path) -> std::io::Result<File> {
+fn create_locked(admin: &Path, base: &str) -> std::io::Result<File> {
     let unnamed = admin.join(format!("{LOCK_FILE}.new"));
-    let lock = tiller_files::open_lock(&unnamed)?;
+    let mut lock = tiller_files::open_lock(&unnamed)?;
     lock.try_lock()?;
+    lock.write_all(base.as_bytes())?;
     std::fs::rename(&unnamed, admin.join(LOCK_FILE))?;
     Ok(lock)
 }
@@ -308,7 +322,7 @@ pub async fn find_leftover_worktrees(cwd: &Path, runner: &Runner) -> Vec<Leftove
 /// Commits the changes in a leftover worktree to its branch, and removes it.
 ///
 /// # Errors
-/// If git fails.
+/// If git fails, or the worktree contains another repository that was created in it.
 pub async fn remove_leftover_worktree(
     leftover: &LeftoverWorktree,
     cwd: &Path,
@@ -317,7 +331,8 @@ pub async fn remove_leftover_worktree(
     let git = RepositoryGit::find(cwd, runner).await?;
     if leftover.dir.is_dir() {
         let own = RepositoryGit::in_worktree(&leftover.admin, &leftover.dir, runner).await?;
-        own.commit_all("Changes of an interrupted agent").await?;
+        let base = git::read_file(&leftover.admin, LOCK_FILE).filter(|base| is_plain(base));
+        own.commit_all("Changes of an interrupted agent", base.as_deref().unwrap_or("HEAD")).await?;
     }
     git.remove(&leftover.admin, &leftover.dir).await
 }
@@ -443,7 +458,12 @@ impl RepositoryGit {
 
     /// Locks the worktree in a directory, or adds one for the branch; returns git's administrative directory
     /// for it and the lock.
-    async fn take_over(&self, dir: &Path, branch: &str) -> Result<(PathBuf, File), WorktreeError> {
+    async fn take_over(
+        &self,
+        dir: &Path,
+        branch: &str,
+        base: &str,
+    ) -> Result<(PathBuf, File), WorktreeError> {
         let start = |error: std::io::Error| WorktreeError::Start(error.to_string());
         if let Ok(admin) = self.admin_dir(dir) {
             let lock = tiller_files::open_lock(&admin.join(LOCK_FILE)).map_err(start)?;
@@ -460,7 +480,7 @@ impl RepositoryGit {
             self.run(&add).await?;
         }
         let admin = self.admin_dir(dir)?;
-        let lock = create_locked(&admin).map_err(start)?;
+        let lock = create_locked(&admin, base).map_err(start)?;
         Ok((admin, lock))
     }
 
@@ -495,13 +515,31 @@ impl RepositoryGit {
         Ok(last_line(&self.identified().run(&command).await?))
     }
 
-    async fn commit_all(&self, message: &str) -> Result<(), WorktreeError> {
+    /// Commits the files of a worktree that started with the commit `base`.
+    async fn commit_all(&self, message: &str, base: &str) -> Result<(), WorktreeError> {
         self.run(&words(["add", "--all"])).await?;
+        if let Some(repository) = self.embedded_repository(base).await? {
+            return Err(WorktreeError::EmbeddedRepository(repository));
+        }
         if self.run(&words(["diff", "--cached", "--quiet"])).await.is_ok() {
             return Ok(());
         }
         let command = words(["commit", "--quiet", "--no-verify", "--no-gpg-sign", "-m", message]);
         self.identified().run(&command).await.map(drop)
+    }
+
+    /// Returns a repository in the worktree whose commit isn't that in `base`; the commit may exist only there.
+    async fn embedded_repository(&self, base: &str) -> Result<Option<PathBuf>, WorktreeError> {
+        let command = words(["diff", "--cached", "--raw", "-z", "--no-renames", "--no-ext-diff", base]);
+        let changes = self.run_for_bytes(&command).await?;
+        let mut fields = changes.split(|byte| *byte == 0);
+        while let (Some(change), Some(path)) = (fields.next(), fields.next()) {
+            // `:OLD_MODE NEW_MODE …`.
+            if change.split(|byte| *byte == b' ').nth(1) == Some(GITLINK_MODE) {
+                return Ok(Some(self.root.join(OsStr::from_bytes(path))));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the changes between two commits, as those of a branch.

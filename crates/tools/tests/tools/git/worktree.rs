@@ -186,3 +186,62 @@ async fn worktree_name_is_made_of_letters_and_digits() {
     assert_eq!(worktree.root(), repository.dir.path().join("work.tiller-db----m-1"));
     worktree.remove().await.unwrap();
 }
+
+/// Makes a repository with a commit.
+fn make_repository(dir: &Path) {
+    git(dir.parent().unwrap(), &["init", "--quiet", dir.file_name().unwrap().to_str().unwrap()]);
+    fs::write(dir.join("only.txt"), "only here\n").unwrap();
+    git(dir, &["add", "."]);
+    let identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgSign=false"];
+    git(dir, &[&identity[..], &["commit", "--quiet", "-m", "first"]].concat());
+}
+
+#[tokio::test]
+async fn worktree_with_a_new_repository_in_it_is_kept() {
+    for committed_by_the_agent in [false, true] {
+        let repository = Repository::new();
+        let (cwd, runner) = (repository.path(""), runner());
+        let worktree = Worktree::create(&cwd, "x", &runner).await.unwrap();
+        let own = worktree.root().join("own");
+        make_repository(&own);
+        if committed_by_the_agent {
+            git(worktree.root(), &["add", "--all"]);
+            git(worktree.root(), &["commit", "--quiet", "-m", "all"]);
+        }
+        let error = worktree.commit("change").await.unwrap_err().to_string();
+        let expected = format!(
+            "{} is a Git repository of its own, whose files can't be committed to the branch",
+            own.display()
+        );
+        assert_eq!(error, expected);
+        drop(worktree);
+        let leftovers = find_leftover_worktrees(&cwd, &runner).await;
+        let error = remove_leftover_worktree(leftovers.last().unwrap(), &cwd, &runner).await.unwrap_err();
+        assert_eq!(error.to_string(), expected, "the next agent keeps it too");
+        assert!(own.join("only.txt").exists());
+    }
+}
+
+#[tokio::test]
+async fn worktree_of_a_repository_with_another_in_it_is_removed() {
+    let repository = Repository::new();
+    make_repository(&repository.path("own"));
+    let worktree = Worktree::create(&repository.path(""), "x", &runner()).await.unwrap();
+    fs::write(worktree.root().join("a.txt"), "two\n").unwrap();
+    assert_eq!(worktree.commit("change").await.unwrap().files, 1);
+    worktree.remove().await.unwrap();
+}
+
+#[tokio::test]
+async fn worktree_commit_is_picked_onto_the_committed_changes() {
+    let repository = Repository::new();
+    repository.write("a.txt", "changed by the user\n");
+    let worktree = Worktree::create(&repository.path(""), "x", &runner()).await.unwrap();
+    fs::write(worktree.root().join("a.txt"), "changed by the agent\n").unwrap();
+    worktree.commit("change").await.unwrap();
+    worktree.remove().await.unwrap();
+    // The advice of docs/agents.md.
+    repository.git(&["commit", "--quiet", "--all", "-m", "own changes"]);
+    repository.git(&["cherry-pick", "tiller/x-1"]);
+    assert_eq!(fs::read_to_string(repository.path("a.txt")).unwrap(), "changed by the agent\n");
+}
