@@ -28,7 +28,7 @@ use tokio::sync::broadcast;
 use super::approvals::Approver;
 use super::attachment::FileToAttach;
 use super::queue::QueueEdit;
-use super::turn::QueueHandling;
+use super::turn::{AbortCause, QueueHandling};
 
 pub use agents::AgentOverview;
 pub use command::{AgentSession, ForkedSession, SessionSwitched};
@@ -151,7 +151,8 @@ impl AgentSession {
     /// # Errors
     /// If the session is closed.
     pub async fn abort(&self) -> Result<Vec<QueueItem>, AgentError> {
-        self.send(|reply| DriverCommand::Abort { queue: QueueHandling::Return, reply }).await
+        let (queue, cause) = (QueueHandling::Return, AbortCause::User);
+        self.send(|reply| DriverCommand::Abort { queue, cause, reply }).await
     }
 
     /// Stops the run like [`AgentSession::abort`], but holds the queued messages, for callers that can't take
@@ -160,7 +161,14 @@ impl AgentSession {
     /// # Errors
     /// If the session is closed.
     pub async fn interrupt(&self) -> Result<(), AgentError> {
-        self.send(|reply| DriverCommand::Abort { queue: QueueHandling::Hold, reply }).await.map(|_| ())
+        let (queue, cause) = (QueueHandling::Hold, AbortCause::User);
+        self.send(|reply| DriverCommand::Abort { queue, cause, reply }).await.map(|_| ())
+    }
+
+    /// Stops the run of an agent whose task ends before its run.
+    pub(crate) async fn end_task(&self) -> Result<(), AgentError> {
+        let (queue, cause) = (QueueHandling::Return, AbortCause::TaskEnd);
+        self.send(|reply| DriverCommand::Abort { queue, cause, reply }).await.map(|_| ())
     }
 
     /// Changes a queued message: its text, images, kind or position. Returns the changed message.

@@ -43,7 +43,7 @@ use tool_phase::ToolPhase;
 
 pub(crate) use effect::Effect;
 pub(crate) use input::{
-    AfterFailure, AppendFailure, CallDecision, DeniedCall, EndVerdict, Input, ModelSwitch,
+    AbortCause, AfterFailure, AppendFailure, CallDecision, DeniedCall, EndVerdict, Input, ModelSwitch,
     NoCompactionReason, PartialOutput, PlannedCall, QueueHandling, TurnNumber, TurnPrompt,
 };
 pub(crate) use open_events::OpenEvents;
@@ -293,7 +293,7 @@ impl Turn {
             Input::ApprovalDenied { call, denied } => self.deny_approval(&call, &denied, to),
             Input::Compacted { reason, compaction } => self.append_compaction(reason, compaction, to),
             Input::NotCompacted { reason, cause } => self.handle_compaction_failure(reason, cause, to),
-            Input::Abort { partial_output, queue } => self.abort(partial_output, queue, to),
+            Input::Abort { partial_output, queue, cause } => self.abort(partial_output, queue, cause, to),
             Input::Unqueue(ids) => self.unqueue(&ids, to),
             Input::EditQueued { id, edit } => self.edit_queued(&id, edit, to),
             Input::PutBack { item, position } => self.put_back(item, position, to),

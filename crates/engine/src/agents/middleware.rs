@@ -82,7 +82,7 @@ impl Middleware for Timeout {
                 return outcome;
             }
             // The session may be closed already.
-            let _ = task.session.abort().await;
+            let _ = task.session.end_task().await;
             Err(AgentFailure::TimedOut(self.0))
         })
     }

@@ -259,7 +259,7 @@ impl EndGuard {
         let end = DelegatedTaskEnd::new(self.id.clone(), error);
         Some(runtime.spawn(async move {
             // The session may already be closed.
-            let _ = work.session.abort().await;
+            let _ = work.session.end_task().await;
             let _ = work.session.settled().await;
             let changes = work.end(&above, end).await;
             if let Err(error) = &changes {

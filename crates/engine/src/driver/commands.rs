@@ -31,7 +31,7 @@ use crate::handle::{
 };
 use crate::queue::{self, MAX_WAITING, Queue, QueueEdit};
 use crate::resources::ReloadRequest;
-use crate::turn::{Input, QueueHandling, TurnPrompt};
+use crate::turn::{AbortCause, Input, QueueHandling, TurnPrompt};
 
 impl Driver {
     #[allow(clippy::too_many_lines, reason = "one arm a command")]
@@ -41,7 +41,7 @@ impl Driver {
             DriverCommand::SteerNow { text, options, reply } => self.steer_now(text, options, reply),
             DriverCommand::Attach(command) => self.attach(command),
             DriverCommand::AbortRetry { reply } => self.abort_retry(reply),
-            DriverCommand::Abort { queue, reply } => self.abort(queue, reply),
+            DriverCommand::Abort { queue, cause, reply } => self.abort(queue, cause, reply),
             DriverCommand::ClearQueue { kind, reply } => self.clear_queue(kind, reply),
             DriverCommand::EditQueued { id, edit, reply } => self.edit_queued(id, edit, reply),
             DriverCommand::Hold { id, reply } => self.hold(id, reply),
@@ -317,7 +317,7 @@ impl Driver {
         self.apply_and_reply(Input::Release { id }, |result| send_reply(reply, result));
     }
 
-    fn abort(&mut self, queue: QueueHandling, reply: Reply<Vec<QueueItem>>) {
+    fn abort(&mut self, queue: QueueHandling, cause: AbortCause, reply: Reply<Vec<QueueItem>>) {
         self.stop_bash();
         self.stop_commands();
         self.stop_prompt_reviews();
@@ -330,7 +330,7 @@ impl Driver {
         let is_handed_back = self.turn.is_running() && queue == QueueHandling::Return;
         let items = self.turn.queue().select(|item| is_handed_back && !item.held);
         let partial_output = self.partial_output();
-        self.apply_and_return(Input::Abort { partial_output, queue }, items, |result| {
+        self.apply_and_return(Input::Abort { partial_output, queue, cause }, items, |result| {
             send_reply(reply, result)
         });
     }
@@ -680,7 +680,8 @@ impl Driver {
         self.close_agents();
         let partial_output = self.partial_output();
         if self.turn.is_running() {
-            self.apply(Input::Abort { partial_output, queue: QueueHandling::Hold });
+            let (queue, cause) = (QueueHandling::Hold, AbortCause::User);
+            self.apply(Input::Abort { partial_output, queue, cause });
         }
         // Syncs in progress delay nothing now; the last sync below covers them.
         while std::mem::take(&mut self.effects.syncs) > 0 {

@@ -38,7 +38,7 @@ use crate::extension::EventForwarder;
 use crate::queue::QueueEdit;
 use crate::remote_session::ConnectionState;
 use crate::resources::{AgentCommand, Inventory, ReloadRequest};
-use crate::turn::QueueHandling;
+use crate::turn::{AbortCause, QueueHandling};
 
 /// A handle to a session with an agent. Clones share the session; it closes when the last one is dropped.
 ///
@@ -150,7 +150,7 @@ pub(crate) enum AttachCommand {
 
 pub(crate) enum DriverCommand {
     Prompt { text: String, options: PromptOptions, reply: Reply<()> },
-    Abort { queue: QueueHandling, reply: Reply<Vec<QueueItem>> },
+    Abort { queue: QueueHandling, cause: AbortCause, reply: Reply<Vec<QueueItem>> },
     SteerNow { text: Option<String>, options: PromptOptions, reply: Reply<()> },
     Attach(AttachCommand),
     AbortRetry { reply: Reply<()> },

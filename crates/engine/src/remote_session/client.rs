@@ -311,7 +311,9 @@ impl RemoteDriver {
     async fn pass_on(&mut self, command: C) {
         match command {
             C::Prompt { text, options, reply } => self.send(R::Prompt { text, options }, reply).await,
-            C::Abort { queue, reply } => self.send_for(R::Abort { queue }, reply, queue_items).await,
+            C::Abort { queue, cause: _, reply } => {
+                self.send_for(R::Abort { queue }, reply, queue_items).await
+            }
             C::SteerNow { text, options, reply } => self.send(R::SteerNow { text, options }, reply).await,
             C::Attach(AttachCommand::Read { files, reply }) => {
                 self.send(R::AttachFiles { files }, reply).await

@@ -19,6 +19,7 @@ use crate::handle::{
     EventStream, Reply, SwitchTarget,
 };
 use crate::sent_item::{WireQueueItem, sent_items};
+use crate::turn::AbortCause;
 
 /// Number of lines that wait for a slow front end before events have to wait too. A front end that lags
 /// behind the session's events is disconnected, and can reconnect.
@@ -191,7 +192,8 @@ impl Host {
         match command {
             R::Prompt { text, options } => self.give(id, |reply| C::Prompt { text, options, reply }).await,
             R::Abort { queue } => {
-                self.forward_converted(id, |reply| C::Abort { queue, reply }, into_items).await
+                let cause = AbortCause::User;
+                self.forward_converted(id, |reply| C::Abort { queue, cause, reply }, into_items).await
             }
             R::SteerNow { text, options } => {
                 self.give(id, |reply| C::SteerNow { text, options, reply }).await;

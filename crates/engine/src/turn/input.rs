@@ -109,6 +109,7 @@ pub(crate) enum Input {
         /// Partial output of the stopped operations.
         partial_output: PartialOutput,
         queue: QueueHandling,
+        cause: AbortCause,
     },
     /// Removes messages from the queue.
     Unqueue(Vec<QueueId>),
@@ -153,6 +154,15 @@ pub(crate) enum QueueHandling {
     Return,
     /// Holds them.
     Hold,
+}
+
+/// The reason everything stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AbortCause {
+    /// The user stops the run.
+    User,
+    /// The agent's task ends, for instance at its time limit.
+    TaskEnd,
 }
 
 /// State after a failed append.

@@ -9,14 +9,20 @@ use tiller_session::entry::DeliveryReceipt;
 
 use super::effect::Effects;
 use super::failure::emit_not_compacted;
-use super::tool_phase::{ABORT, STEER_NOW, ToolPhase, TurnInterruption};
+use super::tool_phase::{ABORT, STEER_NOW, TASK_END, ToolPhase, TurnInterruption};
 use super::{
-    AppendFailure, Effect, NoCompactionReason, PartialOutput, Phase, QueueHandling, RetryAnnouncement,
-    RetryState, Turn, TurnPrompt,
+    AbortCause, AppendFailure, Effect, NoCompactionReason, PartialOutput, Phase, QueueHandling,
+    RetryAnnouncement, RetryState, Turn, TurnPrompt,
 };
 
 impl Turn {
-    pub(super) fn abort(&mut self, partial_output: PartialOutput, queue: QueueHandling, out: &mut Effects) {
+    pub(super) fn abort(
+        &mut self,
+        partial_output: PartialOutput,
+        queue: QueueHandling,
+        cause: AbortCause,
+        out: &mut Effects,
+    ) {
         if !self.is_running() {
             return;
         }
@@ -24,8 +30,12 @@ impl Turn {
             out.effects.push(Effect::StopCompaction);
             emit_not_compacted(CompactionReason::Overflow, NoCompactionReason::Stopped, out);
         }
-        let phase = self.stop_turn(partial_output, &ABORT, out);
-        self.end_retries(Some(ABORT.reason.to_owned()), out);
+        let texts = match cause {
+            AbortCause::User => &ABORT,
+            AbortCause::TaskEnd => &TASK_END,
+        };
+        let phase = self.stop_turn(partial_output, texts, out);
+        self.end_retries(Some(texts.reason.to_owned()), out);
         let waiting = self.queue.items().iter().filter(|item| !item.held).map(|item| item.id.clone());
         let waiting: Vec<QueueId> = waiting.collect();
         if queue == QueueHandling::Return && !waiting.is_empty() {

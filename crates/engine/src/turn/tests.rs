@@ -46,7 +46,11 @@ fn partial_output(answer: Option<AssistantMessage>) -> PartialOutput {
 }
 
 fn abort(partial: Option<AssistantMessage>) -> Input {
-    Input::Abort { partial_output: partial_output(partial), queue: QueueHandling::Return }
+    Input::Abort {
+        partial_output: partial_output(partial),
+        queue: QueueHandling::Return,
+        cause: AbortCause::User,
+    }
 }
 
 fn follow_up(text: &str) -> Input {
@@ -507,6 +511,23 @@ fn abort_in_a_tool_gives_every_call_a_result() {
         ])
     );
     assert!(step(&mut turn, tool_ended(1, "w1")).is_empty(), "a late result is dropped");
+}
+
+#[test]
+fn abort_at_the_end_of_a_task_isnt_blamed_on_the_user() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step_calls(&mut turn, calls(1, &["w1", "w2"]));
+    let end = Input::Abort {
+        partial_output: partial_output(None),
+        queue: QueueHandling::Return,
+        cause: AbortCause::TaskEnd,
+    };
+    let texts = step(&mut turn, end).join("\n");
+    let [running, not_started] =
+        ["aborted: the task ended; it may have had effects", "not run: the task ended"]
+            .map(|it| texts.contains(it));
+    assert!(running && not_started && !texts.contains("user stopped"), "{texts}");
 }
 
 #[test]
@@ -1191,7 +1212,11 @@ fn close_holds_the_queue_and_abort_returns_no_held_messages() {
         effects.into_iter().filter(|line| line.starts_with("append queue")).collect()
     };
     let mut turn = running();
-    let hold = Input::Abort { partial_output: PartialOutput::default(), queue: QueueHandling::Hold };
+    let hold = Input::Abort {
+        partial_output: PartialOutput::default(),
+        queue: QueueHandling::Hold,
+        cause: AbortCause::User,
+    };
     assert!(appended(step(&mut turn, hold)).is_empty());
     assert_eq!(turn.queue().items().iter().filter(|item| item.held).count(), 2);
     let mut turn = running();

@@ -53,6 +53,15 @@ pub(super) const ABORT: TurnInterruption = TurnInterruption {
     decider: Decider::User,
 };
 
+/// The agent's task ends while its run goes on.
+pub(super) const TASK_END: TurnInterruption = TurnInterruption {
+    reason: "the task ended",
+    running: "aborted: the task ended; it may have had effects",
+    not_started: "not run: the task ended",
+    denied: "the task ended",
+    decider: Decider::User,
+};
+
 /// The user steers immediately.
 pub(super) const STEER_NOW: TurnInterruption = TurnInterruption {
     reason: "the user steered",

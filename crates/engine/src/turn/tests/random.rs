@@ -174,6 +174,10 @@ impl Harness {
         partial_output(self.partial())
     }
 
+    fn abort(&self, queue: QueueHandling) -> Input {
+        Input::Abort { partial_output: self.partial_output(), queue, cause: AbortCause::User }
+    }
+
     fn answer(&mut self, stop: StopReason, letters: &[char]) -> Option<Input> {
         let turn = self.jobs.stream.take()?;
         let names: Vec<String> = letters.iter().map(|letter| self.name(&letter.to_string())).collect();
@@ -249,7 +253,7 @@ impl Harness {
                 Input::NotCompacted { reason: CompactionReason::Overflow, cause }
             }
             Action::EndReview(goes_on) => self.end_review(goes_on)?,
-            Action::Abort(queue) => Input::Abort { partial_output: self.partial_output(), queue },
+            Action::Abort(queue) => self.abort(queue),
             Action::Unqueue(at) => Input::Unqueue(vec![self.waiting(at)?]),
             Action::Edit(at, kind, place) => Input::EditQueued {
                 id: self.waiting(at)?,
