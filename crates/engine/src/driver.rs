@@ -155,6 +155,7 @@ struct DriverServices {
     tool_catalog: ToolCatalog,
     /// The tools that are offered to the model.
     offered_tools: Tools,
+    agent_link: Option<SessionLink>,
     runner: Runner,
     options: AgentOptions,
     run: RunFacts,
@@ -256,8 +257,8 @@ impl AgentSession {
     ///
     /// # Errors
     /// If the session's log can't be read.
-    pub fn start(mut parts: SessionParts) -> Result<Self, SessionError> {
-        let link = parts.agent_link.take();
+    pub fn start(parts: SessionParts) -> Result<Self, SessionError> {
+        let link = parts.agent_link.clone();
         let (commands, received) = mpsc::channel(COMMANDS);
         let (events, _) = broadcast::channel(EVENTS);
         // Only the driver holds a strong sender, so the event streams end with the driver.
@@ -304,12 +305,12 @@ impl Driver {
         let offered_tools = parts.options.offer.select(&tools);
         let (resource_state, reloader) =
             ResourceState::new(parts.resources, parts.system_prompt, cwd, &offered_tools);
-        let run = run_facts(&parts.options, parts.manager.cwd());
         let services = DriverServices {
-            run,
+            run: run_facts(&parts.options, parts.manager.cwd()),
             manager: parts.manager,
             providers: parts.providers,
             offered_tools,
+            agent_link: parts.agent_link,
             tool_catalog: tools.catalog(),
             tools,
             runner: parts.runner,

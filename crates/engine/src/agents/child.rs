@@ -14,7 +14,7 @@ use tiller_tools::tool::{Tools, Worktree, WorktreeError, find_leftover_worktrees
 use super::agent::Agent;
 use super::answer::AgentFailure;
 use super::isolation::Isolation;
-use super::link::SessionLink;
+use super::link::ChildDelegation;
 use super::owned_worktree::OwnedWorktree;
 use super::parent::ParentSession;
 use super::spec::AgentSpec;
@@ -28,15 +28,6 @@ use crate::system_prompt::SystemPrompt;
 
 /// Maximum number of requests for one task, if neither the agent nor the session sets a limit.
 const MAX_TURNS: u64 = 100;
-
-/// The delegation tools of an agent.
-pub(super) struct ChildDelegation {
-    /// The tools; at the maximum depth they reject every task.
-    pub tools: Tools,
-    /// The names of all delegation tools.
-    pub all_names: Vec<String>,
-    pub link: SessionLink,
-}
 
 pub(super) struct Child {
     pub agent: Agent,

@@ -10,10 +10,10 @@ use tokio::sync::Semaphore;
 
 use super::activity::AgentActivity;
 use super::answer::AgentAnswer;
-use super::child::{Child, ChildDelegation, ConversationStart};
+use super::child::{Child, ConversationStart};
 use super::delegation_limits::DelegationLimits;
 use super::isolation::Isolation;
-use super::link::SessionLink;
+use super::link::{ChildDelegation, SessionLink};
 use super::owned_worktree::OwnedWorktree;
 use super::parent::ParentSession;
 use super::registry::{AgentRegistry, AgentSummary};
@@ -58,18 +58,37 @@ impl Delegator {
         make_tools: fn(&Self) -> Vec<Arc<dyn Tool>>,
     ) -> Self {
         let slots = Arc::new(Semaphore::new(limits.parallel.max(1)));
-        Self { registry, limits, depth: 0, slots, agent: None, link: SessionLink::default(), make_tools }
+        let for_children = registry.clone();
+        let link = SessionLink::new(move |agent| {
+            let child = (depth + 1, Some(agent.to_owned()));
+            Self::at_depth(for_children.clone(), limits, make_tools, child).into_child_delegation()
+        });
+        Self { registry, limits, depth, slots, agent, link, make_tools }
     }
 
+    ) -> Self {
+        Self::at_depth(registry, limits, make_tools, (0, None))
+    }
+
+    /// Creates the delegator of a session at a depth; `agent` owns the session.
+    fn at_depth(
+        registry: AgentRegistry,
+        limits: DelegationLimits,
+        make_tools: fn(&Self) -> Vec<Arc<dyn Tool>>,
+        (depth, agent): (usize, Option<String>),
     /// Returns the delegator for an agent's session at a depth.
     pub(super) fn of_agent(self, agent: &str, depth: usize) -> Self {
-        Self { depth, agent: Some(agent.to_owned()), ..self }
+        Self::at_depth(self.registry, self.limits, self.make_tools, (depth, Some(agent.to_owned())))
     }
 
-    fn of_child(&self, agent: &str) -> Self {
-        let link = SessionLink::default();
-        let slots = Arc::new(Semaphore::new(self.limits.parallel.max(1)));
-        Self { depth: self.depth + 1, slots, agent: Some(agent.to_owned()), link, ..self.clone() }
+    /// Returns the tools and the link for the session.
+    fn into_child_delegation(self) -> ChildDelegation {
+        let tools = (self.make_tools)(&self);
+        let all_names = tools.iter().map(|tool| tool.spec().name.clone()).collect();
+        let tools = tools
+            .into_iter()
+            .fold(Tools::default(), |tools, tool| tools.with_from(tool, ToolSource::BuiltIn));
+        ChildDelegation { tools, all_names, link: self.link }
     }
 
     fn session(&self) -> Result<&WeakSession, String> {
@@ -185,13 +204,8 @@ impl Delegator {
             Some(id) => Some(find_task(&parent.tasks, &task.agent, id)?),
             None => None,
         };
-        let child = self.of_child(&spec.name);
-        let tools = (self.make_tools)(&child);
-        let all_names = tools.iter().map(|tool| tool.spec().name.clone()).collect();
-        let tools = tools
-            .into_iter()
-            .fold(Tools::default(), |tools, tool| tools.with_from(tool, ToolSource::BuiltIn));
-        let delegation = ChildDelegation { tools, all_names, link: child.link.clone() };
+        let delegation =
+            self.link.child_delegation(&spec.name).ok_or_else(|| "this session can't delegate".to_owned())?;
         let earlier_worktree = resumed.as_ref().and_then(|task| task.start.worktree.clone());
         let isolation = match task.isolation {
             Isolation::None => spec.isolation,

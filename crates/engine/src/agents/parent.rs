@@ -1,6 +1,7 @@
 //! Types shared by a session and its delegation tools.
 
-use schemars::JsonSchema;
+use std::any::Any;
+
 use serde::{Deserialize, Serialize};
 use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
 use tiller_core::message::ThinkingLevel;
@@ -34,6 +35,9 @@ pub(crate) struct ParentSession {
     pub runner: Runner,
     pub system_prompt: SystemPrompt,
     pub resources: Resources,
+    /// The `SessionLink` of the session's delegation tools, if it can delegate. It can't be
+    /// named here: it contains the handle of the session, whose commands send this struct.
+    pub link: Option<Box<dyn Any + Send + Sync>>,
     /// The session's options, with the current policy and the rest of the budget.
     pub options: AgentOptions,
 }

@@ -1,5 +1,7 @@
 //! Opens an agent session whose task has ended.
 
+use std::path::PathBuf;
+
 use tiller_core::delegated_task::DelegatedTask;
 use tiller_core::event::EventKind;
 use tiller_core::id::SessionId;
@@ -8,6 +10,7 @@ use tiller_tools::policy::ApprovalMode;
 
 use super::answer::AgentFailure;
 use super::child::{Child, ConversationStart};
+use super::link::{ChildDelegation, SessionLink};
 use super::log_entries::usage_since;
 use super::parent::ParentSession;
 use super::registry::AgentRegistry;
@@ -42,7 +45,7 @@ impl AgentRegistry {
             result => return result,
         }
         let task = above.agent_tasks().await?.into_iter().find(|task| task.start.agent_id == id);
-        let DelegatedTask { name, path, worktree, .. } =
+        let DelegatedTask { name, path, worktree, lane, .. } =
             task.ok_or(AgentError::NotFound("agent with that id"))?.start;
         let path = path.ok_or(AgentError::NotFound("log of that agent: it was in memory"))?;
         let above = above.downgrade();
@@ -71,7 +74,12 @@ impl AgentRegistry {
             Some(worktree) => parent.at(worktree.root()),
             None => parent,
         };
-        let Child { agent, .. } = open(parent, spec, ConversationStart::Reopened(path))?;
+        // A lane of a race can't delegate.
+        let link = parent.link.as_ref().and_then(|link| link.downcast_ref::<SessionLink>());
+        let link = link.filter(|_| lane.is_none());
+        let delegation = link.and_then(|link| link.child_delegation(&spec.name));
+        let delegation = delegation.unwrap_or_else(without_delegation);
+        let Child { agent, .. } = open(parent, spec, delegation, path)?;
         let session = agent.session().clone();
         let recorded = record_usage(above, session.reader(), session.subscribe());
         tokio::spawn(async move {
@@ -86,9 +94,10 @@ impl AgentRegistry {
 fn open(
     parent: ParentSession,
     spec: AgentSpec,
-    conversation: ConversationStart,
+    delegation: ChildDelegation,
+    log: PathBuf,
 ) -> Result<Child, AgentError> {
-    parent.start(spec, without_delegation(), conversation).map_err(|failure| match failure {
+    parent.start(spec, delegation, ConversationStart::Reopened(log)).map_err(|failure| match failure {
         AgentFailure::Start(EmbedError::Session(error)) => AgentError::Session(error),
         failure => AgentError::Store(failure.to_string()),
     })

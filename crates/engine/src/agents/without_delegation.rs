@@ -2,9 +2,8 @@
 
 use tiller_tools::tool::{Tools, TypedTool};
 
-use super::child::ChildDelegation;
 use super::delegate_to_agent::DelegateToAgent;
-use super::link::SessionLink;
+use super::link::{ChildDelegation, SessionLink};
 use super::list_agents::ListAgents;
 use super::spawn_agents::SpawnAgents;
 

@@ -1,5 +1,6 @@
 //! Agents that work for the session: the parts of their sessions, their events and requests, and their completion.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use tiller_core::delegated_task::DelegatedTask;
@@ -131,6 +132,7 @@ impl Driver {
             runner: self.services.runner.clone(),
             system_prompt: self.resources.prompt_settings(),
             resources: (*self.resources.resources).clone(),
+            link: self.services.agent_link.clone().map(|link| Box::new(link) as Box<dyn Any + Send + Sync>),
             options,
         }
     }

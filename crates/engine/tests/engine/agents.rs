@@ -1045,6 +1045,26 @@ async fn agent_gets_no_more_turns_than_its_session() {
     let mut stage = configured(scripts, |options| options.turn.max_turns = Some(1));
     stage.run("go").await;
     assert!(stage.result().starts_with("result so far\n\n[agent brief ID: 2 turns, "), "{}", stage.result());
+#[tokio::test]
+async fn agent_that_has_ended_can_still_delegate() {
+    let scripts = vec![
+        ("main", vec![delegate("helper"), text_answer("thanks")]),
+        ("helper", vec![text_answer("done"), delegate("other"), text_answer("helped")]),
+        ("other", vec![delegate("brief"), text_answer("deep")]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits { depth: 2, ..DelegationLimits::default() });
+    stage.run("go").await;
+    let id = stage.agent.agent_tasks().await.unwrap()[0].start.agent_id.clone();
+    let child = stage.registry.open_agent(&stage.agent, id).await.unwrap();
+    child.prompt("Delegate.", PromptOptions::default()).await.unwrap();
+    child.settled().await.unwrap();
+    let lines = message_lines(&child.reader());
+    assert!(lines.iter().any(|line| line.starts_with("result deep\n")), "{lines:?}");
+    let nested = child.agent_tasks().await.unwrap()[0].start.path.clone().unwrap();
+    let lines = message_lines(&Reader::open(&nested).unwrap());
+    assert!(lines.iter().any(|line| line.contains("maximum delegation depth (2)")), "{lines:?}");
+}
+
 }
 
 #[tokio::test(start_paused = true)]
