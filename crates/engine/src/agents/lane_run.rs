@@ -97,8 +97,13 @@ impl Lane {
         let parent = parent.at(&root);
         let runner = parent.tools.sandboxed(&parent.runner);
         let spec = AgentSpec { model: models[self.at].clone(), ..AgentSpec::new(name, "", "") };
-        let started = parent.start(spec, without_delegation(), conversation);
-        let Child { agent, .. } = started.map_err(|error| error.to_string())?;
+        let agent = match parent.start(spec, without_delegation(), conversation) {
+            Ok(Child { agent, .. }) => agent,
+            Err(error) => {
+                worktree.release().await?;
+                return Err(error.to_string());
+            }
+        };
         let reader = agent.session().reader();
         // The totals of the session include the usage of earlier work.
         let (log, counted) = match is_new {

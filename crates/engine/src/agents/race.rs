@@ -7,6 +7,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tiller_core::id::EntryId;
+use tiller_provider::ModelError;
 use tiller_session::{EntryBody, SessionError};
 use tiller_tools::process::Runner;
 use tiller_tools::tool::{Worktree, WorktreeError};
@@ -55,9 +57,15 @@ pub enum RaceError {
         /// The reason for the conflict.
         reason: String,
     },
-    /// No worktree can be made for the lanes.
+    /// The prompt is blank.
+    #[error("the prompt is empty")]
+    EmptyPrompt,
+    /// The entry to continue from doesn't exist.
+    #[error("this session has no entry {0}")]
+    NoEntry(EntryId),
+    /// A lane's model can't be used.
     #[error(transparent)]
-    Worktree(#[from] WorktreeError),
+    Model(#[from] ModelError),
     /// The session rejected a command.
     #[error(transparent)]
     Session(#[from] AgentError),
@@ -67,18 +75,26 @@ pub enum RaceError {
 }
 
 impl Race {
-    /// Starts a race in a session.
+    /// Starts a race in a session. It replaces an older race that the user hasn't ended.
     ///
     /// # Errors
-    /// If the number of lanes is out of range, the working directory isn't in a repository, or the session is closed.
+    /// If an option is invalid, or the session is closed; then an older race isn't replaced.
     pub async fn start(session: &AgentSession, options: RaceOptions) -> Result<Self, RaceError> {
         let count = options.models.len();
         if !(1..=MAX_LANES).contains(&count) {
             return Err(RaceError::Lanes(count));
         }
+        if options.prompt.trim().is_empty() {
+            return Err(RaceError::EmptyPrompt);
+        }
         let above = session.downgrade();
         let parent = above.parent().await?;
-        Worktree::check_repository(parent.manager.cwd(), &parent.runner).await?;
+        if let Some(from) = options.from.as_ref().filter(|from| parent.reader.entry(from).is_err()) {
+            return Err(RaceError::NoEntry(from.clone()));
+        }
+        for model in options.models.iter().flatten() {
+            parent.providers.find(model)?;
+        }
         let from = options.from.clone().or_else(|| parent.reader.leaf());
         let options = RaceOptions { from, ..options };
         record(&above, start_entry(parent.reader.id().clone(), &options)).await?;
@@ -188,6 +204,12 @@ impl Race {
     #[must_use]
     pub fn prompt(&self) -> &str {
         &self.options.prompt
+    }
+
+    /// Returns the command that checks the results.
+    #[must_use]
+    pub fn check(&self) -> Option<&str> {
+        self.options.check.as_deref()
     }
 
     /// Returns the current state of the lanes.

@@ -190,14 +190,30 @@ async fn race_lane_without_a_result_cannot_be_picked() {
     let failing =
         serde_json::from_value(json!({ "error": { "failure": "fatal", "message": "no luck" } })).unwrap();
     let fixture = Fixture::new(vec![("main", vec![]), ("left", vec![failing])]);
-    let race = fixture.race(options(&["left", "nowhere"], Some("true"))).await;
+    let race = fixture.race(options(&["left"], Some("true"))).await;
     let lanes = race.lanes();
     assert!(matches!(&lanes[0].state, LaneState::Failed(reason) if reason.contains("no luck")), "{lanes:?}");
     assert_eq!(lanes[0].check, None);
-    assert!(matches!(&lanes[1].state, LaneState::Failed(_)), "{lanes:?}");
     assert!(matches!(race.pick(1).await, Err(RaceError::NoResult(1))));
     assert_eq!(fixture.worktrees(), 1);
-    assert!(matches!(Race::start(&fixture.agent, options(&[], None)).await, Err(RaceError::Lanes(0))));
+}
+
+#[tokio::test]
+async fn race_with_an_invalid_option_replaces_no_other() {
+    let fixture = Fixture::new(vec![("main", vec![]), ("left", vec![text_answer("Left.")])]);
+    drop(fixture.race(options(&["left"], None)).await);
+    fixture.agents_have_ended().await;
+    let refusal = async |options| Race::start(&fixture.agent, options).await.err().unwrap().to_string();
+    let nowhere = refusal(options(&["left", "nowhere"], None)).await;
+    assert!(nowhere.contains("nowhere"), "{nowhere}");
+    let from = RaceOptions { from: Some("no-entry".into()), ..options(&["left"], None) };
+    assert_eq!(refusal(from).await, "this session has no entry no-entry");
+    let blank = RaceOptions { prompt: " ".into(), ..options(&["left"], None) };
+    assert_eq!(refusal(blank).await, "the prompt is empty");
+    assert_eq!(refusal(options(&[], None)).await, "a race has 1 to 10 lanes, not 0");
+    assert_eq!(fixture.worktrees(), 1);
+    let found = Race::find(&fixture.agent).await.unwrap().unwrap();
+    assert_eq!(found.lanes()[0].state, LaneState::Finished);
 }
 
 #[tokio::test]
