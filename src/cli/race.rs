@@ -15,7 +15,7 @@ use super::frontend::{FrontEnd, Stdio};
 use super::run_input::RunInput;
 use super::signals::SignalGuard;
 use super::start::{print_notices, start, wire};
-use super::stdout::print_text;
+use super::stdout::{columns, fit, print_text};
 use crate::agent::AgentSession;
 use crate::agent::agents::{LaneState, Race, RaceLane, RaceOptions, split_models};
 use crate::id::EntryId;
@@ -42,7 +42,7 @@ async fn race(agent: &AgentSession, arguments: &RaceArgs) -> Result<u8, CliFailu
     let mut race = match &arguments.prompt {
         Some(prompt) => {
             let options = options(arguments, prompt);
-            check_pick(arguments, options.models.len())?;
+            check_pick(arguments, options.models.len(), options.check.as_deref())?;
             Race::start(agent, options).await.map_err(CliFailure::usage)?
         }
         None => resume(agent, arguments).await?,
@@ -59,13 +59,18 @@ async fn race(agent: &AgentSession, arguments: &RaceArgs) -> Result<u8, CliFailu
     if arguments.json {
         print_text(&(serde_json::to_string_pretty(&lanes).map_err(CliFailure::run)? + "\n"))?;
     } else {
-        print_text(&table(&lanes))?;
+        let columns = columns();
+        print_text(&table(&lanes).lines().map(|line| fit(line, columns) + "\n").collect::<String>())?;
     }
     let picked = pick(&lanes, arguments).await?;
     let has_result = lanes.iter().any(|lane| lane.state == LaneState::Finished);
     if let Some(number) = picked {
         race.pick(number).await.map_err(CliFailure::run)?;
-        stderr_line!("picked lane {number}; continue with: tiller --session {}", agent.reader().id());
+        let reader = agent.reader();
+        match reader.is_persistent() {
+            true => stderr_line!("picked lane {number}; continue with: tiller --session {}", reader.id()),
+            false => stderr_line!("picked lane {number}; the session was not saved"),
+        }
     } else if has_result {
         print_hint(agent, "no lane picked; pick one with", " --pick N");
     } else if race.is_resumed() {
@@ -86,7 +91,7 @@ async fn resume(agent: &AgentSession, arguments: &RaceArgs) -> Result<Race, CliF
             "session {id} has no race to resume; name another session, as in: tiller --session ID race --resume"
         ))
     })?;
-    check_pick(arguments, race.lanes().len())?;
+    check_pick(arguments, race.lanes().len(), race.check())?;
     race.resume().await.map_err(CliFailure::run)?;
     Ok(race)
 }
@@ -99,8 +104,11 @@ fn print_hint(agent: &AgentSession, text: &str, options: &str) {
     }
 }
 
-fn check_pick(arguments: &RaceArgs, lanes: usize) -> Result<(), CliFailure> {
+fn check_pick(arguments: &RaceArgs, lanes: usize, check: Option<&str>) -> Result<(), CliFailure> {
     match arguments.pick {
+        Some(RacePick::Passed) if check.is_none() => {
+            Err(CliFailure::usage(anyhow!("--pick passed: the race has no check; --check sets one")))
+        }
         Some(RacePick::Lane(number)) if !(1..=lanes).contains(&number) => {
             Err(CliFailure::usage(anyhow!("--pick: there is no lane {number}; the race has {lanes}")))
         }
@@ -184,7 +192,7 @@ fn end_line(lane: &RaceLane) -> String {
     line
 }
 
-/// Formats the lanes as a table. The model comes last, because its name may be long.
+/// Formats the lanes as a table without empty columns. The model comes last, because its name may be long.
 fn table(lanes: &[RaceLane]) -> String {
     const HEADINGS: [&str; 10] =
         ["lane", "result", "check", "changes", "turns", "tokens", "cost", "denied", "time", "model"];
@@ -198,16 +206,21 @@ fn table(lanes: &[RaceLane]) -> String {
             lane.activity.turns.to_string(),
             lane.activity.tokens.to_string(),
             lane.activity.cost.to_string(),
-            lane.activity.denied.to_string(),
+            Some(lane.activity.denied)
+                .filter(|denied| *denied > 0)
+                .map(|it| it.to_string())
+                .unwrap_or_default(),
             format!("{}s", lane.elapsed_ms / 1_000),
             lane.model.clone().unwrap_or_default(),
         ]
     }));
+    let is_used = |column: &usize| rows[1..].iter().any(|row| !row[*column].is_empty());
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..HEADINGS.len()).map(width).collect();
+    let columns: Vec<(usize, usize)> =
+        (0..HEADINGS.len()).filter(is_used).map(|column| (column, width(column))).collect();
     let line = |row: &[String; HEADINGS.len()]| {
         let cells: Vec<String> =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+            columns.iter().map(|(column, width)| format!("{:<width$}", row[*column])).collect();
         cells.join("  ").trim_end().to_owned() + "\n"
     };
     rows.iter().map(line).collect()
@@ -249,5 +262,53 @@ async fn ask(lanes: &[RaceLane]) -> Result<Option<usize>, CliFailure> {
                 _ => stderr_line!("`{text}` is not a lane with a result"),
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::agents::AgentActivity;
+
+    fn lane(number: usize) -> RaceLane {
+        RaceLane {
+            number,
+            model: None,
+            agent_id: None,
+            state: LaneState::Finished,
+            activity: AgentActivity::default(),
+            elapsed_ms: 1_000,
+            check: None,
+            changes: None,
+            leaf: None,
+        }
+    }
+
+    #[test]
+    fn table_omits_columns_without_values() {
+        let denied = AgentActivity { denied: 2, ..AgentActivity::default() };
+        let lanes = [lane(1), RaceLane { activity: denied, ..lane(2) }];
+        let expected = "\
+lane  result    turns  tokens  cost   denied  time
+1     finished  0      0       $0.00          1s
+2     finished  0      0       $0.00  2       1s
+";
+        assert_eq!(table(&lanes), expected);
+    }
+
+    #[test]
+    fn check_pick_of_a_passed_lane_needs_a_check() {
+        let arguments = RaceArgs {
+            prompt: Some("Go.".to_owned()),
+            resume: false,
+            lanes: 2,
+            models: None,
+            check: None,
+            from: None,
+            pick: Some(RacePick::Passed),
+            json: false,
+        };
+        assert!(check_pick(&arguments, 2, None).is_err());
+        assert!(check_pick(&arguments, 2, Some("true")).is_ok());
     }
 }
