@@ -140,7 +140,13 @@ mod tests {
 
     fn dialog(kind: ElicitationKind) -> ElicitationDialog {
         let (message, server) = ("Who\nare you?".to_owned(), Some("shop".to_owned()));
-        ElicitationDialog::new(ElicitationRequest { elicitation_id: "e1".into(), server, message, kind })
+        ElicitationDialog::new(ElicitationRequest {
+            elicitation_id: "e1".into(),
+            server,
+            agent: None,
+            message,
+            kind,
+        })
     }
 
     fn form() -> ElicitationDialog {

@@ -165,6 +165,7 @@ mod tests {
             reason: "it removes files".into(),
             rule: rule.into(),
             proposed: None,
+            agent: None,
             cwd: None,
             preview: None,
             later: 0,

@@ -58,6 +58,31 @@ impl DelegatedTask {
     }
 }
 
+/// Maximum length of a task that tells agents of the same name apart, in characters.
+const MAX_SHORT_TASK: usize = 32;
+
+impl DelegatedTask {
+    /// Returns the first words of the task, in one line.
+    #[must_use]
+    pub fn short_task(&self) -> String {
+        let words = self.task.split_whitespace().collect::<Vec<_>>().join(" ");
+        match words.chars().nth(MAX_SHORT_TASK) {
+            Some(_) => words.chars().take(MAX_SHORT_TASK - 1).chain(['…']).collect(),
+            None => words,
+        }
+    }
+}
+
+/// The agent that makes a request to the user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestingAgent {
+    /// The agent's session.
+    pub agent_id: SessionId,
+    /// The session that has delegated to the agent.
+    pub parent_id: SessionId,
+}
+
 /// The Git worktree of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

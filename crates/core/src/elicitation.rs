@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 pub use self::field::{ChoiceOption, FieldKind, FormField, Limits};
 pub use self::format::TextFormat;
+use crate::delegated_task::RequestingAgent;
 use crate::id::ElicitationId;
 
 /// A question that waits for the user's answer.
@@ -21,7 +22,10 @@ pub struct ElicitationRequest {
     /// The requesting server, by its configured name; `None` for tiller itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// The question's text.
+    /// The requesting agent; `None` for the session itself.
+    #[serde(flatten)]
+    pub agent: Option<RequestingAgent>,
+    /// The text of the question.
     pub message: String,
     /// The requested answer.
     #[serde(flatten)]

@@ -15,7 +15,7 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::background_job::CommandJob;
-use crate::delegated_task::{DelegatedTask, DelegatedTaskEnd};
+use crate::delegated_task::{DelegatedTask, DelegatedTaskEnd, RequestingAgent};
 use crate::elicitation::{ElicitationAction, ElicitationRequest};
 use crate::id::{CallId, ElicitationId, EntryId, QueueId, SessionId};
 use crate::message::{
@@ -448,6 +448,9 @@ pub struct ApprovalRequest {
     /// `None` if no rule can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposed: Option<ProposedRules>,
+    /// The requesting agent; `None` for the session itself.
+    #[serde(flatten)]
+    pub agent: Option<RequestingAgent>,
     /// The requesting agent's working directory, if it isn't the session's: its worktree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,

@@ -230,20 +230,20 @@ impl Driver {
 
     /// Updates an agent's requests from a snapshot of its session after events were missed.
     pub(super) fn agent_missed_events(&mut self, agent: &SessionId, snapshot: &Snapshot) {
-        let root = self.approvals.policy().root.clone();
+        let (root, above) = (self.approvals.policy().root.clone(), self.active.reader().id().clone());
         let Some(child) = self.agents.child_mut(agent) else { return };
-        child.catch_up(&snapshot.in_progress, &root).into_iter().for_each(|kind| self.bus.emit(kind));
+        child.catch_up(&snapshot.in_progress, &above, &root).into_iter().for_each(|kind| self.bus.emit(kind));
     }
 
     /// Handles an event of an agent. Requests to the user become requests of this session; other events are
     /// forwarded.
     pub(super) fn agent_event(&mut self, agent: &SessionId, event: &Arc<Event>) {
-        let root = self.approvals.policy().root.clone();
+        let (root, above) = (self.approvals.policy().root.clone(), self.active.reader().id().clone());
         let Some(child) = self.agents.child_mut(agent) else { return };
         child.status.activity.update(&event.kind);
         match &event.kind {
             EventKind::ApprovalRequested(request) => {
-                let requested = child.adopt_approval_request(request.clone(), &root);
+                let requested = child.adopt_approval_request(request.clone(), &above, &root);
                 requested.into_iter().for_each(|kind| self.bus.emit(kind));
             }
             EventKind::ApprovalResolved { tool_call_id, decision } => {
@@ -252,7 +252,7 @@ impl Driver {
                 self.bus.emit(EventKind::ApprovalResolved { tool_call_id, decision });
             }
             EventKind::ElicitationRequested(request) => {
-                let requested = child.adopt_question(request.clone());
+                let requested = child.adopt_question(request.clone(), &above);
                 requested.into_iter().for_each(|kind| self.bus.emit(kind));
             }
             EventKind::ElicitationResolved { elicitation_id, action, withdrawn } => {
@@ -263,7 +263,7 @@ impl Driver {
             }
             EventKind::AgentEvent { .. } => self.bus.emit(event.kind.clone()),
             _ => {
-                let parent_id = self.active.reader().id().clone();
+                let parent_id = above;
                 let (agent_id, name) = (agent.clone(), child.status.start.name.clone());
                 let event = Arc::clone(event);
                 self.bus.emit(EventKind::AgentEvent { agent_id, parent_id, name, event });

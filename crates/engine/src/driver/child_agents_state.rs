@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use tiller_core::delegated_task::RequestingAgent;
 use tiller_core::elicitation::{ElicitationAction, ElicitationRequest};
 use tiller_core::event::{ApprovalRequest, Decision, EventKind};
 use tiller_core::id::{CallId, ElicitationId, SessionId};
@@ -113,33 +114,50 @@ impl RunningChild {
     pub(super) fn adopt_approval_request(
         &mut self,
         mut request: ApprovalRequest,
+        above: &SessionId,
         root: &Path,
     ) -> Option<EventKind> {
         request.tool_call_id = self.call_id(&request.tool_call_id);
         if self.approvals.iter().any(|known| known.tool_call_id == request.tool_call_id) {
             return None;
         }
-        request.reason = format!("agent {}: {}", self.status.start.name, request.reason);
+        request.reason = format!("agent {}: {}", self.shown_name(), request.reason);
+        request.agent.get_or_insert_with(|| self.requester(above));
         let dir = || PathBuf::from(&self.session.reader().header().cwd);
         request.cwd = request.cwd.or_else(|| Some(dir()).filter(|dir| dir != root));
         self.approvals.push(request.clone());
         Some(EventKind::ApprovalRequested(request))
     }
 
-    /// Converts an agent's question into a question of this session. Returns its event, unless the
+    /// Returns the agent's name with the first words of its task, because several agents can have the same name.
+    fn shown_name(&self) -> String {
+        let start = &self.status.start;
+        format!("{} ({})", start.name, start.short_task())
+    }
+
+    fn requester(&self, above: &SessionId) -> RequestingAgent {
+        RequestingAgent { agent_id: self.status.start.agent_id.clone(), parent_id: above.clone() }
+    }
+
+    /// Converts a question of the agent into a question of this session. Returns its event, unless the
     /// question is already known.
-    pub(super) fn adopt_question(&mut self, mut request: ElicitationRequest) -> Option<EventKind> {
+    pub(super) fn adopt_question(
+        &mut self,
+        mut request: ElicitationRequest,
+        above: &SessionId,
+    ) -> Option<EventKind> {
         request.elicitation_id = self.question_id(&request.elicitation_id);
         if self.questions.iter().any(|known| known.elicitation_id == request.elicitation_id) {
             return None;
         }
-        request.message = format!("Agent {}: {}", self.status.start.name, request.message);
+        request.message = format!("Agent {}: {}", self.shown_name(), request.message);
+        request.agent.get_or_insert_with(|| self.requester(above));
         self.questions.push(request.clone());
         Some(EventKind::ElicitationRequested(request))
     }
 
     /// Adopts the pending requests of the agent's session and drops all others; returns the events of both.
-    pub(super) fn catch_up(&mut self, pending: &InFlight, root: &Path) -> Vec<EventKind> {
+    pub(super) fn catch_up(&mut self, pending: &InFlight, above: &SessionId, root: &Path) -> Vec<EventKind> {
         let InFlight { approvals, elicitations, .. } = pending;
         self.status.activity.approvals = approvals.len();
         let calls: Vec<CallId> =
@@ -159,8 +177,8 @@ impl RunningChild {
             action: ElicitationAction::Cancel,
             withdrawn: true,
         }));
-        events.extend(approvals.iter().filter_map(|it| self.adopt_approval_request(it.clone(), root)));
-        events.extend(elicitations.iter().filter_map(|it| self.adopt_question(it.clone())));
+        events.extend(approvals.iter().filter_map(|it| self.adopt_approval_request(it.clone(), above, root)));
+        events.extend(elicitations.iter().filter_map(|it| self.adopt_question(it.clone(), above)));
         events
     }
 }
@@ -265,6 +283,7 @@ mod tests {
             reason: "it writes".to_owned(),
             rule: String::new(),
             proposed: None,
+            agent: None,
             cwd: None,
             preview: None,
             later: 0,
@@ -288,7 +307,7 @@ mod tests {
         let mut providers = ProviderRegistry::default();
         providers.add(Arc::new(Demo), vec![Demo::facts()]);
         let session = SessionBuilder::new(providers).start(&root).unwrap();
-        let start = DelegatedTask::new("an-agent-HELPER".into(), "helper", "");
+        let start = DelegatedTask::new("an-agent-HELPER".into(), "helper", "Fix it.");
         let mut child = RunningChild {
             status: RunningAgent { start, since: UnixMs(0), activity: AgentActivity::default() },
             session,
@@ -301,12 +320,17 @@ mod tests {
             InFlight { approvals, ..InFlight::default() }
         };
         let own = |event: &str| event.replace("/", &format!("{}/", child_short()));
-        assert_eq!(words(child.catch_up(&pending(&["a", "b"]), &root)), [own("asked /a"), own("asked /b")]);
-        assert_eq!(child.approvals[0].reason, "agent helper: it writes");
-        let events = child.catch_up(&pending(&["b", "c"]), &root);
+        assert_eq!(
+            words(child.catch_up(&pending(&["a", "b"]), &"above".into(), &root)),
+            [own("asked /a"), own("asked /b")]
+        );
+        assert_eq!(child.approvals[0].reason, "agent helper (Fix it.): it writes");
+        let requester = RequestingAgent { agent_id: "an-agent-HELPER".into(), parent_id: "above".into() };
+        assert_eq!(child.approvals[0].agent, Some(requester));
+        let events = child.catch_up(&pending(&["b", "c"]), &"above".into(), &root);
         assert_eq!(words(events), [own("resolved /a"), own("asked /c")]);
         assert_eq!(child.status.activity.approvals, 2);
-        assert!(child.catch_up(&pending(&["b", "c"]), &root).is_empty());
+        assert!(child.catch_up(&pending(&["b", "c"]), &"above".into(), &root).is_empty());
     }
 
     fn child_short() -> String {

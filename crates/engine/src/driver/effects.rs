@@ -368,6 +368,7 @@ impl Driver {
             reason,
             rule,
             proposed,
+            agent: None,
             cwd: None,
             preview: None,
             later,

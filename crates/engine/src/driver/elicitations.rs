@@ -33,7 +33,8 @@ impl Driver {
         }
         self.elicitations.last += 1;
         let elicitation_id = ElicitationId::new(format!("e{}", self.elicitations.last));
-        let request = ElicitationRequest { elicitation_id: elicitation_id.clone(), server, message, kind };
+        let request =
+            ElicitationRequest { elicitation_id: elicitation_id.clone(), server, agent: None, message, kind };
         let (answer, answered) = oneshot::channel();
         self.elicitations.pending.push(PendingElicitation { request: request.clone(), answer });
         let _task = self.jobs.spawn(async move {

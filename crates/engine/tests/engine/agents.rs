@@ -456,7 +456,10 @@ async fn agents_approval_is_asked_in_the_delegating_session() {
             _ => None,
         })
         .await;
-    assert!(request.reason.starts_with("agent gated: "), "{}", request.reason);
+    assert!(request.reason.starts_with("agent gated (Do it.): "), "{}", request.reason);
+    let ids = request.agent.clone().map(|agent| (agent.agent_id, agent.parent_id)).unwrap();
+    let agent_id = stage.starts()[0]["agentId"].as_str().unwrap().into();
+    assert_eq!(ids, (agent_id, stage.agent.reader().id().clone()));
     let snapshot = stage.agent.snapshot().await.unwrap().in_progress;
     assert_eq!(snapshot.approvals, *std::slice::from_ref(&request));
     let running = stage.agent.running_agents().await.unwrap();

@@ -148,6 +148,7 @@ mod tests {
             reason,
             rule,
             proposed: None,
+            agent: None,
             cwd: None,
             preview,
             later: 0,

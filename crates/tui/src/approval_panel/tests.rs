@@ -24,6 +24,7 @@ impl Harness {
             reason: "runs a command".into(),
             rule: rule.into(),
             proposed,
+            agent: None,
             cwd: None,
             preview: None,
             later: 0,

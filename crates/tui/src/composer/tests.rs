@@ -104,6 +104,7 @@ fn writing_reason() -> Harness {
         reason: String::new(),
         rule: String::new(),
         proposed: None,
+        agent: None,
         cwd: None,
         preview: None,
         later: 0,

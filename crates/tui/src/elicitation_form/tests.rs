@@ -41,6 +41,7 @@ impl Harness {
         let request = ElicitationRequest {
             elicitation_id: "e1".into(),
             server: Some("shop".into()),
+            agent: None,
             message: "Your \u{1b}[31mdetails,\nplease.".into(),
             kind,
         };

@@ -24,6 +24,7 @@ fn request(id: &str, tool: &str, args: Value) -> ApprovalRequest {
         reason: "runs a command".into(),
         rule: "cargo test [any arguments, safe options]".into(),
         proposed: None,
+        agent: None,
         cwd: None,
         preview: None,
         later: 0,
@@ -74,6 +75,7 @@ fn edit() -> ApprovalRequest {
         reason: "writes outside of src (extension guard)".into(),
         rule: String::new(),
         proposed: None,
+        agent: None,
         cwd: None,
         preview: Some(Preview::Change(change)),
         ..request("c3", "edit_file", json!({"path": "conf/a.toml", "old_text": "a", "new_text": "b"}))

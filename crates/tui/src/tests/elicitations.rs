@@ -16,6 +16,7 @@ fn ask(harness: &mut Harness, id: &str) {
     harness.event(EventKind::ElicitationRequested(ElicitationRequest {
         elicitation_id: id.into(),
         server: Some("shop".into()),
+        agent: None,
         message: format!("Question {id}?"),
         kind: ElicitationKind::Form { fields: vec![field] },
     }));

@@ -200,6 +200,7 @@ impl Harness {
             reason: "runs a command".into(),
             rule: "bash: cargo test".into(),
             proposed: None,
+            agent: None,
             cwd: None,
             preview: None,
             later: 0,

@@ -185,6 +185,7 @@ fn approval_page() {
             reason: "runs a command".into(),
             rule: String::new(),
             proposed: None,
+            agent: None,
             cwd: None,
             preview: None,
             later: 0,

@@ -39,6 +39,7 @@ fn request(id: &str) -> ApprovalRequest {
         reason: "runs a command".into(),
         rule: String::new(),
         proposed: None,
+        agent: None,
         cwd: None,
         preview: None,
         later: 0,
@@ -319,6 +320,7 @@ fn model_answers_given_here_end_their_requests() {
     let question = ElicitationRequest {
         elicitation_id: "q1".into(),
         server: Some("deploy".into()),
+        agent: None,
         message: "Where?".into(),
         kind: ElicitationKind::Form { fields: Vec::new() },
     };
