@@ -257,10 +257,8 @@ fn agents_of_a_killed_session_are_known_and_resumed() {
     let is_answered = |line: &&String| line.contains("## 1. explore") && line.contains("quickly done");
     let interrupted = sandbox.messages().into_iter().find(|line| is_answered(&line)).unwrap();
     let slow = slow["agentId"].as_str().unwrap();
-    let state = format!(
-        "agent worker {} was interrupted; its changes are kept on the branch",
-        &slow[slow.len() - 6..]
-    );
+    let state =
+        format!("agent worker {} was interrupted; its changes are in its worktree", &slow[slow.len() - 6..]);
     assert!(interrupted.contains(&state) && interrupted.contains("tiller/worker-1"), "{interrupted}");
     assert_eq!(git(sandbox.project(), &["show", "tiller/worker-1:half.txt"]), "half\n");
     assert!(!worktree.exists() && !sandbox.project().join("half.txt").exists());

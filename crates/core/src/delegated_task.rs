@@ -91,6 +91,9 @@ pub struct TaskWorktree {
     pub branch: String,
     /// The commit that the branch started from.
     pub base: String,
+    /// The directory, which is removed when the task ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dir: Option<PathBuf>,
 }
 
 /// The end of a delegated task: an entry `tiller.agent_end`.

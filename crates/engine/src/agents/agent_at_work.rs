@@ -1,5 +1,7 @@
 //! A started agent, as tool results name it for the model. Pure.
 
+use std::path::PathBuf;
+
 use tiller_core::id::SessionId;
 
 /// The name of the tool that delegates one task, or continues an agent.
@@ -9,6 +11,8 @@ pub(super) const DELEGATE_TOOL: &str = "delegate_to_agent";
 pub(super) struct AgentAtWork {
     pub id: SessionId,
     pub branch: Option<String>,
+    /// The worktree that a crash has left, with changes that aren't on the branch yet.
+    pub leftover: Option<PathBuf>,
 }
 
 impl AgentAtWork {
@@ -19,8 +23,13 @@ impl AgentAtWork {
 
     /// Returns a clause with the branch that holds the changes of an agent without a report.
     pub(super) fn branch_clause(&self) -> String {
-        let branch = self.branch.as_ref();
-        branch.map(|branch| format!("; its changes are kept on the branch {branch}")).unwrap_or_default()
+        match (&self.branch, &self.leftover) {
+            (None, _) => String::new(),
+            (Some(branch), None) => format!("; its changes are kept on the branch {branch}"),
+            (Some(branch), Some(dir)) => {
+                format!("; its changes are in its worktree {} with the branch {branch}", dir.display())
+            }
+        }
     }
 }
 

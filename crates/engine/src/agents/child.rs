@@ -96,7 +96,7 @@ impl ParentSession {
     /// Opens the worktree in which an agent has worked before, unless its branch is gone.
     pub(super) async fn find_worktree(&self, before: &TaskWorktree) -> Result<Option<OwnedWorktree>, String> {
         self.check_worktree_mode()?;
-        let TaskWorktree { branch, base } = before;
+        let TaskWorktree { branch, base, .. } = before;
         match Worktree::reopen(self.manager.cwd(), branch, base, &self.runner).await {
             Ok(worktree) => Ok(Some(OwnedWorktree::new(worktree))),
             Err(WorktreeError::NoBranch(_)) => Ok(None),

@@ -81,7 +81,8 @@ impl TaskRecord {
 
     /// Returns the agent's answer, or the reason there is none.
     fn outcome_text(&self) -> String {
-        let work = AgentAtWork { id: self.start.agent_id.clone(), branch: self.branch() };
+        let leftover = self.leftover_worktree();
+        let work = AgentAtWork { id: self.start.agent_id.clone(), branch: self.branch(), leftover };
         let (name, branch) = (work.name(&self.start.name), work.branch_clause());
         match self.end.as_ref().map(|end| &end.error) {
             Some(None) => {

@@ -23,7 +23,11 @@ impl OwnedWorktree {
     /// Returns the worktree's record for the log.
     pub(super) fn describe(&self) -> Option<TaskWorktree> {
         let worktree = self.0.as_ref()?;
-        Some(TaskWorktree { branch: worktree.branch().to_owned(), base: worktree.base().to_owned() })
+        Some(TaskWorktree {
+            branch: worktree.branch().to_owned(),
+            base: worktree.base().to_owned(),
+            dir: Some(worktree.dir().to_owned()),
+        })
     }
 
     /// Commits all changes to the worktree's branch.
@@ -42,14 +46,6 @@ impl OwnedWorktree {
         self.0 = None;
     }
 
-    /// Removes the worktree. Its changes must be committed.
-    pub(super) async fn remove(mut self) -> Result<(), String> {
-        match self.0.take() {
-            Some(worktree) => {
-                let dir = worktree.dir().to_owned();
-                let removed = worktree.remove().await;
-                removed.map_err(|error| format!("its worktree {} can't be removed: {error}", dir.display()))
-            }
     /// Commits all changes and removes the worktree.
     pub(super) async fn release(self) -> Result<(), String> {
         match self.commit(STOPPED_COMMIT).await {
@@ -61,6 +57,14 @@ impl OwnedWorktree {
         }
     }
 
+    /// Removes the worktree. Its changes must be committed.
+    pub(super) async fn remove(mut self) -> Result<(), String> {
+        match self.0.take() {
+            Some(worktree) => {
+                let dir = worktree.dir().to_owned();
+                let removed = worktree.remove().await;
+                removed.map_err(|error| format!("its worktree {} can't be removed: {error}", dir.display()))
+            }
             None => Ok(()),
         }
     }

@@ -30,7 +30,15 @@ pub struct TaskRecord {
     pub end: Option<DelegatedTaskEnd>,
 }
 
-/// The tasks that a session has delegated, one per agent, in the order in which they started.
+impl TaskRecord {
+    /// Returns the worktree if it is still there: its changes aren't on the branch yet.
+    pub(super) fn leftover_worktree(&self) -> Option<PathBuf> {
+        let dir = self.start.worktree.as_ref()?.dir.as_ref()?;
+        dir.is_dir().then(|| dir.clone())
+    }
+}
+
+/// The tasks that a session has delegated, one per agent, in the order of their starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TaskRecords {
     /// The directory of the agents' logs.
@@ -79,7 +87,7 @@ impl TaskRecords {
     /// and tasks whose log is open in another process.
     pub(crate) fn interrupted_entries(&self) -> Vec<EntryBody> {
         let mut entries = Vec::new();
-        for TaskRecord { start, since, end } in &self.tasks {
+        for task @ TaskRecord { start, since, end } in &self.tasks {
             let (None, Some(path)) = (end, &start.path) else { continue };
             if path.parent() != self.dir.as_deref() {
                 continue;
@@ -94,7 +102,9 @@ impl TaskRecords {
             let (agent_id, error) = (start.agent_id.clone(), Some(INTERRUPTED.to_owned()));
             let branch = start.worktree.as_ref().map(|worktree| worktree.branch.clone());
             if start.background {
-                entries.push(interrupted_note(start, branch.clone()));
+                let leftover = task.leftover_worktree();
+                let work = AgentAtWork { id: start.agent_id.clone(), branch: branch.clone(), leftover };
+                entries.push(interrupted_note(&start.name, &work));
             }
             entries.push(agent_entry(
                 END_TYPE,
@@ -106,9 +116,8 @@ impl TaskRecords {
 }
 
 /// Returns the note that tells the model about an interrupted background task.
-fn interrupted_note(start: &DelegatedTask, branch: Option<String>) -> EntryBody {
-    let work = AgentAtWork { id: start.agent_id.clone(), branch };
-    let (name, changes) = (work.name(&start.name), work.branch_clause());
+fn interrupted_note(agent: &str, work: &AgentAtWork) -> EntryBody {
+    let (name, changes) = (work.name(agent), work.branch_clause());
     let text = format!("The {name} in the background was {INTERRUPTED}{changes}.\n\n{}", resume_hint());
     let custom_type = AGENT_NOTE_TYPE.to_owned();
     EntryBody::CustomMessage { custom_type, content: Content::Text(text), display: true }

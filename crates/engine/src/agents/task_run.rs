@@ -78,7 +78,7 @@ impl TaskRun {
         let logged: String = task.chars().take(MAX_LOGGED_TASK).collect();
         let subject: String =
             task.lines().next().unwrap_or_default().chars().take(MAX_COMMIT_SUBJECT).collect();
-        let task = DelegatedTask {
+        let start = DelegatedTask {
             path: session.reader().path().map(ToOwned::to_owned),
             number: call.as_ref().map(|call| call.number),
             background: call.as_ref().is_some_and(|call| call.is_background),
@@ -92,8 +92,9 @@ impl TaskRun {
         let (used, lane, changes) = (None, None, None);
         let work = OpenWork { session: session.clone(), worktree, message, before, used, lane, changes };
         let guard = EndGuard { above: above.clone(), work: Some(work), id: id.clone() };
-        let started =
-            |reply| DriverCommand::Delegation(DelegationCommand::Started { start: task, session, reply });
+        let started = |reply| {
+            DriverCommand::Delegation(DelegationCommand::Started { start: Box::new(start), session, reply })
+        };
         above.send(started).await.map_err(|error| error.to_string())?;
         Ok(Self { agent, id, guard })
     }

@@ -60,8 +60,12 @@ impl TaskStates {
     pub(super) fn update(&self, at: usize, progress: TaskProgress) {
         let state = &mut self.states()[at];
         match progress {
-            TaskProgress::Started { id, branch } => state.work = Some(AgentAtWork { id, branch }),
-            TaskProgress::Line(line) => state.line = line,
+            TaskProgress::Started { id, branch } => {
+                state.work = Some(AgentAtWork { id, branch, leftover: None })
+            }
+            TaskProgress::Working { activity, elapsed } => {
+                (state.activity, state.elapsed) = (activity, elapsed);
+            }
         }
     }
 

@@ -36,7 +36,7 @@ impl Driver {
         match command {
             DelegationCommand::Parent { reply } => self.send_parent(reply),
             DelegationCommand::Started { start, session, reply } => {
-                let result = self.agent_started(start, session);
+                let result = self.agent_started(*start, session);
                 send_reply(reply, result);
             }
             DelegationCommand::Ended { task, reply } => {

@@ -222,7 +222,7 @@ pub(crate) enum PermissionCommand {
 /// Commands about agents that work for the session.
 pub(crate) enum DelegationCommand {
     Parent { reply: Reply<Box<ParentSession>> },
-    Started { start: DelegatedTask, session: AgentSession, reply: Reply<()> },
+    Started { start: Box<DelegatedTask>, session: AgentSession, reply: Reply<()> },
     Ended { task: EndedTask, reply: Reply<()> },
     BackgroundStarted { reply: Reply<()> },
     Notify { note: String, reply: Reply<()> },
