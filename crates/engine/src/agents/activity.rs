@@ -1,9 +1,10 @@
 //! The activity of a running agent, derived from its events, and the status line that shows it. Pure.
 
-use schemars::JsonSchema;
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use tiller_core::event::EventKind;
-use tiller_core::message::{AssistantMessage, Message};
+use tiller_core::message::{AssistantMessage, Message, StopReason};
 use tiller_core::unit::{Tokens, UnixMs, Usd};
 
 /// The work of an agent on its current task, derived from its session's events.
@@ -67,7 +68,10 @@ impl AgentActivity {
 
     /// Counts an answer.
     pub(super) fn add_answer(&mut self, answer: &AssistantMessage) {
-        self.turns += 1;
+        // A request that failed or wasn't sent has no answer.
+        if answer.stop_reason != StopReason::Error {
+            self.turns += 1;
+        }
         self.tokens += answer.usage.total();
         self.cost += answer.usage.cost.total;
     }
@@ -83,23 +87,35 @@ impl AgentActivity {
         }
     }
 
-    /// Returns the status line of an agent that has worked since a time.
-    #[must_use]
-    pub fn line(&self, name: &str, since: UnixMs, now: UnixMs) -> String {
-        format!("{name} · {}", self.state(since, now))
+    /// Returns turns, tokens and cost for the delegating model.
+    pub(super) fn facts(&self) -> String {
+        format!("{}, {} tokens, {}", self.turns_text(), self.tokens, self.cost)
     }
 
-    /// Returns the status line without the agent's name.
+    fn turns_text(&self) -> String {
+        let noun = if self.turns == 1 { "turn" } else { "turns" };
+        format!("{} {noun}", self.turns)
+    }
+
+    /// Returns turns, tokens and time for the status line.
+    pub(super) fn work(&self, elapsed: Duration) -> String {
+        format!("{} · {} tokens · {}s", self.turns_text(), self.tokens, elapsed.as_secs())
+    }
+
+    /// Returns the status line of an agent that has worked since a time, without its name.
     #[must_use]
     pub fn state(&self, since: UnixMs, now: UnixMs) -> String {
-        let turns = if self.turns == 1 { "turn" } else { "turns" };
-        let seconds = now.since_ms(since) / 1_000;
+        self.state_after(Duration::from_millis(now.since_ms(since)))
+    }
+
+    /// Returns the status line of an agent that has worked for a time, without its name.
+    pub(super) fn state_after(&self, elapsed: Duration) -> String {
         let doing = match (&self.tool, self.approvals) {
             (_, 1..) => " · waiting for approval".to_owned(),
             (Some(tool), 0) => format!(" · {tool}"),
             (None, 0) => String::new(),
         };
-        format!("{} {turns} · {} tokens · {seconds}s{doing}", self.turns, self.tokens)
+        format!("{}{doing}", self.work(elapsed))
     }
 }
 

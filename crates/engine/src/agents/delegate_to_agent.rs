@@ -6,7 +6,7 @@ use tiller_core::tool_spec::{Access, ShownArgument, ToolSet, ToolTraits};
 use tiller_tools::tool::{ToolOutput, ToolProgress, TypedTool};
 
 use super::agent_at_work::DELEGATE_TOOL;
-use super::delegator::{DelegationRequest, Delegator};
+use super::delegator::{DelegationRequest, Delegator, check_task};
 use super::isolation::Isolation;
 use super::task_run::DelegatingCall;
 use super::task_states::TaskStates;
@@ -42,6 +42,10 @@ impl TypedTool for DelegateToAgent {
         "Delegates a task to an agent with its own context and returns its final answer. Use it for work that \
          would fill this conversation, such as broad searches, or that is self-contained. list_agents shows the agents."
             .to_owned()
+    }
+
+    fn check(&self, arguments: &Arguments) -> Result<(), String> {
+        check_task(&arguments.task)
     }
 
     async fn run(&self, arguments: Arguments, progress: ToolProgress) -> ToolOutput {

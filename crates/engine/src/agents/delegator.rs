@@ -1,11 +1,11 @@
 //! Runs a delegated task: finds and starts the agent, shows its progress and reports the answer.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tiller_core::unit::UnixMs;
 use tiller_tools::tool::{Tool, ToolSource, Tools};
-
 use tokio::sync::Semaphore;
 
 use super::activity::AgentActivity;
@@ -17,7 +17,7 @@ use super::link::{ChildDelegation, SessionLink};
 use super::owned_worktree::OwnedWorktree;
 use super::parent::ParentSession;
 use super::registry::{AgentRegistry, AgentSummary};
-use super::report::TaskReport;
+use super::report::{NoAnswer, TaskReport};
 use super::spec::AgentSpec;
 use super::task_record::{TaskRecord, find_task};
 use super::task_run::{DelegatingCall, TaskRun, TaskStart};
@@ -51,21 +51,16 @@ pub(super) struct DelegationRequest {
     pub call: Option<DelegatingCall>,
 }
 
+/// Rejects a task without text.
+pub(super) fn check_task(task: &str) -> Result<(), String> {
+    if task.trim().is_empty() { Err("`task` is empty".to_owned()) } else { Ok(()) }
+}
+
 impl Delegator {
     pub(super) fn new(
         registry: AgentRegistry,
         limits: DelegationLimits,
         make_tools: fn(&Self) -> Vec<Arc<dyn Tool>>,
-    ) -> Self {
-        let slots = Arc::new(Semaphore::new(limits.parallel.max(1)));
-        let for_children = registry.clone();
-        let link = SessionLink::new(move |agent| {
-            let child = (depth + 1, Some(agent.to_owned()));
-            Self::at_depth(for_children.clone(), limits, make_tools, child).into_child_delegation()
-        });
-        Self { registry, limits, depth, slots, agent, link, make_tools }
-    }
-
     ) -> Self {
         Self::at_depth(registry, limits, make_tools, (0, None))
     }
@@ -76,6 +71,16 @@ impl Delegator {
         limits: DelegationLimits,
         make_tools: fn(&Self) -> Vec<Arc<dyn Tool>>,
         (depth, agent): (usize, Option<String>),
+    ) -> Self {
+        let slots = Arc::new(Semaphore::new(limits.parallel.max(1)));
+        let for_children = registry.clone();
+        let link = SessionLink::new(move |agent| {
+            let child = (depth + 1, Some(agent.to_owned()));
+            Self::at_depth(for_children.clone(), limits, make_tools, child).into_child_delegation()
+        });
+        Self { registry, limits, depth, slots, agent, link, make_tools }
+    }
+
     /// Returns the delegator for an agent's session at a depth.
     pub(super) fn of_agent(self, agent: &str, depth: usize) -> Self {
         Self::at_depth(self.registry, self.limits, self.make_tools, (depth, Some(agent.to_owned())))
@@ -175,7 +180,8 @@ impl Delegator {
         let mut report = TaskReport {
             agent: task.agent.clone(),
             id: None,
-            outcome: Err("not started, because another task failed".to_owned()),
+            outcome: Err(NoAnswer::Failed("not started, because another task failed".to_owned())),
+            activity: AgentActivity::default(),
             notices: Vec::new(),
             changes: None,
             elapsed: Duration::ZERO,
@@ -193,7 +199,7 @@ impl Delegator {
         stop: Pin<&mut (impl Future<Output = ()> + Send)>,
         show: impl Fn(TaskProgress) + Send + Sync,
         report: &mut TaskReport,
-    ) -> Result<AgentAnswer, String> {
+    ) -> Result<AgentAnswer, NoAnswer> {
         self.check_depth()?;
         let parent = self.parent().await?;
         let spec = self.find(&task.agent, &parent).map_err(|reason| match &self.agent {
@@ -219,9 +225,18 @@ impl Delegator {
         let conversation = resumed
             .and_then(|task| task.start.path)
             .map_or(ConversationStart::New, ConversationStart::Resumed);
-        let Child { agent, notices } =
-            parent.start(spec, delegation, conversation).map_err(|error| error.to_string())?;
-        report.notices = notices;
+        let agent = match parent.start(spec, delegation, conversation) {
+            Ok(Child { agent, notices }) => {
+                report.notices = notices;
+                agent
+            }
+            Err(error) => {
+                if let Some(worktree) = worktree {
+                    worktree.release().await?;
+                }
+                return Err(NoAnswer::Failed(error.to_string()));
+            }
+        };
         let is_new = task.resume.is_none();
         let branch = worktree.as_ref().and_then(OwnedWorktree::describe).map(|worktree| worktree.branch);
         let prompt = task.task.clone();
@@ -229,17 +244,20 @@ impl Delegator {
         let run = TaskRun::start(self.session()?.clone(), agent, start).await?;
         report.id = Some(run.id().clone());
         show(TaskProgress::Started { id: run.id().clone(), branch });
-        let name = run.agent().name().to_owned();
-        let show = |activity: &AgentActivity, since, now| {
-            show(TaskProgress::Line(activity.line(&name, since, now)));
+        let latest = Mutex::new(AgentActivity::default());
+        let show = |activity: &AgentActivity, since: UnixMs, now: UnixMs| {
+            latest.lock().unwrap_or_else(PoisonError::into_inner).clone_from(activity);
+            let (activity, elapsed) = (activity.clone(), Duration::from_millis(now.since_ms(since)));
+            show(TaskProgress::Working { activity, elapsed });
         };
         let outcome = tokio::select! {
             biased;
-            () = stop => Err("stopped because another task failed".to_owned()),
-            outcome = run.work(prompt, show) => outcome.map_err(|error| error.to_string()),
+            () = stop => Err(NoAnswer::Failed("stopped because another task failed".to_owned())),
+            outcome = run.work(prompt, show) => outcome.map_err(NoAnswer::from),
         };
+        report.activity = latest.into_inner().unwrap_or_else(PoisonError::into_inner);
         report.notices.extend(run.notices_of_jobs().await);
-        match run.end(outcome.as_ref().err().cloned()).await {
+        match run.end(outcome.as_ref().err().map(ToString::to_string)).await {
             Ok(changes) => report.changes = changes,
             Err(error) => report.notices.push(error),
         }

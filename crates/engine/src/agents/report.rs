@@ -6,13 +6,41 @@ use serde_json::{Value, json};
 use tiller_core::id::SessionId;
 use tiller_tools::tool::WorktreeChanges;
 
-use super::answer::AgentAnswer;
+use super::activity::AgentActivity;
+use super::answer::{AgentAnswer, AgentFailure};
+
+/// The reason a task has no answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoAnswer {
+    /// The user stopped the agent. This isn't a failure: other tasks of the call go on.
+    #[error("{}", AgentFailure::Stopped)]
+    Stopped,
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<String> for NoAnswer {
+    fn from(reason: String) -> Self {
+        Self::Failed(reason)
+    }
+}
+
+impl From<AgentFailure> for NoAnswer {
+    fn from(failure: AgentFailure) -> Self {
+        match failure {
+            AgentFailure::Stopped => Self::Stopped,
+            failure => Self::Failed(failure.to_string()),
+        }
+    }
+}
 
 /// The outcome of a task.
 pub(super) struct TaskReport {
     pub agent: String,
     pub id: Option<SessionId>,
-    pub outcome: Result<AgentAnswer, String>,
+    pub outcome: Result<AgentAnswer, NoAnswer>,
+    /// The agent's work on the task, for a task without an answer.
+    pub activity: AgentActivity,
     pub notices: Vec<String>,
     /// The changes in the agent's worktree, if it had one.
     pub changes: Option<WorktreeChanges>,
@@ -23,21 +51,16 @@ impl TaskReport {
     /// Returns the text for the delegating model: the answer, or the reason there is none.
     pub(super) fn text(&self) -> String {
         let id = self.id.as_ref().map(|id| format!(" {}", id.short())).unwrap_or_default();
+        let limit = match &self.outcome {
+            Ok(AgentAnswer { reached_limit: true, .. }) => ", turn limit reached",
+            _ => "",
+        };
+        let (facts, seconds) = (self.work().facts(), self.elapsed.as_secs());
+        let facts = format!("[agent {}{id}: {facts}, {seconds} s{limit}]", self.agent);
         let mut text = match &self.outcome {
-            Ok(answer) => {
-                let AgentAnswer { text, turns, usage, reached_limit } = answer;
-                let cost = usage.cost.total;
-                let noun = if *turns == 1 { "turn" } else { "turns" };
-                let limit = if *reached_limit { ", turn limit reached" } else { "" };
-                let facts = format!(
-                    "[agent {}{id}: {turns} {noun}, {} tokens, {cost}, {} s{limit}]",
-                    self.agent,
-                    usage.total(),
-                    self.elapsed.as_secs()
-                );
-                format!("{}\n\n{facts}", text.trim_end())
-            }
-            Err(error) => format!("agent {}{id} returned no answer: {error}", self.agent),
+            Ok(answer) => format!("{}\n\n{facts}", answer.text.trim_end()),
+            Err(error) if self.id.is_none() => format!("agent {} returned no answer: {error}", self.agent),
+            Err(error) => format!("agent {}{id} returned no answer: {error}\n\n{facts}", self.agent),
         };
         if let Some(changes) = &self.changes {
             text.push_str(&changes_text(changes));
@@ -48,15 +71,33 @@ impl TaskReport {
         text
     }
 
+    /// Returns true if the task has failed. A task that the user stopped hasn't.
+    pub(super) fn has_failed(&self) -> bool {
+        matches!(self.outcome, Err(NoAnswer::Failed(_)))
+    }
+
+    /// Returns the turns, tokens and cost of the task.
+    pub(super) fn work(&self) -> AgentActivity {
+        match &self.outcome {
+            Ok(AgentAnswer { turns, usage, .. }) => AgentActivity {
+                turns: *turns,
+                tokens: usage.total(),
+                cost: usage.cost.total,
+                ..AgentActivity::default()
+            },
+            Err(_) => self.activity.clone(),
+        }
+    }
+
     pub(super) fn details(&self) -> Value {
-        let usage = self.outcome.as_ref().ok().map(|answer| &answer.usage);
+        let work = self.work();
         json!({
             "agentId": self.id,
             "name": self.agent,
             "isError": self.outcome.is_err(),
-            "turns": self.outcome.as_ref().ok().map(|answer| answer.turns),
-            "tokens": usage.map(tiller_core::message::Usage::total),
-            "cost": usage.map(|usage| usage.cost.total),
+            "turns": work.turns,
+            "tokens": work.tokens,
+            "cost": work.cost,
             "changes": self.changes,
             "elapsedMs": u64::try_from(self.elapsed.as_millis()).unwrap_or(u64::MAX),
         })

@@ -9,7 +9,7 @@ use tiller_core::tool_spec::{Access, ToolSet, ToolTraits};
 use tiller_tools::tool::{ToolOutput, ToolProgress, TypedTool};
 use tokio::sync::watch;
 
-use super::delegator::{DelegationRequest, Delegator};
+use super::delegator::{DelegationRequest, Delegator, check_task};
 use super::isolation::Isolation;
 use super::task_run::DelegatingCall;
 use super::task_states::TaskStates;
@@ -72,7 +72,7 @@ impl TypedTool for SpawnAgents {
         match arguments.tasks.len() {
             0 => Err("`tasks` is empty: give at least one task".to_owned()),
             count if count > MAX_TASKS => Err(format!("`tasks` has {count} tasks; the limit is {MAX_TASKS}")),
-            _ => Ok(()),
+            _ => arguments.tasks.iter().try_for_each(|task| check_task(&task.task)),
         }
     }
 
@@ -144,7 +144,7 @@ async fn run_all(
     while let Some((at, report)) = running.next().await {
         states.end(at, &report);
         show();
-        if report.outcome.is_err() && on_error == OnError::Cancel {
+        if report.has_failed() && on_error == OnError::Cancel {
             stop.send_replace(true);
         }
     }

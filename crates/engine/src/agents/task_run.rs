@@ -104,10 +104,6 @@ impl TaskRun {
         &self.id
     }
 
-    pub(super) fn agent(&self) -> &Agent {
-        &self.agent
-    }
-
     /// Runs the agent on a prompt. Calls `show` with the agent's activity each second and at the end.
     pub(super) async fn work(
         &self,

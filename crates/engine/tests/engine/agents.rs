@@ -7,7 +7,8 @@ use tiller_core::message::Usage;
 use tiller_core::unit::Usd;
 use tiller_engine::agents::{
     Agent, AgentAnswer, AgentFailure, AgentFuture, AgentRegistry, AgentSpec, AgentTask, Delegation,
-    DelegationLimits, Logger, Middleware, Next, OutputGuardrail, Recovery, SpawnOptions, Timeout, UsageLimit,
+    DelegationLimits, Logger, Middleware, Next, OutputGuardrail, Recovery, RunningAgent, SpawnOptions,
+    Timeout, UsageLimit,
 };
 use tiller_engine::{ConfiguredRules, ResourcePaths, RuleSource, SessionBuilder, WatchMode};
 use tiller_provider::ModelFacts;
@@ -265,8 +266,9 @@ async fn delegated_task_has_its_own_session_and_returns_the_answer() {
 
 #[tokio::test]
 async fn delegation_is_refused_with_a_reason() {
+    let blank = call("delegate_to_agent", json!({ "agent": "helper", "task": " " }));
     let scripts = vec![
-        ("main", vec![delegate("nobody"), delegate("helper"), text_answer("ok")]),
+        ("main", vec![delegate("nobody"), blank, delegate("helper"), text_answer("ok")]),
         ("helper", vec![delegate("helper"), text_answer("done")]),
     ];
     let mut stage = stage(scripts, DelegationLimits::default());
@@ -274,6 +276,7 @@ async fn delegation_is_refused_with_a_reason() {
     let lines = stage.lines();
     let unknown = "result agent nobody returned no answer: no agent named nobody; available: brief, frugal, gated, helper, later, other";
     assert!(lines.contains(&unknown.to_owned()), "{lines:?}");
+    assert!(lines.iter().any(|line| line.ends_with("`task` is empty")), "{lines:?}");
     let path = PathBuf::from(stage.starts()[0]["path"].as_str().unwrap());
     let child = message_lines(&Reader::open(&path).unwrap());
     let own = "result agent helper returned no answer: helper can't delegate to itself; do the task, or choose another agent";
@@ -330,7 +333,44 @@ async fn agents_side_by_side_are_cancelled_by_the_first_error() {
         "returned no answer: not started, because another task failed\n",
         "stopped because another task failed\n",
     ];
-    assert!(ends.iter().any(|end| other.ends_with(end)), "{result}");
+    assert!(ends.iter().any(|end| other.contains(end)), "{result}");
+}
+
+#[tokio::test]
+async fn agent_that_the_user_stops_cancels_no_others() {
+    let tasks = json!([{"agent": "helper", "task": "a"}, {"agent": "gated", "task": "b"}]);
+    let spawn = call("spawn_agents", json!({ "tasks": tasks }));
+    let hanging = ScriptedAnswer { hang: true, ..text_answer("slow") };
+    let scripts = vec![
+        ("main", vec![spawn, text_answer("ok")]),
+        ("helper", vec![dear_call(call("list_agents", json!({}))), hanging]),
+        ("gated", vec![call("danger", json!({})), text_answer("did it")]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.agent.prompt("go", PromptOptions::default()).await.unwrap();
+    let call = stage
+        .event(|event| match event {
+            EventKind::ApprovalRequested(request) => Some(request.tool_call_id.clone()),
+            _ => None,
+        })
+        .await;
+    let helper = loop {
+        let running = stage.agent.running_agents().await.unwrap();
+        let is_meant = |agent: &&RunningAgent| agent.start.name == "helper" && agent.activity.turns == 1;
+        if let Some(agent) = running.iter().find(is_meant) {
+            break agent.start.agent_id.clone();
+        }
+        tokio::task::yield_now().await;
+    };
+    stage.agent.running_agent(helper).await.unwrap().abort().await.unwrap();
+    stage.event(|event| matches!(event, EventKind::AgentTaskEnd(_)).then_some(())).await;
+    stage.agent.decide(call, Decision::Once).await.unwrap();
+    stage.agent.settled().await.unwrap();
+    let result = stage.result();
+    let (first, second) = result.split_once("## 2. gated\n\n").unwrap();
+    assert!(first.contains("returned no answer: stopped\n\n[agent helper "), "{result}");
+    assert!(first.contains(", 1.0M tokens, $1.00, "), "{result}");
+    assert!(second.starts_with("did it"), "{result}");
 }
 
 #[tokio::test]
@@ -394,7 +434,10 @@ async fn agents_at_work_are_named_if_the_run_is_stopped() {
     let lines = stage.lines();
     let result = lines.iter().find(|line| line.starts_with("result ")).unwrap();
     let id = stage.starts()[1]["agentId"].as_str().unwrap().to_owned();
-    let stopped = format!("## 2. other\n\nagent other {} was stopped\n", &id[id.len() - 6..]);
+    let stopped = format!(
+        "## 2. other\n\nagent other {} was stopped after 0 turns, 0 tokens, $0.00\n",
+        &id[id.len() - 6..]
+    );
     assert!(
         result.contains("## 1. helper\n\nfine\n\n[agent helper ") && result.contains(&stopped),
         "{result}"
@@ -825,12 +868,17 @@ async fn agents_stop_at_their_limits_of_usage() {
     let mut stage = stage(scripts(), DelegationLimits::default());
     stage.run("go").await;
     let reason = "agent frugal ID returned no answer: cast: not sent: this task has used 1.0M tokens; the limit is 500k";
-    assert_eq!(stage.result(), format!("result {reason}"));
+    assert!(
+        stage.result().starts_with(&format!("result {reason}\n\n[agent frugal ID: ")),
+        "{}",
+        stage.result()
+    );
+    assert!(stage.result().contains(", 1.0M tokens, $1.00, "), "{}", stage.result());
     let limit = UsageLimit { cost: Some(Usd(0.25)), ..UsageLimit::default() };
     let mut stage = configured(scripts(), move |options| options.agent_limit = limit);
     stage.run("go").await;
     let reason = "cast: not sent: this session and its agents have cost $1.00; the limit is $0.25";
-    assert!(stage.result().ends_with(reason), "{}", stage.result());
+    assert!(stage.result().contains(reason), "{}", stage.result());
 }
 
 #[tokio::test]
@@ -998,6 +1046,26 @@ async fn interrupted_agents_cost_is_counted_once() {
 }
 
 #[tokio::test]
+async fn agent_that_has_ended_can_still_delegate() {
+    let scripts = vec![
+        ("main", vec![delegate("helper"), text_answer("thanks")]),
+        ("helper", vec![text_answer("done"), delegate("other"), text_answer("helped")]),
+        ("other", vec![delegate("brief"), text_answer("deep")]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits { depth: 2, ..DelegationLimits::default() });
+    stage.run("go").await;
+    let id = stage.agent.agent_tasks().await.unwrap()[0].start.agent_id.clone();
+    let child = stage.registry.open_agent(&stage.agent, id).await.unwrap();
+    child.prompt("Delegate.", PromptOptions::default()).await.unwrap();
+    child.settled().await.unwrap();
+    let lines = message_lines(&child.reader());
+    assert!(lines.iter().any(|line| line.starts_with("result deep\n")), "{lines:?}");
+    let nested = child.agent_tasks().await.unwrap()[0].start.path.clone().unwrap();
+    let lines = message_lines(&Reader::open(&nested).unwrap());
+    assert!(lines.iter().any(|line| line.contains("maximum delegation depth (2)")), "{lines:?}");
+}
+
+#[tokio::test]
 async fn agent_that_has_ended_is_opened_and_its_cost_counted() {
     let scripts = vec![
         ("main", vec![delegate("helper"), text_answer("thanks")]),
@@ -1048,26 +1116,6 @@ async fn agent_gets_no_more_turns_than_its_session() {
     let mut stage = configured(scripts, |options| options.turn.max_turns = Some(1));
     stage.run("go").await;
     assert!(stage.result().starts_with("result so far\n\n[agent brief ID: 2 turns, "), "{}", stage.result());
-#[tokio::test]
-async fn agent_that_has_ended_can_still_delegate() {
-    let scripts = vec![
-        ("main", vec![delegate("helper"), text_answer("thanks")]),
-        ("helper", vec![text_answer("done"), delegate("other"), text_answer("helped")]),
-        ("other", vec![delegate("brief"), text_answer("deep")]),
-    ];
-    let mut stage = stage(scripts, DelegationLimits { depth: 2, ..DelegationLimits::default() });
-    stage.run("go").await;
-    let id = stage.agent.agent_tasks().await.unwrap()[0].start.agent_id.clone();
-    let child = stage.registry.open_agent(&stage.agent, id).await.unwrap();
-    child.prompt("Delegate.", PromptOptions::default()).await.unwrap();
-    child.settled().await.unwrap();
-    let lines = message_lines(&child.reader());
-    assert!(lines.iter().any(|line| line.starts_with("result deep\n")), "{lines:?}");
-    let nested = child.agent_tasks().await.unwrap()[0].start.path.clone().unwrap();
-    let lines = message_lines(&Reader::open(&nested).unwrap());
-    assert!(lines.iter().any(|line| line.contains("maximum delegation depth (2)")), "{lines:?}");
-}
-
 }
 
 #[tokio::test(start_paused = true)]
@@ -1087,10 +1135,10 @@ async fn agents_stop_at_the_limits_of_their_session() {
     ] {
         let mut stage = configured(scripts(), move |options| options.agent_limit = limit);
         assert_eq!(stage.run("go").await, RunOutcome::Failed, "the session's own requests count, too");
-        assert_eq!(
-            stage.result(),
-            format!("result agent helper ID returned no answer: cast: not sent: {reason}")
+        let expected = format!(
+            "result agent helper ID returned no answer: cast: not sent: {reason}\n\n[agent helper ID: "
         );
+        assert!(stage.result().starts_with(&expected), "{}", stage.result());
     }
 }
 
@@ -1205,7 +1253,9 @@ async fn agent_of_an_agent_is_aborted_alone() {
     assert_eq!(stage.agent.settled().await.unwrap().outcome, RunOutcome::Completed);
     let log = log_of_helper(&stage);
     assert!(
-        log.iter().any(|line| line.starts_with("result agent other ") && line.ends_with(": stopped")),
+        log.iter().any(
+            |line| line.starts_with("result agent other ") && line.contains(": stopped\n\n[agent other ")
+        ),
         "{log:?}"
     );
     assert!(stage.result().starts_with("result helped"), "{}", stage.result());

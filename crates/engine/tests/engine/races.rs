@@ -378,6 +378,8 @@ async fn agents_in_worktrees_return_their_diffs() {
 
 #[tokio::test]
 async fn agents_that_are_cancelled_report_their_branches() {
+    let failing =
+        serde_json::from_value(json!({ "error": { "failure": "fatal", "message": "no luck" } })).unwrap();
     let hanging = || ScriptedAnswer { hang: true, ..text_answer("half") };
     let tasks = json!([{ "agent": "left", "task": "Write." }, { "agent": "right", "task": "Write." }]);
     let fixture = Fixture::new(vec![
@@ -389,7 +391,7 @@ async fn agents_that_are_cancelled_report_their_branches() {
             ],
         ),
         ("left", vec![write("a.txt", "left\n"), hanging()]),
-        ("right", vec![hanging()]),
+        ("right", vec![hanging(), failing]),
     ]);
     fixture.agent.prompt("Go.", PromptOptions::default()).await.unwrap();
     let written = fixture.path("").with_extension("tiller-left-1").join("a.txt");
@@ -401,15 +403,18 @@ async fn agents_that_are_cancelled_report_their_branches() {
         tokio::task::yield_now().await;
     };
     let right = agents.iter().find(|agent| agent.start.name == "right").unwrap().start.agent_id.clone();
-    fixture.agent.running_agent(right).await.unwrap().abort().await.unwrap();
+    let right = fixture.agent.running_agent(right).await.unwrap();
+    while right.snapshot().await.unwrap().in_progress.partial.is_none() {
+        tokio::task::yield_now().await;
+    }
+    right.steer_now("Fail.", PromptOptions::default()).await.unwrap();
     tokio::time::timeout(TIMEOUT, fixture.agent.settled()).await.unwrap().unwrap();
     let lines = message_lines(&fixture.agent.reader());
     let result = lines.iter().find(|line| line.starts_with("result ")).unwrap();
     assert!(
         result.contains(
-            "returned no answer: stopped because another task failed\n[its changes are on the branch \
-                             tiller/left-1, not in the working directory: 1 file, +1 −1]"
-        ),
+            "[its changes are on the branch tiller/left-1, not in the working directory: 1 file, +1 −1]"
+        ) && result.contains("returned no answer: stopped because another task failed\n"),
         "{result}"
     );
     assert!(result.contains("-one\n+left"), "{result}");
