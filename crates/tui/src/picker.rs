@@ -174,7 +174,7 @@ impl Picker {
 
     /// Sets the items with an initial selection; a refreshed list keeps its selection.
     pub(super) fn fill(&mut self, items: Vec<PickerItem>, selected: usize) {
-        let before = if self.waiting { None } else { self.chosen().map(|item| item.choice.clone()) };
+        let before = if self.waiting { None } else { self.chosen().map(|item| item.identity().clone()) };
         let is_as_long = items.len() == self.items.len();
         let form = self.prompt().and_then(|prompt| rule_form::first_row(prompt, &items));
         let selected = form.unwrap_or(selected);
@@ -187,7 +187,7 @@ impl Picker {
             (Some(chosen), _) => {
                 let (row, was_user_selected) = (self.cursor.row, self.cursor.is_user_selected);
                 self.refilter(Some(&chosen));
-                if self.chosen().is_none_or(|item| item.choice != chosen) {
+                if self.chosen().is_none_or(|item| *item.identity() != chosen) {
                     self.cursor.row = row.min(self.matches.len().saturating_sub(1));
                     // The same item with another value, or in a shorter list its successor.
                     self.cursor.is_user_selected = was_user_selected && is_as_long;
@@ -378,7 +378,7 @@ impl Picker {
     }
 
     /// Filters changed items. The selection follows its item, the nearest one if several have the same
-    /// choice.
+    /// identity.
     fn refilter(&mut self, chosen: Option<&PickerChoice>) {
         let row_before = self.cursor.row;
         let was_user_selected = self.cursor.is_user_selected;
@@ -386,7 +386,7 @@ impl Picker {
         self.narrow();
         // Matches of the previous items are meaningless.
         self.settle();
-        let is_chosen = |row: &usize| Some(&self.item(self.matches[*row]).choice) == chosen;
+        let is_chosen = |row: &usize| Some(self.item(self.matches[*row]).identity()) == chosen;
         let row = (0..self.matches.len()).filter(is_chosen).min_by_key(|row| row.abs_diff(row_before));
         self.is_moved = row.is_some();
         self.cursor.is_user_selected = was_user_selected;

@@ -28,6 +28,8 @@ pub(crate) struct PickerItem {
     pub(crate) note: String,
     pub(crate) role: Role,
     pub(crate) choice: PickerChoice,
+    /// Identifies the item in a refreshed list, if its choice changes with its state.
+    identity: Option<PickerChoice>,
     /// The part of the preview that needs no loading.
     pub(crate) detail: Arc<[Line]>,
     /// Data about the session, if the item is one.
@@ -47,7 +49,17 @@ pub(crate) struct SessionTag {
 impl PickerItem {
     pub(crate) fn new(label: impl Into<String>, choice: PickerChoice) -> Self {
         let (lead, note, detail) = (String::new(), String::new(), Arc::default());
-        Self { lead, label: label.into(), note, role: Role::Text, choice, detail, tag: None }
+        Self { lead, label: label.into(), note, role: Role::Text, choice, identity: None, detail, tag: None }
+    }
+
+    /// Sets the identity of an item whose choice changes with its state.
+    pub(crate) fn identified_by(self, identity: PickerChoice) -> Self {
+        Self { identity: Some(identity), ..self }
+    }
+
+    /// Identifies the item in a refreshed list.
+    pub(super) fn identity(&self) -> &PickerChoice {
+        self.identity.as_ref().unwrap_or(&self.choice)
     }
 
     /// Sets the right-aligned text.

@@ -72,20 +72,21 @@ fn item(lane: &RaceLane) -> PickerItem {
         }
         _ => PickerChoice::Nothing,
     };
-    PickerItem::new(name.clone(), choice).with_note(note(lane)).with_detail(detail(&name, lane))
+    let item = PickerItem::new(name.clone(), choice).with_note(note(lane)).with_detail(detail(&name, lane));
+    item.identified_by(PickerChoice::Lane(lane.number))
 }
 
-/// State, check, size of the changes, and the work.
+/// State, check, cost, size of the changes, and the other work: the end may not fit into the row.
 fn note(lane: &RaceLane) -> String {
     let check = match lane.check_text() {
         "" => String::new(),
         outcome => format!(" · check {outcome}"),
     };
     let changes = lane.changes.as_ref().map(|changes| format!(" · {changes}")).unwrap_or_default();
-    format!("{}{check}{changes} · {}", lane.state, work(lane))
+    format!("{}{check} · {}{changes} · {}", lane.state, lane.activity.cost, work(lane))
 }
 
-/// Turns, tokens, cost, denied calls and time.
+/// Turns, tokens, denied calls and time.
 fn work(lane: &RaceLane) -> String {
     let turns = if lane.activity.turns == 1 { "turn" } else { "turns" };
     let denied = match lane.activity.denied {
@@ -93,17 +94,21 @@ fn work(lane: &RaceLane) -> String {
         denied => format!(" · {denied} denied"),
     };
     format!(
-        "{} {turns} · {} tokens · {}{denied} · {}s",
+        "{} {turns} · {} tokens{denied} · {}s",
         lane.activity.turns,
         lane.activity.tokens,
-        lane.activity.cost,
         lane.elapsed_ms / 1_000
     )
 }
 
 fn detail(name: &str, lane: &RaceLane) -> Vec<Line> {
     // The note may not fit into the row.
-    let mut lines = vec![heading(name), fact("state", lane.state.to_string()), fact("work", work(lane))];
+    let mut lines = vec![
+        heading(name),
+        fact("state", lane.state.to_string()),
+        fact("cost", lane.activity.cost.to_string()),
+    ];
+    lines.push(fact("work", work(lane)));
     if let LaneState::Failed(reason) = &lane.state {
         lines.push(Line::new(one_line(reason), Role::Error));
     }
@@ -143,11 +148,36 @@ pub(crate) fn lane_in_state(number: usize, state: LaneState) -> RaceLane {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::picker::Picker;
 
     fn choices(states: impl IntoIterator<Item = LaneState>) -> Vec<(String, PickerChoice)> {
         let lanes = states.into_iter().enumerate().map(|(at, state)| lane_in_state(at + 1, state));
         let lanes: Vec<RaceLane> = lanes.collect();
         items(&lanes).into_iter().map(|item| (item.label, item.choice)).collect()
+    }
+
+    #[test]
+    fn race_selection_stays_on_its_lane() {
+        use LaneState::{Interrupted, Starting, Working};
+        for (before, after) in [
+            ([Starting, Starting, Starting], [Working, Working, Starting]),
+            ([Interrupted, Interrupted, Interrupted], [Interrupted, Starting, Interrupted]),
+        ] {
+            let rows = |states: [LaneState; 3]| {
+                let lanes = states.into_iter().enumerate().map(|(at, state)| lane_in_state(at + 1, state));
+                items(&lanes.collect::<Vec<_>>())
+            };
+            let mut picker = Picker::with_items(&LaneList, "race".to_owned(), rows(before), 0);
+            picker.step(1);
+            picker.fill(rows(after), 0);
+            assert_eq!(picker.chosen().map(|item| item.label.as_str()), Some("lane 2"));
+        }
+    }
+
+    #[test]
+    fn race_row_has_the_cost_before_the_work() {
+        let lane = lane_in_state(1, LaneState::Finished);
+        assert_eq!(note(&lane), "finished · $0.00 · 0 turns · 0 tokens · 0s");
     }
 
     #[test]
