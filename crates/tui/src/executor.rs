@@ -437,7 +437,7 @@ impl ExecutorWorker {
             // The loop may have ended.
             let _ = self.results.send(result).await;
         }
-        Ok(self.find_race().await.into_iter().collect())
+        Ok([self.find_interrupted_agents().await, self.find_race().await].into_iter().flatten().collect())
     }
 
     async fn read_resources(&self) -> Result<Vec<TaskResult>, AgentError> {

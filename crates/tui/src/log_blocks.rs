@@ -185,10 +185,6 @@ impl BlockBuilder {
             call.state = CallState::Running { since, partial: ToolOutcome::default() };
         }
         set_call_result(&mut self.blocks[at], result, Some(entry.timestamp));
-        let cut_off = cut_off_call(result);
-        if let Some(outcome) = cut_off {
-            set_cut_off(&mut self.blocks[at], outcome);
-        }
         true
     }
 
@@ -365,6 +361,9 @@ pub(super) fn set_call_result(block: &mut Block, result: &ToolResultMessage, end
         };
         let outcome = ToolOutcome::from(result);
         call.state = CallState::Done { outcome, is_error: result.is_error, took_ms };
+    }
+    if let Some(outcome) = cut_off_call(result) {
+        set_cut_off(block, outcome);
     }
     block.invalidate();
 }

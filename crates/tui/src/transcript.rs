@@ -340,10 +340,10 @@ impl Transcript {
         }
     }
 
-    /// Marks calls without a result as interrupted at the end of a run.
+    /// Marks calls without a result as interrupted at the end of a run. A call that a crash interrupted may get its
+    /// result with the next prompt.
     pub(super) fn close_calls(&mut self) {
         let first = self.calls.values().min().copied();
-        self.calls.clear();
         if let Some(first) = first {
             let parts = self.parts[first.part..].iter_mut().filter_map(Chunk::blocks_mut);
             mark_cut_off(parts.flatten(), &self.context.tools);

@@ -1,7 +1,7 @@
 //! Races of the session.
 
 use tiller_engine::AgentError;
-use tiller_engine::agents::{LaneState, Race, RaceLane, RaceOptions};
+use tiller_engine::agents::{LaneState, Race, RaceLane, RaceOptions, TaskRecord};
 
 use crate::executor::ExecutorWorker;
 use crate::executor::open_race::OpenRace;
@@ -40,6 +40,26 @@ impl ExecutorWorker {
             }
             Err(error) => Ok(vec![TaskResult::Warning(error.to_string())]),
         }
+    }
+
+    /// Finds agents of the session that has just been opened that were interrupted when tiller exited.
+    pub(super) async fn find_interrupted_agents(&self) -> Option<TaskResult> {
+        // The process that has the session open runs its agents.
+        if self.agent.connection().is_some() || self.race_session.as_ref() == Some(self.agent.reader().id()) {
+            return None;
+        }
+        let (tasks, running) =
+            (self.agent.agent_tasks().await.ok()?, self.agent.running_agents().await.ok()?);
+        let is_interrupted = |task: &&TaskRecord| {
+            let is_running = running.iter().any(|agent| agent.start.agent_id == task.start.agent_id);
+            task.end.is_none() && task.start.lane.is_none() && !is_running
+        };
+        let text = match tasks.iter().filter(is_interrupted).count() {
+            0 => return None,
+            1 => "An agent of this session was interrupted. /agents lists it; the model gets its state with your next prompt.".to_owned(),
+            count => format!("{count} agents of this session were interrupted. /agents lists them; the model gets their states with your next prompt."),
+        };
+        Some(TaskResult::Note(text))
     }
 
     /// Finds the race of the session that has just been opened: one that was interrupted, or whose result wasn't

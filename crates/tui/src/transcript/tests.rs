@@ -392,6 +392,18 @@ fn transcript_crash_states_match_the_log() {
 }
 
 #[test]
+fn transcript_interrupted_call_shows_a_later_result() {
+    let mut transcript =
+        Transcript::of(0, LoadedPath::from_path(&[], vec![said(0), call(1, "look", &["a", "b"])]));
+    transcript.close_calls();
+    transcript.append(&result(2, "a", "what it had done", 9), UnixMs(9));
+    transcript.close_calls();
+    let rows = draw(&mut transcript, 10, &RenderContext::default());
+    let lost = rows.iter().filter(|row| row.contains("interrupted, no result")).count();
+    assert!(lost == 1 && rows.iter().any(|row| row.contains("what it had done")), "{rows:?}");
+}
+
+#[test]
 fn transcript_foreign_calls_are_never_not_run() {
     let entries = [said(0), call(1, "look", &["a", "b"])];
     let mut transcript = Transcript::of(0, LoadedPath::from_path(&[], entries.to_vec()));
