@@ -16,6 +16,7 @@ use crate::message::{LoadedSession, TaskResult};
 use crate::transcript::section::LoadedPath;
 
 mod addresses;
+mod agents;
 mod approval;
 mod background_jobs;
 mod branches;

@@ -35,7 +35,11 @@ impl App {
                 self.compositor.close_failure_dialog();
                 return vec![Action::Refresh.into()];
             }
-            EventKind::AgentSettled | EventKind::TurnEnd { .. } | EventKind::ModelChanged { .. } => {
+            EventKind::AgentSettled
+            | EventKind::TurnEnd { .. }
+            | EventKind::ModelChanged { .. }
+            | EventKind::AgentTaskEnd(_) => return vec![Action::Refresh.into()],
+            EventKind::AgentEvent { event, .. } if matches!(event.kind, EventKind::TurnEnd { .. }) => {
                 return vec![Action::Refresh.into()];
             }
             EventKind::SessionChanged { reason: SessionChange::Grown, .. } => return self.reload(),

@@ -1,0 +1,24 @@
+//! Agents of the session: the footer's cost, and the list.
+
+use std::sync::Arc;
+
+use tiller_core::delegated_task::DelegatedTaskEnd;
+use tiller_core::event::{Event, EventKind};
+use tiller_core::message::{AssistantMessage, Message};
+use tiller_core::unit::UnixMs;
+
+use super::harness::Harness;
+use crate::action::Action;
+
+#[test]
+fn footer_is_refreshed_by_agents_turns_and_ends() {
+    let mut harness = Harness::new(80, 24);
+    harness.actions.clear();
+    let message = Arc::new(Message::Assistant(AssistantMessage::default()));
+    let kind = EventKind::TurnEnd { message, tool_results: Vec::new() };
+    let event = Arc::new(Event { kind, seq: 1, time: UnixMs(0) });
+    let (agent_id, parent_id) = ("an-agent".into(), "above".into());
+    harness.event(EventKind::AgentEvent { agent_id, parent_id, name: "helper".into(), event });
+    harness.event(EventKind::AgentTaskEnd(DelegatedTaskEnd::new("an-agent".into(), None)));
+    assert_eq!(harness.actions, [Action::Refresh, Action::Refresh]);
+}
