@@ -4,6 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use tiller_engine::AgentSession;
+use tiller_engine::agents::RunningAgent;
 use tiller_render as render;
 use tiller_render::SanitizingWriter;
 use tiller_session::Reader;
@@ -71,17 +72,26 @@ impl EventLoop {
         let is_agent_shown = !self.above.is_empty();
         // Before the session stops its agents: the lanes of a race then count as interrupted.
         self.above.clear();
+        let running = agent.running_agents().await.unwrap_or_default();
         // An error means that the session is already closed.
         let _ = agent.close().await;
         if reason != ExitReason::HungUp {
             // The screen may show an agent's session.
             let mut lines = if is_agent_shown { Vec::new() } else { last_exchange(&self.app) };
+            lines.extend(stopped_agents(&running));
             lines.extend(resume_hint(&reader, self.options.return_command.as_deref(), reason));
             // Standard output may be closed.
             let _ = writeln!(SanitizingWriter::new(std::io::stdout()), "{}", lines.join("\n"));
         }
         TuiExit { session: Some(reader.id().clone()), reason }
     }
+}
+
+/// Returns a line with the agents that the end of the session stops.
+fn stopped_agents(running: &[RunningAgent]) -> Option<String> {
+    let name = |agent: &RunningAgent| format!("{} ({})", agent.start.name, agent.start.short_task());
+    let names: Vec<String> = running.iter().map(name).collect();
+    (!names.is_empty()).then(|| format!("Stopped agents: {}", names.join(", ")))
 }
 
 /// Returns the command that leads back to the session: the given one unless the session was closed elsewhere,
@@ -114,4 +124,25 @@ fn last_exchange(app: &App) -> Vec<String> {
     }
     lines.push(String::new());
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_core::delegated_task::DelegatedTask;
+    use tiller_core::unit::UnixMs;
+    use tiller_engine::agents::AgentActivity;
+
+    use super::*;
+
+    #[test]
+    fn stopped_agents_are_named_with_their_tasks() {
+        let running = ["Read a.rs.", "Read b.rs."].map(|task| RunningAgent {
+            start: DelegatedTask::new("an-agent".into(), "explore", task),
+            since: UnixMs(0),
+            activity: AgentActivity::default(),
+        });
+        let expected = "Stopped agents: explore (Read a.rs.), explore (Read b.rs.)";
+        assert_eq!(stopped_agents(&running).as_deref(), Some(expected));
+        assert_eq!(stopped_agents(&[]), None);
+    }
 }

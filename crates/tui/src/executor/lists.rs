@@ -299,8 +299,9 @@ impl ExecutorWorker {
         }
         let (settings, failures) = self.reload_settings().await;
         let settings = settings.map(|settings| format!(" · {settings}")).unwrap_or_default();
-        let note =
-            format!("Project trusted{settings}. Its extensions and .env take effect at the next start.");
+        let note = format!(
+            "Project trusted{settings}. Its agents, extensions and .env take effect at the next start."
+        );
         Ok([TaskResult::Note(note)].into_iter().chain(failures).collect())
     }
 

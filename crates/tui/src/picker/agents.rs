@@ -47,7 +47,8 @@ impl ListSource for AgentList {
 pub(crate) fn running_items(running: &[RunningAgent], now: UnixMs) -> Vec<PickerItem> {
     let item = |RunningAgent { start, since, activity }: &RunningAgent| {
         let cost = fact("cost", activity.cost.to_string());
-        task_item(start, activity.state(*since, now), [started(*since), cost])
+        let note = format!("{} · {}", start.short_task(), activity.state(*since, now));
+        task_item(start, note, [fact("since", since.to_iso()), cost])
     };
     running.iter().map(item).collect()
 }
@@ -88,8 +89,29 @@ fn defined_item(agent: &AgentDefinition) -> PickerItem {
     detail.extend(agent.approval.map(|mode| fact("approval", mode.name().to_owned())));
     detail.push(Line::default());
     detail.extend(agent.instructions.lines().map(|line| Line::new(one_line(line), Role::Text)));
-    PickerItem::new(one_line(&agent.name), PickerChoice::Nothing)
+    let reason = "The model starts this agent when you ask for it.".to_owned();
+    PickerItem::new(one_line(&agent.name), PickerChoice::Unavailable(reason))
         .with_note(one_line(&agent.description))
         .in_role(Role::Muted)
         .with_detail(detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_engine::agents::AgentActivity;
+
+    use super::*;
+
+    #[test]
+    fn running_items_tell_agents_of_one_name_apart() {
+        let running = ["Read a.rs.", "Read b.rs."].map(|task| RunningAgent {
+            start: DelegatedTask::new("an-agent".into(), "explore", task),
+            since: UnixMs(0),
+            activity: AgentActivity::default(),
+        });
+        let notes: Vec<String> =
+            running_items(&running, UnixMs(3_000)).into_iter().map(|item| item.note).collect();
+        let state = "0 turns · 0 tokens · 3s";
+        assert_eq!(notes, [format!("Read a.rs. · {state}"), format!("Read b.rs. · {state}")]);
+    }
 }

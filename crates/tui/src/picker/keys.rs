@@ -244,8 +244,9 @@ impl Picker {
         let back = if self.is_narrowed() { "show all" } else { "back" };
         let facts = self.source.facts();
         let has_rows = self.waiting || self.chosen().is_some();
-        let is_accepted = self.chosen().is_none_or(|item| self.source.accepts(&item.choice));
-        let accept = (has_rows && is_accepted).then_some((K::Accept, facts.accept_hint));
+        let is_available =
+            self.chosen().is_none_or(|item| !matches!(item.choice, PickerChoice::Unavailable(_)));
+        let accept = (has_rows && is_available).then_some((K::Accept, facts.accept_hint));
         let mut hints: Vec<_> = accept.into_iter().chain([(K::Back, back)]).collect();
         hints.extend(facts.key_hints.iter().filter(|_| has_rows));
         if let Some(browser) = self.session_browser() {

@@ -174,7 +174,7 @@ fn agents_at_work_and_ended_are_opened() {
     let screen = list.screen();
     let rows: Vec<&str> = screen.lines().skip(2).take(4).map(str::trim).collect();
     insta::assert_snapshot!(rows.join("\n"), @r"
-    ▸ explore ATWORK                                       0 turns · 0 tokens · 2s
+    ▸ explore ATWORK               Look around. Tell me. · 0 turns · 0 tokens · 2s
     worker SECOND                                         stopped · Look around.
     worker KILLED                                     interrupted · Look around.
     worker FIRST1                                        finished · Look around.
