@@ -132,7 +132,8 @@ fn race_is_won_by_the_lane_that_passes_the_check() {
     let prompts = sandbox.messages().iter().filter(|line| line.contains("Write b")).count();
     assert_eq!(prompts, 2, "the other lane stays in the tree");
 
-    let output = sandbox.run(&[&model[..], &["race", "-n", "1", "Write b", "--pick", "passed"]].concat());
+    let output = sandbox
+        .run(&[&model[..], &["race", "-n", "1", "Write b", "--check", "false", "--pick", "passed"]].concat());
     assert_eq!(output.code, Some(1), "nothing to pick: {}", output.out);
 }
 
