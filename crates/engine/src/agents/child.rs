@@ -121,6 +121,28 @@ impl ParentSession {
         Self { manager: self.manager.with_cwd(root.to_owned()), tools: self.tools.at(root), options, ..self }
     }
 
+    /// Starts an agent in the worktree, if it has one. Removes the worktree if the agent can't start.
+    pub(super) async fn start_in(
+        self,
+        worktree: Option<OwnedWorktree>,
+        spec: AgentSpec,
+        delegation: ChildDelegation,
+        conversation: ConversationStart,
+    ) -> Result<(Child, Option<OwnedWorktree>), String> {
+        let parent = match &worktree {
+            Some(worktree) => self.at(worktree.root()),
+            None => self,
+        };
+        let error = match parent.start(spec, delegation, conversation) {
+            Ok(child) => return Ok((child, worktree)),
+            Err(error) => error.to_string(),
+        };
+        if let Some(worktree) = worktree {
+            worktree.release().await?;
+        }
+        Err(error)
+    }
+
     pub(super) fn start(
         self,
         spec: AgentSpec,

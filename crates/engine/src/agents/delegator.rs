@@ -218,25 +218,12 @@ impl Delegator {
             Isolation::Worktree => Isolation::Worktree,
         };
         let worktree = parent.task_worktree(&spec.name, earlier_worktree.as_ref(), isolation).await?;
-        let parent = match &worktree {
-            Some(worktree) => parent.at(worktree.root()),
-            None => parent,
-        };
         let conversation = resumed
             .and_then(|task| task.start.path)
             .map_or(ConversationStart::New, ConversationStart::Resumed);
-        let agent = match parent.start(spec, delegation, conversation) {
-            Ok(Child { agent, notices }) => {
-                report.notices = notices;
-                agent
-            }
-            Err(error) => {
-                if let Some(worktree) = worktree {
-                    worktree.release().await?;
-                }
-                return Err(NoAnswer::Failed(error.to_string()));
-            }
-        };
+        let started = parent.start_in(worktree, spec, delegation, conversation).await?;
+        let (Child { agent, notices }, worktree) = started;
+        report.notices = notices;
         let is_new = task.resume.is_none();
         let branch = worktree.as_ref().and_then(OwnedWorktree::describe).map(|worktree| worktree.branch);
         let prompt = task.task.clone();

@@ -94,23 +94,16 @@ impl Lane {
             }
         };
         let root = worktree.root().to_owned();
-        let parent = parent.at(&root);
-        let runner = parent.tools.sandboxed(&parent.runner);
+        let runner = parent.tools.at(&root).sandboxed(&parent.runner);
         let spec = AgentSpec { model: models[self.at].clone(), ..AgentSpec::new(name, "", "") };
-        let agent = match parent.start(spec, without_delegation(), conversation) {
-            Ok(Child { agent, .. }) => agent,
-            Err(error) => {
-                worktree.release().await?;
-                return Err(error.to_string());
-            }
-        };
+        let started = parent.start_in(Some(worktree), spec, without_delegation(), conversation).await?;
+        let (Child { agent, .. }, worktree) = started;
         let reader = agent.session().reader();
         // The totals of the session include the usage of earlier work.
         let (log, counted) = match is_new {
             true => (LaneLog::default(), None),
             false => (self.read_log(&reader).await?, reader.leaf()),
         };
-        let worktree = Some(worktree);
         let start = TaskStart { task: prompt.clone(), call: None, worktree, is_new, lane: Some(number) };
         let mut run = TaskRun::start(self.above.clone(), agent, start).await?;
         self.update(|lane| (lane.state, lane.agent_id) = (LaneState::Working, Some(run.id().clone())));
