@@ -25,7 +25,7 @@ pub struct ElicitationRequest {
     /// The requesting agent; `None` for the session itself.
     #[serde(flatten)]
     pub agent: Option<RequestingAgent>,
-    /// The text of the question.
+    /// The question's text.
     pub message: String,
     /// The requested answer.
     #[serde(flatten)]

@@ -46,10 +46,7 @@ pub fn parse<T: DeserializeOwned + Default>(text: &str) -> Result<(T, &str), Fro
 }
 
 fn parse_yaml<T: DeserializeOwned>(yaml: &str) -> Result<T, serde_saphyr::Error> {
-    // Far above the needs of any front matter. Files may be untrusted, and a few lines of aliases can expand
-    // to gigabytes.
-    let budget = serde_saphyr::budget! { max_nodes: 10_000, max_aliases: 100 };
-    serde_saphyr::from_str_with_options(yaml, serde_saphyr::options! { budget: budget })
+    serde_saphyr::from_str_with_options(yaml, options())
 }
 
 /// Quotes the sentences with a colon, as in `description: Use when: it rains`, which other programs accept unquoted.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tiller_core::event::EventKind;
 use tiller_core::message::{AssistantMessage, Message, StopReason};

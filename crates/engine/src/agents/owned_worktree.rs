@@ -8,7 +8,7 @@ use tiller_tools::tool::{Worktree, WorktreeChanges};
 /// The message of the commit of a stopped agent's changes.
 const STOPPED_COMMIT: &str = "Changes of a stopped agent";
 
-/// The worktree of an agent.
+/// An agent's worktree.
 pub(super) struct OwnedWorktree(Option<Worktree>);
 
 impl OwnedWorktree {

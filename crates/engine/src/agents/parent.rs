@@ -2,6 +2,7 @@
 
 use std::any::Any;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
 use tiller_core::message::ThinkingLevel;

@@ -66,6 +66,9 @@ pub enum RaceError {
     /// A lane's model can't be used.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// No worktree can be made for the lanes.
+    #[error(transparent)]
+    Worktree(#[from] WorktreeError),
     /// The session rejected a command.
     #[error(transparent)]
     Session(#[from] AgentError),
@@ -78,7 +81,8 @@ impl Race {
     /// Starts a race in a session. It replaces an older race that the user hasn't ended.
     ///
     /// # Errors
-    /// If an option is invalid, or the session is closed; then an older race isn't replaced.
+    /// If an option is invalid, the working directory isn't in a repository, or the session is closed; then an older
+    /// race isn't replaced.
     pub async fn start(session: &AgentSession, options: RaceOptions) -> Result<Self, RaceError> {
         let count = options.models.len();
         if !(1..=MAX_LANES).contains(&count) {
@@ -95,6 +99,7 @@ impl Race {
         for model in options.models.iter().flatten() {
             parent.providers.find(model)?;
         }
+        Worktree::check_repository(parent.manager.cwd(), &parent.runner).await?;
         let from = options.from.clone().or_else(|| parent.reader.leaf());
         let options = RaceOptions { from, ..options };
         record(&above, start_entry(parent.reader.id().clone(), &options)).await?;

@@ -38,7 +38,7 @@ impl TaskRecord {
     }
 }
 
-/// The tasks that a session has delegated, one per agent, in the order of their starts.
+/// The tasks that a session has delegated, one per agent, in the order in which they started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TaskRecords {
     /// The directory of the agents' logs.

@@ -139,7 +139,7 @@ impl RunningChild {
         RequestingAgent { agent_id: self.status.start.agent_id.clone(), parent_id: above.clone() }
     }
 
-    /// Converts a question of the agent into a question of this session. Returns its event, unless the
+    /// Converts an agent's question into a question of this session. Returns its event, unless the
     /// question is already known.
     pub(super) fn adopt_question(
         &mut self,

@@ -29,10 +29,6 @@ impl ListSource for AgentList {
         }
     }
 
-    fn accepts(&self, choice: &PickerChoice) -> bool {
-        matches!(choice, PickerChoice::Agent { .. })
-    }
-
     fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
         match choice {
             PickerChoice::Agent { id, name } => {
@@ -48,7 +44,7 @@ pub(crate) fn running_items(running: &[RunningAgent], now: UnixMs) -> Vec<Picker
     let item = |RunningAgent { start, since, activity }: &RunningAgent| {
         let cost = fact("cost", activity.cost.to_string());
         let note = format!("{} · {}", start.short_task(), activity.state(*since, now));
-        task_item(start, note, [fact("since", since.to_iso()), cost])
+        task_item(start, note, [started(*since), cost])
     };
     running.iter().map(item).collect()
 }

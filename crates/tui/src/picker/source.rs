@@ -62,11 +62,6 @@ pub(crate) trait ListSource: Debug + Sync {
     /// Accepts an item.
     fn accept(&self, choice: PickerChoice, view: &ViewContext<'_>) -> ListResponse;
 
-    /// Returns true if Enter has an effect on an item.
-    fn accepts(&self, _choice: &PickerChoice) -> bool {
-        true
-    }
-
     /// Performs one of the list's own commands on the selected item.
     fn perform(&self, _command: KeyCommand, _choice: PickerChoice) -> ListResponse {
         ListResponse::none()
