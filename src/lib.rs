@@ -20,7 +20,7 @@
 //! | [`cli`], [`config`] | command line and configuration |
 //!
 //! The examples name the workspace's crates. With this library, read `tiller_engine` as `tiller::agent`, `tiller_session`
-//! as `tiller::session` and `tiller_provider` as `tiller::provider`; items of `tiller_core`, `tiller_tools` and
+//! as `tiller::session` and `tiller_provider` as `tiller::provider`; most items of `tiller_core`, `tiller_tools` and
 //! `tiller_files` are in the modules above.
 pub mod cli;
 pub mod config;

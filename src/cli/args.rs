@@ -84,7 +84,7 @@ pub(super) struct SessionArgs {
     /// Start a new session with a copy of another one's current branch, optionally only up to ENTRY
     #[arg(long, value_name = "PATH|ID[@ENTRY]", group = "which")]
     pub(super) fork: Option<String>,
-    /// Attach to a session that is open in a server or another tiller process
+    /// Attach to a session that is open on a server or in another tiller process
     #[arg(long, value_name = "URL|PATH|ID", group = "which")]
     pub(super) attach: Option<String>,
     /// Start a new session (the default)
@@ -208,7 +208,7 @@ pub(super) struct EnvironmentArgs {
     /// Level of tiller's own log: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", global = true)]
     pub(super) log_level: Option<String>,
-    /// Log at debug level (or the one set by --log-level) and also print the log to stderr; in the TUI, to the log file only
+    /// Log at debug level (or the one set by --log-level) and print the log to stderr too (except in the TUI)
     #[arg(short, long, global = true)]
     pub(super) verbose: bool,
     /// Write every agent event to this file, as `--mode json` prints them; overwrites an existing file
@@ -315,7 +315,7 @@ pub(super) enum CliCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Check the installation, keys, sandbox, terminal and MCP servers; exits with 1 if something is broken
+    /// Check the installation, keys, sandbox, terminal and MCP servers; exits with status 1 if something is broken
     Doctor {
         /// Print JSON
         #[arg(long)]

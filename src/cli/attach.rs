@@ -26,7 +26,7 @@ pub(super) fn check(arguments: &CliArgs, front: FrontEnd) -> Result<(), CliFailu
         return Ok(());
     }
     Err(CliFailure::usage(anyhow!("--attach needs the TUI, which needs a terminal"))
-        .hint("programs use the API of `tiller serve`"))
+        .hint("from a program, use the API of `tiller serve`"))
 }
 
 /// A session of another process.

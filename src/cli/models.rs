@@ -105,7 +105,7 @@ fn not_running(config: &Config, server: &ProviderDescriptor) -> String {
 }
 
 fn missing_key(provider: &str) -> String {
-    format!("no key: set {}, or `tiller login {provider}`", config::key_name(provider))
+    format!("no key: set {}, or run `tiller login {provider}`", config::key_name(provider))
 }
 
 fn row(config: &Config, arguments: &CliArgs, facts: ModelFacts, problem: Option<String>) -> ModelRow {

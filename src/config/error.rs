@@ -32,7 +32,7 @@ pub enum ConfigError {
         message: String,
     },
     /// A settings file's JSON value isn't an object.
-    #[error("{path}: not a JSON object, but {found}")]
+    #[error("{path}: expected a JSON object, found {found}")]
     NotObject {
         /// The file.
         path: PathBuf,

@@ -67,7 +67,7 @@ fn body(outline: &Outline, at: usize, entry: &Entry) -> Markup {
             out.tags("<p class=\"turn\">thinking: ").text(thinking_level.name()).tags("</p>");
         }
         EntryBody::Compaction(compaction) => {
-            let title = format!("compacted: {} tokens before", compaction.tokens_before);
+            let title = format!("compacted (was {} tokens)", compaction.tokens_before);
             folded_summary(&mut out, &title, &compaction.summary);
         }
         EntryBody::BranchSummary { summary, .. } => {

@@ -233,7 +233,7 @@ fn fields(line: &[u8]) -> Result<HashMap<String, &RawValue>, String> {
         return serde_json::from_slice(line).map_err(not_json);
     }
     serde_json::from_slice::<IgnoredAny>(line).map_err(not_json)?;
-    Err("a command is a JSON object".to_owned())
+    Err("a command must be a JSON object".to_owned())
 }
 
 /// Parses the fields; an error names the field.
@@ -297,14 +297,14 @@ mod tests {
         let (id, command, error) = parse_failure(b"{\"type\": \"abort\"");
         assert_eq!((id, command.as_str()), (None, "parse"));
         assert!(error.starts_with("not JSON: EOF"), "{error}");
-        assert_eq!(parse_failure(b"[1]").2, "a command is a JSON object");
+        assert_eq!(parse_failure(b"[1]").2, "a command must be a JSON object");
         let named =
             (Some(Value::from(4).into()), "parse".to_owned(), "the field `type` must name a command".into());
         assert_eq!(parse_failure(br#"{"id": 4, "type": 1}"#), named);
         let unknown = (Some("b".into()), "dance".to_owned(), "unknown command `dance`".into());
         assert_eq!(parse_failure(br#"{"type": "dance", "id": "b"}"#), unknown);
         let deep = "[".repeat(100_000) + &"]".repeat(100_000);
-        assert_eq!(parse_failure(deep.as_bytes()).2, "a command is a JSON object");
+        assert_eq!(parse_failure(deep.as_bytes()).2, "a command must be a JSON object");
         let (id, command, error) =
             parse_failure(format!(r#"{{"id":1e400,"type":"abort","a":{deep}}}"#).as_bytes());
         assert_eq!((id.is_some(), command.as_str()), (true, "abort"));

@@ -167,7 +167,7 @@ fn branch_summary_by_demo_does_not_restart_the_tour() {
     terminal.key(TerminalKey::Down);
     terminal.wait_for("▸ summarize it for the model");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("left another branch");
+    terminal.wait_for("summary of the branch you left");
     let log = sandbox.log();
     let left = log.iter().find(|entry| entry["type"] == "branch_summary").unwrap();
     let summary = left["summary"].as_str().unwrap();
@@ -201,7 +201,7 @@ fn branch_summary_takes_instructions() {
     terminal.wait_for("what should the branch summary focus on");
     terminal.send("only the stings");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("left another branch: summary");
+    terminal.wait_for("summary of the branch you left");
     terminal.wait_without("Answer two.");
     let log = sandbox.log();
     let left = log.iter().find(|entry| entry["type"] == "branch_summary").unwrap();

@@ -81,7 +81,7 @@ fn login_key_of_a_local_server_is_sent_to_it() {
     let ask = ["-p", "--provider", "vllm", "are you there?"];
     let output = sandbox.run(&ask);
     assert_eq!(output.code, Some(2), "{}", output.out);
-    let advice = "vllm: its server returns HTTP status 401; no key: set VLLM_API_KEY, or store one with \
+    let advice = "vllm: its server returns HTTP status 401; no key: set VLLM_API_KEY, or store a key with \
                   `tiller login vllm` or /login";
     assert!(output.err.contains(advice), "{}", output.err);
     let stored = sandbox.run_with_stdin(&["login", "vllm"], "sk-hush-hush\n");

@@ -15,7 +15,7 @@ const FENCE: &str = "---";
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrontMatterError {
     /// The second fence is missing.
-    #[error("the front matter is not closed; end it with a line of `---`")]
+    #[error("the front matter is not closed; end it with a `---` line")]
     Unclosed,
     /// It isn't YAML, or has values of the wrong type.
     #[error("the front matter can't be parsed: {0}")]

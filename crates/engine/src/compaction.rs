@@ -180,7 +180,7 @@ pub enum CompactionError {
         if *.strategy == CompactionStrategy::Truncate { "drop" } else { "compact" }
     )]
     Nothing {
-        /// The strategy, which decides on the fate of older messages.
+        /// The strategy, which decides what happens to older messages.
         strategy: CompactionStrategy,
         /// Limit of the kept part, by estimate.
         kept: Tokens,

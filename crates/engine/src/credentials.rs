@@ -55,7 +55,7 @@ pub enum KeyChangeOutcome {
     ActiveProvider,
     /// The model stays; the key's provider has other models to choose from.
     OtherProvider,
-    /// The fallback model was active; this model of the key's provider answers, starting with the next turn.
+    /// The fallback model was active; starting with the next turn, this model of the key's provider answers instead.
     SwitchedToProvider(ModelRef),
     /// The model stays; the key's provider became unusable, but it wasn't in use.
     Unchanged,

@@ -310,7 +310,7 @@ pub struct RunResult {
     pub path: Option<PathBuf>,
 }
 
-/// Sends a prompt in a new session, waits until the session has settled, and closes it.
+/// Starts the session of a request, sends the prompt, waits until the session has settled, and closes it.
 ///
 /// # Examples
 /// ```

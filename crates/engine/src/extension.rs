@@ -181,7 +181,7 @@ pub struct SessionOpening {
 /// The origin of an opened session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionSource {
-    /// A new session at the start of tiller.
+    /// A new session, created when tiller started.
     Startup,
     /// An existing session.
     Resume,

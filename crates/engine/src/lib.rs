@@ -1,6 +1,6 @@
 //! The engine: runs an agent on a session.
 //!
-//! [`AgentSession`] is a handle for commands, events and queries. Behind it one task, the driver, owns the
+//! [`AgentSession`] is a handle for commands, events and queries. Behind it, one task, the driver, owns the
 //! log's writer, the queue and all jobs. Two pure state machines make the decisions: `turn` for runs,
 //! [`compaction`] for summaries. Front ends hold only the handle and a [`Reader`](tiller_session::Reader).
 

@@ -69,7 +69,7 @@ pub enum FailureKind {
     /// The stream stalled, was interrupted or ended without a completion event; a retry may help.
     Interrupted,
     /// No connection is possible until the server or this machine is reconfigured: an invalid certificate,
-    /// not HTTP.
+    /// or a server that doesn't speak HTTP.
     Unreachable,
     /// The conversation exceeds the model's window.
     Overflow,

@@ -606,7 +606,7 @@ mod tests {
         let error = providers.exact(&reference).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "no API key for openai/gpt-5; set OPENAI_API_KEY, or store one with `tiller login openai` or /login"
+            "no API key for openai/gpt-5; set OPENAI_API_KEY, or store a key with `tiller login openai` or /login"
         );
         providers.add(Arc::new(Mute("openai")), catalog::list_models("openai"));
         assert!(providers.find("openai/gpt-5").is_ok());
@@ -633,7 +633,7 @@ mod tests {
             assert_eq!(
                 error.to_string(),
                 format!(
-                    "no API key for {model}; set OPENAI_API_KEY, or store one with `tiller login openai` or /login"
+                    "no API key for {model}; set OPENAI_API_KEY, or store a key with `tiller login openai` or /login"
                 )
             );
         }
@@ -698,7 +698,7 @@ mod tests {
         let error = providers.find("openai/gpt-5").unwrap_err().to_string();
         assert_eq!(
             error,
-            "no API key for openai/gpt-5; set OPENAI_API_KEY, or store one with `tiller login openai` or /login"
+            "no API key for openai/gpt-5; set OPENAI_API_KEY, or store a key with `tiller login openai` or /login"
         );
         assert_eq!(scoped(&providers), ["qwen3:8b"]);
         assert_eq!(providers.locked().len(), catalog::list_models("openai").len());

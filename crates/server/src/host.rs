@@ -134,12 +134,12 @@ pub struct RenderedEntries {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "camelCase", deny_unknown_fields)]
 pub enum RenderBody {
-    /// A plain text, whose control and invisible characters become visible.
+    /// Plain text, whose control and invisible characters become visible.
     Text {
         /// The text.
         text: String,
     },
-    /// A Markdown text.
+    /// Markdown text.
     Markdown {
         /// The text.
         text: String,

@@ -76,7 +76,7 @@ pub enum SessionError {
         path: PathBuf,
         /// Its version.
         version: u64,
-        /// `read` or `written`.
+        /// A participle after "can't be", such as `written`.
         action: &'static str,
     },
     /// Another process is writing to it.

@@ -251,7 +251,7 @@ fn find_shell() -> PathBuf {
     on_path("bash").unwrap_or_else(|| "/bin/sh".into())
 }
 
-/// Finds a program on `PATH`, like a shell.
+/// Finds a program on `PATH`, as a shell does.
 #[must_use]
 pub fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -290,7 +290,7 @@ impl RunningCommand {
         }
     }
 
-    /// Requests to kill the command and all its descendants. Chunks and the exit status can still be read.
+    /// Requests that the command and all its descendants be killed. Chunks and the exit status can still be read.
     pub fn stop(&mut self) {
         self.lifeline = None;
     }

@@ -9,7 +9,7 @@
 //!
 //! - `edit_file`, `write_file`: `{diff, path, added, removed, seen: {path, sha256}}`
 //! - `read_file`: `{lines}` or `{mimeType, bytes}`, with `{seen: {path, sha256}}`
-//! - `bash`: `{exitCode, timedOut, fullOutputPath?, strokes?}`
+//! - `bash`: `{exitCode, timedOut, fullOutputPath?, strokes?}`; `strokes` has the styles of the output
 //! - background jobs: `{jobId, exitCode?, fullOutputPath?, strokes?}`
 //! - `grep`: `{matches, files}`
 //! - `list_files`, `find_files`: `{files}`
@@ -116,7 +116,7 @@ pub use typed_tool::{TypedTool, TypedToolAdapter};
 ///     const TRAITS: ToolTraits = ToolTraits::new(Access::Reads);
 ///
 ///     fn description(&self) -> String {
-///         "Counts the words of a text.".to_owned()
+///         "Counts the words in a text.".to_owned()
 ///     }
 ///
 ///     async fn run(&self, Arguments { text }: Arguments, _progress: ToolProgress) -> ToolOutput {

@@ -64,7 +64,7 @@ pub fn describe_dir(path: &Path, access: FileAccess) -> String {
     }
 }
 
-/// Expands `~` in a path like a shell; `None` if the home directory isn't known.
+/// Expands `~` in a path as a shell does; `None` if the home directory isn't known.
 fn expand_home(path: &str, home: Option<&Path>) -> Option<PathBuf> {
     match path.strip_prefix('~') {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => {
@@ -522,7 +522,7 @@ mod tests {
         symlink(".git/hooks", root.join("hooks")).unwrap();
         let real = root.join(".git/hooks/pre-commit").display().to_string();
         let refusal = format!(
-            "hooks/pre-commit is a symbolic link to a file that needs approval for writing; use its real path: {real}"
+            "hooks/pre-commit is a symbolic link to a file that can't be written without approval; use its real path: {real}"
         );
         assert_eq!(display_path(&workspace, "hooks/pre-commit"), Err(refusal));
         assert_eq!(display_path(&workspace, ".git/hooks/pre-commit"), Ok(".git/hooks/pre-commit".into()));
@@ -537,7 +537,7 @@ mod tests {
         symlink("../.bashrc", home.join("inside/notes")).unwrap();
         let paths = ProtectedPaths { homes: vec![home.clone()], ..ProtectedPaths::default() };
         let workspace = workspace.with_dir(&home, FileAccess::Write).with_approved_paths(paths);
-        assert!(display_path(&workspace, "notes").unwrap_err().contains("needs approval for writing"));
+        assert!(display_path(&workspace, "notes").unwrap_err().contains("written without approval"));
         assert!(display_path(&workspace, "../.bashrc").is_ok(), "the question has been asked");
         assert!(workspace.resolve("notes", FileAccess::Read).is_ok());
     }

@@ -62,7 +62,7 @@ pub(super) fn message(subject: &str, terminal: TerminalCopyResult, system: Syste
             format!("Copied {subject} to the system clipboard only: terminals accept up to {max} kB.")
         }
         (SystemCopyResult::Tmux, _) => {
-            format!("Copied {subject} to tmux's buffer; its prefix and ] paste it.")
+            format!("Copied {subject} to tmux's buffer; paste it with the tmux prefix, then ].")
         }
         (SystemCopyResult::Nothing, TerminalCopyResult::Sent) => {
             format!("Sent {subject} to the terminal's clipboard.")

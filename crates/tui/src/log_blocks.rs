@@ -421,7 +421,7 @@ fn compaction_rule(compaction: &Compaction) -> BlockKind {
     let after = compaction.details.as_ref().and_then(|details| details["tokensAfter"].as_u64());
     let title = match after {
         Some(after) => format!("compacted: {} → {} tokens, summary", compaction.tokens_before, Tokens(after)),
-        None => format!("compacted: {} tokens before, summary", compaction.tokens_before),
+        None => format!("compacted (was {} tokens): summary", compaction.tokens_before),
     };
     BlockKind::Rule { title, text: compaction.summary.clone() }
 }

@@ -22,7 +22,7 @@ pub(in crate::cli) struct ServeArgs {
     /// Certificate chain for TLS (PEM)
     #[arg(long, value_name = "FILE", requires = "key")]
     pub(in crate::cli) cert: Option<PathBuf>,
-    /// Private key of the certificate (PEM)
+    /// Private key for the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub(in crate::cli) key: Option<PathBuf>,
     /// A proxy in front of the server provides TLS

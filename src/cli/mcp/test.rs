@@ -38,7 +38,7 @@ pub(super) fn find<'a>(config: &'a Config, name: &str) -> Result<&'a ServerConfi
     let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
     let hint = match suggest::nearest(name, names.iter().copied()) {
         Some(near) => format!("did you mean {near}?"),
-        None if names.is_empty() => "tiller mcp add adds one".to_owned(),
+        None if names.is_empty() => "add one with `tiller mcp add`".to_owned(),
         None => format!("available: {}", names.join(", ")),
     };
     Err(CliFailure::usage(anyhow!("no MCP server named {name}")).hint(hint))

@@ -348,7 +348,7 @@ fn not_found(providers: &ProviderRegistry, error: ModelError) -> CliFailure {
 /// Adds a hint about the ways to get a model.
 fn with_connect_hint(failure: CliFailure) -> CliFailure {
     let variables = key_variables();
-    let hint = format!("`tiller login`, or set {variables}, or try --provider {}", demo::NAME);
+    let hint = format!("run `tiller login`, set {variables}, or try --provider {}", demo::NAME);
     CliFailure { code: USAGE, ..failure.hint(hint) }
 }
 

@@ -204,7 +204,7 @@ fn demo_model_needs_choice_in_other_sessions() {
     terminal.wait_for("Answer one.");
     terminal.wait_for("no model is available for this session");
     enter(&mut terminal, "go on please");
-    terminal.wait_for("or store one with `tiller login anthropic`");
+    terminal.wait_for("or store a key with `tiller login anthropic`");
     enter(&mut terminal, "/model demo/tour");
     terminal.wait_for("demo/tour");
     enter(&mut terminal, "and now");

@@ -109,7 +109,7 @@ impl Race {
         Ok(race)
     }
 
-    /// Finds the newest race of a session that was left without the user ending it, by a crash for instance. Its lanes
+    /// Finds the newest race of a session that the user didn't end, for instance because of a crash. Its lanes
     /// aren't running: [`Self::resume`] continues the interrupted ones. Returns `None` if the race is running, if no
     /// lane had started, if none has a result or can be continued, or if there is no race.
     ///
@@ -199,7 +199,7 @@ impl Race {
     }
 
     /// Returns true for a race that was found in the log. If its lanes fail, it can be found and resumed again: they may
-    /// only have lacked a key or a permission.
+    /// simply have lacked a key or a permission.
     #[must_use]
     pub const fn is_resumed(&self) -> bool {
         !self.earlier.is_empty()

@@ -39,8 +39,8 @@ impl AgentSession {
         Ok(AgentOverview { agents, tasks, definitions })
     }
 
-    /// Returns a reader of an agent's log: of one that works for this session or for one of its agents, or of one that
-    /// has worked for this session.
+    /// Returns a reader of the log of an agent that works for this session or for one of its agents, or that has
+    /// worked for this session.
     ///
     /// # Errors
     /// If there is no such agent, or its log can't be read.
@@ -81,8 +81,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Delegation(DelegationCommand::Definitions { reply })).await
     }
 
-    /// Stops the run and all agents that work for the session, and waits up to 10 s until the log records that
-    /// they ended and their worktrees are removed. Does nothing if there are none.
+    /// Stops the run and all agents that work for the session, and waits up to 10 s for the log to record that
+    /// they ended and for their worktrees to be removed. Does nothing if there are none.
     ///
     /// # Errors
     /// If the session is closed.

@@ -10,7 +10,7 @@ use crate::compaction::CompactionError;
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// The prompt arrived during a run and has no `streaming_behavior`.
-    #[error("the agent is running; send it as a steering or follow-up message")]
+    #[error("the agent is running; send the message as a steering or follow-up message")]
     Busy,
     /// The queue is full.
     #[error("the queue is full ({0} messages); wait for deliveries, or clear it")]

@@ -127,8 +127,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::CreateFork { entry, reply }).await
     }
 
-    /// Moves the leaf to an earlier entry of this session. For a user message, it moves just before it, and
-    /// its text is returned for the editor. A summary tells the model about the abandoned branch. Generating
+    /// Moves the leaf to an earlier entry of this session. For a user message, the leaf moves to just before the
+    /// message, whose text is returned for the editor. A summary tells the model about the abandoned branch. Generating
     /// it takes a while, and [`AgentSession::abort`] stops it. An empty branch gets no summary.
     ///
     /// # Errors

@@ -80,7 +80,7 @@ async fn set_model_without_key_is_refused_and_nothing_is_written() {
     let error = harness.agent.set_model("gpt-4.1").await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "no API key for openai/gpt-4.1; set OPENAI_API_KEY, or store one with `tiller login openai` or /login"
+        "no API key for openai/gpt-4.1; set OPENAI_API_KEY, or store a key with `tiller login openai` or /login"
     );
     let unknown = harness.agent.set_model("nonsense").await.unwrap_err();
     assert!(matches!(unknown, AgentError::Model(ModelError::Unknown { .. })), "{unknown}");
@@ -516,7 +516,7 @@ async fn change_provider_adds_and_removes_while_its_model_answers() {
     let error = harness.agent.set_model("gpt-5-mini").await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "no API key for openai/gpt-5-mini; set OPENAI_API_KEY, or store one with `tiller login openai` or /login"
+        "no API key for openai/gpt-5-mini; set OPENAI_API_KEY, or store a key with `tiller login openai` or /login"
     );
     assert_eq!(model_and_level(&harness).await.0, "openai/gpt-5", "no other model was chosen");
     harness.prompt("second").await;

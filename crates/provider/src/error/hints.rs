@@ -67,7 +67,7 @@ pub(crate) fn for_key(provider: &str, key_name: &str, is_present: bool) -> Strin
 /// Returns the hint about setting a provider's key.
 pub(crate) fn for_missing_key(provider: &str, key_name: &str) -> String {
     match ProviderDescriptor::find(provider) {
-        Some(_) => format!("set {key_name}, or store one with `tiller login {provider}` or /login"),
+        Some(_) => format!("set {key_name}, or store a key with `tiller login {provider}` or /login"),
         None => format!("set {key_name}"),
     }
 }
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(for_key("local", "LOCAL_KEY", false), "no key: set LOCAL_KEY");
         assert_eq!(
             for_key("openai", "OPENAI_API_KEY", false),
-            "no key: set OPENAI_API_KEY, or store one with `tiller login openai` or /login"
+            "no key: set OPENAI_API_KEY, or store a key with `tiller login openai` or /login"
         );
         assert_eq!(for_key("openai", "--api-key", true), "check --api-key");
         assert_eq!(server_setting("openai"), "OPENAI_BASE_URL");

@@ -190,7 +190,7 @@ async fn failure_of_refused_key_has_a_hint_with_its_name() {
     let error = failure(&OpenAiChat::new(endpoint, Compat::COMMON).unwrap(), hello("m")).await;
     assert_eq!(
         error.hint.as_deref(),
-        Some("no key: set OPENAI_API_KEY, or store one with `tiller login openai` or /login")
+        Some("no key: set OPENAI_API_KEY, or store a key with `tiller login openai` or /login")
     );
     assert!(!server.requests()[1].headers.contains_key("authorization"));
 }

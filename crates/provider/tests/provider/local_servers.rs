@@ -41,7 +41,7 @@ async fn local_server_with_a_refusal_has_the_reason() {
         reasons.extend(found.into_iter().map(|(_, models)| models.unwrap_err()));
     }
     let expected = [
-        "its server returns HTTP status 401; no key: set VLLM_API_KEY, or store one with \
+        "its server returns HTTP status 401; no key: set VLLM_API_KEY, or store a key with \
          `tiller login vllm` or /login",
         "its server returns HTTP status 503; it may still be loading its model",
     ];

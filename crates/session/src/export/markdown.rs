@@ -227,7 +227,7 @@ impl Page {
 
     fn compaction(&mut self, compaction: &Compaction) {
         self.block("---");
-        let title = format!("Compacted: {} tokens before, summary", compaction.tokens_before);
+        let title = format!("Compacted (was {} tokens): summary", compaction.tokens_before);
         self.folded(&title, &compaction.summary);
         self.add_usage("summaries", compaction.usage.as_ref());
     }

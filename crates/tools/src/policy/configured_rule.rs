@@ -130,7 +130,7 @@ impl ConfiguredRule {
         }
         let (subject, decision) = (written.subject, written.decision);
         if written.network && decision == RuleDecision::Deny {
-            return Err("`network` is for rules that allow or ask".into());
+            return Err("`network` is valid only in rules that allow or ask".into());
         }
         let network = if written.network { NetworkAccess::Allowed } else { NetworkAccess::Denied };
         Ok(Self { tool, subject, decision, network, source: source.clone(), tools })
@@ -822,7 +822,7 @@ mod tests {
             "a.json: rule 3 of `policy.rules`: `tool`: error parsing glob",
             "a.json: rule 4 of `policy.rules`: `match` is empty",
             "a.json: rule 5 of `policy.rules`: `match`: error parsing glob",
-            "a.json: rule 6 of `policy.rules`: `network` is for rules that allow or ask",
+            "a.json: rule 6 of `policy.rules`: `network` is valid only in rules that allow or ask",
             "a.json: rule 8 of `policy.rules`: not an object with `tool`, `match` and `decision`",
             "a.json: rule 9 of `policy.rules`: no `decision`; it must be one of deny, ask, allow",
         ];

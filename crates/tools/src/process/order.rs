@@ -54,7 +54,7 @@ impl ReceivedOrder {
         }
         let length = usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX);
         if length > MAX_LEN {
-            return Err(io::Error::other("the order is too long"));
+            return Err(io::Error::other("the request is too long"));
         }
         let mut rest = vec![0; length];
         source.read_exact(&mut rest)?;
@@ -62,7 +62,7 @@ impl ReceivedOrder {
         let cwd = parts.next().unwrap_or_default().into();
         let words: Vec<OsString> = parts.collect();
         if words.is_empty() {
-            return Err(io::Error::other("the order names no program"));
+            return Err(io::Error::other("the request names no program"));
         }
         Ok(Some(Self { cwd, words }))
     }

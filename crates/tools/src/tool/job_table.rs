@@ -197,8 +197,8 @@ impl JobTable {
         *state = TableState { last_number, ..TableState::default() };
     }
 
-    /// Starts the numbering of further jobs after an earlier number of the session, so that ids are unique
-    /// within a session.
+    /// Numbers further jobs after `number`, which the session has used before, so that ids are unique within a
+    /// session.
     pub fn number_after(&self, number: u64) {
         let mut state = self.shared.state();
         state.last_number = state.last_number.max(number);

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
     /// The working directory can't be used.
-    #[error("working directory {path}: not a directory that can be read")]
+    #[error("working directory {path}: not a readable directory")]
     NoRoot {
         /// The directory.
         path: PathBuf,
@@ -43,8 +43,8 @@ pub enum WorkspaceError {
         /// The link.
         path: PathBuf,
     },
-    /// A link in the path leads to a target whose writes need approval, which the path itself doesn't show.
-    #[error("{path} is a symbolic link to a file that needs approval for writing; use its real path: {real}")]
+    /// A link in the path leads to a target that can't be written without approval, which the path itself doesn't show.
+    #[error("{path} is a symbolic link to a file that can't be written without approval; use its real path: {real}")]
     HiddenTarget {
         /// The path as given.
         path: String,

@@ -48,8 +48,8 @@ impl BranchPoint {
         };
         match (&self.summary, branches.is_empty()) {
             (None, _) => branches,
-            (Some(_), true) => "left another branch: summary".to_owned(),
-            (Some(_), false) => format!("{branches} · summary of the branch left"),
+            (Some(_), true) => "summary of the branch you left".to_owned(),
+            (Some(_), false) => format!("{branches} · summary of the abandoned branch"),
         }
     }
 
@@ -83,9 +83,9 @@ mod tests {
         assert_eq!(says(1, None), " branch point · 1 other branch · /tree ");
         assert_eq!(
             says(12, Some("x")),
-            " branch point · 12 other branches · summary of the branch left (ctrl+o) "
+            " branch point · 12 other branches · summary of the abandoned branch (ctrl+o) "
         );
-        assert_eq!(says(0, Some("x")), " left another branch: summary (ctrl+o) ");
+        assert_eq!(says(0, Some("x")), " summary of the branch you left (ctrl+o) ");
         assert_eq!(drawn(0, None).lines_laid_out().count(), 0);
         assert_eq!(drawn(1, None).line(0).unwrap().width(), 79);
     }

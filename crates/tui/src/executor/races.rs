@@ -78,7 +78,7 @@ impl ExecutorWorker {
         let lanes = self.lanes();
         let text = match lanes.iter().filter(|lane| lane.state == LaneState::Interrupted).count() {
             _ if lanes.is_empty() => return None,
-            0 => "A race of this session has results. /race picks one.",
+            0 => "A race of this session has results. Pick one with /race.",
             _ => "A race of this session was interrupted. /race resumes it.",
         };
         Some(TaskResult::Note(text.to_owned()))

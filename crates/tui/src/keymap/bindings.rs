@@ -145,7 +145,7 @@ fn conflict(bound: &[FileRow]) -> Option<(usize, String)> {
     // A row that is set under both its names is one row.
     let twice = |(at, own): (usize, &FileRow)| {
         let before = bound[..at].iter().find(|other| other.row == own.row)?;
-        Some((at, format!("{} is already set in line {}", TABLE[own.row].name, before.line)))
+        Some((at, format!("{} is already set on line {}", TABLE[own.row].name, before.line)))
     };
     let from_last = || bound.iter().enumerate().rev();
     from_last().find_map(twice).or_else(|| from_last().find_map(of_row))
@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(problems, [""; 0]);
         assert_eq!(keymap.key_of(KeyCommand::EditElsewhere), "f4");
         let (_, problems) = parse(r#"{"exit": "f4", "quit": "f5"}"#);
-        assert_eq!(problems, ["keybindings.json, line 1: quit is already set in line 1; quit keeps ctrl+d"]);
+        assert_eq!(problems, ["keybindings.json, line 1: quit is already set on line 1; quit keeps ctrl+d"]);
         for [theirs, _, ours] in ALIASES {
             assert!(TABLE.iter().any(|row| row.name == ours), "{theirs}");
         }

@@ -389,7 +389,7 @@ pub(crate) const TABLE: &[KeyBinding] = &[
         K::NextFilter,
         (Tree, "tree_filter"),
         &["tab"],
-        "next filter: without tool results, user messages, labeled, all",
+        "next filter: no tool results, only user messages, only labeled, all",
     ),
     row(K::EditLabel, (Tree, "edit_label"), &["ctrl+l"], "edit the entry's label"),
     row(

@@ -37,7 +37,7 @@ impl EntryText {
             EntryBody::Message(message) => Self::from_message(&message.message, tools),
             EntryBody::Compaction(compaction) => muted(
                 "≡",
-                format!("compacted, {} tokens before: {}", compaction.tokens_before, compaction.summary),
+                format!("compacted (was {} tokens): {}", compaction.tokens_before, compaction.summary),
             ),
             EntryBody::BranchSummary { summary, .. } => muted("≡", format!("summary of a branch: {summary}")),
             EntryBody::CustomMessage { content, .. } => {

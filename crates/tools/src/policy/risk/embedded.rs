@@ -141,7 +141,7 @@ pub(super) fn find_variable(words: &[String]) -> Option<String> {
             || (CODE_VARIABLES.contains(name) && !["", "/dev/null"].contains(value))
             || (EXPANDED_VARIABLES.contains(name) && runs_in_shell(name, value))
     })?;
-    Some(format!("sets a program for others to run ({name})"))
+    Some(format!("sets a program that other programs will run ({name})"))
 }
 
 /// Returns true if a shell runs code because of the value of a variable. The value of `ENV` names a file.
@@ -361,7 +361,7 @@ mod tests {
             ),
             ("GIT_CONFIG_GLOBAL=./x git log", "GIT_CONFIG_GLOBAL"),
         ] {
-            let expected = format!("sets a program for others to run ({name})");
+            let expected = format!("sets a program that other programs will run ({name})");
             assert_eq!(risk_in_work(line), Some(expected), "{line}");
         }
     }

@@ -18,7 +18,7 @@ pub(in crate::policy) const READS_CREDENTIALS: &str = "reads keys or passwords";
 pub(super) const WRITES_OUTSIDE: &str = "writes outside the working directory";
 
 /// Prefix of the reason for a write to a path that may be outside.
-pub(super) const MAY_WRITE_OUTSIDE: &str = "may write outside";
+pub(super) const MAY_WRITE_OUTSIDE: &str = "may write outside the working directory";
 
 /// Programs that at most show the names of their operands, or only change the directory.
 const NAMING: &[&str] = &["[", "cd", "du", "ls", "pushd", "stat", "test"];
