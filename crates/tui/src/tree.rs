@@ -358,11 +358,11 @@ impl TreeEffect {
     fn description(self) -> &'static str {
         match self {
             Self::Show => "unhide",
-            Self::Before => "continue just before it, with its text in the editor",
+            Self::Before => "continue before it, with its text to edit",
             Self::From => "continue from here",
             Self::Stay => "you are here; return to the transcript",
             Self::Fork => "fork a new session here",
-            Self::ForkBefore => "fork just before it, with its text in the editor",
+            Self::ForkBefore => "fork before it, with its text to edit",
         }
     }
 }

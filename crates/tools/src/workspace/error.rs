@@ -44,7 +44,9 @@ pub enum WorkspaceError {
         path: PathBuf,
     },
     /// A link in the path leads to a target that can't be written without approval, which the path itself doesn't show.
-    #[error("{path} is a symbolic link to a file that can't be written without approval; use its real path: {real}")]
+    #[error(
+        "{path} is a symbolic link to a file that can't be written without approval; use its real path: {real}"
+    )]
     HiddenTarget {
         /// The path as given.
         path: String,

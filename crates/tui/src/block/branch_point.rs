@@ -49,7 +49,7 @@ impl BranchPoint {
         match (&self.summary, branches.is_empty()) {
             (None, _) => branches,
             (Some(_), true) => "summary of the branch you left".to_owned(),
-            (Some(_), false) => format!("{branches} · summary of the abandoned branch"),
+            (Some(_), false) => format!("{branches} · abandoned branch's summary"),
         }
     }
 
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(says(1, None), " branch point · 1 other branch · /tree ");
         assert_eq!(
             says(12, Some("x")),
-            " branch point · 12 other branches · summary of the abandoned branch (ctrl+o) "
+            " branch point · 12 other branches · abandoned branch's summary (ctrl+o) "
         );
         assert_eq!(says(0, Some("x")), " summary of the branch you left (ctrl+o) ");
         assert_eq!(drawn(0, None).lines_laid_out().count(), 0);

@@ -145,7 +145,7 @@ fn hints(&PanelView { focus, can_restore }: &PanelView<'_>, view: &ViewContext<'
         actions.push((KeyCommand::QueueRemove, "remove"));
         let neighbor = match item.kind {
             QueueKind::Steer => "make it a follow-up",
-            QueueKind::FollowUp => "make it a steering message",
+            QueueKind::FollowUp => "use as steering",
         };
         actions.push((KeyCommand::QueueTurn, neighbor));
         let ordered = in_order(&view.model.activity.queue);

@@ -445,7 +445,7 @@ fn tree_new_entries_keep_cursor() {
 fn tree_effect_is_shown_in_preview() {
     for (purpose, words) in [
         (TreePurpose::Go, "enter: you are here; return to the transcript"),
-        (TreePurpose::Fork, "enter: fork just before it, with its text in the editor"),
+        (TreePurpose::Fork, "enter: fork before it, with its text to edit"),
     ] {
         let mut tree = TreeBench::over(SampleLog::branched(UnixMs(0)), purpose, (120, 40));
         let screen = tree.screen();
