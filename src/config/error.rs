@@ -142,7 +142,7 @@ mod tests {
         };
         let found = ["[1]", "\"a\"", "1", "1.5", "true", "null"].map(message);
         let values = ["an array", "a string", "a number", "a number", "a boolean", "null"];
-        assert_eq!(found, values.map(|value| format!("s.json: not a JSON object, but {value}")));
+        assert_eq!(found, values.map(|value| format!("s.json: expected a JSON object, found {value}")));
         assert!(message("{").starts_with("s.json, line 1, column 1: not a JSON object (EOF"));
     }
 }

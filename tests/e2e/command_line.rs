@@ -110,7 +110,7 @@ fn models_are_listed_with_limits_and_key_status() {
     let (claude, gpt) = (of_provider("anthropic"), of_provider("openai"));
     assert_eq!([&claude["hasKey"], &claude["usable"]], [&json!(true), &json!(true)]);
     assert_eq!([&gpt["hasKey"], &gpt["usable"]], [&json!(false), &json!(false)]);
-    let problem = "no key: set OPENAI_API_KEY, or `tiller login openai`";
+    let problem = "no key: set OPENAI_API_KEY, or run `tiller login openai`";
     assert_eq!([&claude["problem"], &gpt["problem"]], [&json!(null), &json!(problem)]);
     assert_eq!(claude["pdf"], json!(true));
     assert!(claude["window"].as_u64() > claude["maxOutput"].as_u64(), "{claude}");

@@ -18,7 +18,6 @@ const ALLOWED: &[&str] = &[
     // Sets of tools.
     "crates/core/src/tool_spec.rs",
     // A command of the RPC protocol.
-    "crates/server/src/openapi.rs",
     // Programs.
     "crates/engine/src/interactive.rs",
     "crates/tools/src/policy/line_rules.rs",

@@ -207,9 +207,9 @@ fn steered_text(results: &[&ToolResultMessage], user: &str) -> String {
 
 fn denied_text(denied: usize, calls: usize) -> String {
     let [calls, they, them] = match denied {
-        1 => ["A call was", "it", "it"],
-        _ if denied == calls => ["The calls were", "they", "them"],
-        _ => ["Some calls were", "they", "them"],
+        1 => ["a call was", "it", "it"],
+        _ if denied == calls => ["the calls were", "they", "them"],
+        _ => ["some calls were", "they", "them"],
     };
     DENIED.replace("{calls}", calls).replace("{they}", they).replace("{them}", them)
 }
@@ -270,9 +270,9 @@ mod tests {
             text.split_once(". ").unwrap().0.to_owned()
         });
         let expected = [
-            "**A call was denied**, so it didn't run",
-            "**Some calls were denied**, so they didn't run",
-            "**The calls were denied**, so they didn't run",
+            "**Not allowed**: a call was denied, so it didn't run",
+            "**Not allowed**: some calls were denied, so they didn't run",
+            "**Not allowed**: the calls were denied, so they didn't run",
         ];
         assert_eq!(openings, expected);
     }
