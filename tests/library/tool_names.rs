@@ -17,7 +17,6 @@ const ALLOWED: &[&str] = &[
     "crates/provider/src/demo.rs",
     // Sets of tools.
     "crates/core/src/tool_spec.rs",
-    // A command of the RPC protocol.
     // Programs.
     "crates/engine/src/interactive.rs",
     "crates/tools/src/policy/line_rules.rs",
