@@ -24,7 +24,7 @@ mod variables;
 mod writes;
 
 use arguments::{
-    HARMLESS_DEVICES, find_command_dir, has_flag, is_recursive, list_lines, programs, targets, wrapped_lines,
+    HARMLESS_DEVICES, has_flag, is_recursive, list_entered_dirs, list_lines, programs, targets, wrapped_lines,
 };
 pub(super) use arguments::{SHELLS, base_name};
 pub(super) use command_context::CommandContext;
@@ -87,8 +87,9 @@ fn judge_segments(
     for (at, segment) in segments.iter().enumerate() {
         let known = visited.clone();
         let context = CommandContext { current: &current, visited: &known, ..context };
-        let command_dir = find_command_dir(&segment.words).map(|dir| context.enter(dir));
-        let context = CommandContext { current: command_dir.as_deref().unwrap_or(&current), ..context };
+        let enter = |from: PathBuf, dir: &str| CommandContext { current: &from, ..context }.enter(dir);
+        let command_dir = list_entered_dirs(&segment.words).into_iter().fold(current.clone(), enter);
+        let context = CommandContext { current: &command_dir, ..context };
         let passes_on = find::passes_on_credentials(segment, &segments[at + 1..], context)
             .then(|| Risk::new(RiskKind::ReadsCredentials, outside::READS_CREDENTIALS));
         let of_input = find::add_unknown_operand(segment, &segments[..at])
@@ -631,6 +632,8 @@ mod tests {
             ("cmake -E remove_directory /usr", "deletes everything under /usr"),
             ("cmake -E chdir sub sudo x", "runs as another user (sudo)"),
             ("cmake -E chdir .. rm -rf x", "deletes everything under x"),
+            ("env -C .. rm -rf -- x cmake -E chdir sub", "deletes everything under x"),
+            ("env -C .. cmake -E chdir sub rm -rf x", "deletes everything under x"),
             ("docker run -v /:/h x", "gives a container access to /"),
             ("docker run --rm -itv \"$HOME:/h\" x", "gives a container access to $HOME"),
             ("podman run --volume=/home:/h x", "gives a container access to /home"),

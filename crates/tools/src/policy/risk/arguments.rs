@@ -157,14 +157,21 @@ fn find_program(words: &[String]) -> Option<usize> {
     None
 }
 
-/// Returns the directory that a program runs a command in: `env -C DIR`, `env --chdir=DIR`, `cmake -E chdir DIR`.
-pub(super) fn find_command_dir(words: &[String]) -> Option<&str> {
-    let changes_dir = |words: &&[String]| base_name(&words[0]) == "cmake" && words[1..3] == ["-E", "chdir"];
-    if let Some(words) = words.windows(4).find(changes_dir) {
-        return Some(&words[3]);
-    }
-    let at = words.iter().position(|word| base_name(word) == "env")?;
-    values(&words[at + 1..find_program(words)?.max(at + 1)], 'C', "chdir").last()
+/// Lists the directories that programs enter, one after the other, before they run a command: `env -C DIR`,
+/// `env --chdir=DIR`, then `cmake -E chdir DIR`.
+pub(super) fn list_entered_dirs(words: &[String]) -> Vec<&str> {
+    let start = find_program(words).unwrap_or(words.len());
+    let env = words.iter().position(|word| base_name(word) == "env");
+    let of_env = env.and_then(|at| values(&words[at + 1..start.max(at + 1)], 'C', "chdir").last());
+    let of_cmake = match &words[start..] {
+        [program, option, command, dir, ..]
+            if base_name(program) == "cmake" && option == "-E" && command == "chdir" =>
+        {
+            Some(dir.as_str())
+        }
+        _ => None,
+    };
+    of_env.into_iter().chain(of_cmake).collect()
 }
 
 /// Returns true if `rm` with these arguments deletes directories.
