@@ -137,10 +137,13 @@ impl ParentSession {
             Ok(child) => return Ok((child, worktree)),
             Err(error) => error.to_string(),
         };
-        if let Some(worktree) = worktree {
-            worktree.release().await?;
+        match worktree {
+            Some(worktree) => match worktree.release().await {
+                Ok(()) => Err(error),
+                Err(kept) => Err(format!("{error}; {kept}")),
+            },
+            None => Err(error),
         }
-        Err(error)
     }
 
     pub(super) fn start(

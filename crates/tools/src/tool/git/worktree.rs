@@ -521,7 +521,7 @@ impl RepositoryGit {
         if let Some(repository) = self.embedded_repository(base).await? {
             return Err(WorktreeError::EmbeddedRepository(repository));
         }
-        if self.run(&words(["diff", "--cached", "--quiet"])).await.is_ok() {
+        if self.run(&words(["diff", "--cached", "--quiet", "--ignore-submodules=dirty"])).await.is_ok() {
             return Ok(());
         }
         let command = words(["commit", "--quiet", "--no-verify", "--no-gpg-sign", "-m", message]);
@@ -530,7 +530,10 @@ impl RepositoryGit {
 
     /// Returns a repository in the worktree whose commit isn't that in `base`; the commit may exist only there.
     async fn embedded_repository(&self, base: &str) -> Result<Option<PathBuf>, WorktreeError> {
-        let command = words(["diff", "--cached", "--raw", "-z", "--no-renames", "--no-ext-diff", base]);
+        // A `.gitmodules` of the agent could hide it otherwise.
+        let shown = "--ignore-submodules=dirty";
+        let command =
+            words(["diff", "--cached", "--raw", "-z", "--no-renames", "--no-ext-diff", shown, base]);
         let changes = self.run_for_bytes(&command).await?;
         let mut fields = changes.split(|byte| *byte == 0);
         while let (Some(change), Some(path)) = (fields.next(), fields.next()) {

@@ -204,6 +204,8 @@ async fn worktree_with_a_new_repository_in_it_is_kept() {
         let worktree = Worktree::create(&cwd, "x", &runner).await.unwrap();
         let own = worktree.root().join("own");
         make_repository(&own);
+        let hidden = "[submodule \"own\"]\n\tpath = own\n\turl = ./own\n\tignore = all\n";
+        fs::write(worktree.root().join(".gitmodules"), hidden).unwrap();
         if committed_by_the_agent {
             git(worktree.root(), &["add", "--all"]);
             git(worktree.root(), &["commit", "--quiet", "-m", "all"]);
