@@ -58,10 +58,14 @@ pub(super) fn resource_paths(
     sources
 }
 
-/// Keeps those of the project's directories that are in its trusted root. They may be created later.
+/// Keeps those of the project's directories that are in its trusted root. They may be created later, but not as links
+/// that lead out of it.
 fn trusted_agents(mut agents: Vec<SearchPath>, trusted_root: Option<&Path>) -> Vec<SearchPath> {
     let root = trusted_root.and_then(|root| root.canonicalize().ok());
-    agents.retain(|agents| {
+    agents.retain_mut(|agents| {
+        if agents.origin == ResourceOrigin::Project {
+            agents.bounds.clone_from(&root);
+        }
         // `ROOT/.tiller/agents` or `ROOT/.claude/agents`.
         let project = agents.path.ancestors().nth(2).and_then(|project| project.canonicalize().ok());
         agents.origin != ResourceOrigin::Project || (root.is_some() && project == root)
@@ -92,5 +96,7 @@ mod tests {
         let user = PathBuf::from("/config/agents");
         assert_eq!(trusted(Some(&root)), [in_root.as_slice(), std::slice::from_ref(&user)].concat());
         assert_eq!(trusted(None), [user]);
+        let bounds = trusted_agents(usual.clone(), Some(&root)).swap_remove(0).bounds;
+        assert_eq!(bounds, Some(root.canonicalize().unwrap()));
     }
 }
