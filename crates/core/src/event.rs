@@ -527,7 +527,7 @@ pub enum Decider {
     YesFlag,
     /// A steering message replaced the answer.
     Steering,
-    /// The session is non-interactive.
+    /// The session is non-interactive, or the agent's task ended before the answer.
     Nobody,
     /// An extension.
     Extension,

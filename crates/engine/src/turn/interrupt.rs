@@ -1,4 +1,4 @@
-//! Operations that end early: abort, immediate steering, and failed appends.
+//! Inputs that end operations early: abort, immediate steering, and failed appends.
 
 use tiller_core::event::{CompactionReason, EventKind, QueueKind, RunOutcome};
 use tiller_core::id::QueueId;

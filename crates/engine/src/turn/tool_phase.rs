@@ -59,7 +59,7 @@ pub(super) const TASK_END: TurnInterruption = TurnInterruption {
     running: "aborted: the task ended; it may have had effects",
     not_started: "not run: the task ended",
     denied: "the task ended",
-    decider: Decider::User,
+    decider: Decider::Nobody,
 };
 
 /// The user steers immediately.
