@@ -75,7 +75,10 @@ pub async fn run(
 /// Warns of an answer that is empty or was cut off.
 fn warn_of_short_answer(answer: &AssistantMessage, err: &mut impl Write) -> io::Result<()> {
     if answer.stop_reason == StopReason::Length {
-        writeln!(err, "warning: the answer was cut off at the output limit\n  hint: raise --max-tokens")?;
+        writeln!(
+            err,
+            "warning: the answer was cut off at the output limit\n  hint: raise --max-tokens if the model allows more, or ask for a shorter answer"
+        )?;
     } else if answer.joined_text().trim().is_empty() {
         writeln!(err, "warning: the model's answer is empty")?;
     }

@@ -42,7 +42,8 @@ pub(super) fn parse(text: &str) -> ParsedDotenv {
 /// Describes the problem with the invalid entry that begins on this line, from 1.
 pub(super) fn problem(text: &str, line: usize) -> &'static str {
     let entry: String = text.split_inclusive('\n').skip(line.saturating_sub(1)).collect();
-    let value = entry.split_once('=').map_or("", |(_, value)| value.trim_start());
+    let has_value = entry.lines().next().is_some_and(|first| first.contains('='));
+    let value = entry.split_once('=').filter(|_| has_value).map_or("", |(_, value)| value.trim_start());
     match value.chars().next() {
         Some(quote @ ('"' | '\'')) if !value[1..].contains(quote) => "the quote isn't closed",
         _ => "not NAME=VALUE (a value with spaces needs quotes)",

@@ -181,7 +181,7 @@ fn sandboxed_change_of_hooks_is_reported() {
     }
     let sandbox = restricted();
     git(sandbox.project(), &["init", "-q"]);
-    let changed = "[the command changed .git/config or .git/hooks, which name programs that git runs]";
+    let changed = "[the command changed .git/config or .git/hooks, from which git runs programs]";
     let (text, _) = bash(&sandbox, "touch .git/hooks/pre-commit", &["--yes"]);
     assert!(text.contains(changed), "{text}");
     let (text, _) = bash(&sandbox, "touch other", &["--yes"]);

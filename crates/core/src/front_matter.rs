@@ -78,9 +78,10 @@ pub fn missing(text: &str, key: &str) -> String {
     let Some((yaml, _)) = head.and_then(|(_, rest)| split(rest)) else {
         return format!("no front matter; it needs at least `{key}`");
     };
-    match serde_saphyr::from_str_with_options::<serde::de::IgnoredAny>(yaml, options()) {
-        Err(error) => FrontMatterError::Yaml(describe(&error, 1)).to_string(),
-        Ok(_) => format!("the front matter has no `{key}`"),
+    let is_readable = || parse_yaml::<serde::de::IgnoredAny>(&quote_sentences(yaml)).is_ok();
+    match parse_yaml::<serde::de::IgnoredAny>(yaml) {
+        Err(error) if !is_readable() => FrontMatterError::Yaml(describe(&error, 1)).to_string(),
+        Ok(_) | Err(_) => format!("the front matter has no `{key}`"),
     }
 }
 
@@ -168,6 +169,7 @@ mod tests {
             assert_eq!(reason(text), "no front matter; it needs at least `description`", "{text}");
         }
         assert_eq!(reason("---\nname: a\n---\nBody"), "the front matter has no `description`");
+        assert_eq!(reason("---\nname: a: b\n---\nBody"), "the front matter has no `description`");
         let broken = reason("---\nname: a\ntools: [\n---\nBody");
         assert!(broken.starts_with("the front matter can't be parsed: "), "{broken}");
     }

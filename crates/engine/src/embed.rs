@@ -144,8 +144,8 @@ impl SessionBuilder {
         Self { resources: self.resources.for_agent(Some(names)), ..self }
     }
 
-    /// Sets the link between the delegation tools and the session. [`Delegation::equip`](crate::agents::Delegation::equip) adds
-    /// both the tools and the link.
+    /// Sets the link between the delegation tools and the session.
+    /// [`Delegation::equip`](crate::agents::Delegation::equip) adds both the tools and the link.
     #[must_use]
     pub fn agent_link(self, link: SessionLink) -> Self {
         Self { agent_link: Some(link), ..self }

@@ -270,7 +270,7 @@ impl Generators {
         let mut schemas = self.requests.take_definitions(true);
         for (name, schema) in self.responses.take_definitions(true) {
             let other = schemas.insert(name, schema.clone());
-            debug_assert!(other.is_none_or(|other| other == schema), "{schema}");
+            assert!(other.is_none_or(|other| other == schema), "{schema}");
         }
         schemas
     }

@@ -298,7 +298,8 @@ impl ActiveSession {
         bodies
     }
 
-    /// Returns true if an earlier process has left tasks of agents open, and this process hasn't recorded that they ended.
+    /// Returns true if an earlier process has left tasks of agents open, and this process hasn't recorded that they
+    /// ended.
     pub(super) fn has_interrupted_tasks(&self) -> bool {
         self.pending_run_entries.is_some() && self.tasks.all().iter().any(|task| task.end.is_none())
     }

@@ -176,8 +176,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Records that tasks which an earlier process has left open have ended, with their usage. To be called before the log
-    /// of such a task is opened, because only a log that isn't open can be read for that.
+    /// Records the end of tasks that an earlier process left open, with their usage. To be called before the log of
+    /// such a task is opened, because only a log that isn't open can be read for that.
     fn end_interrupted_tasks(&mut self) -> Result<(), AgentError> {
         if !self.active.has_interrupted_tasks() {
             return Ok(());

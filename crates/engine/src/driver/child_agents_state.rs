@@ -121,7 +121,8 @@ impl RunningChild {
         if self.approvals.iter().any(|known| known.tool_call_id == request.tool_call_id) {
             return None;
         }
-        request.reason = format!("agent {}: {}", self.shown_name(), request.reason);
+        let start = &self.status.start;
+        request.reason = format!("agent {}: {} (task: {})", start.name, request.reason, start.short_task());
         request.agent.get_or_insert_with(|| self.requester(above));
         let dir = || PathBuf::from(&self.session.reader().header().cwd);
         request.cwd = request.cwd.or_else(|| Some(dir()).filter(|dir| dir != root));
@@ -324,7 +325,7 @@ mod tests {
             words(child.catch_up(&pending(&["a", "b"]), &"above".into(), &root)),
             [own("asked /a"), own("asked /b")]
         );
-        assert_eq!(child.approvals[0].reason, "agent helper (Fix it.): it writes");
+        assert_eq!(child.approvals[0].reason, "agent helper: it writes (task: Fix it.)");
         let requester = RequestingAgent { agent_id: "an-agent-HELPER".into(), parent_id: "above".into() };
         assert_eq!(child.approvals[0].agent, Some(requester));
         let events = child.catch_up(&pending(&["b", "c"]), &"above".into(), &root);

@@ -280,7 +280,7 @@ done
 
 #[tokio::test]
 async fn stdio_server_of_project_that_changes_git_config_is_reported() {
-    let notice = "changed .git/config or .git/hooks, which name programs that git runs";
+    let notice = "changed .git/config or .git/hooks, from which git runs programs";
     let mine = ConfigOrigin::Environment("MCP_SERVERS");
     for (origin, is_reported) in [(ConfigOrigin::Project("/x/.mcp.json".into()), true), (mine, false)] {
         let endpoint = StdioEndpoint {

@@ -181,7 +181,7 @@ impl Programs {
     /// Lists notices about the differences between two states, which `author` made.
     fn list_changes(&self, after: &Self, author: &str) -> Vec<String> {
         let changes = [
-            (self.git != after.git, ".git/config or .git/hooks, which name programs that git runs"),
+            (self.git != after.git, ".git/config or .git/hooks, from which git runs programs"),
             (self.project != after.project, ".tiller or .mcp.json, whose programs tiller runs"),
         ];
         let changes = changes.into_iter().filter(|(has_changed, _)| *has_changed);
@@ -364,7 +364,7 @@ mod tests {
         fs::write(dir.path().join(".git/config"), "").unwrap();
         let mut output = ToolOutput { warning: Some("cut".into()), ..ToolOutput::text("ok") };
         review.complete(&mut output);
-        let notice = "the command changed .git/config or .git/hooks, which name programs that git runs";
+        let notice = "the command changed .git/config or .git/hooks, from which git runs programs";
         let expected = ToolOutput {
             warning: Some(format!("cut; {notice}")),
             ..ToolOutput::text(format!("ok\n[{notice}]"))

@@ -158,7 +158,7 @@ pub(crate) enum PickerChoice {
     ResumeRace,
     /// Stops the race, or discards its results.
     EndRace,
-    /// Stops this one of the agent's background jobs.
+    /// Stops this background job.
     Job(JobId),
     /// Enables or disables this tool.
     Tool(String),
