@@ -499,7 +499,8 @@ async fn agents_approval_is_asked_in_the_delegating_session() {
             _ => None,
         })
         .await;
-    assert!(request.reason.starts_with("agent gated (Do it.): "), "{}", request.reason);
+    let reason = &request.reason;
+    assert!(reason.starts_with("agent gated: ") && reason.ends_with(" (task: Do it.)"), "{reason}");
     let ids = request.agent.clone().map(|agent| (agent.agent_id, agent.parent_id)).unwrap();
     let agent_id = stage.starts()[0]["agentId"].as_str().unwrap().into();
     assert_eq!(ids, (agent_id, stage.agent.reader().id().clone()));

@@ -22,7 +22,7 @@ const MISSING: Expected = Refused("does not exist");
 const BROKEN: Expected = Refused("is a dangling symbolic link");
 const ASKS_GIT: Expected = Refused("asks: writes to .git");
 const ASKS_KEYS: Expected = Refused("asks: reads keys");
-const HIDDEN: Expected = Refused("is a symbolic link to a file that needs approval");
+const HIDDEN: Expected = Refused("is a symbolic link to a file that can't be written");
 const NOT_A_FILE: Expected = Refused("is a device, pipe or socket");
 
 /// Tools that change nothing.
