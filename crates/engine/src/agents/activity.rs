@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tiller_core::event::EventKind;
-use tiller_core::message::{AssistantMessage, Message, StopReason};
+use tiller_core::message::{AssistantMessage, Message};
 use tiller_core::unit::{Tokens, UnixMs, Usd};
 
 /// The work of an agent on its current task, derived from its session's events.
@@ -69,10 +69,7 @@ impl AgentActivity {
 
     /// Counts an answer.
     pub(super) fn add_answer(&mut self, answer: &AssistantMessage) {
-        // A request that failed or wasn't sent has no answer.
-        if answer.stop_reason != StopReason::Error {
-            self.turns += 1;
-        }
+        self.turns += u64::from(answer.is_answered());
         self.tokens += answer.usage.total();
         self.cost += answer.usage.cost.total;
     }

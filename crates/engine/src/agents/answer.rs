@@ -72,7 +72,7 @@ pub(super) async fn run_prompt(
     let mut error = None;
     for message in &settled.messages {
         if let Message::Assistant(message) = &**message {
-            answer.turns += 1;
+            answer.turns += u64::from(message.is_answered());
             answer.usage.add(&message.usage);
             error.clone_from(&message.error_message);
             answer.text = message.joined_text();
