@@ -121,8 +121,7 @@ impl RunningChild {
         if self.approvals.iter().any(|known| known.tool_call_id == request.tool_call_id) {
             return None;
         }
-        let start = &self.status.start;
-        request.reason = format!("agent {}: {} (task: {})", start.name, request.reason, start.short_task());
+        request.reason = format!("agent {}", self.asks(&request.reason));
         request.agent.get_or_insert_with(|| self.requester(above));
         let dir = || PathBuf::from(&self.session.reader().header().cwd);
         request.cwd = request.cwd.or_else(|| Some(dir()).filter(|dir| dir != root));
@@ -130,10 +129,11 @@ impl RunningChild {
         Some(EventKind::ApprovalRequested(request))
     }
 
-    /// Returns the agent's name with the first words of its task, because several agents can have the same name.
-    fn shown_name(&self) -> String {
+    /// Returns a text of the agent with its name before it, and the first words of its task after it: several
+    /// agents can have the same name, and the delegating model has written the task.
+    fn asks(&self, text: &str) -> String {
         let start = &self.status.start;
-        format!("{} ({})", start.name, start.short_task())
+        format!("{}: {text} (task: {})", start.name, start.short_task())
     }
 
     fn requester(&self, above: &SessionId) -> RequestingAgent {
@@ -151,7 +151,7 @@ impl RunningChild {
         if self.questions.iter().any(|known| known.elicitation_id == request.elicitation_id) {
             return None;
         }
-        request.message = format!("Agent {}: {}", self.shown_name(), request.message);
+        request.message = format!("Agent {}", self.asks(&request.message));
         request.agent.get_or_insert_with(|| self.requester(above));
         self.questions.push(request.clone());
         Some(EventKind::ElicitationRequested(request))
