@@ -89,6 +89,19 @@ pub enum KeySource {
     AuthFile,
 }
 
+impl KeySource {
+    /// Describes where a provider's key can be changed.
+    #[must_use]
+    pub fn describe(&self, provider: &str) -> String {
+        match self {
+            Self::ModelsFile => format!("`apiKey` of {provider} in models.json"),
+            Self::Variable => key_name(provider),
+            Self::EnvFile(path) => format!("{} in {}", key_name(provider), path.display()),
+            Self::AuthFile => "the key in auth.json".to_owned(),
+        }
+    }
+}
+
 /// Configuration given by the caller.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConfigOverrides<'a> {

@@ -130,11 +130,7 @@ impl Keyring<'_> {
         match config.key_source(provider) {
             None => CredentialOrigin::Missing,
             Some(KeySource::AuthFile) => CredentialOrigin::Stored,
-            Some(KeySource::ModelsFile) => CredentialOrigin::External("models.json".to_owned()),
-            Some(KeySource::Variable) => CredentialOrigin::External(key_name(provider)),
-            Some(KeySource::EnvFile(path)) => {
-                CredentialOrigin::External(format!("{} in {}", key_name(provider), path.display()))
-            }
+            Some(source) => CredentialOrigin::External(source.describe(provider)),
         }
     }
 

@@ -47,26 +47,16 @@ pub(super) fn endpoint(arguments: &CliArgs, config: &Config, name: &str) -> Opti
     if flag_key.is_some() {
         "--api-key".clone_into(&mut endpoint.key_name);
     } else if let Some(source) = config.key_source(name) {
-        endpoint.key_name = describe_key_source(name, source);
+        endpoint.key_name = source.describe(name);
+        if source == KeySource::AuthFile {
+            endpoint.key_name += &format!(", or store another with `tiller login {name}` or /login");
+        }
     }
     let key = flag_key.map(|key| ConfigKey::Value(SecretString::from(key.clone())));
     Some(match key.or_else(|| access.and_then(|access| access.key)) {
         Some(key) => endpoint.with_api_key(api_key(key, "key".to_owned())),
         None => endpoint,
     })
-}
-
-/// Describes the source of a key for a hint after "check".
-fn describe_key_source(provider: &str, source: KeySource) -> String {
-    let variable = config::key_name(provider);
-    match source {
-        KeySource::ModelsFile => format!("`apiKey` of {provider} in models.json"),
-        KeySource::Variable => variable,
-        KeySource::EnvFile(path) => format!("{variable} in {}", path.display()),
-        KeySource::AuthFile => {
-            format!("the key in auth.json, or store another with `tiller login {provider}` or /login")
-        }
-    }
 }
 
 /// Returns a key or header value. If a command prints it, it is loaded when it is needed; `subject` is for
@@ -153,15 +143,6 @@ mod tests {
     use super::*;
     use crate::provider::catalog::Price;
     use crate::unit::Usd;
-
-    #[test]
-    fn describe_key_source_says_what_to_change() {
-        let describe = |source| describe_key_source("openai", source);
-        assert_eq!(describe(KeySource::Variable), "OPENAI_API_KEY");
-        assert_eq!(describe(KeySource::EnvFile("/p/.env".into())), "OPENAI_API_KEY in /p/.env");
-        assert_eq!(describe(KeySource::ModelsFile), "`apiKey` of openai in models.json");
-        assert!(describe(KeySource::AuthFile).contains("`tiller login openai`"));
-    }
 
     #[test]
     fn merge_keeps_the_first_facts_and_takes_a_missing_price() {
