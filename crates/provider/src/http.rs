@@ -214,10 +214,8 @@ impl EndpointClient {
         let error = parse_error_response(status, &body);
         match status {
             200..=299 if error.message.is_empty() || body.starts_with('<') => {
-                let got = match body.starts_with('<') && error.message.starts_with("a web page") {
-                    true => error.message,
-                    false => self.quote_start(&body),
-                };
+                // The message about a page is its title.
+                let got = if body.starts_with('<') { error.message } else { self.quote_start(&body) };
                 ProviderFault::new(FailureKind::Fatal, format!("expected an event stream, got {got}"))
                     .with_hint(format!("check {}", hints::server_setting(&self.endpoint.name)))
             }
@@ -320,6 +318,7 @@ async fn body_text(response: Response, deadline: Instant, limit: usize) -> Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ConnectionFailure;
 
     #[tokio::test]
     async fn wire_of_loopback_host_uses_no_proxy() {
@@ -335,6 +334,22 @@ mod tests {
         };
         assert!(get("127.0.0.1").await && get("localhost").await);
         assert!(!get("127.0.0.1.example").await && !get("192.168.255.254").await);
+    }
+
+    #[tokio::test]
+    async fn proxy_failures_are_told_apart() {
+        ensure_crypto();
+        let asking = tiller_test_support::mock_server::MockServer::start([
+            tiller_test_support::mock_server::Reply::status(407, ""),
+        ]);
+        for (proxy, expected) in [
+            ("http://127.0.0.1:1", ConnectionFailure::NoProxy),
+            (asking.url.as_str(), ConnectionFailure::ProxyLogin),
+        ] {
+            let client = Client::builder().proxy(reqwest::Proxy::all(proxy).unwrap()).build().unwrap();
+            let error = client.get("https://api.example.test").send().await.unwrap_err();
+            assert_eq!(ConnectionFailure::from_error(&error), expected, "{proxy}");
+        }
     }
 
     #[test]

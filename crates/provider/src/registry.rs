@@ -309,11 +309,7 @@ impl ProviderRegistry {
 
     /// Returns the error for a name without a usable match.
     fn unknown(&self, requested: &str, name: &str) -> ModelError {
-        let exact = self
-            .models_without_key
-            .iter()
-            .flat_map(|(_, locked)| &locked.models)
-            .find(|facts| facts.id == name);
+        let exact = self.unavailable_models().find(|facts| facts.id == name);
         let first =
             || self.models_without_key.iter().find_map(|(_, locked)| first_similar(&locked.models, name));
         let similar = exact.or_else(first);
@@ -359,8 +355,7 @@ impl ProviderRegistry {
                 .filter_map(|candidate| suggest::edits_if_similar(&name, candidate))
                 .min()
         };
-        let locked = self.models_without_key.iter().flat_map(|(_, locked)| &locked.models);
-        let all = self.models.iter().map(|facts| &**facts).chain(locked);
+        let all = self.models.iter().map(|facts| &**facts).chain(self.unavailable_models());
         let mut similar: Vec<(usize, String)> =
             all.filter_map(|facts| Some((edits(facts)?, facts.full_name()))).collect();
         similar.sort_by_key(|(edits, _)| *edits);
