@@ -199,3 +199,23 @@ impl<'a, Out: Write, Err: Write> PrintRun<'a, Out, Err> {
         Ok(self.outcome)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::AssistantBlock;
+
+    #[test]
+    fn short_answer_is_reported() {
+        let warning = |stop_reason, text: &str| {
+            let content = vec![AssistantBlock::Text { text: text.into(), text_signature: None }];
+            let mut err = Vec::new();
+            let answer = AssistantMessage { content, stop_reason, ..AssistantMessage::default() };
+            warn_of_short_answer(&answer, &mut err).unwrap();
+            String::from_utf8(err).unwrap()
+        };
+        assert!(warning(StopReason::Length, "half").starts_with("warning: the answer was cut off"));
+        assert_eq!(warning(StopReason::Stop, " "), "warning: the model's answer is empty\n");
+        assert_eq!(warning(StopReason::Stop, "Hi."), "");
+    }
+}

@@ -323,9 +323,6 @@ impl BlockBuilder {
     }
 }
 
-/// The notice about an answer without content.
-const EMPTY_ANSWER: &str = "the model's answer is empty";
-
 /// Returns the block for an answer that is empty or ended early.
 fn ending(answer: &AssistantMessage) -> Option<BlockKind> {
     let notice = |level, text: &str, hint: Option<&str>| {
@@ -334,7 +331,7 @@ fn ending(answer: &AssistantMessage) -> Option<BlockKind> {
     match answer.stop_reason {
         StopReason::Stop if answer.content.is_empty() => notice(
             NoticeLevel::Warning,
-            EMPTY_ANSWER,
+            "the model's answer is empty",
             Some("send the message again, or choose another model (/model)"),
         ),
         StopReason::Stop | StopReason::ToolUse => None,
@@ -448,6 +445,18 @@ mod tests {
             ..BashExecutionMessage::default()
         };
         entry(at, EntryBody::message(Arc::new(Message::BashExecution(record))))
+    }
+
+    #[test]
+    fn empty_answer_has_a_notice() {
+        let text = |answer: &AssistantMessage| match ending(answer) {
+            Some(BlockKind::Notice { text, .. }) => Some(text),
+            _ => None,
+        };
+        let answer = AssistantMessage { stop_reason: StopReason::Stop, ..AssistantMessage::default() };
+        assert_eq!(text(&answer).as_deref(), Some("the model's answer is empty"));
+        let content = vec![AssistantBlock::Text { text: "Hi.".into(), text_signature: None }];
+        assert_eq!(text(&AssistantMessage { content, ..answer }), None);
     }
 
     #[test]
