@@ -234,12 +234,6 @@ pub struct AssistantMessage {
 }
 
 impl AssistantMessage {
-    /// Returns true if the request was answered. A request that failed or was aborted, or that was never sent, wasn't.
-    #[must_use]
-    pub const fn is_answered(&self) -> bool {
-        !matches!(self.stop_reason, StopReason::Error | StopReason::Aborted)
-    }
-
     /// Iterates over the tool calls, in order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.content.iter().filter_map(|block| match block {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tiller_core::event::EventKind;
-use tiller_core::message::{AssistantMessage, Message};
+use tiller_core::message::{AssistantMessage, Message, StopReason};
 use tiller_core::unit::{Tokens, UnixMs, Usd};
 
 /// The work of an agent on its current task, derived from its session's events.
@@ -44,6 +44,11 @@ fn truncate_call(call: &str) -> String {
     }
 }
 
+/// Returns true if an answer counts as a turn. A request that failed or wasn't sent has none.
+pub(super) fn is_turn(answer: &AssistantMessage) -> bool {
+    answer.stop_reason != StopReason::Error
+}
+
 impl AgentActivity {
     /// Applies an event of the agent's session.
     pub fn update(&mut self, event: &EventKind) {
@@ -69,7 +74,7 @@ impl AgentActivity {
 
     /// Counts an answer.
     pub(super) fn add_answer(&mut self, answer: &AssistantMessage) {
-        self.turns += u64::from(answer.is_answered());
+        self.turns += u64::from(is_turn(answer));
         self.tokens += answer.usage.total();
         self.cost += answer.usage.cost.total;
     }

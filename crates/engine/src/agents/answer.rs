@@ -6,6 +6,7 @@ use std::time::Duration;
 use tiller_core::event::RunOutcome;
 use tiller_core::message::{Message, Usage};
 
+use super::activity::is_turn;
 use crate::embed::EmbedError;
 use crate::handle::{AgentError, AgentSession, PromptOptions};
 
@@ -72,7 +73,7 @@ pub(super) async fn run_prompt(
     let mut error = None;
     for message in &settled.messages {
         if let Message::Assistant(message) = &**message {
-            answer.turns += u64::from(message.is_answered());
+            answer.turns += u64::from(is_turn(message));
             answer.usage.add(&message.usage);
             error.clone_from(&message.error_message);
             answer.text = message.joined_text();

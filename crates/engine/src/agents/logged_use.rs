@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use tiller_core::id::EntryId;
-use tiller_core::message::{Message, Usage};
+use tiller_core::message::{Message, StopReason, Usage};
 use tiller_core::unit::UnixMs;
 use tiller_session::Reader;
 
@@ -48,7 +48,7 @@ fn collect_answers(reader: &Reader, answers: &mut HashSet<EntryId>) -> u64 {
         let Ok(entry) = entry else { return };
         let is_work = match entry.body.as_message().map(|message| &**message) {
             Some(Message::Assistant(answer)) => {
-                if answer.is_answered() {
+                if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) {
                     answers.insert(entry.id.clone());
                 }
                 true
