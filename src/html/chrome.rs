@@ -1,5 +1,7 @@
 //! The parts of a page around the entries: header, outline and warnings.
 
+use tiller_core::counted::counted;
+
 use super::markup::{Markup, fragment};
 use super::outline::{ItemKind, Outline};
 use crate::session::tree::TreeRow;
@@ -45,8 +47,7 @@ fn fact_texts(reader: &Reader, outline: &Outline) -> Vec<String> {
     }
     match outline.hidden_count() {
         0 => {}
-        1 => facts.push("1 entry hidden".to_owned()),
-        hidden => facts.push(format!("{hidden} entries hidden")),
+        hidden => facts.push(counted(hidden, "entry hidden", "entries hidden")),
     }
     let usage = &outline.usage;
     if usage.total().0 > 0 {
@@ -110,8 +111,8 @@ pub(super) fn warnings(out: &mut Markup, findings: &[Finding]) {
     if findings.is_empty() {
         return;
     }
-    out.tags("<details class=\"warnings\"><summary>").number(findings.len());
-    out.tags(if findings.len() == 1 { " problem" } else { " problems" }).tags(" in the log</summary>\n<ul>");
+    let count = counted(findings.len(), "problem", "problems");
+    out.tags("<details class=\"warnings\"><summary>").text(&count).tags(" in the log</summary>\n<ul>");
     for finding in findings {
         let position = format!("line {} (byte {}): ", finding.line, finding.byte);
         out.tags("<li>").text(&position).text(&finding.what).tags("</li>");

@@ -1,5 +1,7 @@
 //! The summary line about calls that were denied in a non-interactive session. Pure.
 
+use tiller_core::counted::counted;
+
 use crate::event::{AllowedBy, Denial, DenialCause};
 
 /// Maximum number of reasons to list; further ones are counted.
@@ -61,7 +63,7 @@ impl DenialReason {
 }
 
 fn were_denied(count: usize) -> String {
-    if count == 1 { "1 call was denied".to_owned() } else { format!("{count} calls were denied") }
+    counted(count, "call was denied", "calls were denied")
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use tiller_core::counted::counted;
 use tokio::task::spawn_blocking;
 
 use super::input::ReplCommand;
@@ -139,7 +140,7 @@ async fn sessions(agent: &AgentSession) -> Result<String, AgentError> {
     let listing = agent.sessions(SessionScope::ThisDirectory).await?;
     let line = |session: &SessionSummary| {
         let title = tree::truncate(session.title().unwrap_or("(empty)"));
-        format!("{}: {title}, {} entries\n", session.id.short(), session.entries)
+        format!("{}: {title}, {}\n", session.id.short(), counted(session.entries, "entry", "entries"))
     };
     let lines: String = listing.sessions.iter().take(MAX_SESSIONS).map(line).collect();
     Ok(if lines.is_empty() { "no sessions in this directory yet\n".to_owned() } else { lines })
@@ -361,9 +362,9 @@ fn session_text(status: &Status, stats: &SessionStats) -> String {
     );
     text += &format!(
         "messages: {}, {}, {}\ntokens: {} in, {} out; cost {}\n",
-        counted(stats.session.user_messages, "prompt"),
-        counted(stats.session.assistant_messages, "answer"),
-        counted(stats.session.tool_calls, "tool call"),
+        counted(stats.session.user_messages, "prompt", "prompts"),
+        counted(stats.session.assistant_messages, "answer", "answers"),
+        counted(stats.session.tool_calls, "tool call", "tool calls"),
         usage.input + usage.cache_read + usage.cache_write,
         usage.output,
         usage.cost.total,
@@ -372,18 +373,4 @@ fn session_text(status: &Status, stats: &SessionStats) -> String {
         text += &format!("  {}: {}\n", used.model, used.usage.cost.total);
     }
     text + &format!("approval: {}\n", state.approval)
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counted_one_is_singular() {
-        assert_eq!([0, 1, 2].map(|count| counted(count, "answer")), ["0 answers", "1 answer", "2 answers"]);
-    }
 }

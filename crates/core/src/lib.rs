@@ -2,6 +2,7 @@
 //! matter. No I/O, clock or tasks.
 pub mod ansi;
 pub mod background_job;
+pub mod counted;
 pub mod delegated_task;
 pub mod elicitation;
 pub mod event;

@@ -4,6 +4,7 @@
 //! is stateless: the step of the tour follows from the conversation in the request.
 
 use serde_json::{Map, Value, json};
+use tiller_core::counted::counted;
 use tiller_core::message::{AssistantMessage, Message, ToolResultMessage, Usage};
 use tiller_core::tool_spec::ToolSpec;
 use tiller_core::unit::Tokens;
@@ -144,17 +145,10 @@ fn next_answer(request: &Request) -> ScriptedAnswer {
 }
 
 /// Formats a count from the details of results.
-fn format_count(results: &[&ToolResultMessage], key: &str, nouns: [&str; 2]) -> String {
+fn format_count(results: &[&ToolResultMessage], key: &str, [one, many]: [&str; 2]) -> String {
     let count =
         |result: &ToolResultMessage| result.details.as_ref().and_then(|details| details[key].as_u64());
-    count_of(results.iter().filter_map(|result| count(result)).sum(), nouns)
-}
-
-fn count_of(count: u64, [one, many]: [&str; 2]) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {many}"),
-    }
+    counted(results.iter().filter_map(|result| count(result)).sum::<u64>(), one, many)
 }
 
 /// Returns the step after the last one that was answered in the conversation.
@@ -201,7 +195,7 @@ fn steered_text(results: &[&ToolResultMessage], user: &str) -> String {
     let run_count = results.iter().filter(|result| !text_of(result).contains(STEERED)).count();
     STEERED_WELL
         .replace("{ran}", &run_count.to_string())
-        .replace("{calls}", &count_of(results.len() as u64, ["call", "calls"]))
+        .replace("{calls}", &counted(results.len(), "call", "calls"))
         .replace("{said}", &quoted(user))
 }
 

@@ -19,7 +19,7 @@ pub fn result_note(details: Option<&Value>) -> String {
     }
     let units = [("lines", "line", "lines"), ("matches", "match", "matches"), ("files", "entry", "entries")];
     let counted = units.iter().find_map(|(key, one, many)| Some((count(key)?, one, many)));
-    counted.map_or_else(String::new, |(n, one, many)| format!("{n} {}", if n == 1 { one } else { many }))
+    counted.map_or_else(String::new, |(n, one, many)| tiller_core::counted::counted(n, one, many))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Delivery receipts of queued messages: waiting time, edits, and effects on the running answer.
 
 use serde::{Deserialize, Serialize};
+use tiller_core::counted::counted;
 use tiller_core::event::QueueKind;
 use tiller_core::unit::UnixMs;
 
@@ -91,10 +92,11 @@ impl DeliveryReceipt {
         let after_running = self.after_calls.saturating_sub(self.stopped_calls);
         let is_first = after_running == 0 && self.stopped_calls > 0;
         if total > 0 && self.kind == QueueKind::Steer {
-            let noun = if total == 1 { "call" } else { "calls" };
+            let calls = counted(total, "call", "calls");
             effects.push(match is_first {
-                true => format!("{} of {total} {noun} stopped", self.stopped_calls),
-                false => format!("after {after_running} of {total} {noun}"),
+                true => format!("{} of {calls} stopped", self.stopped_calls),
+                false if after_running == 0 => "before the first call".to_owned(),
+                false => format!("after {after_running} of {calls}"),
             });
         }
         let stopped = if is_first { 0 } else { self.stopped_calls };

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tiller_core::counted::counted;
 use tiller_core::id::EntryId;
 use tiller_core::os_error::without_code;
 
@@ -188,7 +189,7 @@ fn holder_note(holder: Option<&LockHolder>) -> String {
 }
 
 fn count_entries(lost: usize) -> String {
-    if lost == 1 { "1 entry is".to_owned() } else { format!("{lost} entries are") }
+    counted(lost, "entry is", "entries are")
 }
 
 fn backup_note(backup: Option<&Path>) -> String {

@@ -24,6 +24,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tiller_core::counted::counted;
 use tiller_core::id::SessionId;
 use tiller_core::message::ThinkingLevel;
 use tiller_engine::{AgentError, AgentSession, CycleDirection, Inventory};
@@ -447,9 +448,9 @@ impl ExecutorWorker {
     async fn read_resources(&self) -> Result<Vec<TaskResult>, AgentError> {
         let Inventory { skills, templates, context_files, problems } = self.agent.reload().await?;
         let trouble = if problems == 0 { String::new() } else { format!("; {problems} with problems") };
-        let [skills, templates, files] =
-            [(skills, "skill"), (templates, "template"), (context_files, "context file")]
-                .map(|(count, noun)| counted(count, noun));
+        let skills = counted(skills, "skill", "skills");
+        let templates = counted(templates, "template", "templates");
+        let files = counted(context_files, "context file", "context files");
         let note = format!("{skills}, {templates}, {files}{trouble}");
         let (settings, failures) = self.reload_settings().await;
         let note = settings.map_or(note.clone(), |settings| format!("{settings} · {note}"));
@@ -483,18 +484,4 @@ impl ExecutorWorker {
 /// Returns no result, because an event reports the change.
 fn no_result((): ()) -> Vec<TaskResult> {
     Vec::new()
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counted_one_is_singular() {
-        assert_eq!([0, 1, 2].map(|count| counted(count, "skill")), ["0 skills", "1 skill", "2 skills"]);
-    }
 }

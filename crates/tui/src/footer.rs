@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 
+use tiller_core::counted::counted;
 use tiller_core::message::ThinkingLevel;
 use tiller_engine::remote_session::ConnectionState;
 use tiller_render::{Line, Role, Span, truncate_to};
@@ -154,13 +155,11 @@ fn right(view: &ViewContext<'_>, hint: FooterHint) -> Vec<FooterItem> {
     }
     match view.model.activity.background_jobs {
         0 => {}
-        1 => add("1 job".to_owned(), Role::Text, APPROVAL),
-        jobs => add(format!("{jobs} jobs"), Role::Text, APPROVAL),
+        jobs => add(counted(jobs, "job", "jobs"), Role::Text, APPROVAL),
     }
     match view.model.activity.agents {
         0 => {}
-        1 => add("1 agent".to_owned(), Role::Text, APPROVAL),
-        agents => add(format!("{agents} agents"), Role::Text, APPROVAL),
+        agents => add(counted(agents, "agent", "agents"), Role::Text, APPROVAL),
     }
     if let Some(model) = &facts.model {
         let thinking = match facts.thinking {

@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tiller_core::counted::counted;
 use tiller_core::unit::UnixMs;
 use tiller_render::Role;
 use tiller_session::import::{ImportResult, ImportStatus, LogPeek};
@@ -106,8 +107,10 @@ fn open_dialog(title: String, mut items: Vec<PickerItem>) -> TaskResult {
 
 fn describe(imported: &ImportResult) -> String {
     match imported.status {
-        ImportStatus::Imported => format!("imported, {} entries", imported.entries),
-        ImportStatus::Updated => format!("{} new entries imported", imported.entries),
+        ImportStatus::Imported => format!("imported, {}", counted(imported.entries, "entry", "entries")),
+        ImportStatus::Updated => {
+            format!("imported {}", counted(imported.entries, "new entry", "new entries"))
+        }
         ImportStatus::Unchanged => "already imported, nothing new".to_owned(),
         ImportStatus::Skipped | ImportStatus::Failed => "not imported".to_owned(),
     }

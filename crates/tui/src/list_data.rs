@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use tiller_core::counted::counted;
 use tiller_core::id::EntryId;
 use tiller_core::message::Message;
 use tiller_core::unit::Tokens;
@@ -108,8 +109,8 @@ pub(super) fn facts(state: &SessionState, reader: &Reader, about: &ListContext) 
         usage.input, usage.output, usage.cache_read, usage.cache_write
     );
     let branches = reader.tree().branch_count();
-    let noun = if branches == 1 { "branch" } else { "branches" };
-    let entries = format!("{} on {branches} {noun}", reader.entry_count());
+    let branches = counted(branches, "branch", "branches");
+    let entries = format!("{} on {branches}", reader.entry_count());
     let unreadable = reader.findings().len();
     let resume = match state.path {
         Some(_) => format!("tiller --session {}", state.session.short()),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, anyhow};
+use tiller_core::counted::counted;
 
 use crate::cli::args::CliArgs;
 use crate::cli::console::stderr_line;
@@ -66,17 +67,16 @@ fn summary(provider: &str, models: &[ListedModel], before: &[ListedModel]) -> St
         catalog::facts(provider, &model.id).is_none() && before.iter().all(|other| other.id != model.id)
     };
     let new: Vec<&ListedModel> = models.iter().filter(is_new).collect();
-    let count = models.len();
-    let plural = if count == 1 { "" } else { "s" };
+    let count = counted(models.len(), "model", "models");
     if new.is_empty() {
-        return format!("{provider}: {count} model{plural}, none of them new\n");
+        return format!("{provider}: {count}, none of them new\n");
     }
     let mut names: Vec<String> =
         new.iter().take(MAX_NAMED).map(|model| format!("{provider}/{}", model.id)).collect();
     if new.len() > MAX_NAMED {
         names.push(format!("and {} more", new.len() - MAX_NAMED));
     }
-    format!("{provider}: {count} model{plural}, {} of them new: {}\n", new.len(), names.join(", "))
+    format!("{provider}: {count}, {} of them new: {}\n", new.len(), names.join(", "))
 }
 
 #[cfg(test)]

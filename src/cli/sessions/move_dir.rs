@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use serde_json::json;
+use tiller_core::counted::counted;
 
 use super::edit::{open, restore_time};
 use super::output::{one_line, print_json};
@@ -46,10 +47,9 @@ pub(super) fn move_sessions(manager: &SessionManager, from: &Path, as_json: bool
     if as_json {
         print_json(&json!({"from": from, "to": cwd, "moved": moved}))?;
     } else {
-        let noun = if moved.len() == 1 { "session" } else { "sessions" };
         print_text(&format!(
-            "{} {noun} of {} now belong to {}\n",
-            moved.len(),
+            "moved {} from {} to {}\n",
+            counted(moved.len(), "session", "sessions"),
             one_line(&from),
             one_line(&cwd)
         ))?;

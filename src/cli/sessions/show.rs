@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use serde::Serialize;
+use tiller_core::counted::counted;
 
 use super::output::{branch, print_json, print_raw, warn};
 use crate::cli::failure::CliFailure;
@@ -105,12 +106,19 @@ impl fmt::Display for StatsOutput<'_> {
         if let Some(model) = &self.model {
             row("model", &format_args!("{model}, thinking {}", self.thinking_level.name()))?;
         }
-        let branches = if self.branches == 1 { "branch" } else { "branches" };
-        row("entries", &format_args!("{} on {} {branches}", self.entries, self.branches))?;
+        let branches = counted(self.branches, "branch", "branches");
+        row("entries", &format_args!("{} on {branches}", self.entries))?;
         if let Some(leaf) = &self.leaf {
             row("leaf", leaf)?;
         }
-        row("context", &format_args!("{} messages, {} tokens", self.context_messages, self.context_tokens))?;
+        row(
+            "context",
+            &format_args!(
+                "{}, {} tokens",
+                counted(self.context_messages, "message", "messages"),
+                self.context_tokens
+            ),
+        )?;
         let Usage { input, output, cache_read, cache_write, cost, .. } = &self.usage;
         row("total", &format_args!("{} tokens, {}", self.usage.total(), cost.total))?;
         row(

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tiller_core::counted::counted;
 use tiller_core::event::EventKind;
 use tiller_core::message::{AssistantMessage, Message, StopReason};
 use tiller_core::unit::{Tokens, UnixMs, Usd};
@@ -96,8 +97,7 @@ impl AgentActivity {
     }
 
     fn turns_text(&self) -> String {
-        let noun = if self.turns == 1 { "turn" } else { "turns" };
-        format!("{} {noun}", self.turns)
+        counted(self.turns, "turn", "turns")
     }
 
     /// Returns turns, tokens and time for the status line.

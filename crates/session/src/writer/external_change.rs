@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use tiller_core::counted::counted;
+
 /// A change by another program to a log that is open for writing. Appending still works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExternalChange {
@@ -59,7 +61,7 @@ impl fmt::Display for ExternalChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Appended { path, entries } => {
-                let entries = if *entries == 1 { "1 entry".to_owned() } else { format!("{entries} entries") };
+                let entries = counted(*entries, "entry", "entries");
                 write!(f, "session file {}: another program appended to it ({entries})", path.display())
             }
             Self::Missing { path } => {

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use tiller_core::counted::counted;
 use tiller_core::media::detect_media_type;
 use tiller_core::tool_spec::{Access, OutputKind, ToolSet, ToolTraits, TouchedPaths};
 
@@ -128,7 +129,10 @@ fn show(
         });
     }
     if first > total {
-        return Err(format!("argument `offset`: {display_path} has only {total} lines"));
+        return Err(format!(
+            "argument `offset`: {display_path} has only {}",
+            counted(total, "line", "lines")
+        ));
     }
     let part = lines_of(text, first, arguments.limit);
     let head = limits.head(part);

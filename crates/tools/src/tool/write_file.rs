@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tiller_core::counted::counted;
 use tiller_core::tool_spec::{Access, OutputKind, ToolSet, ToolTraits, TouchedPaths};
 
 use super::atomic_write::{FileContent, WriteTarget};
@@ -93,8 +94,9 @@ fn write(workspace: &Workspace, seen: &SeenFiles, arguments: &Arguments) -> Resu
     let old_text = text_of(old.as_ref());
     let diff = FileDiff::new(display_path, old_text.as_deref().unwrap_or_default(), &arguments.content);
     let verb = if old_text.is_some() { "replaced" } else { "created" };
-    let lines = arguments.content.lines().count();
-    let text = format!("{verb} {display_path} ({lines} lines, {} bytes)", arguments.content.len());
+    let lines = counted(arguments.content.lines().count(), "line", "lines");
+    let bytes = counted(arguments.content.len(), "byte", "bytes");
+    let text = format!("{verb} {display_path} ({lines}, {bytes})");
     let mut output = ToolOutput { details: Some(diff.details(display_path)), ..ToolOutput::text(text) };
     add_seen(&mut output, display_path, arguments.content.as_bytes());
     Ok(output)

@@ -1,5 +1,6 @@
 //! The panel's rows: the reason, as much of the call as fits, and the answers.
 
+use tiller_core::counted::counted;
 use tiller_core::event::ApprovalRequest;
 use tiller_render::{BreakMode, Emphasis, Indent, Line, Role, Span, Style, truncate_to, wrap};
 
@@ -135,8 +136,8 @@ fn hidden_lines(panel: &ApprovalPanel, (rows, end): (usize, usize), view: &ViewC
         below if end > 0 => (below, "between", KeyCommand::CallDown),
         below => (below, "below", KeyCommand::CallDown),
     };
-    let noun = if count == 1 { "line" } else { "lines" };
-    let text = Span::new(format!("  │ … {count} more {noun} {position} · "), Role::Warning);
+    let count = counted(count, "more line", "more lines");
+    let text = Span::new(format!("  │ … {count} {position} · "), Role::Warning);
     let (scroll, show) = (key(view, command), key(view, KeyCommand::ShowCall));
     Some(vec![text, scroll, muted(" scrolls · "), show, muted(" shows all")].into())
 }

@@ -1,5 +1,6 @@
 //! The lines of user messages, notices and failures.
 
+use tiller_core::counted::counted;
 use tiller_core::message::split_advice;
 use tiller_core::unit::UnixMs;
 use tiller_engine::attachment_labels;
@@ -47,8 +48,7 @@ pub(super) fn user(
     let bold = Style::from(Role::User).with(Emphasis::BOLD);
     let mut lines = message_lines_reserving(reserved, shown, bold, measure);
     if hidden > 0 {
-        let noun = if hidden == 1 { "line" } else { "lines" };
-        let note = format!("… {hidden} more {noun} ({})", ctx.unfold_key);
+        let note = format!("… {} ({})", counted(hidden, "more line", "more lines"), ctx.unfold_key);
         lines.extend(message_lines(&note, Role::Muted.into(), measure));
     }
     if !end.is_empty() {

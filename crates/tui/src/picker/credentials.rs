@@ -1,5 +1,6 @@
 //! `/login` and `/logout`: the lists of providers and their API keys. Keys are entered here and never shown.
 
+use tiller_core::counted::counted;
 use tiller_engine::{CredentialOrigin, ProviderCredential, SUBSCRIPTION_NOTE};
 use tiller_render::{Role, Span};
 
@@ -119,8 +120,7 @@ pub(crate) fn masked(characters: usize) -> [Span; 2] {
     let dots = Span::new("•".repeat(characters.min(MAX_DOTS)), Role::Text);
     let count = match characters {
         0 => "  type or paste it; it is not shown".to_owned(),
-        1 => "  1 character".to_owned(),
-        many => format!("  {many} characters"),
+        count => format!("  {}", counted(count, "character", "characters")),
     };
     [dots, Span::new(count, Role::Muted)]
 }

@@ -1,5 +1,6 @@
 //! The list of a race: its lanes, and rows that resume and end it.
 
+use tiller_core::counted::counted;
 use tiller_engine::agents::{LaneState, RaceLane};
 use tiller_render::{Line, Role};
 
@@ -88,14 +89,13 @@ fn note(lane: &RaceLane) -> String {
 
 /// Turns, tokens, denied calls and time.
 fn work(lane: &RaceLane) -> String {
-    let turns = if lane.activity.turns == 1 { "turn" } else { "turns" };
     let denied = match lane.activity.denied {
         0 => String::new(),
         denied => format!(" · {denied} denied"),
     };
     format!(
-        "{} {turns} · {} tokens{denied} · {}s",
-        lane.activity.turns,
+        "{} · {} tokens{denied} · {}s",
+        counted(lane.activity.turns, "turn", "turns"),
         lane.activity.tokens,
         lane.elapsed_ms / 1_000
     )

@@ -5,6 +5,8 @@
 
 use std::ops::{Range, RangeInclusive};
 
+use tiller_core::counted::counted;
+
 use crate::transcript::chunk::BlockPos;
 
 /// A position in a block: line and column.
@@ -53,10 +55,7 @@ impl Selection {
 /// Describes the size of a text.
 pub(crate) fn amount(text: &str) -> String {
     match text.lines().count() {
-        0 | 1 => match text.chars().count() {
-            1 => "1 character".to_owned(),
-            count => format!("{count} characters"),
-        },
+        0 | 1 => counted(text.chars().count(), "character", "characters"),
         count => format!("{count} lines"),
     }
 }

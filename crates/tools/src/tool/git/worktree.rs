@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
+use tiller_core::counted::counted;
 use tiller_files::git;
 use tokio::sync::Mutex;
 
@@ -647,8 +648,7 @@ fn count(numstat: &str) -> WorktreeChanges {
 impl fmt::Display for WorktreeChanges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { files, added, removed, .. } = self;
-        let noun = if *files == 1 { "file" } else { "files" };
-        f.pad(&format!("{files} {noun}, +{added} −{removed}"))
+        f.pad(&format!("{}, +{added} −{removed}", counted(*files, "file", "files")))
     }
 }
 
