@@ -16,7 +16,7 @@ mod failure;
 pub(crate) mod input;
 mod interrupt;
 mod open_events;
-mod retry;
+mod retry_state;
 #[cfg(test)]
 mod tests;
 mod tool_calls;
@@ -38,7 +38,7 @@ use tiller_session::entry::{Compaction, DeliveryReceipt, MessageEntry};
 
 use super::queue::Queue;
 use effect::Effects;
-use retry::RetryState;
+use retry_state::RetryState;
 use tool_phase::ToolPhase;
 
 pub(crate) use effect::Effect;

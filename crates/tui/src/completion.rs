@@ -28,8 +28,8 @@ use crate::completion::paths::{PathKind, PathQuery};
 use crate::completion::values::ArgumentSources;
 use crate::completion::word::{CompletionKind, completion_kind};
 use crate::component::{Context, ViewContext};
+use crate::fuzzy::{FuzzyQuery, MatchMode};
 use crate::list_cursor::ListCursor;
-use crate::picker::fuzzy::{FuzzyQuery, MatchMode};
 
 /// Milliseconds before the project's files are listed again at the next `@`.
 const FILES_MAX_AGE_MS: u64 = 15_000;

@@ -33,6 +33,7 @@ mod exit;
 mod flash;
 mod footer;
 mod frame_pacer;
+mod fuzzy;
 mod help;
 mod history;
 mod import;

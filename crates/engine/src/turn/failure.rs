@@ -8,7 +8,7 @@ use tiller_session::EntryBody;
 use tiller_session::entry::{Compaction, DeliveryReceipt};
 
 use super::effect::Effects;
-use super::retry::RetryState;
+use super::retry_state::RetryState;
 use super::tool_phase::ToolPhase;
 use super::{AfterFailure, Effect, ModelSwitch, NoCompactionReason, Phase, Turn};
 use crate::compaction::to_result;

@@ -5,7 +5,7 @@ use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
 use tiller_engine::slash_command::{CommandSpec, available_commands, unavailable};
 
 use super::candidate::{Candidate, OnAccept};
-use crate::picker::fuzzy::{FuzzyQuery, MatchMode};
+use crate::fuzzy::{FuzzyQuery, MatchMode};
 
 /// Candidates for a partial command name: those that begin with it; if there are none, fuzzy matches. Skills also match
 /// by their own name. For the name of a command that only `--plain` has there are no fuzzy matches, so that Enter shows

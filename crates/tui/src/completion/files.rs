@@ -11,7 +11,7 @@ use tiller_files::walk::{HiddenFiles, WalkEntryKind, WalkOptions, walk};
 
 use crate::completion::candidate::{Candidate, OnAccept};
 use crate::completion::resources;
-use crate::picker::fuzzy::{FuzzyQuery, MatchMode};
+use crate::fuzzy::{FuzzyQuery, MatchMode};
 use crate::text::one_line;
 
 /// Maximum number of listed files and directories; larger trees are listed partially.

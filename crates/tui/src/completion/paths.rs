@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::completion::candidate::{Candidate, OnAccept};
 use crate::completion::files::mention;
-use crate::picker::fuzzy::{FuzzyQuery, MatchMode};
+use crate::fuzzy::{FuzzyQuery, MatchMode};
 use crate::text::one_line;
 
 /// Maximum number of candidates.

@@ -5,8 +5,8 @@ use tiller_session::Visibility;
 use crate::action::{Action, ListAction, SessionEdit};
 use crate::component::ViewContext;
 use crate::effect::Effect;
+use crate::fuzzy::MatchMode;
 use crate::navigate::Navigate;
-use crate::picker::fuzzy::MatchMode;
 use crate::picker::item::PickerChoice;
 use crate::picker::source::{ListFacts, ListResponse, ListSource};
 

@@ -7,9 +7,9 @@ use tiller_render::Role;
 
 use crate::action::{Action, ListAction};
 use crate::component::ViewContext;
+use crate::fuzzy::MatchMode;
 use crate::import::ForeignLog;
 use crate::list_kind::ListKind;
-use crate::picker::fuzzy::MatchMode;
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::picker::source::{ListFacts, ListResponse, ListSource};
 use crate::text::{age, one_line};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::picker::fuzzy::{FuzzyQuery, MatchMode};
+use crate::fuzzy::{FuzzyQuery, MatchMode};
 use crate::picker::item::PickerItem;
 
 /// A background job that filters a long list.

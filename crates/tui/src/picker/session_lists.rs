@@ -3,8 +3,8 @@
 use crate::action::{Action, ListAction};
 use crate::component::ViewContext;
 use crate::effect::Effect;
+use crate::fuzzy::MatchMode;
 use crate::keymap::table::{KeyCommand, KeyContext};
-use crate::picker::fuzzy::MatchMode;
 use crate::picker::item::PickerChoice;
 use crate::picker::line_prompt::{LinePrompt, StatusText};
 use crate::picker::session_query::SessionExcerpt;

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 use crate::component::ViewContext;
 use crate::effect::Effect;
+use crate::fuzzy::MatchMode;
 use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::list_kind::ListKind;
-use crate::picker::fuzzy::MatchMode;
 use crate::picker::item::PickerChoice;
 use crate::picker::line_prompt::{LinePrompt, StatusText};
 use crate::picker::session_query::SessionExcerpt;

@@ -10,11 +10,11 @@ use tiller_render::{BreakMode, Emphasis, Indent, Line, Role, Span, Style, trunca
 use tiller_session::SessionScope;
 
 use crate::draw::{put, row, title};
+use crate::fuzzy::FuzzyQuery;
 use crate::keymap::Keymap;
 use crate::layout::{limit_rows, right_aligned, truncate_start};
 use crate::list_kind::ListKind;
 use crate::match_marks::{pieces, spans};
-use crate::picker::fuzzy::FuzzyQuery;
 use crate::picker::input_rows::{max_input_rows, typed, wrapped};
 use crate::picker::item::{MARKS, PickerItem};
 use crate::picker::line_prompt::StatusText;
