@@ -34,9 +34,8 @@ struct ModelRow {
 pub(super) fn run(arguments: &CliArgs, query: Option<&str>, json: bool) -> Result<u8, CliFailure> {
     let (config, _) = trust::config(arguments, TrustPrompt::Nobody)?;
     let ModelList { providers, configured } = wiring::named_models(arguments, &config)?;
-    for (provider, reason) in providers.misconfigured() {
-        stderr_line!("warning: {provider} is misconfigured: {reason}");
-    }
+    let notices = config.notices().chain(wiring::misconfigured_notices(&providers, &config));
+    notices.for_each(|notice| stderr_line!("warning: {notice}"));
     let usable = providers.models().into_iter().map(|model| (*model.facts).clone()).chain(configured);
     let usable = usable.map(|facts| row(&config, arguments, facts, None));
     let unavailable = providers.unavailable_models().map(|facts| {

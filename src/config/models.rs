@@ -39,6 +39,8 @@ pub struct UserProvider {
     pub compat: CompatOverrides,
     /// The environment variables that the entry names.
     pub variables: Vec<String>,
+    /// The reason the provider isn't usable without a key from elsewhere; also among the warnings.
+    pub problem: Option<String>,
     models: Vec<ModelEntry>,
 }
 
@@ -60,7 +62,8 @@ struct ProviderEntry {
     auth_header: bool,
     headers: BTreeMap<String, String>,
     compat: CompatOverrides,
-    models: Vec<ModelEntry>,
+    /// Parsed one by one, so that an invalid one costs only itself.
+    models: Vec<Value>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -107,7 +110,8 @@ fn unknown_fields(entry: &Value) -> Vec<String> {
     unknown(entry, PROVIDER_FIELDS, "").into_iter().chain(of_models).collect()
 }
 
-/// Reads the file; empty if it doesn't exist. A provider that can't be read is skipped, with a warning.
+/// Reads the file; empty if it doesn't exist. Invalid models are skipped; a provider that is invalid itself has
+/// a [`UserProvider::problem`]. Both are warned about.
 pub(super) fn load(path: &Path, environment: &Environment) -> Result<UserModels, ConfigError> {
     if !path.exists() {
         return Ok(UserModels::default());
@@ -128,23 +132,21 @@ pub(super) fn load(path: &Path, environment: &Environment) -> Result<UserModels,
     for (name, entry) in providers {
         let mut entry = entry.clone();
         let removed = remove_unknown_compat(&mut entry);
-        models.warnings.extend(removed.into_iter().map(|field| {
-            format!("{}: `{name}`: `{field}` has an unknown value and is ignored", path.display())
-        }));
-        models.warnings.extend(
-            unknown_fields(&entry).into_iter().map(|field| {
-                format!("{}: `{name}`: `{field}` isn't supported and is ignored", path.display())
-            }),
-        );
+        let removed =
+            removed.into_iter().map(|field| format!("`{field}` has an unknown value and is ignored"));
+        let unknown = unknown_fields(&entry).into_iter();
+        let unknown = unknown.map(|field| format!("`{field}` isn't supported and is ignored"));
+        let mut warnings: Vec<String> = removed.chain(unknown).collect();
         // The text of an error could quote a key.
         let parsed = ProviderEntry::deserialize(&entry).ok().filter(|_| entry.is_object());
-        let Some(entry) = parsed else {
-            models.warnings.push(format!("{}: {}", path.display(), problem_of(name, &entry)));
-            continue;
+        let provider = match parsed {
+            Some(entry) => resolve(entry, environment, &mut warnings),
+            None => UserProvider { problem: Some(problem_of(&entry)), ..UserProvider::default() },
         };
-        let (provider, problem) = resolve(entry, environment);
-        models.warnings.extend(problem.map(|problem| format!("{}: `{name}`: {problem}", path.display())));
+        warnings.extend(provider.problem.clone());
         models.providers.insert(name.clone(), provider);
+        let warnings = warnings.into_iter();
+        models.warnings.extend(warnings.map(|warning| format!("{}: `{name}`: {warning}", path.display())));
     }
     Ok(models)
 }
@@ -177,52 +179,53 @@ fn single_field(key: &str, value: &Value) -> Value {
 }
 
 /// Describes the part of a provider's entry that can't be parsed.
-fn problem_of(name: &str, entry: &Value) -> String {
-    let Some(fields) = entry.as_object() else { return format!("`{name}` is not an object") };
+fn problem_of(entry: &Value) -> String {
+    let Some(fields) = entry.as_object() else { return "the entry is not an object".to_owned() };
     let is_valid = |key: &str, value: &Value| ProviderEntry::deserialize(&single_field(key, value)).is_ok();
     let field = fields.iter().find(|(key, value)| !is_valid(key, value));
     match field {
         Some((key, _)) if key == "api" => {
             let known = WireFormat::ALL.map(|format| serde_json::to_value(format).unwrap_or_default());
             let known: Vec<&str> = known.iter().filter_map(Value::as_str).collect();
-            format!("`{name}`: `api` must be one of {}", known.join(", "))
+            format!("`api` must be one of {}", known.join(", "))
         }
-        Some((key, value)) if key == "models" => format!("`{name}`: {}", models_problem(value)),
-        Some((key, _)) => format!("`{name}`: `{key}` must be {}", expected_value(key)),
-        None => format!("`{name}` is invalid"),
+        Some((key, _)) => format!("`{key}` must be {}", expected_value(key)),
+        None => "the entry is invalid".to_owned(),
     }
 }
 
-/// Describes the accepted values of a provider's field.
+/// Describes the accepted values of a field.
 fn expected_value(field: &str) -> &'static str {
     match field {
-        "authHeader" => "true or false",
+        "authHeader" | "reasoning" => "true or false",
         "headers" => "an object of strings",
+        "models" => "a list",
         "compat" => "an object",
+        "contextWindow" | "maxTokens" => "a whole number of tokens",
+        "cost" => "an object of numbers, in dollars per million tokens",
+        "input" => "a list of strings, such as [\"text\", \"image\"]",
+        "api" => "a wire format, as for the provider",
         _ => "a string",
     }
 }
 
-/// Describes the first of a provider's models that can't be parsed.
-fn models_problem(models: &Value) -> String {
-    let Some(models) = models.as_array() else { return "`models` must be a list".to_owned() };
-    let invalid = models.iter().enumerate().find(|(_, model)| ModelEntry::deserialize(*model).is_err());
-    let Some((at, model)) = invalid else { return "`models` is invalid".to_owned() };
-    let Some(fields) = model.as_object() else { return format!("`models[{at}]` is not an object") };
+/// Describes the problem of a model that can't be parsed.
+fn problem_of_model(model: &Value) -> String {
+    let Some(fields) = model.as_object() else { return "it is not an object".to_owned() };
     let is_valid = |key: &str, value: &Value| {
         let id = Value::from("id");
         let fields = [("id".to_owned(), id), (key.to_owned(), value.clone())];
         ModelEntry::deserialize(Value::Object(fields.into_iter().collect())).is_ok()
     };
     match fields.iter().find(|(key, value)| !is_valid(key, value)) {
-        _ if !fields.contains_key("id") => format!("`models[{at}]` has no `id`"),
-        Some((key, _)) => format!("`models[{at}].{key}` has an invalid value"),
-        None => format!("`models[{at}]` is invalid"),
+        _ if !fields.contains_key("id") => "it has no `id`".to_owned(),
+        Some((key, _)) => format!("`{key}` must be {}", expected_value(key)),
+        None => "it is invalid".to_owned(),
     }
 }
 
-/// Resolves the values of an entry; also returns the problem with a value that can't be resolved.
-fn resolve(entry: ProviderEntry, environment: &Environment) -> (UserProvider, Option<String>) {
+/// Resolves the values of an entry and adds warnings about models that are skipped.
+fn resolve(entry: ProviderEntry, environment: &Environment, warnings: &mut Vec<String>) -> UserProvider {
     let texts = entry.api_key.iter().chain(entry.headers.values());
     let variables = texts.filter_map(|text| variable_of(text, environment)).map(str::to_owned).collect();
     let mut problem = None;
@@ -239,8 +242,15 @@ fn resolve(entry: ProviderEntry, environment: &Environment) -> (UserProvider, Op
             Err(text) => problem = Some(format!("header `{header}`: {text}")),
         }
     }
-    let ProviderEntry { base_url, api, auth_header, compat, models, .. } = entry;
-    (UserProvider { base_url, api, key, auth_header, headers, compat, variables, models }, problem)
+    let mut models = Vec::new();
+    for (at, model) in entry.models.iter().enumerate() {
+        match ModelEntry::deserialize(model) {
+            Ok(model) => models.push(model),
+            Err(_) => warnings.push(format!("`models[{at}]` is ignored: {}", problem_of_model(model))),
+        }
+    }
+    let ProviderEntry { base_url, api, auth_header, compat, .. } = entry;
+    UserProvider { base_url, api, key, auth_header, headers, compat, variables, problem, models }
 }
 
 /// Returns the name of the variable that a string refers to.
@@ -489,7 +499,7 @@ mod tests {
             "c": [],
             "d": {"models": [{"id": "x"}, {"name": "no id"}]},
             "e": {"models": {}},
-            "f": {"models": [{"id": "x", "contextWindow": "large"}]},
+            "f": {"models": [{"id": "x", "contextWindow": "large"}, {"id": "y"}]},
             "h": {"authHeader": "yes"},
             "good": {"baseUrl": "http://x"},
         }}));
@@ -498,14 +508,20 @@ mod tests {
             "`a`: `apiKey` must be a string",
             "`b`: `api` must be one of anthropic-messages, openai-completions, openai-responses, \
              google-generative-ai",
-            "`c` is not an object",
-            "`d`: `models[1]` has no `id`",
+            "`c`: the entry is not an object",
+            "`d`: `models[1]` is ignored: it has no `id`",
             "`e`: `models` must be a list",
-            "`f`: `models[0].contextWindow` has an invalid value",
+            "`f`: `models[0]` is ignored: `contextWindow` must be a whole number of tokens",
             "`h`: `authHeader` must be true or false",
         ];
         assert_eq!(tails.collect::<Vec<_>>(), expected);
-        assert_eq!(models.providers.keys().collect::<Vec<_>>(), ["good"]);
+        let has_problem = |name: &str| models.providers[name].problem.is_some();
+        assert_eq!(
+            ["a", "b", "c", "d", "e", "f", "h", "good"].map(has_problem),
+            [true, true, true, false, true, false, true, false]
+        );
+        let ids: Vec<_> = models.providers["f"].models.iter().map(|model| model.id.as_str()).collect();
+        assert_eq!(ids, ["y"]);
         assert!(load_json(&json!({})).warnings[0].ends_with("models.json has no `providers` object"));
     }
 }

@@ -27,13 +27,23 @@ pub(super) fn scoped(
     config: &Config,
     notices: &mut Vec<String>,
 ) -> ProviderRegistry {
-    notices
-        .extend(providers.misconfigured().map(|(name, reason)| format!("{name} is misconfigured: {reason}")));
+    notices.extend(misconfigured_notices(&providers, config));
     let unmatched = providers.limit_scope(config.settings.models().unwrap_or_default());
     notices.extend(unmatched.iter().map(|pattern| format!("models: no usable model matches `{pattern}`")));
     let fallback = config.settings.fallback().unwrap_or_default().iter();
     notices.extend(fallback.filter_map(|name| Some(format!("fallback: {}", providers.find(name).err()?))));
     providers
+}
+
+/// Returns notices about misconfigured providers, except those whose problem is among the configuration's
+/// warnings.
+pub(in crate::cli) fn misconfigured_notices(
+    providers: &ProviderRegistry,
+    config: &Config,
+) -> impl Iterator<Item = String> {
+    let is_new = |name: &str| config.user_provider(name).is_none_or(|user| user.problem.is_none());
+    let rejected = providers.misconfigured().filter(move |(name, _)| is_new(name));
+    rejected.map(|(name, reason)| format!("{name} is misconfigured: {reason}"))
 }
 
 /// Returns the available providers: those with a key, the given script, and the demo if it was requested or
@@ -133,8 +143,11 @@ fn is_local(provider: &str) -> bool {
 
 /// Returns true if a flag, a file or the environment has the key or the URL of a provider.
 fn has_access(arguments: &CliArgs, config: &Config, name: &str) -> bool {
-    let has_flag = is_named(config, name) && arguments.model.api_key.is_some();
-    has_flag || config.access(name).is_some()
+    has_flag_key(arguments, config, name) || config.access(name).is_some()
+}
+
+fn has_flag_key(arguments: &CliArgs, config: &Config, name: &str) -> bool {
+    is_named(config, name) && arguments.model.api_key.is_some()
 }
 
 /// Connects a provider with the key and server from the arguments and the configuration; returns its removal
@@ -144,22 +157,26 @@ pub(in crate::cli) fn connect_provider(
     config: &Config,
     name: &str,
 ) -> Result<ProviderChange, ProviderError> {
-    if !has_access(arguments, config, name) {
-        return Ok(ProviderChange::Remove { provider: name.to_owned(), key_name: config::key_name(name) });
-    }
-    let incomplete = |field: &str| ProviderError {
+    let misconfigured = |message: String| ProviderError {
         provider: name.to_owned(),
         failure: FailureKind::Fatal,
-        message: format!("`{field}` is missing from models.json"),
+        message,
         hint: None,
     };
+    let incomplete = |field: &str| misconfigured(format!("`{field}` is missing from models.json"));
+    let has_key = has_flag_key(arguments, config, name) || config.key_source(name).is_some();
+    let problem = config.user_provider(name).and_then(|user| user.problem.clone()).filter(|_| !has_key);
+    if let Some(problem) = problem {
+        return Err(misconfigured(format!("models.json: {problem}")));
+    }
+    let is_known = ProviderDescriptor::find(name).is_some();
+    if is_known && !has_access(arguments, config, name) {
+        return Ok(ProviderChange::Remove { provider: name.to_owned(), key_name: config::key_name(name) });
+    }
     let endpoint = endpoint(arguments, config, name).ok_or_else(|| incomplete("baseUrl"))?;
     if endpoint.base_url.is_empty() {
         let variable = ProviderDescriptor::find(name).map_or("baseUrl", |known| known.base_url_variable);
-        return Err(ProviderError {
-            message: format!("set {variable} to its address"),
-            ..incomplete("baseUrl")
-        });
+        return Err(misconfigured(format!("set {variable} to its address")));
     }
     let format = wire_format(config, &endpoint).ok_or_else(|| incomplete("api"))?;
     let compat = compat(config, name);
