@@ -137,7 +137,7 @@ impl<'a, Out: Write, Err: Write> PrintRun<'a, Out, Err> {
             EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message }
             | EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message } => {
                 let seconds = delay_ms.div_ceil(1_000);
-                writeln!(self.err, "{error_message}; retrying in {seconds} s ({attempt} of {max_attempts})")?;
+                writeln!(self.err, "retrying in {seconds} s ({attempt} of {max_attempts}): {error_message}")?;
             }
             EventKind::CompactionEnd {
                 reason: CompactionReason::Overflow,

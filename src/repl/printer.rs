@@ -262,11 +262,11 @@ fn background_text(event: &EventKind) -> Option<String> {
     Some(match event {
         EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
             let seconds = delay_ms.div_ceil(1_000);
-            format!("{error_message}; retrying in {seconds} s, {attempt} of {max_attempts}")
+            format!("retrying in {seconds} s ({attempt} of {max_attempts}): {error_message}")
         }
         EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message } => {
             let seconds = delay_ms.div_ceil(1_000);
-            format!("summary failed: {error_message}; retrying in {seconds} s, {attempt} of {max_attempts}")
+            format!("retrying the summary in {seconds} s ({attempt} of {max_attempts}): {error_message}")
         }
         EventKind::CompactionStart { reason } => match reason {
             CompactionReason::Overflow => "the context is too long; compacting".to_owned(),
