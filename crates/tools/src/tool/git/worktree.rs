@@ -43,8 +43,8 @@ const GITLINK_MODE: &[u8] = b"160000";
 /// Time limit of a git command: a checkout of a large repository takes a minute.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Maximum bytes of a diff.
-const MAX_DIFF: usize = 16 * 1024 * 1024;
+/// Maximum bytes of git's output, which is a list of all files or a diff.
+const MAX_OUTPUT: usize = 256 * 1024 * 1024;
 
 /// Held while a worktree is added or removed, because git then reads the records of all worktrees, and fails
 /// on one that another git process is writing ("failed to read …/commondir: Success").
@@ -109,8 +109,16 @@ pub enum WorktreeError {
     #[error("git {0} took too long")]
     TimedOut(String),
     /// Git's output is too long to keep.
-    #[error("the output of git {0} is longer than {MAX_DIFF} bytes")]
+    #[error("the output of git {0} is longer than {MAX_OUTPUT} bytes")]
     TooLong(String),
+    /// The directory that corresponds to the working directory can't be created.
+    #[error("{} can't be created: {reason}", path.display())]
+    NoRoot {
+        /// The directory.
+        path: PathBuf,
+        /// The reason.
+        reason: std::io::Error,
+    },
     /// Git is too old: it can't be prevented from running programs that the repository names.
     #[error("worktrees need git 2.31 or later")]
     OldGit,
@@ -123,8 +131,9 @@ pub enum WorktreeError {
     /// Git would block on a pipe.
     #[error("{} is not a regular file; git would block on it", .0.display())]
     SpecialFile(PathBuf),
-    /// A repository in the worktree: a commit of the worktree has only its commit id, not its files.
-    #[error("{} is a Git repository of its own, whose files can't be committed to the branch", .0.display())]
+    /// A repository in the worktree, such as a submodule: a commit of the worktree has only its commit id, not
+    /// its files.
+    #[error("{} is a Git repository of its own, whose changes can't be committed to the branch", .0.display())]
     EmbeddedRepository(PathBuf),
 }
 
@@ -149,20 +158,23 @@ impl Worktree {
         let git = RepositoryGit::find(cwd, runner).await?;
         let base = git.snapshot().await?;
         let stem: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-        let (branch, dir) = git.add_worktree(&stem, &base).await?;
+        let stem = match stem.trim_start_matches('-') {
+            "" => "agent",
+            stem => stem,
+        };
+        let (branch, dir) = git.add_worktree(stem, &base).await?;
         let admin = git.admin_dir(&dir)?;
         let lock = create_locked(&admin, &base).map_err(|error| WorktreeError::Start(error.to_string()))?;
-        let below = cwd.strip_prefix(&git.root).unwrap_or(Path::new(""));
-        let root = dir.join(below);
+        let root = create_root(&git, &dir, cwd)?;
         Ok(Self { git, admin, dir, root, branch, base, _lock: Arc::new(lock) })
     }
 
     /// Checks that worktrees can be made for a working directory.
     ///
     /// # Errors
-    /// Without a repository, or if git can't be run.
+    /// Without a repository, if it has no commit, or if git can't be run.
     pub async fn check_repository(cwd: &Path, runner: &Runner) -> Result<(), WorktreeError> {
-        RepositoryGit::find(cwd, runner).await.map(drop)
+        RepositoryGit::find(cwd, runner).await?.head().await.map(drop)
     }
 
     /// Opens the worktree of a branch that [`Worktree::create`] has made from the commit `base`: the one left
@@ -184,7 +196,7 @@ impl Worktree {
         }
         let dir = git.worktree_dir(name);
         let (admin, lock) = git.take_over(&dir, branch, base).await?;
-        let root = dir.join(cwd.strip_prefix(&git.root).unwrap_or(Path::new("")));
+        let root = create_root(&git, &dir, cwd)?;
         let (branch, base) = (branch.to_owned(), base.to_owned());
         Ok(Self { git, admin, dir, root, branch, base, _lock: Arc::new(lock) })
     }
@@ -219,13 +231,10 @@ impl Worktree {
     /// If git fails, or the worktree contains another repository that was created in it.
     pub async fn commit(&self, message: &str) -> Result<WorktreeChanges, WorktreeError> {
         let git = RepositoryGit::in_worktree(&self.admin, &self.dir, &self.git.runner).await?;
-        git.commit_all(message, &self.base).await?;
-        let head = git.revision("HEAD").await?;
+        let head = git.commit_to(&self.branch, message, &self.base).await?;
         if head == self.base {
             return Ok(WorktreeChanges::default());
         }
-        // The agent may have left its branch.
-        git.run(&words(["update-ref", &branch_ref(&self.branch), &head])).await?;
         git.changes(&self.branch, [&self.base, &head]).await
     }
 
@@ -288,6 +297,20 @@ impl WorktreeChanges {
     }
 }
 
+/// Returns the directory in a worktree that corresponds to the working directory; creates it if no file of the
+/// repository is in it.
+fn create_root(git: &RepositoryGit, dir: &Path, cwd: &Path) -> Result<PathBuf, WorktreeError> {
+    match cwd.strip_prefix(&git.root) {
+        Ok(below) if below != Path::new("") => {
+            let root = dir.join(below);
+            std::fs::create_dir_all(&root)
+                .map_err(|reason| WorktreeError::NoRoot { path: root.clone(), reason })?;
+            Ok(root)
+        }
+        _ => Ok(dir.to_owned()),
+    }
+}
+
 /// Creates the locked file of a worktree. The file gets its name once it is locked, so that no process finds
 /// it unlocked.
 fn create_locked(admin: &Path, base: &str) -> std::io::Result<File> {
@@ -333,22 +356,22 @@ pub async fn remove_leftover_worktree(
     if leftover.dir.is_dir() {
         let own = RepositoryGit::in_worktree(&leftover.admin, &leftover.dir, runner).await?;
         let base = git::read_file(&leftover.admin, LOCK_FILE).filter(|base| is_plain(base));
-        own.commit_all("Changes of an interrupted agent", base.as_deref().unwrap_or("HEAD")).await?;
+        let base = base.as_deref().unwrap_or("HEAD");
+        own.commit_to(&leftover.branch, "Changes of an interrupted agent", base).await?;
     }
     git.remove(&leftover.admin, &leftover.dir).await
 }
 
 /// Returns an agent's worktree if no process uses it.
 fn find_leftover(admin: PathBuf, dir: PathBuf) -> Option<LeftoverWorktree> {
-    let head = git::read_file(&admin, "HEAD")?;
-    let branch = head.trim().strip_prefix("ref: refs/heads/")?.to_owned();
-    if !branch.starts_with(BRANCH_PREFIX) || !dir.file_name()?.to_string_lossy().contains(DIR_INFIX) {
-        return None;
-    }
+    let (_, name) = dir.file_name()?.to_str()?.rsplit_once(DIR_INFIX).filter(|(_, name)| is_plain(name))?;
+    let branch = format!("{BRANCH_PREFIX}{name}");
     let lock = admin.join(LOCK_FILE);
-    let is_unused = match lock.exists() {
-        true => tiller_files::open_lock(&lock).is_ok_and(|lock| lock.try_lock().is_ok()),
-        false => admin.metadata().ok()?.modified().ok()?.elapsed().is_ok_and(|age| age > CREATION_TIME),
+    let is_unused = if lock.exists() {
+        tiller_files::open_lock(&lock).is_ok_and(|lock| lock.try_lock().is_ok())
+    } else {
+        let is_on_branch = git::read_file(&admin, "HEAD")?.trim() == format!("ref: {}", branch_ref(&branch));
+        is_on_branch && admin.metadata().ok()?.modified().ok()?.elapsed().is_ok_and(|age| age > CREATION_TIME)
     };
     is_unused.then_some(LeftoverWorktree { dir, branch, admin })
 }
@@ -498,7 +521,7 @@ impl RepositoryGit {
     /// Returns a commit with the current files, without changing the index or HEAD. Without changes, this is
     /// HEAD itself.
     async fn snapshot(&self) -> Result<String, WorktreeError> {
-        let head = self.revision("HEAD").await.map_err(|_| WorktreeError::NoCommit)?;
+        let head = self.head().await?;
         let index = self.root.join(last_line(&self.run(&words(["rev-parse", "--git-path", "index"])).await?));
         let start = |error: std::io::Error| WorktreeError::Start(error.to_string());
         let dir = tempfile::tempdir_in(index.parent().unwrap_or(&self.root)).map_err(start)?;
@@ -516,10 +539,24 @@ impl RepositoryGit {
         Ok(last_line(&self.identified().run(&command).await?))
     }
 
-    /// Commits the files of a worktree that started with the commit `base`.
+    /// Commits the files of a worktree that started with the commit `base`, and moves its branch there: the agent
+    /// may have left it. Returns the commit.
+    async fn commit_to(&self, branch: &str, message: &str, base: &str) -> Result<String, WorktreeError> {
+        self.commit_all(message, base).await?;
+        let head = self.revision("HEAD").await?;
+        if head != base {
+            self.run(&words(["update-ref", &branch_ref(branch), &head])).await?;
+        }
+        Ok(head)
+    }
+
     async fn commit_all(&self, message: &str, base: &str) -> Result<(), WorktreeError> {
         self.run(&words(["add", "--all"])).await?;
-        if let Some(repository) = self.embedded_repository(base).await? {
+        let changed = match self.embedded_repository(base).await? {
+            Some(repository) => Some(repository),
+            None => self.changed_submodule().await?,
+        };
+        if let Some(repository) = changed {
             return Err(WorktreeError::EmbeddedRepository(repository));
         }
         if self.run(&words(["diff", "--cached", "--quiet", "--ignore-submodules=dirty"])).await.is_ok() {
@@ -546,11 +583,40 @@ impl RepositoryGit {
         Ok(None)
     }
 
-    /// Returns the changes between two commits, as those of a branch.
+    /// Returns a submodule with files that no commit has. Without the agent's doing, submodules are empty.
+    async fn changed_submodule(&self) -> Result<Option<PathBuf>, WorktreeError> {
+        let files = self.run_for_bytes(&words(["ls-files", "--stage", "-z"])).await?;
+        for file in files.split(|byte| *byte == 0).filter(|file| file.starts_with(GITLINK_MODE)) {
+            // `MODE OBJECT STAGE\tPATH`.
+            let Some(tab) = file.iter().position(|byte| *byte == b'\t') else { continue };
+            let dir = self.root.join(OsStr::from_bytes(&file[tab + 1..]));
+            if std::fs::read_dir(&dir).is_ok_and(|mut entries| entries.next().is_some())
+                && Box::pin(Self::has_changes(&dir, &self.runner)).await?
+            {
+                return Ok(Some(dir));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns true if a directory isn't a repository of its own, or has changes or submodules with changes.
+    async fn has_changes(dir: &Path, runner: &Runner) -> Result<bool, WorktreeError> {
+        if dir.join(".git").symlink_metadata().is_err() {
+            return Ok(true);
+        }
+        let git = Self::find(dir, runner).await?;
+        let status = words(["status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all"]);
+        Ok(!git.run(&status).await?.is_empty() || git.changed_submodule().await?.is_some())
+    }
+
+    /// Returns the changes between two commits, as those of a branch. The user's settings for diffs don't apply.
     async fn changes(&self, branch: &str, [base, head]: [&str; 2]) -> Result<WorktreeChanges, WorktreeError> {
-        let counts = self.run(&words(["diff", "--numstat", "-z", "--no-ext-diff", base, head])).await?;
-        let command = ["diff", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", base, head];
-        let patch = self.run_for_bytes(&words(command)).await?.into();
+        let diff = ["diff-tree", "-r", "-M", "--no-ext-diff", "--no-textconv"];
+        let command = |option: &[&str]| -> Vec<OsString> {
+            diff.iter().chain(option).chain(&[base, head]).map(OsString::from).collect()
+        };
+        let counts = self.run(&command(&["--numstat", "-z"])).await?;
+        let patch = self.run_for_bytes(&command(&["--binary", "--no-color"])).await?.into();
         Ok(WorktreeChanges { branch: Some(branch.to_owned()), patch, ..count(&counts) })
     }
 
@@ -560,6 +626,10 @@ impl RepositoryGit {
         remove.push(dir.into());
         let _turn = ADMINISTRATION.lock().await;
         self.run(&remove).await.map(drop)
+    }
+
+    async fn head(&self) -> Result<String, WorktreeError> {
+        self.revision("HEAD").await.map_err(|_| WorktreeError::NoCommit)
     }
 
     async fn revision(&self, name: &str) -> Result<String, WorktreeError> {
@@ -583,7 +653,7 @@ impl RepositoryGit {
         let ran = tokio::time::timeout(TIMEOUT, self.run_to_end(arguments)).await;
         let (output, status) = ran.map_err(|_| WorktreeError::TimedOut(command()))??;
         match status {
-            ExitStatus::Code(0) if output.len() > MAX_DIFF => Err(WorktreeError::TooLong(command())),
+            ExitStatus::Code(0) if output.len() > MAX_OUTPUT => Err(WorktreeError::TooLong(command())),
             ExitStatus::Code(0) => Ok(output),
             _ => {
                 let output = String::from_utf8_lossy(&output).trim().to_owned();
@@ -600,7 +670,7 @@ impl RepositoryGit {
         let mut running = self.runner.start_program(&self.root, "env".as_ref(), &line).map_err(start)?;
         let mut output = Vec::new();
         while let Some(chunk) = running.chunk().await {
-            if output.len() <= MAX_DIFF {
+            if output.len() <= MAX_OUTPUT {
                 output.extend_from_slice(&chunk);
             }
         }

@@ -62,6 +62,37 @@ async fn worktree_of_a_subdir_has_its_root_there() {
 }
 
 #[tokio::test]
+async fn worktree_of_a_subdir_without_files_has_its_root_there() {
+    let repository = Repository::new();
+    fs::create_dir_all(repository.path("sub/empty")).unwrap();
+    let worktree = Worktree::create(&repository.path("sub/empty"), "x", &runner()).await.unwrap();
+    fs::write(worktree.root().join("b.txt"), "b\n").unwrap();
+    assert_eq!(worktree.commit("change").await.unwrap().files, 1);
+    worktree.remove().await.unwrap();
+    assert_eq!(repository.git(&["show", "tiller/x-1:sub/empty/b.txt"]), "b\n");
+}
+
+#[tokio::test]
+async fn worktree_changes_ignore_the_settings_for_diffs() {
+    let settings = [("noprefix", "true"), ("mnemonicPrefix", "true"), ("context", "0"), ("submodule", "log")];
+    for (setting, value) in settings {
+        let repository = Repository::new();
+        fs::create_dir(repository.path("src")).unwrap();
+        repository.write("src/a.txt", "1\n2\n3\n");
+        repository.git(&["add", "."]);
+        repository.git(&["commit", "--quiet", "--message=second"]);
+        repository.git(&["config", &format!("diff.{setting}"), value]);
+        let worktree = Worktree::create(&repository.path(""), "x", &runner()).await.unwrap();
+        fs::write(worktree.root().join("src/a.txt"), "1\n2\nthree\n").unwrap();
+        let changes = worktree.commit("change").await.unwrap();
+        assert_eq!(changes.to_string(), "1 file, +1 −1");
+        changes.apply(&repository.path(""), &runner()).await.unwrap();
+        assert_eq!(fs::read_to_string(repository.path("src/a.txt")).unwrap(), "1\n2\nthree\n", "{setting}");
+        worktree.remove().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn worktree_starts_no_hook_of_the_repository() {
     let repository = Repository::new();
     let hook = "#!/bin/sh\ntouch \"$(git rev-parse --git-common-dir)/started\"\n";
@@ -109,20 +140,26 @@ async fn worktree_is_reopened_while_its_branch_exists() {
 
 #[tokio::test]
 async fn worktree_of_a_dead_process_is_found_and_keeps_its_changes() {
-    let repository = Repository::new();
-    let (cwd, runner) = (repository.path(""), runner());
-    let worktree = Worktree::create(&cwd, "x", &runner).await.unwrap();
-    let second = Worktree::create(&cwd, "x", &runner).await.unwrap();
-    assert_eq!(second.root(), repository.dir.path().join("work.tiller-x-2"));
-    fs::write(worktree.root().join("a.txt"), "half\n").unwrap();
-    assert_eq!(find_leftover_worktrees(&cwd, &runner).await, [], "it is in use");
-    let root = worktree.root().to_owned();
-    drop(worktree);
-    let leftovers = find_leftover_worktrees(&cwd, &runner).await;
-    assert_eq!(leftovers.iter().map(|leftover| leftover.branch.as_str()).collect::<Vec<_>>(), ["tiller/x-1"]);
-    remove_leftover_worktree(&leftovers[0], &cwd, &runner).await.unwrap();
-    assert!(!root.exists());
-    assert_eq!(repository.git(&["show", "tiller/x-1:a.txt"]), "half\n");
+    for left_its_branch in [false, true] {
+        let repository = Repository::new();
+        let (cwd, runner) = (repository.path(""), runner());
+        let worktree = Worktree::create(&cwd, "x", &runner).await.unwrap();
+        let second = Worktree::create(&cwd, "x", &runner).await.unwrap();
+        assert_eq!(second.root(), repository.dir.path().join("work.tiller-x-2"));
+        if left_its_branch {
+            git(worktree.root(), &["checkout", "--quiet", "-b", "own"]);
+        }
+        fs::write(worktree.root().join("a.txt"), "half\n").unwrap();
+        assert_eq!(find_leftover_worktrees(&cwd, &runner).await, [], "it is in use");
+        let root = worktree.root().to_owned();
+        drop(worktree);
+        let leftovers = find_leftover_worktrees(&cwd, &runner).await;
+        let branches: Vec<_> = leftovers.iter().map(|leftover| leftover.branch.as_str()).collect();
+        assert_eq!(branches, ["tiller/x-1"]);
+        remove_leftover_worktree(&leftovers[0], &cwd, &runner).await.unwrap();
+        assert!(!root.exists());
+        assert_eq!(repository.git(&["show", "tiller/x-1:a.txt"]), "half\n");
+    }
 }
 
 #[tokio::test]
@@ -133,6 +170,7 @@ async fn worktree_needs_a_repository_with_a_commit() {
     git(dir.path(), &["init", "--quiet"]);
     let error = Worktree::create(dir.path(), "x", &runner()).await.unwrap_err().to_string();
     assert_eq!(error, "the repository has no commits yet; make one first");
+    assert_eq!(Worktree::check_repository(dir.path(), &runner()).await.unwrap_err().to_string(), error);
 }
 
 #[tokio::test]
@@ -185,6 +223,14 @@ async fn worktree_name_is_made_of_letters_and_digits() {
     let worktree = Worktree::create(&repository.path(""), "db:../m", &runner()).await.unwrap();
     assert_eq!(worktree.root(), repository.dir.path().join("work.tiller-db----m-1"));
     worktree.remove().await.unwrap();
+    let names = [("übersetzer", "tiller/bersetzer-1"), ("数", "tiller/agent-1")];
+    for (stem, branch) in names {
+        let worktree = Worktree::create(&repository.path(""), stem, &runner()).await.unwrap();
+        assert_eq!(worktree.branch(), branch);
+        let base = worktree.base().to_owned();
+        drop(worktree);
+        Worktree::reopen(&repository.path(""), branch, &base, &runner()).await.unwrap();
+    }
 }
 
 /// Makes a repository with a commit.
@@ -212,7 +258,7 @@ async fn worktree_with_a_new_repository_in_it_is_kept() {
         }
         let error = worktree.commit("change").await.unwrap_err().to_string();
         let expected = format!(
-            "{} is a Git repository of its own, whose files can't be committed to the branch",
+            "{} is a Git repository of its own, whose changes can't be committed to the branch",
             own.display()
         );
         assert_eq!(error, expected);
@@ -232,6 +278,32 @@ async fn worktree_of_a_repository_with_another_in_it_is_removed() {
     fs::write(worktree.root().join("a.txt"), "two\n").unwrap();
     assert_eq!(worktree.commit("change").await.unwrap().files, 1);
     worktree.remove().await.unwrap();
+}
+
+#[tokio::test]
+async fn worktree_with_changes_in_a_submodule_is_kept() {
+    let repository = Repository::new();
+    make_repository(&repository.dir.path().join("library"));
+    let allow = ["-c", "protocol.file.allow=always"];
+    let add = ["submodule", "--quiet", "add", "../library", "sub"];
+    let origin = repository.dir.path().join("library");
+    let add = [&allow[..], &add[..3], &[origin.to_str().unwrap(), add[4]]].concat();
+    repository.git(&add);
+    repository.git(&["commit", "--quiet", "--message=second"]);
+    let update = [&allow[..], &["submodule", "--quiet", "update", "--init"]].concat();
+    for (is_initialized, is_changed) in [(true, false), (true, true), (false, true)] {
+        let worktree = Worktree::create(&repository.path(""), "x", &runner()).await.unwrap();
+        let submodule = worktree.root().join("sub");
+        if is_initialized {
+            git(worktree.root(), &update);
+        }
+        if is_changed {
+            fs::write(submodule.join("new.txt"), "new\n").unwrap();
+        }
+        let committed = worktree.commit("change").await;
+        assert_eq!(committed.is_err(), is_changed, "{committed:?}");
+        worktree.remove().await.unwrap();
+    }
 }
 
 #[tokio::test]
