@@ -99,8 +99,11 @@ fn parse_plain(head: &str) -> Option<Value> {
     for line in head.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let (key, value) = line.split_once(':')?;
         let value = value.trim();
-        // Only YAML has anchors, aliases and blocks.
-        if !is_key(key) || value.starts_with(['&', '*', '|', '>']) {
+        // Only YAML has anchors, aliases, blocks, and lists over several lines.
+        let is_unclosed = [('[', ']'), ('{', '}')]
+            .iter()
+            .any(|(open, close)| value.starts_with(*open) && !value.contains(*close));
+        if !is_key(key) || is_unclosed || value.starts_with(['&', '*', '|', '>']) {
             return None;
         }
         values.insert(
@@ -187,6 +190,15 @@ mod tests {
         assert_eq!(head("# Title\n---\n"), Ok((None, "# Title\n---".to_owned())));
         assert_eq!(head(""), Ok((None, String::new())));
         assert_eq!(head("---\n# nothing but a remark\n---\nBody"), Ok((None, "Body".to_owned())));
+    }
+
+    #[test]
+    fn parse_list_without_end_is_an_error() {
+        for value in ["[bash, write_file", "{name: x"] {
+            let parsed = head(&format!("---\nother: {value}\nname: x\n---\nBody"));
+            assert!(matches!(parsed, Err(FrontMatterError::Yaml(_))), "{parsed:?}");
+        }
+        assert_eq!(head("---\nother: [a] [b]\nname: x\n---\n").unwrap().0, Some("x".to_owned()));
     }
 
     #[test]

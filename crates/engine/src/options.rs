@@ -7,7 +7,7 @@ use tiller_core::setting::{Settings, Switch, SyncPolicy};
 use tiller_core::unit::Tokens;
 use tiller_provider::ModelFacts;
 use tiller_provider::catalog::thinking_budget;
-use tiller_tools::policy::Policy;
+use tiller_tools::policy::{ApprovalMode, Policy};
 use tiller_tools::tool::{OutputLimits, OutputOptions, Tools};
 
 use crate::agents::{UsageLimit, UsageScopes};
@@ -40,6 +40,8 @@ pub struct AgentOptions {
     pub answers: AnswerOptions,
     /// The approval policy.
     pub policy: Policy,
+    /// The loosest approval mode that can be set at run time; `None` for any. An agent has that of its session.
+    pub loosest_approval: Option<ApprovalMode>,
     /// Tells whether an approver is present.
     pub approver: Approver,
     /// Limits of the output of `!` commands, and of the results of tools that don't limit them themselves.
@@ -128,6 +130,7 @@ impl AgentOptions {
             sync: SyncPolicy::Turn,
             answers: AnswerOptions::default(),
             policy: Policy { root: work_dir, ..Policy::default() },
+            loosest_approval: None,
             approver: Approver::Absent,
             output: OutputOptions { limits: OutputLimits::default(), scratch },
             offer: ToolOffer::All,

@@ -143,6 +143,7 @@ impl From<AgentError> for Problem {
             | AgentError::Empty
             | AgentError::Summarizing
             | AgentError::AgentsAtWork
+            | AgentError::LooserThanSession(_)
             | AgentError::SessionOpen => CONFLICT.detail(error.to_string()),
             AgentError::Closed => NOT_OPEN.without_detail(),
             AgentError::NotFound(_) => NOT_FOUND.detail(error.to_string()),

@@ -8,7 +8,7 @@ use tiller_core::id::EntryId;
 use tiller_core::message::ThinkingLevel;
 use tiller_provider::Model;
 use tiller_session::Reader;
-use tiller_tools::policy::ApprovalMode;
+use tiller_tools::policy::{ApprovalMode, AskBehavior};
 use tiller_tools::tool::{Tools, Worktree, WorktreeError, find_leftover_worktrees, remove_leftover_worktree};
 
 use super::agent::Agent;
@@ -104,7 +104,7 @@ impl ParentSession {
         }
     }
 
-    fn check_worktree_mode(&self) -> Result<(), String> {
+    pub(super) fn check_worktree_mode(&self) -> Result<(), String> {
         let mode = self.options.policy.mode;
         match mode {
             ApprovalMode::Plan | ApprovalMode::ReadOnly => {
@@ -157,10 +157,14 @@ impl ParentSession {
         let thinking = model.facts.clamp(thinking);
         let ChildDelegation { tools: delegation_tools, all_names, link } = delegation;
         let (tools, offer) = self.tools(&spec, &delegation_tools, &all_names, &mut notices);
+        notices.extend(self.unknown_skills(&spec));
         let mut options = self.options;
         let max_turns = [spec.max_turns, options.turn.max_turns].into_iter().flatten().min();
         options.turn.max_turns = max_turns.or(Some(MAX_TURNS));
         options.limits = options.limits.with(UsageScope::task(spec.limit));
+        // With `--yes`, the session's mode limits nothing until it changes.
+        options.loosest_approval =
+            (options.policy.ask_behavior == AskBehavior::User).then_some(options.policy.mode);
         options.policy.mode = stricter(options.policy.mode, spec.approval.unwrap_or(options.policy.mode));
         options.offer = offer;
         options.mode = "agent";
@@ -220,6 +224,14 @@ impl ParentSession {
         }
     }
 
+    /// Returns a notice about the agent's skills that don't exist.
+    fn unknown_skills(&self, spec: &AgentSpec) -> Option<String> {
+        let is_unknown = |name: &&String| self.resources.skills().iter().all(|skill| skill.name != **name);
+        let unknown: Vec<&str> =
+            spec.skills.iter().flatten().filter(is_unknown).map(String::as_str).collect();
+        (!unknown.is_empty()).then(|| format!("unknown skills: {}", unknown.join(", ")))
+    }
+
     /// Returns the session's tools and the agent's own, which take precedence.
     fn tools(
         &self,
@@ -248,15 +260,20 @@ impl ParentSession {
 /// Returns the stricter of two approval modes. In a session in plan mode, an agent is read-only: it has no
 /// plan to present.
 pub(crate) fn stricter(session: ApprovalMode, agent: ApprovalMode) -> ApprovalMode {
+    match if is_looser(session, agent) { agent } else { session } {
+        ApprovalMode::Plan => ApprovalMode::ReadOnly,
+        mode => mode,
+    }
+}
+
+/// Returns true if an approval mode is looser than another one.
+pub(crate) fn is_looser(mode: ApprovalMode, other: ApprovalMode) -> bool {
     let strictness = |mode| match mode {
         ApprovalMode::Auto => 0,
         ApprovalMode::Ask => 1,
         ApprovalMode::Plan | ApprovalMode::ReadOnly => 2,
     };
-    match if strictness(agent) > strictness(session) { agent } else { session } {
-        ApprovalMode::Plan => ApprovalMode::ReadOnly,
-        mode => mode,
-    }
+    strictness(mode) < strictness(other)
 }
 
 #[cfg(test)]

@@ -66,6 +66,9 @@ pub enum RaceError {
     /// A lane's model can't be used.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// The session's approval mode allows no worktrees.
+    #[error("{0}")]
+    Mode(String),
     /// No worktree can be made for the lanes.
     #[error(transparent)]
     Worktree(#[from] WorktreeError),
@@ -81,7 +84,7 @@ impl Race {
     /// Starts a race in a session. It replaces an older race that the user hasn't ended.
     ///
     /// # Errors
-    /// If an option is invalid, the working directory isn't in a repository, or the session is closed; then an older
+    /// If an option is invalid, no worktree can be made, or the session is closed; then an older
     /// race isn't replaced.
     pub async fn start(session: &AgentSession, options: RaceOptions) -> Result<Self, RaceError> {
         let count = options.models.len();
@@ -99,6 +102,7 @@ impl Race {
         for model in options.models.iter().flatten() {
             parent.providers.find(model)?;
         }
+        parent.check_worktree_mode().map_err(RaceError::Mode)?;
         Worktree::check_repository(parent.manager.cwd(), &parent.runner).await?;
         let from = options.from.clone().or_else(|| parent.reader.leaf());
         let options = RaceOptions { from, ..options };

@@ -25,9 +25,10 @@ impl ToolSelection {
         all.names().filter(|name| is_selected(name)).map(str::to_owned).collect()
     }
 
-    /// Returns the names of inherited tools that don't exist.
+    /// Returns the names of inherited and excluded tools that don't exist.
     pub(crate) fn unknown(&self, all: &Tools) -> Vec<String> {
-        let mut names = self.inherited.as_ref().map(|names| all.expand_sets(names)).unwrap_or_default();
+        let named = self.inherited.iter().chain([&self.excluded]);
+        let mut names: Vec<String> = named.flat_map(|names| all.expand_sets(names)).collect();
         names.retain(|name| all.find(name).is_none());
         names
     }

@@ -127,7 +127,7 @@ impl Driver {
             providers: self.services.providers.clone(),
             model: self.active.model.clone(),
             thinking: self.active.thinking,
-            tools: self.services.tools.for_another_session(),
+            tools: self.services.offered_tools.for_another_session(),
             guards: self.hooks.extensions.guards(),
             runner: self.services.runner.clone(),
             system_prompt: self.resources.prompt_settings(),

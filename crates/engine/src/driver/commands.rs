@@ -22,6 +22,7 @@ use super::clock::now;
 use super::hook_state::{PromptDelivery, SubmittedPrompt};
 use super::{Driver, run_tracing};
 
+use crate::agents::is_looser;
 use crate::approvals::Approver;
 use crate::attachment::{FileToAttach, attach_text, read_attachment};
 use crate::compaction::machine::SummaryInput;
@@ -461,6 +462,17 @@ impl Driver {
         let plan = if self.approvals.is_planning() { self.find_plan() } else { None };
         self.change_approval(mode);
         plan
+    }
+
+    /// Sets the approval mode that the user chose, unless it is looser than an agent's may be.
+    pub(super) fn choose_approval(&mut self, mode: ApprovalMode) -> Result<(), AgentError> {
+        match self.services.options.loosest_approval {
+            Some(loosest) if is_looser(mode, loosest) => Err(AgentError::LooserThanSession(loosest)),
+            _ => {
+                self.change_approval(mode);
+                Ok(())
+            }
+        }
     }
 
     /// Sets the approval mode, also for waiting calls.

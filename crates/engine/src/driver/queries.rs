@@ -181,6 +181,7 @@ impl Driver {
 
     pub(super) fn configure(&mut self, change: OptionChange, reply: Reply<()>) {
         let mut options = self.turn.options();
+        let mut result = Ok(());
         match change {
             OptionChange::SteeringPoint(point) => options.steering_point = point,
             OptionChange::SteeringMode(mode) => options.steering_mode = mode,
@@ -188,8 +189,9 @@ impl Driver {
             OptionChange::Retry(mode) => self.retry.mode = mode,
             OptionChange::Compaction(automatic) => self.summaries.machine.set_automatic(automatic),
             OptionChange::AgentDeltas(deltas) => self.set_agent_deltas(deltas),
-            OptionChange::Approval(mode) => self.change_approval(mode),
+            OptionChange::Approval(mode) => result = self.choose_approval(mode),
             OptionChange::TightenApproval(mode) => {
+                self.services.options.loosest_approval = Some(mode);
                 let current = self.approvals.policy();
                 let stricter = stricter(current.mode, mode);
                 if stricter != current.mode || current.ask_behavior != AskBehavior::User {
@@ -197,12 +199,14 @@ impl Driver {
                 }
             }
             OptionChange::ConfiguredApproval(mode) => {
-                self.change_approval(mode);
-                self.approvals.keep_mode();
+                result = self.choose_approval(mode);
+                if result.is_ok() {
+                    self.approvals.keep_mode();
+                }
             }
         }
         self.turn.set_options(options);
-        send_reply(reply, Ok(()));
+        send_reply(reply, result);
     }
 }
 

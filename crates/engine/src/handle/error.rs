@@ -3,6 +3,7 @@
 use tiller_core::unit::Tokens;
 use tiller_provider::ModelError;
 use tiller_session::SessionError;
+use tiller_tools::policy::ApprovalMode;
 
 use crate::compaction::CompactionError;
 
@@ -60,6 +61,9 @@ pub enum AgentError {
     /// The session is the active one.
     #[error("this session is open; switch to another one first")]
     SessionOpen,
+    /// An agent's approval mode would be looser than its session's.
+    #[error("an agent's approval mode can't be looser than `{}`, the mode of its session", .0.name())]
+    LooserThanSession(ApprovalMode),
     /// The named item is not pending.
     #[error("there is no {0}")]
     NotFound(&'static str),
@@ -124,6 +128,7 @@ impl AgentError {
             Self::UnknownSkill { .. } => "/help lists the skills",
             Self::Running | Self::Summarizing => "stop it first, or wait until it ends",
             Self::AgentsAtWork => "/agents lists them, and /race shows a race",
+            Self::LooserThanSession(_) => "change the mode of the session that delegates",
             Self::OpenElsewhere => {
                 "do this in the tiller process that has it open, or in one started without --attach"
             }

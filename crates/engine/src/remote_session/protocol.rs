@@ -191,6 +191,7 @@ impl From<AgentError> for WireError {
             | AgentError::Session(_)
             | AgentError::SessionOpen
             | AgentError::InvalidAnswer(_)
+            | AgentError::LooserThanSession(_)
             | AgentError::Directory { .. }
             | AgentError::Rules { .. }
             | AgentError::Extension(_)

@@ -284,6 +284,23 @@ async fn delegation_is_refused_with_a_reason() {
 }
 
 #[tokio::test]
+async fn delegation_reports_unknown_tools_and_skills() {
+    let scripts =
+        vec![("main", vec![delegate("picky"), text_answer("ok")]), ("picky", vec![text_answer("done")])];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.registry.register("picky", "is picky", || AgentSpec {
+        inherited_tools: Some(vec!["raed_file".into()]),
+        excluded_tools: vec!["bsh".into()],
+        skills: Some(vec!["nowhere".into()]),
+        ..AgentSpec::new("picky", "", "[picky]")
+    });
+    stage.run("go").await;
+    let result = stage.result();
+    assert!(result.contains("unknown tools: raed_file, bsh"), "{result}");
+    assert!(result.contains("unknown skills: nowhere"), "{result}");
+}
+
+#[tokio::test]
 async fn delegation_ends_at_the_greatest_depth() {
     let scripts = vec![
         ("main", vec![delegate("helper"), text_answer("ok")]),
@@ -767,19 +784,23 @@ async fn agent_alone_has_the_tools_and_skills_of_its_definition() {
         skills: Some(vec!["tidy".into()]),
         ..solo()
     };
-    let danger = ToolSpec {
-        name: "danger".into(),
-        description: "is dangerous".into(),
-        parameters: Arc::new(json!({"type": "object"})),
-        traits: ToolTraits::new(Access::Executes),
+    let own = |name: &str| {
+        Arc::new(Danger(ToolSpec {
+            name: name.into(),
+            description: "is the agent's".into(),
+            parameters: Arc::new(json!({"type": "object"})),
+            traits: ToolTraits::new(Access::Executes),
+        }))
     };
-    let spec = spec.tool(Arc::new(Danger(danger)));
+    let spec = spec.tool(own("danger")).tool(own("grep"));
     let agent = Agent::start(spec, SessionBuilder::new(providers).resources(resources), &root).unwrap();
     agent.chat("go").await.unwrap();
     let requests = models.requests.lock().unwrap();
     let mut tools: Vec<&str> = requests[0].tools.iter().map(|tool| tool.name.as_str()).collect();
     tools.sort_unstable();
     assert_eq!(tools, ["danger", "find_files", "grep", "list_files", "read_file"]);
+    let own = requests[0].tools.iter().filter(|tool| tool.description == "is the agent's");
+    assert_eq!(own.map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["grep", "danger"]);
     assert!(requests[0].system.contains("Is tidy.") && !requests[0].system.contains("Is other."));
 }
 
@@ -960,8 +981,15 @@ async fn approval_mode_that_gets_stricter_reaches_agents_at_work() {
     stage.agent_event(|event| matches!(event, EventKind::TurnStart)).await;
     let agents = stage.agent.running_agents().await.unwrap();
     let child = stage.agent.running_agent(agents[0].start.agent_id.clone()).await.unwrap();
+    let error = child.set_approval(ApprovalMode::Auto).await.unwrap_err().to_string();
+    assert_eq!(error, "an agent's approval mode can't be looser than `ask`, the mode of its session");
     stage.agent.set_approval(ApprovalMode::ReadOnly).await.unwrap();
     while child.state().await.unwrap().state.approval != "read-only" {
+        tokio::task::yield_now().await;
+    }
+    assert!(matches!(child.set_approval(ApprovalMode::Ask).await, Err(AgentError::LooserThanSession(_))));
+    stage.agent.set_approval(ApprovalMode::Auto).await.unwrap();
+    while child.set_approval(ApprovalMode::Auto).await.is_err() {
         tokio::task::yield_now().await;
     }
     stage.agent.abort().await.unwrap();

@@ -253,6 +253,7 @@ fn options(scratch: PathBuf) -> AgentOptions {
         compaction: CompactionOptions::default(),
         sync: SyncPolicy::Turn,
         answers: AnswerOptions { max_tokens: Some(Tokens(100)), temperature: None },
+        loosest_approval: None,
         policy: Policy::default(),
         approver: Approver::Present,
         output: OutputOptions { limits: OutputLimits::default(), scratch },

@@ -12,6 +12,7 @@ use tiller_engine::agents::{
     RaceOptions,
 };
 use tiller_provider::ModelFacts;
+use tiller_tools::policy::ApprovalMode;
 
 /// A repository with a session whose models answer by scripts of their names.
 struct Fixture {
@@ -211,9 +212,24 @@ async fn race_with_an_invalid_option_replaces_no_other() {
     let blank = RaceOptions { prompt: " ".into(), ..options(&["left"], None) };
     assert_eq!(refusal(blank).await, "the prompt is empty");
     assert_eq!(refusal(options(&[], None)).await, "a race has 1 to 10 lanes, not 0");
+    fixture.agent.set_approval(ApprovalMode::Plan).await.unwrap();
+    assert_eq!(refusal(options(&["left"], None)).await, "worktrees aren't available in mode plan");
     assert_eq!(fixture.worktrees(), 1);
     let found = Race::find(&fixture.agent).await.unwrap().unwrap();
     assert_eq!(found.lanes()[0].state, LaneState::Finished);
+}
+
+#[tokio::test]
+async fn race_lane_has_only_tools_that_are_offered_in_the_session() {
+    let fixture =
+        Fixture::new(vec![("main", vec![]), ("left", vec![write("b.txt", "b\n"), text_answer("Left.")])]);
+    fixture.agent.offer_tools(vec!["read_file".to_owned()]).await.unwrap();
+    let race = fixture.race(options(&["left"], None)).await;
+    let lane = &race.lanes()[0];
+    assert_eq!(
+        (&lane.state, lane.changes.as_ref().map(|changes| changes.files)),
+        (&LaneState::Finished, Some(0))
+    );
 }
 
 #[tokio::test]

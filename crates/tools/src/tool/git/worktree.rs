@@ -25,6 +25,9 @@ use tokio::sync::Mutex;
 use super::{assignment, find_special_file, no_prompts, reading};
 use crate::process::{ExitStatus, Runner};
 
+/// The address of the author of tiller's commits.
+const EMAIL: &str = "tiller@localhost";
+
 /// Prefix of the branches.
 const BRANCH_PREFIX: &str = "tiller/";
 
@@ -562,8 +565,18 @@ impl RepositoryGit {
         if self.run(&words(["diff", "--cached", "--quiet", "--ignore-submodules=dirty"])).await.is_ok() {
             return Ok(());
         }
-        let command = words(["commit", "--quiet", "--no-verify", "--no-gpg-sign", "-m", message]);
+        let mut command = words(["commit", "--quiet", "--no-verify", "--no-gpg-sign", "-m", message]);
+        if self.is_own_commit(base).await? {
+            command.push("--amend".into());
+        }
         self.identified().run(&command).await.map(drop)
+    }
+
+    /// Returns true if HEAD is a commit of tiller's after `base`: an agent that is continued has one commit for
+    /// all of its changes.
+    async fn is_own_commit(&self, base: &str) -> Result<bool, WorktreeError> {
+        let newest = last_line(&self.run(&words(["log", "-1", "--format=%H %ae"])).await?);
+        Ok(newest.split_once(' ').is_some_and(|(commit, author)| commit != base && author == EMAIL))
     }
 
     /// Returns a repository in the worktree whose commit isn't that in `base`; the commit may exist only there.
@@ -639,8 +652,7 @@ impl RepositoryGit {
     /// Sets the author of tiller's commits, which don't need the user's identity.
     fn identified(&self) -> Self {
         ["AUTHOR", "COMMITTER"].iter().fold(self.clone(), |git, role| {
-            git.with(&format!("GIT_{role}_NAME"), "tiller")
-                .with(&format!("GIT_{role}_EMAIL"), "tiller@localhost")
+            git.with(&format!("GIT_{role}_NAME"), "tiller").with(&format!("GIT_{role}_EMAIL"), EMAIL)
         })
     }
 

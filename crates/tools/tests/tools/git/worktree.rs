@@ -133,6 +133,7 @@ async fn worktree_is_reopened_while_its_branch_exists() {
     fs::write(made_again.root().join("b.txt"), "whole\n").unwrap();
     let changes = made_again.commit("whole").await.unwrap();
     assert_eq!(changes.to_string(), "2 files, +2 −1", "the changes of both times");
+    assert_eq!(repository.git(&["log", "--format=%s", "main..tiller/x-1"]), "whole\n", "in one commit");
     made_again.remove().await.unwrap();
     repository.git(&["branch", "-D", "tiller/x-1"]);
     assert_eq!(reopen().await.unwrap_err().to_string(), "the branch tiller/x-1 is gone");
