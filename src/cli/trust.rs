@@ -133,7 +133,7 @@ fn reload_with<T>(
     let (loaded, answer) = load_unchanged(project, TrustAnswer::Trusted, load)?;
     let root = visible_path(project.root());
     let notice = (answer != TrustAnswer::Trusted).then(|| {
-        format!("the project {root} has changed since it was trusted; its settings, agents, extensions and .env are ignored until you trust it again at the next start")
+        format!("the project {root} has changed since it was trusted; its settings and .env are ignored until you trust it again at the next start")
     });
     Ok((loaded, notice))
 }

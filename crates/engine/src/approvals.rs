@@ -84,9 +84,9 @@ impl Approvals {
 
     /// Returns the approval mode as the footer shows it.
     pub(super) fn mode_name(&self) -> &'static str {
-        match self.policy.ask_behavior {
-            AskBehavior::User => self.policy.mode.name(),
-            AskBehavior::Yes => "yes",
+        match (self.policy.ask_behavior, self.policy.mode) {
+            (AskBehavior::Yes, ApprovalMode::Ask | ApprovalMode::Auto) => "yes",
+            (_, mode) => mode.name(),
         }
     }
 

@@ -105,6 +105,7 @@ pub(super) fn options(
         sync: settings.sync_policy(),
         answers: AnswerOptions::from(settings),
         policy: policy(arguments, config, (cwd, protected), (sandbox, sandbox_writable)),
+        loosest_approval: None,
         approver: front.audience(),
         agent_deltas: if arguments.print.agent_deltas { Switch::On } else { Switch::Off },
         background_tasks: match front {

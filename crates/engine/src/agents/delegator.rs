@@ -207,7 +207,7 @@ impl Delegator {
             _ => format!("{reason}; {}", self.available_names(&parent)),
         })?;
         let resumed = match &task.resume {
-            Some(id) => Some(find_task(&parent.tasks, &task.agent, id)?),
+            Some(id) => Some(self.find_ended(find_task(&parent.tasks, &task.agent, id)?).await?),
             None => None,
         };
         let delegation =
@@ -249,6 +249,16 @@ impl Delegator {
             Err(error) => report.notices.push(error),
         }
         outcome
+    }
+
+    /// Returns the task unless its agent is running.
+    async fn find_ended(&self, task: TaskRecord) -> Result<TaskRecord, String> {
+        let list = |reply| DriverCommand::Delegation(DelegationCommand::List { reply });
+        let running = self.session()?.send(list).await.map_err(|error| error.to_string())?;
+        match running.iter().any(|agent| agent.start.agent_id == task.start.agent_id) {
+            true => Err(format!("{} is still working on its task; wait for its answer", task.start.name)),
+            false => Ok(task),
+        }
     }
 
     /// Runs a task in the background and reports the answer to the model later; returns the result of the call.

@@ -62,6 +62,17 @@ pub enum LaneState {
     Failed(String),
 }
 
+impl RaceLane {
+    /// Returns the lane's state for display, such as `working` or `waiting for approval`.
+    #[must_use]
+    pub fn state_text(&self) -> String {
+        match (&self.state, self.activity.approvals) {
+            (LaneState::Working, 1..) => "waiting for approval".to_owned(),
+            (state, _) => state.to_string(),
+        }
+    }
+}
+
 impl LaneState {
     /// Returns true for the states of a lane that isn't running.
     #[must_use]

@@ -4,6 +4,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tiller_core::counted::counted;
 use tiller_core::message::joined_text;
 use tiller_core::tool_spec::{Access, ToolSet, ToolTraits};
 use tiller_tools::tool::{ToolOutput, ToolProgress, TypedTool};
@@ -96,9 +97,10 @@ impl TypedTool for SpawnAgents {
                 run_all(&delegator, requests, on_error, &states, || ()).await;
                 joined_text(&states.output().content)
             });
+            let agents = counted(count, "agent is", "agents are");
             return match started.await {
                 Ok(()) => ToolOutput::text(format!(
-                    "{count} agents are running in the background; you are notified when all have finished."
+                    "{agents} running in the background; you are notified when all have finished."
                 )),
                 Err(error) => ToolOutput::error(error),
             };

@@ -639,17 +639,29 @@ async fn agents_stop_with_the_run_and_can_be_resumed() {
     let path = stage.agent.reader().path().unwrap().to_owned();
     stage.agent.close().await.unwrap();
 
-    let resume = call("delegate_to_agent", json!({ "agent": "helper", "task": "Go on.", "resume": id }));
-    let whole = || text_answer("whole");
+    let resume = |background: bool| {
+        let arguments =
+            json!({ "agent": "helper", "task": "Go on.", "resume": id, "background": background });
+        call("delegate_to_agent", arguments)
+    };
+    let (whole, ok) = (|| text_answer("whole"), || text_answer("ok"));
+    let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
     let scripts = vec![
-        ("main", vec![text_answer("unused"), resume, text_answer("ok")]),
-        ("helper", vec![whole(), whole()]),
+        ("main", vec![text_answer("unused"), resume(false), ok(), resume(true), ok(), resume(false), ok()]),
+        ("helper", vec![whole(), whole(), hanging]),
     ];
     let mut again = stage_in(stage.dir, scripts, DelegationLimits::default(), Some(path));
     assert_eq!(again.run("once more").await, RunOutcome::Completed);
     let child = PathBuf::from(again.starts()[0]["path"].as_str().unwrap());
     let lines = message_lines(&Reader::open(&child).unwrap());
     assert_eq!((lines[0].as_str(), lines.last().unwrap().as_str()), ("user Do it.", "answer whole Stop"));
+    again.run("in the background").await;
+    while again.agent.running_agents().await.unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    again.run("twice").await;
+    let refusal = "helper is still working on its task; wait for its answer";
+    assert!(again.lines().iter().any(|line| line.contains(refusal)), "{:?}", again.lines());
 }
 
 /// The end of one agent is in progress when another one fails; its progress differs from round to round.

@@ -84,7 +84,7 @@ fn note(lane: &RaceLane) -> String {
         outcome => format!(" · check {outcome}"),
     };
     let changes = lane.changes.as_ref().map(|changes| format!(" · {changes}")).unwrap_or_default();
-    format!("{}{check} · {}{changes} · {}", lane.state, lane.activity.cost, work(lane))
+    format!("{}{check} · {}{changes} · {}", lane.state_text(), lane.activity.cost, work(lane))
 }
 
 /// Turns, tokens, denied calls and time.
@@ -103,11 +103,8 @@ fn work(lane: &RaceLane) -> String {
 
 fn detail(name: &str, lane: &RaceLane) -> Vec<Line> {
     // The note may not fit into the row.
-    let mut lines = vec![
-        heading(name),
-        fact("state", lane.state.to_string()),
-        fact("cost", lane.activity.cost.to_string()),
-    ];
+    let mut lines =
+        vec![heading(name), fact("state", lane.state_text()), fact("cost", lane.activity.cost.to_string())];
     lines.push(fact("work", work(lane)));
     if let LaneState::Failed(reason) = &lane.state {
         lines.push(Line::new(one_line(reason), Role::Error));
@@ -178,6 +175,13 @@ mod tests {
     fn race_row_has_the_cost_before_the_work() {
         let lane = lane_in_state(1, LaneState::Finished);
         assert_eq!(note(&lane), "finished · $0.00 · 0 turns · 0 tokens · 0s");
+    }
+
+    #[test]
+    fn race_row_shows_that_the_lane_waits_for_approval() {
+        let mut lane = lane_in_state(1, LaneState::Working);
+        lane.activity.approvals = 1;
+        assert_eq!(note(&lane), "waiting for approval · $0.00 · 0 turns · 0 tokens · 0s");
     }
 
     #[test]
