@@ -249,7 +249,8 @@ impl<'a> From<&'a RunningBash> for RunningBashView<'a> {
 pub struct QueueView<'a> {
     steering: Vec<&'a str>,
     follow_up: Vec<&'a str>,
-    /// The messages in the order of delivery, with `id`, `kind`, `text` and `held`.
+    /// The messages in the order of the queue, with `id`, `kind`, `text` and `held`. Steering messages are delivered
+    /// before the others.
     items: &'a [QueueItem],
 }
 

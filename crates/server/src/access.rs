@@ -12,8 +12,9 @@ use subtle::ConstantTimeEq as _;
 use crate::base_path::BasePath;
 use crate::problem::{FORBIDDEN, HEADERS, Problem, UNAUTHORIZED};
 
-/// Name of the cookie that holds the token.
-const COOKIE: &str = "tiller_token";
+/// Prefix of the name of the cookie that holds the token. The port follows: browsers send the cookies of a host to
+/// all of its ports.
+const COOKIE_PREFIX: &str = "tiller_token_";
 
 /// Parameter of the first visit's address.
 const TOKEN_PARAMETER: &str = "token";
@@ -67,17 +68,18 @@ impl AccessRules {
             return Err(HEADERS.without_detail());
         }
         let host = self.check_host(uri, headers)?;
-        let has_origin = check_origin(host, headers)?;
+        let has_origin = self.check_origin(host, headers)?;
+        let cookie_name = cookie_name(host);
         if uri.path() == HEALTH_PATH {
             return Ok(None);
         }
-        match self.token_source(uri, headers)? {
+        match self.token_source(uri, headers, &cookie_name)? {
             // Another server on this host is the same site for a browser, so the cookie alone doesn't identify the
             // requester.
             TokenSource::Cookie if !is_safe(method) && !has_origin => {
                 Err(FORBIDDEN.detail("a request with the cookie needs an `Origin`"))
             }
-            TokenSource::Parameter if method == Method::GET => Ok(Some(self.first_visit(uri))),
+            TokenSource::Parameter if method == Method::GET => Ok(Some(self.first_visit(uri, &cookie_name))),
             TokenSource::Parameter => {
                 Err(UNAUTHORIZED.detail("the parameter `token` is for the first visit only"))
             }
@@ -88,6 +90,9 @@ impl AccessRules {
     /// Returns the authority if its name can't belong to a foreign page: such a page could reach this server by a name
     /// of its own that leads here (DNS rebinding).
     fn check_host<'a>(&self, uri: &'a Uri, headers: &'a HeaderMap) -> Result<&'a str, Problem> {
+        if headers.get_all(header::HOST).iter().count() > 1 {
+            return Err(FORBIDDEN.detail("the request has more than one host"));
+        }
         let named = headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let authority = named.or_else(|| uri.authority().map(|authority| authority.as_str()));
         let authority = authority.ok_or_else(|| FORBIDDEN.detail("the request has no host"))?;
@@ -101,28 +106,50 @@ impl AccessRules {
         }
     }
 
-    fn token_source(&self, uri: &Uri, headers: &HeaderMap) -> Result<TokenSource, Problem> {
-        let bearer = headers.get(header::AUTHORIZATION).map(|value| value.to_str().unwrap_or_default());
-        let (source, token) = if let Some(value) = bearer {
-            let token = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-            (TokenSource::Header, token.map_or("", |(_, token)| token.trim()).to_owned())
-        } else if let Some(token) = parameter(uri) {
-            (TokenSource::Parameter, token)
-        } else if let Some(token) = cookie(headers) {
-            (TokenSource::Cookie, token.to_owned())
-        } else {
-            return Err(UNAUTHORIZED.without_detail());
+    /// Returns the first place with the token. A bookmark may have an old one next to the cookie.
+    /// Checks that the page that sent the request, if one did, is of this server. Returns true if one did.
+    fn check_origin(&self, host: &str, headers: &HeaderMap) -> Result<bool, Problem> {
+        let Some(origin) = headers.get(header::ORIGIN) else { return Ok(false) };
+        let scheme = match self.cookie {
+            CookieScope::Secure => "https",
+            CookieScope::Any => "http",
         };
-        let is_right = token.as_bytes().ct_eq(self.token.expose_secret().as_bytes());
-        if bool::from(is_right) { Ok(source) } else { Err(UNAUTHORIZED.without_detail()) }
+        let (found, authority) = origin.to_str().ok().and_then(|it| it.split_once("://")).unwrap_or_default();
+        if found.eq_ignore_ascii_case(scheme) && authority.eq_ignore_ascii_case(host) {
+            Ok(true)
+        } else {
+            Err(FORBIDDEN.detail("the request comes from a page of another origin"))
+        }
+    }
+
+    fn token_source(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        cookie_name: &str,
+    ) -> Result<TokenSource, Problem> {
+        let bearer = headers.get(header::AUTHORIZATION).map(|value| value.to_str().unwrap_or_default());
+        let bearer = bearer.map(|value| {
+            let token = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+            token.map_or("", |(_, token)| token.trim()).to_owned()
+        });
+        let sources = [
+            (TokenSource::Header, bearer),
+            (TokenSource::Parameter, parameter(uri)),
+            (TokenSource::Cookie, cookie(headers, cookie_name).map(str::to_owned)),
+        ];
+        let is_right =
+            |token: &String| bool::from(token.as_bytes().ct_eq(self.token.expose_secret().as_bytes()));
+        let found = sources.into_iter().find(|(_, token)| token.as_ref().is_some_and(is_right));
+        found.map(|(source, _)| source).ok_or_else(|| UNAUTHORIZED.without_detail())
     }
 
     /// Sets the cookie, and leads to the same address without the token, which then isn't in the browser's history.
-    fn first_visit(&self, uri: &Uri) -> Response {
+    fn first_visit(&self, uri: &Uri, cookie_name: &str) -> Response {
         let secure = if self.cookie == CookieScope::Secure { "; Secure" } else { "" };
         let token = self.token.expose_secret();
         let base = &self.base_path;
-        let cookie = format!("{COOKIE}={token}; Path={base}/; HttpOnly; SameSite=Strict{secure}");
+        let cookie = format!("{cookie_name}={token}; Path={base}/; HttpOnly; SameSite=Strict{secure}");
         let rest: Vec<&str> = parameters(uri).filter(|pair| !is_token(pair)).collect();
         let query = if rest.is_empty() { String::new() } else { format!("?{}", rest.join("&")) };
         // Two slashes at the beginning would be a server's name.
@@ -142,23 +169,17 @@ fn is_safe(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
 }
 
+/// Returns the name of the cookie for an authority.
+fn cookie_name(authority: &str) -> String {
+    let port = authority.strip_prefix(host_name(authority)).and_then(|port| port.strip_prefix(':'));
+    format!("{COOKIE_PREFIX}{}", port.unwrap_or("default"))
+}
+
 /// The name in an authority, without the port.
 fn host_name(authority: &str) -> &str {
     match authority.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => authority,
-    }
-}
-
-/// Checks that the page that sent the request, if one did, is of this server. Returns true if one did.
-fn check_origin(host: &str, headers: &HeaderMap) -> Result<bool, Problem> {
-    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(false) };
-    let origin = origin.to_str().unwrap_or_default();
-    let authority = origin.split_once("://").map_or("", |(_, authority)| authority);
-    if authority.eq_ignore_ascii_case(host) {
-        Ok(true)
-    } else {
-        Err(FORBIDDEN.detail("the request comes from a page of another origin"))
     }
 }
 
@@ -176,9 +197,9 @@ fn parameter(uri: &Uri) -> Option<String> {
     Some(percent_decode_str(value).decode_utf8_lossy().into_owned())
 }
 
-fn cookie(headers: &HeaderMap) -> Option<&str> {
+fn cookie<'a>(headers: &'a HeaderMap, cookie_name: &str) -> Option<&'a str> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
     let mut pairs =
         cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value)
+    pairs.find(|(name, _)| *name == cookie_name).map(|(_, value)| value)
 }

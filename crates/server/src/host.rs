@@ -174,6 +174,9 @@ pub enum HostError {
     /// Another process has the session open.
     #[error("another process has the session open")]
     Locked,
+    /// There is no such log.
+    #[error("there is no such session")]
+    NotFound,
     /// There is no trash to move a log to.
     #[error("the session can't be moved to the trash")]
     NoTrash,

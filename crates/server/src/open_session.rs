@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tiller_core::event::Event;
 use tiller_core::id::SessionId;
 use tiller_engine::{AgentError, AgentSession, EventStream, Lag};
+use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
@@ -19,6 +20,8 @@ pub(crate) struct OpenSession {
     pub(crate) id: SessionId,
     pub(crate) agent: AgentSession,
     pub(crate) feed: Arc<EventFeed>,
+    /// Held while a client replaces the queue that it has read.
+    pub(crate) queue_turn: Mutex<()>,
     /// Ends with the session's last event.
     _pump: JoinHandle<()>,
     _resources: Box<dyn Any + Send + Sync>,
@@ -36,7 +39,14 @@ impl OpenSession {
         let seq = agent.snapshot().await?.seq;
         let feed = Arc::new(EventFeed::new(epoch, seq));
         let pump = tokio::spawn(pump(events, Arc::clone(&feed), seq, metrics));
-        Ok(Self { id: agent.reader().id().clone(), agent, feed, _pump: pump, _resources: resources })
+        Ok(Self {
+            id: agent.reader().id().clone(),
+            agent,
+            feed,
+            queue_turn: Mutex::new(()),
+            _pump: pump,
+            _resources: resources,
+        })
     }
 }
 

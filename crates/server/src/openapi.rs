@@ -314,6 +314,7 @@ const PROBLEMS: &[(&str, &str)] = &[
     ("NotFound", "The session, or another thing that the request names, doesn't exist"),
     ("Conflict", "The session isn't open, is open elsewhere, or its state doesn't allow this"),
     ("QueueChanged", "The queue has changed since the client read it"),
+    ("NoCondition", "The header `If-Match` is missing"),
     ("Failed", "Another problem"),
 ];
 
@@ -328,6 +329,7 @@ fn problems(operation: &Operation) -> impl Iterator<Item = (&'static str, &'stat
         ("404", "NotFound", of_session),
         ("409", "Conflict", of_session),
         ("412", "QueueChanged", is_conditional),
+        ("428", "NoCondition", is_conditional),
         ("default", "Failed", true),
     ]
     .into_iter()

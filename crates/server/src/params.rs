@@ -33,7 +33,10 @@ impl<T: DeserializeOwned> FromRequest<Arc<AppState>> for JsonBody<T> {
     async fn from_request(request: Request, state: &Arc<AppState>) -> Result<Self, Problem> {
         let media_type = request.headers().get(header::CONTENT_TYPE).cloned();
         let media_type = media_type.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let is_json = media_type.split(';').next().is_some_and(|name| name.trim() == "application/json");
+        let is_json = media_type
+            .split(';')
+            .next()
+            .is_some_and(|name| name.trim().eq_ignore_ascii_case("application/json"));
         let body = timeout(BODY_TIMEOUT, Bytes::from_request(request, state)).await;
         let body = body.map_err(|_| TIMEOUT.without_detail())?.map_err(|rejection| match rejection {
             BytesRejection::FailedToBufferBody(error) if error.status() == 413 => TOO_LARGE.without_detail(),
@@ -118,7 +121,7 @@ impl FromRequestParts<Arc<AppState>> for AnySession {
     }
 }
 
-/// Returns the sessions that work below a root.
+/// Returns the sessions that work below a root, or did before their directory was removed.
 pub(crate) async fn only_inside(
     roots: &WorkspaceRoots,
     sessions: Vec<SessionSummary>,
@@ -128,7 +131,7 @@ pub(crate) async fn only_inside(
         let mut known: HashMap<String, bool> = HashMap::new();
         let is_inside = |session: &SessionSummary| {
             let cwd = session.cwd.clone();
-            *known.entry(cwd).or_insert_with_key(|cwd| roots.resolve(cwd.as_ref()).is_some())
+            *known.entry(cwd).or_insert_with_key(|cwd| roots.contain(cwd.as_ref()))
         };
         sessions.into_iter().filter(is_inside).collect()
     });

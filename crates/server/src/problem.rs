@@ -181,6 +181,7 @@ impl From<HostError> for Problem {
         match error {
             HostError::Invalid(detail) => UNPROCESSABLE.detail(detail),
             HostError::Locked => LOCKED.without_detail(),
+            HostError::NotFound => NOT_FOUND.detail(error.to_string()),
             HostError::NoTrash => {
                 CONFLICT.detail("there is no trash here; `permanently=true` deletes the session")
             }

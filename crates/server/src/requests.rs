@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use tiller_core::elicitation::ElicitationAction;
 use tiller_core::event::{CompactionChoice, QueueKind};
+use tiller_core::media::detect_media_type;
 use tiller_core::message::{Image, ThinkingLevel};
 
 use crate::problem::{INVALID, Problem};
@@ -84,7 +85,7 @@ pub(crate) struct MessageBody {
     pub(crate) images: Vec<ImageBody>,
 }
 
-/// An image.
+/// An image, or a PDF file.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ImageBody {
@@ -93,7 +94,7 @@ pub(crate) struct ImageBody {
     _kind: Option<ImageTag>,
     /// Its bytes in base64.
     data: String,
-    /// Its type, such as `image/png`.
+    /// Its type: `image/png`, `image/jpeg`, `image/gif`, `image/webp` or `application/pdf`.
     mime_type: String,
 }
 
@@ -110,8 +111,11 @@ impl MessageBody {
             return Err(INVALID.detail("the field `message`: must not be empty without images"));
         }
         let image = |ImageBody { data, mime_type, .. }: ImageBody| {
-            let is_valid = mime_type.starts_with("image/") && BASE64.decode(&data).is_ok();
-            let invalid = || INVALID.detail("the field `images`: expected base64 data of a type `image/…`");
+            let bytes = BASE64.decode(&data).unwrap_or_default();
+            let is_valid = detect_media_type(&bytes) == Some(mime_type.as_str());
+            let invalid = || {
+                INVALID.detail("the field `images`: expected a png, jpeg, gif, webp or pdf file in base64, with its type")
+            };
             is_valid.then_some(Image { data, mime_type }).ok_or_else(invalid)
         };
         let images = self.images.into_iter().map(image).collect::<Result<_, _>>()?;

@@ -1,7 +1,7 @@
 //! The directories below which sessions may work.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The directories below which sessions may work, as real paths.
 #[derive(Clone, Debug)]
@@ -46,9 +46,35 @@ impl WorkspaceRoots {
     }
 }
 
+impl WorkspaceRoots {
+    /// Returns true for a directory below a root, also if it no longer exists.
+    pub(crate) fn contain(&self, dir: &Path) -> bool {
+        if self.resolve(dir).is_some() {
+            return true;
+        }
+        let exists = |dir: &&Path| dir.symlink_metadata().is_ok();
+        let has_dots = dir.components().any(|part| part == Component::ParentDir);
+        let above = dir.ancestors().find(exists).filter(|above| *above != dir && !has_dots);
+        above.is_some_and(|above| self.resolve(above).is_some())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn roots_contain_removed_dirs_below_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        std::fs::create_dir(base.join("root")).unwrap();
+        std::os::unix::fs::symlink(&base, base.join("root/link")).unwrap();
+        let roots = WorkspaceRoots::new(&[base.join("root")]).unwrap();
+        assert!(roots.contain(&base.join("root/gone/sub")));
+        for outside in ["gone", "root/link/gone", "root/link", "root/gone/../../gone"] {
+            assert!(!roots.contain(&base.join(outside)), "{outside}");
+        }
+    }
 
     #[test]
     fn roots_links_and_dots_lead_to_the_real_path() {

@@ -235,6 +235,10 @@ fn host_error(failure: CliFailure) -> HostError {
     match failure.error.downcast_ref::<SessionError>() {
         Some(SessionError::Locked { .. }) => return HostError::Locked,
         Some(SessionError::NoTrash { .. }) => return HostError::NoTrash,
+        Some(SessionError::NotFound(_)) => return HostError::NotFound,
+        Some(SessionError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            return HostError::NotFound;
+        }
         Some(_) => return HostError::Internal(failure.text()),
         None => {}
     }
@@ -281,5 +285,7 @@ mod tests {
         let setting = CliFailure::usage(anyhow!("settings file /home/ann/settings.json: not valid JSON"));
         let HostError::Invalid(reason) = host_error(setting.hint("edit /home/ann")) else { panic!() };
         assert!(!reason.contains("ann"), "{reason}");
+        let gone = SessionError::NotFound("no session file".to_owned());
+        assert!(matches!(host_error(CliFailure::run(gone)), HostError::NotFound));
     }
 }

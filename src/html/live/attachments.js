@@ -28,6 +28,7 @@ const attachments = (() => {
     files = changed;
     show();
   };
+  const addFiles = (added) => added.length > 0 && set([...files, ...added]);
   // Returns true if there is a file among these that can be sent.
   const add = (added) => {
     const usable = [...added].filter(({ type }) => type.startsWith("image/") || type === "application/pdf");
@@ -38,7 +39,7 @@ const attachments = (() => {
     }
     attempt(async () => {
       const read = async (file) => ({ name: file.name, mimeType: file.type, data: await base64(file) });
-      set([...files, ...(await Promise.all(usable.map(read)))]);
+      addFiles(await Promise.all(usable.map(read)));
     });
     return usable.length > 0;
   };
@@ -63,5 +64,5 @@ const attachments = (() => {
     add(chooser.files);
     chooser.value = "";
   });
-  return { isEmpty: () => files.length === 0, set, take };
+  return { addFiles, isEmpty: () => files.length === 0, set, take };
 })();

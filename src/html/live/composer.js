@@ -6,12 +6,15 @@ const composer = (() => {
   const queueList = find(".queue");
 
   const draftName = () => `tiller-draft ${session.id}`;
+  let unsent = ""; // The text that the server hasn't accepted yet.
+  const joined = (...texts) => texts.map((text) => text.trim()).filter(Boolean).join("\n\n");
   // The text is the draft of its session, which the browser keeps.
   const changed = () => {
     input.style.height = "auto";
     input.style.height = `${input.scrollHeight + 2}px`;
     try {
-      if (input.value) localStorage.setItem(draftName(), input.value);
+      const draft = unsent ? joined(unsent, input.value) : input.value;
+      if (draft) localStorage.setItem(draftName(), draft);
       else localStorage.removeItem(draftName());
     } catch {
       // The draft then lasts as long as the session is shown.
@@ -19,6 +22,7 @@ const composer = (() => {
   };
   const showDraft = () => {
     input.value = "";
+    unsent = "";
     attachments.set([]);
     try {
       input.value = localStorage.getItem(draftName()) ?? "";
@@ -30,7 +34,7 @@ const composer = (() => {
   // Replaces the text, if it is empty, or adds to it.
   const insert = (text) => {
     if (!text) return;
-    input.value = [input.value.trim(), text].filter(Boolean).join("\n\n");
+    input.value = joined(input.value, text);
     changed();
     input.focus();
   };
@@ -40,11 +44,17 @@ const composer = (() => {
     const [path, body] = requestOf(message, behavior);
     const files = body.command ? [] : attachments.take();
     if (files.length > 0) body.images = files.map(({ data, mimeType }) => ({ data, mimeType }));
+    const target = session;
+    unsent = joined(unsent, message);
     input.value = "";
     changed();
-    if (await attempt(() => request("POST", path, body))) return;
+    const isSent = await attempt(() => request("POST", path, body));
+    if (session !== target) return;
+    unsent = "";
+    changed();
+    if (isSent) return;
     insert(message);
-    if (files.length > 0) attachments.set(files);
+    attachments.addFiles(files);
   };
   // A message, or with `!` a command, whose output the model doesn't see with `!!`.
   const requestOf = (message, behavior) => {
@@ -54,8 +64,9 @@ const composer = (() => {
   };
   const stop = () =>
     attempt(async () => {
-      const { queue } = await request("POST", `${session.path}/abort`);
-      insert(queue.items.map((item) => item.typed ?? item.text).join("\n\n"));
+      const { queue, images } = await request("POST", `${session.path}/abort`);
+      insert(inOrder(queue.items).map((item) => item.typed ?? item.text).join("\n\n"));
+      attachments.addFiles(images.map((image) => ({ name: image.mimeType, ...image })));
     });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -138,9 +149,14 @@ const composer = (() => {
     );
     return row;
   };
+  // Steering messages are delivered before the others.
+  const inOrder = (items) => [
+    ...items.filter(({ kind }) => kind !== "followUp"),
+    ...items.filter(({ kind }) => kind === "followUp"),
+  ];
   const setQueue = (items, total = items.length) => {
     queueList.hidden = items.length === 0;
-    const rows = items.map((item) => edits.get(item.id)?.row ?? queueRow(item));
+    const rows = inOrder(items).map((item) => edits.get(item.id)?.row ?? queueRow(item));
     for (const row of [...queueList.children]) if (!rows.includes(row)) removeElement(row);
     // An edited row stays in its place, or it would lose the focus.
     rows.forEach((row, at) => row !== queueList.children[at] && queueList.insertBefore(row, queueList.children[at]));
@@ -187,5 +203,5 @@ const composer = (() => {
     find("[type=submit]", form).textContent = session?.isRunning ? "Steer" : "Send";
     entryActions.hidden = !session?.isOpen || !selected;
   };
-  return { deselect, setQueue, showDraft, update };
+  return { deselect, focus: () => input.focus(), setQueue, showDraft, update };
 })();

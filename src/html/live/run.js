@@ -318,6 +318,31 @@ const run = (() => {
       if (current.readyState === EventSource.CLOSED) setTimeout(reopen, 1000, current);
     });
   };
+  // A browser opens at most six connections to a server, so a hidden page leaves its stream to the others. It looks
+  // for questions now and then, which its title shows.
+  const HIDDEN_MS = 3000;
+  const LOOK_MS = 15000;
+  let hiding;
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(hiding);
+    if (document.hidden) hiding = setTimeout(pause, HIDDEN_MS);
+    else if (session?.isPaused) unpause();
+  });
+  const pause = () => {
+    source?.close();
+    if (source) session.isPaused = true;
+    hiding = setTimeout(look, LOOK_MS);
+  };
+  const look = () => {
+    if (session?.isPaused) unpause();
+    hiding = setTimeout(pause, HIDDEN_MS);
+  };
+  const unpause = () => {
+    session.isPaused = false;
+    // Refreshes the entries when the connection stands.
+    session.isLost = true;
+    connect();
+  };
   const setLost = (current, isLost) => {
     if (source !== current) return;
     // A problem of the lost connection is over.
@@ -376,6 +401,8 @@ const run = (() => {
     if (isOpen) connect();
     branches.goToHash();
     update();
+    // A phone would show its keyboard.
+    if (matchMedia("(pointer: fine)").matches) composer.focus();
   };
   const close = () => {
     leave();

@@ -6,6 +6,7 @@ use serde_json::json as value;
 use tiller_core::elicitation::{ElicitationAction, ElicitationAnswer};
 use tiller_core::event::Decision;
 use tiller_core::id::{CallId, ElicitationId, JobId, SessionId};
+use tiller_core::message::Image;
 use tiller_engine::views::QueueView;
 use tiller_engine::{PromptOptions, StreamingBehavior};
 
@@ -51,7 +52,8 @@ pub(crate) async fn follow_up(
 
 pub(crate) async fn abort(OpenSessionParam(session): OpenSessionParam) -> HandlerResult {
     let queue = session.agent.abort().await?;
-    json(&value!({"queue": QueueView::from(&*queue)}))
+    let images: Vec<&Image> = queue.iter().flat_map(|item| item.images.iter()).collect();
+    json(&value!({"queue": QueueView::from(&*queue), "images": images}))
 }
 
 pub(crate) async fn stop_job(

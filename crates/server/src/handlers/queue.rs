@@ -45,6 +45,7 @@ pub(crate) async fn replace(
     headers: HeaderMap,
     JsonBody(QueueBody { items: wanted }): JsonBody<QueueBody>,
 ) -> HandlerResult {
+    let _turn = session.queue_turn.lock().await;
     let before = items(&session).await?;
     check_version(&headers, &version(&before)?)?;
     check(&before, &wanted)?;

@@ -63,17 +63,20 @@ pub(crate) async fn list(
     let open = state.table.list().await?;
     let mut sessions = Vec::new();
     let mut without_log = HashSet::new();
-    let logged = match query.filter(|words| !words.trim().is_empty()) {
-        Some(words) => state.host.search(words, MAX_FOUND).await?,
-        None => {
-            // Sessions without a message have no log yet.
-            for session in open.iter().filter(|session| !session.agent.reader().exists()) {
-                let status = session.agent.state().await?;
-                sessions.push(SessionListing::of_open(session, &status));
-                without_log.insert(session.id.clone());
-            }
-            state.host.list().await?
+    let query = query.filter(|words| !words.trim().is_empty());
+    let words = query.as_deref().unwrap_or_default().to_lowercase();
+    // Sessions without a message have no log yet; only their names can be searched.
+    for session in open.iter().filter(|session| !session.agent.reader().exists()) {
+        let status = session.agent.state().await?;
+        let name = status.state.name.as_deref().unwrap_or_default().to_lowercase();
+        if words.split_whitespace().all(|word| name.contains(word)) {
+            sessions.push(SessionListing::of_open(session, &status));
         }
+        without_log.insert(session.id.clone());
+    }
+    let logged = match query {
+        Some(words) => state.host.search(words, MAX_FOUND).await?,
+        None => state.host.list().await?,
     };
     let mut inside = only_inside(&state.roots, logged).await?;
     // A log may have been created in the meantime.

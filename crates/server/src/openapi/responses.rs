@@ -19,6 +19,17 @@ pub(super) struct AvailableModels {
 #[derive(JsonSchema)]
 pub(super) struct StoppedRun {
     queue: QueueView<'static>,
+    /// The images and PDF files of these messages, in their order.
+    images: Vec<ReturnedImage>,
+}
+
+/// An image, or a PDF file.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ReturnedImage {
+    /// The bytes in base64.
+    data: String,
+    mime_type: String,
 }
 
 /// The skills of a working directory.

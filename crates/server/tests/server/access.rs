@@ -56,7 +56,7 @@ async fn token_of_first_visit_becomes_a_cookie() {
     let path = format!("//evil.example/?a=1&token={TOKEN}&b=2");
     let answered = get(&server, &path, &[("host", "localhost")]).await;
     assert_eq!((answered.status, answered.header(header::LOCATION)), (303, "/evil.example/?a=1&b=2"));
-    let cookie = format!("tiller_token={TOKEN}");
+    let cookie = format!("tiller_token_default={TOKEN}");
     let expected = format!("{cookie}; Path=/; HttpOnly; SameSite=Strict");
     assert_eq!(answered.header(header::SET_COOKIE), expected);
     let with_cookie = get(&server, "/api/sessions", &[("host", "localhost"), ("cookie", &cookie)]).await;
@@ -66,8 +66,12 @@ async fn token_of_first_visit_becomes_a_cookie() {
         get(&server, "/api/sessions", &[("host", "localhost"), ("cookie", &others)]).await.status,
         200
     );
-    let wrong = [("host", "localhost"), ("cookie", "tiller_token=wrong")];
+    let wrong = [("host", "localhost"), ("cookie", "tiller_token_default=wrong")];
     assert_eq!(get(&server, "/api/sessions", &wrong).await.status, 401);
+    let of_another_port = [("host", "localhost:4748"), ("cookie", cookie.as_str())];
+    assert_eq!(get(&server, "/api/sessions", &of_another_port).await.status, 401);
+    let bookmark = get(&server, "/?token=old", &[("host", "localhost"), ("cookie", &cookie)]).await;
+    assert_eq!(bookmark.status, 200, "the cookie counts");
     assert_eq!(get(&server, "/?token=wrong", &[("host", "localhost")]).await.status, 401);
     let path = format!("/api/sessions?token={TOKEN}");
     assert_eq!(send(&server, "POST", &path, &[("host", "localhost")]).await.status, 401);
@@ -77,7 +81,7 @@ async fn token_of_first_visit_becomes_a_cookie() {
 async fn cookie_changes_nothing_without_an_origin() {
     let server = TestServer::start(&[]);
     let session = server.create().await;
-    let cookie = format!("tiller_token={TOKEN}");
+    let cookie = format!("tiller_token_1={TOKEN}");
     let path = format!("{session}/abort");
     let alone = send(&server, "POST", &path, &[("host", "localhost:1"), ("cookie", &cookie)]).await;
     assert_eq!((alone.status, alone.problem().as_str()), (403, "forbidden"));
@@ -102,12 +106,21 @@ async fn host_foreign_name_is_forbidden() {
         assert_eq!(status(host).await, 403, "{host}");
     }
     assert_eq!(get(&server, "/healthz", &[]).await.status, 403);
+    let twice = [("host", "localhost"), ("host", "evil.example")];
+    assert_eq!(get(&server, "/healthz", &twice).await.status, 403);
 }
 
 #[tokio::test]
 async fn origin_of_another_page_is_forbidden() {
     let server = TestServer::start(&[]);
-    let origins = ["http://evil.example", "http://localhost:3000", "null", "", "http://localhost"];
+    let origins = [
+        "http://evil.example",
+        "http://localhost:3000",
+        "https://localhost:4747",
+        "null",
+        "",
+        "http://localhost",
+    ];
     for origin in origins {
         let mut request = request("GET", "/api/sessions", None);
         request.headers_mut().insert("origin", origin.parse().unwrap());

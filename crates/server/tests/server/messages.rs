@@ -17,6 +17,10 @@ fn hang() -> Value {
     json!({"text": "Working", "hang": true})
 }
 
+/// The beginnings of files, in base64.
+const PNG: &str = "iVBORw0KGgo=";
+const PDF: &str = "JVBERi0xLjc=";
+
 #[tokio::test]
 async fn chat_during_a_run_needs_a_behavior() {
     let server = TestServer::start(&[hang()]);
@@ -39,7 +43,10 @@ async fn chat_invalid_message_is_a_problem() {
         json!({"message": " "}),
         json!({"message": "x", "behavior": "now"}),
         json!({"message": "x", "images": image("%", "image/png")}),
-        json!({"message": "x", "images": image("AA==", "text/plain")}),
+        json!({"message": "x", "images": image("", "image/png")}),
+        json!({"message": "x", "images": image("aGk=", "text/plain")}),
+        json!({"message": "x", "images": image("aGk=", "image/png")}),
+        json!({"message": "x", "images": image(PDF, "image/png")}),
     ];
     for body in bodies {
         let answered = server.post(&format!("{session}/chat"), body.clone()).await;
@@ -52,11 +59,16 @@ async fn chat_image_is_in_the_message() {
     let server = TestServer::start(&[json!({"text": "Nice."})]);
     let session = server.create().await;
     let (mut events, _) = server.watch_from_now(&session).await;
-    let images = json!([{"type": "image", "data": "AA==", "mimeType": "image/png"}]);
+    let images = json!([
+        {"type": "image", "data": PNG, "mimeType": "image/png"},
+        {"data": PDF, "mimeType": "application/pdf"},
+    ]);
     server.post(&format!("{session}/chat"), json!({"message": "look", "images": images})).await;
     let events = events.until("agent_settled").await;
     let message = events.iter().find(|event| event.name == "message_end").unwrap();
-    assert_eq!(message.data["message"]["content"][1]["mimeType"], "image/png", "{}", message.data);
+    let content = &message.data["message"]["content"];
+    let types = [&content[1]["mimeType"], &content[2]["mimeType"]];
+    assert_eq!(types, ["image/png", "application/pdf"], "{}", message.data);
 }
 
 #[tokio::test]
@@ -64,10 +76,12 @@ async fn abort_returns_the_queue() {
     let server = TestServer::start(&[hang()]);
     let (session, mut events) = hanging(&server).await;
     server.post(&format!("{session}/steer"), json!({"message": "left"})).await;
-    server.post(&format!("{session}/follow-up"), json!({"message": "later"})).await;
+    let images = json!([{"data": PNG, "mimeType": "image/png"}]);
+    server.post(&format!("{session}/follow-up"), json!({"message": "later", "images": images})).await;
     let aborted = server.post(&format!("{session}/abort"), json!({})).await;
     let queue = &aborted.json()["queue"];
     assert_eq!((&queue["steering"], &queue["followUp"]), (&json!(["left"]), &json!(["later"])));
+    assert_eq!(aborted.json()["images"], images);
     let events = events.until("agent_settled").await;
     let completed = events.iter().find(|event| event.name == "completed").unwrap();
     assert_eq!(completed.data["outcome"], "aborted");
@@ -126,6 +140,20 @@ async fn queue_of_another_client_is_not_replaced() {
     let current = queue(&server, &session).await;
     assert_eq!(current.json()["followUp"], json!(["one", "of another client"]));
     assert_eq!(put(&server, &session, &current, json!([])).await.json()["items"], json!([]));
+}
+
+#[tokio::test]
+async fn queue_is_replaced_by_one_of_several_clients() {
+    let server = TestServer::start(&[hang()]);
+    let (session, _events) = hanging(&server).await;
+    server.post(&format!("{session}/follow-up"), json!({"message": "one"})).await;
+    let read = queue(&server, &session).await;
+    let id = read.json()["items"][0]["id"].clone();
+    let edit = |text: &str| put(&server, &session, &read, json!([{"id": id, "text": text}]));
+    let (first, second) = tokio::join!(edit("first"), edit("second"));
+    let mut statuses = [first.status, second.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 412]);
 }
 
 /// A session that waits for approval of a call, its stream, and the path of the answer.

@@ -69,13 +69,34 @@ async fn list_is_paged_and_searched() {
     assert_eq!(page.get("nextOffset"), None);
     let found = server.get("/api/sessions?query=zebra").await.json();
     assert_eq!(found["sessions"].as_array().unwrap().len(), 2, "{found}");
+    let body = json!({"workspacePath": server.workspace(), "name": "Okapi house"});
+    server.post("/api/sessions", body).await;
+    let found = server.get("/api/sessions?query=okapi").await.json();
+    assert_eq!(found["sessions"][0]["name"], "Okapi house", "it has no log yet: {found}");
     let all = server.get("/api/sessions?query=%20").await.json();
-    assert_eq!(all["sessions"].as_array().unwrap().len(), 3, "{all}");
+    assert_eq!(all["sessions"].as_array().unwrap().len(), 4, "{all}");
     for limit in ["x", "0", "-1"] {
         let answered = server.get(&format!("/api/sessions?limit={limit}")).await;
         assert_eq!(answered.problem(), "invalid-request", "{limit}");
     }
     assert_eq!(server.get("/api/sessions?pages=1").await.problem(), "invalid-request");
+}
+
+#[tokio::test]
+async fn resume_after_the_directory_was_removed_needs_another() {
+    let server = TestServer::start(&[json!({"text": "One."})]);
+    let dir = server.workspace().join("sub");
+    std::fs::create_dir(&dir).unwrap();
+    let created = server.post("/api/sessions", json!({"workspacePath": dir})).await;
+    let session = format!("/api/sessions/{}", created.json()["id"].as_str().unwrap());
+    server.chat(&session, "hello").await;
+    server.post(&format!("{session}/close"), json!({})).await;
+    std::fs::remove_dir_all(&dir).unwrap();
+    assert_eq!(server.get("/api/sessions").await.json()["sessions"].as_array().unwrap().len(), 1);
+    let resume = format!("{session}/resume");
+    assert_eq!(server.post(&resume, json!({})).await.problem(), "forbidden");
+    let resumed = server.post(&resume, json!({"workspacePath": server.workspace()})).await;
+    assert_eq!((resumed.status, &resumed.json()["isOpen"]), (200, &json!(true)), "{resumed:?}");
 }
 
 #[tokio::test]
