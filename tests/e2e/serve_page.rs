@@ -252,6 +252,26 @@ fn serve_page_keeps_the_draft_of_each_session() {
 }
 
 #[test]
+fn serve_page_hidden_releases_its_stream_and_catches_up() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    let session = open(&mut browser, &server, &sandbox, &[r#"{"text": "One."}"#]);
+    let set_hidden = |browser: &mut Browser, hidden: bool| {
+        browser.run(&format!(
+            "Object.defineProperty(document, 'hidden', {{ value: {hidden}, configurable: true }});
+             document.dispatchEvent(new Event('visibilitychange'))"
+        ));
+    };
+    set_hidden(&mut browser, true);
+    browser.wait_for("session.isPaused");
+    server.call("POST", &format!("{session}/chat"), Some(json!({"message": "go"})));
+    set_hidden(&mut browser, false);
+    browser.wait_for("!session.isLost && find('main').textContent.includes('One.')");
+    assert_stays_at_home(&mut browser, &server);
+}
+
+#[test]
 fn serve_page_double_click_starts_one_session() {
     let Some(mut browser) = browser() else { return };
     let sandbox = Sandbox::new();
