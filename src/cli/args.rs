@@ -26,7 +26,7 @@ pub(super) use sessions::{ExportFormat, ForeignProgram, SessionsCommand};
 pub(super) struct CliArgs {
     #[command(subcommand)]
     pub(super) command: Option<CliCommand>,
-    /// First prompt; @FILE attaches a file's text
+    /// Initial prompt; @FILE attaches a text file
     #[arg(value_name = "MESSAGE|@FILE")]
     pub(super) message: Vec<String>,
     #[command(flatten)]
@@ -270,11 +270,11 @@ pub(super) struct RaceArgs {
     /// The prompt
     #[arg(required_unless_present = "resume_race")]
     pub(super) prompt: Option<String>,
-    /// Continue a race that was interrupted, or whose result wasn't picked, in this directory's most
-    /// recent session, or the session chosen by an option before `race` (tiller --session ID race --resume)
+    /// Resume an interrupted race, or one with no result picked yet. Uses this directory's most
+    /// recent session; to choose another: tiller --session ID race --resume
     #[arg(long = "resume", id = "resume_race", conflicts_with_all = ["prompt", "lanes", "models", "check", "from"])]
     pub(super) resume: bool,
-    /// Number of lanes
+    /// Number of agents to run (each is a lane)
     #[arg(short = 'n', long, value_name = "N", default_value_t = DEFAULT_LANES, conflicts_with = "models")]
     pub(super) lanes: usize,
     /// One lane for each of these models, separated by commas
@@ -321,7 +321,7 @@ pub(super) enum CliCommand {
         #[arg(long)]
         json: bool,
     },
-    /// List the permission rules, or explain the decision on a command
+    /// List the permission rules, or explain the decision for a command
     #[command(subcommand)]
     Policy(PolicyCommand),
     /// List models with their limits, prices and API key status

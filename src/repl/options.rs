@@ -8,7 +8,7 @@ use crate::agent::{AgentError, CredentialStore, PromptOptions, RuleStore};
 /// Options of the REPL.
 #[derive(Clone, Debug)]
 pub struct ReplOptions {
-    /// First prompt.
+    /// Initial prompt.
     pub prompt: Option<String>,
     /// Options of the first prompt, including its attachments.
     pub prompt_options: PromptOptions,

@@ -16,7 +16,7 @@ pub(in crate::cli) struct ServeArgs {
     /// Accept requests for this host name in addition to localhost and IP addresses (repeatable)
     #[arg(long, value_name = "NAME", value_parser = host_name)]
     pub(in crate::cli) host: Vec<String>,
-    /// Listen on an address that other machines can reach; needs --cert and --key, or --behind-proxy
+    /// Allow --listen to use an address that other machines can reach; needs --cert and --key, or --behind-proxy
     #[arg(long)]
     pub(in crate::cli) listen_anywhere: bool,
     /// Certificate chain for TLS (PEM)
