@@ -45,6 +45,7 @@ const STEERING: &str = include_str!("demo/steering.md");
 const STEERED_WELL: &str = include_str!("demo/steered.md");
 const UNSTEERED: &str = include_str!("demo/unsteered.md");
 const DENIED: &str = include_str!("demo/denied.md");
+const UNFINISHED: &str = include_str!("demo/unfinished.md");
 const FOLLOW_UP: &str = include_str!("demo/follow-up.md");
 const TREE: &str = include_str!("demo/tree.md");
 const LOOKED: &str = include_str!("demo/looked.md");
@@ -115,6 +116,7 @@ fn next_answer(request: &Request) -> ScriptedAnswer {
     let is_denied =
         |result: &&&ToolResultMessage| result.is_error && text_of(result).starts_with(DENIED_PREFIX);
     let denied = results.iter().filter(is_denied).count();
+    let finished = results.iter().filter(|result| !result.is_error).count();
     match current_step {
         TourStep::Welcome => answer(WELCOME.to_owned(), vec![call("list_files", &json!({"path": "."}))]),
         TourStep::Steering if steered => answer(steered_text(&results, &user), Vec::new()),
@@ -125,6 +127,9 @@ fn next_answer(request: &Request) -> ScriptedAnswer {
         }
         TourStep::FollowUp if steered => answer(steered_text(&results, &user), Vec::new()),
         TourStep::FollowUp if denied > 0 => answer(denied_text(denied, results.len()), Vec::new()),
+        TourStep::FollowUp if finished < results.len() => {
+            answer(unfinished_text(finished, results.len()), Vec::new())
+        }
         TourStep::FollowUp if !results.is_empty() => answer(UNSTEERED.to_owned(), Vec::new()),
         TourStep::FollowUp => {
             let answer = answer(FOLLOW_UP.replace("{said}", &quoted(&user)), Vec::new());
@@ -156,7 +161,7 @@ fn current_step(request: &Request) -> TourStep {
     let answers: Vec<&AssistantMessage> = answers_in(request).collect();
     let has_answer =
         |text: &str| answers.iter().any(|answer| answer.joined_text().starts_with(opening_line(text)));
-    let steering_is_over = has_answer(STEERED_WELL) || has_answer(UNSTEERED) || has_answer(DENIED);
+    let steering_is_over = [STEERED_WELL, UNSTEERED, DENIED, UNFINISHED].into_iter().any(has_answer);
     if has_answer(TREE) {
         TourStep::Free
     } else if has_answer(FOLLOW_UP) {
@@ -208,6 +213,12 @@ fn denied_text(denied: usize, calls: usize) -> String {
     DENIED.replace("{calls}", calls).replace("{they}", they).replace("{them}", them)
 }
 
+fn unfinished_text(finished: usize, calls: usize) -> String {
+    UNFINISHED
+        .replace("{finished}", &finished.to_string())
+        .replace("{calls}", &counted(calls, "call", "calls"))
+}
+
 fn text_of(result: &ToolResultMessage) -> String {
     tiller_core::message::joined_text(&result.content)
 }
@@ -229,10 +240,36 @@ fn call(name: &str, arguments: &Value) -> ScriptedCall {
 
 #[cfg(test)]
 mod tests {
-    use tiller_core::message::UserBlock;
+    use std::sync::Arc;
+
+    use tiller_core::message::{AssistantBlock, ThinkingLevel, UserBlock, UserMessage};
     use tiller_core::unit::UnixMs;
 
     use super::*;
+    use crate::ToolChoice;
+
+    fn request(messages: Vec<Message>) -> Request {
+        Request {
+            model: Arc::new(Demo::facts()),
+            system: String::new(),
+            messages: messages.into_iter().map(Arc::new).collect(),
+            tools: Arc::from([]),
+            tool_choice: ToolChoice::Auto,
+            max_tokens: Tokens(1),
+            temperature: None,
+            thinking: ThinkingLevel::Off,
+            cache_key: None,
+        }
+    }
+
+    fn said(text: &str) -> Message {
+        Message::User(UserMessage::text(text, UnixMs(0)))
+    }
+
+    fn answered(text: &str) -> Message {
+        let content = vec![AssistantBlock::text(text)];
+        Message::Assistant(AssistantMessage { content, ..AssistantMessage::default() })
+    }
 
     fn result(text: &str) -> ToolResultMessage {
         ToolResultMessage {
@@ -255,6 +292,20 @@ mod tests {
         };
         assert_eq!(counts(&[&skipped]), "0 of 1 call");
         assert_eq!(counts(&[&done, &skipped, &skipped]), "1 of 3 calls");
+    }
+
+    #[test]
+    fn next_answer_after_stopped_calls_says_they_did_not_finish() {
+        let stopped = ToolResultMessage { is_error: true, ..result("not run: the user stopped the agent") };
+        let calls = [result("done"), stopped.clone(), stopped].map(Message::ToolResult);
+        let mut messages = vec![answered(STEERING)];
+        messages.extend(calls);
+        messages.push(said("what now?"));
+        let answer = next_answer(&request(messages.clone()));
+        assert!(answer.text.starts_with("**Not finished**: 1 of 3 calls ran to the end;"), "{}", answer.text);
+
+        messages.extend([answered(&answer.text), said("next")]);
+        assert!(next_answer(&request(messages)).text.starts_with(opening_line(FOLLOW_UP)));
     }
 
     #[test]
