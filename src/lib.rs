@@ -12,16 +12,16 @@
 //! | [`message`], [`tool_spec`], [`event`], [`id`], [`mod@unit`] | the shared types |
 //! | [`setting`] | the table of settings |
 //! | [`skill`], [`template`], [`instructions`] | instruction files for the model |
-//! | [`mcp`] | the MCP client: servers that offer tools |
+//! | [`mcp`] | the MCP client, for servers that offer tools |
 //! | [`sandbox`], [`files`], [`search_path`], [`watch`] | the command sandbox; bounded reads; search paths; file watching |
 //! | [`elicitation`], [`background_job`], [`delegated_task`], [`proposed_rules`], [`tool_catalog`] | payload types of events and log entries |
 //! | [`render`], [`theme`] | text as styled lines, and their colors |
 //! | [`tui`], [`repl`], [`mod@print`], [`rpc`], [`html`] | the front ends |
 //! | [`cli`], [`config`] | command line and configuration |
 //!
-//! The examples name the workspace's crates. With this library, read `tiller_engine` as `tiller::agent`, `tiller_session`
-//! as `tiller::session` and `tiller_provider` as `tiller::provider`; most items of `tiller_core`, `tiller_tools` and
-//! `tiller_files` are in the modules above.
+//! The examples use the workspace's crate names. If you depend on `tiller`, replace `tiller_engine` with `tiller::agent`,
+//! `tiller_session` with `tiller::session` and `tiller_provider` with `tiller::provider`; most items of `tiller_core`,
+//! `tiller_tools` and `tiller_files` are in the modules above.
 pub mod cli;
 pub mod config;
 pub mod html;

@@ -90,7 +90,7 @@ impl Approvals {
         }
     }
 
-    /// Sets the approval mode for the rest of this session and ends the effect of `--yes`. `leaf` is the newest entry.
+    /// Sets the approval mode for the rest of this session and overrides `--yes`. `leaf` is the newest entry.
     pub(super) fn set_mode(&mut self, mode: ApprovalMode, leaf: Option<EntryId>) {
         if mode == ApprovalMode::Plan && !self.is_planning() {
             self.before_plan = self.policy.mode;

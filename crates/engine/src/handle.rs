@@ -54,8 +54,8 @@ pub(super) const COMMANDS: usize = 64;
 pub(super) const EVENTS: usize = 8_192;
 
 impl AgentSession {
-    /// Sends a message to the agent. It starts a run, or during a run it steers or follows up as set in
-    /// `options`.
+    /// Sends a message to the agent. Starts a run if the agent is idle; during a run, `options` decides whether the
+    /// message steers or follows up.
     ///
     /// Returns once the message is accepted, not when it is answered.
     ///
@@ -212,9 +212,9 @@ impl AgentSession {
         self.send(|reply| DriverCommand::RemoveQueued { id, reply }).await
     }
 
-    /// Queues a message again that was removed by [`AgentSession::remove_queued`] or
-    /// [`AgentSession::clear_queue`]. `position` counts from 0; larger positions mean last. The message is
-    /// held while the agent is idle. Does nothing if the message is queued.
+    /// Puts a message removed by [`AgentSession::remove_queued`] or [`AgentSession::clear_queue`] back into the
+    /// queue. `position` counts from 0; positions past the end append it. The message is held while the agent is
+    /// idle. Does nothing if the message is queued.
     ///
     /// # Errors
     /// If that could not be stored.
@@ -239,7 +239,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Decide { call, decision, reply }).await
     }
 
-    /// Returns the state that a front end needs at its start. Take it after subscribing, then skip events up
+    /// Returns the state that a front end needs when it starts. Take it after subscribing, then skip events up
     /// to its `seq`.
     ///
     /// # Errors
@@ -258,8 +258,7 @@ impl AgentSession {
         EventStream { events }
     }
 
-    /// Returns notices about the start of the session, one sentence each: damaged entries, an unavailable
-    /// model.
+    /// Returns the notices from starting the session, one sentence each, for example about damaged entries.
     #[must_use]
     pub fn notices(&self) -> &[String] {
         &self.notices

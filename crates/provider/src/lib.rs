@@ -93,7 +93,7 @@ pub trait Provider: Send + Sync {
 
     /// Sends the request and streams the answer. Dropping the stream drops the connection.
     ///
-    /// The stream ends after [`StreamEvent::Finished`] or after an error. If it would end without either, the
+    /// The stream ends after [`StreamEvent::Finished`] or after an error. If the connection ends early, the
     /// provider reports [`FailureKind::Interrupted`].
     fn stream(&self, request: Request) -> ProviderStream;
 }
@@ -112,7 +112,7 @@ pub struct Request {
     pub messages: Vec<Arc<Message>>,
     /// The available tools.
     pub tools: Arc<[ToolSpec]>,
-    /// Tool choice.
+    /// Permission for the model to call tools.
     pub tool_choice: ToolChoice,
     /// Maximum tokens in the answer.
     pub max_tokens: Tokens,
@@ -124,7 +124,7 @@ pub struct Request {
     pub cache_key: Option<String>,
 }
 
-/// Tool choice.
+/// Permission for the model to call tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ToolChoice {
     /// The model decides.

@@ -87,7 +87,7 @@ struct ContextSize {
     estimates: Vec<Tokens>,
     /// The newest usable count of a provider, and the number of messages that it covers.
     measured: Option<(usize, Tokens)>,
-    /// The number of other programs' system prompts.
+    /// The number of system messages, which other programs write.
     system_prompts: usize,
 }
 
@@ -226,7 +226,7 @@ impl Projection {
         self
     }
 
-    /// Returns the number of messages, not counting other programs' system prompts.
+    /// Returns the number of messages, not counting system messages, which other programs write.
     #[must_use]
     pub fn message_count(&self) -> usize {
         let loaded = self.messages.len() - self.size().system_prompts;

@@ -127,8 +127,8 @@ impl SessionManager {
     }
 
     /// Creates a session whose log starts with a copy of `from`'s path up to and including `last_entry`;
-    /// without `last_entry` it is empty. With it, the file is created immediately, queued messages of the
-    /// original are removed, and its name gets a fork suffix.
+    /// without `last_entry` it is empty. With it, the file is created immediately. The new session has no
+    /// queued messages, and its name is the original's with a fork suffix.
     ///
     /// # Errors
     /// If there is no such entry, or reading or writing fails.

@@ -4,8 +4,8 @@
 //! exit code) is an output with `is_error`, never a Rust error. The [policy](crate::policy) decides whether a call may
 //! run.
 //!
-//! `registry` lists the built-in tools, one file each; no other code compares their names. `typed_tool`
-//! derives a tool's schema and checks from its argument struct. The fields of `details`, for front ends:
+//! `registry` lists the built-in tools, one file each; no other code matches on their names. `typed_tool`
+//! derives a tool's schema and checks from its argument struct. [`ToolOutput::details`] holds, per tool:
 //!
 //! - `edit_file`, `write_file`: `{diff, path, added, removed, seen: {path, sha256}}`
 //! - `read_file`: `{lines}` or `{mimeType, bytes}`, with `{seen: {path, sha256}}`
@@ -138,10 +138,10 @@ pub trait Tool: Send + Sync {
     fn check(&self, arguments: &Value) -> Result<(), String>;
 
     /// Prepares for a call while the model is still streaming its arguments, so that it starts sooner. Called
-    /// within a tokio runtime; must return immediately. The call might never follow.
+    /// within a tokio runtime; must return immediately. The call may never come.
     fn prepare(&self) {}
 
-    /// Runs the call. Dropping the future stops the call with all its processes; its partial result then
+    /// Runs the call. Dropping the future stops the call and all its processes; its partial result then
     /// comes from [`ToolProgress::on_cancel`], or else is the last text shown.
     fn run(&self, invocation: ToolInvocation) -> RunFuture<'_>;
 

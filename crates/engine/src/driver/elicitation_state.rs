@@ -1,4 +1,4 @@
-//! Pending questions of servers to the user; `elicitations` changes them.
+//! Pending questions from MCP servers to the user; `elicitations` changes them.
 
 use tiller_core::elicitation::{ElicitationAnswer, ElicitationRequest};
 use tiller_core::id::ElicitationId;

@@ -20,7 +20,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentOverview {
-    /// The agents at work, in the order in which they started.
+    /// The running agents, in the order in which they started.
     pub agents: Vec<RunningAgent>,
     /// The newest task of each agent, in the order in which they started.
     pub tasks: Vec<TaskRecord>,
@@ -29,7 +29,7 @@ pub struct AgentOverview {
 }
 
 impl AgentSession {
-    /// Returns the agents at work, the tasks so far, and the agents that are defined in files.
+    /// Returns the running agents, the tasks so far, and the agents that are defined in files.
     ///
     /// # Errors
     /// If the session is closed.

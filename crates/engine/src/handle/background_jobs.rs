@@ -15,8 +15,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::BackgroundJob(BackgroundJobCommand::List { reply })).await
     }
 
-    /// Stops a background job with all its processes; returns when it has ended. The model is informed with
-    /// the next request.
+    /// Stops a background job and all its processes; returns when it has ended. The model is informed in the
+    /// next request.
     ///
     /// # Errors
     /// [`AgentError::NotFound`] if no such job is running.

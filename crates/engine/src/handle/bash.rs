@@ -33,7 +33,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::ExecuteBash { line, context, reply }).await
     }
 
-    /// Stops the user's shell command with its child processes and stores its output. Does nothing if no
+    /// Stops the user's shell command and all its processes, and stores its output. Does nothing if no
     /// command is running.
     ///
     /// # Errors

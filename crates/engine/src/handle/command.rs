@@ -79,7 +79,7 @@ pub struct AgentSession {
     pub(crate) tool_catalog: ToolCatalog,
     /// `None` in a front end of another process's session, which has the extensions.
     pub(crate) forwarder: Option<Arc<EventForwarder>>,
-    /// The connection to the process that has the session open; `None` in that process.
+    /// The connection to the process that has the session open; `None` if this process has it open.
     pub(crate) connection: Option<watch::Receiver<ConnectionState>>,
 }
 
@@ -96,7 +96,7 @@ impl AgentSession {
         })
     }
 
-    /// Returns the state of the connection to the process that has the session open; `None` in that process.
+    /// Returns the state of the connection to the process that has the session open; `None` if this process has it open.
     #[must_use]
     pub fn connection(&self) -> Option<watch::Receiver<ConnectionState>> {
         self.connection.clone()

@@ -9,7 +9,7 @@ use super::{AgentError, AgentSession};
 
 impl AgentSession {
     /// Adds or removes a provider. A request in progress isn't affected. A model whose provider was removed
-    /// stays active, and every request to it fails with the reason.
+    /// stays active, and every request to it fails with an error that gives the reason.
     ///
     /// # Errors
     /// If the session is closed.

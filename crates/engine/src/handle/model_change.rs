@@ -17,7 +17,7 @@ pub struct ChosenModel {
     pub scope: CycleScope,
 }
 
-/// The models of a cycle.
+/// The models that are cycled through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CycleScope {
     /// The configured list.

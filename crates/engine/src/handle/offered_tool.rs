@@ -10,11 +10,11 @@ pub struct OfferedTool {
     pub spec: ToolSpec,
     /// The tool's origin.
     pub source: ToolSource,
-    /// Offered to the model, or the reason it isn't.
+    /// Offered to the model, or not, and why.
     pub offer: OfferState,
 }
 
-/// The offer of a tool to the model, or the reason there is none.
+/// States whether a tool is offered to the model, and if not, why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OfferState {
     /// Offered to the model.

@@ -14,11 +14,11 @@ pub struct PromptOptions {
     pub images: Vec<Image>,
     /// Text blocks that are sent after the message; the session shows the message without them.
     pub attached: String,
-    /// The treatment of a message that is longer than the model's window.
+    /// The check of the message's length.
     pub length_check: LengthCheck,
 }
 
-/// The treatment of a message that alone exceeds the model's window, by estimate.
+/// The check for a message that alone exceeds the model's window, by estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LengthCheck {
     /// Rejects the message without sending anything.
@@ -38,7 +38,7 @@ pub enum Expansion {
     Verbatim,
 }
 
-/// The delivery of a prompt during a run.
+/// The way in which a prompt is delivered during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StreamingBehavior {
     /// Delivers it as a steering message.
@@ -47,7 +47,7 @@ pub enum StreamingBehavior {
     FollowUp,
 }
 
-/// Use of a command's output in the context.
+/// Decides whether the model gets a command's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BashContext {
     /// `!`: the model gets the output.

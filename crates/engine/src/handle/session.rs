@@ -52,7 +52,7 @@ impl AgentSession {
         self.switch(SwitchTarget::NewAfter(parent.into())).await
     }
 
-    /// Switches to a copy of this session, which starts with the full path of this one.
+    /// Switches to a new session that starts with a copy of this session's current branch.
     ///
     /// # Errors
     /// During a run, or [`AgentError::Empty`] if there is nothing to copy.
@@ -68,8 +68,8 @@ impl AgentSession {
         self.switch(SwitchTarget::Open(path)).await
     }
 
-    /// Switches to a new session that starts with the full path of the session at `path`. That session may
-    /// belong to another process.
+    /// Switches to a new session that starts with a copy of the current branch of the session at `path`. That
+    /// session may belong to another process.
     ///
     /// # Errors
     /// During a run, [`AgentError::Empty`] if the other session is empty, or if the log can't be read.
@@ -107,8 +107,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::ChangeSession { path, operation, reply }).await
     }
 
-    /// Switches to a new session that starts with this session's path up to `entry`. For a user message, the
-    /// path ends just before it, and its text is returned for the editor.
+    /// Switches to a new session that starts with a copy of this session's path from the root to `entry`. For a
+    /// user message, the copy ends just before it, and its text is returned for the editor.
     ///
     /// # Errors
     /// During a run, or if there is no such entry.
@@ -116,9 +116,9 @@ impl AgentSession {
         self.switch(SwitchTarget::Fork(entry)).await
     }
 
-    /// Creates a session that starts with this session's path up to `entry`, like [`AgentSession::fork`],
-    /// without switching to it. Works during a run. The text of a user message is added to the new session's
-    /// queue and held.
+    /// Creates a session that starts with a copy of this session's path from the root to `entry`, like
+    /// [`AgentSession::fork`], without switching to it. Works during a run. The text of a user message is added
+    /// to the new session's queue and held.
     ///
     /// # Errors
     /// If there is no such entry, if nothing precedes it ([`AgentError::Empty`]), or if the log could not be
@@ -128,8 +128,8 @@ impl AgentSession {
     }
 
     /// Moves the leaf to an earlier entry of this session. For a user message, the leaf moves to just before the
-    /// message, whose text is returned for the editor. A summary tells the model about the abandoned branch. Generating
-    /// it takes a while, and [`AgentSession::abort`] stops it. An empty branch gets no summary.
+    /// message, whose text is returned for the editor. `summary`, if any, tells the model about the abandoned branch.
+    /// Generating it takes a while, and [`AgentSession::abort`] stops it. An empty branch gets no summary.
     ///
     /// # Errors
     /// During a run, if there is no such entry, or if the summary failed.

@@ -27,7 +27,7 @@ pub struct Status {
     pub auto_compaction: Switch,
     /// The parent of the next entry.
     pub leaf: Option<EntryId>,
-    /// Number of messages that the model would get, excluding other programs' system prompts.
+    /// Number of messages that the model would get, excluding system messages, which other programs write.
     pub messages: usize,
 }
 
@@ -69,7 +69,7 @@ pub struct SessionStats {
     pub budgets: Vec<BudgetStatus>,
 }
 
-/// A run's end.
+/// The outcome of a run, with its messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
     /// The outcome.

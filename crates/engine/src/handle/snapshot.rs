@@ -83,7 +83,7 @@ pub struct InFlight {
     pub queue: Vec<QueueItem>,
     /// Pending approval requests.
     pub approvals: Vec<ApprovalRequest>,
-    /// Pending questions of servers.
+    /// Pending questions from MCP servers.
     pub elicitations: Vec<ElicitationRequest>,
     /// The user's running shell command.
     pub bash: Option<RunningBash>,

@@ -29,8 +29,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Status { reply }).await
     }
 
-    /// Waits until the session has settled, and returns the end of the last run. Returns immediately when
-    /// idle.
+    /// Waits until the session has settled, and returns how the last run ended. Returns immediately when idle.
     ///
     /// # Errors
     /// [`AgentError::Empty`] if idle and nothing has run yet, [`AgentError::Closed`] if the session is closed

@@ -52,14 +52,14 @@ impl AgentSession {
     }
 
     /// Returns the traits of all tools, including built-in ones that the session doesn't have, because its
-    /// log may contain calls of them. Tools of servers are missing; they have the default traits. The result
-    /// doesn't change during the lifetime of the handle.
+    /// log may contain calls to them. MCP servers' tools are not included; they have the default traits. The
+    /// result doesn't change during the lifetime of the handle.
     #[must_use]
     pub fn tool_catalog(&self) -> ToolCatalog {
         self.tool_catalog.clone()
     }
 
-    /// Offers the tools with these names to the model, starting with the next request, also in later sessions
+    /// Offers the tools with these names to the model, starting with the next request, and in later sessions
     /// of this handle. The choice isn't stored: the next start uses the setting `tools`.
     ///
     /// # Errors
@@ -132,7 +132,7 @@ impl AgentSession {
     }
 
     /// Sets the approval mode, starting with the next call, until another session is opened, created or
-    /// forked; ends the effect of `--yes`. Resolves pending requests whose calls the mode allows or denies.
+    /// forked; overrides `--yes`. Resolves pending requests whose calls the mode allows or denies.
     ///
     /// # Errors
     /// If the session is closed.
