@@ -259,8 +259,13 @@ const TABLE: &[CommandSpec] = &[
         "toggle plan mode (read-only); leaving it puts the plan into the editor",
     )
     .with_plain_usage(NoArgument, "toggle plan mode (read-only)"),
-    row(C::Permissions, "permissions", NoArgument, "show or remove session rules and settings rules")
-        .with_plain_argument(Optional("revoke N")),
+    row(
+        C::Permissions,
+        "permissions",
+        NoArgument,
+        "show or remove rules from this session and from settings",
+    )
+    .with_plain_argument(Optional("revoke N")),
     row(
         C::AddDir,
         "add-dir",
@@ -275,7 +280,7 @@ const TABLE: &[CommandSpec] = &[
         C::Agents,
         "agents",
         NoArgument,
-        "list running, ended and available agents; Enter opens one that has run",
+        "list running, ended and available agents; Enter opens the session of one that has run",
     )
     .with_plain_usage(NoArgument, "list running, ended and available agents"),
     row(C::Back, "back", NoArgument, "return from an agent's session to the session that started it")

@@ -23,7 +23,7 @@ const ESSENTIAL_KEYS: [(&[K], &str); 15] = [
     (&[K::Clear, K::Quit], "clear the editor; quit"),
     (&[K::PickModel, K::NextThinking], "choose a model; next thinking level"),
     (&[K::NextApproval], "approval mode: ask, auto, plan, read-only"),
-    (&[K::UnfoldOutput, K::UnfoldThinking], "expand output; thinking"),
+    (&[K::UnfoldOutput, K::UnfoldThinking], "expand output; expand thinking"),
     (&[K::PageUp, K::PageDown], "scroll"),
     (&[K::Search, K::ChooseOlder], "search the transcript; select a block"),
     (&[K::SearchHistory, K::EditElsewhere], "search earlier prompts; edit in $EDITOR"),

@@ -32,7 +32,7 @@ pub(super) fn page(log: Option<&Path>, reports: Option<&Path>) -> TaskResult {
         lines.push(Line::default());
         lines.push(Line::new(format!("crash reports: {}", dir.display()), Role::Muted));
     }
-    TaskResult::Page { title: "log".to_owned(), lines }
+    TaskResult::Page { title: "log, newest first".to_owned(), lines }
 }
 
 /// Returns the role of a log line by its level.

@@ -29,8 +29,8 @@ impl PatternSubject {
     pub(crate) const fn syntax(self) -> &'static [&'static str] {
         match self {
             Self::Command => &[
-                "* matches any characters within a word; a trailing * all remaining words.",
-                "Separate rules for several commands with &&.",
+                "* matches any text within a word; a trailing * matches all remaining words.",
+                "Use && to separate rules for several commands.",
             ],
             Self::Path => &["* matches within a path component, ** across components."],
             Self::Other => &[],

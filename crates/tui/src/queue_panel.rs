@@ -244,7 +244,7 @@ impl Component for QueuePanel {
     fn status_hint(&self, view: &ViewContext<'_>) -> Option<Line> {
         let QueueFocus::Editing(..) = self.focus else { return None };
         let (send, stop) = (view.key_of(KeyCommand::Send), view.key_of(KeyCommand::Stop));
-        let does = if self.editing_sends(view) { "sends it" } else { "puts it back" };
+        let does = if self.editing_sends(view) { "sends it" } else { "saves" };
         let text = format!("editing a queued message: {send} {does} · {stop} discards the change");
         Some(Line::from(vec![Span::new("  ✎ ", Role::Accent), Span::new(text, Role::Text)]))
     }

@@ -355,15 +355,17 @@ enum TreeEffect {
 }
 
 impl TreeEffect {
-    fn description(self) -> &'static str {
-        match self {
+    /// Describes the effect of the key that accepts.
+    fn description(self, key: &str) -> String {
+        let effect = match self {
             Self::Show => "unhide",
             Self::Before => "continue before it, with its text to edit",
             Self::From => "continue from here",
-            Self::Stay => "you are here; return to the transcript",
+            Self::Stay => return format!("you are here · {key} returns to the transcript"),
             Self::Fork => "fork a new session here",
             Self::ForkBefore => "fork before it, with its text to edit",
-        }
+        };
+        format!("{key}: {effect}")
     }
 }
 

@@ -68,6 +68,7 @@ fn last_fact(view: &ViewContext<'_>) -> Option<String> {
     /// Maximum width of the title, which leaves room for the hint.
     const TITLE: usize = 32;
     let age = age(*at, view.now);
+    let age = if age == "now" { "just now" } else { &age };
     Some(format!("“{}”, {age} · /resume or tiller -c", truncate_to(title, TITLE)))
 }
 

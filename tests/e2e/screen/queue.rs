@@ -185,7 +185,7 @@ fn steering_now_records_what_it_cut_off() {
     terminal.wait_for("I could go on");
     terminal.send("stop that");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("↳ steer   stop that · enter: now");
+    terminal.wait_for("↳ steer   stop that · enter now");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("Stopped.");
     terminal.wait_for("▌ ↳ cut the answer off");

@@ -168,7 +168,7 @@ fn queue_is_held_after_a_kill() {
 
     let mut terminal =
         sandbox.open_scripted(&[r#"{"expect": "and then this", "text": "Now then."}"#], &["-c"]);
-    terminal.wait_for("↳ held    and then this · alt+up to edit or release it");
+    terminal.wait_for("↳ held    and then this · alt+up edit or release");
     assert_eq!(sandbox.messages(), ["user: talk"], "nothing was sent by itself");
     terminal.key(TerminalKey::AltUp);
     terminal.wait_for("▸ ↳ held    and then this");

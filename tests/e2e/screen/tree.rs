@@ -24,7 +24,7 @@ fn tree(sandbox: &Sandbox) -> Terminal {
 fn tree_shows_entry_and_cycles_filter() {
     let sandbox = Sandbox::new();
     let mut terminal = tree(&sandbox);
-    terminal.wait_for("enter: you are here");
+    terminal.wait_for("you are here · enter");
     terminal.key(TerminalKey::Up);
     terminal.wait_for("enter: continue before it");
     terminal.key(TerminalKey::Ctrl('o'));

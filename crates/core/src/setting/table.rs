@@ -67,7 +67,7 @@ table! {
     /// 32,000.
     MAX_TOKENS, max_tokens: Option<u64> = "max_tokens", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_TOKENS"];
     /// Approval mode: `ask` requires approval for commands that are neither read-only nor sandboxed, `auto` only
-    /// for dangerous ones; `plan` denies changes, and `read-only` all commands too.
+    /// for dangerous ones; `plan` denies changes; `read-only` also denies all commands.
     APPROVAL, approval_mode: ApprovalMode = "approval", ApprovalMode::KIND, "ask";
     /// Maximum number of model requests in a run; unset: no limit in the TUI, 100 elsewhere.
     MAX_TURNS, max_turns: Option<u64> = "max_turns", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_ITERATIONS"];

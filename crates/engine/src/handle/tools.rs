@@ -85,7 +85,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Permission(PermissionCommand::Revoke { rule, reply })).await
     }
 
-    /// Returns the settings rules.
+    /// Returns the rules from settings.
     ///
     /// # Errors
     /// If the session is closed.
@@ -99,7 +99,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Configure { change, reply }).await
     }
 
-    /// Replaces the settings rules, in this session and in later ones of this handle. Resolves pending
+    /// Replaces the rules from settings, in this session and in later ones of this handle. Resolves pending
     /// requests whose calls the rules allow or deny. Returns the calls that are still waiting for approval.
     ///
     /// # Errors

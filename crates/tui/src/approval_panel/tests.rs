@@ -102,7 +102,7 @@ fn panel_always_opens_the_proposed_rules() {
       ? bash needs approval: runs a command
       │ ls
       │ in ~/code/conf
-      [y] once · [a] session: ls · [A] always… · [n] deny · [d] deny + why
+      [y] once · [a] ls, for this session · [A] always… · [n] deny · [d] deny + why
     ");
     assert_eq!(harness.letter('4'), denied());
     assert_eq!(Harness::new("ls", "ls").letter('A'), IGNORED, "no rule, no answer");
@@ -170,7 +170,7 @@ fn panel_arrows_select_and_enter_gives() {
     assert_eq!(harness.key(KeyCode::Enter), flashed(says));
     harness.key(KeyCode::Right);
     harness.key(KeyCode::Right);
-    assert!(harness.drawn().contains("▸ [a] session: ls"), "{}", harness.drawn());
+    assert!(harness.drawn().contains("▸ [a] ls, for this session"), "{}", harness.drawn());
     harness.key(KeyCode::Esc);
     assert_eq!(harness.key(KeyCode::Enter), flashed(says), "Esc cleared the selection");
     assert_eq!(harness.key(KeyCode::Esc), IGNORED, "the next one stops the run");

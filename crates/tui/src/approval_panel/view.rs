@@ -222,7 +222,7 @@ fn answer_spans(
 ) -> Vec<Span> {
     let text = match answer {
         ApprovalAnswer::Once => "once".to_owned(),
-        ApprovalAnswer::Session => format!("session: {}", rule(request)),
+        ApprovalAnswer::Session => format!("{}, for this session", rule(request)),
         ApprovalAnswer::Always => "always…".to_owned(),
         ApprovalAnswer::Deny => "deny".to_owned(),
         ApprovalAnswer::DenyWithReason => "deny + why".to_owned(),

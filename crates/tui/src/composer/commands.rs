@@ -7,7 +7,9 @@ use tiller_core::setting::TABLE;
 use tiller_core::{setting, suggest};
 use tiller_engine::agents::RaceOptions;
 use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
-use tiller_engine::slash_command::{BuiltInCommand, ParsedLine, parse, parse_level, parse_mode};
+use tiller_engine::slash_command::{
+    BuiltInCommand, ParsedLine, SlashCommandError, parse, parse_level, parse_mode,
+};
 use tiller_engine::{AgentCommand, BashContext, unrunnable};
 
 use crate::action::{Action, BackgroundJob, ListAction, SessionEdit, Submit, TerminalAction};
@@ -53,6 +55,11 @@ impl Composer {
         }
         let message = match parse(line, &cx.model.info.commands, Tui) {
             Ok(ParsedLine::BuiltIn(row, argument)) => return self.command(row.command, argument, cx),
+            Err(error @ SlashCommandError::OnlyInPlain("queue" | "send" | "drop")) => {
+                let message =
+                    format!("{error}; press {} to edit the queue", cx.key_of(KeyCommand::EditQueue));
+                return self.reject_input(text.clone(), message, cx);
+            }
             Err(error) => return self.reject_input(text.clone(), error.to_string(), cx),
             Ok(ParsedLine::Agent(expanded)) if expanded != line => expanded.into_owned(),
             Ok(ParsedLine::Agent(_) | ParsedLine::Text) => text,

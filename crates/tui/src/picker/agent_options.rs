@@ -244,26 +244,25 @@ pub(crate) fn tools(tools: &[OfferedTool]) -> Vec<PickerItem> {
         let name = one_line(&tool.spec.name);
         let source = one_line(&tool.source.to_string());
         let (lead, role) = if tool.is_offered() { ("✓ ", Role::Text) } else { ("– ", Role::Muted) };
-        let (short, long) = standing(&tool.offer);
-        let mut detail =
-            vec![heading(&name), fact("source", source.clone()), fact("state", long), Line::default()];
+        let state = standing(&tool.offer);
+        let mut detail = vec![
+            heading(&name),
+            fact("source", source.clone()),
+            fact("state", state.clone()),
+            Line::default(),
+        ];
         detail.extend(tool.spec.description.lines().map(|line| Line::new(one_line(line), Role::Text)));
         let item = PickerItem::new(name, PickerChoice::Tool(tool.spec.name.clone())).with_lead(lead);
-        item.with_note(format!("{short} · {source}")).in_role(role).with_detail(detail)
+        item.with_note(format!("{state} · {source}")).in_role(role).with_detail(detail)
     };
     tools.iter().map(item).collect()
 }
 
-/// Describes the state of a tool, in short and as a sentence.
-fn standing(standing: &OfferState) -> (String, String) {
+/// Describes the state of a tool.
+fn standing(standing: &OfferState) -> String {
     match standing {
-        OfferState::Offered => ("on".to_owned(), "offered".to_owned()),
-        OfferState::LeftOut(setting) => {
-            let setting = one_line(setting);
-            (format!("off: {setting}"), format!("not offered: excluded by {setting}"))
-        }
-        OfferState::Removed => {
-            ("off: turned off with /tools".to_owned(), "not offered: you turned it off".to_owned())
-        }
+        OfferState::Offered => "on".to_owned(),
+        OfferState::LeftOut(setting) => format!("off: excluded by {}", one_line(setting)),
+        OfferState::Removed => "off: turned off with /tools".to_owned(),
     }
 }

@@ -26,7 +26,7 @@ impl ListSource for ModelList {
             kind: Some(ListKind::Models),
             has_preview: true,
             context: Some(KeyContext::Models),
-            key_hints: &[(KeyCommand::ModelAndThinking, "select, then thinking level")],
+            key_hints: &[(KeyCommand::ModelAndThinking, "select and set thinking level")],
             ..ListFacts::default()
         }
     }
@@ -123,7 +123,8 @@ fn detail(facts: &ModelFacts) -> Vec<Line> {
             fact("output", format!("{} per million tokens", price.output)),
             fact("cache", format!("{} read, {} written", price.cache_read, price.cache_write)),
         ]),
-        None => lines.push(fact("price", "unknown")),
+        None if facts.has_unknown_cost() => lines.push(fact("price", "unknown")),
+        None => lines.push(fact("price", "free")),
     }
     lines.push(fact("accepts", input_types(facts.image_input)));
     lines

@@ -183,7 +183,8 @@ fn detail(session: &SessionSummary, now: UnixMs) -> Vec<Line> {
     let mut lines = vec![heading(&title(session)), fact("directory", one_line(&session.cwd))];
     lines.extend(session.model.as_ref().map(|model| fact("model", one_line(model))));
     let used = format!("{} tokens, {}", session.tokens, session.cost);
-    lines.push(fact("size", format!("{size} · {used} · {}", age(session.modified, now))));
+    lines.push(fact("size", format!("{size} · {used}")));
+    lines.push(fact("last used", age(session.modified, now)));
     lines
 }
 

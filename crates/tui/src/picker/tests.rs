@@ -229,7 +229,7 @@ fn picker_keys_filter_accept_and_leave() {
 
 
 
-       enter select · esc show all · shift+tab select, then thinking level
+       enter select · esc show all · shift+tab select and set thinking level
     ");
     assert_eq!(list.key(KeyCode::Esc), STAYS, "it clears the filter first");
     assert_eq!(list.key(KeyCode::Esc), (Outcome::Consumed, vec![Effect::Leave(LeaveScope::Top)]));

@@ -68,7 +68,7 @@ fn queue_panel_enter_selects_the_last_message() {
       ↳ steer   text of q1
       ↳ next    text of q2
     ▸ ↳ held    text of q3
-        enter edit · r release · d remove · p use as steering · esc back
+        enter edit · r release · d remove · p steer with it · esc back
     ");
     let mut empty = Harness::new();
     empty.component = QueuePanel::default();

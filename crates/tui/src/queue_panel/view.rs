@@ -123,11 +123,11 @@ fn note(focus: &QueueFocus, view: &ViewContext<'_>, item: &QueueItem, names_key:
     if focus.is_editing() && focus.selected() == Some(&item.id) {
         notes.push("editing".to_owned());
     } else if item.kind == QueueKind::Steer && !item.held && is_idle_editor {
-        notes.push(format!("{}: now", keymap.key_of(KeyCommand::Send)));
+        notes.push(format!("{} now", keymap.key_of(KeyCommand::Send)));
     }
     if names_key && !focus.has_keys() && !focus.is_editing() {
         let key = keymap.key_of(KeyCommand::EditQueue);
-        notes.push(if item.held { format!("{key} to edit or release it") } else { format!("{key} to edit") });
+        notes.push(if item.held { format!("{key} edit or release") } else { format!("{key} edit") });
     }
     notes.iter().map(|note| format!(" · {note}")).collect()
 }
@@ -145,7 +145,7 @@ fn hints(&PanelView { focus, can_restore }: &PanelView<'_>, view: &ViewContext<'
         actions.push((KeyCommand::QueueRemove, "remove"));
         let neighbor = match item.kind {
             QueueKind::Steer => "make it a follow-up",
-            QueueKind::FollowUp => "use as steering",
+            QueueKind::FollowUp => "steer with it",
         };
         actions.push((KeyCommand::QueueTurn, neighbor));
         let ordered = in_order(&view.model.activity.queue);

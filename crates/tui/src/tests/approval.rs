@@ -138,7 +138,7 @@ fn approval_long_command_must_be_opened() {
         assert_eq!(harness.press_letter('v'), []);
         harness.key(KeyCode::Esc);
         let screen = harness.screen();
-        assert!(screen.contains("[a] session: this command"), "{screen}");
+        assert!(screen.contains("[a] this command, for this session"), "{screen}");
         harness.wait(400);
         assert_eq!(harness.press_letter('y'), allow_once("c2"));
     }
@@ -387,7 +387,7 @@ fn approval_enter_needs_a_selected_answer() {
     harness.key(KeyCode::Right);
     harness.key(KeyCode::Right);
     assert!(
-        harness.screen().contains("▸ [a] session: cargo test [any arguments, safe options]"),
+        harness.screen().contains("▸ [a] cargo test [any arguments, safe options], for this session"),
         "{}",
         harness.screen()
     );
@@ -660,7 +660,7 @@ fn rule_form_with_relative_path_selects_the_project() {
 
 #[test]
 fn rule_form_shows_the_syntax_of_its_patterns() {
-    assert!(rule_form().screen().contains("a trailing * all remaining words"));
+    assert!(rule_form().screen().contains("a trailing * matches all remaining words"));
     let form = |args, patterns: &str| {
         let proposed = Some(ProposedRules::parse("read_file", patterns));
         rule_form_of(ApprovalRequest { proposed, args, ..command("") }).screen()

@@ -69,6 +69,8 @@ fn command_of_plain_is_rejected() {
         assert_eq!(harness.app.composer.editor.text(), format!("/{name}"));
         let message = format!("/{name} is available only with --plain");
         assert!(harness.screen().contains(&message), "{}", harness.screen());
+        let names_key = harness.screen().contains("; press alt+up to edit the queue");
+        assert_eq!(names_key, ["queue", "send", "drop"].contains(&name), "{}", harness.screen());
     }
 }
 

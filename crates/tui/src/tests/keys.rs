@@ -124,7 +124,7 @@ fn enter_again_delivers_steering_now() {
     assert_eq!(harness.press(KeyCode::Enter, KeyModifiers::NONE), [], "nothing is in flight");
     at_work(&mut harness);
     harness.event(queue_event);
-    assert!(harness.screen().contains("↳ steer   wait · enter: now"), "{}", harness.screen());
+    assert!(harness.screen().contains("↳ steer   wait · enter now"), "{}", harness.screen());
     assert_eq!(
         harness.press(KeyCode::Enter, KeyModifiers::NONE),
         [Action::Submit(Submit::DeliverSteeringNow)]

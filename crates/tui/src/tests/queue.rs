@@ -125,7 +125,7 @@ fn queue_edited_message_waits_for_enter() {
     let mut harness = edited_when_the_run_ended();
     let screen = harness.screen();
     assert!(!screen.contains("↳ held") && screen.contains("· editing"), "{screen}");
-    assert!(screen.contains("enter puts it back"), "{screen}");
+    assert!(screen.contains("enter saves · esc discards"), "{screen}");
     harness.event(EventKind::AgentSettled);
     assert!(harness.screen().contains("enter sends it"), "{}", harness.screen());
     harness.type_text("!");

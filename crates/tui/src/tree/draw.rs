@@ -17,7 +17,7 @@ use crate::text::one_line;
 use crate::tree::drawn_tree::DrawnTree;
 use crate::tree::entry_text::kind_sign;
 use crate::tree::request::TreePurpose;
-use crate::tree::{PendingNavigation, TreeView};
+use crate::tree::{PendingNavigation, TreeEffect, TreeView};
 
 /// Width of a row's sign.
 const SIGN: usize = 2;
@@ -215,11 +215,9 @@ impl TreeView {
         let (mut body, more) = if is_empty { Default::default() } else { self.preview.lines(height, &inner) };
         body.resize_with(height, Line::default);
         lines.extend(body);
-        let effect =
-            self.chosen().filter(|_| self.rows.len() > 0).map(|node| self.effect(node).description());
         let enter = keymap.key_of(KeyCommand::Accept);
-        let effect =
-            effect.map(|effect| truncate_to(&format!("{enter}: {effect}"), width)).unwrap_or_default();
+        let effect = self.chosen().filter(|_| self.rows.len() > 0).map(|node| self.effect(node));
+        let effect = effect.map(|effect| truncate_to(&effect.description(&enter), width)).unwrap_or_default();
         let effect = Span::new(effect, Role::Muted);
         let more =
             (more > 0).then(|| format!("{more} more lines · {}", keymap.key_of(KeyCommand::PreviewDown)));
@@ -267,7 +265,16 @@ impl TreeView {
             return Line::new(truncate_to(&format!("   ✗ {refused}"), width), Role::Error);
         }
         let is_folded = self.chosen().is_some_and(|node| self.filters.folded.contains(&node));
-        let can = |command| command != KeyCommand::Hide || !self.is_in_use();
+        // The preview describes the effect of Accept.
+        let accepts = || {
+            let effect = self.chosen().map(|node| self.effect(node));
+            self.areas(self.area).preview.is_none() && effect != Some(TreeEffect::Stay)
+        };
+        let can = |command| match command {
+            KeyCommand::Accept => accepts(),
+            KeyCommand::Hide => !self.is_in_use(),
+            _ => true,
+        };
         let hints = [
             (KeyCommand::Accept, if self.purpose == TreePurpose::Go { "go there" } else { "fork there" }),
             (KeyCommand::NextFilter, "filter"),

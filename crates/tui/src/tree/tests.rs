@@ -246,7 +246,7 @@ fn tree_draws_branches_and_the_current_entry() {
      ▸●      You're right: line 3 of mixed.txt ends in \r\…  3h
 
 
-       enter go there · tab filter · ctrl+l label · esc back
+       tab filter · ctrl+l label · left collapse · esc back
     ");
 }
 
@@ -444,7 +444,7 @@ fn tree_new_entries_keep_cursor() {
 #[test]
 fn tree_effect_is_shown_in_preview() {
     for (purpose, words) in [
-        (TreePurpose::Go, "enter: you are here; return to the transcript"),
+        (TreePurpose::Go, "you are here · enter returns to the transcript"),
         (TreePurpose::Fork, "enter: fork before it, with its text to edit"),
     ] {
         let mut tree = TreeBench::over(SampleLog::branched(UnixMs(0)), purpose, (120, 40));
