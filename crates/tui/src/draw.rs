@@ -50,14 +50,15 @@ pub(crate) fn row(area: Rect, at: u16) -> Rect {
 /// Returns a horizontal rule with a title.
 pub(crate) fn title(text: &str, note: &str, width: u16) -> Line {
     let bold = Style::from(Role::Accent).with(Emphasis::BOLD);
-    let used = text.chars().count() + note.chars().count() + 8;
+    let note = if note.is_empty() { String::new() } else { format!(" {note} ") };
+    let used = text.chars().count() + note.chars().count() + 6;
     let rule = "─".repeat(usize::from(width).saturating_sub(used));
     vec![
         Span::new("── ", Role::Muted),
         Span::new(text, bold),
-        Span::new(format!(" {rule} "), Role::Muted),
+        Span::new(format!(" {rule}"), Role::Muted),
         Span::new(note, Role::Muted),
-        Span::new(" ──", Role::Muted),
+        Span::new("──", Role::Muted),
     ]
     .into()
 }

@@ -16,7 +16,7 @@ use crate::layout::{limit_rows, right_aligned, truncate_start};
 use crate::list_kind::ListKind;
 use crate::match_marks::{pieces, spans};
 use crate::picker::input_rows::{max_input_rows, typed, wrapped};
-use crate::picker::item::{MARKS, PickerItem};
+use crate::picker::item::{MARKS, PickerChoice, PickerItem};
 use crate::picker::line_prompt::StatusText;
 use crate::picker::{ItemPreview, Picker};
 use crate::preview_area::{PreviewSplit, split};
@@ -89,6 +89,7 @@ pub(super) fn draw(picker: &Picker, area: Rect, buffer: &mut Buffer, ui: &UiCont
     let (matches, all) = picker.counts();
     let note =
         if matches == all { thousands(all) } else { format!("{} of {}", thousands(matches), thousands(all)) };
+    let note = if has_only_reason(picker) { String::new() } else { note };
     put(&title(&picker.title, &note, area.width), row(area, 0), buffer, theme);
     let (lines, _) = input(picker, ui);
     for (at, line) in (1..).zip(&lines) {
@@ -104,8 +105,10 @@ pub(super) fn draw(picker: &Picker, area: Rect, buffer: &mut Buffer, ui: &UiCont
     let shown: Vec<(&PickerItem, bool)> = picker.window(usize::from(parts.rows.height)).collect();
     let edge =
         shown.iter().map(|(item, _)| full_width(item)).max().unwrap_or(0).max(MIN_ROW_WIDTH).min(width);
+    let note_column = note_column(picker, width);
     for (at, (item, chosen)) in (0..).zip(shown) {
-        put(&item_line(item, chosen, &mut query, edge), row(parts.rows, at), buffer, theme);
+        let line = item_line(item, chosen, &mut query, edge, note_column);
+        put(&line, row(parts.rows, at), buffer, theme);
     }
     if let Some(area) = parts.preview {
         for (at, line) in (0..).zip(preview(picker, area, parts.is_beside)) {
@@ -204,12 +207,39 @@ fn columns(text: &str) -> usize {
     Span::new(text, Role::Text).width()
 }
 
-fn item_line(item: &PickerItem, chosen: bool, query: &mut FuzzyQuery, width: usize) -> Line {
+/// Returns true if the only row states why there is nothing to choose.
+fn has_only_reason(picker: &Picker) -> bool {
+    let [item] = &*picker.items else { return false };
+    matches!(&item.choice, PickerChoice::Unavailable(reason) if *reason == item.label)
+}
+
+/// Returns the column of the notes, if they are descriptions, whose truncated texts should begin in one column.
+/// Other notes are right-aligned.
+fn note_column(picker: &Picker, width: usize) -> Option<usize> {
+    let end = |item: &PickerItem| 3 + columns(&item.lead) + columns(&item.label) + 2;
+    let column = || picker.items.iter().map(end).max().unwrap_or(0).min(width / 2);
+    (picker.kind() == Some(ListKind::Agents)).then(column)
+}
+
+fn item_line(
+    item: &PickerItem,
+    chosen: bool,
+    query: &mut FuzzyQuery,
+    width: usize,
+    note_column: Option<usize>,
+) -> Line {
     let style = Style::from(item.role).with(if chosen { Emphasis::BOLD } else { Emphasis::NONE });
     let style = if chosen { style.in_role(Role::Accent) } else { style };
     let lead = Span::new(item.lead.clone(), Role::Muted);
     let mut left = vec![Span::new(if chosen { " ▸ " } else { "   " }, Role::Accent), lead];
     let before = 3 + left[1].width();
+    if let Some(column) = note_column {
+        left.extend(label(&item.label, style, query, column.saturating_sub(before + 2)));
+        let gap = column.saturating_sub(left.iter().map(Span::width).sum());
+        left.push(Span::new(" ".repeat(gap), Role::Muted));
+        left.push(Span::new(truncate_to(&item.note, width.saturating_sub(column)), Role::Muted));
+        return Line::from(left);
+    }
     // The note is dropped if it would leave the label less than half of the width, or less than 3/4 on a
     // narrow screen.
     let beside = Span::new(item.note.clone(), Role::Muted);

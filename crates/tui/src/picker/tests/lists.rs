@@ -174,14 +174,48 @@ fn agents_at_work_and_ended_are_opened() {
     let screen = list.screen();
     let rows: Vec<&str> = screen.lines().skip(2).take(4).map(str::trim).collect();
     insta::assert_snapshot!(rows.join("\n"), @r"
-    ▸ explore ATWORK               Look around. Tell me. · 0 turns · 0 tokens · 2s
-    worker SECOND                                         stopped · Look around.
-    worker KILLED                                     interrupted · Look around.
-    worker FIRST1                                        finished · Look around.
+    ▸ explore ATWORK  Look around. Tell me. · 0 turns · 0 tokens · 2s
+    worker SECOND   stopped · Look around.
+    worker KILLED   interrupted · Look around.
+    worker FIRST1   finished · Look around.
     ");
     list.key(KeyCode::Down);
     let open = ListAction::OpenAgent { id: "id-SECOND".into(), name: "worker".into() };
     assert_eq!(list.key(KeyCode::Enter), [&[Effect::CloseTop], &perform(open)[..]].concat());
+}
+
+#[test]
+fn agents_truncated_descriptions_begin_in_one_column() {
+    let long = "Looks around in the code and reports what it finds there, with files and lines.";
+    let item = |name| PickerItem::new(name, PickerChoice::Nothing).with_note(long);
+    let rows = ["explore", "reviewer", "worker"].map(item).to_vec();
+    let screen = ListBench::with_items(SMALL, ListKind::Agents, (rows, 0)).screen();
+    let columns: Vec<_> = screen.lines().skip(2).take(3).map(|line| line.find("Looks around")).collect();
+    assert_eq!(columns[0].map(|at| at - " ▸ ".len()), Some("reviewer  ".len()), "{screen}");
+    assert_eq!(columns[1..], [Some("   reviewer  ".len()); 2], "{screen}");
+}
+
+#[test]
+fn list_with_only_a_reason_has_no_count() {
+    let title = |choice| {
+        let rows = vec![PickerItem::new("nothing to trust", choice)];
+        let screen = ListBench::with_items(SMALL, ListKind::Trust, (rows, 0)).screen();
+        screen.lines().next().unwrap_or_default().to_owned()
+    };
+    assert!(title(PickerChoice::Nothing).ends_with("─ 1 ──"));
+    let empty = title(PickerChoice::Unavailable("nothing to trust".into()));
+    assert!(empty.ends_with("────"), "{empty}");
+    assert_eq!(empty.chars().count(), 80);
+}
+
+#[test]
+fn models_preview_shows_free_and_unknown_prices() {
+    for (provider, price) in [("demo", "price      free"), ("work", "price      unknown")] {
+        let usable = vec![catalog::assumed(provider, "m")];
+        let models = Models { usable, locked: Vec::new(), ..models() };
+        let screen = ListBench::with_items((120, 29), ListKind::Models, model_items(&models)).screen();
+        assert!(screen.contains(price), "{screen}");
+    }
 }
 
 #[test]
