@@ -553,6 +553,10 @@ fn misplaced_servers(path: &Path) -> String {
 }
 
 fn unknown_setting(path: &Path, name: &str) -> String {
+    let names = || TABLE.iter().map(|setting| setting.name).chain([rules::SETTING]);
+    if names().any(|known| known.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'))) {
+        return format!("{}: `{name}` must be an object", path.display());
+    }
     let near = suggest::nearest(name, TABLE.iter().map(|setting| setting.name));
     let suggestion = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
     format!("{}: unknown setting `{name}`{suggestion}", path.display())
@@ -602,8 +606,11 @@ fn compact_threshold(value: &str) -> &'static Setting {
 /// list for when it is on, but not over `TILLER_TOOLS`.
 fn apply_agent_mode(settings: &mut Settings, environment: &Environment) -> Result<(), ConfigError> {
     let Some(text) = environment.value(AGENT_MODE) else { return Ok(()) };
-    let is_on = setting::parse_switch(AGENT_MODE, text)
-        .map_err(|source| ConfigError::Setting { origin: AGENT_MODE.to_owned(), source })?;
+    let is_on = setting::parse_switch(AGENT_MODE, text).map_err(|error| ConfigError::Flag {
+        flag: error.name,
+        value: error.value,
+        expected: error.expected,
+    })?;
     if !is_on && environment.value(&setting::TOOLS.env_name()).is_none() {
         let none = SettingValue::List(Vec::new());
         settings.set(&setting::TOOLS, Some(none), SettingSource::Environment(AGENT_MODE.to_owned()));
@@ -732,7 +739,8 @@ mod tests {
         let config = config.unwrap();
         let warnings = config.invalid[0].warning();
         assert!(
-            warnings.contains("project/.tiller/settings.json, line 2, column 11: not a JSON object"),
+            warnings
+                .contains("project/.tiller/settings.json, line 2, column 11: invalid JSON: expected value"),
             "{warnings}"
         );
         assert!(
@@ -904,8 +912,7 @@ mod tests {
             assert_eq!(tools(variables).unwrap(), expected, "{variables:?}");
         }
         let error = tools(&[("AGENT_MODE", "chat")]).unwrap_err();
-        assert_eq!(error.to_string(), "AGENT_MODE");
-        assert!(format!("{error:?}").contains("on or off"), "{error:?}");
+        assert_eq!(error.to_string(), "AGENT_MODE: `chat` is not on or off");
     }
 
     #[test]
@@ -929,14 +936,23 @@ mod tests {
     }
 
     #[test]
+    fn config_group_that_is_no_object_is_named() {
+        let home = home_with(r#"{"policy": 5, "retry": "x", "server": 5}"#);
+        let file = home.path().join("settings.json").display().to_string();
+        let expected =
+            ["policy", "retry", "server"].map(|name| format!("{file}: `{name}` must be an object"));
+        assert_eq!(load(&home, &[], &[]).unwrap().warnings, expected);
+    }
+
+    #[test]
     fn config_invalid_values_in_file_affect_only_themselves() {
         let home = home_with(r#"{"sync": "sometimes", "max_turns": "x", "bash": {"timeout_s": 5}}"#);
         let config = load(&home, &[("TILLER_MAX_TURNS", "9")], &[]).unwrap();
         let file = home.path().join("settings.json").display().to_string();
         let warnings: Vec<String> = config.invalid.iter().map(WrongSetting::warning).collect();
         let expected = [
-            "setting sync: `sometimes` is not one of always, turn, never; using the default",
-            "setting max_turns: `x` is not a whole number from 1 to 1000000; ignoring it; \
+            "`sync`: `sometimes` is not one of always, turn, never; using the default",
+            "`max_turns`: `x` is not a whole number from 1 to 1000000; ignoring it; \
              9 from TILLER_MAX_TURNS is used instead",
         ];
         assert_eq!(warnings, expected.map(|text| format!("{file}: {text}")));
@@ -959,7 +975,7 @@ mod tests {
         let error = load(&home, &[("TILLER_SYNC", "sometimes")], &[]).unwrap_err();
         assert_eq!(error.to_string(), "TILLER_SYNC");
         let source = std::error::Error::source(&error).unwrap().to_string();
-        assert_eq!(source, "setting sync: `sometimes` is not one of always, turn, never");
+        assert_eq!(source, "`sync`: `sometimes` is not one of always, turn, never");
         let flag = FlagValue { setting: &setting::SYNC, flag: "--sync", value: "x".into() };
         let error = load(&home, &[], &[flag]).unwrap_err();
         assert_eq!(error.to_string(), "--sync: `x` is not one of always, turn, never");

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use tiller_core::json_error;
+
 use crate::files::{self, CONFIG_LIMIT};
 use crate::setting::InvalidSetting;
 
@@ -19,17 +21,13 @@ pub enum ConfigError {
         /// The cause.
         source: std::io::Error,
     },
-    /// A settings file isn't a JSON object.
-    #[error("{path}, line {line}, column {column}: not a JSON object ({message})")]
+    /// A file isn't JSON.
+    #[error("{path}, {problem}")]
     Json {
         /// The file.
         path: PathBuf,
-        /// The line where parsing ended, from 1.
-        line: usize,
-        /// The column, from 1; 0 at the end of a line.
-        column: usize,
-        /// The parser's message.
-        message: String,
+        /// The position and the parser's message.
+        problem: String,
     },
     /// A settings file's JSON value isn't an object.
     #[error("{path}: expected a JSON object, found {found}")]
@@ -66,10 +64,10 @@ pub enum ConfigError {
         /// The problem.
         source: InvalidSetting,
     },
-    /// A flag's value is invalid.
+    /// The value of a flag, or of a variable without a setting, is invalid.
     #[error("{flag}: `{value}` is not {expected}")]
     Flag {
-        /// The flag.
+        /// The flag or variable.
         flag: &'static str,
         /// The rejected value.
         value: String,
@@ -97,13 +95,11 @@ impl ConfigError {
     }
 
     pub(super) fn not_json(path: &Path, error: &serde_json::Error) -> Self {
-        let (line, column) = (error.line(), error.column());
-        let message = error.to_string();
+        let path = path.to_owned();
         if error.is_data() {
-            return Self::NotObject { path: path.to_owned(), found: found_value(&message) };
+            return Self::NotObject { path, found: found_value(&error.to_string()) };
         }
-        let message = message.trim_end_matches(&format!(" at line {line} column {column}")).to_owned();
-        Self::Json { path: path.to_owned(), line, column, message }
+        Self::Json { path, problem: json_error::in_file(error) }
     }
 }
 
@@ -143,6 +139,6 @@ mod tests {
         let found = ["[1]", "\"a\"", "1", "1.5", "true", "null"].map(message);
         let values = ["an array", "a string", "a number", "a number", "a boolean", "null"];
         assert_eq!(found, values.map(|value| format!("s.json: expected a JSON object, found {value}")));
-        assert!(message("{").starts_with("s.json, line 1, column 1: not a JSON object (EOF"));
+        assert_eq!(message("{"), "s.json, line 1: invalid JSON: unexpected end of file");
     }
 }

@@ -11,7 +11,7 @@ use crate::policy::{ConfiguredRule, ConfiguredRules, RuleSource, write_proposed}
 use crate::proposed_rules::ProposedRules;
 
 /// The key of the rules in a settings file, which may be nested or dotted.
-const SETTING: &str = "policy.rules";
+pub(super) const SETTING: &str = "policy.rules";
 
 /// Removes the rules from a settings file's object.
 pub(super) fn take_setting(object: &mut Map<String, Value>) -> Option<Value> {

@@ -233,7 +233,11 @@ fn settings_errors_stop_print_but_not_the_settings_command() {
     std::fs::write(&file, "{\n  \"sync\": \"never\",\n}").unwrap();
     let output = scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["hello"]);
     assert_eq!(output.code, Some(2));
-    assert!(output.err.contains("settings.json, line 3, column 1: not a JSON object"), "{}", output.err);
+    assert!(
+        output.err.contains("settings.json, line 3, column 1: invalid JSON: trailing comma"),
+        "{}",
+        output.err
+    );
 }
 
 #[test]

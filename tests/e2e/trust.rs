@@ -120,7 +120,7 @@ fn trust_broken_project_settings_matter_only_if_trusted() {
     let output = ask(&sandbox, &["--trust-project", "go"]);
     assert_eq!(output.code, Some(2));
     assert!(
-        output.err.contains(".tiller/settings.json, line 1, column 1: not a JSON object"),
+        output.err.contains(".tiller/settings.json, line 1: invalid JSON: unexpected end of file"),
         "{}",
         output.err
     );

@@ -8,6 +8,7 @@ pub mod elicitation;
 pub mod event;
 pub mod front_matter;
 pub mod id;
+pub mod json_error;
 pub mod media;
 pub mod message;
 pub mod os_error;

@@ -132,7 +132,8 @@ impl Setting {
         Ok(Some(value))
     }
 
-    /// Parses a value of a settings file: a string, number, boolean (`on`/`off`), list of strings or null.
+    /// Parses a value of a settings file: a string, number, boolean (`on`/`off`), list of strings or null. A text
+    /// must be a string.
     ///
     /// # Errors
     /// Returns the same errors as [`Setting::parse`].
@@ -140,6 +141,10 @@ impl Setting {
         match value {
             Value::Null => self.parse(""),
             Value::String(text) => self.parse(text),
+            _ if self.kind == SettingKind::Text => {
+                let (value, expected) = (value.to_string(), "a string".to_owned());
+                Err(InvalidSetting { name: self.name, value, expected })
+            }
             Value::Number(number) => self.parse(&number.to_string()),
             Value::Bool(flag) => self.parse(if *flag { "on" } else { "off" }),
             Value::Array(items) if items.is_empty() && self.kind == SettingKind::ListOrSwitch => {
@@ -196,7 +201,7 @@ impl fmt::Display for SettingKind {
 
 /// An error for a value that a setting doesn't accept.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("setting {name}: `{value}` is not {expected}")]
+#[error("`{name}`: `{value}` is not {expected}")]
 pub struct InvalidSetting {
     /// The setting's name.
     pub name: &'static str,
@@ -305,9 +310,20 @@ mod tests {
     #[test]
     fn parse_invalid_value_error_lists_accepted_values() {
         let error = STEERING_MODE.parse("some").unwrap_err();
-        assert_eq!(error.to_string(), "setting steering_mode: `some` is not one of one-at-a-time, all");
+        assert_eq!(error.to_string(), "`steering_mode`: `some` is not one of one-at-a-time, all");
         assert!(BASH_TIMEOUT_S.parse("0").is_err());
         assert!(BASH_TIMEOUT_S.parse("").is_err(), "a count with a default can't be unset");
+    }
+
+    #[test]
+    fn parse_json_of_a_text_accepts_only_strings() {
+        assert_eq!(MODEL.parse_json(&"opus".into()), Ok(Some(SettingValue::Text("opus".into()))));
+        assert_eq!(MODEL.parse_json(&Value::Null), Ok(None));
+        for value in [3.into(), true.into(), Value::from(vec!["opus"])] {
+            let error = MODEL.parse_json(&value).unwrap_err().to_string();
+            assert_eq!(error, format!("`model`: `{value}` is not a string"));
+        }
+        assert_eq!(BASH_TIMEOUT_S.parse_json(&"5".into()), Ok(Some(SettingValue::Count(5))));
     }
 
     #[test]

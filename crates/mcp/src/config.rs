@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use tiller_core::suggest;
+use tiller_core::{json_error, suggest};
 
 pub use self::variables::Variables;
 use self::variables::expand;
@@ -135,7 +135,7 @@ pub fn parse_text(text: &str, origin: &ConfigOrigin, variables: &Variables<'_>) 
         Err(error) if error.is_data() => {
             return ParsedServers::failed(format!("{origin}: not a JSON object"));
         }
-        Err(error) => return ParsedServers::failed(format!("{origin}: not a JSON object: {error}")),
+        Err(error) => return ParsedServers::failed(format!("{origin}, {}", json_error::in_file(&error))),
     };
     match (object.get(SERVERS_KEY), origin) {
         (Some(servers), _) => parse_servers(servers, origin, variables),
@@ -237,7 +237,7 @@ impl ServerEntry<'_> {
                 Err("type http needs a `url`".to_owned())
             }
             (Some(other), ..) => Err(format!("unknown type `{other}`; use stdio or http")),
-            (None, false, false) => Err("neither `command` nor `url`".to_owned()),
+            (None, false, false) => Err("has neither `command` nor `url`".to_owned()),
         }
     }
 
@@ -395,7 +395,7 @@ mod tests {
             "b: unknown key `comand` is ignored; did you mean `command`?",
             "c: the transport sse was replaced in MCP and isn't supported; use the server's http endpoint",
             "d: both `command` and `url`; keep one of them",
-            "e: neither `command` nor `url`",
+            "e: has neither `command` nor `url`",
             "f: `url` doesn't begin with https:// or http://",
             "g: `args` must be a list of strings",
             "h: `timeout` is not a number of milliseconds above 0",
@@ -420,7 +420,7 @@ mod tests {
         let problem = "/p/.mcp.json: no `mcpServers`; put the servers in it".to_owned();
         assert_eq!(count(bare, &file), (0, vec![problem]));
         let (_, problems) = count("{", &file);
-        assert!(problems[0].starts_with("/p/.mcp.json: not a JSON object: "), "{problems:?}");
+        assert_eq!(problems, ["/p/.mcp.json, line 1: invalid JSON: unexpected end of file"]);
         assert_eq!(count("[]", &file).1, ["/p/.mcp.json: not a JSON object"]);
         let list = r#"{"mcpServers": []}"#;
         let expected = "/p/.mcp.json: `mcpServers` must be an object that maps names to servers";

@@ -14,6 +14,7 @@ use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tiller_core::id::CallId;
+use tiller_core::json_error;
 use tiller_core::message::{AssistantMessage, Message, StopReason, Usage, joined_text};
 use tiller_core::unit::Tokens;
 use tiller_files as files;
@@ -128,14 +129,16 @@ pub enum ScriptError {
         source: std::io::Error,
     },
     /// A line is not a valid answer.
-    #[error("script {path}, line {line}: not a valid answer")]
+    #[error("script {path}, line {line}, column {column}: not a valid answer: {problem}")]
     Line {
         /// The file.
         path: PathBuf,
         /// The line number, from 1.
         line: usize,
-        /// The cause.
-        source: serde_json::Error,
+        /// The column, from 1.
+        column: usize,
+        /// The parser's message.
+        problem: String,
     },
 }
 
@@ -160,7 +163,12 @@ impl ScriptedProvider {
         let lines =
             text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
         let answer = |(at, line): (usize, &str)| {
-            let invalid = |source| ScriptError::Line { path: path.to_owned(), line: at + 1, source };
+            let invalid = |error: serde_json::Error| ScriptError::Line {
+                path: path.to_owned(),
+                line: at + 1,
+                column: error.column(),
+                problem: json_error::without_position(&error),
+            };
             serde_json::from_str(line).map_err(invalid)
         };
         let answers: Vec<ScriptedAnswer> = lines.map(answer).collect::<Result<_, _>>()?;
@@ -433,6 +441,11 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "# a comment\n\n{\"text\": \"a\"}\n{\"txt\": 1}\n").unwrap();
         let error = ScriptedProvider::load(file.path()).err().unwrap();
-        assert!(error.to_string().ends_with("line 4: not a valid answer"), "{error}");
+        let position = format!("script {}, line 4, column 6: not a valid answer: ", file.path().display());
+        let problem = error.to_string().strip_prefix(&position).unwrap().to_owned();
+        assert!(
+            problem.starts_with("unknown field `txt`, expected") && !problem.contains(" at line"),
+            "{problem}"
+        );
     }
 }

@@ -121,7 +121,7 @@ pub enum SessionError {
         reason: String,
     },
     /// The entry's head (id, parent and type) can be read, but not its body.
-    #[error("session file {path}, line {line}: entry {id} is damaged")]
+    #[error("session file {path}, line {line}: entry {id} is damaged: {problem}")]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -129,8 +129,8 @@ pub enum SessionError {
         line: u64,
         /// The entry.
         id: EntryId,
-        /// The parse error.
-        source: serde_json::Error,
+        /// The parser's message.
+        problem: String,
     },
     /// The catalog can't be stored in its file or in a temporary one.
     #[error("the session catalog can't be used")]
@@ -149,9 +149,9 @@ impl SessionError {
             Self::Append { .. } => Some(
                 "earlier entries are intact; free up space or repair the disk, then send the message again",
             ),
-            Self::Header { .. } => {
-                Some("the file is unchanged; if it was a session, its first line was lost")
-            }
+            Self::Header { .. } => Some(
+                "the file was not modified; if it is a session log, its first line is damaged or missing",
+            ),
             Self::Version { .. } => Some("a newer version of tiller may be able to read it"),
             Self::NotFound(_) => Some("`tiller sessions list --all` lists all sessions"),
             Self::Damaged { .. } => {

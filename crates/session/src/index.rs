@@ -14,6 +14,7 @@ mod tests;
 use std::ops::Range;
 
 use tiller_core::id::EntryId;
+use tiller_core::json_error::without_position;
 use tiller_core::message::Usage;
 use ulid::Ulid;
 
@@ -179,8 +180,13 @@ impl Index {
                 self.report_unreadable(line, "torn: the line is incomplete")
             }
             Ok(head) => self.add_entry(head, line, is_complete_json),
-            Err(error) if line.closed => self.report_unreadable(line, &format!("not readable ({error})")),
-            Err(error) => self.report_unreadable(line, &format!("torn: the line is incomplete ({error})")),
+            Err(error) if line.closed => {
+                self.report_unreadable(line, &format!("not readable ({})", without_position(&error)))
+            }
+            Err(error) => self.report_unreadable(
+                line,
+                &format!("torn: the line is incomplete ({})", without_position(&error)),
+            ),
         }
     }
 

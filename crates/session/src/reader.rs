@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use tiller_core::id::{EntryId, SessionId};
+use tiller_core::json_error::without_position;
 use tiller_core::message::Message;
 
 use super::agents_dir::agents_dir;
@@ -128,7 +129,7 @@ fn parse_log(log: &Log, read_beginning: impl FnOnce(&Header) -> Vec<u8>) -> Resu
 fn parse_header(log: &Log, line: &LogLine<'_>) -> Result<Header, SessionError> {
     Header::parse(line.bytes).map_err(|error| SessionError::Header {
         path: log.display_path(),
-        problem: format!("not a session header ({error})"),
+        problem: format!("not a session header ({})", without_position(&error)),
     })
 }
 
@@ -439,11 +440,11 @@ impl Reader {
     pub fn entry_at(&self, position: usize) -> Result<Entry, SessionError> {
         let (at, id, parent) = self.index_entry(position)?;
         let bytes = self.shared.log.read_at(at.stored, at.length)?;
-        let damaged = |source| SessionError::Damaged {
+        let damaged = |error| SessionError::Damaged {
             path: self.path().map_or_else(PathBuf::new, Path::to_path_buf),
             line: at.line,
             id: id.clone(),
-            source,
+            problem: without_position(&error),
         };
         let body = entry::parse_body(at.kind, at.role, &bytes).map_err(damaged)?;
         Ok(Entry { timestamp: at.timestamp, id, parent, body })

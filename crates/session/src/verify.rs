@@ -16,6 +16,7 @@ use std::path::Path;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use tiller_core::id::{CallId, EntryId};
+use tiller_core::json_error::without_position;
 use tiller_core::message::{AssistantMessage, Message, StopReason};
 use tiller_core::unit::UnixMs;
 
@@ -143,8 +144,11 @@ impl Checker {
         let header = match Header::parse(bytes) {
             Ok(header) => header,
             Err(error) => {
-                self.findings
-                    .error(location, format!("not a session header ({error}); tiller can't open this file"));
+                let problem = without_position(&error);
+                self.findings.error(
+                    location,
+                    format!("not a session header ({problem}); tiller can't open this file"),
+                );
                 if LineHead::parse(bytes).is_ok() {
                     self.check_entry_line(line);
                 }
@@ -199,7 +203,7 @@ impl Checker {
                     std::str::from_utf8(line.bytes).is_err_and(|error| error.error_len().is_none());
                 let is_partial =
                     line.bytes.trim_ascii_start().starts_with(b"{") && (error.is_eof() || ends_in_character);
-                let reason = body::invalid_utf8(line.bytes).unwrap_or_else(|| error.to_string());
+                let reason = body::invalid_utf8(line.bytes).unwrap_or_else(|| without_position(&error));
                 let are_many = self.unreadable.len() >= MAX_NAMED_LINES;
                 match self.unreadable.last_mut() {
                     Some(last) if are_many => last.more += 1,
@@ -344,17 +348,19 @@ impl Checker {
             }
             Ok(body) => self.check_body(id, &body, location),
             Err(error) if error.is_eof() => {
+                let problem = without_position(&error);
                 let what = format!(
-                    "torn: the line is incomplete ({error}) and was closed later; its content is ignored"
+                    "torn: the line is incomplete ({problem}) and was closed later; its content is ignored"
                 );
                 self.findings.note(location, what);
                 EntryRelation::None
             }
             Err(error) => {
+                let problem = without_position(&error);
                 self.findings.error(
                     location,
                     format!(
-                        "damaged: {error}; the entry keeps its place in the tree, but its content is ignored"
+                        "damaged: {problem}; the entry keeps its place in the tree, but its content is ignored"
                     ),
                 );
                 EntryRelation::None

@@ -131,7 +131,7 @@ fn saved_rule_in_an_unreadable_file_leaves_the_call_pending() {
     fs::create_dir_all(settings.parent().unwrap()).unwrap();
     fs::write(&settings, "{ // mine").unwrap();
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("not a JSON object");
+    terminal.wait_for("invalid JSON");
     assert_eq!(fs::read_to_string(&settings).unwrap(), "{ // mine");
     fs::remove_file(&settings).unwrap();
     fs::create_dir(&settings).unwrap();

@@ -22,14 +22,9 @@ pub enum ThemeError {
         /// The parser's message with line and column.
         message: String,
     },
-    /// The text isn't JSON.
-    #[error("line {line}: not valid JSON ({message})")]
-    NotJson {
-        /// The line where parsing ended, from 1.
-        line: usize,
-        /// The parser's message, without line and column.
-        message: String,
-    },
+    /// The text isn't JSON; the position and the parser's message.
+    #[error("{0}")]
+    NotJson(String),
     /// An unknown role.
     #[error("{}unknown role", at(.path))]
     UnknownRole {
@@ -74,7 +69,7 @@ impl ThemeError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Io(_) | Self::Form { .. } | Self::NotJson { .. } => None,
+            Self::Io(_) | Self::Form { .. } | Self::NotJson(_) => None,
             Self::UnknownRole { path } => {
                 let name = path.rsplit('.').next().unwrap_or_default();
                 let names = ROLES.iter().map(|role| role_name(*role));

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use tiller_core::json_error;
 
 use super::color::{Rgb, ThemeColor};
 use super::definition::{Theme, ThemeKind};
@@ -57,12 +58,7 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ThemeError> {
         inner if inner.is_data() => {
             ThemeError::Form { path: error.path().to_string(), message: inner.to_string() }
         }
-        inner => {
-            let (line, column) = (inner.line(), inner.column());
-            let message = inner.to_string();
-            let message = message.trim_end_matches(&format!(" at line {line} column {column}")).to_owned();
-            ThemeError::NotJson { line, message }
-        }
+        inner => ThemeError::NotJson(json_error::in_file(inner)),
     })
 }
 

@@ -248,7 +248,7 @@ fn theme_parse_errors_name_path_and_hint() {
             .contains("refers to itself (give it a color)")
     );
     let truncated = Theme::parse("{\n").unwrap_err().full();
-    assert_eq!(truncated, "line 2: not valid JSON (EOF while parsing an object)");
+    assert_eq!(truncated, "line 2: invalid JSON: unexpected end of file");
     assert!(Theme::parse("{}").unwrap_err().full().contains("missing field `name`"));
 }
 

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use tiller_core::json_error::without_position;
 use tiller_core::message::Usage;
 use tiller_core::skill_message::typed_skill;
 use tiller_core::unit::{Tokens, UnixMs, Usd};
@@ -192,7 +193,7 @@ impl LogRecord {
                 self.last_activity = self.created;
             }
             Err(_) if line.is_empty() => self.problem = Some("the file is empty".to_owned()),
-            Err(error) => self.problem = Some(format!("not a session header ({error})")),
+            Err(error) => self.problem = Some(format!("not a session header ({})", without_position(&error))),
         }
     }
 

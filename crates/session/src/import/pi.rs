@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::Value;
 use tiller_core::id::EntryId;
+use tiller_core::json_error::without_position;
 use tiller_core::unit::UnixMs;
 
 use super::conversion::ConversionContext;
@@ -38,7 +39,7 @@ impl PiPlan {
         })?;
         let invalid = |problem: String| SessionError::Import { path: source.path.clone(), line: 1, problem };
         let header: Header = serde_json::from_value(header.unwrap_or(Value::Null))
-            .map_err(|error| invalid(format!("not a session header ({error})")))?;
+            .map_err(|error| invalid(format!("not a session header ({})", without_position(&error))))?;
         if header.version > VERSION {
             return Err(invalid(format!(
                 "log version {} is newer than this tiller, which reads versions up to {VERSION}",
