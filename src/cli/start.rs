@@ -20,7 +20,12 @@ pub(super) async fn wire(input: &RunInput, front: FrontEnd) -> Result<SessionSet
     let extensions = extensions::start(&input.config, input.project.as_ref(), &opened).await?;
     let assemble =
         move |input: RunInput| wiring::assemble(opened, &input.arguments, &input.config, front, extensions);
-    run_blocking(input, assemble).await
+    let assembled = run_blocking(input, assemble).await;
+    if assembled.is_err() {
+        // They may name the cause: a model of an unreadable models.json is unknown.
+        input.config.notices().for_each(|notice| stderr_line!("warning: {notice}"));
+    }
+    assembled
 }
 
 /// Runs slow work on a blocking thread.

@@ -113,6 +113,18 @@ fn server_of_models_file_without_address_is_reported() {
 }
 
 #[test]
+fn broken_models_file_is_reported_with_the_unknown_model() {
+    let sandbox = Sandbox::new();
+    let dir = sandbox.home().join("tiller");
+    fs::create_dir_all(&dir).unwrap();
+    fs::write(dir.join("models.json"), "{").unwrap();
+    let output = sandbox.run(&["-p", "--model", "x/a", "hello"]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("models.json, line 1: invalid JSON: unexpected end of file; it is ignored"));
+    assert!(output.err.contains("no API key for"), "{}", output.err);
+}
+
+#[test]
 fn named_local_server_is_asked_for_its_models() {
     let list = r#"{"data": [{"id": "qwen", "max_model_len": 40000}]}"#;
     let server = MockServer::start([Reply::status(200, list), answer("Hi.")]);
