@@ -19,6 +19,7 @@ use crate::process::{ExitStatus, SandboxSupport, ShellCommand, on_path};
 use crate::provider::descriptor::PROVIDERS;
 use crate::sandbox::{Sandbox, SandboxMode};
 use crate::tool::{LeftoverWorktree, ToolServerState, ToolServerStatus, find_leftover_worktrees};
+use crate::tui::keybinding_problems;
 use crate::workspace::Workspace;
 
 /// Programs that read or write the clipboard.
@@ -108,7 +109,7 @@ fn check_program() -> Check {
     }
 }
 
-/// Returns the problems with the files of skills, templates, agents, context files and themes.
+/// Returns the problems with the files of skills, templates, agents, context files, themes and keys.
 fn resource_problems(arguments: &CliArgs, config: &Config, cwd: &Path) -> Vec<String> {
     let scratch = match ScratchDir::choose(arguments, config) {
         Ok(scratch) => scratch,
@@ -117,7 +118,8 @@ fn resource_problems(arguments: &CliArgs, config: &Config, cwd: &Path) -> Vec<St
     let paths = resource_paths::resource_paths(arguments, config, (cwd, FrontEnd::Print), &scratch);
     let resources = Resources::load(paths);
     let problems = resources.problems().iter().map(ToString::to_string);
-    problems.chain(themes::problems(arguments, config, (cwd, None))).collect()
+    let of_keys = keybinding_problems(&config.dirs.config.join("keybindings.json"));
+    problems.chain(themes::problems(arguments, config, (cwd, None))).chain(of_keys).collect()
 }
 
 fn check_config(config: &Config, resource_problems: &[String]) -> Check {
@@ -226,12 +228,20 @@ fn check_sessions(dir: &Path) -> Check {
     #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "u32 on macOS")]
     let free = statvfs(existing).map(|stat| stat.blocks_available() as u64 * stat.fragment_size() as u64);
     match free {
-        Ok(free) if free < MIN_FREE_BYTES => broken(format!("only {} MB free", free / 1_000_000)),
+        Ok(free) if free < MIN_FREE_BYTES => broken(format!("only {} free", size(free))),
         Ok(free) => {
-            let detail = format!("{}, {} MB free", dir.display(), free / 1_000_000);
+            let detail = format!("{}, {} free", dir.display(), size(free));
             Check::new("sessions", CheckState::Ok, detail)
         }
         Err(errno) => broken(errno.to_string()),
+    }
+}
+
+/// Formats a size in whole MB or GB.
+fn size(bytes: u64) -> String {
+    match bytes / 1_000_000 {
+        megabytes @ 0..1_000 => format!("{megabytes} MB"),
+        megabytes => format!("{} GB", megabytes / 1_000),
     }
 }
 
@@ -301,6 +311,11 @@ mod tests {
         std::fs::write(dir.path().join("file"), "").unwrap();
         assert!(state("new/sessions") != CheckState::Broken);
         assert!(state("file/sessions") == CheckState::Broken);
+    }
+
+    #[test]
+    fn doctor_size_is_in_mb_or_gb() {
+        assert_eq!([49_000_000, 999_999_999, 75_146_000_000].map(size), ["49 MB", "999 MB", "75 GB"]);
     }
 
     #[test]

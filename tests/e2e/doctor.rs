@@ -35,9 +35,12 @@ fn doctor_names_ignored_files() {
     let agents = sandbox.home().join("tiller/agents");
     fs::create_dir_all(&agents).unwrap();
     fs::write(agents.join("broken.md"), "No front matter.").unwrap();
+    fs::write(sandbox.home().join("tiller/keybindings.json"), r#"{"help": "h"}"#).unwrap();
     let output = sandbox.run(&["doctor"]);
     let problem = "broken.md: agent ignored: no front matter; it needs at least `description`";
     assert!(output.out.contains("– configuration") && output.out.contains(problem), "{}", output.out);
+    let problem = "keybindings.json, line 1: h is needed for typing; `help` stays on ?";
+    assert!(output.out.contains(problem), "{}", output.out);
 }
 
 #[test]

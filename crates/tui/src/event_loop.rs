@@ -19,7 +19,6 @@ use crossterm::event::Event as TerminalEvent;
 use jiff::tz::TimeZone;
 use tiller_engine::remote_session::ConnectionState;
 use tiller_engine::{EventStream, Lag};
-use tiller_files::{CONFIG_LIMIT, read_text};
 use tiller_render::HighlightCache;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
@@ -460,11 +459,9 @@ impl EventLoop {
     }
 }
 
-/// Reads the user's keymap file; an unreadable one counts as missing.
+/// Reads the user's keymap file.
 fn keymap(options: &TuiOptions) -> Keymap {
-    let Some(path) = &options.files.keybindings else { return Keymap::default() };
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    Keymap::parse(&read_text(path, CONFIG_LIMIT).unwrap_or_default(), &name)
+    options.files.keybindings.as_deref().map(Keymap::load).unwrap_or_default()
 }
 
 /// Also writes problems of the keymap file to the log.

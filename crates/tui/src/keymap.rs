@@ -5,8 +5,10 @@ pub(crate) mod chord;
 pub(crate) mod table;
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use crossterm::event::KeyEvent;
+use tiller_files::{CONFIG_LIMIT, read_text};
 
 use crate::keymap::chord::Chord;
 use crate::keymap::table::{KeyBinding, KeyCommand, KeyContext, TABLE, defaults};
@@ -21,6 +23,12 @@ pub(super) struct Keymap {
     problems: Vec<String>,
 }
 
+/// Returns the problems with a `keybindings.json`, one sentence each with the binding used instead.
+#[must_use]
+pub fn keybinding_problems(path: &Path) -> Vec<String> {
+    Keymap::load(path).problems
+}
+
 impl Default for Keymap {
     fn default() -> Self {
         Self::new(defaults(), Vec::new())
@@ -28,6 +36,12 @@ impl Default for Keymap {
 }
 
 impl Keymap {
+    /// Reads `keybindings.json`; an unreadable file counts as missing.
+    pub(super) fn load(path: &Path) -> Self {
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        Self::parse(&read_text(path, CONFIG_LIMIT).unwrap_or_default(), &name)
+    }
+
     /// Parses `keybindings.json` over the defaults; `file` is its name in problem messages.
     pub(super) fn parse(text: &str, file: &str) -> Self {
         let (keys, problems) = bindings::parse(text, file);

@@ -93,6 +93,7 @@ mod tests;
 
 pub use exit::{ExitReason, TuiError, TuiExit};
 pub use import::{ForeignLog, ForeignLogs, ImportService};
+pub use keymap::keybinding_problems;
 pub use offscreen::OffScreen;
 pub use opened_session::{InitialPrompt, OpenedSession, ProviderKey};
 pub use options::{Exporter, TerminalOptions, TuiFiles, TuiOptions, TuiServices};

@@ -181,8 +181,8 @@ fn bind(bound: &[FileRow]) -> Vec<Vec<Chord>> {
 fn fallback(row: usize) -> String {
     let row = &TABLE[row];
     match row.keys {
-        [] => format!("{} still has no key", row.name),
-        keys => format!("{} keeps {}", row.name, keys.join(", ")),
+        [] => format!("`{}` still has no key", row.name),
+        keys => format!("`{}` stays on {}", row.name, keys.join(", ")),
     }
 }
 
@@ -242,11 +242,11 @@ mod tests {
             problems,
             [
                 "keybindings.json, line 2: unknown action `folow_up`; did you mean follow_up?",
-                "keybindings.json, line 3: `hyper+q`: unknown modifier `hyper`; use ctrl, alt, shift or super; quit keeps ctrl+d",
-                "keybindings.json, line 4: h is needed for typing; help keeps ?",
-                "keybindings.json, line 5: send takes a key or a list of keys; send keeps enter",
-                "keybindings.json, line 6: pick_model: ctrl+g is already bound to edit_elsewhere; pick_model keeps ctrl+l",
-                "keybindings.json, line 8: previous_model: ctrl+x is already bound to next_model; previous_model keeps ctrl+shift+p",
+                "keybindings.json, line 3: `hyper+q`: unknown modifier `hyper`; use ctrl, alt, shift or super; `quit` stays on ctrl+d",
+                "keybindings.json, line 4: h is needed for typing; `help` stays on ?",
+                "keybindings.json, line 5: send takes a key or a list of keys; `send` stays on enter",
+                "keybindings.json, line 6: pick_model: ctrl+g is already bound to edit_elsewhere; `pick_model` stays on ctrl+l",
+                "keybindings.json, line 8: previous_model: ctrl+x is already bound to next_model; `previous_model` stays on ctrl+shift+p",
                 "keybindings.json, line 9: ctrl+a is now bound to newline instead of line_start",
             ]
         );
@@ -268,7 +268,10 @@ mod tests {
         assert_eq!(problems, [""; 0]);
         assert_eq!(keymap.key_of(KeyCommand::EditElsewhere), "f4");
         let (_, problems) = parse(r#"{"exit": "f4", "quit": "f5"}"#);
-        assert_eq!(problems, ["keybindings.json, line 1: quit is already set on line 1; quit keeps ctrl+d"]);
+        assert_eq!(
+            problems,
+            ["keybindings.json, line 1: quit is already set on line 1; `quit` stays on ctrl+d"]
+        );
         for [theirs, _, ours] in ALIASES {
             assert!(TABLE.iter().any(|row| row.name == ours), "{theirs}");
         }
