@@ -79,7 +79,7 @@ async fn open_stdio(
         }
         Err(error) => error.to_string(),
     };
-    Err(if has_network { reason } else { format!("{reason}; {}", network_hint(server.name())) })
+    Err(if has_network { reason } else { with_network_hint(reason, server.name()) })
 }
 
 async fn connect<T: Transport<RoleClient> + 'static>(
@@ -103,10 +103,16 @@ fn sandbox_of(server: &Server, options: &McpOptions) -> Option<SandboxProfile> {
     Some(profile)
 }
 
-/// Returns the way to TCP for a server without it.
-fn network_hint(name: &str) -> String {
+/// Adds the way to TCP to the reason why a server without it failed, unless its program couldn't be started.
+fn with_network_hint(reason: String, name: &str) -> String {
+    // The supervisor's message.
+    if reason.starts_with("can't start ") {
+        return reason;
+    }
     let rule = format!(r#"{{"tool": "{}*", "decision": "ask", "network": true}}"#, server_prefix(name));
-    format!("it can't use TCP in its sandbox; if it needs TCP, add the rule {rule} to `policy.rules`")
+    format!(
+        "{reason}; it can't use TCP in its sandbox; if it needs TCP, add the rule {rule} to `policy.rules`"
+    )
 }
 
 async fn open_http(
@@ -188,4 +194,17 @@ fn headers(headers: &[(String, String)]) -> Result<HashMap<HeaderName, HeaderVal
         Ok((valid_name, valid))
     };
     headers.iter().map(header).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn network_hint_is_left_out_if_the_program_cannot_start() {
+        let ended = with_network_hint("it ended with exit code 3".to_owned(), "db");
+        assert!(ended.starts_with("it ended with exit code 3; it can't use TCP in its sandbox; "), "{ended}");
+        let missing = "can't start /nope: No such file or directory";
+        assert_eq!(with_network_hint(missing.to_owned(), "db"), missing);
+    }
 }
