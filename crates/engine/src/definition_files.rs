@@ -161,7 +161,8 @@ impl<T: FileDefinition> Loader<'_, T> {
     }
 
     fn path_problem(&mut self, path: &Path, error: &io::Error) {
-        self.problem(path, format!("can't load {}s: {error}", T::NOUN), 0);
+        let reason = without_code(&error.to_string());
+        self.problem(path, format!("can't load {}s: {reason}", T::NOUN), 0);
     }
 
     fn problem(&mut self, path: &Path, message: String, state: u64) {

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tiller_core::os_error::without_code;
 use tiller_files::OUTSIDE;
 use tiller_files::search_path::{ResourceOrigin, ResourceProblem, SearchPath};
 
@@ -41,7 +42,10 @@ pub(super) fn walk(search_path: &SearchPath) -> WalkResult {
         Ok(_) => walk.file(&search_path.path),
         Err(error)
             if error.kind() == io::ErrorKind::NotFound && search_path.origin != ResourceOrigin::Given => {}
-        Err(error) => walk.problem(&search_path.path, format!("can't load skills: {error}")),
+        Err(error) => {
+            let reason = without_code(&error.to_string());
+            walk.problem(&search_path.path, format!("can't load skills: {reason}"));
+        }
     }
     walk.result
 }
@@ -92,7 +96,10 @@ impl SkillWalk<'_> {
         }
         let entries = match entries(path) {
             Ok(entries) => entries,
-            Err(error) => return self.problem(path, format!("can't load skills: {error}")),
+            Err(error) => {
+                let reason = without_code(&error.to_string());
+                return self.problem(path, format!("can't load skills: {reason}"));
+            }
         };
         for (path, name) in entries {
             if path.is_dir() {

@@ -93,7 +93,9 @@ fn load_unusable_files_are_reported_and_affect_only_themselves() {
         ]
     );
     assert!(
-        messages[4].ends_with("end it with a `---` line") && messages[5].starts_with("can't load templates"),
+        messages[4].ends_with("end it with a `---` line")
+            && messages[5].starts_with("can't load templates: ")
+            && !messages[5].contains("os error"),
         "{messages:?}"
     );
 }
