@@ -120,10 +120,10 @@ pub(super) struct ModelArgs {
     #[arg(long, value_name = "LIST")]
     pub(super) models: Option<String>,
     /// Sampling temperature
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(super) temperature: Option<String>,
     /// Maximum tokens per answer
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(super) max_tokens: Option<String>,
 }
 
@@ -137,7 +137,7 @@ pub(super) struct AgentArgs {
     #[arg(long)]
     pub(super) no_tools: bool,
     /// Maximum model requests per run
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(super) max_turns: Option<String>,
     /// Approval mode: which tool calls need approval
     #[arg(long, value_enum, value_name = "MODE", conflicts_with = "yes")]
@@ -501,6 +501,14 @@ mod tests {
         };
         assert_eq!(level(&["tiller", "-v"]), [("--verbose", "debug".to_owned())]);
         assert_eq!(level(&["tiller", "-v", "--log-level", "info"]), [("--log-level", "info".to_owned())]);
+    }
+
+    #[test]
+    fn args_numbers_may_be_negative() {
+        let line = ["tiller", "--max-tokens", "-3", "--max-turns", "-1", "--temperature", "-0.5"];
+        let flags = CliArgs::try_parse_from(line).unwrap().settings();
+        let values: Vec<_> = flags.iter().map(|flag| flag.value.as_str()).collect();
+        assert_eq!(values, ["-0.5", "-3", "-1"], "the settings' own errors name the valid values");
     }
 
     #[test]
