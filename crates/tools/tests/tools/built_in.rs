@@ -402,7 +402,7 @@ mod read_file {
         let text = bench.ok("read_file", json!({"path": "latin1"})).await;
         assert_eq!(text, "caf\u{fffd}\n[not UTF-8: invalid bytes are shown as \u{fffd}]");
         let error = bench.error_text("read_file", json!({"path": "latin1", "offset": 2})).await;
-        assert_eq!(error, "argument `offset`: latin1 has only 1 lines");
+        assert_eq!(error, "argument `offset`: latin1 has only 1 line");
     }
 
     #[tokio::test]
@@ -438,7 +438,7 @@ mod write_file {
         let text = bench.ok("write_file", json!({"path": "run.sh", "content": "new\n"})).await;
         assert_eq!(
             (text.as_str(), bench.content("run.sh").as_str()),
-            ("replaced run.sh (1 lines, 4 bytes)", "new\n")
+            ("replaced run.sh (1 line, 4 bytes)", "new\n")
         );
         assert_eq!(fs::metadata(bench.path("run.sh")).unwrap().permissions().mode() & 0o7777, 0o754);
         assert_eq!(fs::read_dir(bench.path("")).unwrap().count(), 1, "no temporary file is left");
@@ -523,7 +523,7 @@ mod write_file {
         symlink("real", bench.path("link")).unwrap();
         assert_eq!(
             bench.ok("write_file", json!({"path": "link", "content": "y"})).await,
-            "replaced real (1 lines, 1 bytes)"
+            "replaced real (1 line, 1 byte)"
         );
         assert_eq!(bench.content("real"), "y");
         assert!(bench.path("link").is_symlink());
