@@ -99,7 +99,11 @@ fn mention(path: &str) -> String {
 /// Reads text up to the size limit of an attached file.
 fn read_piped(input: impl Read) -> std::io::Result<String> {
     let mut text = String::new();
-    input.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
+    let read = input.take(MAX_FILE_BYTES + 1).read_to_string(&mut text);
+    read.map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => std::io::Error::new(error.kind(), "not UTF-8 text"),
+        _ => error,
+    })?;
     if text.len() as u64 > MAX_FILE_BYTES {
         return Err(std::io::Error::new(ErrorKind::FileTooLarge, "larger than the limit of 16 MiB"));
     }

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 use super::args::CliArgs;
 use crate::config::{Config, Project};
 use crate::search_path::{ResourceOrigin, ResourceProblem, SearchPath};
-use crate::setting::{ColorMode, Switch};
+use crate::setting::{ColorMode, SettingSource, Settings, Switch, THEME};
 use crate::theme::{
     Background, ColorDepth, TerminalHints, ThemeChoice, ThemeRegistry, is_path, resolve_theme,
 };
@@ -43,7 +43,7 @@ impl Themes {
         let choice = choice(config, cwd);
         let search_paths = search_paths(arguments, config, &choice, (cwd, project));
         let registry = Arc::new(ThemeRegistry::load(&search_paths, &ThemeRegistry::built_in()));
-        let notices = notices(&registry, &choice);
+        let notices = notices(&registry, &choice, &config.settings);
         notices.iter().for_each(|notice| tracing::warn!("{notice}"));
         let mut watcher = JoinSet::new();
         let updates = (config.settings.watch() == Switch::On).then(|| {
@@ -72,12 +72,16 @@ pub(super) fn problems(
 ) -> Vec<String> {
     let choice = choice(config, cwd);
     let search_paths = search_paths(arguments, config, &choice, (cwd, project));
-    notices(&ThemeRegistry::load(&search_paths, &ThemeRegistry::built_in()), &choice)
+    notices(&ThemeRegistry::load(&search_paths, &ThemeRegistry::built_in()), &choice, &config.settings)
 }
 
-fn notices(registry: &ThemeRegistry, choice: &ThemeChoice) -> Vec<String> {
+fn notices(registry: &ThemeRegistry, choice: &ThemeChoice, settings: &Settings) -> Vec<String> {
     let problems = registry.problems().iter().map(|problem| format!("theme {problem}"));
-    problems.chain(missing_themes(registry, choice)).collect()
+    let theme_origin = match settings.value(&THEME).1 {
+        SettingSource::Flag(flag) => flag,
+        _ => THEME.name,
+    };
+    problems.chain(missing_themes(registry, choice, theme_origin)).collect()
 }
 
 fn choice(config: &Config, cwd: &Path) -> ThemeChoice {
@@ -120,15 +124,17 @@ fn search_paths(
     search_paths
 }
 
-/// Reports configured themes that don't exist. The registry reports files that are missing or invalid.
-fn missing_themes(registry: &ThemeRegistry, choice: &ThemeChoice) -> Vec<String> {
-    let configured = [("theme", &choice.theme), ("theme_dark", &choice.dark), ("theme_light", &choice.light)];
+/// Reports configured themes that don't exist; `theme_origin` is the setting or flag of [`ThemeChoice::theme`]. The
+/// registry reports files that are missing or invalid.
+fn missing_themes(registry: &ThemeRegistry, choice: &ThemeChoice, theme_origin: &str) -> Vec<String> {
+    let configured =
+        [(theme_origin, &choice.theme), ("theme_dark", &choice.dark), ("theme_light", &choice.light)];
     let is_missing = |name: &str, configured: &str| {
         let is_broken =
             |problem: &ResourceProblem| problem.path.file_stem().is_some_and(|stem| stem == configured);
         !(is_path(configured)
             || registry.problems().iter().any(is_broken)
-            || name == "theme" && choice.is_auto())
+            || name == theme_origin && choice.is_auto())
             && registry.find(configured).is_none()
     };
     let missing = configured.into_iter().filter(|(name, configured)| is_missing(name, configured));
@@ -228,7 +234,7 @@ mod tests {
         let registry = ThemeRegistry::load(&[search_path], &ThemeRegistry::built_in());
         let choice = |theme: &str| ThemeChoice { theme: theme.to_owned(), ..ThemeChoice::default() };
         assert_eq!(registry.problems().len(), 1);
-        assert_eq!(missing_themes(&registry, &choice("mine")), [""; 0]);
-        assert_eq!(missing_themes(&registry, &choice("yours")).len(), 1);
+        assert_eq!(missing_themes(&registry, &choice("mine"), "theme"), [""; 0]);
+        assert_eq!(missing_themes(&registry, &choice("yours"), "theme").len(), 1);
     }
 }

@@ -105,9 +105,9 @@ mod tests {
                 Some("1 call was denied, because no one could approve it"),
             ),
             (
-                vec![(DenialCause::Policy, "the mode is read-only", None), (asks, "x", auto)],
+                vec![(DenialCause::Policy, "read-only mode forbids it", None), (asks, "x", auto)],
                 Some(
-                    "1 call was denied (the mode is read-only); 1 call was denied, because no one could \
+                    "1 call was denied (read-only mode forbids it); 1 call was denied, because no one could \
                      approve it; --yes or --approval auto allows it",
                 ),
             ),

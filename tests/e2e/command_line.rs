@@ -186,7 +186,7 @@ fn print_with_unknown_theme_warns() {
     let sandbox = Sandbox::new();
     let output = scripted(&sandbox, &[r#"{"text": "Hello."}"#], &["--theme", "gruvboxx", "hi"]);
     assert_eq!((output.out.as_str(), output.code), ("Hello.\n", Some(0)), "{}", output.err);
-    assert!(output.err.contains("warning: theme: no theme named `gruvboxx`"), "{}", output.err);
+    assert!(output.err.contains("warning: --theme: no theme named `gruvboxx`"), "{}", output.err);
 }
 
 #[test]
@@ -466,14 +466,18 @@ fn base_url_error_disables_only_its_provider() {
         .with_variable("ANTHROPIC_BASE_URL", &server.url)
         .with_variable("OPENAI_API_KEY", "k")
         .with_variable("OPENAI_BASE_URL", "htp:/nowhere");
-    let reason = "openai is misconfigured: OPENAI_BASE_URL is `htp:/nowhere`: the scheme is `htp`";
+    let reason = "openai is misconfigured: invalid OPENAI_BASE_URL `htp:/nowhere`: expected http://";
     let output = sandbox.run(&["-p", "hello"]);
     assert_eq!((output.out.as_str(), output.code), ("Fine.\n", Some(0)), "{}", output.err);
     assert!(output.err.contains(reason), "{}", output.err);
     for arguments in [["--provider", "openai"], ["--model", "openai/gpt-5"], ["--model", "gpt-5"]] {
         let output = sandbox.run(&[&arguments[..], &["-p", "hello"]].concat());
         assert_eq!((output.out.as_str(), output.code), ("", Some(2)), "{arguments:?}");
-        assert!(output.err.contains("OPENAI_BASE_URL is `htp:/nowhere`"), "{arguments:?}: {}", output.err);
+        assert!(
+            output.err.contains("invalid OPENAI_BASE_URL `htp:/nowhere`"),
+            "{arguments:?}: {}",
+            output.err
+        );
     }
     let without_models = Sandbox::new().with_variable("OPENAI_BASE_URL", "htp:/nowhere");
     let output = without_models.run(&["-p", "hello"]);

@@ -40,7 +40,7 @@ fn policy_rules_decide_on_commands_of_the_model() {
         assert!(result.contains(denied), "{result}");
     }
     let result = command(&sandbox, "rm -rf /usr", &["--yes"]);
-    assert!(result.contains("(never allowed in any mode)"), "{result}");
+    assert!(result.contains("(denied in every mode)"), "{result}");
 }
 
 #[test]
@@ -53,8 +53,8 @@ fn policy_explain_shows_commands_rules_and_decisions() {
         "cd a\n    allow if the other commands are allowed: only prints, filters or changes the directory\n\
          cargo test\n    rule: allow * `cargo test*` ({})\ntee log\n    ask: runs a command\n\n\
          ask        ask: runs a command\nauto       allow\n\
-         plan       deny: bash can make changes, and plan mode is read-only\n\
-         read-only  deny: bash can make changes; the mode is read-only\n\n\
+         plan       deny: bash can make changes, and plan mode forbids them\n\
+         read-only  deny: bash can make changes, and read-only mode forbids them\n\n\
          Commands run without a sandbox.\n",
         path.display()
     );

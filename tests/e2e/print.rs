@@ -186,7 +186,7 @@ fn print_denied_calls_are_listed_on_stderr() {
         "2 calls were denied, because no one could approve them; --yes or --approval auto allows them\n"
     );
     let output = run_with_denied_calls(&sandbox, &["--approval", "read-only"]);
-    assert_eq!(output.err, "2 calls were denied (bash can make changes; the mode is read-only)\n");
+    assert_eq!(output.err, "2 calls were denied (bash can make changes, and read-only mode forbids them)\n");
     for allowing in [["--yes", "--no-skills"], ["--approval", "auto"]] {
         assert_eq!(run_with_denied_calls(&sandbox, &allowing).err, "", "{allowing:?}");
     }

@@ -88,7 +88,8 @@ impl EndpointClient {
             None => Ok(Self { endpoint: Arc::new(endpoint), client }),
             Some(fault) => {
                 let setting = hints::server_setting(&endpoint.name);
-                let message = format!("{setting} is `{}`: {fault}", endpoint.base_url);
+                let setting = setting.trim_start_matches("the ");
+                let message = format!("invalid {setting} `{}`: {fault}", endpoint.base_url);
                 Err(into_error(&endpoint, ProviderFault::new(FailureKind::Fatal, message)))
             }
         }
@@ -285,10 +286,10 @@ fn parse_certificates(pem: &[u8]) -> Result<Vec<Certificate>, String> {
 
 /// Returns the reason a base URL is invalid.
 pub fn base_url_fault(base_url: &str) -> Option<String> {
+    const EXPECTED: &str = "expected http:// or https://";
     match Url::parse(base_url) {
-        Ok(url) if !matches!(url.scheme(), "http" | "https") => {
-            Some(format!("the scheme is `{}`, not http or https", url.scheme()))
-        }
+        Ok(url) if !matches!(url.scheme(), "http" | "https") => Some(EXPECTED.to_owned()),
+        Err(_) if !base_url.contains("://") => Some(EXPECTED.to_owned()),
         Ok(url) => (!url.has_host()).then(|| "it has no host".to_owned()),
         Err(error) => Some(error.to_string()),
     }
@@ -359,7 +360,9 @@ mod tests {
             assert_eq!(error.failure, FailureKind::Fatal, "{url}");
         }
         let error = EndpointClient::new(Endpoint::new("openai", "htp://localhost", "X_KEY")).err().unwrap();
-        let message = "OPENAI_BASE_URL is `htp://localhost`: the scheme is `htp`, not http or https";
+        let message = "invalid OPENAI_BASE_URL `htp://localhost`: expected http:// or https://";
         assert_eq!(error.message, message);
+        let error = EndpointClient::new(Endpoint::new("mine", "nope", "X_KEY")).err().unwrap();
+        assert_eq!(error.message, "invalid base URL `nope`: expected http:// or https://");
     }
 }

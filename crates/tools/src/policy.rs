@@ -129,11 +129,11 @@ impl PolicyVerdict {
 const DENIED_BY_RULE: &str = "a settings rule denies this";
 
 fn plan_reason(tool: &str) -> String {
-    format!("{tool} can make changes, and plan mode is read-only")
+    format!("{tool} can make changes, and plan mode forbids them")
 }
 
 /// The end of the reason for commands that no mode allows.
-const NEVER_RUN: &str = "never allowed in any mode";
+const NEVER_RUN: &str = "denied in every mode";
 
 /// The policy of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -294,7 +294,7 @@ impl Policy {
             }
             (_, Access::Network) => self.judge_network(&spec.name, arguments, rules),
             (ApprovalMode::ReadOnly, Access::Writes | Access::Publishes | Access::Executes) => {
-                let reason = format!("{} can make changes; the mode is read-only", spec.name);
+                let reason = format!("{} can make changes, and read-only mode forbids them", spec.name);
                 PolicyVerdict::denied_by_mode(reason)
             }
             (ApprovalMode::Plan, Access::Writes | Access::Publishes) => {

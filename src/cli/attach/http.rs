@@ -212,7 +212,7 @@ impl AttachUrl {
             path if path.contains("/api/sessions/") => format!("{path}/attach"),
             path => match shown {
                 Some(id) => format!("{path}/api/sessions/{id}/attach"),
-                None => return Err(anyhow!("{url} names no session; use SERVER/api/sessions/ID")),
+                None => return Err(anyhow!("{url} doesn't name a session; use SERVER/api/sessions/ID")),
             },
         };
         url.set_path(&path);

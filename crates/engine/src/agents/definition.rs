@@ -190,7 +190,7 @@ impl FileDefinition for AgentDefinition {
         let file_name = path.file_stem().unwrap_or_default().to_string_lossy();
         let name = head.name.as_deref().map(str::trim).filter(|name| !name.is_empty()).unwrap_or(&file_name);
         if !name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.')) {
-            return Err(format!("the name `{name}` may have only letters, digits, -, _, : and ."));
+            return Err(format!("invalid name `{name}`; use only letters, digits, -, _, : and ."));
         }
         let description = head.description.as_deref().map(one_line).filter(|text| !text.is_empty());
         let description = description.ok_or_else(|| front_matter::missing(text, "description"))?;
@@ -367,7 +367,7 @@ mod tests {
         assert_eq!(parse("Help."), Err(missing.to_owned()));
         let empty = "no instructions after the front matter";
         assert_eq!(parse("---\ndescription: helps\n---\n"), Err(empty.to_owned()));
-        let name = "the name `a b` may have only letters, digits, -, _, : and .";
+        let name = "invalid name `a b`; use only letters, digits, -, _, : and .";
         assert_eq!(parse("---\nname: a b\ndescription: c\n---\nx"), Err(name.to_owned()));
     }
 

@@ -518,7 +518,7 @@ async fn plan_mode_only_reads_and_tells_the_model_until_it_is_left() {
     let results = harness.results();
     let is_denied: Vec<bool> = results.iter().map(|result| result.starts_with("denied: ")).collect();
     assert_eq!(is_denied, [false, true, true, false], "{results:?}");
-    assert!(results[1].contains("bash can make changes, and plan mode is read-only"), "{results:?}");
+    assert!(results[1].contains("bash can make changes, and plan mode forbids them"), "{results:?}");
     assert_eq!(harness.agent.toggle_plan().await.unwrap().as_deref(), Some("First a, then b."));
     assert_eq!(harness.agent.state().await.unwrap().state.approval, "auto");
     harness.prompt("Carry it out.").await;

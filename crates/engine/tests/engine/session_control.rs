@@ -45,7 +45,7 @@ async fn approval_mode_applies_from_the_next_call_on() {
     harness.prompt("go").await;
     harness.settled().await;
     let lines = harness.message_lines().join("\n");
-    assert!(lines.contains("the mode is read-only"), "{lines}");
+    assert!(lines.contains("read-only mode forbids them"), "{lines}");
 }
 
 #[tokio::test]

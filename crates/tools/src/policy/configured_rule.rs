@@ -244,7 +244,7 @@ fn check_form(value: &Value) -> Result<(), String> {
         return Err("not an object with `tool`, `match` and `decision`".into());
     };
     if let Some(unknown) = fields.keys().find(|key| !FIELDS.contains(&key.as_str())) {
-        return Err(format!("`{unknown}` is not one of {}", FIELDS.join(", ")));
+        return Err(format!("unknown field `{unknown}`; expected tool, match, decision or network"));
     }
     let names = DECISIONS.map(RuleDecision::name);
     match fields.get("decision") {
@@ -818,7 +818,7 @@ mod tests {
         let problems = rules.add(&written, &file("a.json"));
         let starts = [
             "a.json: rule 1 of `policy.rules`: `decision`: `maybe` is not one of deny, ask, allow",
-            "a.json: rule 2 of `policy.rules`: `matches` is not one of tool, match, decision, network",
+            "a.json: rule 2 of `policy.rules`: unknown field `matches`; expected tool, match, decision or network",
             "a.json: rule 3 of `policy.rules`: `tool`: error parsing glob",
             "a.json: rule 4 of `policy.rules`: `match` is empty",
             "a.json: rule 5 of `policy.rules`: `match`: error parsing glob",

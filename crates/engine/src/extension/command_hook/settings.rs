@@ -149,7 +149,7 @@ impl HookFileReader<'_> {
         let key = format!("hooks.{name}");
         let Some(moment) = HookMoment::parse(name) else {
             let names = HookMoment::ALL.map(HookMoment::name).join(", ");
-            return self.warn(&key, &format!("unknown event, its hooks never run; available: {names}"));
+            return self.warn(&key, &format!("unknown event; its hooks will never run. Events: {names}"));
         };
         let Some(groups) = groups.as_array() else {
             return self.problem(moment, &key, "expected a list");
@@ -301,7 +301,7 @@ mod tests {
         for (value, expected) in [
             (
                 json!({"Notification": []}),
-                "`hooks.Notification`: unknown event, its hooks never run; available: SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, Stop, PreCompact",
+                "`hooks.Notification`: unknown event; its hooks will never run. Events: SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, Stop, PreCompact",
             ),
             (json!({"Stop": {}}), "`hooks.Stop`: expected a list; it is ignored"),
             (
