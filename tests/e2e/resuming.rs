@@ -264,7 +264,7 @@ fn move_reassigns_all_sessions() {
     assert_eq!(list(&sandbox, &[]).len(), 0);
     let output = sandbox.run(&["sessions", "move", &old]);
     assert_eq!(output.code, Some(0), "{}", output.err);
-    assert!(output.out.starts_with("2 sessions of "), "{}", output.out);
+    assert!(output.out.starts_with("moved 2 sessions from "), "{}", output.out);
     assert_eq!(list(&sandbox, &[]).len(), 2);
     for (path, before) in paths.iter().zip(before) {
         assert!(text(path).starts_with(&before), "{}", path.display());

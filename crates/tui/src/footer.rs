@@ -155,7 +155,8 @@ fn right(view: &ViewContext<'_>, hint: FooterHint) -> Vec<FooterItem> {
     }
     match view.model.activity.background_jobs {
         0 => {}
-        jobs => add(counted(jobs, "job", "jobs"), Role::Text, APPROVAL),
+        1 => add("1 job".to_owned(), Role::Text, APPROVAL),
+        jobs => add(format!("{jobs} jobs"), Role::Text, APPROVAL),
     }
     match view.model.activity.agents {
         0 => {}

@@ -169,8 +169,8 @@ pub(in crate::cli) fn connect_provider(
     if let Some(problem) = problem {
         return Err(misconfigured(format!("models.json: {problem}")));
     }
-    let is_known = ProviderDescriptor::find(name).is_some();
-    if is_known && !has_access(arguments, config, name) {
+    let is_own = config.own_providers().any(|own| own == name);
+    if !is_own && !has_access(arguments, config, name) {
         return Ok(ProviderChange::Remove { provider: name.to_owned(), key_name: config::key_name(name) });
     }
     let endpoint = endpoint(arguments, config, name).ok_or_else(|| incomplete("baseUrl"))?;
