@@ -99,11 +99,11 @@ fn parse_plain(head: &str) -> Option<Value> {
     for line in head.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let (key, value) = line.split_once(':')?;
         let value = value.trim();
-        // Only YAML has anchors, aliases, blocks, and lists over several lines.
-        let is_unclosed = [('[', ']'), ('{', '}')]
-            .iter()
-            .any(|(open, close)| value.starts_with(*open) && !value.contains(*close));
-        if !is_key(key) || is_unclosed || value.starts_with(['&', '*', '|', '>']) {
+        // Only YAML has anchors, aliases, blocks, lists over several lines, and lists of quoted texts.
+        let is_yaml_list = [('[', ']'), ('{', '}')].iter().any(|(open, close)| {
+            value.starts_with(*open) && (!value.contains(*close) || value.contains(['"', '\'']))
+        });
+        if !is_key(key) || is_yaml_list || value.starts_with(['&', '*', '|', '>']) {
             return None;
         }
         values.insert(
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn parse_list_without_end_is_an_error() {
-        for value in ["[bash, write_file", "{name: x"] {
+        for value in ["[bash, write_file", "{name: x", "[\"bash, write_file]"] {
             let parsed = head(&format!("---\nother: {value}\nname: x\n---\nBody"));
             assert!(matches!(parsed, Err(FrontMatterError::Yaml(_))), "{parsed:?}");
         }

@@ -244,7 +244,7 @@ impl ParentSession {
         let selection = ToolSelection::from(spec);
         let unknown = selection.unknown(&all);
         if !unknown.is_empty() {
-            notices.push(format!("unknown tools: {}", unknown.join(", ")));
+            notices.push(format!("unavailable tools: {}", unknown.join(", ")));
         }
         let mut names = selection.names(&all);
         // The parent's delegation tools would delegate on the parent's behalf.
@@ -252,6 +252,9 @@ impl ParentSession {
             !all_delegation_names.contains(name)
                 || [delegation_tools, &spec.tools].iter().any(|tools| tools.find(name).is_some())
         });
+        if names.is_empty() && spec.inherited_tools.is_some() {
+            notices.push("none of its tools is available, so it has none".to_owned());
+        }
         let source = format!("the agent {}", spec.name);
         (all.restrict(&names).unwrap_or_default(), ToolOffer::Only { names, source })
     }
@@ -271,7 +274,8 @@ pub(crate) fn is_looser(mode: ApprovalMode, other: ApprovalMode) -> bool {
     let strictness = |mode| match mode {
         ApprovalMode::Auto => 0,
         ApprovalMode::Ask => 1,
-        ApprovalMode::Plan | ApprovalMode::ReadOnly => 2,
+        ApprovalMode::Plan => 2,
+        ApprovalMode::ReadOnly => 3,
     };
     strictness(mode) < strictness(other)
 }

@@ -167,7 +167,7 @@ impl Driver {
         // The mode and the rules may have changed since the agent started. A change of the mode ends `--yes`.
         let policy = self.approvals.policy();
         if policy.ask_behavior == AskBehavior::User {
-            child.tighten_approval(policy.mode);
+            child.limit_approval(policy.mode);
         }
         tokio::spawn(child.configure_rules(self.approvals.configured_rules().clone()));
         child.set_approver(self.approvals.approver());
@@ -308,9 +308,9 @@ impl Driver {
         }
     }
 
-    /// Forwards a change of the approval mode to the agents whose mode is less strict.
+    /// Forwards a change of the approval mode to the agents, whose modes can't be looser.
     pub(super) fn share_approval_mode(&self, mode: ApprovalMode) {
-        self.agents.children.iter().for_each(|child| child.tighten_approval(mode));
+        self.agents.children.iter().for_each(|child| child.limit_approval(mode));
     }
 
     /// Forwards the settings rules to the agents. The jobs return the calls that still wait for approval, under ids of

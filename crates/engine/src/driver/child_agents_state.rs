@@ -60,9 +60,9 @@ fn call_id_above(agent: &SessionId, call: &CallId) -> CallId {
 }
 
 impl RunningChild {
-    /// Makes the agent's approval mode stricter, unless it is strict enough.
-    pub(super) fn tighten_approval(&self, mode: ApprovalMode) {
-        self.forward(|session| async move { session.tighten_approval(mode).await });
+    /// Sets the loosest approval mode of the agent: that of the delegating session.
+    pub(super) fn limit_approval(&self, mode: ApprovalMode) {
+        self.forward(|session| async move { session.limit_approval(mode).await });
     }
 
     /// Tells the agent whether someone can approve calls.

@@ -75,10 +75,7 @@ impl Driver {
                 send_reply(reply, Ok(self.active.model.facts.levels().to_vec()));
             }
             DriverCommand::Configure { change, reply } => self.configure(change, reply),
-            DriverCommand::TogglePlan { reply } => {
-                let plan = self.toggle_plan();
-                send_reply(reply, Ok(plan));
-            }
+            DriverCommand::TogglePlan { reply } => send_reply(reply, self.toggle_plan()),
             DriverCommand::Status { reply } => send_reply(reply, Ok(Box::new(self.status()))),
             DriverCommand::Settled { reply } => self.settled(reply),
             DriverCommand::Stats { reply } => self.stats(reply),
@@ -457,11 +454,11 @@ impl Driver {
     }
 
     /// Enters plan mode, or leaves it and returns the plan: the newest answer since plan mode was entered.
-    fn toggle_plan(&mut self) -> Option<String> {
+    fn toggle_plan(&mut self) -> Result<Option<String>, AgentError> {
         let mode = self.approvals.toggled_plan();
         let plan = if self.approvals.is_planning() { self.find_plan() } else { None };
-        self.change_approval(mode);
-        plan
+        self.choose_approval(mode)?;
+        Ok(plan)
     }
 
     /// Sets the approval mode that the user chose, unless it is looser than an agent's may be.

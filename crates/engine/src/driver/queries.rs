@@ -190,7 +190,7 @@ impl Driver {
             OptionChange::Compaction(automatic) => self.summaries.machine.set_automatic(automatic),
             OptionChange::AgentDeltas(deltas) => self.set_agent_deltas(deltas),
             OptionChange::Approval(mode) => result = self.choose_approval(mode),
-            OptionChange::TightenApproval(mode) => {
+            OptionChange::ApprovalLimit(mode) => {
                 self.services.options.loosest_approval = Some(mode);
                 let current = self.approvals.policy();
                 let stricter = stricter(current.mode, mode);

@@ -252,8 +252,8 @@ pub(crate) enum OptionChange {
     Compaction(Switch),
     AgentDeltas(Switch),
     Approval(ApprovalMode),
-    /// Sets a mode unless the current mode is stricter.
-    TightenApproval(ApprovalMode),
+    /// Sets the loosest mode that can be set, and the mode if the current one is looser.
+    ApprovalLimit(ApprovalMode),
     ConfiguredApproval(ApprovalMode),
 }
 

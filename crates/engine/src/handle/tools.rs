@@ -93,9 +93,9 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Permission(PermissionCommand::Configured { reply })).await
     }
 
-    /// Sets an approval mode unless the current one is stricter.
-    pub(crate) async fn tighten_approval(&self, mode: ApprovalMode) -> Result<(), AgentError> {
-        let change = OptionChange::TightenApproval(mode);
+    /// Sets the loosest approval mode that can be set, and the mode if the current one is looser.
+    pub(crate) async fn limit_approval(&self, mode: ApprovalMode) -> Result<(), AgentError> {
+        let change = OptionChange::ApprovalLimit(mode);
         self.send(|reply| DriverCommand::Configure { change, reply }).await
     }
 
@@ -144,7 +144,7 @@ impl AgentSession {
     /// answer since plan mode was entered.
     ///
     /// # Errors
-    /// If the session is closed.
+    /// If the session is closed, or if it is an agent's and the mode is looser than its session's.
     pub async fn toggle_plan(&self) -> Result<Option<String>, AgentError> {
         self.send(|reply| DriverCommand::TogglePlan { reply }).await
     }

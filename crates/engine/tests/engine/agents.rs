@@ -296,7 +296,8 @@ async fn delegation_reports_unknown_tools_and_skills() {
     });
     stage.run("go").await;
     let result = stage.result();
-    assert!(result.contains("unknown tools: raed_file, bsh"), "{result}");
+    assert!(result.contains("unavailable tools: raed_file, bsh"), "{result}");
+    assert!(result.contains("none of its tools is available, so it has none"), "{result}");
     assert!(result.contains("unknown skills: nowhere"), "{result}");
 }
 
@@ -1000,6 +1001,7 @@ async fn approval_mode_that_gets_stricter_reaches_agents_at_work() {
         tokio::task::yield_now().await;
     }
     assert!(matches!(child.set_approval(ApprovalMode::Ask).await, Err(AgentError::LooserThanSession(_))));
+    assert!(matches!(child.toggle_plan().await, Err(AgentError::LooserThanSession(_))));
     stage.agent.set_approval(ApprovalMode::Auto).await.unwrap();
     while child.set_approval(ApprovalMode::Auto).await.is_err() {
         tokio::task::yield_now().await;

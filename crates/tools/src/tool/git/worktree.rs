@@ -25,9 +25,6 @@ use tokio::sync::Mutex;
 use super::{assignment, find_special_file, no_prompts, reading};
 use crate::process::{ExitStatus, Runner};
 
-/// The address of the author of tiller's commits.
-const EMAIL: &str = "tiller@localhost";
-
 /// Prefix of the branches.
 const BRANCH_PREFIX: &str = "tiller/";
 
@@ -46,7 +43,7 @@ const GITLINK_MODE: &[u8] = b"160000";
 /// Time limit of a git command: a checkout of a large repository takes a minute.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Maximum bytes of git's output, which is a list of all files or a diff.
+/// Maximum bytes of git's output, which is held in memory: a list of all files, or a diff.
 const MAX_OUTPUT: usize = 256 * 1024 * 1024;
 
 /// Held while a worktree is added or removed, because git then reads the records of all worktrees, and fails
@@ -112,7 +109,7 @@ pub enum WorktreeError {
     #[error("git {0} took too long")]
     TimedOut(String),
     /// Git's output is too long to keep.
-    #[error("the output of git {0} is longer than {MAX_OUTPUT} bytes")]
+    #[error("the output of git {0} is longer than 256 MiB")]
     TooLong(String),
     /// The directory that corresponds to the working directory can't be created.
     #[error("{} can't be created: {reason}", path.display())]
@@ -168,16 +165,23 @@ impl Worktree {
         let (branch, dir) = git.add_worktree(stem, &base).await?;
         let admin = git.admin_dir(&dir)?;
         let lock = create_locked(&admin, &base).map_err(|error| WorktreeError::Start(error.to_string()))?;
-        let root = create_root(&git, &dir, cwd)?;
+        let root = match create_root(&git, &dir, cwd) {
+            Ok(root) => root,
+            Err(error) => {
+                git.remove(&admin, &dir).await?;
+                git.delete_branch(&branch).await?;
+                return Err(error);
+            }
+        };
         Ok(Self { git, admin, dir, root, branch, base, _lock: Arc::new(lock) })
     }
 
     /// Checks that worktrees can be made for a working directory.
     ///
     /// # Errors
-    /// Without a repository, if it has no commit, or if git can't be run.
+    /// Without a repository, if it has no commit, or if git fails, for instance on a file that can't be read.
     pub async fn check_repository(cwd: &Path, runner: &Runner) -> Result<(), WorktreeError> {
-        RepositoryGit::find(cwd, runner).await?.head().await.map(drop)
+        RepositoryGit::find(cwd, runner).await?.snapshot().await.map(drop)
     }
 
     /// Opens the worktree of a branch that [`Worktree::create`] has made from the commit `base`: the one left
@@ -301,17 +305,16 @@ impl WorktreeChanges {
 }
 
 /// Returns the directory in a worktree that corresponds to the working directory; creates it if no file of the
-/// repository is in it.
+/// repository is in it. Follows no links, which an agent may have made.
 fn create_root(git: &RepositoryGit, dir: &Path, cwd: &Path) -> Result<PathBuf, WorktreeError> {
-    match cwd.strip_prefix(&git.root) {
-        Ok(below) if below != Path::new("") => {
-            let root = dir.join(below);
-            std::fs::create_dir_all(&root)
-                .map_err(|reason| WorktreeError::NoRoot { path: root.clone(), reason })?;
-            Ok(root)
-        }
-        _ => Ok(dir.to_owned()),
+    let mut root = dir.to_owned();
+    for part in cwd.strip_prefix(&git.root).unwrap_or(Path::new("")) {
+        root.push(part);
+        let is_dir = root.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        let created = if is_dir { Ok(()) } else { std::fs::create_dir(&root) };
+        created.map_err(|reason| WorktreeError::NoRoot { path: root.clone(), reason })?;
     }
+    Ok(root)
 }
 
 /// Creates the locked file of a worktree. The file gets its name once it is locked, so that no process finds
@@ -524,7 +527,7 @@ impl RepositoryGit {
     /// Returns a commit with the current files, without changing the index or HEAD. Without changes, this is
     /// HEAD itself.
     async fn snapshot(&self) -> Result<String, WorktreeError> {
-        let head = self.head().await?;
+        let head = self.revision("HEAD").await.map_err(|_| WorktreeError::NoCommit)?;
         let index = self.root.join(last_line(&self.run(&words(["rev-parse", "--git-path", "index"])).await?));
         let start = |error: std::io::Error| WorktreeError::Start(error.to_string());
         let dir = tempfile::tempdir_in(index.parent().unwrap_or(&self.root)).map_err(start)?;
@@ -565,18 +568,8 @@ impl RepositoryGit {
         if self.run(&words(["diff", "--cached", "--quiet", "--ignore-submodules=dirty"])).await.is_ok() {
             return Ok(());
         }
-        let mut command = words(["commit", "--quiet", "--no-verify", "--no-gpg-sign", "-m", message]);
-        if self.is_own_commit(base).await? {
-            command.push("--amend".into());
-        }
+        let command = words(["commit", "--quiet", "--no-verify", "--no-gpg-sign", "-m", message]);
         self.identified().run(&command).await.map(drop)
-    }
-
-    /// Returns true if HEAD is a commit of tiller's after `base`: an agent that is continued has one commit for
-    /// all of its changes.
-    async fn is_own_commit(&self, base: &str) -> Result<bool, WorktreeError> {
-        let newest = last_line(&self.run(&words(["log", "-1", "--format=%H %ae"])).await?);
-        Ok(newest.split_once(' ').is_some_and(|(commit, author)| commit != base && author == EMAIL))
     }
 
     /// Returns a repository in the worktree whose commit isn't that in `base`; the commit may exist only there.
@@ -612,14 +605,18 @@ impl RepositoryGit {
         Ok(None)
     }
 
-    /// Returns true if a directory isn't a repository of its own, or has changes or submodules with changes.
+    /// Returns true if a directory isn't a repository of its own, or has changes, commits that no remote has, or
+    /// submodules with changes.
     async fn has_changes(dir: &Path, runner: &Runner) -> Result<bool, WorktreeError> {
-        if dir.join(".git").symlink_metadata().is_err() {
+        let git = Self::find(dir, runner).await?;
+        if git.root != dir {
             return Ok(true);
         }
-        let git = Self::find(dir, runner).await?;
         let status = words(["status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all"]);
-        Ok(!git.run(&status).await?.is_empty() || git.changed_submodule().await?.is_some())
+        let new_commits = words(["rev-list", "--max-count=1", "--all", "HEAD", "--not", "--remotes"]);
+        Ok(!git.run(&status).await?.is_empty()
+            || !git.run(&new_commits).await?.is_empty()
+            || git.changed_submodule().await?.is_some())
     }
 
     /// Returns the changes between two commits, as those of a branch. The user's settings for diffs don't apply.
@@ -641,10 +638,6 @@ impl RepositoryGit {
         self.run(&remove).await.map(drop)
     }
 
-    async fn head(&self) -> Result<String, WorktreeError> {
-        self.revision("HEAD").await.map_err(|_| WorktreeError::NoCommit)
-    }
-
     async fn revision(&self, name: &str) -> Result<String, WorktreeError> {
         Ok(last_line(&self.run(&words(["rev-parse", "--verify", "--quiet", name])).await?))
     }
@@ -652,7 +645,8 @@ impl RepositoryGit {
     /// Sets the author of tiller's commits, which don't need the user's identity.
     fn identified(&self) -> Self {
         ["AUTHOR", "COMMITTER"].iter().fold(self.clone(), |git, role| {
-            git.with(&format!("GIT_{role}_NAME"), "tiller").with(&format!("GIT_{role}_EMAIL"), EMAIL)
+            git.with(&format!("GIT_{role}_NAME"), "tiller")
+                .with(&format!("GIT_{role}_EMAIL"), "tiller@localhost")
         })
     }
 
