@@ -106,7 +106,6 @@ impl AccessRules {
         }
     }
 
-    /// Returns the first place with the token. A bookmark may have an old one next to the cookie.
     /// Checks that the page that sent the request, if one did, is of this server. Returns true if one did.
     fn check_origin(&self, host: &str, headers: &HeaderMap) -> Result<bool, Problem> {
         let Some(origin) = headers.get(header::ORIGIN) else { return Ok(false) };
@@ -122,6 +121,7 @@ impl AccessRules {
         }
     }
 
+    /// Returns the first place with the token. A bookmark may have an old one next to the cookie.
     fn token_source(
         &self,
         uri: &Uri,

@@ -174,7 +174,7 @@ pub enum HostError {
     /// Another process has the session open.
     #[error("another process has the session open")]
     Locked,
-    /// There is no such log.
+    /// There is no such session.
     #[error("there is no such session")]
     NotFound,
     /// There is no trash to move a log to.

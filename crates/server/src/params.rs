@@ -11,6 +11,7 @@ use axum::http::header;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use tiller_core::id::SessionId;
+use tiller_core::json_error::without_position;
 use tiller_session::SessionSummary;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -57,13 +58,13 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
-        let reason = error.into_inner();
+        let reason = without_position(&error.into_inner());
         INVALID.detail(match path.as_str() {
-            "." | "?" => reason.to_string(),
+            "." | "?" => reason,
             field => format!("the field `{field}`: {reason}"),
         })
     })?;
-    deserializer.end().map_err(|error| INVALID.detail(error.to_string()))?;
+    deserializer.end().map_err(|error| INVALID.detail(without_position(&error)))?;
     Ok(value)
 }
 
@@ -76,7 +77,11 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<AppState>> for QueryParams<T> {
     async fn from_request_parts(parts: &mut Parts, state: &Arc<AppState>) -> Result<Self, Problem> {
         match Query::from_request_parts(parts, state).await {
             Ok(Query(params)) => Ok(Self(params)),
-            Err(rejection) => Err(INVALID.detail(rejection.body_text())),
+            Err(rejection) => {
+                let text = rejection.body_text();
+                let reason = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text);
+                Err(INVALID.detail(format!("the query: {reason}")))
+            }
         }
     }
 }
@@ -131,7 +136,7 @@ pub(crate) async fn only_inside(
         let mut known: HashMap<String, bool> = HashMap::new();
         let is_inside = |session: &SessionSummary| {
             let cwd = session.cwd.clone();
-            *known.entry(cwd).or_insert_with_key(|cwd| roots.contain(cwd.as_ref()))
+            *known.entry(cwd).or_insert_with_key(|cwd| roots.contains(cwd.as_ref()))
         };
         sessions.into_iter().filter(is_inside).collect()
     });

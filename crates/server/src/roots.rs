@@ -44,11 +44,9 @@ impl WorkspaceRoots {
         let real = dir.is_absolute().then(|| dir.canonicalize().ok()).flatten()?;
         (self.0.iter().any(|root| real.starts_with(root)) && real.is_dir()).then_some(real)
     }
-}
 
-impl WorkspaceRoots {
     /// Returns true for a directory below a root, also if it no longer exists.
-    pub(crate) fn contain(&self, dir: &Path) -> bool {
+    pub(crate) fn contains(&self, dir: &Path) -> bool {
         if self.resolve(dir).is_some() {
             return true;
         }
@@ -70,9 +68,9 @@ mod tests {
         std::fs::create_dir(base.join("root")).unwrap();
         std::os::unix::fs::symlink(&base, base.join("root/link")).unwrap();
         let roots = WorkspaceRoots::new(&[base.join("root")]).unwrap();
-        assert!(roots.contain(&base.join("root/gone/sub")));
+        assert!(roots.contains(&base.join("root/gone/sub")));
         for outside in ["gone", "root/link/gone", "root/link", "root/gone/../../gone"] {
-            assert!(!roots.contain(&base.join(outside)), "{outside}");
+            assert!(!roots.contains(&base.join(outside)), "{outside}");
         }
     }
 

@@ -141,7 +141,8 @@ impl SessionHost for SessionStarter {
         Box::pin(async move {
             let mut line = model_arguments(request.settings);
             line.push(format!("--session={}", request.log.display()));
-            self.start(request.workspace, line).await.map_err(host_error)
+            let started = self.start(request.workspace, line).await;
+            started.map_err(|failure| if_there(&request.log, host_error(failure)))
         })
     }
 
@@ -167,9 +168,10 @@ impl SessionHost for SessionStarter {
     }
 
     fn delete(&self, log: PathBuf, mode: DeleteMode) -> HostFuture<'_, ()> {
-        self.blocking(move |_| {
-            PendingDelete::lock(&log)?.remove(mode)?;
-            Ok(())
+        Box::pin(async move {
+            let path = log.clone();
+            let deleted = self.blocking(move |_| Ok(PendingDelete::lock(&log)?.remove(mode)?)).await;
+            deleted.map(drop).map_err(|error| if_there(&path, error))
         })
     }
 
@@ -227,6 +229,11 @@ impl SessionHost for SessionStarter {
 }
 
 /// Converts a failure. Only messages without paths of this machine are sent to the client.
+/// Returns the error, or that the session is gone if another client has deleted its log.
+fn if_there(log: &Path, error: HostError) -> HostError {
+    if log.exists() { error } else { HostError::NotFound }
+}
+
 fn host_error(failure: CliFailure) -> HostError {
     if failure.error.is::<ModelError>() || failure.error.is::<NoModel>() {
         let advice = failure.hint.map_or_else(String::new, |hint| format!("; {hint}"));
@@ -236,9 +243,6 @@ fn host_error(failure: CliFailure) -> HostError {
         Some(SessionError::Locked { .. }) => return HostError::Locked,
         Some(SessionError::NoTrash { .. }) => return HostError::NoTrash,
         Some(SessionError::NotFound(_)) => return HostError::NotFound,
-        Some(SessionError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-            return HostError::NotFound;
-        }
         Some(_) => return HostError::Internal(failure.text()),
         None => {}
     }

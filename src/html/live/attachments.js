@@ -4,6 +4,7 @@ const attachments = (() => {
   const list = find(".attachments");
   const chooser = find(".composer input[type=file]");
   const LIMIT = 20 * 1024 * 1024; // The body of a request holds 32 MiB; base64 takes a third more.
+  const TYPES = chooser.accept.split(",");
   let files = []; // { name, mimeType, data }
 
   const base64 = async (file) => {
@@ -31,8 +32,8 @@ const attachments = (() => {
   const addFiles = (added) => added.length > 0 && set([...files, ...added]);
   // Returns true if there is a file among these that can be sent.
   const add = (added) => {
-    const usable = [...added].filter(({ type }) => type.startsWith("image/") || type === "application/pdf");
-    if (usable.length < added.length) showProblem("Only images and PDF files can be attached.");
+    const usable = [...added].filter(({ type }) => TYPES.includes(type));
+    if (usable.length < added.length) showProblem("Only PNG, JPEG, GIF, WebP and PDF files can be attached.");
     if (usable.reduce((sum, { size }) => sum + size, 0) > LIMIT) {
       showProblem("The files are larger than 20 MiB together.");
       return true;

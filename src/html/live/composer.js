@@ -5,31 +5,40 @@ const composer = (() => {
   const input = find("textarea", form);
   const queueList = find(".queue");
 
-  const draftName = () => `tiller-draft ${session.id}`;
-  let unsent = ""; // The text that the server hasn't accepted yet.
   const joined = (...texts) => texts.map((text) => text.trim()).filter(Boolean).join("\n\n");
-  // The text is the draft of its session, which the browser keeps.
+  // The browser keeps the texts of each session: the draft, and messages that the server hasn't accepted.
+  const load = (name) => {
+    try {
+      return localStorage.getItem(name) ?? "";
+    } catch {
+      return "";
+    }
+  };
+  const keep = (name, text) => {
+    try {
+      if (text) localStorage.setItem(name, text);
+      else localStorage.removeItem(name);
+    } catch {
+      // The text then lasts as long as the session is shown.
+    }
+  };
+  const draftOf = (id) => `tiller-draft ${id}`;
+  const unsentOf = (id) => `tiller-unsent ${id}`;
+  let sending = []; // messages on their way: session, text
+  const keepUnsent = (id) => keep(unsentOf(id), joined(...sending.filter((it) => it.id === id).map((it) => it.text)));
   const changed = () => {
     input.style.height = "auto";
     input.style.height = `${input.scrollHeight + 2}px`;
-    try {
-      const draft = unsent ? joined(unsent, input.value) : input.value;
-      if (draft) localStorage.setItem(draftName(), draft);
-      else localStorage.removeItem(draftName());
-    } catch {
-      // The draft then lasts as long as the session is shown.
-    }
+    keep(draftOf(session.id), input.value);
   };
   const showDraft = () => {
-    input.value = "";
-    unsent = "";
+    const { id } = session;
+    // Of a page that was left before the server answered.
+    const unsent = sending.some((it) => it.id === id) ? "" : load(unsentOf(id));
+    input.value = unsent ? joined(unsent, load(draftOf(id))) : load(draftOf(id));
     attachments.set([]);
-    try {
-      input.value = localStorage.getItem(draftName()) ?? "";
-    } catch {
-      // There is none.
-    }
     changed();
+    if (unsent) keep(unsentOf(id), "");
   };
   // Replaces the text, if it is empty, or adds to it.
   const insert = (text) => {
@@ -44,17 +53,23 @@ const composer = (() => {
     const [path, body] = requestOf(message, behavior);
     const files = body.command ? [] : attachments.take();
     if (files.length > 0) body.images = files.map(({ data, mimeType }) => ({ data, mimeType }));
-    const target = session;
-    unsent = joined(unsent, message);
+    const { id } = session;
+    const sent = { id, text: message };
+    // A command ends long after it was accepted.
+    if (!body.command) sending.push(sent);
+    keepUnsent(id);
     input.value = "";
     changed();
     const isSent = await attempt(() => request("POST", path, body));
-    if (session !== target) return;
-    unsent = "";
-    changed();
+    sending = sending.filter((it) => it !== sent);
+    keepUnsent(id);
     if (isSent) return;
-    insert(message);
-    attachments.addFiles(files);
+    if (session?.id === id) {
+      insert(message);
+      attachments.addFiles(files);
+    } else {
+      keep(draftOf(id), joined(load(draftOf(id)), message));
+    }
   };
   // A message, or with `!` a command, whose output the model doesn't see with `!!`.
   const requestOf = (message, behavior) => {

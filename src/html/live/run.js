@@ -301,6 +301,7 @@ const run = (() => {
   };
 
   const connect = () => {
+    source?.close();
     const current = new EventSource(`${session.path}/stream`);
     source = current;
     for (const [name, handle] of Object.entries(EVENTS)) {
@@ -323,20 +324,24 @@ const run = (() => {
   const HIDDEN_MS = 3000;
   const LOOK_MS = 15000;
   let hiding;
-  document.addEventListener("visibilitychange", () => {
+  const visibilityChanged = () => {
     clearTimeout(hiding);
     if (document.hidden) hiding = setTimeout(pause, HIDDEN_MS);
     else if (session?.isPaused) unpause();
-  });
+  };
   const pause = () => {
-    source?.close();
     if (source) session.isPaused = true;
+    source?.close();
+    source = null;
     hiding = setTimeout(look, LOOK_MS);
   };
   const look = () => {
     if (session?.isPaused) unpause();
     hiding = setTimeout(pause, HIDDEN_MS);
   };
+  document.addEventListener("visibilitychange", visibilityChanged);
+  // The page may have been opened in a background tab.
+  visibilityChanged();
   const unpause = () => {
     session.isPaused = false;
     // Refreshes the entries when the connection stands.
