@@ -52,7 +52,7 @@ use listed_models::ListedModels;
 pub use listed_models::store_listed_models;
 pub use mcp::ServerFile;
 pub use mcp_logins::McpLogins;
-pub use models::{ConfigKey, UserProvider};
+pub use models::{ConfigKey, ProviderProblem, UserProvider};
 pub use rules::{RulesChange, add_rules, remove_rule};
 pub use trust::{Project, TrustAnswer, TrustStore};
 

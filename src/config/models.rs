@@ -1,6 +1,7 @@
 //! `models.json`: the user's own servers and models, in the format of pi's file of that name.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 
 use secrecy::SecretString;
@@ -39,9 +40,18 @@ pub struct UserProvider {
     pub compat: CompatOverrides,
     /// The environment variables that the entry names.
     pub variables: Vec<String>,
-    /// The reason the provider isn't usable without a key from elsewhere; also among the warnings.
-    pub problem: Option<String>,
+    /// The reason the provider isn't usable; also among the warnings.
+    pub problem: Option<ProviderProblem>,
     models: Vec<ModelEntry>,
+}
+
+/// The reason a provider isn't usable.
+#[derive(Clone, Debug)]
+pub enum ProviderProblem {
+    /// Its entry is invalid, so its server is unknown.
+    Invalid(String),
+    /// A variable that it names isn't set; another key may replace it.
+    Unset(String),
 }
 
 /// A key or the value of a header, or the command that prints it.
@@ -141,9 +151,12 @@ pub(super) fn load(path: &Path, environment: &Environment) -> Result<UserModels,
         let parsed = ProviderEntry::deserialize(&entry).ok().filter(|_| entry.is_object());
         let provider = match parsed {
             Some(entry) => resolve(entry, environment, &mut warnings),
-            None => UserProvider { problem: Some(problem_of(&entry)), ..UserProvider::default() },
+            None => UserProvider {
+                problem: Some(ProviderProblem::Invalid(problem_of(&entry))),
+                ..UserProvider::default()
+            },
         };
-        warnings.extend(provider.problem.clone());
+        warnings.extend(provider.problem.as_ref().map(ToString::to_string));
         models.providers.insert(name.clone(), provider);
         let warnings = warnings.into_iter();
         models.warnings.extend(warnings.map(|warning| format!("{}: `{name}`: {warning}", path.display())));
@@ -232,14 +245,14 @@ fn resolve(entry: ProviderEntry, environment: &Environment, warnings: &mut Vec<S
     let mut key = None;
     match entry.api_key.map(|text| resolve_text(&text, environment)) {
         Some(Ok(value)) => key = Some(value),
-        Some(Err(text)) => problem = Some(format!("`apiKey`: {text}")),
+        Some(Err(text)) => problem = Some(ProviderProblem::Unset(format!("`apiKey`: {text}"))),
         None => {}
     }
     let mut headers = Vec::new();
     for (header, text) in entry.headers {
         match resolve_text(&text, environment) {
             Ok(value) => headers.push((header, value)),
-            Err(text) => problem = Some(format!("header `{header}`: {text}")),
+            Err(text) => problem = Some(ProviderProblem::Unset(format!("header `{header}`: {text}"))),
         }
     }
     let mut models = Vec::new();
@@ -273,6 +286,13 @@ fn resolve_text(text: &str, environment: &Environment) -> Result<ConfigKey, Stri
         Some(name) => {
             environment.value(name).map(value).ok_or_else(|| format!("the variable {name} is not set"))
         }
+    }
+}
+
+impl fmt::Display for ProviderProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Invalid(text) | Self::Unset(text)) = self;
+        f.write_str(text)
     }
 }
 

@@ -198,10 +198,11 @@ fn since_last_answer(request: &Request) -> (Vec<&ToolResultMessage>, String) {
 
 fn steered_text(results: &[&ToolResultMessage], user: &str) -> String {
     let run_count = results.iter().filter(|result| !text_of(result).contains(STEERED)).count();
-    STEERED_WELL
-        .replace("{ran}", &run_count.to_string())
-        .replace("{calls}", &counted(results.len(), "call", "calls"))
-        .replace("{said}", &quoted(user))
+    let place = match run_count {
+        0 => "before the first call".to_owned(),
+        count => format!("after {count} of {}", counted(results.len(), "call", "calls")),
+    };
+    STEERED_WELL.replace("{place}", &place).replace("{said}", &quoted(user))
 }
 
 fn denied_text(denied: usize, calls: usize) -> String {
@@ -287,11 +288,11 @@ mod tests {
         let (done, skipped) = (result("done"), result("skipped: the user steered"));
         let counts = |results: &[&ToolResultMessage]| {
             let text = steered_text(results, "stop");
-            let (_, counts) = text.split_once("delivered after ").unwrap();
+            let (_, counts) = text.split_once("delivered ").unwrap();
             counts.split_once('.').unwrap().0.to_owned()
         };
-        assert_eq!(counts(&[&skipped]), "0 of 1 call");
-        assert_eq!(counts(&[&done, &skipped, &skipped]), "1 of 3 calls");
+        assert_eq!(counts(&[&skipped]), "before the first call");
+        assert_eq!(counts(&[&done, &skipped, &skipped]), "after 1 of 3 calls");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::agent::{FirstModel, ModelChoice, ProviderChange};
 use crate::cli::args::CliArgs;
 use crate::cli::failure::{CliFailure, USAGE};
 use crate::cli::frontend::FrontEnd;
-use crate::config::{self, Config};
+use crate::config::{self, Config, ProviderProblem};
 use crate::message::ThinkingLevel;
 use crate::provider::demo::{self, Demo};
 use crate::provider::descriptor::{self, LOCAL_SERVERS, PROVIDERS, ProviderDescriptor};
@@ -165,8 +165,8 @@ pub(in crate::cli) fn connect_provider(
     };
     let incomplete = |field: &str| misconfigured(format!("`{field}` is missing from models.json"));
     let has_key = has_flag_key(arguments, config, name) || config.key_source(name).is_some();
-    let problem = config.user_provider(name).and_then(|user| user.problem.clone()).filter(|_| !has_key);
-    if let Some(problem) = problem {
+    let problem = config.user_provider(name).and_then(|user| user.problem.as_ref());
+    if let Some(problem) = problem.filter(|it| !has_key || matches!(it, ProviderProblem::Invalid(_))) {
         return Err(misconfigured(format!("models.json: {problem}")));
     }
     let is_own = config.own_providers().any(|own| own == name);

@@ -244,7 +244,7 @@ pub(crate) fn tools(tools: &[OfferedTool]) -> Vec<PickerItem> {
         let name = one_line(&tool.spec.name);
         let source = one_line(&tool.source.to_string());
         let (lead, role) = if tool.is_offered() { ("✓ ", Role::Text) } else { ("– ", Role::Muted) };
-        let state = standing(&tool.offer);
+        let state = state_text(&tool.offer);
         let mut detail = vec![
             heading(&name),
             fact("source", source.clone()),
@@ -259,8 +259,8 @@ pub(crate) fn tools(tools: &[OfferedTool]) -> Vec<PickerItem> {
 }
 
 /// Describes the state of a tool.
-fn standing(standing: &OfferState) -> String {
-    match standing {
+fn state_text(state: &OfferState) -> String {
+    match state {
         OfferState::Offered => "on".to_owned(),
         OfferState::LeftOut(setting) => format!("off: excluded by {}", one_line(setting)),
         OfferState::Removed => "off: turned off with /tools".to_owned(),

@@ -1,6 +1,7 @@
 //! Layout of the tree: visible rows, preview, search line, key hints.
 
 use ratatui::layout::Rect;
+use tiller_core::counted::counted;
 use tiller_core::unit::thousands;
 use tiller_render::{Emphasis, Line, Role, Span, Style, truncate_to};
 use tiller_session::Visibility;
@@ -219,8 +220,13 @@ impl TreeView {
         let effect = self.chosen().filter(|_| self.rows.len() > 0).map(|node| self.effect(node));
         let effect = effect.map(|effect| truncate_to(&effect.description(&enter), width)).unwrap_or_default();
         let effect = Span::new(effect, Role::Muted);
-        let more =
-            (more > 0).then(|| format!("{more} more lines · {}", keymap.key_of(KeyCommand::PreviewDown)));
+        let more = (more > 0).then(|| {
+            format!(
+                "{} · {}",
+                counted(more, "more line", "more lines"),
+                keymap.key_of(KeyCommand::PreviewDown)
+            )
+        });
         lines.push(right_aligned(vec![effect], more.map(|more| Span::new(more, Role::Muted)), width));
         let position = |(at, line): (usize, Line)| {
             let inset = if at == 0 { 0 } else { inset.min(area.width) };
