@@ -228,12 +228,12 @@ impl SessionHost for SessionStarter {
     }
 }
 
-/// Converts a failure. Only messages without paths of this machine are sent to the client.
 /// Returns the error, or that the session is gone if another client has deleted its log.
 fn if_there(log: &Path, error: HostError) -> HostError {
     if log.exists() { error } else { HostError::NotFound }
 }
 
+/// Converts a failure. Only messages without paths of this machine are sent to the client.
 fn host_error(failure: CliFailure) -> HostError {
     if failure.error.is::<ModelError>() || failure.error.is::<NoModel>() {
         let advice = failure.hint.map_or_else(String::new, |hint| format!("; {hint}"));

@@ -596,8 +596,10 @@ impl RepositoryGit {
             // `MODE OBJECT STAGE\tPATH`.
             let Some(tab) = file.iter().position(|byte| *byte == b'\t') else { continue };
             let dir = self.root.join(OsStr::from_bytes(&file[tab + 1..]));
+            let commit = file[..tab].split(|byte| *byte == b' ').nth(1).unwrap_or_default();
+            let commit = String::from_utf8_lossy(commit);
             if std::fs::read_dir(&dir).is_ok_and(|mut entries| entries.next().is_some())
-                && Box::pin(Self::has_changes(&dir, &self.runner)).await?
+                && Box::pin(Self::has_changes(&dir, &commit, &self.runner)).await?
             {
                 return Ok(Some(dir));
             }
@@ -605,15 +607,15 @@ impl RepositoryGit {
         Ok(None)
     }
 
-    /// Returns true if a directory isn't a repository of its own, or has changes, commits that no remote has, or
-    /// submodules with changes.
-    async fn has_changes(dir: &Path, runner: &Runner) -> Result<bool, WorktreeError> {
+    /// Returns true if the directory of a submodule at a commit isn't a repository of its own, or has changes, other
+    /// commits that no remote has, or submodules with changes.
+    async fn has_changes(dir: &Path, commit: &str, runner: &Runner) -> Result<bool, WorktreeError> {
         let git = Self::find(dir, runner).await?;
         if git.root != dir {
             return Ok(true);
         }
         let status = words(["status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all"]);
-        let new_commits = words(["rev-list", "--max-count=1", "--all", "HEAD", "--not", "--remotes"]);
+        let new_commits = words(["rev-list", "--max-count=1", "--all", "HEAD", "--not", "--remotes", commit]);
         Ok(!git.run(&status).await?.is_empty()
             || !git.run(&new_commits).await?.is_empty()
             || git.changed_submodule().await?.is_some())
