@@ -466,7 +466,7 @@ fn base_url_error_disables_only_its_provider() {
         .with_variable("ANTHROPIC_BASE_URL", &server.url)
         .with_variable("OPENAI_API_KEY", "k")
         .with_variable("OPENAI_BASE_URL", "htp:/nowhere");
-    let reason = "openai is misconfigured: invalid OPENAI_BASE_URL `htp:/nowhere`: expected http://";
+    let reason = "openai is misconfigured: OPENAI_BASE_URL `htp:/nowhere` is invalid: expected http://";
     let output = sandbox.run(&["-p", "hello"]);
     assert_eq!((output.out.as_str(), output.code), ("Fine.\n", Some(0)), "{}", output.err);
     assert!(output.err.contains(reason), "{}", output.err);
@@ -474,7 +474,7 @@ fn base_url_error_disables_only_its_provider() {
         let output = sandbox.run(&[&arguments[..], &["-p", "hello"]].concat());
         assert_eq!((output.out.as_str(), output.code), ("", Some(2)), "{arguments:?}");
         assert!(
-            output.err.contains("invalid OPENAI_BASE_URL `htp:/nowhere`"),
+            output.err.contains("OPENAI_BASE_URL `htp:/nowhere` is invalid"),
             "{arguments:?}: {}",
             output.err
         );

@@ -49,8 +49,8 @@ pub struct UserMessage {
     pub typed: Option<String>,
 }
 
-/// An image for the model.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// An image, or a PDF file, for the model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Image {
     /// Base64, standard alphabet with padding.

@@ -241,27 +241,11 @@ fn call(name: &str, arguments: &Value) -> ScriptedCall {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use tiller_core::message::{AssistantBlock, ThinkingLevel, UserBlock, UserMessage};
+    use tiller_core::message::{AssistantBlock, UserBlock, UserMessage};
     use tiller_core::unit::UnixMs;
 
     use super::*;
-    use crate::ToolChoice;
-
-    fn request(messages: Vec<Message>) -> Request {
-        Request {
-            model: Arc::new(Demo::facts()),
-            system: String::new(),
-            messages: messages.into_iter().map(Arc::new).collect(),
-            tools: Arc::from([]),
-            tool_choice: ToolChoice::Auto,
-            max_tokens: Tokens(1),
-            temperature: None,
-            thinking: ThinkingLevel::Off,
-            cache_key: None,
-        }
-    }
+    use crate::scripted::tests::request;
 
     fn said(text: &str) -> Message {
         Message::User(UserMessage::text(text, UnixMs(0)))

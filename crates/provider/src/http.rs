@@ -88,8 +88,7 @@ impl EndpointClient {
             None => Ok(Self { endpoint: Arc::new(endpoint), client }),
             Some(fault) => {
                 let setting = hints::server_setting(&endpoint.name);
-                let setting = setting.trim_start_matches("the ");
-                let message = format!("invalid {setting} `{}`: {fault}", endpoint.base_url);
+                let message = format!("{setting} `{}` is invalid: {fault}", endpoint.base_url);
                 Err(into_error(&endpoint, ProviderFault::new(FailureKind::Fatal, message)))
             }
         }
@@ -360,9 +359,9 @@ mod tests {
             assert_eq!(error.failure, FailureKind::Fatal, "{url}");
         }
         let error = EndpointClient::new(Endpoint::new("openai", "htp://localhost", "X_KEY")).err().unwrap();
-        let message = "invalid OPENAI_BASE_URL `htp://localhost`: expected http:// or https://";
+        let message = "OPENAI_BASE_URL `htp://localhost` is invalid: expected http:// or https://";
         assert_eq!(error.message, message);
         let error = EndpointClient::new(Endpoint::new("mine", "nope", "X_KEY")).err().unwrap();
-        assert_eq!(error.message, "invalid base URL `nope`: expected http:// or https://");
+        assert_eq!(error.message, "the base URL `nope` is invalid: expected http:// or https://");
     }
 }

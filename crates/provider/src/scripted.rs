@@ -360,7 +360,7 @@ fn pieces(text: &str, chunk: usize) -> impl Iterator<Item = String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::sync::Arc;
 
     use tiller_core::message::{ThinkingLevel, UserMessage};
@@ -369,7 +369,7 @@ mod tests {
     use super::*;
     use crate::ToolChoice;
 
-    fn request(messages: Vec<Message>) -> Request {
+    pub(crate) fn request(messages: Vec<Message>) -> Request {
         Request {
             model: Arc::new(facts("p", "m")),
             system: String::new(),

@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use tiller_core::id::EntryId;
+use tiller_core::message::Image;
 use tiller_engine::views::{ModelView, QueueView};
 
 use crate::host::SkillSummary;
@@ -20,16 +21,7 @@ pub(super) struct AvailableModels {
 pub(super) struct StoppedRun {
     queue: QueueView<'static>,
     /// The images and PDF files of these messages, in their order.
-    images: Vec<ReturnedImage>,
-}
-
-/// An image, or a PDF file.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct ReturnedImage {
-    /// The bytes in base64.
-    data: String,
-    mime_type: String,
+    images: Vec<Image>,
 }
 
 /// The skills of a working directory.
