@@ -40,6 +40,51 @@ pub struct DelegatedTask {
     pub lane: Option<usize>,
 }
 
+/// Tasks that a call has delegated to run in the background: an entry `tiller.background_tasks` of the log of the
+/// session that delegates.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BackgroundCall {
+    /// The session that delegates. A fork has a copy of the entry, but doesn't wait for the tasks.
+    pub session_id: SessionId,
+    /// The call that delegates.
+    pub tool_call_id: CallId,
+    /// The tasks, in order.
+    pub tasks: Vec<BackgroundTask>,
+}
+
+/// A task that runs in the background, or waits to start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BackgroundTask {
+    /// Number of the task in its call, from 1.
+    pub number: usize,
+    /// The agent's name.
+    pub name: String,
+    /// The task.
+    pub task: String,
+}
+
+/// The end of the tasks of a [`BackgroundCall`], which the model has been told about: an entry
+/// `tiller.background_tasks_end`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BackgroundCallEnd {
+    /// The call that delegated.
+    pub tool_call_id: CallId,
+    /// Number of the first of the tasks in its call: one call can delegate several groups of tasks.
+    pub number: usize,
+}
+
+impl BackgroundCall {
+    /// Returns the record of the end of its tasks.
+    #[must_use]
+    pub fn end(&self) -> BackgroundCallEnd {
+        let number = self.tasks.first().map_or(1, |task| task.number);
+        BackgroundCallEnd { tool_call_id: self.tool_call_id.clone(), number }
+    }
+}
+
 impl DelegatedTask {
     /// Creates a task whose agent runs in memory and in the working directory, without a call.
     #[must_use]

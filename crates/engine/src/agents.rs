@@ -17,6 +17,7 @@ mod delegation;
 mod delegation_limits;
 mod delegator;
 mod interrupted_call;
+mod interrupted_tasks;
 mod isolation;
 mod lane_log;
 mod lane_run;
@@ -60,7 +61,9 @@ pub use delegation_limits::DelegationLimits;
 pub(crate) use interrupted_call::describe_tasks;
 pub use isolation::Isolation;
 pub use link::SessionLink;
-pub(crate) use log_entries::{END_TYPE, START_TYPE, agent_entry, cost_of, usage_entries};
+pub(crate) use log_entries::{
+    BACKGROUND_TYPE, BackgroundNote, END_TYPE, START_TYPE, agent_entry, cost_of, usage_entries,
+};
 pub(crate) use logged_use::LoggedUse;
 pub use middleware::{AgentFuture, AgentTask, Logger, Middleware, Next, OutputGuardrail, Recovery, Timeout};
 pub use parent::RunningAgent;

@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tiller_core::delegated_task::BackgroundTask;
 use tiller_core::unit::UnixMs;
 use tiller_tools::tool::{Tool, ToolSource, Tools};
 use tokio::sync::Semaphore;
@@ -14,13 +15,14 @@ use super::child::{Child, ConversationStart};
 use super::delegation_limits::DelegationLimits;
 use super::isolation::Isolation;
 use super::link::{ChildDelegation, SessionLink};
+use super::log_entries::BackgroundNote;
 use super::owned_worktree::OwnedWorktree;
 use super::parent::ParentSession;
 use super::registry::{AgentRegistry, AgentSummary};
 use super::report::{NoAnswer, TaskReport};
 use super::spec::AgentSpec;
 use super::task_record::{TaskRecord, find_task};
-use super::task_run::{DelegatingCall, TaskRun, TaskStart};
+use super::task_run::{DelegatingCall, TaskRun, TaskStart, logged_task};
 use super::task_states::TaskProgress;
 use crate::handle::{DelegationCommand, DriverCommand, WeakSession};
 
@@ -49,6 +51,14 @@ pub(super) struct DelegationRequest {
     pub isolation: Isolation,
     /// The call that delegates.
     pub call: Option<DelegatingCall>,
+}
+
+impl DelegationRequest {
+    /// Returns the record of the task, for a task of a call.
+    fn background_task(&self) -> Option<BackgroundTask> {
+        let number = self.call.as_ref()?.number;
+        Some(BackgroundTask { number, name: self.agent.clone(), task: logged_task(&self.task) })
+    }
 }
 
 /// Rejects a task without text.
@@ -263,30 +273,36 @@ impl Delegator {
 
     /// Runs a task in the background and reports the answer to the model later; returns the result of the call.
     pub(super) async fn run_task_in_background(&self, task: DelegationRequest) -> Result<String, String> {
-        let (delegator, name) = (self.clone(), task.agent.clone());
+        let (delegator, name, tasks) = (self.clone(), task.agent.clone(), [task.clone()]);
         let work = async move { delegator.run(task, std::future::pending(), |_| {}).await.text() };
-        self.run_in_background("A background task has ended.", work).await?;
+        self.run_in_background("A background task has ended.", &tasks, work).await?;
         Ok(format!("{name} is running in the background; you are notified when it finishes."))
     }
 
-    /// Runs work in the background and reports the outcome to the model, even after a panic.
+    /// Runs work on these tasks in the background and reports the outcome to the model, even after a panic or a
+    /// crash.
     pub(super) async fn run_in_background(
         &self,
         heading: &'static str,
+        requests: &[DelegationRequest],
         work: impl Future<Output = String> + Send + 'static,
     ) -> Result<(), String> {
-        let started = |reply| DriverCommand::Delegation(DelegationCommand::BackgroundStarted { reply });
-        self.session()?.send(started).await.map_err(|error| error.to_string())?;
+        let tool_call = requests.first().and_then(|request| Some(request.call.as_ref()?.id.clone()));
+        let tasks = requests.iter().filter_map(DelegationRequest::background_task).collect();
+        let started = |reply| {
+            DriverCommand::Delegation(DelegationCommand::BackgroundStarted { tool_call, tasks, reply })
+        };
+        let call = self.session()?.send(started).await.map_err(|error| error.to_string())?;
         let delegator = self.clone();
         tokio::spawn(async move {
             let text = tokio::spawn(work).await.unwrap_or_else(|error| format!("crashed: {error}"));
-            delegator.notify_model(format!("{heading}\n\n{text}")).await;
+            delegator.notify_model(BackgroundNote { text: format!("{heading}\n\n{text}"), call }).await;
         });
         Ok(())
     }
 
-    /// Tells the model that a background task has ended.
-    async fn notify_model(&self, note: String) {
+    /// Tells the model that background tasks have ended.
+    async fn notify_model(&self, note: BackgroundNote) {
         let Ok(session) = self.session() else { return };
         // The session may already be closed.
         let _ =

@@ -1,14 +1,14 @@
-//! The result of a delegating call that a crash interrupted, derived from the logs of the session and its
-//! agents.
+//! The results of delegated tasks that a crash interrupted, derived from the logs of the session and its agents.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tiller_core::delegated_task::BackgroundCall;
+use tiller_core::id::CallId;
 use tiller_core::message::{Message, ToolCall, ToolResultMessage, UserBlock};
 use tiller_session::Reader;
 
 use super::agent_at_work::{AgentAtWork, resume_hint};
 use super::task_record::{TaskRecord, TaskRecords};
-use super::task_run::MAX_LOGGED_TASK;
 use super::task_states::sections;
 
 /// The arguments of the delegation tools.
@@ -22,7 +22,6 @@ enum DelegatingArguments {
 #[derive(Deserialize)]
 struct DelegatedTaskArguments {
     agent: String,
-    task: String,
 }
 
 /// Adds the outcomes of the delegated tasks, in order, to the result of an interrupted call. Doesn't change
@@ -33,41 +32,50 @@ pub(crate) fn describe_tasks(result: &mut ToolResultMessage, call: &ToolCall, re
         DelegatingArguments::Several { tasks } => tasks,
         DelegatingArguments::One(task) => vec![task],
     };
-    let mut started: Vec<&TaskRecord> =
-        records.all().iter().filter(|it| it.start.tool_call_id.as_ref() == Some(&call.id)).collect();
-    let mut details: Vec<Value> = Vec::new();
-    let texts: Vec<(&str, String)> = tasks
+    let started = started_by(&call.id, records.all());
+    let tasks: Vec<(&str, Option<&TaskRecord>)> = tasks
         .iter()
         .enumerate()
         .map(|(at, task)| {
-            let record = started.iter().position(|record| record.is_of(at + 1, task));
-            let text = match record.map(|position| started.remove(position)) {
-                None => format!("the task for {} was not started", task.agent),
-                Some(record) => {
-                    details.push(record.details());
-                    record.outcome_text()
-                }
-            };
-            (task.agent.as_str(), text)
+            let record = started.iter().find(|record| record.start.number == Some(at + 1));
+            (task.agent.as_str(), record.copied())
         })
         .collect();
-    let text = format!("{}\n\n{}", sections(texts.into_iter()).trim_end(), resume_hint());
-    result.content.push(UserBlock::Text { text });
+    let details: Vec<Value> =
+        tasks.iter().filter_map(|(_, record)| record.map(TaskRecord::details)).collect();
+    result.content.push(UserBlock::Text { text: outcomes(&tasks) });
     result.details = Some(json!({ "agents": details }));
 }
 
-impl TaskRecord {
-    /// Returns true for the record of the task with this number in its call. Older logs have no number.
-    fn is_of(&self, number: usize, task: &DelegatedTaskArguments) -> bool {
-        let start = &self.start;
-        match start.number {
-            Some(own) => own == number,
-            None => {
-                start.name == task.agent && task.task.chars().take(MAX_LOGGED_TASK).eq(start.task.chars())
-            }
-        }
-    }
+/// Returns the note for the model about background tasks whose end it hasn't been told: tiller was killed, or the
+/// session was closed.
+pub(super) fn unreported_note(call: &BackgroundCall, records: &[TaskRecord]) -> String {
+    let started = started_by(&call.tool_call_id, records);
+    let tasks: Vec<(&str, Option<&TaskRecord>)> = call
+        .tasks
+        .iter()
+        .map(|task| {
+            let record = started.iter().find(|record| record.start.number == Some(task.number));
+            (task.name.as_str(), record.copied())
+        })
+        .collect();
+    format!("tiller exited before all background tasks had finished.\n\n{}", outcomes(&tasks))
+}
 
+fn started_by<'a>(call: &CallId, records: &'a [TaskRecord]) -> Vec<&'a TaskRecord> {
+    records.iter().filter(|record| record.start.tool_call_id.as_ref() == Some(call)).collect()
+}
+
+/// Describes the outcomes of tasks, each with the agent's name and its record if it has started.
+fn outcomes(tasks: &[(&str, Option<&TaskRecord>)]) -> String {
+    let text = |(agent, record): &(_, Option<&TaskRecord>)| match record {
+        None => (*agent, format!("the task for {agent} was not started")),
+        Some(record) => (*agent, record.outcome_text()),
+    };
+    format!("{}\n\n{}", sections(tasks.iter().map(text)).trim_end(), resume_hint())
+}
+
+impl TaskRecord {
     fn is_error(&self) -> bool {
         self.end.as_ref().is_none_or(|end| end.error.is_some())
     }

@@ -108,7 +108,7 @@ mod tests {
     /// Returns the agents of the lanes of session `s`.
     fn lanes(of: &[(&str, Value)]) -> Option<Vec<Option<String>>> {
         let entries = entries(of);
-        let mut tasks = TaskRecords::default();
+        let mut tasks = TaskRecords::empty("a-session".into(), None);
         entries.iter().for_each(|entry| tasks.apply(&entry.body, entry.timestamp));
         let record = RaceRecord::find(&"s".into(), &entries, tasks.all())?;
         let agent = |task: Option<TaskRecord>| task.map(|task| task.start.agent_id.to_string());

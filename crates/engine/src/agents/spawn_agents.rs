@@ -92,11 +92,14 @@ impl TypedTool for SpawnAgents {
         };
         if background {
             let (delegator, count) = (self.0.clone(), tasks.len());
-            let requests = tasks.into_iter().enumerate().map(|task| request(task, true)).collect();
-            let started = self.0.run_in_background("The background tasks have ended.", async move {
+            let requests: Vec<_> = tasks.into_iter().enumerate().map(|task| request(task, true)).collect();
+            let started: Vec<DelegationRequest> =
+                requests.iter().map(|(_, request)| request.clone()).collect();
+            let work = async move {
                 run_all(&delegator, requests, on_error, &states, || ()).await;
                 joined_text(&states.output().content)
-            });
+            };
+            let started = self.0.run_in_background("The background tasks have ended.", &started, work);
             let agents = counted(count, "agent is", "agents are");
             return match started.await {
                 Ok(()) => ToolOutput::text(format!(

@@ -1,20 +1,15 @@
-//! The tasks that a session has delegated, derived from its log, and the closing of interrupted ones.
+//! The tasks that a session has delegated, derived from its log.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tiller_core::delegated_task::{AGENT_NOTE_TYPE, DelegatedTask, DelegatedTaskEnd};
-use tiller_core::message::Content;
+use tiller_core::delegated_task::{BackgroundCall, BackgroundCallEnd, DelegatedTask, DelegatedTaskEnd};
+use tiller_core::id::SessionId;
 use tiller_core::unit::UnixMs;
-use tiller_session::{Entry, EntryBody, ModelUsage, Reader, SessionError, Totals, Writer};
+use tiller_session::{Entry, EntryBody, Reader};
 
-use super::agent_at_work::{AgentAtWork, resume_hint};
-use super::log_entries::{END_TYPE, START_TYPE, agent_entry, usage_entries, usage_since};
-
-/// Reason recorded for a task that had no end when its session was opened again.
-const INTERRUPTED: &str = "interrupted when tiller exited";
+use super::log_entries::{BACKGROUND_END_TYPE, BACKGROUND_TYPE, END_TYPE, START_TYPE};
 
 /// The newest task that a session has delegated to one agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,19 +34,27 @@ impl TaskRecord {
 }
 
 /// The tasks that a session has delegated, one per agent, in the order in which they started.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TaskRecords {
     /// The directory of the agents' logs.
-    dir: Option<PathBuf>,
-    tasks: Vec<TaskRecord>,
+    pub(super) dir: Option<PathBuf>,
+    session: SessionId,
+    pub(super) tasks: Vec<TaskRecord>,
+    /// The calls whose background tasks the model hasn't been told about.
+    pub(super) background: Vec<BackgroundCall>,
 }
 
 impl TaskRecords {
     /// Reads the tasks from a log's entries of tiller's own types.
     pub(crate) fn new(reader: &Reader, entries: &[Entry]) -> Self {
-        let mut records = Self { dir: reader.agents_dir(), tasks: Vec::new() };
+        let mut records = Self::empty(reader.id().clone(), reader.agents_dir());
         entries.iter().for_each(|entry| records.apply(&entry.body, entry.timestamp));
         records
+    }
+
+    /// Returns the records of a session without tasks.
+    pub(super) fn empty(session: SessionId, dir: Option<PathBuf>) -> Self {
+        Self { dir, session, tasks: Vec::new(), background: Vec::new() }
     }
 
     /// Applies an entry of the log, written at the given time.
@@ -68,6 +71,15 @@ impl TaskRecords {
             && let Some(task) = self.tasks.iter_mut().find(|task| task.start.agent_id == end.agent_id)
         {
             task.end = Some(end);
+        } else if custom_type == BACKGROUND_TYPE
+            && let Ok(call) = serde_json::from_value::<BackgroundCall>(data.clone())
+            && call.session_id == self.session
+        {
+            self.background.push(call);
+        } else if custom_type == BACKGROUND_END_TYPE
+            && let Ok(end) = serde_json::from_value::<BackgroundCallEnd>(data.clone())
+        {
+            self.background.retain(|call| call.end() != end);
         }
     }
 
@@ -82,65 +94,10 @@ impl TaskRecords {
         &self.tasks
     }
 
-    /// Returns entries that end all tasks without an end, with the usage of their agents. To be called while
-    /// no agent of the session runs. Skips tasks that a fork has copied, which belong to the other session,
-    /// and tasks whose log is open in another process.
-    pub(crate) fn interrupted_entries(&self) -> Vec<EntryBody> {
-        let mut entries = Vec::new();
-        for task @ TaskRecord { start, since, end } in &self.tasks {
-            let (None, Some(path)) = (end, &start.path) else { continue };
-            if path.parent() != self.dir.as_deref() {
-                continue;
-            }
-            match path.exists().then(|| used_since(path, *since)).transpose() {
-                Ok(used) => entries.extend(usage_entries(used.unwrap_or_default())),
-                Err(SessionError::Locked { .. }) => continue,
-                Err(error) => {
-                    tracing::warn!(path = %path.display(), %error, "the usage of an agent can't be read")
-                }
-            }
-            let (agent_id, error) = (start.agent_id.clone(), Some(INTERRUPTED.to_owned()));
-            let branch = start.worktree.as_ref().map(|worktree| worktree.branch.clone());
-            if start.background {
-                let leftover = task.leftover_worktree();
-                let work = AgentAtWork { id: start.agent_id.clone(), branch: branch.clone(), leftover };
-                entries.push(interrupted_note(&start.name, &work));
-            }
-            entries.push(agent_entry(
-                END_TYPE,
-                &DelegatedTaskEnd { branch, ..DelegatedTaskEnd::new(agent_id, error) },
-            ));
-        }
-        entries
+    /// Returns true if a task has no end, or the model hasn't been told about background tasks.
+    pub(crate) fn has_open(&self) -> bool {
+        !self.background.is_empty() || self.tasks.iter().any(|task| task.end.is_none())
     }
-}
-
-/// Returns the note that tells the model about an interrupted background task.
-fn interrupted_note(agent: &str, work: &AgentAtWork) -> EntryBody {
-    let (name, changes) = (work.name(agent), work.branch_clause());
-    let text = format!("The {name} in the background was {INTERRUPTED}{changes}.\n\n{}", resume_hint());
-    let custom_type = AGENT_NOTE_TYPE.to_owned();
-    EntryBody::CustomMessage { custom_type, content: Content::Text(text), display: true }
-}
-
-/// Returns an agent's usage since a time, read from its log. The agent's own agents were interrupted too;
-/// their usage is recorded first.
-fn used_since(path: &Path, since: UnixMs) -> Result<Vec<ModelUsage>, SessionError> {
-    let mut writer = Writer::open(path)?;
-    let reader = writer.reader();
-    let ends = TaskRecords::new(&reader, &reader.tiller_entries()?.0).interrupted_entries();
-    if !ends.is_empty() {
-        writer.append_all(ends, SystemTime::now().into())?;
-    }
-    let (mut all, mut before) = (Totals::default(), Totals::default());
-    reader.visit(0, |entry| {
-        let Ok(entry) = entry else { return };
-        all.add(&entry.body);
-        if entry.timestamp < since {
-            before.add(&entry.body);
-        }
-    })?;
-    Ok(usage_since(&before.models, all.models))
 }
 
 /// Finds the task of an agent by a part of its id.

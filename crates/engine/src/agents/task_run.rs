@@ -23,10 +23,15 @@ use crate::handle::{AgentSession, DelegationCommand, DriverCommand, WeakSession}
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Maximum length of a task in the delegating session's log, in characters; the agent's log has all of it.
-pub(super) const MAX_LOGGED_TASK: usize = 500;
+const MAX_LOGGED_TASK: usize = 500;
 
 /// Maximum length of a task in its commit message, in characters.
 const MAX_COMMIT_SUBJECT: usize = 60;
+
+/// Returns the start of a task, as the delegating session's log has it.
+pub(super) fn logged_task(task: &str) -> String {
+    task.chars().take(MAX_LOGGED_TASK).collect()
+}
 
 /// The call that delegates a task.
 #[derive(Clone, Debug)]
@@ -75,7 +80,7 @@ impl TaskRun {
             // The name is a convenience; the task doesn't depend on it.
             let _ = session.rename(format!("agent {}", agent.name())).await;
         }
-        let logged: String = task.chars().take(MAX_LOGGED_TASK).collect();
+        let logged = logged_task(&task);
         let subject: String =
             task.lines().next().unwrap_or_default().chars().take(MAX_COMMIT_SUBJECT).collect();
         let start = DelegatedTask {

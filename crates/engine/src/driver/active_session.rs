@@ -301,7 +301,7 @@ impl ActiveSession {
     /// Returns true if an earlier process has left tasks of agents open, and this process hasn't recorded that they
     /// ended.
     pub(super) fn has_interrupted_tasks(&self) -> bool {
-        self.pending_run_entries.is_some() && self.tasks.all().iter().any(|task| task.end.is_none())
+        self.pending_run_entries.is_some() && self.tasks.has_open()
     }
 
     /// Returns the newest compaction on the path.

@@ -1,7 +1,6 @@
 //! Background jobs: their events, and the notes that tell the model when they end.
 
 use tiller_core::background_job::JOB_NOTE_TYPE;
-use tiller_core::delegated_task::AGENT_NOTE_TYPE;
 use tiller_core::event::EventKind;
 use tiller_core::id::JobId;
 use tiller_core::message::Content;
@@ -11,6 +10,7 @@ use tiller_tools::tool::{JobChange, JobTable};
 
 use super::Driver;
 use super::commands::send_reply;
+use crate::agents::BackgroundNote;
 use crate::handle::{AgentError, BackgroundJobCommand, Reply};
 
 impl Driver {
@@ -85,7 +85,7 @@ impl Driver {
     fn append_notes(&mut self) -> Result<bool, SessionError> {
         let ended = self.background_jobs().end_notes();
         let of_jobs = ended.iter().map(|note| note_entry(JOB_NOTE_TYPE, &note.text));
-        let of_agents = self.agents.notes.iter().map(|note| note_entry(AGENT_NOTE_TYPE, note));
+        let of_agents = self.agents.notes.iter().flat_map(BackgroundNote::entries);
         let entries: Vec<EntryBody> = of_jobs.chain(of_agents).collect();
         if entries.is_empty() {
             return Ok(false);

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use tiller_core::delegated_task::DelegatedTask;
+use tiller_core::delegated_task::{BackgroundCall, BackgroundTask, DelegatedTask};
 use tiller_core::elicitation::{ElicitationAction, ElicitationAnswer};
 use tiller_core::event::{Decision, Event, EventKind};
 use tiller_core::id::{CallId, ElicitationId, SessionId};
@@ -22,8 +22,8 @@ use super::clock::now;
 use super::commands::send_reply;
 use super::job_event::JobEvent;
 use crate::agents::{
-    AgentActivity, END_TYPE, EndedTask, LoggedUse, ParentSession, RunningAgent, START_TYPE, UsageLimit,
-    agent_entry, cost_of, usage_entries,
+    AgentActivity, BACKGROUND_TYPE, END_TYPE, EndedTask, LoggedUse, ParentSession, RunningAgent, START_TYPE,
+    UsageLimit, agent_entry, cost_of, usage_entries,
 };
 use crate::approvals::Approver;
 use crate::budget::BudgetOptions;
@@ -43,9 +43,9 @@ impl Driver {
                 let result = self.agent_ended(task);
                 send_reply(reply, result);
             }
-            DelegationCommand::BackgroundStarted { reply } => {
-                self.agents.background.send_modify(|running| *running += 1);
-                send_reply(reply, Ok(()));
+            DelegationCommand::BackgroundStarted { tool_call, tasks, reply } => {
+                let started = self.background_tasks_started(tool_call, tasks);
+                send_reply(reply, started);
             }
             DelegationCommand::Notify { note, reply } => {
                 self.agents.notes.push(note);
@@ -135,6 +135,21 @@ impl Driver {
             link: self.services.agent_link.clone().map(|link| Box::new(link) as Box<dyn Any + Send + Sync>),
             options,
         }
+    }
+
+    /// Records the background tasks of a call, some of which may have to wait before they start.
+    fn background_tasks_started(
+        &mut self,
+        tool_call: Option<CallId>,
+        tasks: Vec<BackgroundTask>,
+    ) -> Result<Option<BackgroundCall>, AgentError> {
+        let session_id = self.active.reader().id().clone();
+        let call = tool_call.map(|tool_call_id| BackgroundCall { session_id, tool_call_id, tasks });
+        if let Some(call) = &call {
+            self.append(agent_entry(BACKGROUND_TYPE, call))?;
+        }
+        self.agents.background.send_modify(|running| *running += 1);
+        Ok(call)
     }
 
     fn agent_started(&mut self, start: DelegatedTask, session: AgentSession) -> Result<(), AgentError> {

@@ -14,7 +14,7 @@ use tokio::task::AbortHandle;
 
 use tokio::time::Instant;
 
-use crate::agents::{LoggedUse, RunningAgent, UsageLimit, UsageScope};
+use crate::agents::{BackgroundNote, LoggedUse, RunningAgent, UsageLimit, UsageScope};
 use crate::approvals::Approver;
 use crate::handle::{AgentError, AgentSession, InFlight};
 
@@ -33,7 +33,7 @@ pub(super) struct ChildAgents {
     pub(super) recorded: Usd,
     pub(super) children: Vec<RunningChild>,
     /// Notes for the model, added immediately when the session is idle, or else to the next request.
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<BackgroundNote>,
     /// On if the deltas and partial output of agents are forwarded.
     pub(super) deltas: watch::Sender<Switch>,
     /// The number of calls whose tasks run in the background.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tiller_core::setting::{DeliveryMode, SteeringPoint, Switch};
 
 use tiller_core::background_job::CommandJob;
-use tiller_core::delegated_task::DelegatedTask;
+use tiller_core::delegated_task::{BackgroundCall, BackgroundTask, DelegatedTask};
 use tiller_core::elicitation::ElicitationAnswer;
 use tiller_core::event::{
     CompactionChoice, CompactionResult, Decision, Event, QueueItem, QueueKind, SessionChange,
@@ -30,7 +30,7 @@ use super::offered_tool::OfferedTool;
 use super::prompt::{BashContext, PromptOptions};
 use super::session_status::{RunReport, SessionStats, Status};
 use super::snapshot::Snapshot;
-use crate::agents::{AgentDefinition, EndedTask, ParentSession, RunningAgent, TaskRecord};
+use crate::agents::{AgentDefinition, BackgroundNote, EndedTask, ParentSession, RunningAgent, TaskRecord};
 use crate::approvals::Approver;
 use crate::attachment::FileToAttach;
 use crate::context_breakdown::ContextBreakdown;
@@ -221,18 +221,51 @@ pub(crate) enum PermissionCommand {
 
 /// Commands about agents that work for the session.
 pub(crate) enum DelegationCommand {
-    Parent { reply: Reply<Box<ParentSession>> },
-    Started { start: Box<DelegatedTask>, session: AgentSession, reply: Reply<()> },
-    Ended { task: EndedTask, reply: Reply<()> },
-    BackgroundStarted { reply: Reply<()> },
-    Notify { note: String, reply: Reply<()> },
-    Used { usage: Vec<ModelUsage>, reply: Reply<()> },
-    EndInterrupted { reply: Reply<()> },
-    RecordRace { entry: EntryBody, reply: Reply<()> },
-    List { reply: Reply<Vec<RunningAgent>> },
-    Tasks { reply: Reply<Vec<TaskRecord>> },
-    Definitions { reply: Reply<Vec<AgentDefinition>> },
-    Find { id: SessionId, reply: Reply<AgentSession> },
+    Parent {
+        reply: Reply<Box<ParentSession>>,
+    },
+    Started {
+        start: Box<DelegatedTask>,
+        session: AgentSession,
+        reply: Reply<()>,
+    },
+    Ended {
+        task: EndedTask,
+        reply: Reply<()>,
+    },
+    BackgroundStarted {
+        tool_call: Option<CallId>,
+        tasks: Vec<BackgroundTask>,
+        reply: Reply<Option<BackgroundCall>>,
+    },
+    Notify {
+        note: BackgroundNote,
+        reply: Reply<()>,
+    },
+    Used {
+        usage: Vec<ModelUsage>,
+        reply: Reply<()>,
+    },
+    EndInterrupted {
+        reply: Reply<()>,
+    },
+    RecordRace {
+        entry: EntryBody,
+        reply: Reply<()>,
+    },
+    List {
+        reply: Reply<Vec<RunningAgent>>,
+    },
+    Tasks {
+        reply: Reply<Vec<TaskRecord>>,
+    },
+    Definitions {
+        reply: Reply<Vec<AgentDefinition>>,
+    },
+    Find {
+        id: SessionId,
+        reply: Reply<AgentSession>,
+    },
 }
 
 /// Commands about background jobs.

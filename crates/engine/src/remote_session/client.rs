@@ -416,7 +416,7 @@ impl RemoteDriver {
             C::Delegation(DelegationCommand::Parent { reply }) => refuse(reply),
             C::Delegation(DelegationCommand::Started { reply, .. }) => refuse(reply),
             C::Delegation(DelegationCommand::Ended { reply, .. }) => refuse(reply),
-            C::Delegation(DelegationCommand::BackgroundStarted { reply }) => refuse(reply),
+            C::Delegation(DelegationCommand::BackgroundStarted { reply, .. }) => refuse(reply),
             C::Delegation(DelegationCommand::Notify { reply, .. }) => refuse(reply),
             C::Delegation(DelegationCommand::Used { reply, .. }) => refuse(reply),
             C::Delegation(DelegationCommand::EndInterrupted { reply }) => refuse(reply),

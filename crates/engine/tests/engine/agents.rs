@@ -704,30 +704,40 @@ async fn agents_in_the_background_are_awaited_on_demand() {
 }
 
 #[tokio::test]
-async fn agent_in_the_background_that_was_interrupted_is_told() {
+async fn tasks_in_the_background_are_told_after_a_crash() {
     let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
-    let background = json!({ "agent": "helper", "task": "Do it.", "background": true });
+    let tasks = ["helper", "other", "brief"].map(|agent| json!({ "agent": agent, "task": "a" }));
+    let background = json!({ "tasks": tasks, "background": true });
     let scripts = vec![
-        ("main", vec![call("delegate_to_agent", background), text_answer("waiting")]),
-        ("helper", vec![hanging]),
+        ("main", vec![call("spawn_agents", background), text_answer("waiting")]),
+        ("helper", vec![text_answer("It is in lib.rs.")]),
+        ("other", vec![hanging]),
     ];
-    let mut stage = stage(scripts, DelegationLimits::default());
+    let limits = DelegationLimits { parallel: 1, ..DelegationLimits::default() };
+    let mut stage = stage(scripts, limits);
     stage.run("go").await;
-    while stage.starts().is_empty() {
+    while stage.starts().len() < 2 {
         tokio::task::yield_now().await;
     }
-    let id = stage.starts()[0]["agentId"].as_str().unwrap().to_owned();
+    let ids: Vec<String> =
+        stage.starts().iter().map(|it| it["agentId"].as_str().unwrap().to_owned()).collect();
+    let short = |at: usize| &ids[at][ids[at].len() - 6..];
     let (dir, log) = crashed(&stage);
     let unused = || text_answer("unused");
-    let scripts = vec![("main", vec![unused(), unused(), text_answer("ok")])];
-    let mut again = stage_in(dir, scripts, DelegationLimits::default(), Some(log));
+    let scripts = vec![("main", vec![unused(), unused(), text_answer("ok"), text_answer("ok")])];
+    let mut again = stage_in(dir, scripts, limits, Some(log));
     again.run("and?").await;
-    let note = format!(
-        "The agent helper {} in the background was interrupted when tiller exited.\n\n[to continue an agent",
-        &id[id.len() - 6..]
+    again.run("and now?").await;
+    let expected = format!(
+        "tiller exited before all background tasks had finished.\n\n\
+         ## 1. helper\n\nIt is in lib.rs.\n\n[agent helper {} finished]\n\n\
+         ## 2. other\n\nagent other {} was interrupted\n\n\
+         ## 3. brief\n\nthe task for brief was not started\n\n[to continue an agent",
+        short(0),
+        short(1)
     );
     let notes = again.notes();
-    assert!(notes.len() == 1 && notes[0].starts_with(&note), "{notes:?}");
+    assert!(notes.len() == 1 && notes[0].starts_with(&expected), "{notes:?}");
 }
 
 #[tokio::test]
