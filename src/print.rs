@@ -67,6 +67,9 @@ pub async fn run(
             for agent in agent.running_agents().await? {
                 writeln!(run.err, "stopped agent {} {}", agent.start.name, agent.start.agent_id.short())?;
             }
+            for task in agent.waiting_tasks().await? {
+                writeln!(run.err, "agent {} was not started: {}", task.name, task.short_task())?;
+            }
             return run.end();
         }
     }

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use tiller_test_support::terminal::TerminalKey;
 
@@ -65,6 +66,28 @@ fn delegated_task_is_answered_and_its_log_is_a_session() {
         sandbox.script(&[r#"{"text": "unused"}"#, r#"{"text": "unused"}"#, r#"{"text": "In line 1."}"#]);
     let output = sandbox.run(&["-r", id, "-p", "--provider", "scripted", "--model", &script, "which line?"]);
     assert_eq!(output.out, "In line 1.\n", "{}", output.err);
+}
+
+#[test]
+fn interrupt_names_the_background_agents_that_it_stops() {
+    let sandbox = Sandbox::new().with_variable("TILLER_AGENTS_PARALLEL", "1");
+    let tasks = r#"[{"agent": "explore", "task": "ONE"}, {"agent": "explore", "task": "TWO"}]"#;
+    let call = format!(
+        r#"{{"calls": [{{"name": "spawn_agents", "arguments": {{"tasks": {tasks}, "background": true}}}}]}}"#
+    );
+    let script =
+        sandbox.script(&[&call, r#"{"text": "waiting"}"#, r#"{"when": "ONE", "text": "so", "hang": true}"#]);
+    let arguments = ["-p", "--provider", "scripted", "--model", &script, "go"];
+    let child = sandbox.start(sandbox.command(&arguments).stderr(Stdio::piped()));
+    let works = || !sandbox.logs().is_empty() && entries(&sandbox, "tiller.agent").len() == 1;
+    wait_until("the agent works", works);
+    kill(Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGINT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    let id = entries(&sandbox, "tiller.agent")[0]["agentId"].as_str().unwrap().to_owned();
+    let expected =
+        format!("stopped agent explore {}\nagent explore was not started: TWO\n", &id[id.len() - 6..]);
+    assert!(err.contains(&expected), "{err}");
 }
 
 #[test]

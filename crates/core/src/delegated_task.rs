@@ -106,15 +106,28 @@ impl DelegatedTask {
 /// Maximum length of a task that tells agents of the same name apart, in characters.
 const MAX_SHORT_TASK: usize = 32;
 
+/// Returns the first words of a task, in one line.
+fn short(task: &str) -> String {
+    let words = task.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.chars().nth(MAX_SHORT_TASK) {
+        Some(_) => words.chars().take(MAX_SHORT_TASK - 1).chain(['…']).collect(),
+        None => words,
+    }
+}
+
 impl DelegatedTask {
     /// Returns the first words of the task, in one line.
     #[must_use]
     pub fn short_task(&self) -> String {
-        let words = self.task.split_whitespace().collect::<Vec<_>>().join(" ");
-        match words.chars().nth(MAX_SHORT_TASK) {
-            Some(_) => words.chars().take(MAX_SHORT_TASK - 1).chain(['…']).collect(),
-            None => words,
-        }
+        short(&self.task)
+    }
+}
+
+impl BackgroundTask {
+    /// Returns the first words of the task, in one line.
+    #[must_use]
+    pub fn short_task(&self) -> String {
+        short(&self.task)
     }
 }
 

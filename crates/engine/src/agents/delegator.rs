@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tiller_core::delegated_task::BackgroundTask;
+use tiller_core::delegated_task::{BackgroundCall, BackgroundTask};
 use tiller_core::unit::UnixMs;
 use tiller_tools::tool::{Tool, ToolSource, Tools};
 use tokio::sync::Semaphore;
@@ -287,12 +287,14 @@ impl Delegator {
         requests: &[DelegationRequest],
         work: impl Future<Output = String> + Send + 'static,
     ) -> Result<(), String> {
+        let session_id = self.parent().await?.reader.id().clone();
         let tool_call = requests.first().and_then(|request| Some(request.call.as_ref()?.id.clone()));
         let tasks = requests.iter().filter_map(DelegationRequest::background_task).collect();
-        let started = |reply| {
-            DriverCommand::Delegation(DelegationCommand::BackgroundStarted { tool_call, tasks, reply })
-        };
-        let call = self.session()?.send(started).await.map_err(|error| error.to_string())?;
+        let call = tool_call.map(|tool_call_id| BackgroundCall { session_id, tool_call_id, tasks });
+        let recorded = call.clone();
+        let started =
+            |reply| DriverCommand::Delegation(DelegationCommand::BackgroundStarted { call: recorded, reply });
+        self.session()?.send(started).await.map_err(|error| error.to_string())?;
         let delegator = self.clone();
         tokio::spawn(async move {
             let text = tokio::spawn(work).await.unwrap_or_else(|error| format!("crashed: {error}"));

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tiller_core::delegated_task::{BackgroundCall, BackgroundCallEnd, DelegatedTask, DelegatedTaskEnd};
+use tiller_core::delegated_task::{
+    BackgroundCall, BackgroundCallEnd, BackgroundTask, DelegatedTask, DelegatedTaskEnd,
+};
 use tiller_core::id::SessionId;
 use tiller_core::unit::UnixMs;
 use tiller_session::{Entry, EntryBody, Reader};
@@ -92,6 +94,18 @@ impl TaskRecords {
 
     pub(crate) fn all(&self) -> &[TaskRecord] {
         &self.tasks
+    }
+
+    /// Returns the background tasks that haven't started.
+    pub(crate) fn waiting(&self) -> Vec<BackgroundTask> {
+        let has_started = |call: &BackgroundCall, task: &BackgroundTask| {
+            self.tasks.iter().any(|it| {
+                it.start.tool_call_id.as_ref() == Some(&call.tool_call_id)
+                    && it.start.number == Some(task.number)
+            })
+        };
+        let waiting = |call| move |task: &&BackgroundTask| !has_started(call, task);
+        self.background.iter().flat_map(|call| call.tasks.iter().filter(waiting(call)).cloned()).collect()
     }
 
     /// Returns true if a task has no end, or the model hasn't been told about background tasks.

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use tiller_core::delegated_task::{BackgroundCall, BackgroundTask, DelegatedTask};
+use tiller_core::delegated_task::{BackgroundCall, DelegatedTask};
 use tiller_core::elicitation::{ElicitationAction, ElicitationAnswer};
 use tiller_core::event::{Decision, Event, EventKind};
 use tiller_core::id::{CallId, ElicitationId, SessionId};
@@ -43,8 +43,8 @@ impl Driver {
                 let result = self.agent_ended(task);
                 send_reply(reply, result);
             }
-            DelegationCommand::BackgroundStarted { tool_call, tasks, reply } => {
-                let started = self.background_tasks_started(tool_call, tasks);
+            DelegationCommand::BackgroundStarted { call, reply } => {
+                let started = self.background_tasks_started(call.as_ref());
                 send_reply(reply, started);
             }
             DelegationCommand::Notify { note, reply } => {
@@ -71,6 +71,9 @@ impl Driver {
             }
             DelegationCommand::Tasks { reply } => {
                 send_reply(reply, Ok(self.active.tasks.all().to_vec()));
+            }
+            DelegationCommand::Waiting { reply } => {
+                send_reply(reply, Ok(self.active.tasks.waiting()));
             }
             DelegationCommand::Definitions { reply } => {
                 send_reply(reply, Ok(self.resources.resources.agents().to_vec()));
@@ -138,18 +141,12 @@ impl Driver {
     }
 
     /// Records the background tasks of a call, some of which may have to wait before they start.
-    fn background_tasks_started(
-        &mut self,
-        tool_call: Option<CallId>,
-        tasks: Vec<BackgroundTask>,
-    ) -> Result<Option<BackgroundCall>, AgentError> {
-        let session_id = self.active.reader().id().clone();
-        let call = tool_call.map(|tool_call_id| BackgroundCall { session_id, tool_call_id, tasks });
-        if let Some(call) = &call {
+    fn background_tasks_started(&mut self, call: Option<&BackgroundCall>) -> Result<(), AgentError> {
+        if let Some(call) = call {
             self.append(agent_entry(BACKGROUND_TYPE, call))?;
         }
         self.agents.background.send_modify(|running| *running += 1);
-        Ok(call)
+        Ok(())
     }
 
     fn agent_started(&mut self, start: DelegatedTask, session: AgentSession) -> Result<(), AgentError> {

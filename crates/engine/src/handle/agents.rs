@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use tiller_core::delegated_task::BackgroundTask;
 use tiller_core::id::SessionId;
 use tiller_session::Reader;
 use tokio::task::spawn_blocking;
@@ -71,6 +72,15 @@ impl AgentSession {
     /// If the session is closed.
     pub async fn agent_tasks(&self) -> Result<Vec<TaskRecord>, AgentError> {
         self.send(|reply| DriverCommand::Delegation(DelegationCommand::Tasks { reply })).await
+    }
+
+    /// Lists the background tasks that the session has delegated and that wait for a free place to start. The list is
+    /// empty for a session that is open in another process.
+    ///
+    /// # Errors
+    /// If the session is closed.
+    pub async fn waiting_tasks(&self) -> Result<Vec<BackgroundTask>, AgentError> {
+        self.send(|reply| DriverCommand::Delegation(DelegationCommand::Waiting { reply })).await
     }
 
     /// Lists the agents that are defined in files, in order of precedence.

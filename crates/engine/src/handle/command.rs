@@ -221,51 +221,19 @@ pub(crate) enum PermissionCommand {
 
 /// Commands about agents that work for the session.
 pub(crate) enum DelegationCommand {
-    Parent {
-        reply: Reply<Box<ParentSession>>,
-    },
-    Started {
-        start: Box<DelegatedTask>,
-        session: AgentSession,
-        reply: Reply<()>,
-    },
-    Ended {
-        task: EndedTask,
-        reply: Reply<()>,
-    },
-    BackgroundStarted {
-        tool_call: Option<CallId>,
-        tasks: Vec<BackgroundTask>,
-        reply: Reply<Option<BackgroundCall>>,
-    },
-    Notify {
-        note: BackgroundNote,
-        reply: Reply<()>,
-    },
-    Used {
-        usage: Vec<ModelUsage>,
-        reply: Reply<()>,
-    },
-    EndInterrupted {
-        reply: Reply<()>,
-    },
-    RecordRace {
-        entry: EntryBody,
-        reply: Reply<()>,
-    },
-    List {
-        reply: Reply<Vec<RunningAgent>>,
-    },
-    Tasks {
-        reply: Reply<Vec<TaskRecord>>,
-    },
-    Definitions {
-        reply: Reply<Vec<AgentDefinition>>,
-    },
-    Find {
-        id: SessionId,
-        reply: Reply<AgentSession>,
-    },
+    Parent { reply: Reply<Box<ParentSession>> },
+    Started { start: Box<DelegatedTask>, session: AgentSession, reply: Reply<()> },
+    Ended { task: EndedTask, reply: Reply<()> },
+    BackgroundStarted { call: Option<BackgroundCall>, reply: Reply<()> },
+    Notify { note: BackgroundNote, reply: Reply<()> },
+    Used { usage: Vec<ModelUsage>, reply: Reply<()> },
+    EndInterrupted { reply: Reply<()> },
+    RecordRace { entry: EntryBody, reply: Reply<()> },
+    List { reply: Reply<Vec<RunningAgent>> },
+    Tasks { reply: Reply<Vec<TaskRecord>> },
+    Waiting { reply: Reply<Vec<BackgroundTask>> },
+    Definitions { reply: Reply<Vec<AgentDefinition>> },
+    Find { id: SessionId, reply: Reply<AgentSession> },
 }
 
 /// Commands about background jobs.

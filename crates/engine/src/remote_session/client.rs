@@ -386,6 +386,7 @@ impl RemoteDriver {
             C::SetApprover { reply, .. } => _ = reply.send(Ok(())),
             C::LockedModels { reply } => _ = reply.send(Ok(Vec::new())),
             C::Delegation(DelegationCommand::Tasks { reply }) => _ = reply.send(Ok(Vec::new())),
+            C::Delegation(DelegationCommand::Waiting { reply }) => _ = reply.send(Ok(Vec::new())),
             C::Delegation(DelegationCommand::Definitions { reply }) => _ = reply.send(Ok(Vec::new())),
             // The other process doesn't know this process's sessions, keys and rules.
             C::ToolServers { reply } => refuse(reply),

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
+use tiller_core::delegated_task::BackgroundTask;
 use tiller_engine::AgentSession;
 use tiller_engine::agents::RunningAgent;
 use tiller_render as render;
@@ -73,12 +74,13 @@ impl EventLoop {
         // Before the session stops its agents: the lanes of a race then count as interrupted.
         self.above.clear();
         let running = agent.running_agents().await.unwrap_or_default();
+        let waiting = agent.waiting_tasks().await.unwrap_or_default();
         // An error means that the session is already closed.
         let _ = agent.close().await;
         if reason != ExitReason::HungUp {
             // The screen may show an agent's session.
             let mut lines = if is_agent_shown { Vec::new() } else { last_exchange(&self.app) };
-            lines.extend(stopped_agents(&running));
+            lines.extend(stopped_agents(&running, &waiting));
             lines.extend(resume_hint(&reader, self.options.return_command.as_deref(), reason));
             // Standard output may be closed.
             let _ = writeln!(SanitizingWriter::new(std::io::stdout()), "{}", lines.join("\n"));
@@ -87,10 +89,11 @@ impl EventLoop {
     }
 }
 
-/// Returns a line with the agents that the end of the session stops.
-fn stopped_agents(running: &[RunningAgent]) -> Option<String> {
-    let name = |agent: &RunningAgent| format!("{} ({})", agent.start.name, agent.start.short_task());
-    let names: Vec<String> = running.iter().map(name).collect();
+/// Returns a line with the agents that the end of the session stops, and the background tasks that never start.
+fn stopped_agents(running: &[RunningAgent], waiting: &[BackgroundTask]) -> Option<String> {
+    let running = running.iter().map(|agent| format!("{} ({})", agent.start.name, agent.start.short_task()));
+    let waiting = waiting.iter().map(|task| format!("{} (not started: {})", task.name, task.short_task()));
+    let names: Vec<String> = running.chain(waiting).collect();
     (!names.is_empty()).then(|| format!("Stopped agents: {}", names.join(", ")))
 }
 
@@ -141,8 +144,10 @@ mod tests {
             since: UnixMs(0),
             activity: AgentActivity::default(),
         });
-        let expected = "Stopped agents: explore (Read a.rs.), explore (Read b.rs.)";
-        assert_eq!(stopped_agents(&running).as_deref(), Some(expected));
-        assert_eq!(stopped_agents(&[]), None);
+        let waiting = BackgroundTask { number: 3, name: "worker".to_owned(), task: "Fix c.rs.".to_owned() };
+        let expected =
+            "Stopped agents: explore (Read a.rs.), explore (Read b.rs.), worker (not started: Fix c.rs.)";
+        assert_eq!(stopped_agents(&running, &[waiting]).as_deref(), Some(expected));
+        assert_eq!(stopped_agents(&[], &[]), None);
     }
 }
