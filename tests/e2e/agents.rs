@@ -237,6 +237,27 @@ fn agent_that_is_opened_goes_on_in_its_worktree() {
 }
 
 #[test]
+fn running_agent_can_be_attached_to() {
+    let sandbox = Sandbox::new();
+    let lines = [
+        r#"{"calls": [{"name": "delegate_to_agent", "arguments": {"agent": "explore", "task": "FIND it"}}]}"#,
+        r#"{"text": "So be it."}"#,
+        r#"{"when": "FIND", "text": "Looking for it", "hang": true}"#,
+    ];
+    let mut first = sandbox.open_scripted(&lines, &["go"]);
+    first.wait_for("explore · ");
+    wait_until("the agent works", || entries(&sandbox, "tiller.agent").len() == 1);
+    let id = entries(&sandbox, "tiller.agent")[0]["agentId"].as_str().unwrap().to_owned();
+    let mut second = sandbox.open(&["--attach", &id]);
+    second.wait_for("Looking for it");
+    second.key(TerminalKey::Esc);
+    first.wait_for("returned no answer: stopped");
+    first.wait_for_answer("So be it.");
+    assert!(second.wait().success());
+    assert!(first.quit().success());
+}
+
+#[test]
 fn agents_of_a_killed_session_are_known_and_resumed() {
     let sandbox = repository();
     let tasks = r#"[{"agent": "explore", "task": "QUICK"}, {"agent": "worker", "task": "SLOW"}]"#;

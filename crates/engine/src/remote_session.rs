@@ -22,7 +22,7 @@ pub enum RemoteError {
     #[error("the connection to the session failed")]
     Connection(#[source] std::io::Error),
     /// The other process closed the connection before sending the session.
-    #[error("the other process closed the connection")]
+    #[error("the other process has closed this session, or doesn't share it")]
     Ended,
     /// The other process sent nothing before the timeout.
     #[error("the other process doesn't respond")]

@@ -101,14 +101,18 @@ impl HttpServer {
         let _ = timeout(DRAIN_TIMEOUT, async { while connections.join_next().await.is_some() {} }).await;
     }
 
-    /// Returns a function that finds an open session.
+    /// Returns a function that finds an open session, or that of a running agent.
     pub fn finder(&self) -> impl Fn(SessionId) -> FoundSession + Send + Sync + use<> {
         let state = Arc::clone(&self.state);
         move |id| {
             let state = Arc::clone(&state);
             Box::pin(async move {
-                let found = state.table.find(&id).await.ok().flatten()?;
-                Some(found.agent.clone())
+                for session in state.table.list().await.ok()? {
+                    if let Ok(found) = session.agent.session_or_agent(id.clone()).await {
+                        return Some(found);
+                    }
+                }
+                None
             })
         }
     }

@@ -56,12 +56,12 @@ impl Drop for SharedSessions {
     }
 }
 
-/// Shares the agent's current session with the user's other processes.
+/// Shares the current session, and those of its running agents, with the user's other processes.
 pub(in crate::cli) fn share_session(input: &RunInput, agent: &AgentSession) -> Option<SharedSessions> {
     let agent = agent.clone();
     let find: FindSession = Arc::new(move |id| {
-        let found = (*agent.reader().id() == id).then(|| agent.clone());
-        Box::pin(async { found })
+        let agent = agent.clone();
+        Box::pin(async move { agent.session_or_agent(id).await.ok() })
     });
     share_sessions(input, find)
 }

@@ -138,7 +138,7 @@ async fn remote_close_ends_the_connection_and_not_the_session() {
 #[tokio::test]
 async fn connect_refuses_other_versions_and_other_programs() {
     for (sent, expected) in [
-        ("", "closed the connection"),
+        ("", "has closed this session"),
         ("{\"hello\": {\"version\": \"tiller 0.0.1\"}}\n", "open in tiller 0.0.1"),
         ("HTTP/1.1 400 Bad Request\n", "an invalid line"),
     ] {
