@@ -72,6 +72,7 @@ pub use race::{Race, RaceError};
 pub use race_arguments::{DEFAULT_LANES, RaceOptions, split_models};
 pub use race_lane::{LaneState, RaceLane};
 pub use registry::{AgentRegistry, AgentSummary};
+pub use reopen::OpenedAgent;
 pub use spawn::SpawnOptions;
 pub use spec::AgentSpec;
 pub use task_record::TaskRecord;

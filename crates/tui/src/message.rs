@@ -8,8 +8,9 @@ use tiller_core::event::{Event, QueueItem};
 use tiller_core::id::{CallId, EntryId, SessionId};
 use tiller_core::setting::{Setting, Settings};
 use tiller_engine::ServedResource;
+use tiller_engine::agents::OpenedAgent;
 use tiller_engine::remote_session::ConnectionState;
-use tiller_engine::{AgentCommand, AgentSession, SessionState, SessionSwitched, Snapshot};
+use tiller_engine::{AgentCommand, SessionState, SessionSwitched, Snapshot};
 use tiller_render::Line;
 use tiller_render::theme::{Rgb, ThemeRegistry};
 use tiller_session::{BranchPoints, Entry, SessionScope};
@@ -69,15 +70,15 @@ impl From<TaskResult> for TaskReport {
     }
 }
 
-/// A session of one of the shown session's agents.
-pub(crate) struct OpenedAgent {
+/// The session of one of the shown session's agents.
+pub(crate) struct NamedAgent {
     pub(crate) name: String,
-    pub(crate) session: AgentSession,
+    pub(crate) agent: OpenedAgent,
 }
 
-impl std::fmt::Debug for OpenedAgent {
+impl std::fmt::Debug for NamedAgent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.name, self.session.reader().id())
+        write!(f, "{} {}", self.name, self.agent.session.reader().id())
     }
 }
 
@@ -142,7 +143,7 @@ pub(crate) enum TaskResult {
     Commands(Vec<AgentCommand>),
     Resources(Vec<ServedResource>),
     /// An agent's session to show.
-    AgentOpened(Box<OpenedAgent>),
+    AgentOpened(Box<NamedAgent>),
     Welcome(Welcome),
     Note(String),
     /// An image for the next message.

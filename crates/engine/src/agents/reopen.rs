@@ -19,8 +19,16 @@ use super::without_delegation::without_delegation;
 use crate::embed::EmbedError;
 use crate::handle::{AgentError, AgentSession, DelegationCommand, DriverCommand, EventStream, WeakSession};
 
+/// The session of an agent that this session has delegated a task to.
+pub struct OpenedAgent {
+    /// The agent's session.
+    pub session: AgentSession,
+    /// Differences from the session that the agent had during the task, for instance that it is read-only now.
+    pub notices: Vec<String>,
+}
+
 impl AgentSession {
-    /// Returns the session of an agent that this session has delegated a task to. While the agent is running,
+    /// Opens the session of an agent that this session has delegated a task to. While the agent is running,
     /// this is [`Self::running_agent`]; afterwards the session is opened from its log. It keeps the agent's
     /// tools, limits, approval mode, model and worktree; if the worktree is gone, it is read-only. Its usage
     /// counts towards this session's totals. An agent that isn't defined in a file gets this session's
@@ -28,7 +36,7 @@ impl AgentSession {
     ///
     /// # Errors
     /// If there is no such agent, or its log can't be opened.
-    pub async fn open_agent(&self, id: SessionId) -> Result<Self, AgentError> {
+    pub async fn open_agent(&self, id: SessionId) -> Result<OpenedAgent, AgentError> {
         AgentRegistry::default().open_agent(self, id).await
     }
 }
@@ -39,10 +47,10 @@ impl AgentRegistry {
     ///
     /// # Errors
     /// If there is no such agent, or its log can't be opened.
-    pub async fn open_agent(&self, above: &AgentSession, id: SessionId) -> Result<AgentSession, AgentError> {
+    pub async fn open_agent(&self, above: &AgentSession, id: SessionId) -> Result<OpenedAgent, AgentError> {
         match above.running_agent(id.clone()).await {
             Err(AgentError::NotFound(_)) => {}
-            result => return result,
+            session => return Ok(OpenedAgent { session: session?, notices: Vec::new() }),
         }
         let task = above.agent_tasks().await?.into_iter().find(|task| task.start.agent_id == id);
         let DelegatedTask { name, path, worktree, lane, .. } =
@@ -53,6 +61,7 @@ impl AgentRegistry {
         let parent = above.parent().await?;
         let spec = self.find(&name, parent.resources.agents());
         let mut spec = spec.unwrap_or_else(|| AgentSpec::new(name, "", ""));
+        let mut without_worktree = None;
         let worktree = match &worktree {
             None => None,
             Some(earlier) => match parent.reopen_worktree(earlier).await {
@@ -60,12 +69,8 @@ impl AgentRegistry {
                 Err(error) => {
                     // In the working directory, the agent would change files that its conversation isn't
                     // about.
-                    tracing::warn!(
-                        branch = earlier.branch,
-                        error,
-                        "an agent without its worktree is read-only"
-                    );
                     spec.approval = Some(ApprovalMode::ReadOnly);
+                    without_worktree = Some(format!("{error}; without its worktree, the agent is read-only"));
                     None
                 }
             },
@@ -79,7 +84,8 @@ impl AgentRegistry {
         let link = link.filter(|_| lane.is_none());
         let delegation = link.and_then(|link| link.child_delegation(&spec.name));
         let delegation = delegation.unwrap_or_else(without_delegation);
-        let Child { agent, .. } = open(parent, spec, delegation, path)?;
+        let Child { agent, mut notices } = open(parent, spec, delegation, path)?;
+        notices.extend(without_worktree);
         let session = agent.session().clone();
         let recorded = record_usage(above, session.reader(), session.subscribe());
         tokio::spawn(async move {
@@ -87,7 +93,7 @@ impl AgentRegistry {
             // Dropping the worktree commits the changes and removes it.
             drop(worktree);
         });
-        Ok(session)
+        Ok(OpenedAgent { session, notices })
     }
 }
 

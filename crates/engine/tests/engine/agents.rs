@@ -1108,7 +1108,7 @@ async fn agent_that_has_ended_can_still_delegate() {
     let mut stage = stage(scripts, DelegationLimits { depth: 2, ..DelegationLimits::default() });
     stage.run("go").await;
     let id = stage.agent.agent_tasks().await.unwrap()[0].start.agent_id.clone();
-    let child = stage.registry.open_agent(&stage.agent, id).await.unwrap();
+    let child = stage.registry.open_agent(&stage.agent, id).await.unwrap().session;
     child.prompt("Delegate.", PromptOptions::default()).await.unwrap();
     child.settled().await.unwrap();
     let lines = message_lines(&child.reader());
@@ -1129,7 +1129,7 @@ async fn agent_that_has_ended_is_opened_and_its_cost_counted() {
     let tasks = stage.agent.agent_tasks().await.unwrap();
     let [task] = &tasks[..] else { panic!("{tasks:?}") };
     assert_eq!((task.start.name.as_str(), task.end.as_ref().unwrap().error.as_ref()), ("helper", None));
-    let child = stage.registry.open_agent(&stage.agent, task.start.agent_id.clone()).await.unwrap();
+    let child = stage.registry.open_agent(&stage.agent, task.start.agent_id.clone()).await.unwrap().session;
     assert_eq!(message_lines(&child.reader()), ["user Do it.", "answer It is done. Stop"]);
     child.prompt("Which color?", PromptOptions::default()).await.unwrap();
     assert_eq!(child.settled().await.unwrap().outcome, RunOutcome::Completed);
@@ -1240,7 +1240,7 @@ async fn limits_count_the_logs_before_an_agent_is_opened() {
     let again =
         build(stage.dir, vec![], DelegationLimits::default(), Some(path), move |it| it.agent_limit = limit);
     let [task] = &again.agent.agent_tasks().await.unwrap()[..] else { panic!("one task") };
-    let child = again.registry.open_agent(&again.agent, task.start.agent_id.clone()).await.unwrap();
+    let child = again.registry.open_agent(&again.agent, task.start.agent_id.clone()).await.unwrap().session;
     child.prompt("more", PromptOptions::default()).await.unwrap();
     assert_eq!(child.settled().await.unwrap().outcome, RunOutcome::Failed);
     assert_eq!(again.models.requests.lock().unwrap().len(), 0);

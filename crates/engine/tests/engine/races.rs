@@ -514,7 +514,7 @@ async fn agent_that_is_opened_goes_on_in_its_worktree() {
     ]);
     fixture.run("Go.").await;
     let [task] = &fixture.agent.agent_tasks().await.unwrap()[..] else { panic!("one task") };
-    let child = fixture.agent.open_agent(task.start.agent_id.clone()).await.unwrap();
+    let child = fixture.agent.open_agent(task.start.agent_id.clone()).await.unwrap().session;
     assert_eq!(fixture.worktrees(), 2);
     child.prompt("Go on.", PromptOptions::default()).await.unwrap();
     let settled = tokio::time::timeout(TIMEOUT, child.settled()).await.unwrap().unwrap();
@@ -528,6 +528,10 @@ async fn agent_that_is_opened_goes_on_in_its_worktree() {
     };
     tokio::time::timeout(TIMEOUT, removed).await.expect("the worktree stays");
     assert_eq!(git(&fixture.path(""), &["show", "tiller/left-1:a.txt"]), "whole\n");
+    git(&fixture.path(""), &["branch", "--quiet", "-D", "tiller/left-1"]);
+    let opened = fixture.agent.open_agent(task.start.agent_id.clone()).await.unwrap();
+    let expected = "the branch tiller/left-1 is gone; without its worktree, the agent is read-only";
+    assert_eq!(opened.notices.last().unwrap(), expected);
 }
 
 /// Creates a session with an answer, and the model `left`, which writes a file.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use tiller_core::event::{ApprovalRequest, Event, EventKind};
+use tiller_engine::agents::OpenedAgent;
 use tiller_engine::{AgentSession, Lag};
 
 use crate::action::Action;
@@ -11,15 +12,16 @@ use crate::block::notice_level::NoticeLevel;
 use crate::event_loop::{AgentConnection, EventLoop};
 use crate::executor::Executor;
 use crate::frame_pacer::Dirty;
-use crate::message::OpenedAgent;
+use crate::message::NamedAgent;
 use crate::text::one_line;
 use crate::ui_context::ShownAgent;
 
 impl EventLoop {
     /// Shows an agent's session. The session above continues; its events are read again on the return.
-    pub(super) fn open_agent(&mut self, OpenedAgent { name, session }: OpenedAgent) {
+    pub(super) fn open_agent(&mut self, NamedAgent { name, agent }: NamedAgent) {
+        let OpenedAgent { session, notices } = agent;
         self.app.ui.agents.push(ShownAgent { name, id: session.reader().id().clone() });
-        let connection = self.connection_to(session, Vec::new());
+        let connection = self.connection_to(session, notices);
         self.above.extend(self.connection.replace(connection));
     }
 

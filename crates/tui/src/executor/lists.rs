@@ -19,7 +19,7 @@ use crate::dialog::Dialog;
 use crate::executor::ExecutorWorker;
 use crate::executor::errors::failure;
 use crate::list_kind::ListKind;
-use crate::message::{CompletionResult, ListResult, OpenedAgent, TaskResult};
+use crate::message::{CompletionResult, ListResult, NamedAgent, TaskResult};
 use crate::picker;
 use crate::picker::agent_options::Levels;
 use crate::picker::item::{PickerChoice, PickerItem};
@@ -315,8 +315,8 @@ impl ExecutorWorker {
     }
 
     async fn open_agent(&self, id: SessionId, name: String) -> Result<Vec<TaskResult>, AgentError> {
-        let session = self.agent.open_agent(id).await?;
-        Ok(vec![TaskResult::AgentOpened(Box::new(OpenedAgent { name, session }))])
+        let agent = self.agent.open_agent(id).await?;
+        Ok(vec![TaskResult::AgentOpened(Box::new(NamedAgent { name, agent }))])
     }
 
     async fn stop_job(&self, id: JobId) -> Result<Vec<TaskResult>, AgentError> {
