@@ -213,7 +213,15 @@ impl Driver {
         let mut entries: Vec<EntryBody> =
             usage_entries(if is_grafted { Vec::new() } else { usage }).collect();
         entries.push(agent_entry(END_TYPE, &end));
-        if let Err(error) = self.append_all(entries) {
+        let lane = self.agents.child(&end.agent_id).and_then(|child| child.status.start.lane);
+        let leaf = end.lane.as_ref().and_then(|result| result.leaf.clone());
+        let recorded = self.append_all(entries).map_err(AgentError::from);
+        let labeled = recorded.and_then(|()| match (lane, leaf) {
+            // The tree shows which branch is which lane's.
+            (Some(lane), Some(leaf)) => self.label(&leaf, Some(&format!("lane {lane}"))),
+            _ => Ok(()),
+        });
+        if let Err(error) = labeled {
             self.bus.warn(error.to_string());
         }
         let at = self.agents.children.iter().position(|child| child.status.start.agent_id == end.agent_id);

@@ -505,7 +505,7 @@ impl Driver {
         Ok(())
     }
 
-    fn label(&mut self, entry: &EntryId, label: Option<&str>) -> Result<(), AgentError> {
+    pub(super) fn label(&mut self, entry: &EntryId, label: Option<&str>) -> Result<(), AgentError> {
         let appended = self.active.writer.label(entry, label, now());
         Ok(self.emit_appended(appended)?)
     }
