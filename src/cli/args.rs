@@ -396,13 +396,14 @@ impl CliArgs {
             (&setting::TELEMETRY_OTLP, "--otlp", &self.environment.otlp),
             (&setting::THEME, "--theme", &self.environment.theme.first().cloned()),
         ];
-        let listen = match &self.command {
-            Some(CliCommand::Serve(serve)) => serve.listen.clone(),
-            _ => None,
+        let serve = match &self.command {
+            Some(CliCommand::Serve(serve)) => vec![
+                (&setting::SERVER_LISTEN, "--listen", &serve.listen),
+                (&setting::SERVER_NODE, "--node", &serve.node),
+            ],
+            _ => Vec::new(),
         };
-        let listen =
-            listen.map(|value| FlagValue { setting: &setting::SERVER_LISTEN, flag: "--listen", value });
-        let flags = texts.into_iter().filter_map(|(setting, flag, value)| {
+        let flags = texts.into_iter().chain(serve).filter_map(|(setting, flag, value)| {
             value.clone().map(|value| FlagValue { setting, flag, value })
         });
         let approval = self.agent.approval.map(|approval| FlagValue {
@@ -423,7 +424,7 @@ impl CliArgs {
         let disabled = disabled.into_iter().filter(|(_, _, is_disabled)| *is_disabled);
         let disabled =
             disabled.map(|(setting, flag, _)| FlagValue { setting, flag, value: "off".to_owned() });
-        flags.chain(listen).chain(approval).chain(sandbox).chain(disabled).collect()
+        flags.chain(approval).chain(sandbox).chain(disabled).collect()
     }
 }
 

@@ -24,6 +24,7 @@ use super::run_input::RunInput;
 use super::startup;
 use super::stdout::print_text;
 use crate::files;
+use crate::session::host_name;
 use session_starter::SessionStarter;
 
 /// Maximum size of a certificate chain and of a key, in bytes.
@@ -64,7 +65,8 @@ pub(super) async fn run(input: &RunInput, options: &ServeArgs) -> Result<u8, Cli
     let is_secure = tls.is_some() || options.behind_proxy;
     let cookie = if is_secure { CookieScope::Secure } else { CookieScope::Any };
     let access = AccessRules { token, hosts: options.host.clone(), cookie, base_path };
-    let server = HttpServer::new(Arc::new(SessionStarter::new(input)), access, roots);
+    let node = input.config.settings.server_node().map_or_else(host_name, str::to_owned);
+    let server = HttpServer::new(Arc::new(SessionStarter::new(input)), access, roots, node);
     let _shared = attach::share_sessions(input, Arc::new(server.finder()));
     server.run(BoundSocket { listener, tls }, shutdown(signals)).await;
     Ok(DONE)

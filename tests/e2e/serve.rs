@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, gethostname};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serde_json::{Value, json};
 
@@ -237,6 +237,18 @@ fn serve_base_path_is_in_every_address() {
     assert_eq!(server.call("GET", location, None).0, 200);
     assert_eq!(server.call("GET", "/api/sessions", None).0, 404);
     assert_eq!(sandbox.run(&["serve", "--base-path", "a/"]).code, Some(2));
+}
+
+#[test]
+fn serve_session_names_its_node() {
+    let sandbox = Sandbox::new();
+    let node = |options: &[&str]| {
+        let server = Served::start_with(&sandbox, &[&["--listen", "127.0.0.1:0"], options].concat());
+        let body = json!({"workspacePath": sandbox.project(), "provider": "demo"});
+        server.call("POST", "/api/sessions", Some(body)).1["node"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(node(&["--node", "build-a"]), "build-a");
+    assert_eq!(node(&[]), gethostname().unwrap().to_string_lossy());
 }
 
 #[test]

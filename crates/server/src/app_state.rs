@@ -22,6 +22,8 @@ pub(crate) struct AppState {
     pub(crate) table: SessionTable,
     pub(crate) access: AccessRules,
     pub(crate) roots: WorkspaceRoots,
+    /// The name of this server in its sessions.
+    pub(crate) node: String,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) requests: Semaphore,
     pub(crate) watchers: Arc<Semaphore>,
@@ -29,13 +31,19 @@ pub(crate) struct AppState {
 
 impl AppState {
     /// Starts the table of sessions.
-    pub(crate) fn new(host: Arc<dyn SessionHost>, access: AccessRules, roots: WorkspaceRoots) -> Self {
+    pub(crate) fn new(
+        host: Arc<dyn SessionHost>,
+        access: AccessRules,
+        roots: WorkspaceRoots,
+        node: String,
+    ) -> Self {
         let metrics = Arc::new(Metrics::default());
         Self {
             table: SessionTable::start(Arc::clone(&host), Arc::clone(&metrics)),
             host,
             access,
             roots,
+            node,
             metrics,
             requests: Semaphore::new(MAX_REQUESTS),
             watchers: Arc::new(Semaphore::new(MAX_WATCHERS)),

@@ -48,11 +48,11 @@ pub struct BoundSocket {
 }
 
 impl HttpServer {
-    /// Creates a server without open sessions. Must be called on a tokio runtime.
+    /// Creates a server without open sessions; `node` is its name in them. Must be called on a tokio runtime.
     #[must_use]
-    pub fn new(host: Arc<dyn SessionHost>, access: AccessRules, roots: WorkspaceRoots) -> Self {
+    pub fn new(host: Arc<dyn SessionHost>, access: AccessRules, roots: WorkspaceRoots, node: String) -> Self {
         let base_path = access.base_path.clone();
-        let state = Arc::new(AppState::new(host, access, roots));
+        let state = Arc::new(AppState::new(host, access, roots, node));
         Self { router: base_path.mount(router(Arc::clone(&state))), state }
     }
 

@@ -19,6 +19,8 @@ const MAX_PROMPT_CHARS: usize = 1_000;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SessionListing {
     id: String,
+    /// The node that has the session: the name of this server.
+    node: String,
     /// The working directory.
     workspace_path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,9 +48,10 @@ pub(crate) struct SessionListing {
 
 impl SessionListing {
     /// Creates the view of a log.
-    pub(crate) fn new(summary: SessionSummary, is_open: bool) -> Self {
+    pub(crate) fn new(summary: SessionSummary, is_open: bool, node: &str) -> Self {
         Self {
             id: summary.id.to_string(),
+            node: node.to_owned(),
             workspace_path: summary.cwd,
             name: summary.name,
             first_prompt: summary.first_prompt,
@@ -63,10 +66,11 @@ impl SessionListing {
     }
 
     /// Creates the view of an open session.
-    pub(crate) fn of_open(session: &OpenSession, status: &Status) -> Self {
+    pub(crate) fn of_open(session: &OpenSession, status: &Status, node: &str) -> Self {
         let (state, reader) = (&status.state, session.agent.reader());
         Self {
             id: session.id.to_string(),
+            node: node.to_owned(),
             workspace_path: state.cwd.display().to_string(),
             name: state.name.clone(),
             first_prompt: reader.first_prompt().map(|text| text.chars().take(MAX_PROMPT_CHARS).collect()),
@@ -108,11 +112,11 @@ pub(crate) struct SessionDetails {
 }
 
 impl SessionDetails {
-    pub(crate) fn of_closed(summary: SessionSummary) -> Self {
-        Self { session: SessionListing::new(summary, false), last_event_id: None, state: None }
+    pub(crate) fn of_closed(summary: SessionSummary, node: &str) -> Self {
+        Self { session: SessionListing::new(summary, false, node), last_event_id: None, state: None }
     }
 
-    pub(crate) async fn of_open(session: &OpenSession) -> Result<Self, Problem> {
+    pub(crate) async fn of_open(session: &OpenSession, node: &str) -> Result<Self, Problem> {
         // Taken first: a change in between comes as an event too.
         let last_event_id = Some(session.feed.last_event_id());
         let agent = &session.agent;
@@ -120,7 +124,7 @@ impl SessionDetails {
         let model = ModelView::find(&status.state.model, &agent.models().await?);
         let state = serde_json::to_value(StateView::new(&status, model, agent.notices()));
         let state = Some(state.map_err(|error| internal(&error))?);
-        Ok(Self { session: SessionListing::of_open(session, &status), last_event_id, state })
+        Ok(Self { session: SessionListing::of_open(session, &status, node), last_event_id, state })
     }
 }
 

@@ -57,7 +57,7 @@ pub use index::Finding;
 pub use json::{entries_json, tree_json};
 pub use line_scan::LineRole;
 pub use lock::{is_locked, lock_holder};
-pub use lock_holder::LockHolder;
+pub use lock_holder::{LockHolder, host_name};
 pub use manager::{Placement, SessionManager, SessionScope};
 pub use mirror::MirrorLog;
 pub use navigation::NavigationTarget;

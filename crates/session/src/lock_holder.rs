@@ -25,13 +25,13 @@ impl LockHolder {
     #[must_use]
     pub fn this_process() -> Self {
         let since = UnixMs::from(SystemTime::now()).to_iso();
-        Self { pid: Pid::this().as_raw(), host: this_host(), since }
+        Self { pid: Pid::this().as_raw(), host: host_name(), since }
     }
 
     /// Returns true if the process runs on this machine.
     #[must_use]
     pub fn is_on_this_machine(&self) -> bool {
-        self.host == this_host()
+        self.host == host_name()
     }
 
     /// Returns true if the process has ended: its note is still there, and the current holder has not written
@@ -47,6 +47,8 @@ impl fmt::Display for LockHolder {
     }
 }
 
-fn this_host() -> String {
+/// Returns the name of this machine.
+#[must_use]
+pub fn host_name() -> String {
     gethostname().map_or_else(|_| "an unnamed host".to_owned(), |name| name.to_string_lossy().into_owned())
 }

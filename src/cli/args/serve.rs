@@ -10,6 +10,9 @@ pub(in crate::cli) struct ServeArgs {
     /// Listen on this address (overrides the setting server.listen)
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(in crate::cli) listen: Option<String>,
+    /// Name of this machine in its sessions (overrides the setting server.node; default: the host name)
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) node: Option<String>,
     /// Allow sessions in this directory and its subdirectories (repeatable; default: the working directory)
     #[arg(long, value_name = "DIR")]
     pub(in crate::cli) root: Vec<PathBuf>,

@@ -200,6 +200,8 @@ table! {
     NOTIFY_AFTER_S, notify_after_s: u64 = "notify.after_s", SettingKind::Count { min: 0, max: 86_400 }, "10";
     /// Address and port that `tiller serve` listens on.
     SERVER_LISTEN, server_listen: &str = "server.listen", SettingKind::Text, "127.0.0.1:4747", scope SettingScope::User;
+    /// Name of the machine in the sessions of `tiller serve`; unset: its host name.
+    SERVER_NODE, server_node: Option<&str> = "server.node", SettingKind::Text, "", scope SettingScope::User;
     /// URL of an OpenTelemetry collector that receives spans and metrics over OTLP/HTTP; unset: nothing is exported.
     TELEMETRY_OTLP, telemetry_otlp: Option<&str> = "telemetry.otlp", SettingKind::Text, "", scope SettingScope::User;
     /// Export the text of prompts, answers, arguments and results too.

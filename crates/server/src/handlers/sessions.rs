@@ -44,7 +44,7 @@ pub(crate) async fn create(
         name,
     };
     let session = state.table.create(request).await?;
-    created(session.id.as_str(), &SessionDetails::of_open(&session).await?)
+    created(session.id.as_str(), &SessionDetails::of_open(&session, &state.node).await?)
 }
 
 /// Returns the real path of a working directory that a client names.
@@ -70,7 +70,7 @@ pub(crate) async fn list(
         let status = session.agent.state().await?;
         let name = status.state.name.as_deref().unwrap_or_default().to_lowercase();
         if words.split_whitespace().all(|word| name.contains(word)) {
-            sessions.push(SessionListing::of_open(session, &status));
+            sessions.push(SessionListing::of_open(session, &status, &state.node));
         }
         without_log.insert(session.id.clone());
     }
@@ -84,7 +84,7 @@ pub(crate) async fn list(
     let open: HashSet<_> = open.iter().map(|session| session.id.clone()).collect();
     sessions.extend(inside.into_iter().map(|found| {
         let is_open = open.contains(&found.id);
-        SessionListing::new(found, is_open)
+        SessionListing::new(found, is_open, &state.node)
     }));
     let end = offset.saturating_add(limit);
     let next_offset = (sessions.len() > end).then_some(end);
@@ -92,10 +92,10 @@ pub(crate) async fn list(
     json(&SessionPage { sessions, next_offset })
 }
 
-pub(crate) async fn details(session: AnySession) -> HandlerResult {
+pub(crate) async fn details(State(state): State<Arc<AppState>>, session: AnySession) -> HandlerResult {
     match session {
-        AnySession::Open(session) => json(&SessionDetails::of_open(&session).await?),
-        AnySession::Closed(summary) => json(&SessionDetails::of_closed(*summary)),
+        AnySession::Open(session) => json(&SessionDetails::of_open(&session, &state.node).await?),
+        AnySession::Closed(summary) => json(&SessionDetails::of_closed(*summary, &state.node)),
     }
 }
 
@@ -117,7 +117,7 @@ pub(crate) async fn resume(
             state.table.resume(summary.id.clone(), request).await?
         }
     };
-    json(&SessionDetails::of_open(&session).await?)
+    json(&SessionDetails::of_open(&session, &state.node).await?)
 }
 
 /// Stops the session's work and closes it; its log stays.

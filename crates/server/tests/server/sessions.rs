@@ -17,9 +17,10 @@ async fn create_session_is_shown_and_listed() {
     assert_eq!((&session["name"], &session["isOpen"]), (&json!("first"), &json!(true)));
     assert_eq!(session["state"]["approvalMode"], "yes");
     assert_eq!(session["workspacePath"], json!(server.workspace().canonicalize().unwrap()));
-    assert_eq!(server.get(&path).await.json()["id"], session["id"]);
+    assert_eq!((&session["node"], &server.get(&path).await.json()["id"]), (&json!("node-1"), &session["id"]));
     let listed = server.get("/api/sessions").await.json();
     assert_eq!(listed["sessions"][0]["id"], session["id"], "{listed}");
+    assert_eq!(listed["sessions"][0]["node"], "node-1", "{listed}");
     assert_eq!(listed["sessions"].as_array().unwrap().len(), 1);
 }
 
@@ -106,6 +107,8 @@ async fn resume_after_restart_continues_the_session() {
     let server = server.restart().await;
     let closed = server.get(&session).await.json();
     assert_eq!((&closed["isOpen"], closed.get("state")), (&json!(false), None));
+    let listed = server.get("/api/sessions").await.json();
+    assert_eq!((&closed["node"], &listed["sessions"][0]["node"]), (&json!("node-1"), &json!("node-1")));
     assert_eq!(server.get(&format!("{session}/stats")).await.problem(), "session-not-open");
     let resumed = server.post(&format!("{session}/resume"), json!({})).await;
     assert_eq!((resumed.status, &resumed.json()["isOpen"]), (200, &json!(true)), "{resumed:?}");

@@ -293,7 +293,12 @@ fn server(dir: &Path, answers: &[Value]) -> HttpServer {
         cookie: CookieScope::Any,
         base_path: BasePath::default(),
     };
-    HttpServer::new(Arc::new(host), access, WorkspaceRoots::new(&[dir.join("work")]).unwrap())
+    HttpServer::new(
+        Arc::new(host),
+        access,
+        WorkspaceRoots::new(&[dir.join("work")]).unwrap(),
+        "node-1".into(),
+    )
 }
 
 /// A request with the token.
