@@ -272,6 +272,34 @@ fn serve_page_hidden_releases_its_stream_and_catches_up() {
 }
 
 #[test]
+fn serve_page_without_a_free_connection_says_so() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    open(&mut browser, &server, &sandbox, &[r#"{"text": "One."}"#]);
+    // With the page's own stream they are six, like those of six windows.
+    browser.run(
+        "var streams = [...Array(5)].map(() => new EventSource(`${session.path}/stream`));
+         Promise.all(streams.map((stream) => new Promise((resolve) => (stream.onopen = resolve)))).then(() => true)",
+    );
+    browser.type_and_press("hello", "Enter", 0);
+    browser.wait_for("find('.late').checkVisibility()");
+    let text = browser.run("find('.late').textContent");
+    assert_eq!(
+        text,
+        "The server hasn’t responded yet. If many windows of this server are open, close some: \
+         browsers allow six connections per server."
+    );
+    browser.run("streams.forEach((stream) => stream.close())");
+    browser.wait_for("find('main').textContent.includes('One.') && !find('.late').checkVisibility()");
+    // A command may take as long as it needs.
+    browser.type_and_press("!sleep 3.5; echo done", "Enter", 0);
+    browser.wait_for("find('.late').checkVisibility() || find('main').textContent.includes('done')");
+    assert_eq!(browser.run("find('.late').hidden"), true);
+    assert_stays_at_home(&mut browser, &server);
+}
+
+#[test]
 fn serve_page_double_click_starts_one_session() {
     let Some(mut browser) = browser() else { return };
     let sandbox = Sandbox::new();

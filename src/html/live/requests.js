@@ -66,6 +66,22 @@ class RequestProblem extends Error {
   }
 }
 
+// A message is shown while a request waits for a response: other windows may use all connections to the server.
+const LATE_MS = 3000;
+const late = new Set(); // timers of requests that have waited so long
+const showIfLate = (response) => {
+  const show = () => (find(".late").hidden = late.size === 0);
+  const timer = setTimeout(() => {
+    late.add(timer);
+    show();
+  }, LATE_MS);
+  return response.finally(() => {
+    clearTimeout(timer);
+    late.delete(timer);
+    show();
+  });
+};
+
 // Sends a request; returns the JSON of the response, or null if it has none.
 const request = async (method, path, body, headers) => (await exchange(method, path, body, headers)).data;
 
@@ -78,7 +94,9 @@ const exchange = async (method, path, body, headers = {}) => {
   }
   let response;
   try {
-    response = await fetch(path, options);
+    const sent = fetch(path, options);
+    // The response to a command comes at its end.
+    response = await (path.endsWith("/bash") ? sent : showIfLate(sent));
   } catch {
     throw new RequestProblem("The server can’t be reached.", "unreachable");
   }
