@@ -47,7 +47,7 @@ impl Writer {
     /// # Errors
     /// If it could not be written.
     pub fn name(&mut self, name: Option<&str>, now: UnixMs) -> Result<Vec<AppendedEntry>, SessionError> {
-        self.append(EntryBody::SessionInfo { name: non_blank(name) }, now)
+        self.append(EntryBody::SessionInfo { name: name.and_then(one_line_name) }, now)
     }
 
     /// Labels an entry; `None` or a blank label removes the label.
@@ -61,7 +61,7 @@ impl Writer {
         now: UnixMs,
     ) -> Result<Vec<AppendedEntry>, SessionError> {
         self.reader().path_to(target)?;
-        self.append(EntryBody::Label { target_id: target.clone(), label: non_blank(label) }, now)
+        self.append(EntryBody::Label { target_id: target.clone(), label: label.and_then(one_line_name) }, now)
     }
 
     /// Hides an entry and its descendants in the tree view, or shows them again.
@@ -102,6 +102,29 @@ impl Writer {
     }
 }
 
-fn non_blank(text: Option<&str>) -> Option<String> {
-    text.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
+/// Returns a session's name or an entry's label as it is stored: each run of white space and control characters becomes
+/// a space, because front ends show it in a line. `None` if nothing is left.
+#[must_use]
+pub fn one_line_name(text: &str) -> Option<String> {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    Some(words.collect::<Vec<_>>().join(" ")).filter(|name| !name.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_name_replaces_control_characters() {
+        for (text, name) in [
+            (" parser ", Some("parser")),
+            ("parser\n\t bug", Some("parser bug")),
+            ("\u{1b}[31mred\u{0}\u{7}alert\u{85}", Some("[31mred alert")),
+            ("für Élise", Some("für Élise")),
+            (" \n", None),
+            ("\u{0}", None),
+        ] {
+            assert_eq!(one_line_name(text).as_deref(), name, "{text:?}");
+        }
+    }
 }

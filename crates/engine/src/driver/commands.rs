@@ -12,7 +12,7 @@ use tiller_provider::ImageInput;
 use tiller_session::context::estimate_text;
 use tiller_session::{
     BranchSummaryText, DeleteMode, EntryBody, NavigationTarget, PendingDelete, Reader, SessionError,
-    SessionManager, Visibility, Writer, restore_from_trash,
+    SessionManager, Visibility, Writer, one_line_name, restore_from_trash,
 };
 use tiller_tools::policy::{ApprovalMode, ConfiguredRules, DirAccess, PermissionRule};
 use tiller_tools::workspace::{FileAccess, parse_dir};
@@ -82,7 +82,7 @@ impl Driver {
             DriverCommand::ContextBreakdown { reply } => self.context_breakdown(reply),
             DriverCommand::Messages { reply } => send_reply(reply, Ok(self.messages())),
             DriverCommand::SetThinking { level, reply } => send_reply(reply, self.set_thinking(level)),
-            DriverCommand::Rename { name, reply } => send_reply(reply, self.rename(name)),
+            DriverCommand::Rename { name, reply } => send_reply(reply, self.rename(&name)),
             DriverCommand::Label { entry, label, reply } => {
                 send_reply(reply, self.label(&entry, label.as_deref()))
             }
@@ -497,8 +497,8 @@ impl Driver {
         self.resources.set_permissions(dirs, self.approvals.is_planning());
     }
 
-    fn rename(&mut self, name: String) -> Result<(), AgentError> {
-        let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+    fn rename(&mut self, name: &str) -> Result<(), AgentError> {
+        let name = one_line_name(name);
         self.append(EntryBody::SessionInfo { name: name.clone() })?;
         self.active.name.clone_from(&name);
         self.bus.emit(EventKind::SessionInfoChanged { name });
@@ -653,7 +653,7 @@ impl Driver {
     fn change_session(&mut self, path: PathBuf, operation: OtherSessionOp, reply: Reply<()>) {
         let is_here = self.active.reader().is_at(&path);
         match operation {
-            OtherSessionOp::Name(name) if is_here => send_reply(reply, self.rename(name)),
+            OtherSessionOp::Name(name) if is_here => send_reply(reply, self.rename(&name)),
             OtherSessionOp::Name(name) => {
                 self.spawn_query(reply, move |manager| manager.name(&path, &name, now()));
             }

@@ -477,19 +477,19 @@ async fn clone_session_copies_the_branch_and_new_names_its_parent() {
 #[tokio::test]
 async fn rename_is_emitted_and_belongs_to_its_session() {
     let mut harness = harness(vec![text_answer("one")]);
-    harness.agent.rename(" parser ").await.unwrap();
+    harness.agent.rename(" parser\n\u{1b}bug ").await.unwrap();
     let named = |event: &EventKind| match event {
         EventKind::SessionInfoChanged { name } => Some(name.clone()),
         _ => None,
     };
-    assert_eq!(harness.wait_for_event(named).await.as_deref(), Some("parser"));
+    assert_eq!(harness.wait_for_event(named).await.as_deref(), Some("parser bug"));
     harness.prompt("go").await;
     harness.settled().await;
     let path = harness.agent.reader().path().unwrap().to_owned();
     harness.agent.new_session().await.unwrap();
     assert_eq!(harness.agent.state().await.unwrap().state.name, None);
     harness.agent.open_session(path).await.unwrap();
-    assert_eq!(harness.agent.state().await.unwrap().state.name.as_deref(), Some("parser"));
+    assert_eq!(harness.agent.state().await.unwrap().state.name.as_deref(), Some("parser bug"));
     let model = ModelRef { provider: "scripted".into(), id: "(in memory)".into() };
     assert_eq!(harness.agent.state().await.unwrap().state.model, model);
 }

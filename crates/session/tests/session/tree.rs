@@ -151,9 +151,9 @@ fn label_last_one_wins_and_can_be_removed() {
     let first = append_user(&mut writer, "one");
     let second = append_user(&mut writer, "two");
     writer.label(&first, Some(" start "), NOW).unwrap();
-    writer.label(&second, Some("middle"), NOW).unwrap();
+    writer.label(&second, Some("the\n\u{1b}middle"), NOW).unwrap();
     writer.label(&first, Some("begin"), NOW).unwrap();
-    assert_eq!(lines_of(&writer.reader()), ["one [begin]", "two [middle]"]);
+    assert_eq!(lines_of(&writer.reader()), ["one [begin]", "two [the middle]"]);
     writer.label(&second, None, NOW).unwrap();
     writer.label(&first, Some("  "), NOW).unwrap();
     assert_eq!(lines_of(&writer.reader()), ["one", "two"]);
