@@ -70,23 +70,35 @@ impl Client {
     }
 }
 
-/// Drives a client, unless its interpreter isn't installed.
-fn drive(interpreter: &str, client: &str) {
+/// Returns true if an interpreter is installed.
+fn is_installed(interpreter: &str) -> bool {
     match Command::new(interpreter).arg("--version").stdout(Stdio::null()).status() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             // Not captured, as `println!` would be.
             let _ = writeln!(std::io::stderr(), "SKIPPED: no {interpreter}");
-            return;
+            false
         }
-        status => assert!(status.unwrap().success()),
+        status => status.unwrap().success(),
+    }
+}
+
+fn client_command(interpreter: &str, client: &str) -> Command {
+    let mut command = Command::new(interpreter);
+    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/clients").join(client));
+    command
+}
+
+/// Drives a client, unless its interpreter isn't installed.
+fn drive(interpreter: &str, client: &str) {
+    if !is_installed(interpreter) {
+        return;
     }
     let sandbox = Sandbox::new();
     let script = sandbox.script(SCRIPT);
     let server = Served::start_on(&sandbox, "127.0.0.1:0");
     let (address, token) = (server.address.clone(), server.token.clone());
     let start = |more: &[&str]| {
-        let mut command = Command::new(interpreter);
-        command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/clients").join(client));
+        let mut command = client_command(interpreter, client);
         command.args(["--url", &format!("http://{address}"), "--provider", "scripted", "--model", &script]);
         command.args(more).current_dir(sandbox.project()).env("TILLER_TOKEN", &token);
         Client::start(command)
@@ -123,6 +135,40 @@ fn drive(interpreter: &str, client: &str) {
     client.enter("more");
     client.wait_for("Resumed.\n> ");
     assert_eq!(client.end(), Some(0));
+}
+
+/// Runs a client with a wrong token, and without a server; returns what it prints after the server's address.
+fn failures(interpreter: &str, client: &str) -> Vec<String> {
+    let sandbox = Sandbox::new();
+    let server = Served::start_on(&sandbox, "127.0.0.1:0");
+    let url = format!("http://{}", server.address);
+    let failure = || {
+        let mut command = client_command(interpreter, client);
+        command.args(["--url", &url]).current_dir(sandbox.project()).env("TILLER_TOKEN", "wrong");
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b""[..]));
+        let error = String::from_utf8(output.stderr).unwrap();
+        error.strip_prefix(&format!("{url}: ")).unwrap_or(&error).to_owned()
+    };
+    let refused = failure();
+    assert_eq!(server.terminate(), Some(0));
+    vec![refused, failure()]
+}
+
+#[test]
+fn clients_python_failure_is_one_line() {
+    if is_installed("python3") {
+        let errno = nix::errno::Errno::ECONNREFUSED as i32;
+        let unreachable = format!("[Errno {errno}] Connection refused\n");
+        assert_eq!(failures("python3", "client.py"), ["A valid token is required\n".to_owned(), unreachable]);
+    }
+}
+
+#[test]
+fn clients_node_failure_is_one_line() {
+    if is_installed("node") {
+        assert_eq!(failures("node", "client.mjs"), ["A valid token is required\n", "ECONNREFUSED\n"]);
+    }
 }
 
 #[test]
