@@ -9,14 +9,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
-use serde_json::value::{RawValue, to_raw_value};
 
 use crate::background_job::CommandJob;
 use crate::delegated_task::{DelegatedTask, DelegatedTaskEnd, RequestingAgent};
 use crate::elicitation::{ElicitationAction, ElicitationRequest};
+use crate::entry_line::EntryLine;
 use crate::id::{CallId, ElicitationId, EntryId, QueueId, SessionId};
 use crate::message::{
     BashExecutionMessage, Image, Message, ModelRef, ThinkingLevel, ToolCall, ToolResultMessage, Usage,
@@ -154,8 +153,7 @@ pub enum EventKind {
         /// The entry's id.
         entry_id: EntryId,
         /// The entry's line, as written.
-        #[serde(deserialize_with = "deserialize_line")]
-        entry: Arc<RawValue>,
+        entry: EntryLine,
     },
     /// The model of the next turn has changed.
     ModelChanged {
@@ -654,13 +652,6 @@ pub fn listed(items: &[Arc<QueueItem>]) -> &[Arc<QueueItem>] {
 
 fn serialize_listed<S: Serializer>(items: &[Arc<QueueItem>], serializer: S) -> Result<S::Ok, S::Error> {
     listed(items).serialize(serializer)
-}
-
-/// Deserializes an entry as a raw value. Serde buffers the fields of an internally tagged enum, and
-/// `RawValue` can't be deserialized from that buffer.
-fn deserialize_line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<RawValue>, D::Error> {
-    let entry = Value::deserialize(deserializer)?;
-    to_raw_value(&entry).map(Arc::from).map_err(D::Error::custom)
 }
 
 /// A queued message.

@@ -5,6 +5,7 @@ pub mod background_job;
 pub mod counted;
 pub mod delegated_task;
 pub mod elicitation;
+pub mod entry_line;
 pub mod event;
 pub mod front_matter;
 pub mod id;

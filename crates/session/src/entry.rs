@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 pub use super::delivery_receipt::{DeliveryReceipt, QueueHistory};
 use super::entry_kind::EntryKind;
@@ -522,13 +521,7 @@ pub(super) fn encode(entry: &Entry) -> String {
     let keys = serde_json::to_string(&keys).expect("the struct has only string keys");
     // An internally tagged enum writes its tag first: `{"type":"label"`.
     let tag_end = body.find([',', '}']).expect("a body has a tag");
-    format!("{},{}{}\n", &body[..tag_end], &keys[1..keys.len() - 1], &body[tag_end..])
-}
-
-/// Converts an encoded line for use in an event.
-pub(super) fn to_raw_value(line: &str) -> Arc<RawValue> {
-    let raw = RawValue::from_string(line.trim_end().to_owned()).expect("an encoded line is JSON");
-    Arc::from(raw)
+    [&body[..tag_end], ",", &keys[1..keys.len() - 1], &body[tag_end..], "\n"].concat()
 }
 
 #[cfg(test)]

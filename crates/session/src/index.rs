@@ -190,6 +190,17 @@ impl Index {
         }
     }
 
+    /// Adds a line that this process has encoded, with its head.
+    pub(super) fn add_encoded(&mut self, head: LineHead<'_>, line: &LogLine<'_>) {
+        debug_assert_eq!(
+            Some(&head),
+            LineHead::parse(line.bytes).ok().as_ref(),
+            "the line reads differently"
+        );
+        self.lines = line.number;
+        self.add_entry(head, line, |_| true);
+    }
+
     /// Reports an unreadable line. After many in a row, further ones are only counted, to bound memory.
     fn report_unreadable(&mut self, line: &LogLine<'_>, what: &str) {
         self.unreadable_before += 1;

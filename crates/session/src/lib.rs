@@ -11,6 +11,7 @@ mod catalog;
 pub mod context;
 mod delete;
 mod delivery_receipt;
+mod encoded_head;
 pub mod entry;
 mod entry_kind;
 mod error;

@@ -98,7 +98,7 @@ impl<'a> LineHead<'a> {
 
 /// Returns true for tiller's own types that are looked up later. `tiller.leaf` isn't one: only its position
 /// matters.
-fn is_indexed_type(custom_type: &str) -> bool {
+pub(super) fn is_indexed_type(custom_type: &str) -> bool {
     custom_type.starts_with("tiller.") && custom_type != "tiller.leaf"
 }
 

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use std::time::SystemTime;
 
-use serde_json::value::RawValue;
+use tiller_core::entry_line::EntryLine;
 use tiller_core::id::{EntryId, QueueId};
 use tiller_core::unit::UnixMs;
 
@@ -20,6 +20,7 @@ use super::entry::{self, Entry, EntryBody, Header, TillerEntry};
 use super::error::SessionError;
 use super::fs::{Fs, FsFile, OsFs};
 use super::id_gen::IdGenerator;
+use super::line_scan::LineHead;
 use super::lines::LogLine;
 use super::log::Log;
 use super::reader::{Reader, SharedLog};
@@ -45,7 +46,14 @@ pub struct AppendedEntry {
     /// The entry's id.
     pub id: EntryId,
     /// The line as written.
-    pub line: Arc<RawValue>,
+    pub line: EntryLine,
+}
+
+/// A line to append, complete with its newline.
+struct NewLine<'a> {
+    bytes: &'a [u8],
+    /// Its head; `None` if it must be read from the line.
+    head: Option<LineHead<'a>>,
 }
 
 impl Writer {
@@ -201,8 +209,9 @@ impl Writer {
     ) -> Result<(), SessionError> {
         self.check_file(now)?;
         let Some((last, _)) = lines.last() else { return Ok(()) };
-        let bytes: Vec<&[u8]> = lines.iter().map(|(_, line)| line.as_slice()).collect();
-        self.append_lines(&bytes, last)
+        let new_lines: Vec<NewLine<'_>> =
+            lines.iter().map(|(_, line)| NewLine { bytes: line, head: None }).collect();
+        self.append_lines(new_lines, last)
     }
 
     /// Returns the file, for syncing it on another thread; `None` before it is created.
@@ -227,25 +236,29 @@ impl Writer {
         for body in self.unwritten.iter().cloned().chain(bodies) {
             let entry = Entry { id: self.id_gen.entry(now), parent: leaf, timestamp: now, body };
             leaf = Some(entry.id.clone());
-            lines.push((entry.id.clone(), entry::encode(&entry)));
+            let line = entry::encode(&entry);
+            lines.push((entry, line));
         }
         if let Some((last, _)) = lines.last() {
-            let bytes: Vec<&[u8]> = lines.iter().map(|(_, line)| line.as_bytes()).collect();
-            self.append_lines(&bytes, last)?;
+            let new_line =
+                |(entry, line)| NewLine { bytes: String::as_bytes(line), head: Some(LineHead::of(entry)) };
+            self.append_lines(lines.iter().map(|(entry, line)| new_line((entry, line))).collect(), &last.id)?;
         }
         self.unwritten.clear();
-        Ok(lines
-            .into_iter()
-            .map(|(id, line)| AppendedEntry { id, line: entry::to_raw_value(&line) })
-            .collect())
+        let appended = |(entry, line): (Entry, String)| AppendedEntry {
+            id: entry.id,
+            line: EntryLine::new(line.trim_end()),
+        };
+        Ok(lines.into_iter().map(appended).collect())
     }
 
     /// Appends lines in one write, after the header if that is missing, and indexes them. `last` is the id of
     /// the last line's entry.
-    fn append_lines(&mut self, lines: &[&[u8]], last: &EntryId) -> Result<(), SessionError> {
+    fn append_lines(&mut self, lines: Vec<NewLine<'_>>, last: &EntryId) -> Result<(), SessionError> {
         let header = if self.shared.index().lines() == 0 { self.shared.header.line() } else { Vec::new() };
         let closing: &[u8] = if self.is_torn { b"\n" } else { b"" };
-        let text = [&[closing, &header], lines].concat().concat();
+        let parts = [closing, &header].into_iter().chain(lines.iter().map(|line| line.bytes));
+        let text = parts.collect::<Vec<_>>().concat();
         let existed = self.shared.log.exists();
         if let Err(error) = self.shared.log.append(&text) {
             return if self.was_written(last) { Ok(()) } else { Err(error) };
@@ -260,15 +273,20 @@ impl Writer {
         Ok(())
     }
 
-    fn index_lines(&self, mut offset: u64, after_header: bool, lines: &[&[u8]]) {
+    fn index_lines(&self, mut offset: u64, after_header: bool, lines: Vec<NewLine<'_>>) {
         let mut index = self.shared.index.write().unwrap_or_else(PoisonError::into_inner);
         if after_header {
             index.count_header();
         }
-        for line in lines {
-            let (bytes, number) = (line.trim_ascii_end(), index.lines() + 1);
-            index.add_line(&LogLine { bytes, number, offset, stored: offset, closed: true }, |_| true);
-            offset += line.len() as u64;
+        for NewLine { bytes, head } in lines {
+            let (length, number) = (bytes.len() as u64, index.lines() + 1);
+            let bytes = bytes.trim_ascii_end();
+            let line = LogLine { bytes, number, offset, stored: offset, closed: true };
+            match head {
+                Some(head) => index.add_encoded(head, &line),
+                None => index.add_line(&line, |_| true),
+            }
+            offset += length;
         }
     }
 }

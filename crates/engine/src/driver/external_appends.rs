@@ -2,9 +2,9 @@
 //! If there are few, they are emitted like this process's own.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use serde_json::value::RawValue;
+use serde::de::IgnoredAny;
+use tiller_core::entry_line::EntryLine;
 use tiller_core::event::{EventKind, SessionChange};
 use tiller_session::Reader;
 use tiller_session::tree::TreeNode;
@@ -65,7 +65,8 @@ pub(super) fn events(reader: &Reader, positions: Range<usize>) -> Vec<EventKind>
     let entry = |(at, node): (usize, &TreeNode)| {
         // The log's findings report unreadable lines.
         let line = String::from_utf8(reader.raw_line(at).ok()?).ok()?;
-        let entry = Arc::from(RawValue::from_string(line.trim().to_owned()).ok()?);
+        serde_json::from_str::<IgnoredAny>(&line).ok()?;
+        let entry = EntryLine::new(line.trim());
         Some(EventKind::EntryAppended { entry_id: node.id.clone(), entry })
     };
     positions.zip(nodes).filter_map(entry).collect()

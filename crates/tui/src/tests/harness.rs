@@ -6,6 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use serde_json::{Value, json};
+use tiller_core::entry_line::EntryLine;
 use tiller_core::event::{ApprovalRequest, AssistantDelta, Event, EventKind, ToolOutcome};
 use tiller_core::message::{
     AssistantBlock, AssistantMessage, Cost, Message, ModelRef, StopReason, ThinkingLevel, ToolCall,
@@ -120,10 +121,9 @@ impl Harness {
         self.entries += 1;
         let mut line = serde_json::to_value(body).unwrap();
         line["id"] = Value::from(format!("e{}", self.entries));
-        let raw = serde_json::value::RawValue::from_string(line.to_string()).unwrap();
         self.event(EventKind::EntryAppended {
             entry_id: format!("e{}", self.entries).as_str().into(),
-            entry: Arc::from(raw),
+            entry: EntryLine::new(&line.to_string()),
         });
     }
 

@@ -1,8 +1,7 @@
 //! Tests of the tree with a session in memory.
 
-use std::sync::Arc;
-
 use crossterm::event::{KeyCode, KeyModifiers};
+use tiller_core::entry_line::EntryLine;
 use tiller_core::event::{EventKind, SessionChange};
 use tiller_core::unit::UnixMs;
 use tiller_engine::{BranchSummary, SessionSwitched};
@@ -95,8 +94,7 @@ impl TreeHarness {
     /// Emits the event of the newest entry.
     fn emit_newest(&mut self) -> Vec<Action> {
         let line = self.log.writer.reader().raw_line(self.log.writer.reader().entry_count() - 1).unwrap();
-        let raw = serde_json::value::RawValue::from_string(String::from_utf8(line).unwrap()).unwrap();
-        let (entry_id, entry) = (self.log.leaf(), Arc::from(raw));
+        let (entry_id, entry) = (self.log.leaf(), EntryLine::new(str::from_utf8(&line).unwrap()));
         self.event(EventKind::EntryAppended { entry_id, entry })
     }
 

@@ -4,6 +4,7 @@ use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Cell;
 use ratatui::style::Modifier;
 use serde_json::json;
+use tiller_core::entry_line::EntryLine;
 use tiller_core::event::{AssistantDelta, Event, EventKind};
 use tiller_core::message::{
     AssistantBlock, AssistantMessage, Message, StopReason, ToolCall, ToolResultMessage, Usage, UserBlock,
@@ -85,9 +86,9 @@ impl Harness {
 
     fn message(&mut self, message: Message) {
         let body = serde_json::to_string(&EntryBody::message(Arc::new(message))).unwrap();
-        let entry = serde_json::value::RawValue::from_string(body).unwrap();
+        let entry = EntryLine::new(&body);
         let entry_id = format!("e{}", self.model.info.seq).as_str().into();
-        self.event(EventKind::EntryAppended { entry_id, entry: Arc::from(entry) });
+        self.event(EventKind::EntryAppended { entry_id, entry });
     }
 
     fn user(&mut self, text: &str) {

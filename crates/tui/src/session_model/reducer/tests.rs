@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use tiller_core::elicitation::{ElicitationKind, ElicitationRequest};
+use tiller_core::entry_line::EntryLine;
 use tiller_core::event::{CompactionReason, Decision, Event, QueueItem, QueueKind, ToolOutcome};
 use tiller_core::message::{AssistantMessage, ModelRef, ThinkingLevel};
 use tiller_core::unit::Tokens;
@@ -101,7 +102,7 @@ fn model_answer_is_counted_while_it_streams() {
     assert_model(&model, &with_activity(2, activity));
     let answer = Message::Assistant(AssistantMessage::default());
     let body = serde_json::to_string(&EntryBody::message(Arc::new(answer.clone()))).unwrap();
-    let entry = Arc::from(serde_json::value::RawValue::from_string(body).unwrap());
+    let entry = EntryLine::new(&body);
     for ends in [
         EventKind::EntryAppended { entry_id: "e1".into(), entry },
         EventKind::MessageStart { message: Arc::new(answer) },
