@@ -19,8 +19,11 @@ mod commit;
 mod diff;
 mod log;
 mod reading;
+mod repository_git;
 mod status;
 mod worktree;
+mod worktree_changes;
+mod worktree_error;
 
 pub(super) use add::GitAdd;
 pub(super) use branch::GitBranch;
@@ -28,10 +31,9 @@ pub(super) use commit::GitCommit;
 pub(super) use diff::GitDiff;
 pub(super) use log::GitLog;
 pub(super) use status::GitStatus;
-pub use worktree::{
-    LeftoverWorktree, Worktree, WorktreeChanges, WorktreeError, find_leftover_worktrees,
-    remove_leftover_worktree,
-};
+pub use worktree::{LeftoverWorktree, Worktree, find_leftover_worktrees, remove_leftover_worktree};
+pub use worktree_changes::WorktreeChanges;
+pub use worktree_error::WorktreeError;
 
 /// Maximum bytes of configuration to read.
 const MAX_CONFIG: usize = 1024 * 1024;
