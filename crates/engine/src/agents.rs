@@ -54,7 +54,6 @@ use crate::definition_files::{self, LoadedDefinitions};
 pub use activity::AgentActivity;
 pub use agent::Agent;
 pub use answer::{AgentAnswer, AgentFailure};
-pub(crate) use child::{is_looser, stricter};
 pub use definition::AgentDefinition;
 pub use delegation::Delegation;
 pub use delegation_limits::DelegationLimits;

@@ -15,6 +15,7 @@ use tiller_tools::policy::{
 use tiller_tools::tool::ToolSource;
 use tiller_tools::workspace::{FileAccess, SessionDirs, Workspace, describe_dir};
 
+use super::approval_strictness::is_looser;
 use super::extension::CallOpinion;
 use super::repetition::Repetition;
 use super::turn::{CallDecision, DeniedCall, PlannedCall};
@@ -42,6 +43,8 @@ pub(super) struct Approvals {
     policy: Policy,
     /// The policy that each new session starts with.
     configured: Policy,
+    /// The loosest mode that can be set; `None` for any.
+    loosest: Option<ApprovalMode>,
     approver: Approver,
     /// The mode before plan mode, restored when plan mode ends.
     before_plan: ApprovalMode,
@@ -59,10 +62,15 @@ pub(super) struct Approvals {
 }
 
 impl Approvals {
-    pub(super) fn new(policy: Policy, approver: Approver, workspace: Option<Workspace>) -> Self {
+    pub(super) fn new(
+        (policy, loosest): (Policy, Option<ApprovalMode>),
+        approver: Approver,
+        workspace: Option<Workspace>,
+    ) -> Self {
         let mut approvals = Self {
             configured: policy.clone(),
             policy,
+            loosest,
             approver,
             before_plan: ApprovalMode::default(),
             plan_start: None,
@@ -88,6 +96,19 @@ impl Approvals {
             (AskBehavior::Yes, ApprovalMode::Ask | ApprovalMode::Auto) => "yes",
             (_, mode) => mode.name(),
         }
+    }
+
+    /// Checks that the user may set a mode; the error is the loosest mode that can be set.
+    pub(super) fn check_mode(&self, mode: ApprovalMode) -> Result<(), ApprovalMode> {
+        match self.loosest {
+            Some(loosest) if is_looser(mode, loosest) => Err(loosest),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sets the loosest mode that can be set.
+    pub(super) fn set_loosest(&mut self, mode: ApprovalMode) {
+        self.loosest = Some(mode);
     }
 
     /// Sets the approval mode for the rest of this session and overrides `--yes`. `leaf` is the newest entry.

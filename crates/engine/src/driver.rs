@@ -329,7 +329,7 @@ impl Driver {
             summaries: SummaryState::new(services.options.compaction),
             spending: SpendingState::new(services.options.budget),
             approvals: Approvals::new(
-                services.options.policy.clone(),
+                (services.options.policy.clone(), services.options.loosest_approval),
                 services.options.approver,
                 services.tools.workspace().cloned(),
             ),

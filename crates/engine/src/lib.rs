@@ -5,6 +5,7 @@
 //! [`compaction`] for summaries. Front ends hold only the handle and a [`Reader`](tiller_session::Reader).
 
 pub mod agents;
+mod approval_strictness;
 mod approvals;
 mod attachment;
 mod bash;

@@ -22,7 +22,6 @@ use super::clock::now;
 use super::hook_state::{PromptDelivery, SubmittedPrompt};
 use super::{Driver, run_tracing};
 
-use crate::agents::is_looser;
 use crate::approvals::Approver;
 use crate::attachment::{FileToAttach, attach_text, read_attachment};
 use crate::compaction::machine::SummaryInput;
@@ -463,13 +462,9 @@ impl Driver {
 
     /// Sets the approval mode that the user chose, unless it is looser than an agent's may be.
     pub(super) fn choose_approval(&mut self, mode: ApprovalMode) -> Result<(), AgentError> {
-        match self.services.options.loosest_approval {
-            Some(loosest) if is_looser(mode, loosest) => Err(AgentError::LooserThanSession(loosest)),
-            _ => {
-                self.change_approval(mode);
-                Ok(())
-            }
-        }
+        self.approvals.check_mode(mode).map_err(AgentError::LooserThanSession)?;
+        self.change_approval(mode);
+        Ok(())
     }
 
     /// Sets the approval mode, also for waiting calls.

@@ -12,7 +12,7 @@ use tiller_tools::tool::ToolSource;
 use super::Driver;
 use super::clock::now;
 use super::commands::send_reply;
-use crate::agents::stricter;
+use crate::approval_strictness::stricter;
 use crate::budget::BudgetStatus;
 use crate::context_breakdown::{ContextBreakdown, ContextSource};
 use crate::handle::{
@@ -191,7 +191,7 @@ impl Driver {
             OptionChange::AgentDeltas(deltas) => self.set_agent_deltas(deltas),
             OptionChange::Approval(mode) => result = self.choose_approval(mode),
             OptionChange::ApprovalLimit(mode) => {
-                self.services.options.loosest_approval = Some(mode);
+                self.approvals.set_loosest(mode);
                 let current = self.approvals.policy();
                 let stricter = stricter(current.mode, mode);
                 if stricter != current.mode || current.ask_behavior != AskBehavior::User {
