@@ -406,8 +406,11 @@ impl EntryBody {
     /// Encodes one of tiller's own entries as a `custom` entry.
     #[must_use]
     pub fn from_tiller(entry: &TillerEntry) -> Self {
-        let value = serde_json::to_value(entry).expect("a tiller entry has only string keys");
-        serde_json::from_value::<CustomParts>(value).expect("a tiller entry is a type with data").into()
+        let mut value = serde_json::to_value(entry).expect("a tiller entry has only string keys");
+        let Some(Value::String(custom_type)) = value.get_mut("customType").map(Value::take) else {
+            unreachable!("a tiller entry has a type")
+        };
+        Self::Custom { custom_type, data: value.get_mut("data").map(Value::take) }
     }
 
     /// Decodes a `custom` entry of tiller's own; `None` for other types and invalid data.
@@ -453,18 +456,12 @@ impl EntryBody {
     }
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CustomParts {
     custom_type: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<Value>,
-}
-
-impl From<CustomParts> for EntryBody {
-    fn from(parts: CustomParts) -> Self {
-        Self::Custom { custom_type: parts.custom_type, data: parts.data }
-    }
 }
 
 /// Parses the body of a line with a known kind and role. Broken characters become U+FFFD.

@@ -45,6 +45,8 @@ pub struct Writer {
 pub struct AppendedEntry {
     /// The entry's id.
     pub id: EntryId,
+    /// The content.
+    pub body: EntryBody,
     /// The line as written.
     pub line: EntryLine,
 }
@@ -240,13 +242,16 @@ impl Writer {
             lines.push((entry, line));
         }
         if let Some((last, _)) = lines.last() {
-            let new_line =
-                |(entry, line)| NewLine { bytes: String::as_bytes(line), head: Some(LineHead::of(entry)) };
-            self.append_lines(lines.iter().map(|(entry, line)| new_line((entry, line))).collect(), &last.id)?;
+            let new_lines = lines.iter().map(|(entry, line)| {
+                let head = Some(LineHead::of(entry));
+                NewLine { bytes: line.as_bytes(), head }
+            });
+            self.append_lines(new_lines.collect(), &last.id)?;
         }
         self.unwritten.clear();
         let appended = |(entry, line): (Entry, String)| AppendedEntry {
             id: entry.id,
+            body: entry.body,
             line: EntryLine::new(line.trim_end()),
         };
         Ok(lines.into_iter().map(appended).collect())

@@ -252,21 +252,21 @@ impl ActiveSession {
         }
         bodies.extend(new_entries);
         bodies.extend(self.model_correction(bodies.last()));
-        let at = now();
-        let appended = self.writer.append_all(bodies.clone(), at)?;
-        bodies.iter().for_each(|body| self.tasks.apply(body, at));
+        let (at, count) = (now(), bodies.len());
+        let appended = self.writer.append_all(bodies, at)?;
         if is_kept {
             self.pending_run_entries = None;
         }
         // Entries that the writer had buffered come first; they contain no message.
-        let new = appended.len().saturating_sub(bodies.len());
-        for (body, entry) in bodies.iter().zip(&appended[new..]) {
+        let new = &appended[appended.len().saturating_sub(count)..];
+        for AppendedEntry { id, body, .. } in new {
+            self.tasks.apply(body, at);
             self.projection.apply_settings(body);
             if let Some(message) = body.as_message() {
-                self.projection.push(entry.id.clone(), Arc::clone(message));
+                self.projection.push(id.clone(), Arc::clone(message));
             }
         }
-        if bodies.iter().any(changes_projection) {
+        if new.iter().any(|entry| changes_projection(&entry.body)) {
             self.project()?;
         }
         Ok(appended)
@@ -337,11 +337,11 @@ impl ActiveSession {
     }
 }
 
-/// Returns whether an entry changes the projection by more than a message at its end.
 fn is_local(model: &ModelRef) -> bool {
     ProviderDescriptor::find(&model.provider).is_some_and(ProviderDescriptor::is_local)
 }
 
+/// Returns true if an entry changes the projection by more than a message at its end.
 fn changes_projection(body: &EntryBody) -> bool {
     matches!(body, EntryBody::ContextEdit { .. } | EntryBody::Compaction(_) | EntryBody::CustomMessage { .. })
 }
