@@ -68,6 +68,7 @@ fn encode(server: &McpAddArgs) -> Result<Value, CliFailure> {
     let is_url = |text: &str| ["http://", "https://", "${"].iter().any(|start| text.starts_with(start));
     let mut value = match server.target.as_slice() {
         [url] if is_url(url) => json!({"type": "http", "url": url}),
+        [url, ..] if url.contains("://") => return Err(CliFailure::usage(invalid_url(url))),
         [command] => json!({"command": command}),
         [command, args @ ..] => json!({"command": command, "args": args}),
         [] => return Err(CliFailure::usage(anyhow!("no command and no URL"))),
@@ -88,6 +89,14 @@ fn encode(server: &McpAddArgs) -> Result<Value, CliFailure> {
         value["timeout"] = timeout.into();
     }
     Ok(value)
+}
+
+/// Returns the error for a URL that isn't the only word or isn't the address of a server.
+fn invalid_url(url: &str) -> anyhow::Error {
+    match url.split_once("://") {
+        Some(("http" | "https", _)) => anyhow!("a URL takes no arguments"),
+        _ => anyhow!("`{url}`: MCP servers are reached through http:// or https:// URLs"),
+    }
 }
 
 fn pairs(items: &[String], separator: char) -> Result<Value, CliFailure> {
@@ -123,8 +132,8 @@ mod tests {
         };
         assert_eq!(encoded(&["server"], &[], &[]), Ok(json!({"command": "server"})));
         assert_eq!(
-            encoded(&["npx", "-y", "server"], &["A=b=c"], &[]),
-            Ok(json!({"command": "npx", "args": ["-y", "server"], "env": {"A": "b=c"}}))
+            encoded(&["npx", "-y", "ws://x"], &["A=b=c"], &[]),
+            Ok(json!({"command": "npx", "args": ["-y", "ws://x"], "env": {"A": "b=c"}}))
         );
         assert_eq!(
             encoded(&["https://x.org/mcp"], &[], &["X-Key: ${KEY}"]),
@@ -134,6 +143,8 @@ mod tests {
             (&["http://x"][..], &["A=b"][..], &[][..], "--env is for commands; a URL takes --header"),
             (&["x"], &[], &["A: b"], "--header is for URLs; a command takes --env"),
             (&["x"], &["A"], &[], "`A` is not NAME=VALUE"),
+            (&["ftp://x"], &[], &[], "`ftp://x`: MCP servers are reached through http:// or https:// URLs"),
+            (&["https://x", "y"], &[], &[], "a URL takes no arguments"),
         ] {
             assert_eq!(encoded(target, env, header), Err(error.to_owned()));
         }
