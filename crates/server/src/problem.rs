@@ -168,7 +168,9 @@ impl From<AgentError> for Problem {
 impl From<SessionError> for Problem {
     fn from(error: SessionError) -> Self {
         match error {
-            SessionError::NoEntry(_) => NOT_FOUND.detail("there is no such entry in this session"),
+            SessionError::NoEntry(_) | SessionError::EntryNotFound(_) => {
+                NOT_FOUND.detail("there is no such entry in this session")
+            }
             SessionError::InUse(_) => CONFLICT.detail("the entry is on the current branch"),
             SessionError::Locked { .. } => LOCKED.without_detail(),
             error => internal(&error),

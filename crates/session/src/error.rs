@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use tiller_core::counted::counted;
-use tiller_core::id::EntryId;
+use tiller_core::id::{EntryId, MIN_FRAGMENT};
 use tiller_core::os_error::without_code;
 
 use super::lock_holder::LockHolder;
@@ -101,6 +101,9 @@ pub enum SessionError {
     /// No entry has this id.
     #[error("no entry `{0}` in this session")]
     NoEntry(EntryId),
+    /// No entry, or more than one, matches the user's query.
+    #[error("{0}")]
+    EntryNotFound(String),
     /// The branch to hide is the current one.
     #[error("entry {0} is on the current branch, which can't be hidden")]
     InUse(EntryId),
@@ -178,10 +181,17 @@ impl SessionError {
             Self::Catalog(_) => Some("check the free space in the directory for temporary files"),
             Self::NotRestored { .. } => Some("look for the file in your desktop's trash"),
             Self::NoTrash { .. } => Some("--permanently deletes the file without the trash"),
-            Self::NoEntry(_) => Some("`tiller sessions tree` shows the entries of a session"),
+            Self::NoEntry(_) | Self::EntryNotFound(_) => {
+                Some("`tiller sessions tree` shows the entries of a session")
+            }
             Self::Import { .. } => None,
         }
     }
+}
+
+/// Returns the message about a fragment that matches no id because it is too short for a prefix or suffix.
+pub(super) fn too_short(fragment: &str) -> String {
+    format!("`{fragment}` is too short; give at least {MIN_FRAGMENT} characters of the id")
 }
 
 fn holder_note(holder: Option<&LockHolder>) -> String {

@@ -10,13 +10,13 @@ use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use tiller_core::id::{EntryId, SessionId};
+use tiller_core::id::{EntryId, MIN_FRAGMENT, SessionId};
 use tiller_core::json_error::without_position;
 use tiller_core::message::Message;
 
 use super::agents_dir::agents_dir;
 use super::entry::{self, Entry, EntryBody, Header};
-use super::error::{SessionError, chain};
+use super::error::{SessionError, chain, too_short};
 use super::index::{Finding, Index, IndexEntry};
 use super::line_scan::LineRole;
 use super::line_scan::is_json;
@@ -327,9 +327,15 @@ impl Reader {
         match ids.as_slice() {
             // A duplicate id refers to the newest entry, as everywhere.
             [id, others @ ..] if others.iter().all(|other| other == id) => Ok(id.clone()),
+            [] if fragment.chars().count() < MIN_FRAGMENT => {
+                Err(SessionError::EntryNotFound(too_short(fragment)))
+            }
             [] => Err(SessionError::NoEntry(fragment.into())),
             several => several.iter().find(|id| id.as_str() == fragment).cloned().ok_or_else(|| {
-                SessionError::NotFound(format!("`{fragment}` matches {} entries", several.len()))
+                let count = several.len();
+                SessionError::EntryNotFound(format!(
+                    "`{fragment}` matches {count} entries; give more of the id"
+                ))
             }),
         }
     }

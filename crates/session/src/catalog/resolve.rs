@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tiller_core::id::{MIN_FRAGMENT, SessionId};
 
 use super::{Catalog, IndexProgress, RecordState, SessionSummary, log_record, require_session, scan};
-use crate::error::SessionError;
+use crate::error::{SessionError, too_short};
 use crate::manager::SessionScope;
 
 /// Logs whose ids match a fragment, with their ids.
@@ -33,9 +33,7 @@ impl Catalog {
         let not_found = |query: String| Err(SessionError::NotFound(query));
         match self.match_id(fragment)? {
             IdMatches::One(path) => Ok(path),
-            IdMatches::None if fragment.chars().count() < MIN_FRAGMENT => not_found(format!(
-                "`{fragment}` is too short; give at least {MIN_FRAGMENT} characters of the id"
-            )),
+            IdMatches::None if fragment.chars().count() < MIN_FRAGMENT => not_found(too_short(fragment)),
             IdMatches::None => not_found(format!("no session id begins or ends with `{fragment}`")),
             IdMatches::Several(count) => Err(ambiguous(fragment, count)),
         }

@@ -124,8 +124,14 @@ fn find_matches_prefix_and_suffix_of_id() {
     let reader = Reader::open(&path).unwrap();
     assert_eq!(reader.find("1111").unwrap().as_str(), "aaaa1111");
     assert_eq!(reader.find("AAAA2").unwrap().as_str(), "aaaa2222");
-    assert_eq!(reader.find("aaaa").unwrap_err().to_string(), "`aaaa` matches 2 entries");
-    assert_eq!(reader.find("bbbb").unwrap_err().to_string(), "no entry `bbbb` in this session");
+    let error = |fragment| {
+        let error = reader.find(fragment).unwrap_err();
+        assert_eq!(error.hint(), Some("`tiller sessions tree` shows the entries of a session"));
+        error.to_string()
+    };
+    assert_eq!(error("aaaa"), "`aaaa` matches 2 entries; give more of the id");
+    assert_eq!(error("bbbb"), "no entry `bbbb` in this session");
+    assert_eq!(error("aaa"), "`aaa` is too short; give at least 4 characters of the id");
 }
 
 /// The texts of the tree view, in order, with labels in brackets.
