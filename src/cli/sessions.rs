@@ -48,12 +48,11 @@ fn run_command(arguments: &CliArgs, command: &SessionsCommand) -> Result<u8, Cli
         SessionsCommand::List { all, agents_of, json, limit, offset } => {
             let page = PageRequest { offset: *offset, limit: (*limit > 0).then_some(*limit) };
             match agents_of {
-                None => list::list(&manager, scope(*all), page, *json)?,
-                // An agent that has a worktree works in another directory.
+                None => list::list(&manager, list::ListScope::Sessions(scope(*all)), page, *json)?,
                 Some(session) => {
                     list::list(
                         &manager.for_agents_of(&open(session)?),
-                        SessionScope::Everywhere,
+                        list::ListScope::Agents,
                         page,
                         *json,
                     )?;

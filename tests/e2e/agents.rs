@@ -333,6 +333,10 @@ fn race_that_is_killed_leaves_lanes_that_are_found() {
     let doctor = sandbox.run(&["doctor"]).out;
     assert!(doctor.contains("tiller/race-1-1") && doctor.contains("tiller/race-2-1"), "{doctor}");
     let parent = sandbox.log()[0]["id"].as_str().unwrap().to_owned();
+    let agent = sandbox.run(&["sessions", "list", "--agents-of", &parent]).out;
+    let agent = agent.split_whitespace().next().unwrap();
+    let no_agents = sandbox.run(&["sessions", "list", "--agents-of", agent]);
+    assert_eq!(no_agents.err, "this session has no agents\n");
     let listed = sandbox.run(&["sessions", "list", "--agents-of", &parent]).out;
     assert!(listed.contains("agent race-1") && listed.contains("agent race-2"), "{listed}");
     let first =
