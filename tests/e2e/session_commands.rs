@@ -227,6 +227,14 @@ fn verify_reports_positions_and_fails_on_errors_only() {
         run_session_command(&sandbox, &["verify", "session-two"]),
         "1 file with 6 entries: no errors, no notes\n"
     );
+    let run_output = sandbox.run(&["sessions", "verify", "nobody", "session-two", "no-one"]);
+    assert_eq!(run_output.out, "1 file with 6 entries: no errors, no notes\n");
+    for unknown in ["nobody", "no-one"] {
+        let error = format!("error: no session id begins or ends with `{unknown}`\n");
+        assert!(run_output.err.contains(&error), "{}", run_output.err);
+    }
+    assert_eq!(run_output.code, Some(2));
+
     let with_torn_line = fs::read_to_string(&file).unwrap() + r#"{"type":"mess"#;
     fs::write(&file, &with_torn_line).unwrap();
     let byte = with_torn_line.len() - r#"{"type":"mess"#.len();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::output::print_json;
+use crate::cli::console::stderr_line;
 use crate::cli::failure::{CliFailure, DONE, FAILED};
 use crate::cli::stdout::print_text;
 use crate::session::verify::{GradedFinding, Severity, VerifyReport, verify as check};
@@ -18,13 +19,26 @@ struct LocatedFinding<'a> {
     finding: GradedFinding,
 }
 
-/// Checks the logs that these queries match, or all logs without a query.
+/// Checks the logs that these queries match, or all logs without a query. A query without a match doesn't keep the
+/// others from being checked.
 pub(super) fn verify(manager: &SessionManager, queries: &[String], as_json: bool) -> Result<u8, CliFailure> {
-    let paths: Vec<PathBuf> = if queries.is_empty() {
-        manager.logs(SessionScope::Everywhere)?
-    } else {
-        queries.iter().map(|query| manager.find(query)).collect::<Result<_, _>>()?
-    };
+    let (mut paths, mut unmatched): (Vec<PathBuf>, Vec<CliFailure>) = Default::default();
+    if queries.is_empty() {
+        paths = manager.logs(SessionScope::Everywhere)?;
+    }
+    for query in queries {
+        match manager.find(query) {
+            Ok(path) => paths.push(path),
+            Err(error) => unmatched.push(error.into()),
+        }
+    }
+    let mut last_unmatched = unmatched.pop();
+    for failure in &unmatched {
+        stderr_line!("error: {}", failure.text());
+    }
+    if let Some(failure) = last_unmatched.take_if(|_| paths.is_empty()) {
+        return Err(failure);
+    }
     let (mut entries, mut findings) = (0, Vec::new());
     for path in &paths {
         let report = check_file(path);
@@ -42,7 +56,10 @@ pub(super) fn verify(manager: &SessionManager, queries: &[String], as_json: bool
     } else {
         print_text(&summary((paths.len(), entries), (errors, findings.len() - errors)))?;
     }
-    Ok(if errors == 0 { DONE } else { FAILED })
+    match last_unmatched {
+        Some(failure) => Err(failure),
+        None => Ok(if errors == 0 { DONE } else { FAILED }),
+    }
 }
 
 /// Reports a file that can't be read as a finding, so that the other files are still checked.
