@@ -51,6 +51,7 @@ const TREE: &str = include_str!("demo/tree.md");
 const LOOKED: &str = include_str!("demo/looked.md");
 const SUMMARY: &str = include_str!("demo/summary.md");
 const FREE: &str = include_str!("demo/free.md");
+const NO_TOOLS: &str = include_str!("demo/no-tools.md");
 
 /// The demo provider.
 #[derive(Debug, Default)]
@@ -105,8 +106,15 @@ enum TourStep {
     Free,
 }
 
-/// Returns the demo's answer to a conversation.
+/// Returns the demo's answer to a conversation. It calls only tools that are offered.
 fn next_answer(request: &Request) -> ScriptedAnswer {
+    let next = tour_answer(request);
+    let is_offered = |call: &ScriptedCall| request.tools.iter().any(|tool| *tool.name == *call.name);
+    if next.calls.iter().all(is_offered) { next } else { answer(NO_TOOLS.to_owned(), Vec::new()) }
+}
+
+/// Returns the answer that the tour has next.
+fn tour_answer(request: &Request) -> ScriptedAnswer {
     let (results, user) = since_last_answer(request);
     if user.starts_with(SUMMARY_PREFIX) {
         return answer(SUMMARY.to_owned(), Vec::new());
@@ -241,7 +249,10 @@ fn call(name: &str, arguments: &Value) -> ScriptedCall {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use tiller_core::message::{AssistantBlock, UserBlock, UserMessage};
+    use tiller_core::tool_spec::{Access, ToolTraits};
     use tiller_core::unit::UnixMs;
 
     use super::*;
@@ -291,6 +302,22 @@ mod tests {
 
         messages.extend([answered(&answer.text), said("next")]);
         assert!(next_answer(&request(messages)).text.starts_with(opening_line(FOLLOW_UP)));
+    }
+
+    #[test]
+    fn next_answer_calls_only_offered_tools() {
+        let offered = ToolSpec {
+            name: "list_files".into(),
+            description: String::new(),
+            parameters: Arc::new(json!({"type": "object"})),
+            traits: ToolTraits::new(Access::Reads),
+        };
+        for (tools, calls) in [(vec![offered], 1), (Vec::new(), 0)] {
+            let request = Request { tools: tools.into(), ..request(vec![said("hi")]) };
+            let answer = next_answer(&request);
+            assert_eq!(answer.calls.len(), calls);
+            assert_eq!(answer.text.starts_with(opening_line(NO_TOOLS)), calls == 0, "{}", answer.text);
+        }
     }
 
     #[test]
