@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
-use tiller_core::suggest;
+use tiller_core::{json_error, suggest};
 
 use crate::keymap::chord::Chord;
 use crate::keymap::table::{KeyContext, TABLE, defaults};
@@ -70,7 +70,12 @@ pub(super) fn parse(text: &str, file: &str) -> (Vec<Vec<Chord>>, Vec<String>) {
         _ if text.trim().is_empty() => Map::new(),
         Ok(entries) => entries,
         Err(error) => {
-            let problem = format!("{file}, line {}: {error}; using the default keys", error.line());
+            let reason = if error.is_data() {
+                format!("line {}: expected an object", error.line())
+            } else {
+                json_error::in_file(&error)
+            };
+            let problem = format!("{file}, {reason}; using the default keys");
             return (defaults(), vec![problem]);
         }
     };
@@ -258,7 +263,12 @@ mod tests {
     fn bindings_invalid_json_keeps_defaults() {
         let (keymap, problems) = parse("{\n  \"send\": \"f2\",\n}");
         assert_eq!(keymap.key_of(KeyCommand::Send), "enter");
-        assert!(problems[0].starts_with("keybindings.json, line 3: "), "{problems:?}");
+        assert_eq!(
+            problems,
+            ["keybindings.json, line 3, column 1: invalid JSON: trailing comma; using the default keys"]
+        );
+        let (_, problems) = parse("[]");
+        assert_eq!(problems, ["keybindings.json, line 1: expected an object; using the default keys"]);
         assert_eq!(parse("").1, [""; 0]);
     }
 
