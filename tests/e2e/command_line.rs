@@ -16,6 +16,13 @@ fn scripted(sandbox: &Sandbox, lines: &[&str], extra_arguments: &[&str]) -> supe
 
 #[test]
 fn print_without_model_never_uses_the_demo() {
+    let output = Sandbox::new().run(&["--model", "nosuch", "-p", "hi"]);
+    assert_eq!((output.out.as_str(), output.code), ("", Some(2)));
+    assert!(
+        !output.err.contains("demo/tour") && output.err.contains("try --provider demo"),
+        "{}",
+        output.err
+    );
     let output = Sandbox::new().run(&["-p", "hi"]);
     assert_eq!((output.out.as_str(), output.code), ("", Some(2)));
     assert!(

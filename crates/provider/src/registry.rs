@@ -307,7 +307,7 @@ impl ProviderRegistry {
         Some(self.unavailable_error(provider, closest.map_or(id, |facts| &facts.id)))
     }
 
-    /// Returns the error for a name without a usable match.
+    /// Returns the error for a name without a usable match. The demo isn't listed: it doesn't replace a model.
     fn unknown(&self, requested: &str, name: &str) -> ModelError {
         let exact = self.unavailable_models().find(|facts| facts.id == name);
         let first =
@@ -325,10 +325,12 @@ impl ProviderRegistry {
                 )
             }
             _ if nearest.is_empty() && name.contains('/') => {
-                format!("usable providers: {}", join_names(self.names().map(str::to_owned)))
+                let names = self.names().filter(|name| *name != demo::NAME);
+                format!("usable providers: {}", join_names(names.map(str::to_owned)))
             }
             _ if nearest.is_empty() => {
-                format!("usable: {}", join_names(self.models.iter().map(|facts| facts.full_name())))
+                let models = self.models.iter().filter(|facts| facts.provider != demo::NAME);
+                format!("usable: {}", join_names(models.map(|facts| facts.full_name())))
             }
             _ => format!("did you mean {}?", nearest.join(" or ")),
         };
@@ -463,6 +465,7 @@ fn matches(pattern: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::demo::Demo;
     use crate::{ProviderStream, Request};
 
     struct Mute(&'static str);
@@ -524,6 +527,11 @@ mod tests {
         let mut providers = ProviderRegistry::default();
         let nothing = providers.find("gpt-5").unwrap_err();
         assert_eq!(nothing.to_string(), "no usable model matches `gpt-5`; usable: none");
+        providers.add(Arc::new(Demo), vec![Demo::facts()]);
+        assert_eq!(providers.find("gpt-5").unwrap_err(), nothing, "the demo is never an answer");
+        let error = providers.find("nobody/gpt-5").unwrap_err();
+        assert_eq!(error.to_string(), "no usable model matches `nobody/gpt-5`; usable providers: none");
+        let mut providers = ProviderRegistry::default();
         providers.add(Arc::new(Mute("ollama")), vec![catalog::assumed("ollama", "qwen3")]);
         let unknown = providers.find("gpt-5").unwrap_err();
         assert_eq!(unknown.to_string(), "no usable model matches `gpt-5`; usable: ollama/qwen3");
