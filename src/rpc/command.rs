@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use tiller_core::json_error::without_variant;
 
 use super::params::{ApprovalModeParam, ImageParam, ModeParam, NonBlank, ScopeParam, SummaryParam};
 use crate::elicitation::ElicitationAction;
@@ -255,7 +256,9 @@ impl RpcCommand {
             let field = path.strip_prefix(name).and_then(|path| path.strip_prefix('.'));
             let reason = error.inner().to_string();
             match field {
-                Some(field) => CommandError::Field { field: field.to_owned(), reason },
+                Some(field) => {
+                    CommandError::Field { field: field.to_owned(), reason: without_variant(&reason) }
+                }
                 None if reason.starts_with("unknown variant") => CommandError::Unknown(name.to_owned()),
                 None => CommandError::Missing(reason),
             }
@@ -418,7 +421,7 @@ mod tests {
             (("bash", json!({"command": " "})), "the field `command`: must not be empty"),
             (
                 ("prompt", json!({"message": "x", "streamingBehavior": "now"})),
-                "the field `streamingBehavior`: unknown variant `now`, expected `steer` or `followUp`",
+                "the field `streamingBehavior`: `now` is not `steer` or `followUp`",
             ),
             (
                 ("set_model", json!({"provider": "p", "modelId": 3})),
@@ -440,7 +443,7 @@ mod tests {
             (("set_session_name", json!({"name": " "})), "the field `name`: must not be empty"),
             (
                 ("approve", json!({"callId": "c", "decision": "maybe"})),
-                "the field `decision`: unknown variant `maybe`, expected one of `once`, `session`, `always`, `deny`",
+                "the field `decision`: `maybe` is not one of `once`, `session`, `always`, `deny`",
             ),
         ];
         for ((name, fields), expected) in cases {

@@ -25,9 +25,29 @@ pub fn in_file(error: &serde_json::Error) -> String {
     }
 }
 
+/// Rewords a message about an unknown value of an enum, which serde calls a variant. Other messages are unchanged.
+///
+/// ```
+/// let message = "unknown variant `huge`, expected one of `off`, `low`, `high`";
+/// let reworded = tiller_core::json_error::without_variant(message);
+/// assert_eq!(reworded, "`huge` is not one of `off`, `low`, `high`");
+/// ```
+#[must_use]
+pub fn without_variant(message: &str) -> String {
+    let parts = message.strip_prefix("unknown variant ").and_then(|rest| rest.rsplit_once(", expected "));
+    parts.map_or_else(|| message.to_owned(), |(value, expected)| format!("{value} is not {expected}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn without_variant_names_value_and_choices() {
+        assert_eq!(without_variant("unknown variant `a`, expected `b`"), "`a` is not `b`");
+        assert_eq!(without_variant("unknown variant `a`, expected `b` or `c`"), "`a` is not `b` or `c`");
+        assert_eq!(without_variant("unknown field `a`, expected `b`"), "unknown field `a`, expected `b`");
+    }
 
     #[test]
     fn in_file_names_the_position_once() {

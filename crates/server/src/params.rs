@@ -11,7 +11,7 @@ use axum::http::header;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use tiller_core::id::SessionId;
-use tiller_core::json_error::without_position;
+use tiller_core::json_error::{without_position, without_variant};
 use tiller_session::SessionSummary;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -58,14 +58,30 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
-        let reason = without_position(&error.into_inner());
-        INVALID.detail(match path.as_str() {
-            "." | "?" => reason,
-            field => format!("the field `{field}`: {reason}"),
+        let error = error.into_inner();
+        INVALID.detail(if error.is_data() {
+            describe_value(&path, &without_position(&error))
+        } else {
+            invalid_json(&error)
         })
     })?;
-    deserializer.end().map_err(|error| INVALID.detail(without_position(&error)))?;
+    deserializer.end().map_err(|error| INVALID.detail(invalid_json(&error)))?;
     Ok(value)
+}
+
+fn invalid_json(error: &serde_json::Error) -> String {
+    let reason = if error.is_eof() { "unexpected end".to_owned() } else { without_position(error) };
+    format!("invalid JSON: {reason}")
+}
+
+/// Describes an invalid value at a path. An unknown field is named once, by its path.
+fn describe_value(path: &str, reason: &str) -> String {
+    let unknown = reason.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
+    match (path, unknown) {
+        ("." | "?", _) => without_variant(reason),
+        (path, Some((_, expected))) => format!("unknown field `{path}`{expected}"),
+        (path, None) => format!("the field `{path}`: {}", without_variant(reason)),
+    }
 }
 
 /// Parameters of the query.
@@ -80,9 +96,18 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<AppState>> for QueryParams<T> {
             Err(rejection) => {
                 let text = rejection.body_text();
                 let reason = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text);
-                Err(INVALID.detail(format!("the query: {reason}")))
+                Err(INVALID.detail(format!("the query: {}", describe_parameter(reason))))
             }
         }
+    }
+}
+
+/// Describes an invalid parameter from a reason that begins with its name; an unknown one is named once.
+fn describe_parameter(reason: &str) -> String {
+    match reason.split_once(": ") {
+        Some((_, unknown)) if unknown.starts_with("unknown field ") => unknown.to_owned(),
+        Some((name, reason)) => format!("{name}: {}", without_variant(reason)),
+        None => reason.to_owned(),
     }
 }
 

@@ -147,8 +147,8 @@ impl From<AgentError> for Problem {
             | AgentError::SessionOpen => CONFLICT.detail(error.to_string()),
             AgentError::Closed => NOT_OPEN.without_detail(),
             AgentError::NotFound(_) => NOT_FOUND.detail(error.to_string()),
-            AgentError::Model(_)
-            | AgentError::TooLong { .. }
+            AgentError::Model(error) => UNPROCESSABLE.detail(error.without_hint()),
+            AgentError::TooLong { .. }
             | AgentError::UnknownSkill { .. }
             | AgentError::InvalidAnswer(_)
             | AgentError::Compaction(_) => UNPROCESSABLE.detail(error.to_string()),

@@ -235,9 +235,12 @@ fn if_there(log: &Path, error: HostError) -> HostError {
 
 /// Converts a failure. Only messages without paths of this machine are sent to the client.
 fn host_error(failure: CliFailure) -> HostError {
-    if failure.error.is::<ModelError>() || failure.error.is::<NoModel>() {
-        let advice = failure.hint.map_or_else(String::new, |hint| format!("; {hint}"));
-        return HostError::Invalid(format!("{}{advice}", failure.error));
+    // Hints are for the command line.
+    if let Some(error) = failure.error.downcast_ref::<ModelError>() {
+        return HostError::Invalid(error.without_hint());
+    }
+    if failure.error.is::<NoModel>() {
+        return HostError::Invalid(failure.error.to_string());
     }
     match failure.error.downcast_ref::<SessionError>() {
         Some(SessionError::Locked { .. }) => return HostError::Locked,
@@ -282,10 +285,15 @@ mod tests {
     }
 
     #[test]
-    fn host_error_tells_a_client_how_to_get_a_model_only() {
-        let no_model = wiring::no_provider("anthropic");
-        let HostError::Invalid(reason) = host_error(no_model) else { panic!() };
-        assert!(reason.contains("no API key for anthropic; `tiller login anthropic`"), "{reason}");
+    fn host_error_has_neither_hints_nor_paths() {
+        let no_key = ModelError::NoKey { model: "x/y".to_owned(), key_name: "X_API_KEY".to_owned() };
+        for (failure, expected) in [
+            (wiring::no_provider("anthropic"), "no API key for anthropic"),
+            (CliFailure::usage(no_key).hint("run `tiller login`"), "no API key for x/y"),
+        ] {
+            let HostError::Invalid(reason) = host_error(failure) else { panic!() };
+            assert_eq!(reason, expected);
+        }
         let setting = CliFailure::usage(anyhow!("settings file /home/ann/settings.json: not valid JSON"));
         let HostError::Invalid(reason) = host_error(setting.hint("edit /home/ann")) else { panic!() };
         assert!(!reason.contains("ann"), "{reason}");

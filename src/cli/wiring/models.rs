@@ -314,7 +314,7 @@ fn first(providers: &ProviderRegistry, provider: Option<&str>, front: FrontEnd) 
             Err(misconfigured(providers, None).unwrap_or_else(no_model))
         }
         Some(model) => Ok(model),
-        None => Err(NoModel::failure("no model given; specify one with --model")),
+        None => Err(NoModel::failure("no model given").hint("specify one with --model")),
     }
 }
 

@@ -39,6 +39,17 @@ pub enum ModelError {
     },
 }
 
+impl ModelError {
+    /// Returns the message without advice that only a user of this machine can follow.
+    #[must_use]
+    pub fn without_hint(&self) -> String {
+        match self {
+            Self::NoKey { model, .. } => format!("no API key for {model}"),
+            Self::Unknown { .. } | Self::Misconfigured { .. } | Self::NoProvider { .. } => self.to_string(),
+        }
+    }
+}
+
 /// Returns the provider in `provider/id`; the id may contain slashes.
 fn provider_of(model: &str) -> &str {
     model.split_once('/').map_or(model, |(provider, _)| provider)

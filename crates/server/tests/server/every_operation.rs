@@ -72,6 +72,31 @@ async fn operation_on_closed_session_needs_resume() {
 }
 
 #[tokio::test]
+async fn bad_body_detail_names_the_reason_once() {
+    let server = TestServer::start(&[]);
+    let session = server.create().await;
+    let details = [
+        ("thinking", r#"{"level": "huge"}"#, "the field `level`: `huge` is not one of `off`, `minimal`, "),
+        ("thinking", r#"{"level": "off", "foo": 1}"#, "unknown field `foo`, expected `level`"),
+        ("chat", r#"{"message": 1}"#, "the field `message`: invalid type: integer `1`, expected a string"),
+        ("chat", "{bad", "invalid JSON: key must be a string"),
+        ("chat", r#"{"message": "x""#, "invalid JSON: unexpected end"),
+        ("chat", r#"{"message": "x"} y"#, "invalid JSON: trailing characters"),
+    ];
+    for (operation, body, expected) in details {
+        let mut request = request("POST", &format!("{session}/{operation}"), Some(&json!({})));
+        *request.body_mut() = body.into();
+        let answered = server.send(request).await;
+        assert_eq!(answered.problem(), "invalid-request", "{body}");
+        let detail = answered.json()["detail"].as_str().unwrap().to_owned();
+        assert!(detail.starts_with(expected), "{body}: {detail}");
+    }
+    let query = server.get("/api/sessions?pages=1").await.json();
+    let detail = query["detail"].as_str().unwrap();
+    assert!(detail.starts_with("the query: unknown field `pages`, expected one of"), "{detail}");
+}
+
+#[tokio::test]
 async fn operation_with_bad_body_is_a_problem() {
     let server = TestServer::start(&[]);
     let session = server.create().await;
