@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(dialog.answer("7"), DialogStep::Ask(None));
         assert_eq!(
             dialog.text(),
-            "question: tags (2 of 3)\n  1 = A\n  2 = B\n  at most 1 options; separated by commas; empty = omit"
+            "question: tags (2 of 3)\n  1 = A\n  2 = B\n  at most 1 option; separated by commas; empty = omit"
         );
         assert_eq!(dialog.answer(""), DialogStep::Ask(None));
         assert_eq!(dialog.text(), "question: news (3 of 3)\n  yes or no; empty = yes");

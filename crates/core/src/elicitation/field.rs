@@ -6,6 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value, json};
 
 use super::format::TextFormat;
+use crate::counted::counted;
+
+/// Units of limits, for one and for any other number.
+const CHARACTERS: [&str; 2] = ["character", "characters"];
+const OPTIONS: [&str; 2] = ["option", "options"];
+const NO_UNIT: [&str; 2] = ["", ""];
 
 /// A field of a form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -145,11 +151,11 @@ impl FieldKind {
         match self {
             Self::Text { format, length } => {
                 let text = value.as_str().ok_or("not text")?;
-                length.check(text.chars().count() as u64, "characters")?;
+                length.check(text.chars().count() as u64, CHARACTERS)?;
                 format.map_or(Ok(()), |format| format.check(text))
             }
-            Self::Integer(limits) => limits.check(value.as_i64().ok_or("not a whole number")?, ""),
-            Self::Number(limits) => limits.check(value.as_f64().ok_or("not a number")?, ""),
+            Self::Integer(limits) => limits.check(value.as_i64().ok_or("not a whole number")?, NO_UNIT),
+            Self::Number(limits) => limits.check(value.as_f64().ok_or("not a number")?, NO_UNIT),
             Self::Boolean => value.as_bool().map(drop).ok_or_else(|| "not yes or no".to_owned()),
             Self::Choice { options } => check_option(options, value),
             Self::Choices { options, count } => {
@@ -158,7 +164,7 @@ impl FieldKind {
                 if chosen.iter().enumerate().any(|(at, value)| chosen[..at].contains(value)) {
                     return Err("an option is chosen twice".to_owned());
                 }
-                count.check(chosen.len() as u64, "options")
+                count.check(chosen.len() as u64, OPTIONS)
             }
         }
     }
@@ -169,14 +175,14 @@ impl FieldKind {
         match self {
             Self::Text { format, length } => {
                 let format = format.map(|format| format.label().to_owned());
-                let parts: Vec<String> = format.into_iter().chain(length.text("characters")).collect();
+                let parts: Vec<String> = format.into_iter().chain(length.text(CHARACTERS)).collect();
                 parts.join(", ")
             }
-            Self::Integer(limits) => join_hint("a whole number", limits.text("")),
-            Self::Number(limits) => join_hint("a number", limits.text("")),
+            Self::Integer(limits) => join_hint("a whole number", limits.text(NO_UNIT)),
+            Self::Number(limits) => join_hint("a number", limits.text(NO_UNIT)),
             Self::Boolean => "yes or no".to_owned(),
             Self::Choice { .. } => "one option".to_owned(),
-            Self::Choices { count, .. } => count.text("options").unwrap_or_else(|| "any options".to_owned()),
+            Self::Choices { count, .. } => count.text(OPTIONS).unwrap_or_else(|| "any options".to_owned()),
         }
     }
 
@@ -233,8 +239,8 @@ fn join_hint(what: &str, limits: Option<String>) -> String {
     limits.map_or_else(|| what.to_owned(), |limits| format!("{what}, {limits}"))
 }
 
-impl<T: PartialOrd + Copy + Display> Limits<T> {
-    fn check(&self, value: T, unit: &str) -> Result<(), String> {
+impl<T: PartialOrd + Copy + Display + From<u8>> Limits<T> {
+    fn check(&self, value: T, unit: [&str; 2]) -> Result<(), String> {
         let is_below = self.minimum.is_some_and(|minimum| value < minimum);
         let is_above = self.maximum.is_some_and(|maximum| value > maximum);
         match self.text(unit).filter(|_| is_below || is_above) {
@@ -243,14 +249,17 @@ impl<T: PartialOrd + Copy + Display> Limits<T> {
         }
     }
 
-    fn text(&self, unit: &str) -> Option<String> {
-        let text = match (self.minimum, self.maximum) {
-            (None, None) => return None,
-            (Some(minimum), None) => format!("at least {minimum}"),
-            (None, Some(maximum)) => format!("at most {maximum}"),
-            (Some(minimum), Some(maximum)) => format!("{minimum} to {maximum}"),
+    fn text(&self, unit @ [one, many]: [&str; 2]) -> Option<String> {
+        let with_unit = |limit: T| match unit {
+            NO_UNIT => limit.to_string(),
+            _ => counted(limit, one, many),
         };
-        Some(if unit.is_empty() { text } else { format!("{text} {unit}") })
+        Some(match (self.minimum, self.maximum) {
+            (None, None) => return None,
+            (Some(minimum), None) => format!("at least {}", with_unit(minimum)),
+            (None, Some(maximum)) => format!("at most {}", with_unit(maximum)),
+            (Some(minimum), Some(maximum)) => format!("{minimum} to {}", with_unit(maximum)),
+        })
     }
 }
 
@@ -278,6 +287,8 @@ mod tests {
         assert_eq!(name.parse("éàü"), Ok(Some("éàü".into())), "characters, not bytes");
         assert_eq!(name.parse("A"), Err("must be 2 to 3 characters".into()));
         assert_eq!(name.parse(" "), Err("a value is required".into()));
+        let any = FieldKind::Text { format: None, length: Limits { minimum: Some(1), maximum: None } };
+        assert_eq!(any.hint(), "at least 1 character");
         let mail = FieldKind::Text { format: Some(TextFormat::Email), length: Limits::default() };
         let mail = field("mail", false, mail);
         assert_eq!(mail.parse(""), Ok(None));

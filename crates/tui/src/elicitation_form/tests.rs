@@ -132,7 +132,7 @@ fn form_fields_are_entered_one_after_the_other() {
       ▸ tags *   The b
           [ ] The a
         › [x] The b
-          at least 1 options
+          at least 1 option
         news *   yes
 
         Send the answer
