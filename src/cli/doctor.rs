@@ -61,8 +61,10 @@ impl Check {
         Self { name, state, detail: detail.into() }
     }
 
-    fn line(&self) -> String {
-        format!("{} {:<14} {}\n", self.state.mark(), self.name, self.detail)
+    /// Returns the lines of the report. All lines of the detail begin in its column.
+    fn lines(&self) -> String {
+        let detail = self.detail.replace('\n', &format!("\n{:17}", ""));
+        format!("{} {:<14} {detail}\n", self.state.mark(), self.name)
     }
 }
 
@@ -92,7 +94,7 @@ pub(super) fn run(arguments: &CliArgs, json: bool) -> Result<u8, CliFailure> {
     if json {
         print_text(&(serde_json::to_string_pretty(&checks).map_err(CliFailure::run)? + "\n"))?;
     } else {
-        print_text(&checks.iter().map(Check::line).collect::<String>())?;
+        print_text(&checks.iter().map(Check::lines).collect::<String>())?;
     }
     let is_broken = checks.iter().any(|check| check.state == CheckState::Broken);
     Ok(if is_broken { FAILED } else { DONE })
@@ -130,7 +132,7 @@ fn check_config(config: &Config, resource_problems: &[String]) -> Check {
     // Guard problems: a rule or hook that may deny something can't be read.
     let is_broken = !config.invalid.is_empty() || !config.guard_problems.is_empty();
     let state = if is_broken { CheckState::Broken } else { CheckState::Absent };
-    Check::new("configuration", state, notices.join("; "))
+    Check::new("configuration", state, notices.join("\n"))
 }
 
 fn check_keys(config: &Config) -> Check {
@@ -320,7 +322,7 @@ mod tests {
 
     #[test]
     fn doctor_line_begins_with_a_mark() {
-        let line = |state| Check::new("git", state, "x").line();
+        let line = |state| Check::new("git", state, "x").lines();
         assert_eq!(line(CheckState::Ok), "✓ git            x\n");
         assert_eq!(line(CheckState::Absent), "– git            x\n");
         assert_eq!(line(CheckState::Broken), "✗ git            x\n");

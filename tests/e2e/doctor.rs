@@ -40,7 +40,8 @@ fn doctor_names_ignored_files() {
     let problem = "broken.md: agent ignored: no front matter; it needs at least `description`";
     assert!(output.out.contains("– configuration") && output.out.contains(problem), "{}", output.out);
     let problem = "keybindings.json, line 1: h is needed for typing; `help` stays on ?";
-    assert!(output.out.contains(problem), "{}", output.out);
+    let line = format!("\n{:17}{problem}\n", "");
+    assert!(output.out.contains(&line), "each problem has its line: {}", output.out);
 }
 
 #[test]
