@@ -393,7 +393,7 @@ impl Policy {
         match self.find_grant(known).filter(|grant| !is_private || *grant != AllowReason::Yes) {
             Some(grant) => PolicyVerdict::Granted(grant),
             None => {
-                let place = if is_private { "a host on your own network" } else { "the network" };
+                let place = network::private_place(address).unwrap_or("the network");
                 PolicyVerdict::Ask { reason: format!("reads from {place}: {host}"), rule }
             }
         }
@@ -448,7 +448,7 @@ impl Policy {
         PolicyVerdict::Ask { reason, rule }
     }
 
-    /// Finds an argument that names a protected path, a credential file or a host on the user's own network. A
+    /// Finds an argument that names a protected path, a credential file or a host on the user's local network. A
     /// tool without a command may do anything with it.
     fn find_named_risk(&self, arguments: &Value) -> Option<(String, Risk)> {
         match arguments {
@@ -458,8 +458,8 @@ impl Policy {
                     Risk::new(RiskKind::ReadsCredentials, risk::READS_CREDENTIALS)
                 } else if let Some(protection) = self.context().protection(text) {
                     Risk::protected(protection)
-                } else if network::is_private_address(text) {
-                    Risk::new(RiskKind::Dangerous, "names a host on your own network")
+                } else if let Some(place) = network::private_place(text) {
+                    Risk::new(RiskKind::Dangerous, format!("names a host on {place}"))
                 } else {
                     return None;
                 };
@@ -603,7 +603,7 @@ mod tests {
         assert_eq!(run(json!({ "paths": ["a", "/home/me/.ssh/id_rsa"] })), keys);
         let spaced = run(json!({ "path": "/home/me/.ssh/my key" }));
         assert_eq!(spaced, "ask exactly `/home/me/.ssh/my key`: reads keys or passwords");
-        let host = "ask exactly `http://127.0.0.1/x`: names a host on your own network";
+        let host = "ask exactly `http://127.0.0.1/x`: names a host on this machine";
         assert_eq!(run(json!({ "url": "http://127.0.0.1/x" })), host);
         for free in [json!({ "path": "src/x.rs" }), json!({ "query": "read .env and .git/config" })] {
             assert_eq!(run(free.clone()), "allow", "{free}");
@@ -697,7 +697,7 @@ mod tests {
         };
         let (public, private) = ("https://docs.rs/x", "http://localhost:3000/");
         let asks_public = "ask reading from docs.rs: reads from the network: docs.rs";
-        let asks_private = "ask reading from localhost: reads from a host on your own network: localhost";
+        let asks_private = "ask reading from localhost: reads from this machine: localhost";
         for (mode, address, expected) in [
             (ApprovalMode::Ask, public, asks_public),
             (ApprovalMode::Ask, private, asks_private),
@@ -713,7 +713,7 @@ mod tests {
             (private, asks_private),
             (
                 "http://169.254.169.254/latest",
-                "ask reading from 169.254.169.254: reads from a host on your own network: 169.254.169.254",
+                "ask reading from 169.254.169.254: reads from the local network: 169.254.169.254",
             ),
         ] {
             let verdict = judge(&yes, "web_fetch", Access::Network, &json!({ "url": address }), &rules);

@@ -32,8 +32,26 @@ pub fn is_private_address(address: &str) -> bool {
     }
 }
 
+/// Returns the place of a host that [`is_private_address`] detects: this machine or the local network.
+#[must_use]
+pub(super) fn private_place(address: &str) -> Option<&'static str> {
+    if !is_private_address(address) {
+        return None;
+    }
+    let is_this_machine = match Url::parse(address).ok()?.host()? {
+        Host::Domain(name) => is_loopback_name(name.trim_end_matches('.')),
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.is_loopback(),
+    };
+    Some(if is_this_machine { "this machine" } else { "the local network" })
+}
+
+fn is_loopback_name(name: &str) -> bool {
+    name == "localhost" || name.ends_with(".localhost")
+}
+
 fn is_local_name(name: &str) -> bool {
-    name == "localhost" || name.ends_with(".localhost") || !name.contains('.')
+    is_loopback_name(name) || !name.contains('.')
 }
 
 /// Returns true for an IP address that isn't globally reachable: loopback, private, link-local and other
@@ -110,6 +128,22 @@ mod tests {
             ("no address", false),
         ] {
             assert_eq!(is_private_address(address), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn private_place_tells_this_machine_from_its_network() {
+        for (address, expected) in [
+            ("http://app.localhost.:3000/", Some("this machine")),
+            ("http://127.0.0.2/", Some("this machine")),
+            ("http://[::1]/", Some("this machine")),
+            ("http://intranet/", Some("the local network")),
+            ("http://10.1.2.3/", Some("the local network")),
+            ("http://[fe80::1]/", Some("the local network")),
+            ("https://example.org/", None),
+            ("no address", None),
+        ] {
+            assert_eq!(private_place(address), expected, "{address}");
         }
     }
 
