@@ -43,12 +43,12 @@ fn bash_double_mark_is_hidden_from_the_model() {
     assert!(context.contains("hi there") && !context.contains("secret"), "{context}");
 }
 
-const COLOURED: &str = r"printf 'a\rb\n\033[31mred\033[0m plain\nab\bc\n'";
+const COLORED: &str = r"printf 'a\rb\n\033[31mred\033[0m plain\nab\bc\n'";
 
 #[test]
 fn bash_output_is_colored_and_plain_for_the_model() {
     let sandbox = Sandbox::new();
-    let call = serde_json::json!({"calls": [{"name": "bash", "arguments": {"command": COLOURED}}]});
+    let call = serde_json::json!({"calls": [{"name": "bash", "arguments": {"command": COLORED}}]});
     let lines = [
         r#"{"expect": "what was that?", "text": "I see."}"#.to_owned(),
         call.to_string(),
@@ -56,10 +56,10 @@ fn bash_output_is_colored_and_plain_for_the_model() {
     ];
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let mut terminal = sandbox.open_scripted(&lines, &[]);
-    sandbox.write("slow.sh", &format!("{COLOURED}; touch printed; while [ ! -e go ]; do sleep 0.1; done"));
+    sandbox.write("slow.sh", &format!("{COLORED}; touch printed; while [ ! -e go ]; do sleep 0.1; done"));
     enter(&mut terminal, "!sh slow.sh");
     sandbox.wait_for_file("printed");
-    terminal.wait_until_screen("its colours while it runs", |screen| reds(screen) == ["red"]);
+    terminal.wait_until_screen("its colors while it runs", |screen| reds(screen) == ["red"]);
     sandbox.write("go", "");
     terminal.wait_without("esc stops");
     let is_kept = |screen: &vt100::Screen| {
@@ -67,9 +67,8 @@ fn bash_output_is_colored_and_plain_for_the_model() {
         let is_there = |line| contents.lines().any(|contents| contents.trim() == line);
         ["│ b", "│ red plain", "│ ac"].into_iter().all(is_there)
     };
-    terminal.wait_until_screen("its colours when it is over", |screen| {
-        is_kept(screen) && reds(screen) == ["red"]
-    });
+    terminal
+        .wait_until_screen("its colors when it is over", |screen| is_kept(screen) && reds(screen) == ["red"]);
     prompt_and_wait(&mut terminal, "what was that?", "I see.");
     prompt_and_wait(&mut terminal, "now you", "So it is.");
     enter(&mut terminal, "/quit");
@@ -89,7 +88,7 @@ fn bash_output_is_colored_and_plain_for_the_model() {
     assert!(!context.contains(['\u{1b}', '␛', '\r', '␍']), "{context}");
 
     let terminal = sandbox.open_scripted(&lines, &["-c"]);
-    terminal.wait_until_screen("both outputs in their colours", |screen| {
+    terminal.wait_until_screen("both outputs in their colors", |screen| {
         is_kept(screen) && reds(screen) == ["red", "red"]
     });
 }

@@ -11,7 +11,7 @@ const CODE: &str = r#"{"text": "```rust\nlet one = 1;\n```\n\nmore", "hang": tru
 
 /// Waits until this text, which is on the screen once, starts in another color than the text after it.
 fn wait_for_color(terminal: &Terminal, text: &str) {
-    terminal.wait_until_screen("words in their colours", |screen| {
+    terminal.wait_until_screen("words in their colors", |screen| {
         let rows: Vec<String> = screen.rows(0, screen.size().1.get()).collect();
         let position = rows.iter().enumerate().find_map(|(row, line)| Some((row, line.find(text)?)));
         let color = |(row, column): (usize, usize)| {

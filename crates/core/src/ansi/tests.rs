@@ -118,8 +118,8 @@ fn buffer_kept_text_begins_with_a_line_and_has_styles() {
     let printed = buffer.styled_text();
     assert!(printed.text.len() <= 47 && printed.text.ends_with("98 red\n99 red\n"), "{printed:?}");
     let last = printed.style_runs.last().unwrap();
-    let coloured: String = printed.text.chars().skip(last.start).take(last.length).collect();
-    assert_eq!((coloured.as_str(), printed.text.chars().count()), ("red", last.end() + 1));
+    let colored: String = printed.text.chars().skip(last.start).take(last.length).collect();
+    assert_eq!((colored.as_str(), printed.text.chars().count()), ("red", last.end() + 1));
     assert_eq!((buffer.lines(), printed.text.chars().next().unwrap().is_ascii_digit()), (100, true));
 }
 

@@ -188,7 +188,7 @@ table! {
     /// Theme for light terminal backgrounds.
     THEME_LIGHT, theme_light: &str = "theme_light", SettingKind::Text, "light";
     /// Number of colors that the terminal supports; auto detects it from the environment.
-    COLOURS, color_mode: ColorMode = "colours", ColorMode::KIND, "auto";
+    COLORS, color_mode: ColorMode = "colors", ColorMode::KIND, "auto";
     /// Show the session's name and state in the terminal title.
     TERMINAL_TITLE, terminal_title: Switch = "terminal.title", Switch::KIND, "on";
     /// Report progress to the terminal (OSC 9;4): if supported, always, or never.

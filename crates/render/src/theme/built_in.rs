@@ -7,11 +7,11 @@ pub(super) const TEXTS: [&str; 9] = [
     include_str!("../../../../themes/light.json"),
     include_str!("../../../../themes/high-contrast.json"),
     include_str!("../../../../themes/high-contrast-light.json"),
-    include_str!("../../../../themes/colour-blind-safe.json"),
-    include_str!("../../../../themes/colour-blind-safe-light.json"),
+    include_str!("../../../../themes/color-blind-safe.json"),
+    include_str!("../../../../themes/color-blind-safe-light.json"),
     include_str!("../../../../themes/gruvbox.json"),
     include_str!("../../../../themes/catppuccin.json"),
-    include_str!("../../../../themes/no-colour.json"),
+    include_str!("../../../../themes/no-color.json"),
 ];
 
 /// The default for dark backgrounds.
@@ -21,4 +21,4 @@ pub(super) const DARK: &str = "dark";
 pub(super) const LIGHT: &str = "light";
 
 /// The theme for terminals without colors.
-pub(super) const COLORLESS: &str = "no-colour";
+pub(super) const COLORLESS: &str = "no-color";

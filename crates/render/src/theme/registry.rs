@@ -319,7 +319,7 @@ mod tests {
             "high-contrast"
         );
         assert_eq!(name(&choice.with_theme("gone"), Background::Light, ColorDepth::Sixteen), "light");
-        assert_eq!(name(&choice.with_theme("gruvbox"), Background::Light, ColorDepth::None), "no-colour");
+        assert_eq!(name(&choice.with_theme("gruvbox"), Background::Light, ColorDepth::None), "no-color");
     }
 
     #[test]

@@ -57,7 +57,7 @@ fn themes_roles_have_enough_contrast_at_every_depth() {
             // The nearest of 256 colors may have a little less contrast.
             let (text_color, background) = colors_at(theme, role, ColorDepth::TwoHundredFiftySix);
             let contrast = text_color.unwrap().contrast(background);
-            assert!(contrast >= 0.85 * minimum, "{}: {role:?} of 256 colours has {contrast:.2}", theme.name);
+            assert!(contrast >= 0.85 * minimum, "{}: {role:?} of 256 colors has {contrast:.2}", theme.name);
         }
     }
 }
@@ -102,7 +102,7 @@ fn themes_color_blind_safe_roles_differ() {
         (Role::Success, Role::Warning),
         (Role::Error, Role::Warning),
     ];
-    for theme in [find("colour-blind-safe"), find("colour-blind-safe-light")] {
+    for theme in [find("color-blind-safe"), find("color-blind-safe-light")] {
         for (a, b) in opposites {
             let text_color = |role| colors(&theme, role).0.unwrap();
             for (deficiency, matrix) in [("protanopia", PROTANOPIA), ("deuteranopia", DEUTERANOPIA)] {
@@ -148,7 +148,7 @@ fn simulated(color: Rgb, matrix: [[f64; 3]; 3]) -> Rgb {
 
 #[test]
 fn themes_no_color_uses_emphasis_only() {
-    let theme = find("no-colour");
+    let theme = find("no-color");
     for depth in [ColorDepth::None, ColorDepth::Sixteen, ColorDepth::TwoHundredFiftySix, ColorDepth::Millions]
     {
         for role in ROLES {

@@ -204,7 +204,7 @@ fn link_wraps_its_cells() {
             ("https://b.example".to_owned(), "https://b.example".to_owned())
         ]
     );
-    assert!(!output.contains("\u{1b}[58"), "the mark of a link is no colour");
+    assert!(!output.contains("\u{1b}[58"), "the mark of a link is no color");
 }
 
 #[test]
