@@ -253,6 +253,13 @@ pub(super) enum RacePick {
     Lane(usize),
 }
 
+fn parse_days(text: &str) -> Result<u16, &'static str> {
+    match text.parse() {
+        Ok(days @ 1..) => Ok(days),
+        Ok(0) | Err(_) => Err("expected a whole number from 1 to 65535"),
+    }
+}
+
 impl FromStr for RacePick {
     type Err = &'static str;
 
@@ -338,7 +345,7 @@ pub(super) enum CliCommand {
     /// Show tokens, cache hits and cost of all sessions by day, model and project
     Stats {
         /// Number of days, including today
-        #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..))]
+        #[arg(long, value_name = "N", default_value_t = 30, value_parser = parse_days)]
         days: u16,
         /// Print JSON
         #[arg(long)]

@@ -48,10 +48,8 @@ impl AttachSupport {
     /// Returns the question, and the reply to an invalid answer.
     const fn question(self) -> (&'static str, &'static str) {
         match self {
-            Self::Supported => {
-                ("[a]ttach, [f]ork, [r]ead-only, [q]uit? ", "Please type a, f, r or q, and Enter.")
-            }
-            Self::Unsupported => ("[f]ork, [r]ead-only, [q]uit? ", "Please type f, r or q, and Enter."),
+            Self::Supported => ("[a]ttach, [f]ork, [r]ead-only, [q]uit? ", "Type a, f, r or q, then Enter."),
+            Self::Unsupported => ("[f]ork, [r]ead-only, [q]uit? ", "Type f, r or q, then Enter."),
         }
     }
 }

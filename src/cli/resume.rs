@@ -121,7 +121,7 @@ fn resolve_moved(
     let directory = manager.cwd().display();
     match moved.as_slice() {
         [] => Err(CliFailure::usage(anyhow!("{directory} has no session to continue"))
-            .hint("run without -c for a new session; `tiller sessions list --all` lists all sessions")),
+            .hint("`tiller` starts a new session; `tiller sessions list --all` lists all sessions")),
         [session] if is_of_this_directory(session, manager) => Ok(Resolution::Log(session.path.clone())),
         several if front == FrontEnd::Tui && io::stdin().is_terminal() => {
             Err(CliFailure::usage(MovedProject(several.to_vec())))

@@ -1,5 +1,6 @@
 //! The start of a session, the same for every front end.
 
+use tiller_core::counted::counted;
 use tokio::task::spawn_blocking;
 
 use super::args::CliArgs;
@@ -66,6 +67,7 @@ pub(super) async fn print_notices(notices: &[String], agent: &AgentSession, rele
 
     let queued = agent.snapshot().await.map(|snapshot| snapshot.in_progress.queue.len()).unwrap_or_default();
     if queued > 0 {
-        stderr_line!("warning: {queued} queued message(s) were not delivered; {release}");
+        let undelivered = counted(queued, "queued message was", "queued messages were");
+        stderr_line!("warning: {undelivered} not delivered; {release}");
     }
 }

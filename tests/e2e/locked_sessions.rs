@@ -51,7 +51,7 @@ fn locked_session_can_be_forked() {
     let mut second = second(&sandbox);
     assert!(second.screen().contains(&format!("(pid {} on ", holder(&sandbox))), "{}", second.screen());
     second.send("what?\r");
-    second.wait_for("Please type a, f, r or q");
+    second.wait_for("Type a, f, r or q, then Enter.");
     second.send("f\r");
     second.wait_for("forked from");
     second.wait_for("Answer one.");

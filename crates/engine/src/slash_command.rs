@@ -280,7 +280,7 @@ const TABLE: &[CommandSpec] = &[
         C::Agents,
         "agents",
         NoArgument,
-        "list running, ended and available agents; Enter opens the session of one that has run",
+        "list running, ended and available agents; Enter opens a running or ended one",
     )
     .with_plain_usage(NoArgument, "list running, ended and available agents"),
     row(C::Back, "back", NoArgument, "return from an agent's session to the session that started it")

@@ -122,7 +122,7 @@ impl<S: SessionService> ServerHandler for SessionServer<S> {
 /// The declarations of the tools.
 fn tools() -> Vec<Tool> {
     let session = || json!({"type": "string", "description": "The session's id, or at least 4 characters from its start or end."});
-    let all = || json!({"type": "boolean", "description": "Include the sessions of all directories, not only of this one."});
+    let all = || json!({"type": "boolean", "description": "Include the sessions in all directories, not only in this one."});
     let limit = || json!({"type": "integer", "minimum": 1, "description": "Maximum number of results; 20 by default."});
     let reads = ToolAnnotations::new().read_only(true);
     vec![

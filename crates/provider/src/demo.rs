@@ -298,7 +298,11 @@ mod tests {
         messages.extend(calls);
         messages.push(said("what now?"));
         let answer = next_answer(&request(messages.clone()));
-        assert!(answer.text.starts_with("**Not finished**: 1 of 3 calls ran to the end;"), "{}", answer.text);
+        assert!(
+            answer.text.starts_with("**Not finished**: 1 of 3 calls ran to completion;"),
+            "{}",
+            answer.text
+        );
 
         messages.extend([answered(&answer.text), said("next")]);
         assert!(next_answer(&request(messages)).text.starts_with(opening_line(FOLLOW_UP)));

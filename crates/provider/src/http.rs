@@ -226,7 +226,7 @@ impl EndpointClient {
             200..=299 => classify(&ErrorResponse { status: 0, ..error }),
             300..=399 => {
                 let location = headers.get(LOCATION).and_then(|value| value.to_str().ok());
-                let message = format!("redirected to {}", location.unwrap_or("elsewhere"));
+                let message = format!("redirected to {}", location.unwrap_or("another address"));
                 let fault = ProviderFault::new(FailureKind::Fatal, message);
                 ProviderFault { status: Some(status), ..fault }.with_hint(format!(
                     "set {} to the server's address",

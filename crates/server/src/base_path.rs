@@ -18,7 +18,7 @@ pub struct BasePath(String);
 
 /// The text isn't a base path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected a path like /a, of letters, digits, '-' and '_'")]
+#[error("expected a path such as /a, with only letters, digits, '-' and '_'")]
 pub struct InvalidBasePath;
 
 impl FromStr for BasePath {

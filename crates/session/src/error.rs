@@ -155,7 +155,7 @@ impl SessionError {
             Self::Header { .. } => Some(
                 "the file was not modified; if it is a session log, its first line is damaged or missing",
             ),
-            Self::Version { .. } => Some("a newer version of tiller may be able to read it"),
+            Self::Version { .. } => Some("use a newer version of tiller"),
             Self::NotFound(_) => Some("`tiller sessions list --all` lists all sessions"),
             Self::Damaged { .. } => {
                 Some("the line is kept unchanged; entries before and after it are intact")

@@ -223,7 +223,7 @@ impl Reader {
         let session_cwd = Path::new(&self.header().cwd);
         let other_directory = (session_cwd != cwd && session_cwd.exists()).then(|| {
             let (session_cwd, cwd) = (session_cwd.display(), cwd.display());
-            format!("this session belongs to {session_cwd} and stays in its list; commands run in {cwd}")
+            format!("this session belongs to {session_cwd} and stays listed there; commands run in {cwd}")
         });
         let findings = self.findings();
         let findings = findings.iter().map(|finding| {

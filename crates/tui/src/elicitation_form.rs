@@ -34,7 +34,7 @@ pub(crate) struct ElicitationForm {
     /// Number of rows that the page is scrolled, relative to the position where the selected row is visible.
     scrolled: isize,
     appeared: ShownSince,
-    /// The time since when the server no longer waits for the answer.
+    /// The time when the server stopped waiting for the answer.
     withdrawn: Option<ShownSince>,
 }
 

@@ -86,7 +86,7 @@ pub(in crate::cli) enum SessionsCommand {
         /// Session files, or at least 4 characters from the start or end of each id
         #[arg(value_name = "SESSION", required_unless_present = "all")]
         sessions: Vec<String>,
-        /// Verify the sessions of all directories
+        /// Verify the sessions in all directories
         #[arg(long, conflicts_with = "sessions")]
         all: bool,
         /// Print JSON

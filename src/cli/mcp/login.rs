@@ -32,7 +32,7 @@ pub(super) fn log_in(arguments: &CliArgs, name: &str) -> Result<u8, CliFailure> 
         CliFailure::run(anyhow!("MCP server {name}: {reason}"))
     })?;
     stderr_line!("logged in to {name}");
-    stderr_line!("  hint: in a running session, /reload starts the server again");
+    stderr_line!("  hint: in a running session, /reload restarts the server");
     Ok(DONE)
 }
 
@@ -57,7 +57,8 @@ fn server(arguments: &CliArgs, name: &str) -> Result<(String, McpLogins), CliFai
         Endpoint::Http(endpoint) => Ok((endpoint.url.clone(), McpLogins::new(config.dirs.mcp_auth()))),
         Endpoint::Stdio(_) => {
             let error = anyhow!("{name} is a local command; only servers with a URL support login");
-            Err(CliFailure::usage(error).hint("set its key under `env` in its configuration"))
+            Err(CliFailure::usage(error)
+                .hint("a local command takes its key from `env` in its configuration"))
         }
     }
 }

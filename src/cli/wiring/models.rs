@@ -266,7 +266,7 @@ pub(super) fn model(
     let notice = (source == FactSource::Assumed).then(|| {
         let suggestion = providers.similar_listed_model(&model.reference());
         format!(
-            "{} is not in the catalog{}; assuming a context window of {} (from the setting `window`), answers of up to {} tokens, and no prices",
+            "{} is not in the catalog{}; assuming a context window of {} (the setting `window` changes it), answers of up to {} tokens, and no prices",
             model.reference(),
             suggestion.map_or_else(String::new, |name| format!(" (did you mean {name}?)")),
             model.facts.window,

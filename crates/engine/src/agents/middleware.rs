@@ -99,7 +99,7 @@ impl Middleware for Recovery {
             outcome.unwrap_or_else(|panic| {
                 let message = panic.downcast_ref::<String>().cloned();
                 let message = message.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-                Err(AgentFailure::Panicked(message.unwrap_or_else(|| "without a message".to_owned())))
+                Err(AgentFailure::Panicked(message.unwrap_or_else(|| "no panic message".to_owned())))
             })
         })
     }

@@ -168,7 +168,7 @@ impl RunningChild {
         let resolved_calls = self.approvals.extract_if(.., |known| !calls.contains(&known.tool_call_id));
         let resolved_calls = resolved_calls.map(|request| EventKind::ApprovalResolved {
             tool_call_id: request.tool_call_id,
-            decision: Decision::Deny { reason: "it no longer waits".to_owned() },
+            decision: Decision::Deny { reason: "it stopped waiting".to_owned() },
         });
         let mut events: Vec<EventKind> = resolved_calls.collect();
         let resolved_questions =

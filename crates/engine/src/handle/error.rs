@@ -14,7 +14,7 @@ pub enum AgentError {
     #[error("the agent is running; send the message as a steering or follow-up message")]
     Busy,
     /// The queue is full.
-    #[error("the queue is full ({0} messages); wait for deliveries, or clear it")]
+    #[error("the queue is full ({0} messages); wait until some are delivered, or clear it")]
     QueueFull(usize),
     /// The command needs an idle agent.
     #[error("not possible while the agent is running")]

@@ -363,7 +363,7 @@ impl MessagesDecoder {
         match self.stop {
             None => Err(Damage::Order("the message ended without a stop reason")),
             Some(StopReason::ToolUse) if !has_calls => {
-                Err(Damage::Order("the message stopped for tool calls and has none"))
+                Err(Damage::Order("the message stopped for tool calls but has none"))
             }
             Some(stop) => Ok(stop),
         }

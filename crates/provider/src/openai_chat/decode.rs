@@ -451,7 +451,7 @@ impl ChatDecoder {
         let reason = match (self.stop, self.has_calls) {
             (None, _) => return Err(Damage::Order("the answer ended without a finish reason")),
             (Some(StopReason::ToolUse), false) => {
-                return Err(Damage::Order("the answer stopped for tool calls and has none"));
+                return Err(Damage::Order("the answer stopped for tool calls but has none"));
             }
             (Some(StopReason::Stop), true) => StopReason::ToolUse,
             (Some(reason), _) => reason,

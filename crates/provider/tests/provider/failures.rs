@@ -59,6 +59,7 @@ async fn failure_has_the_status_and_provider_message() {
             FailureKind::Fatal,
             "redirected to https://elsewhere.example/ (HTTP status 302)",
         ),
+        (Reply::status(302, ""), FailureKind::Fatal, "redirected to another address (HTTP status 302)"),
         (
             Reply::status(200, "<html>Welcome</html>").header("content-type", "text/html"),
             FailureKind::Fatal,

@@ -211,7 +211,9 @@ fn output(capture: CapturedOutput, exit: Exit, end_reason: EndCause, limits: &Co
 /// Lists the notices about the end, for the model.
 fn notices(exit: Exit, end_reason: EndCause, seconds: u64) -> Vec<String> {
     let reason = match (end_reason, exit.status) {
-        (EndCause::Timeout, _) => Some(format!("stopped after {seconds} s, with everything it had started")),
+        (EndCause::Timeout, _) => {
+            Some(format!("stopped after {seconds} s, along with everything it had started"))
+        }
         (EndCause::Exited, status) => status.failure(),
     };
     let leftovers = match exit.leftovers {
@@ -242,6 +244,6 @@ mod tests {
         };
         assert_eq!(text(EndCause::Exited, ExitStatus::Code(0)), "[nothing has changed]");
         let stopped = text(EndCause::Timeout, ExitStatus::Signal(9));
-        assert_eq!(stopped, "[no output]\n[stopped after 5 s, with everything it had started]");
+        assert_eq!(stopped, "[no output]\n[stopped after 5 s, along with everything it had started]");
     }
 }

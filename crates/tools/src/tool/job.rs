@@ -26,7 +26,7 @@ pub(super) struct JobTool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// `list` the jobs, `read` a job's output since the last read, `wait` until it ends and read, or `stop` it and read.
+    /// `list` the jobs, `read` a job's output since the last read, `wait` for its end and read, or `stop` it and read.
     action: JobAction,
     /// Id of the job, such as `job_1`. Required for all actions except `list`.
     #[serde(default)]

@@ -351,7 +351,7 @@ mod tests {
             assert_eq!((refused(&text, tcp), refused(&text, writes)), (true, false), "{text}");
         }
         assert!(!refused("[no output]\n[exit code 1]", tcp));
-        assert!(!refused("[no output]\n[stopped after 120 s, with everything it had started]", tcp));
+        assert!(!refused("[no output]\n[stopped after 120 s, along with everything it had started]", tcp));
     }
 
     #[test]

@@ -858,7 +858,7 @@ mod bash {
         let bench = Bench::new();
         let command = "setsid sh -c 'echo $$ > pid; exec sleep 1000' & echo before; sleep 1000";
         let output = bench.call("bash", json!({"command": command, "timeout": 1})).await;
-        let expected = ToolOutput::error("before\n[stopped after 1 s, with everything it had started]");
+        let expected = ToolOutput::error("before\n[stopped after 1 s, along with everything it had started]");
         let details = Some(json!({"exitCode": null, "timedOut": true}));
         assert_eq!(output, ToolOutput { details, ..expected });
         assert_dies(pid_in(&bench, "pid").await).await;

@@ -51,7 +51,7 @@ impl ElicitationForm {
             None => Line::new(format!("  {}", self.key_hint(view)), Role::Muted),
             Some(_) => {
                 let text =
-                    format!("  {asker} no longer waits for an answer; nothing was sent · {back} closes");
+                    format!("  {asker} stopped waiting for an answer; nothing was sent · {back} closes");
                 Line::new(text, Role::Warning)
             }
         };

@@ -68,7 +68,7 @@ impl ExecutorWorker {
         }
         let suggestion = suggest::nearest(provider, names());
         let suggestion = suggestion
-            .map_or("/logout lists the providers".to_owned(), |name| format!("did you mean {name}?"));
+            .map_or("/login lists the providers".to_owned(), |name| format!("did you mean {name}?"));
         let message = format!("unknown provider `{}`; {}", one_line(provider), one_line(&suggestion));
         Some(TaskResult::invalid_input(format!("/logout {provider}"), (message, None)))
     }

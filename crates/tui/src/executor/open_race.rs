@@ -45,7 +45,7 @@ fn results_of_end(lanes: &[RaceLane], prompt: Option<String>) -> Vec<TaskResult>
         finished => {
             let count = lanes.len();
             let text =
-                format!("The race is over: {finished} of {count} lanes have a result. Pick one with /race.");
+                format!("All lanes have ended: {finished} of {count} have a result. Pick one with /race.");
             vec![TaskResult::Note(text)]
         }
     }
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn race_end_is_announced_and_a_failed_one_returns_the_prompt() {
         let failed = |reason: &str| LaneState::Failed(reason.to_owned());
-        let note = "note The race is over: 1 of 2 lanes have a result. Pick one with /race.";
+        let note = "note All lanes have ended: 1 of 2 have a result. Pick one with /race.";
         assert_eq!(announced([LaneState::Finished, failed("no key")]), [note]);
         let expected = ["warning No lane of the race has a result: no key; stopped", "draft Go."];
         assert_eq!(announced([failed("no key"), LaneState::Stopped, failed("no key")]), expected);

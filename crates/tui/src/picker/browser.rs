@@ -48,7 +48,7 @@ impl SessionBrowser {
     pub(super) const fn title(&self) -> &'static str {
         match self.scope {
             SessionScope::ThisDirectory => "sessions in this directory",
-            SessionScope::Everywhere => "sessions of all directories",
+            SessionScope::Everywhere => "sessions in all directories",
         }
     }
 }

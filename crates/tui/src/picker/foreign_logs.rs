@@ -21,7 +21,7 @@ pub(super) struct ForeignLogList;
 impl ListSource for ForeignLogList {
     fn facts(&self) -> ListFacts {
         ListFacts {
-            title: "sessions of other programs",
+            title: "sessions from other programs",
             kind: Some(ListKind::ForeignLogs),
             match_mode: MatchMode::Prose,
             accept_hint: "import",

@@ -43,7 +43,7 @@ fn elicitation_withdrawn_form_keeps_the_keys_until_it_is_closed() {
         "{screen}"
     );
     assert!(
-        screen.contains("  MCP server shop no longer waits for an answer; nothing was sent · esc closes"),
+        screen.contains("  MCP server shop stopped waiting for an answer; nothing was sent · esc closes"),
         "{screen}"
     );
     assert!(screen.contains("▸ name *  Ad\n") && screen.contains("Question e1?"), "{screen}");

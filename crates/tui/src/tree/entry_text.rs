@@ -63,7 +63,7 @@ impl EntryText {
             }
             EntryBody::Usage { kind, model, .. } => muted("·", format!("usage for {kind}: {model}")),
             EntryBody::Custom { custom_type, .. } => muted("·", custom_type.clone()),
-            EntryBody::Unknown => muted("·", "unknown entry type of a newer version".to_owned()),
+            EntryBody::Unknown => muted("·", "unknown entry type from a newer version".to_owned()),
         }
     }
 

@@ -102,6 +102,6 @@ pub(super) const SESSIONS: KeySequence = KeySequence {
         Wait(Has("❯ first")),
         Wait(Has("▸ the first")),
         press("trash_session", "delete", &[Has("moved to the trash"), Lacks("▸ the first")]),
-        press("switch", "tab", &[Has("── sessions of all directories")]),
+        press("switch", "tab", &[Has("── sessions in all directories")]),
     ],
 };
