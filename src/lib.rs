@@ -19,9 +19,9 @@
 //! | [`tui`], [`repl`], [`mod@print`], [`rpc`], [`html`] | the front ends |
 //! | [`cli`], [`config`] | command line and configuration |
 //!
-//! The examples use the workspace's crate names. If you depend on `tiller`, replace `tiller_engine` with `tiller::agent`,
-//! `tiller_session` with `tiller::session` and `tiller_provider` with `tiller::provider`; most items of `tiller_core`,
-//! `tiller_tools` and `tiller_files` are in the modules above.
+//! The examples use the workspace's crate names. If you depend on `tiller`, replace `tiller_engine` with
+//! `tiller::agent`, `tiller_session` with `tiller::session` and `tiller_provider` with `tiller::provider`; most items of
+//! `tiller_core`, `tiller_tools` and `tiller_files` are in the modules above.
 pub mod cli;
 pub mod config;
 pub mod html;

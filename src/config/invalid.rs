@@ -11,7 +11,7 @@ use crate::setting::{APPROVAL, InvalidSetting, Setting, SettingSource, Settings}
 pub struct WrongSetting {
     /// The setting; `None` if the problem is with the entire file.
     pub setting: Option<&'static Setting>,
-    /// The problem and its position, in one line.
+    /// The problem and its position, on one line.
     pub problem: String,
     /// The value that is used instead, in a few words.
     pub replacement: String,
@@ -21,7 +21,7 @@ impl WrongSetting {
     /// The next step for the user.
     pub const HINT: &str = "fix the file in an editor; `tiller settings` lists the settings";
 
-    /// Returns the problem and the value used instead, in one line.
+    /// Returns the problem and the value used instead, on one line.
     #[must_use]
     pub fn warning(&self) -> String {
         format!("{}; {}", self.problem, self.replacement)

@@ -43,7 +43,7 @@ impl CommandJob {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum JobStatus {
-    /// It runs.
+    /// It is running.
     Running,
     /// It has exited.
     Exited {

@@ -106,7 +106,7 @@ impl DelegatedTask {
 /// Maximum length of a task that tells agents of the same name apart, in characters.
 const MAX_SHORT_TASK: usize = 32;
 
-/// Returns the first words of a task, in one line.
+/// Returns the first words of a task, on one line.
 fn short(task: &str) -> String {
     let words = task.split_whitespace().collect::<Vec<_>>().join(" ");
     match words.chars().nth(MAX_SHORT_TASK) {
@@ -116,7 +116,7 @@ fn short(task: &str) -> String {
 }
 
 impl DelegatedTask {
-    /// Returns the first words of the task, in one line.
+    /// Returns the first words of the task, on one line.
     #[must_use]
     pub fn short_task(&self) -> String {
         short(&self.task)
@@ -124,7 +124,7 @@ impl DelegatedTask {
 }
 
 impl BackgroundTask {
-    /// Returns the first words of the task, in one line.
+    /// Returns the first words of the task, on one line.
     #[must_use]
     pub fn short_task(&self) -> String {
         short(&self.task)

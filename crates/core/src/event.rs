@@ -660,7 +660,7 @@ fn serialize_listed<S: Serializer>(items: &[Arc<QueueItem>], serializer: S) -> R
 pub struct QueueItem {
     /// Its id in the queue.
     pub id: QueueId,
-    /// The time of its delivery.
+    /// Its kind, which decides when it is delivered.
     pub kind: QueueKind,
     /// The text.
     pub text: String,

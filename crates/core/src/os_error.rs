@@ -4,7 +4,8 @@
 ///
 /// ```
 /// let error = std::io::Error::from_raw_os_error(2);
-/// assert_eq!(tiller_core::os_error::without_code(&format!("/x: {error}; skipped")), "/x: No such file or directory; skipped");
+/// let message = format!("/x: {error}; skipped");
+/// assert_eq!(tiller_core::os_error::without_code(&message), "/x: No such file or directory; skipped");
 /// ```
 #[must_use]
 pub fn without_code(message: &str) -> String {

@@ -46,7 +46,7 @@ pub struct ResourcePaths {
     pub watch: WatchMode,
 }
 
-/// Automatic reload on changes of files.
+/// Automatic reload when files change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WatchMode {
     /// Files are watched for changes.

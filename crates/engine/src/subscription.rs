@@ -45,7 +45,7 @@ pub enum SubscriptionItem {
     Missed {
         /// Number of dropped events.
         events: u64,
-        /// The messages of the dropped events, read from the log in its order; their own `message_end` events
+        /// The messages of the dropped events, read from the log, in log order; their own `message_end` events
         /// are skipped.
         messages: Vec<Arc<Message>>,
     },

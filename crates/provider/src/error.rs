@@ -33,14 +33,14 @@ pub struct ProviderError {
     pub provider: String,
     /// The kind of failure.
     pub failure: FailureKind,
-    /// The error, in one line.
+    /// The error, on one line.
     pub message: String,
     /// The advice.
     pub hint: Option<String>,
 }
 
 impl ProviderError {
-    /// Returns the error with its hint in one line, for logs, stderr and the screen.
+    /// Returns the error with its hint on one line, for logs, stderr and the screen.
     #[must_use]
     pub fn message_with_hint(&self) -> String {
         match &self.hint {
@@ -99,7 +99,7 @@ impl ProviderFault {
         Self { failure, message: message.into(), status: None, hint: None }
     }
 
-    /// Returns the message with the status, in one line of bounded length. Secrets are removed before it is
+    /// Returns the message with the status, on one line of bounded length. Secrets are removed before it is
     /// cut, because part of a secret isn't recognized.
     pub(super) fn text(&self, redact: impl Fn(&str) -> String) -> String {
         let message = shorten(&redact(&self.message), MAX_MESSAGE_CHARS);

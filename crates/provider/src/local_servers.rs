@@ -63,8 +63,8 @@ impl ModelFacts {
 }
 
 /// Queries local servers for their models in parallel, with the keys and headers of their endpoints; each
-/// query takes at most `limit`. A server that refuses access or isn't ready has the reason instead. Servers
-/// that don't answer are omitted.
+/// query takes at most `limit`. For a server that refuses access or isn't ready, the error is the reason.
+/// Servers that don't answer are omitted.
 pub async fn find_all(
     servers: impl IntoIterator<Item = Endpoint>,
     limit: Duration,

@@ -102,7 +102,7 @@ pub struct HostedSession {
 pub struct SkillSummary {
     /// Its name; a message that begins with `/skill:NAME` uses it.
     pub name: String,
-    /// Its purpose, in one line.
+    /// Its purpose, on one line.
     pub description: String,
 }
 

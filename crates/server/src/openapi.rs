@@ -249,7 +249,7 @@ const HEADERS: &[Header] = &[
 /// The description.
 pub(crate) static DOCUMENT: LazyLock<Value> = LazyLock::new(document);
 
-/// The generators of schemas. A field with a default is optional in a request, and always present in a response.
+/// The schema generators. A field with a default is optional in a request, and always present in a response.
 struct Generators {
     requests: SchemaGenerator,
     responses: SchemaGenerator,

@@ -1,4 +1,4 @@
-//! Branch points of a path: the entries where other branches start, and the number of those.
+//! Branch points of a path: the entries where other branches start, and the number of these branches.
 //!
 //! Computed from the index alone, except for the few entries that hide others. A branch must have a row in
 //! the tree view, which means a message: a name, a label or a move without messages isn't a branch.

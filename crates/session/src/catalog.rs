@@ -189,7 +189,7 @@ impl Catalog {
         unlisted.map_or(Ok(None), |(_, error)| Err(error))
     }
 
-    /// Finds the entries that contain all of these words, best matches first, equal ones by time. The last
+    /// Finds the entries that contain all of these words, best matches first, then by time. The last
     /// word matches as a prefix. Logs without a record are not searched.
     ///
     /// # Errors

@@ -248,7 +248,7 @@ impl Conversion<'_> {
     }
 }
 
-/// Formats an error with its causes and its hint, in one line.
+/// Formats an error with its causes and its hint, on one line.
 #[must_use]
 pub fn with_hint(error: &SessionError) -> String {
     let mut text = error.to_string();

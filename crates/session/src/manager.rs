@@ -169,7 +169,7 @@ impl SessionManager {
     /// session doesn't become the most recent one.
     ///
     /// # Errors
-    /// Returns the same errors as [`Writer::open`], or one if the name could not be written.
+    /// Returns the same errors as [`Writer::open`]. Also fails if the name could not be written.
     pub fn name(&self, path: &Path, name: &str, now: UnixMs) -> Result<(), SessionError> {
         let modified = std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
         let mut writer = self.open(path)?;

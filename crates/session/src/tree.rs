@@ -116,7 +116,7 @@ impl Tree {
         is_in_subtree.iter().filter(|is_in_subtree| **is_in_subtree).count()
     }
 
-    /// The number of branches, which is that of entries without children.
+    /// The number of branches: one for each entry without children.
     #[must_use]
     pub fn branch_count(&self) -> usize {
         (0..self.nodes.len()).filter(|at| self.children(*at).is_empty()).count()

@@ -1,4 +1,4 @@
-//! `/import`: imports sessions of other programs, chosen from a list or by path.
+//! `/import`: imports sessions from other programs, chosen from a list or by path.
 //!
 //! The caller of the front end provides the service, because the front end writes no logs.
 
@@ -41,7 +41,7 @@ pub struct ForeignLogs {
     pub looked_in: Vec<(&'static str, PathBuf)>,
 }
 
-/// Finds and imports sessions of other programs.
+/// Finds and imports sessions from other programs.
 #[derive(Clone)]
 pub struct ImportService {
     find: Arc<FindForeignLogs>,

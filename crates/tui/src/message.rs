@@ -226,7 +226,7 @@ pub(crate) enum ListResult {
 }
 
 impl TaskResult {
-    /// Returns the result for invalid input, with the reason and a hint in one line.
+    /// Returns the result for invalid input, with the reason and a hint on one line.
     pub(crate) fn invalid_input(
         typed: impl Into<UserText>,
         (message, hint): (String, Option<String>),

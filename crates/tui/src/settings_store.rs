@@ -149,7 +149,7 @@ impl SettingsStore {
 }
 
 impl SettingProblem {
-    /// Formats the message in one line.
+    /// Formats the message on one line.
     pub(super) fn message(&self) -> String {
         self.instead.as_ref().map_or_else(|| self.what.clone(), |instead| format!("{}; {instead}", self.what))
     }

@@ -41,7 +41,7 @@ pub(super) enum ConversationStart {
     New,
     /// Continues the conversation of the agent's log, with another task.
     Resumed(PathBuf),
-    /// Continues the conversation of the agent's log, with the model that has answered in it.
+    /// Continues the conversation of the agent's log, with the model that it used before.
     Reopened(PathBuf),
     /// Continues the delegating session's conversation from this entry.
     Forked(EntryId),

@@ -16,8 +16,9 @@ const INTERRUPTED: &str = "interrupted when tiller exited";
 
 impl TaskRecords {
     /// Returns entries that end all tasks without an end, with the usage of their agents, and notes about the
-    /// background tasks that the model hasn't been told about. To be called while no agent of the session runs. Skips tasks that a fork has copied, which belong to the other session,
-    /// and tasks whose log is open in another process.
+    /// background tasks that the model hasn't been told about. Call it only while no agent of the session is
+    /// running. Skips tasks that a fork has copied, which belong to the other session, and tasks whose log is
+    /// open in another process.
     pub(crate) fn interrupted_entries(&self) -> Vec<EntryBody> {
         let mut entries = Vec::new();
         for TaskRecord { start, since, end } in &self.tasks {

@@ -39,7 +39,7 @@ pub(super) struct EarlierLane {
 }
 
 impl EarlierLane {
-    /// Opens the worktree of a lane; returns `None` if the lane has to start again.
+    /// Opens the worktree of a lane; returns `None` if the lane has to start over.
     pub(super) async fn open(
         parent: &ParentSession,
         task: Option<&TaskRecord>,

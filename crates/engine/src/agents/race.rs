@@ -180,7 +180,8 @@ impl Race {
         }
     }
 
-    /// Continues the interrupted lanes. An agent goes on in its worktree; a lane whose branch is gone starts again.
+    /// Continues the interrupted lanes. Agents continue in their worktrees; a lane whose branch is gone starts
+    /// over.
     ///
     /// # Errors
     /// If the session is closed, or its log can't be written.
@@ -202,8 +203,8 @@ impl Race {
         Ok(())
     }
 
-    /// Returns true for a race that was found in the log. If its lanes fail, it can be found and resumed again: they may
-    /// simply have lacked a key or a permission.
+    /// Returns true for a race that was found in the log. If its lanes fail, it can be found and resumed again:
+    /// they may simply have lacked a key or a permission.
     #[must_use]
     pub const fn is_resumed(&self) -> bool {
         !self.earlier.is_empty()

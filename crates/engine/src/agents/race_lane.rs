@@ -51,7 +51,7 @@ pub enum LaneState {
     Working,
     /// The check is running.
     Checking,
-    /// The lane hasn't finished, and isn't running since tiller exited; [`Race::resume`](super::Race::resume)
+    /// The lane hadn't finished when tiller exited; [`Race::resume`](super::Race::resume)
     /// continues it.
     Interrupted,
     /// The lane has a result.

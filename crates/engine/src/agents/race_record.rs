@@ -76,7 +76,7 @@ impl RaceRecord {
         let is_lane = |task: &&TaskRecord, number: usize| {
             task.start.lane == Some(number) && agents.iter().any(|id| id == task.start.agent_id.as_str())
         };
-        // A lane that had to start again has two tasks.
+        // A lane that had to start over has two tasks.
         let newest = |number| tasks.iter().rfind(|task| is_lane(task, number)).cloned();
         let lanes = (1..=options.models.len()).map(newest).collect();
         Some(Self { options, lanes })

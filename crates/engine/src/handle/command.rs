@@ -96,7 +96,8 @@ impl AgentSession {
         })
     }
 
-    /// Returns the state of the connection to the process that has the session open; `None` if this process has it open.
+    /// Returns the state of the connection to the process that has the session open; `None` if this process has
+    /// it open.
     #[must_use]
     pub fn connection(&self) -> Option<watch::Receiver<ConnectionState>> {
         self.connection.clone()

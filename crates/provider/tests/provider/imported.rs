@@ -1,4 +1,4 @@
-//! Requests from imported sessions of other programs.
+//! Requests in sessions imported from other programs.
 
 use std::collections::BTreeSet;
 use std::path::Path;

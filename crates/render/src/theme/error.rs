@@ -88,7 +88,7 @@ impl ThemeError {
         }
     }
 
-    /// Returns the error with its cause and hint, in one line.
+    /// Returns the error with its cause and hint, on one line.
     #[must_use]
     pub fn full(&self) -> String {
         let cause = std::error::Error::source(self).map(|cause| format!(": {cause}")).unwrap_or_default();

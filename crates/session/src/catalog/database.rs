@@ -237,7 +237,7 @@ impl Database {
         transaction.commit()
     }
 
-    /// Searches for entries, best matches first, equal ones by time.
+    /// Searches for entries, best matches first, then by time.
     pub(super) fn search(&self, words: &str, filter: &SearchFilter<'_>) -> rusqlite::Result<Vec<EntryMatch>> {
         let prefix = prefix(filter.root);
         // Scores are rounded; otherwise no two would be equal, and the time would never count.

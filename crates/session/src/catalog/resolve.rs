@@ -52,7 +52,7 @@ impl Catalog {
         })
     }
 
-    /// Finds the logs of all directories whose ids match a fragment.
+    /// Finds the logs in all directories whose ids match a fragment.
     fn logs_by_id(&self, fragment: &str) -> Result<LogsById, SessionError> {
         let dirs = self.manager.dirs()?;
         let matches = |dirs: &[PathBuf]| {
@@ -65,7 +65,7 @@ impl Catalog {
         Ok(LogsById { listed, agents })
     }
 
-    /// Finds the sessions of all directories whose ids match a fragment, most recently written first; agent
+    /// Finds the sessions in all directories whose ids match a fragment, most recently written first; agent
     /// sessions if no other session matches. Empty if more than `max_matches` match, because the fragment is
     /// then ambiguous.
     ///

@@ -47,7 +47,7 @@ use wait::{EarlySignals, SignalWaiter, Wakeup};
 const GRACE: Duration = Duration::from_millis(250);
 
 /// Runs the program named by `arguments` (those after [`NAME`]) under supervision. `main` must call it first,
-/// above all before it starts a thread.
+/// in particular before it starts any thread.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let mut arguments = arguments.peekable();
     #[cfg(target_os = "linux")]

@@ -20,7 +20,7 @@ pub struct ArgumentSchema {
 
 impl ArgumentSchema {
     /// Compiles a schema. A `pattern` with look-around isn't checked, because rejecting it would make the
-    /// whole tool unusable: generators of schemas use such patterns, for example for mail addresses.
+    /// whole tool unusable: schema generators use such patterns, for example for email addresses.
     ///
     /// # Errors
     /// If the schema is invalid or refers to another document; a sentence.

@@ -27,7 +27,7 @@ pub enum DiagnosticKind {
 pub struct ArgumentDiagnostic {
     /// The kind.
     pub kind: DiagnosticKind,
-    /// The position in the arguments as a JSON pointer, also of a missing one; empty for the whole object.
+    /// JSON pointer to the argument, even if it is missing; empty for the whole object.
     #[serde(rename = "where")]
     pub location: String,
     /// The expected type or values, or a description; `null` if there are none.

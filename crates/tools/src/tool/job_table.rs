@@ -55,7 +55,7 @@ struct TableState {
     changes: Vec<JobChange>,
 }
 
-/// A change of the table.
+/// A change to the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobChange {
     /// A job has started.

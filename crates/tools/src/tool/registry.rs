@@ -272,7 +272,7 @@ impl Tools {
         Self { shared, ..Self::from_entries(self.tools.into_iter().chain([ToolEntry { tool, source }])) }
     }
 
-    /// Replaces the names of [sets](ToolSet) by the names of their tools.
+    /// Replaces the names of [sets](ToolSet) with the names of their tools.
     #[must_use]
     pub fn expand_sets(&self, names: &[String]) -> Vec<String> {
         let tools_of = |set: ToolSet| self.specs.iter().filter(move |spec| spec.traits.set == Some(set));
@@ -329,7 +329,7 @@ impl Tools {
         self.specs.clone()
     }
 
-    /// Returns the traits of these tools and of all other built-in ones, because a log may have calls of any
+    /// Returns the traits of these tools and of all other built-in ones, because a log may have calls to any
     /// of them.
     #[must_use]
     pub fn catalog(&self) -> ToolCatalog {

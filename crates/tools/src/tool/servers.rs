@@ -104,7 +104,7 @@ pub struct ServerQuestion {
 /// An event of the servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolServersEvent {
-    /// A problem that the user should know.
+    /// A problem that the user should know about.
     Warning(String),
     /// Every server has started or failed, so that the first request no longer has to wait.
     Ready,

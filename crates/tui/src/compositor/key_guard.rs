@@ -6,8 +6,9 @@
 //! again once the user isn't typing; over a list it stays open, but Enter is ignored. A loaded page closes
 //! only for text, since other keys do no harm.
 //!
-//! In turn, the key that answered is consumed: its repeats don't reach what appears beneath. After a digit that answered
-//! a call, neither does another digit: it would stay in the editor, where it keeps the next answer from counting.
+//! In turn, the key that answered is consumed: its repeats don't reach what appears beneath. After a digit that
+//! answered a call, neither does another digit: it would stay in the editor, where it keeps the next answer from
+//! counting.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_core::id::CallId;

@@ -130,8 +130,8 @@ impl Picker {
         true
     }
 
-    /// Keeps a command for the rows that are still loading: a movement, or Enter after a filter. Without a filter, Enter
-    /// would accept a row that nobody has seen.
+    /// Keeps a command for the rows that are still loading: a movement, or Enter after a filter. Without a filter,
+    /// Enter would accept a row that nobody has seen.
     fn queue_while_loading(&mut self, command: Option<KeyCommand>, cx: &Context<'_>) -> bool {
         if !self.waiting || self.prompt().is_some() {
             return false;

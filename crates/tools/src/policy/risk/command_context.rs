@@ -179,8 +179,8 @@ impl<'a> CommandContext<'a> {
         })
     }
 
-    /// Resolves a path, with or without final wildcards, from the target of a `cd`, which may fail, and from the working
-    /// directory. Returns `None` if the path can't be resolved.
+    /// Resolves a path, with or without final wildcards, from the target of a `cd`, which may fail, and from the
+    /// working directory. Returns `None` if the path can't be resolved.
     fn resolve_deleted(self, path: &str) -> Option<[PathBuf; 2]> {
         let home = self.strip_home(path).filter(|_| !self.protected.homes.is_empty());
         let rest = home.unwrap_or_else(|| strip_current(path));
