@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tiller_core::message::Message;
+use tiller_core::message::{Cost, Message, Usage};
 
 use super::entry::{Entry, EntryBody, MessageEntry};
 use super::entry_kind::EntryKind;
@@ -35,6 +35,24 @@ impl<'a> LineHead<'a> {
             is_tiller_entry,
             usage,
         }
+    }
+
+    /// Returns true if this is the head of the line. Costs aren't compared: they are rounded when they are read.
+    pub(super) fn is_of(&self, line: &[u8]) -> bool {
+        let parts = |head: &LineHead<'_>| {
+            let LineHead { kind, timestamp, role, is_tiller_entry, .. } = *head;
+            let usage = head.usage.clone().map(|usage| Usage { cost: Cost::default(), ..usage });
+            (
+                kind,
+                head.id.to_string(),
+                head.parent.as_deref().map(str::to_owned),
+                timestamp,
+                role,
+                is_tiller_entry,
+                usage,
+            )
+        };
+        LineHead::parse(line).is_ok_and(|read| parts(self) == parts(&read))
     }
 }
 

@@ -192,11 +192,7 @@ impl Index {
 
     /// Adds a line that this process has encoded, with its head.
     pub(super) fn add_encoded(&mut self, head: LineHead<'_>, line: &LogLine<'_>) {
-        debug_assert_eq!(
-            Some(&head),
-            LineHead::parse(line.bytes).ok().as_ref(),
-            "the line reads differently"
-        );
+        debug_assert!(head.is_of(line.bytes), "{head:?} isn't the head of its line");
         self.lines = line.number;
         self.add_entry(head, line, |_| true);
     }
