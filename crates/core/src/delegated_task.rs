@@ -54,7 +54,7 @@ pub struct BackgroundCall {
 }
 
 /// A task that runs in the background, or waits to start.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BackgroundTask {
     /// Number of the task in its call, from 1.
@@ -120,6 +120,18 @@ impl DelegatedTask {
     #[must_use]
     pub fn short_task(&self) -> String {
         short(&self.task)
+    }
+}
+
+/// Returns the first words of tasks, numbered if there are several, on one line.
+#[must_use]
+pub fn short_tasks(tasks: &[BackgroundTask]) -> String {
+    match tasks {
+        [task] => task.short_task(),
+        tasks => {
+            let numbered = tasks.iter().map(|task| format!("{}. {}", task.number, task.short_task()));
+            numbered.collect::<Vec<_>>().join("; ")
+        }
     }
 }
 

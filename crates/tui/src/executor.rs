@@ -335,11 +335,7 @@ impl ExecutorWorker {
     }
 
     async fn refresh(&self, background: &mut JoinSet<()>) -> Result<Vec<TaskResult>, AgentError> {
-        let mut state = self.agent.state().await?.state;
-        // The totals include an agent's usage only once its task has ended.
-        for agent in self.agent.running_agents().await? {
-            state.usage.cost.total += agent.activity.cost;
-        }
+        let state = self.agent.state().await?.state;
         let cwd = state.cwd.clone();
         self.read_in_background(background, move || TaskResult::Branch(git::branch(&cwd)));
         Ok(vec![TaskResult::State(Box::new(state))])

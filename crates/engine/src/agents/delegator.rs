@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tiller_core::delegated_task::{BackgroundCall, BackgroundTask};
+use tiller_core::delegated_task::{BackgroundCall, BackgroundTask, short_tasks};
 use tiller_core::unit::UnixMs;
 use tiller_tools::tool::{Tool, ToolSource, Tools};
 use tokio::sync::Semaphore;
@@ -54,10 +54,10 @@ pub(super) struct DelegationRequest {
 }
 
 impl DelegationRequest {
-    /// Returns the record of the task, for a task of a call.
-    fn background_task(&self) -> Option<BackgroundTask> {
-        let number = self.call.as_ref()?.number;
-        Some(BackgroundTask { number, name: self.agent.clone(), task: logged_task(&self.task) })
+    /// Returns the record of the task while it waits to start.
+    fn background_task(&self) -> BackgroundTask {
+        let number = self.call.as_ref().map_or(1, |call| call.number);
+        BackgroundTask { number, name: self.agent.clone(), task: logged_task(&self.task) }
     }
 }
 
@@ -118,6 +118,12 @@ impl Delegator {
     pub(super) async fn agents(&self) -> Result<(Vec<AgentSummary>, Vec<TaskRecord>), String> {
         let parent = self.parent().await?;
         Ok((self.available(&parent), parent.tasks))
+    }
+
+    /// Lists the background tasks that wait to start.
+    pub(super) async fn waiting(&self) -> Result<Vec<BackgroundTask>, String> {
+        let waiting = |reply| DriverCommand::Delegation(DelegationCommand::Waiting { reply });
+        self.session()?.send(waiting).await.map_err(|error| error.to_string())
     }
 
     fn available(&self, parent: &ParentSession) -> Vec<AgentSummary> {
@@ -274,9 +280,10 @@ impl Delegator {
     /// Runs a task in the background and reports the answer to the model later; returns the result of the call.
     pub(super) async fn run_task_in_background(&self, task: DelegationRequest) -> Result<String, String> {
         let (delegator, name, tasks) = (self.clone(), task.agent.clone(), [task.clone()]);
+        let state = if self.slots.available_permits() == 0 { "waits for a free place" } else { "is running" };
         let work = async move { delegator.run(task, std::future::pending(), |_| {}).await.text() };
-        self.run_in_background("A background task has ended.", &tasks, work).await?;
-        Ok(format!("{name} is running in the background; you are notified when it finishes."))
+        self.run_in_background("A background task has ended", &tasks, work).await?;
+        Ok(format!("{name} {state} in the background; you are notified when it finishes."))
     }
 
     /// Runs work on these tasks in the background and reports the outcome to the model, even after a panic or a
@@ -289,7 +296,8 @@ impl Delegator {
     ) -> Result<(), String> {
         let session_id = self.parent().await?.reader.id().clone();
         let tool_call = requests.first().and_then(|request| Some(request.call.as_ref()?.id.clone()));
-        let tasks = requests.iter().filter_map(DelegationRequest::background_task).collect();
+        let tasks: Vec<BackgroundTask> = requests.iter().map(DelegationRequest::background_task).collect();
+        let subjects = short_tasks(&tasks);
         let call = tool_call.map(|tool_call_id| BackgroundCall { session_id, tool_call_id, tasks });
         let recorded = call.clone();
         let started =
@@ -298,7 +306,8 @@ impl Delegator {
         let delegator = self.clone();
         tokio::spawn(async move {
             let text = tokio::spawn(work).await.unwrap_or_else(|error| format!("crashed: {error}"));
-            delegator.notify_model(BackgroundNote { text: format!("{heading}\n\n{text}"), call }).await;
+            let text = format!("{heading}: {subjects}\n\n{text}");
+            delegator.notify_model(BackgroundNote { text, call }).await;
         });
         Ok(())
     }

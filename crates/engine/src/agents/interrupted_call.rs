@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tiller_core::delegated_task::BackgroundCall;
+use tiller_core::delegated_task::{BackgroundCall, short_tasks};
 use tiller_core::id::CallId;
 use tiller_core::message::{Message, ToolCall, ToolResultMessage, UserBlock};
 use tiller_session::Reader;
@@ -59,7 +59,8 @@ pub(super) fn unreported_note(call: &BackgroundCall, records: &[TaskRecord]) -> 
             (task.name.as_str(), record.copied())
         })
         .collect();
-    format!("tiller exited before all background tasks had finished.\n\n{}", outcomes(&tasks))
+    let subjects = short_tasks(&call.tasks);
+    format!("tiller exited before its background tasks had finished: {subjects}\n\n{}", outcomes(&tasks))
 }
 
 fn started_by<'a>(call: &CallId, records: &'a [TaskRecord]) -> Vec<&'a TaskRecord> {

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use tiller_core::delegated_task::BackgroundTask;
 use tiller_core::tool_spec::{Access, ToolSet, ToolTraits};
 use tiller_tools::tool::{ToolOutput, ToolProgress, TypedTool};
 
@@ -27,8 +28,8 @@ impl TypedTool for ListAgents {
     }
 
     async fn run(&self, Arguments {}: Arguments, _progress: ToolProgress) -> ToolOutput {
-        let (agents, tasks) = match self.0.agents().await {
-            Ok(found) => found,
+        let (agents, tasks, waiting) = match tokio::try_join!(self.0.agents(), self.0.waiting()) {
+            Ok(((agents, tasks), waiting)) => (agents, tasks, waiting),
             Err(error) => return ToolOutput::error(error),
         };
         let mut text: String =
@@ -36,12 +37,17 @@ impl TypedTool for ListAgents {
         if agents.is_empty() {
             text.push_str("There are no agents.\n");
         }
-        if !tasks.is_empty() {
+        if !(tasks.is_empty() && waiting.is_empty()) {
             text.push_str("\nTasks so far:\n");
             text.extend(tasks.iter().map(task_line));
+            text.extend(waiting.iter().map(waiting_line));
         }
         ToolOutput { details: Some(json!({ "agents": agents })), ..ToolOutput::text(text) }
     }
+}
+
+fn waiting_line(task: &BackgroundTask) -> String {
+    format!("- {} (waiting to start): {}\n", task.name, task.task.lines().next().unwrap_or_default())
 }
 
 fn task_line(TaskRecord { start, end, .. }: &TaskRecord) -> String {

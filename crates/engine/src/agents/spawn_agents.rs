@@ -99,11 +99,12 @@ impl TypedTool for SpawnAgents {
                 run_all(&delegator, requests, on_error, &states, || ()).await;
                 joined_text(&states.output().content)
             };
-            let started = self.0.run_in_background("The background tasks have ended.", &started, work);
-            let agents = counted(count, "agent is", "agents are");
+            let started = self.0.run_in_background("The background tasks have ended", &started, work);
+            let tasks = counted(count, "task runs", "tasks run");
+            let parallel = self.0.limits.parallel;
             return match started.await {
                 Ok(()) => ToolOutput::text(format!(
-                    "{agents} running in the background; you are notified when all have finished."
+                    "{tasks} in the background, at most {parallel} at a time; you are notified when all have finished."
                 )),
                 Err(error) => ToolOutput::error(error),
             };

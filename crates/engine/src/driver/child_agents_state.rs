@@ -238,6 +238,11 @@ impl ChildAgents {
         self.children.iter().map(|child| child.status.clone()).collect()
     }
 
+    /// Returns the cost of the running agents' tasks.
+    pub(super) fn running_cost(&self) -> Usd {
+        self.children.iter().fold(Usd::default(), |sum, child| sum + child.status.activity.cost)
+    }
+
     pub(super) fn child(&self, id: &SessionId) -> Option<&RunningChild> {
         self.children.iter().find(|child| child.status.start.agent_id == *id)
     }

@@ -47,6 +47,9 @@ impl Driver {
 
     fn state(&self) -> SessionState {
         let reader = self.active.reader();
+        let mut usage = reader.usage();
+        // The log has an agent's usage only once its task has ended.
+        usage.cost.total += self.agents.running_cost();
         SessionState {
             session: reader.id().clone(),
             path: reader.path().map(Path::to_owned),
@@ -56,7 +59,7 @@ impl Driver {
             thinking: self.active.thinking,
             image_input: self.active.model.facts.image_input,
             context: self.context(),
-            usage: reader.usage(),
+            usage,
             approval: self.approvals.mode_name().to_owned(),
             plan: task_plan::current(&self.active.projection),
         }

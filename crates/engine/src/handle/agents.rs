@@ -25,6 +25,8 @@ pub struct AgentOverview {
     pub agents: Vec<RunningAgent>,
     /// The newest task of each agent, in the order in which they started.
     pub tasks: Vec<TaskRecord>,
+    /// The background tasks that wait to start.
+    pub waiting: Vec<BackgroundTask>,
     /// The agents that are defined in files, in order of precedence.
     pub definitions: Vec<AgentSummary>,
 }
@@ -37,7 +39,8 @@ impl AgentSession {
     pub async fn agents(&self) -> Result<AgentOverview, AgentError> {
         let (agents, tasks) = (self.running_agents().await?, self.agent_tasks().await?);
         let definitions = self.agent_definitions().await?.iter().map(AgentSummary::from).collect();
-        Ok(AgentOverview { agents, tasks, definitions })
+        let waiting = self.waiting_tasks().await?;
+        Ok(AgentOverview { agents, tasks, waiting, definitions })
     }
 
     /// Returns a reader of the log of an agent that works for this session or for one of its agents, or that has

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::*;
+use tiller_core::delegated_task::BackgroundTask;
 use tiller_core::message::Usage;
 use tiller_core::unit::Usd;
 use tiller_engine::agents::{
@@ -722,6 +723,8 @@ async fn tasks_in_the_background_are_told_after_a_crash() {
     let ids: Vec<String> =
         stage.starts().iter().map(|it| it["agentId"].as_str().unwrap().to_owned()).collect();
     let short = |at: usize| &ids[at][ids[at].len() - 6..];
+    let waiting = BackgroundTask { number: 3, name: "brief".to_owned(), task: "a".to_owned() };
+    assert_eq!(stage.agent.waiting_tasks().await.unwrap(), [waiting]);
     let (dir, log) = crashed(&stage);
     let unused = || text_answer("unused");
     let scripts = vec![("main", vec![unused(), unused(), text_answer("ok"), text_answer("ok")])];
@@ -729,7 +732,7 @@ async fn tasks_in_the_background_are_told_after_a_crash() {
     again.run("and?").await;
     again.run("and now?").await;
     let expected = format!(
-        "tiller exited before all background tasks had finished.\n\n\
+        "tiller exited before its background tasks had finished: 1. a; 2. a; 3. a\n\n\
          ## 1. helper\n\nIt is in lib.rs.\n\n[agent helper {} finished]\n\n\
          ## 2. other\n\nagent other {} was interrupted\n\n\
          ## 3. brief\n\nthe task for brief was not started\n\n[to continue an agent",
@@ -758,7 +761,7 @@ async fn agents_in_the_background_are_told_with_the_next_request() {
     stage.run("and?").await;
     let requests = stage.models.requests.lock().unwrap();
     let last = format!("{:?}", requests.last().unwrap().messages);
-    assert!(last.contains("A background task has ended.") && last.contains("found it"), "{last}");
+    assert!(last.contains("A background task has ended: Do it.") && last.contains("found it"), "{last}");
 }
 
 /// Records its start and end.

@@ -5,6 +5,7 @@
 //! [`TranscriptPane::apply`]: crate::transcript_pane::TranscriptPane::apply
 
 use tiller_core::event::{Event, EventKind, SessionChange};
+use tiller_core::message::Message;
 
 use crate::action::{Action, ActionRequest, BackgroundJob};
 use crate::address::Address;
@@ -39,9 +40,11 @@ impl App {
             | EventKind::TurnEnd { .. }
             | EventKind::ModelChanged { .. }
             | EventKind::AgentTaskEnd(_) => return vec![Action::Refresh.into()],
-            EventKind::AgentEvent { event, .. } if matches!(event.kind, EventKind::TurnEnd { .. }) => {
+            // An answer's cost is known before the tools that it calls have run.
+            EventKind::AgentEvent { event: of_agent, .. } if is_answer(&of_agent.kind) => {
                 return vec![Action::Refresh.into()];
             }
+            kind if is_answer(kind) => return vec![Action::Refresh.into()],
             EventKind::SessionChanged { reason: SessionChange::Grown, .. } => return self.reload(),
             EventKind::SessionChanged { .. } => {
                 self.compositor.drop_deferred();
@@ -78,4 +81,9 @@ impl App {
         }
         vec![Action::Reload.into()]
     }
+}
+
+/// Returns true if the event ends an answer.
+fn is_answer(event: &EventKind) -> bool {
+    matches!(event, EventKind::MessageEnd { message } if matches!(**message, Message::Assistant(_)))
 }

@@ -44,9 +44,10 @@ impl ExecutorWorker {
             ListKind::Agents => {
                 let at_work = agent.running_agents().await?;
                 let running = picker::agents::running_items(&at_work, now());
+                let waiting = picker::agents::waiting_items(&agent.waiting_tasks().await?);
                 let ended = picker::agents::ended_items(&agent.agent_tasks().await?, &at_work);
                 let defined = picker::agents::defined_items(&agent.agent_definitions().await?);
-                ([running, ended, defined].concat(), 0)
+                ([running, waiting, ended, defined].concat(), 0)
             }
             ListKind::Race => (picker::race::items(&self.lanes()), 0),
             ListKind::Jobs => (picker::command_jobs::items(&agent.background_jobs().await?), 0),

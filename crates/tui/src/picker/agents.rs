@@ -1,6 +1,6 @@
 //! The list of agents: running agents, ended agents, and agents that tasks can be delegated to.
 
-use tiller_core::delegated_task::DelegatedTask;
+use tiller_core::delegated_task::{BackgroundTask, DelegatedTask};
 use tiller_core::unit::UnixMs;
 use tiller_engine::agents::{AgentDefinition, RunningAgent, TaskRecord};
 use tiller_render::{Line, Role};
@@ -47,6 +47,19 @@ pub(crate) fn running_items(running: &[RunningAgent], now: UnixMs) -> Vec<Picker
         task_item(start, note, [started(*since), cost])
     };
     running.iter().map(item).collect()
+}
+
+/// Returns the background tasks that wait to start.
+pub(crate) fn waiting_items(waiting: &[BackgroundTask]) -> Vec<PickerItem> {
+    let item = |task: &BackgroundTask| {
+        let mut detail = vec![heading(&task.name)];
+        detail.extend(task.task.lines().map(|line| Line::new(one_line(line), Role::Text)));
+        let choice = PickerChoice::Unavailable("The task starts when a running agent has ended.".to_owned());
+        PickerItem::new(one_line(&task.name), choice)
+            .with_note(format!("waiting · {}", task.short_task()))
+            .with_detail(detail)
+    };
+    waiting.iter().map(item).collect()
 }
 
 /// Returns the agents that no longer run, newest first. An agent without an end was interrupted when tiller

@@ -11,11 +11,11 @@ use super::harness::Harness;
 use crate::action::Action;
 
 #[test]
-fn footer_is_refreshed_by_agents_turns_and_ends() {
+fn footer_is_refreshed_by_agents_answers_and_ends() {
     let mut harness = Harness::new(80, 24);
     harness.actions.clear();
     let message = Arc::new(Message::Assistant(AssistantMessage::default()));
-    let kind = EventKind::TurnEnd { message, tool_results: Vec::new() };
+    let kind = EventKind::MessageEnd { message };
     let event = Arc::new(Event { kind, seq: 1, time: UnixMs(0) });
     let (agent_id, parent_id) = ("an-agent".into(), "above".into());
     harness.event(EventKind::AgentEvent { agent_id, parent_id, name: "helper".into(), event });
