@@ -1,6 +1,7 @@
 //! Sessions that another process has open. `--attach` shows one in the TUI.
 
 mod http;
+mod peer;
 mod socket;
 
 use std::path::Path;

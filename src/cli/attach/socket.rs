@@ -18,6 +18,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use super::peer::is_started_by_tiller;
 use crate::agent::AgentSession;
 use crate::agent::remote_session::{self, RemoteError};
 use crate::cli::failure::CliFailure;
@@ -150,6 +151,9 @@ async fn accept(listener: UnixListener, find: FindSession) {
 }
 
 async fn serve(mut stream: UnixStream, find: FindSession) {
+    if is_started_by_tiller(&stream) {
+        return tracing::warn!("a command that tiller has started was kept from attaching to a session");
+    }
     let Ok(Ok(id)) = timeout(GREETING_TIMEOUT, read_id(&mut stream)).await else { return };
     let Some(agent) = find(id).await else { return };
     if let Err(error) = remote_session::share(agent, stream, None).await {

@@ -1,0 +1,71 @@
+//! The process at the other end of a connection to this process's sessions.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tokio::net::UnixStream;
+
+/// Returns true if a tiller has started the process, as it starts the commands of its sessions. Such a command must not
+/// control a session: it could approve its own calls and leave the sandbox. Known on Linux only; a process that has
+/// ended counts as started by tiller.
+pub(super) fn is_started_by_tiller(stream: &UnixStream) -> bool {
+    if !cfg!(target_os = "linux") {
+        return false;
+    }
+    let process = stream.peer_cred().ok().and_then(|credentials| credentials.pid());
+    process.is_none_or(|process| descends_from(process, &program_of("self").unwrap_or_default()))
+}
+
+/// Returns true if an ancestor of the process runs the program. Orphaned commands are adopted by tiller, so they have it
+/// as an ancestor too.
+fn descends_from(mut process: i32, program: &Path) -> bool {
+    while process > 1 {
+        let Some(parent) = parent_of(process) else { return true };
+        if program_of(&parent.to_string()).is_some_and(|found| found == program) {
+            return true;
+        }
+        process = parent;
+    }
+    false
+}
+
+fn parent_of(process: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name in parentheses may contain anything, and the state follows it.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Returns the executable of a process, also if an update has replaced the file since.
+fn program_of(process: &str) -> Option<PathBuf> {
+    let path = fs::read_link(format!("/proc/{process}/exe")).ok()?;
+    Some(path.to_str().and_then(|path| path.strip_suffix(" (deleted)")).map_or(path.clone(), PathBuf::from))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn descendants_are_told_from_other_processes() {
+        let own = program_of("self").unwrap();
+        // A shell between this process and the sleeping one.
+        let mut child = Command::new("sh")
+            .args(["-c", "sleep 60 & echo $!; wait"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut line)
+            .unwrap();
+        let sleeping = line.trim().parse().unwrap();
+        assert!(descends_from(sleeping, &own));
+        assert!(!descends_from(sleeping, Path::new("/elsewhere/tiller")));
+        assert!(!descends_from(std::process::id().try_into().unwrap(), &own), "it isn't its own ancestor");
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(sleeping), nix::sys::signal::Signal::SIGKILL)
+            .unwrap();
+        child.wait().unwrap();
+        assert!(descends_from(sleeping, &own), "it has ended");
+    }
+}
