@@ -65,7 +65,11 @@ pub(super) async fn connect(input: &RunInput, target: &str) -> Result<AttachedSe
         Err(failure) => {
             let session = SessionId::new(target);
             let found = socket::connect_without_log(input, &session).await;
-            found.map(|agent| AttachedSession::of_this_machine(agent, &session)).ok_or(failure)
+            let attached = |agent: AgentSession| {
+                let session = agent.reader().id().clone();
+                AttachedSession::of_this_machine(agent, &session)
+            };
+            found.map(attached).ok_or(failure)
         }
     }
 }

@@ -315,7 +315,7 @@ fn serve_session_without_a_message_is_attached_to_by_id() {
     let server = Served::start(&sandbox);
     let (session, _) = create(&server, &sandbox, &sandbox.script(&[r#"{"text": "One."}"#]));
     let id = session.rsplit('/').next().unwrap();
-    let mut terminal = sandbox.open(&["--attach", id]);
+    let mut terminal = sandbox.open(&["--attach", &id[id.len() - 6..]]);
     terminal.wait_for("quitting leaves it open");
     terminal.send("from a terminal\r");
     terminal.wait_for_answer("One.");

@@ -150,12 +150,12 @@ impl AgentSession {
         result
     }
 
-    /// Returns this session if it has the id, or else that of a running agent, as [`Self::running_agent`] does.
+    /// Returns this session if the id or a part of it [matches](SessionId::matches), or else that of a running agent, as [`Self::running_agent`] does.
     ///
     /// # Errors
     /// If it is neither.
     pub async fn session_or_agent(&self, id: SessionId) -> Result<Self, AgentError> {
-        if *self.reader().id() == id { Ok(self.clone()) } else { self.running_agent(id).await }
+        if self.reader().id().matches(id.as_str()) { Ok(self.clone()) } else { self.running_agent(id).await }
     }
 
     /// Returns the session of an agent that works for this one.
