@@ -147,7 +147,7 @@ fn named_local_server_is_asked_for_its_models() {
     let sandbox = cloud;
     let output = sandbox.run(&["-p", "--provider", "vllm", "hello"]);
     assert_eq!(output.code, Some(2));
-    assert!(output.err.contains("vLLM doesn't respond"), "{}", output.err);
+    assert!(output.err.contains("vLLM isn't responding"), "{}", output.err);
     assert!(output.err.contains("VLLM_BASE_URL"), "{}", output.err);
 }
 

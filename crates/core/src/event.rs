@@ -41,9 +41,9 @@ pub struct Event {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum EventKind {
-    /// A run begins: a model request will follow.
+    /// A run begins, or continues after an end with `will_retry`.
     AgentStart,
-    /// The last turn of a run has ended.
+    /// A run has ended, or pauses before a retry.
     AgentEnd {
         /// The messages that the run added, in order.
         messages: Vec<Arc<Message>>,
@@ -165,7 +165,7 @@ pub enum EventKind {
         /// The level.
         level: ThinkingLevel,
     },
-    /// The front end shows another session now, or another branch of the same one.
+    /// The session or its branch was switched, or another program appended many entries.
     SessionChanged {
         /// The reason.
         reason: SessionChange,
@@ -209,8 +209,9 @@ pub enum EventKind {
     AgentTaskStart(DelegatedTask),
     /// An agent is no longer working on its task.
     AgentTaskEnd(DelegatedTaskEnd),
-    /// An event of an agent that works for the session, or for one of its agents. Pieces of answers and of
-    /// output aren't passed on; approval requests and questions are sent as the session's own.
+    /// An event of an agent that works for the session, or for one of its agents. Deltas and partial output are
+    /// forwarded only if enabled, and log entries and traces never. Approval requests and questions are sent as the
+    /// session's own.
     AgentEvent {
         /// The agent's session.
         agent_id: SessionId,
@@ -689,7 +690,7 @@ fn serialize_count<S: Serializer>(images: &Arc<[Image]>, serializer: S) -> Resul
     images.len().serialize(serializer)
 }
 
-/// The reason the front end shows another session.
+/// The reason for an [`EventKind::SessionChanged`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionChange {
@@ -697,7 +698,7 @@ pub enum SessionChange {
     New,
     /// A session from disk.
     Open,
-    /// A new session that begins with the path of another one.
+    /// A new session that begins with a copy of another one's branch.
     Fork,
     /// Another leaf of the same session.
     Leaf,

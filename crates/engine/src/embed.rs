@@ -90,7 +90,7 @@ impl SessionBuilder {
         }
     }
 
-    /// Sets the model: `[provider/]id[:thinking]`, or a part of an id.
+    /// Sets the model: `[provider/]id[:thinking]`, or part of an id.
     #[must_use]
     pub fn model(self, words: impl Into<String>) -> Self {
         Self { model: Some(words.into()), ..self }
@@ -181,7 +181,8 @@ impl SessionBuilder {
         Self { resources, ..self }
     }
 
-    /// Runs every call that would need approval. Calls that the policy denies outright stay denied.
+    /// Runs every call that would need approval, except access to hosts on the user's local network. Calls that the
+    /// policy denies outright stay denied.
     #[must_use]
     pub fn approve_all(self) -> Self {
         self.configure(|options| options.policy.ask_behavior = AskBehavior::Yes)

@@ -25,7 +25,7 @@ pub enum RemoteError {
     #[error("the other process has closed this session, or doesn't share it")]
     Ended,
     /// The other process sent nothing before the timeout.
-    #[error("the other process doesn't respond")]
+    #[error("the other process isn't responding")]
     Silent,
     /// The other process doesn't speak this version's protocol.
     #[error("the session is open in {theirs}, and this is {ours}; use the same version for both")]

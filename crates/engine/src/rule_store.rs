@@ -36,13 +36,14 @@ pub trait RuleFiles: Send + Sync {
     /// Adds rules to a file and returns all rules of the file.
     ///
     /// # Errors
-    /// [`AgentError::Rules`] if a pattern is malformed, or the file can't be read or written; then nothing changes.
+    /// [`AgentError::Rules`] if a pattern is malformed, or the file can't be read or written; nothing changes in that
+    /// case.
     fn add(&self, scope: SettingScope, rules: &ProposedRules) -> Result<ConfiguredRules, AgentError>;
 
     /// Removes a rule from a file, if it is there, and returns the other rules of the file.
     ///
     /// # Errors
-    /// [`AgentError::Rules`] if the file can't be read or written; then nothing changes.
+    /// [`AgentError::Rules`] if the file can't be read or written; nothing changes in that case.
     fn remove(&self, scope: SettingScope, rule: &ConfiguredRule) -> Result<ConfiguredRules, AgentError>;
 }
 
@@ -79,12 +80,13 @@ impl std::fmt::Debug for RuleStore {
 }
 
 impl AgentSession {
-    /// Saves rules to a settings file. All rules of this file take effect immediately, also for calls that
-    /// are waiting for approval; the rules of other files don't change. Returns the calls that are still
+    /// Saves rules to a settings file. All rules in this file take effect immediately, including for calls that
+    /// are waiting for approval; rules in other files don't change. Returns the calls that are still
     /// waiting.
     ///
     /// # Errors
-    /// [`AgentError::Rules`] if the file can't be read or written, or a pattern is malformed; then nothing changes.
+    /// [`AgentError::Rules`] if the file can't be read or written, or a pattern is malformed; nothing changes in that
+    /// case.
     pub async fn save_rules(
         &self,
         store: &RuleStore,
@@ -98,7 +100,8 @@ impl AgentSession {
     /// Removes a rule from its settings file and from the session, even if the file no longer contains it.
     ///
     /// # Errors
-    /// [`AgentError::Rules`] if the rule is in no file, or its file can't be read or written; then nothing changes.
+    /// [`AgentError::Rules`] if the rule is in no file, or its file can't be read or written; nothing changes in that
+    /// case.
     pub async fn remove_rule(&self, store: &RuleStore, rule: ConfiguredRule) -> Result<(), AgentError> {
         let scope = rule.source().scope().ok_or_else(|| {
             let message = format!("the rule isn't in a file; it comes from {}", rule.source());
@@ -111,7 +114,7 @@ impl AgentSession {
     /// Reloads the rules of the settings files. Returns true if they have changed.
     ///
     /// # Errors
-    /// [`AgentError::Rules`] if a file can't be read, or has invalid rules; then nothing changes.
+    /// [`AgentError::Rules`] if a file can't be read, or has invalid rules; nothing changes in that case.
     pub async fn reload_rules(&self, store: &RuleStore) -> Result<bool, AgentError> {
         let before = self.configured_rules().await?;
         let rules = store.run(|files| files.load()).await?;

@@ -239,7 +239,7 @@ pub(crate) struct CompactBody {
 pub(crate) struct ModelBody {
     /// The provider, if the model doesn't specify it.
     pub(crate) provider: Option<String>,
-    /// `[provider/]id[:thinking]`, or a part of an id.
+    /// `[provider/]id[:thinking]`, or part of an id.
     pub(crate) model: String,
 }
 

@@ -80,7 +80,7 @@ impl SessionManager {
         Catalog::open(self.clone())
     }
 
-    /// Lists the sessions of this working directory, or of all.
+    /// Lists the sessions of this working directory, or all sessions.
     ///
     /// # Errors
     /// If the directory exists but can't be read.

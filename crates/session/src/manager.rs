@@ -126,9 +126,9 @@ impl SessionManager {
         Writer::open_on(Arc::clone(&self.fs), path)
     }
 
-    /// Creates a session whose log starts with a copy of `from`'s path up to and including `last_entry`;
-    /// without `last_entry` it is empty. With it, the file is created immediately. The new session has no
-    /// queued messages, and its name is the original's with a fork suffix.
+    /// Creates a session whose log starts with a copy of `from`'s branch up to and including `last_entry`; its file is
+    /// created immediately. Without `last_entry`, the log is empty. The new session has no queued messages, and its
+    /// name is the original's with a fork suffix.
     ///
     /// # Errors
     /// If there is no such entry, or reading or writing fails.

@@ -87,7 +87,7 @@ impl Telemetry {
             let _ = (traces.shutdown(), metrics.shutdown());
         });
         let is_late = timeout(FINISH_TIMEOUT, shutdown).await.is_err();
-        self.failures.describe().or_else(|| is_late.then(|| "the collector doesn't respond".to_owned()))
+        self.failures.describe().or_else(|| is_late.then(|| "the collector isn't responding".to_owned()))
     }
 }
 

@@ -116,7 +116,7 @@ pub use typed_tool::{TypedTool, TypedToolAdapter};
 ///     const TRAITS: ToolTraits = ToolTraits::new(Access::Reads);
 ///
 ///     fn description(&self) -> String {
-///         "Counts the words in a text.".to_owned()
+///         "Counts the words in a string.".to_owned()
 ///     }
 ///
 ///     async fn run(&self, Arguments { text }: Arguments, _progress: ToolProgress) -> ToolOutput {
@@ -214,7 +214,7 @@ impl ToolProgress {
         self.call.as_ref()
     }
 
-    /// Shows the newest part of the output. Each text replaces the previous one, so some may be dropped; call it a
+    /// Shows the newest part of the output. Each call replaces the previous text, so some may be dropped; call it a
     /// few times per second at most.
     pub fn show(&self, text: String) {
         self.show_styled(StyledText { text, style_runs: Vec::new() });

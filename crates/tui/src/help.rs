@@ -38,7 +38,7 @@ pub(super) fn page(keymap: &Keymap, agents: &[AgentCommand]) -> Vec<Line> {
         row("!COMMAND", "run it in the shell; the model sees the output"),
         row("!!COMMAND", "run it in the shell; the model doesn't see it"),
         row("/", "a command, a template or a skill"),
-        row("@", "a file of this project"),
+        row("@", "a file in this project"),
         Line::default(),
         heading("Keys"),
     ];

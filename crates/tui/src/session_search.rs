@@ -20,7 +20,7 @@ const FIRST: usize = 60;
 /// Maximum number of sessions in a text search.
 const MAX_HITS: usize = 50;
 
-/// Maximum number of sessions for a part of an id; if there are more, the part is too short.
+/// Maximum number of sessions for part of an id; if there are more, the part is too short.
 const MAX_NAMED: usize = 10;
 
 /// Interval between progress reports.

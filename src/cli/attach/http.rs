@@ -78,7 +78,7 @@ impl DialError {
     fn hint(&self) -> Option<String> {
         let Self::Refused { kind, .. } = self else { return None };
         Some(match kind.as_str() {
-            "unauthorized" => format!("add ?token=TOKEN to the URL, or set {TOKEN_VARIABLE}"),
+            "unauthorized" => format!("pass the server's token as ?token=TOKEN in the URL, or in {TOKEN_VARIABLE}"),
             "session-not-open" => "the session is closed on the server, for example after a restart: open it on the server's page, or with `POST …/resume`".to_owned(),
             "session-locked" => "another tiller process has it open: attach to that one".to_owned(),
             "not-found" => "`GET /api/sessions` lists the sessions of the server".to_owned(),

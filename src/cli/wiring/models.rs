@@ -329,7 +329,7 @@ fn misconfigured(providers: &ProviderRegistry, provider: Option<&str>) -> Option
 pub(in crate::cli) fn no_provider(provider: &str) -> CliFailure {
     match ProviderDescriptor::find(provider) {
         Some(server) if server.is_local() => {
-            NoModel::failure(format!("{} doesn't respond", server.display_name))
+            NoModel::failure(format!("{} isn't responding", server.display_name))
                 .hint(format!("start it, or set {} to its address", server.base_url_variable))
         }
         Some(descriptor) => NoModel::failure(format!("no API key for {provider}")).hint(format!(

@@ -21,7 +21,7 @@ use crate::system_prompt::SystemPrompt;
 /// # use tiller_provider::ProviderRegistry;
 ///
 /// # async fn example(providers: ProviderRegistry) -> Result<(), Box<dyn std::error::Error>> {
-/// let spec = AgentSpec::new("poet", "writes short poems", "You write poems of four lines.").with(Logger);
+/// let spec = AgentSpec::new("poet", "writes short poems", "You write four-line poems.").with(Logger);
 /// let poet = Agent::start(spec, SessionBuilder::new(providers), &std::env::temp_dir())?;
 /// println!("{}", poet.chat("The sea").await?.text);
 /// # Ok(())

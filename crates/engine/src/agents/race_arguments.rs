@@ -18,7 +18,7 @@ pub struct RaceOptions {
     /// The entry that the prompt follows; `None` for the session's leaf.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<EntryId>,
-    /// The model of each lane: `[provider/]id[:thinking]`, or a part of an id; `None` for the session's
+    /// The model of each lane: `[provider/]id[:thinking]`, or part of an id; `None` for the session's
     /// model.
     pub models: Vec<Option<String>>,
     /// A shell command whose exit status accepts or rejects a result.

@@ -28,7 +28,7 @@ pub struct AgentSpec {
     pub inherited_tools: Option<Vec<String>>,
     /// Names of the tools and tool sets that aren't inherited.
     pub excluded_tools: Vec<String>,
-    /// The model: `[provider/]id[:thinking]`, or a part of an id; `None` for the delegating agent's model.
+    /// The model: `[provider/]id[:thinking]`, or part of an id; `None` for the delegating agent's model.
     pub model: Option<String>,
     /// The thinking level; `None` for the delegating agent's level.
     pub thinking: Option<ThinkingLevel>,

@@ -77,7 +77,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Delegation(DelegationCommand::Tasks { reply })).await
     }
 
-    /// Lists the background tasks that the session has delegated and that wait for a free place to start. The list is
+    /// Lists the background tasks that the session has delegated and that are waiting for a free slot. The list is
     /// empty for a session that is open in another process.
     ///
     /// # Errors
@@ -150,7 +150,8 @@ impl AgentSession {
         result
     }
 
-    /// Returns this session if the id or a part of it [matches](SessionId::matches), or else that of a running agent, as [`Self::running_agent`] does.
+    /// Returns this session if the id or a part of it [matches](SessionId::matches), or else that of a running agent,
+    /// as [`Self::running_agent`] does.
     ///
     /// # Errors
     /// If it is neither.

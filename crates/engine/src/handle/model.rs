@@ -17,7 +17,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::ChangeProvider { change, reply }).await
     }
 
-    /// Sets the model, starting with the next turn: `[provider/]id[:thinking]`, or a part of an id.
+    /// Sets the model, starting with the next turn: `[provider/]id[:thinking]`, or part of an id.
     ///
     /// # Errors
     /// If no model matches, or its provider has no key. Then nothing is changed or written.

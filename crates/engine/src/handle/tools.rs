@@ -32,7 +32,7 @@ impl AgentSession {
     ///
     /// # Errors
     /// [`AgentError::NotFound`] if the question is no longer pending, [`AgentError::InvalidAnswer`] if a
-    /// value doesn't fit its field; then the question stays pending.
+    /// value doesn't fit its field; the question then stays pending.
     pub async fn answer_elicitation(
         &self,
         id: ElicitationId,
@@ -120,7 +120,7 @@ impl AgentSession {
     }
 
     /// Lets tools access another directory until another session is opened; with the suffix `:ro` they may
-    /// only read there. A relative path starts at the working directory. Returns the rule, which
+    /// only read there. A relative path is resolved against the working directory. Returns the rule, which
     /// [`revoke_permission`](Self::revoke_permission) removes. The system prompt names the directory,
     /// starting with the next request.
     ///
@@ -149,7 +149,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::TogglePlan { reply }).await
     }
 
-    /// Sets the approval mode like [`set_approval`](Self::set_approval), also for later sessions of this
+    /// Sets the approval mode like [`set_approval`](Self::set_approval), and for later sessions of this
     /// handle.
     ///
     /// # Errors

@@ -206,7 +206,7 @@ impl ConfiguredRule {
     }
 
     /// Returns true if the rule covers a path, with or without links resolved. In the pattern, `~` is the
-    /// home directory, and a relative path starts at the working directory. A directory's rule covers
+    /// home directory, and a relative path is resolved against the working directory. A directory's rule covers
     /// everything under it.
     pub(super) fn covers_path(&self, real: &Path, root: &Path, homes: &[PathBuf]) -> bool {
         let Some(subject) = &self.subject else { return true };
