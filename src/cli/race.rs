@@ -17,7 +17,7 @@ use super::signals::SignalGuard;
 use super::start::{print_notices, start, wire};
 use super::stdout::{columns, fit, print_text};
 use crate::agent::AgentSession;
-use crate::agent::agents::{LaneState, Race, RaceLane, RaceOptions, split_models};
+use crate::agent::agents::{LaneState, Race, RaceError, RaceLane, RaceOptions, split_models};
 use crate::id::EntryId;
 
 pub(super) async fn run(input: &RunInput, arguments: &RaceArgs) -> Result<u8, CliFailure> {
@@ -43,7 +43,10 @@ async fn race(agent: &AgentSession, arguments: &RaceArgs) -> Result<u8, CliFailu
         Some(prompt) => {
             let options = options(arguments, prompt);
             check_pick(arguments, options.models.len(), options.check.as_deref())?;
-            Race::start(agent, options).await.map_err(CliFailure::usage)?
+            Race::start(agent, options).await.map_err(|error| match error {
+                RaceError::Entry(error) => error.into(),
+                error => CliFailure::usage(error),
+            })?
         }
         None => resume(agent, arguments).await?,
     };

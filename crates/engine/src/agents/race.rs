@@ -60,9 +60,9 @@ pub enum RaceError {
     /// The prompt is blank.
     #[error("the prompt is empty")]
     EmptyPrompt,
-    /// The entry to continue from doesn't exist.
-    #[error("this session has no entry {0}")]
-    NoEntry(EntryId),
+    /// No entry, or more than one, matches the entry to continue from.
+    #[error(transparent)]
+    Entry(SessionError),
     /// A lane's model can't be used.
     #[error(transparent)]
     Model(#[from] ModelError),
@@ -96,15 +96,14 @@ impl Race {
         }
         let above = session.downgrade();
         let parent = above.parent().await?;
-        if let Some(from) = options.from.as_ref().filter(|from| parent.reader.entry(from).is_err()) {
-            return Err(RaceError::NoEntry(from.clone()));
-        }
+        let find = |from: &EntryId| parent.reader.find(from.as_str()).map_err(RaceError::Entry);
+        let from = options.from.as_ref().map(find).transpose()?;
         for model in options.models.iter().flatten() {
             parent.providers.find(model)?;
         }
         parent.check_worktree_mode().map_err(RaceError::Mode)?;
         Worktree::check_repository(parent.manager.cwd(), &parent.runner).await?;
-        let from = options.from.clone().or_else(|| parent.reader.leaf());
+        let from = from.or_else(|| parent.reader.leaf());
         let options = RaceOptions { from, ..options };
         record(&above, start_entry(parent.reader.id().clone(), &options)).await?;
         let lanes = options.models.iter().enumerate().map(|(at, model)| RaceLane::new(at + 1, model.clone()));

@@ -15,7 +15,8 @@ const RACE_USAGE: &str = "[-n N | --models A,B] [--check COMMAND] [--from ENTRY]
 pub struct RaceOptions {
     /// The prompt.
     pub prompt: String,
-    /// The entry that the prompt follows; `None` for the session's leaf.
+    /// The entry that the prompt follows; `None` for the session's leaf. A race can start with a prefix or suffix
+    /// of the id; its record has the whole id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<EntryId>,
     /// The model of each lane: `[provider/]id[:thinking]`, or part of an id; `None` for the session's

@@ -184,7 +184,7 @@ async fn race_can_start_at_an_earlier_entry_and_in_an_empty_session() {
     let race = fixture.race(options(&["left"], None)).await;
     race.pick(1).await.unwrap();
     assert_eq!(message_lines(&fixture.agent.reader()), ["user Write b.txt.", "answer First. Stop"]);
-    let from = fixture.agent.reader().leaf();
+    let from = fixture.agent.reader().leaf().map(|leaf| leaf.short().into());
     fixture.run("Hi.").await;
     let race = fixture.race(RaceOptions { from, ..options(&["left"], None) }).await;
     race.pick(1).await.unwrap();
@@ -214,8 +214,9 @@ async fn race_with_an_invalid_option_replaces_no_other() {
     let refusal = async |options| Race::start(&fixture.agent, options).await.err().unwrap().to_string();
     let nowhere = refusal(options(&["left", "nowhere"], None)).await;
     assert!(nowhere.contains("nowhere"), "{nowhere}");
-    let from = RaceOptions { from: Some("no-entry".into()), ..options(&["left"], None) };
-    assert_eq!(refusal(from).await, "this session has no entry no-entry");
+    let from = |entry: &str| RaceOptions { from: Some(entry.into()), ..options(&["left"], None) };
+    assert_eq!(refusal(from("no-entry")).await, "no entry `no-entry` in this session");
+    assert_eq!(refusal(from("abc")).await, "`abc` is too short; give at least 4 characters of the id");
     let blank = RaceOptions { prompt: " ".into(), ..options(&["left"], None) };
     assert_eq!(refusal(blank).await, "the prompt is empty");
     assert_eq!(refusal(options(&[], None)).await, "a race has 1 to 10 lanes, not 0");
