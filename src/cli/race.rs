@@ -65,8 +65,11 @@ async fn race(agent: &AgentSession, arguments: &RaceArgs) -> Result<u8, CliFailu
         let columns = columns();
         print_text(&table(&lanes).lines().map(|line| fit(line, columns) + "\n").collect::<String>())?;
     }
+    if !lanes.iter().any(|lane| lane.state == LaneState::Finished) {
+        end_without_result(agent, race).await?;
+        return Ok(FAILED);
+    }
     let picked = pick(&lanes, arguments).await?;
-    let has_result = lanes.iter().any(|lane| lane.state == LaneState::Finished);
     if let Some(number) = picked {
         race.pick(number).await.map_err(CliFailure::run)?;
         let reader = agent.reader();
@@ -74,15 +77,31 @@ async fn race(agent: &AgentSession, arguments: &RaceArgs) -> Result<u8, CliFailu
             true => stderr_line!("picked lane {number}; continue with: tiller --session {}", reader.id()),
             false => stderr_line!("picked lane {number}; the session was not saved"),
         }
-    } else if has_result {
-        print_hint(agent, "no lane picked; pick one with", " --pick N");
-    } else if race.is_resumed() {
-        print_hint(agent, "no lane has a result; try again with", "");
     } else {
-        race.discard().await.map_err(CliFailure::run)?;
+        print_hint(agent, "no lane picked; pick one with", " --pick N");
     }
     let is_missing = arguments.pick.is_some() && picked.is_none();
-    Ok(if has_result && !is_missing { DONE } else { FAILED })
+    Ok(if is_missing { FAILED } else { DONE })
+}
+
+/// Ends a race without a result, unless a lane can be resumed, and prints the next step.
+async fn end_without_result(agent: &AgentSession, race: Race) -> Result<(), CliFailure> {
+    let is_unfinished = race.reload_unfinished().await.map_err(CliFailure::run)?.is_some();
+    if is_unfinished && agent.reader().is_persistent() {
+        print_hint(agent, "no lane has a result; try again with", "");
+        return Ok(());
+    }
+    let lanes = race.lanes();
+    race.discard().await.map_err(CliFailure::run)?;
+    let branches: Vec<&str> = lanes.iter().filter_map(RaceLane::branch).collect();
+    match branches.is_empty() {
+        true => stderr_line!("no lane has a result; the race is over"),
+        false => stderr_line!(
+            "no lane has a result; the race is over; changes remain on the branches: {}",
+            branches.join(", ")
+        ),
+    }
+    Ok(())
 }
 
 /// Finds the race of the session, and continues its interrupted lanes.

@@ -142,3 +142,20 @@ fn race_that_is_quit_is_found_again() {
     assert!(terminal.quit().success());
     assert_eq!(entries(&sandbox, "tiller.race_end"), [serde_json::json!({})]);
 }
+
+#[test]
+fn race_without_a_result_is_over_and_names_its_branches() {
+    let sandbox = repository();
+    let script = sandbox.script(&[
+        r#"{"calls": [{"name": "write_file", "arguments": {"path": "b.txt", "content": "half\n"}}]}"#,
+        r#"{"error": {"failure": "fatal", "message": "no luck"}}"#,
+    ]);
+    let model = ["--yes", "--provider", "scripted", "--model", &script];
+    let output = sandbox.run(&[&model[..], &["race", "-n", "1", "Write b", "--pick", "1"]].concat());
+    assert_eq!(output.code, Some(1), "{}", output.err);
+    let message = "no lane has a result; the race is over; changes remain on the branches: tiller/race-1-1\n";
+    assert!(output.err.contains("no luck") && output.err.ends_with(message), "{}", output.err);
+    assert_eq!(entries(&sandbox, "tiller.race_end"), [serde_json::json!({})]);
+    let over = sandbox.run(&[&model[..], &["race", "--resume"]].concat());
+    assert!(over.code == Some(2) && over.err.contains("has no race to resume"), "{}", over.err);
+}

@@ -112,13 +112,24 @@ impl Race {
         Ok(race)
     }
 
-    /// Finds the newest race of a session that the user didn't end, for instance because of a crash. Its lanes
-    /// aren't running: [`Self::resume`] continues the interrupted ones. Returns `None` if the race is running, if no
+    /// Finds the newest race of a session that hasn't ended, for instance because of a crash. Its lanes aren't
+    /// running: [`Self::resume`] continues the interrupted ones. Returns `None` if the race is running, if no
     /// lane had started, if none has a result or can be continued, or if there is no race.
     ///
     /// # Errors
     /// If the log can't be read, or the session is closed.
     pub async fn find(session: &AgentSession) -> Result<Option<Self>, RaceError> {
+        let Some(race) = Self::read(session).await? else { return Ok(None) };
+        if session.running_agents().await?.iter().any(|agent| agent.start.lane.is_some()) {
+            return Ok(None);
+        }
+        let is_open = |lane: &RaceLane| matches!(lane.state, LaneState::Interrupted | LaneState::Finished);
+        let is_open = race.lanes.borrow().iter().any(is_open);
+        Ok(is_open.then_some(race))
+    }
+
+    /// Reads the newest race of a session from its log, with the changes of its lanes.
+    async fn read(session: &AgentSession) -> Result<Option<Self>, RaceError> {
         let log = |error: &dyn std::fmt::Display| RaceError::Log(error.to_string());
         let tasks = session.agent_tasks().await?;
         // Nearly all sessions: their logs aren't read again.
@@ -133,21 +144,29 @@ impl Race {
         let found = spawn_blocking(read).await.map_err(|error| log(&error))?;
         let found = found.map_err(|error: SessionError| log(&error))?;
         let Some((mut lanes, record)) = found else { return Ok(None) };
-        if session.running_agents().await?.iter().any(|agent| agent.start.lane.is_some()) {
-            return Ok(None);
-        }
         let parent = session.downgrade().parent().await?;
         for (lane, task) in lanes.iter_mut().zip(&record.lanes) {
-            if let (LaneState::Finished, Some(task)) = (&lane.state, task) {
+            if let Some(task) = task {
                 lane.read_changes(task, &parent).await;
             }
         }
-        let is_open = |lane: &RaceLane| matches!(lane.state, LaneState::Interrupted | LaneState::Finished);
-        if !lanes.iter().any(is_open) {
-            return Ok(None);
-        }
         let race = Self::new(session, &parent, record.options, lanes);
         Ok(Some(Self { earlier: record.lanes, ..race }))
+    }
+
+    /// Reads the race again after its lanes have ended without a result. Returns `None` if no lane has work that
+    /// [`Self::resume`] can continue; then the race should be [discarded](Self::discard). A lane has such work if
+    /// it failed before its agent could continue, for instance for lack of a key. Cancel-safe.
+    ///
+    /// # Errors
+    /// If the log can't be read, or the session is closed.
+    pub async fn reload_unfinished(&self) -> Result<Option<Self>, RaceError> {
+        let race = Self::read(&self.session).await?;
+        Ok(race.filter(|race| {
+            let lanes = race.lanes.borrow();
+            let mut lanes = lanes.iter().zip(&race.earlier);
+            lanes.any(|(lane, task)| lane.state == LaneState::Interrupted && task.is_some())
+        }))
     }
 
     fn new(
@@ -200,13 +219,6 @@ impl Race {
         }
         self.run_lanes(lanes.into_iter());
         Ok(())
-    }
-
-    /// Returns true for a race that was found in the log. If its lanes fail, it can be found and resumed again:
-    /// they may simply have lacked a key or a permission.
-    #[must_use]
-    pub const fn is_resumed(&self) -> bool {
-        !self.earlier.is_empty()
     }
 
     /// Returns the prompt.

@@ -130,8 +130,11 @@ impl RaceLane {
         Self { state, leaf, check, ..lane }
     }
 
-    /// Reads the changes of a finished lane from its branch. Without them, the lane has failed.
+    /// Reads the changes of a lane that has ended from its branch. A finished lane without them has failed.
     pub(super) async fn read_changes(&mut self, task: &TaskRecord, parent: &ParentSession) {
+        if self.state == LaneState::Interrupted {
+            return;
+        }
         let branch = task.end.as_ref().and_then(|end| end.branch.as_ref());
         let (Some(branch), Some(worktree)) = (branch, &task.start.worktree) else {
             self.changes = Some(WorktreeChanges::default());
@@ -139,8 +142,17 @@ impl RaceLane {
         };
         match WorktreeChanges::read(parent.manager.cwd(), branch, &worktree.base, &parent.runner).await {
             Ok(changes) => self.changes = Some(changes),
-            Err(error) => self.state = LaneState::Failed(error.to_string()),
+            Err(error) if self.state == LaneState::Finished => {
+                self.state = LaneState::Failed(error.to_string());
+            }
+            Err(_) => {}
         }
+    }
+
+    /// Returns the branch with the lane's changes.
+    #[must_use]
+    pub fn branch(&self) -> Option<&str> {
+        self.changes.as_ref()?.branch.as_deref()
     }
 
     /// Returns the check's outcome in one word, or an empty string without one.

@@ -27,12 +27,12 @@ struct RaceStart {
 /// The record that the user ended a race.
 #[derive(Serialize, Deserialize)]
 struct RaceEnd {
-    /// The picked lane; `None` if the results were discarded.
+    /// The picked lane; `None` if the results were discarded, or if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lane: Option<usize>,
 }
 
-/// The newest race of a session that the user hasn't ended.
+/// The newest race of a session that hasn't ended.
 #[derive(Debug, PartialEq)]
 pub(super) struct RaceRecord {
     pub options: RaceOptions,
@@ -45,13 +45,13 @@ pub(super) fn start_entry(session_id: SessionId, options: &RaceOptions) -> Entry
     agent_entry(RACE_TYPE, &RaceStart { session_id, options: options.clone() })
 }
 
-/// Returns the entry for the end of a race: the pick of a lane, or the discarding of all results.
+/// Returns the entry for the end of a race: the pick of a lane, or none.
 pub(super) fn end_entry(lane: Option<usize>) -> EntryBody {
     agent_entry(RACE_END_TYPE, &RaceEnd { lane })
 }
 
 impl RaceRecord {
-    /// Reads the newest race from a session's log; `None` if the user has ended it, or if there is none.
+    /// Reads the newest race from a session's log; `None` if it has ended, or if there is none.
     pub(super) fn read(reader: &Reader, tasks: &[TaskRecord]) -> Result<Option<Self>, SessionError> {
         let (entries, _) = reader.tiller_entries()?;
         Ok(Self::find(reader.id(), &entries, tasks))

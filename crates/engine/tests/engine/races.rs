@@ -271,6 +271,25 @@ async fn race_that_is_dropped_leaves_no_worktree() {
 }
 
 impl Fixture {
+    /// Waits until the last lane hangs in its second answer, `half`, and the others have ended.
+    async fn wait_for_half_answer(&self, race: &Race) {
+        let wait = async {
+            loop {
+                let lanes = race.lanes();
+                let (last, others) = lanes.split_last().unwrap();
+                if others.iter().all(|lane| lane.state.is_over()) && last.activity.turns == 1 {
+                    let agent = self.agent.running_agent(last.agent_id.clone().unwrap()).await.unwrap();
+                    let partial = agent.snapshot().await.unwrap().in_progress.partial;
+                    if partial.is_some_and(|answer| answer.joined_text() == "half") {
+                        break;
+                    }
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(TIMEOUT, wait).await.expect("no lane hangs");
+    }
+
     /// Waits until no agent is at work, and its worktree is removed.
     async fn agents_have_ended(&self) {
         while !self.agent.running_agents().await.unwrap().is_empty() || self.worktrees() > 1 {
@@ -304,17 +323,7 @@ async fn race_that_is_left_is_found_and_resumed() {
     assert!(Race::find(&fixture.agent).await.unwrap().is_none());
     let options = options(&["left", "right"], Some("grep -q good b.txt"));
     let race = Race::start(&fixture.agent, options).await.unwrap();
-    loop {
-        let lanes = race.lanes();
-        if lanes[0].state.is_over() && lanes[1].activity.turns == 1 {
-            let right = fixture.agent.running_agent(lanes[1].agent_id.clone().unwrap()).await.unwrap();
-            let partial = right.snapshot().await.unwrap().in_progress.partial;
-            if partial.is_some_and(|answer| answer.joined_text() == "half") {
-                break;
-            }
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    fixture.wait_for_half_answer(&race).await;
     assert!(Race::find(&fixture.agent).await.unwrap().is_none(), "it is running");
     let first = race.lanes()[0].clone();
     drop(race);
@@ -363,6 +372,56 @@ async fn race_lane_whose_branch_is_gone_starts_again() {
     race.discard().await.unwrap();
     fixture.agents_have_ended().await;
     assert!(Race::find(&fixture.agent).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn race_whose_lanes_fail_has_nothing_to_resume() {
+    let failing =
+        || serde_json::from_value(json!({ "error": { "failure": "fatal", "message": "no luck" } })).unwrap();
+    let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
+    let fixture = Fixture::new(vec![
+        ("main", vec![]),
+        ("left", vec![write("b.txt", "left\n"), failing()]),
+        ("right", vec![write("b.txt", "right\n"), hanging, failing()]),
+    ]);
+    let race = Race::start(&fixture.agent, options(&["left", "right"], None)).await.unwrap();
+    fixture.wait_for_half_answer(&race).await;
+    drop(race);
+    fixture.agents_have_ended().await;
+    let mut race = Race::find(&fixture.agent).await.unwrap().unwrap();
+    race.resume().await.unwrap();
+    while tokio::time::timeout(TIMEOUT, race.changed()).await.expect("a lane doesn't end") {}
+    let lanes = race.lanes();
+    assert!(lanes.iter().all(|lane| matches!(lane.state, LaneState::Failed(_))), "{lanes:?}");
+    let branches: Vec<Option<&str>> = lanes.iter().map(RaceLane::branch).collect();
+    assert_eq!(branches, [Some("tiller/race-1-1"), Some("tiller/race-2-1")]);
+    assert!(race.reload_unfinished().await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn race_lane_that_cannot_continue_can_be_resumed_again() {
+    let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
+    let fixture = Fixture::new(vec![
+        ("main", vec![]),
+        ("left", vec![write("b.txt", "left\n"), hanging, text_answer("Left.")]),
+    ]);
+    let race = Race::start(&fixture.agent, options(&["left"], None)).await.unwrap();
+    fixture.wait_for_half_answer(&race).await;
+    drop(race);
+    fixture.agents_have_ended().await;
+    let mut race = Race::find(&fixture.agent).await.unwrap().unwrap();
+    fixture.agent.set_approval(ApprovalMode::Plan).await.unwrap();
+    race.resume().await.unwrap();
+    while tokio::time::timeout(TIMEOUT, race.changed()).await.expect("the lane doesn't end") {}
+    let lanes = race.lanes();
+    assert!(matches!(lanes[0].state, LaneState::Failed(_)), "no worktrees in this mode: {lanes:?}");
+
+    let mut race = race.reload_unfinished().await.unwrap().expect("work to continue");
+    assert_eq!(race.lanes()[0].state, LaneState::Interrupted);
+    fixture.agent.set_approval(ApprovalMode::Auto).await.unwrap();
+    race.resume().await.unwrap();
+    while tokio::time::timeout(TIMEOUT, race.changed()).await.expect("the lane doesn't end") {}
+    assert_eq!(race.lanes()[0].state, LaneState::Finished);
 }
 
 #[tokio::test]

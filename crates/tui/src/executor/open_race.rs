@@ -12,43 +12,57 @@ pub(super) struct OpenRace {
 }
 
 /// Waits for the end of a race that isn't announced yet, and announces it; pending if there is none. If no
-/// lane has a result, the race is dropped and its prompt returns to the composer. Cancel-safe.
+/// lane has a result, the race ends and its prompt returns to the composer, unless a lane can be resumed.
+/// Cancel-safe.
 pub(super) async fn announce_end(open: &mut Option<OpenRace>) -> Vec<TaskResult> {
     let Some(OpenRace { race, prompt }) = open.as_mut().filter(|open| open.prompt.is_some()) else {
         return std::future::pending().await;
     };
     while race.changed().await {}
-    let (lanes, prompt) = (race.lanes(), prompt.take());
-    let results = results_of_end(&lanes, prompt);
-    if !lanes.iter().any(has_result)
-        && let Some(open) = open.take()
-    {
-        // A separate task, because waiting could lose the results. On an error the race is found again.
-        if !open.race.is_resumed() {
-            tokio::spawn(async move { drop(open.race.discard().await) });
-        }
+    let lanes = race.lanes();
+    if lanes.iter().any(has_result) {
+        *prompt = None;
+        return vec![finished_note(&lanes)];
     }
-    results
+    let unfinished = race.reload_unfinished().await;
+    let unfinished =
+        unfinished.inspect_err(|error| tracing::warn!(%error, "the race can't be read")).ok().flatten();
+    if let Some(race) = unfinished {
+        *open = Some(OpenRace { race, prompt: None });
+        let warning = format!("{}. /race resumes it.", failure_text(&lanes));
+        return vec![TaskResult::Warning(warning)];
+    }
+    let prompt = prompt.take();
+    if let Some(open) = open.take() {
+        // A separate task, because waiting could lose the results. On an error the race isn't ended in the log.
+        tokio::spawn(async move { drop(open.race.discard().await) });
+    }
+    results_of_failure(&lanes, prompt)
 }
 
 fn has_result(lane: &RaceLane) -> bool {
     lane.state == LaneState::Finished
 }
 
-fn results_of_end(lanes: &[RaceLane], prompt: Option<String>) -> Vec<TaskResult> {
-    match lanes.iter().filter(|lane| has_result(lane)).count() {
-        0 => {
-            let warning = format!("No lane of the race has a result: {}", reasons(lanes));
-            let prompt = prompt.map(TaskResult::BeforeDraft);
-            [TaskResult::Warning(warning)].into_iter().chain(prompt).collect()
-        }
-        finished => {
-            let count = lanes.len();
-            let text =
-                format!("All lanes have ended: {finished} of {count} have a result. Pick one with /race.");
-            vec![TaskResult::Note(text)]
-        }
+fn finished_note(lanes: &[RaceLane]) -> TaskResult {
+    let (finished, count) = (lanes.iter().filter(|lane| has_result(lane)).count(), lanes.len());
+    let text = format!("All lanes have ended: {finished} of {count} have a result. Pick one with /race.");
+    TaskResult::Note(text)
+}
+
+/// Returns the warning about a race that has ended without a result, and the prompt for the composer.
+fn results_of_failure(lanes: &[RaceLane], prompt: Option<String>) -> Vec<TaskResult> {
+    let mut warning = failure_text(lanes);
+    let branches: Vec<&str> = lanes.iter().filter_map(RaceLane::branch).collect();
+    if !branches.is_empty() {
+        warning.push_str(&format!(". Changes remain on the branches: {}", branches.join(", ")));
     }
+    let prompt = prompt.map(TaskResult::BeforeDraft);
+    [TaskResult::Warning(warning)].into_iter().chain(prompt).collect()
+}
+
+fn failure_text(lanes: &[RaceLane]) -> String {
+    format!("No lane of the race has a result: {}", reasons(lanes))
 }
 
 /// Joins the reasons of lanes without a result, each once.
@@ -73,27 +87,42 @@ fn reasons(lanes: &[RaceLane]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tiller_tools::tool::WorktreeChanges;
+
     use super::*;
     use crate::picker::race::lane_in_state as lane;
 
-    fn announced(states: impl IntoIterator<Item = LaneState>) -> Vec<String> {
-        let lanes: Vec<RaceLane> = states.into_iter().enumerate().map(|(at, it)| lane(at + 1, it)).collect();
-        let results = results_of_end(&lanes, Some("Go.".to_owned())).into_iter();
-        let texts = results.map(|result| match result {
-            TaskResult::Note(text) => format!("note {text}"),
-            TaskResult::Warning(text) => format!("warning {text}"),
-            TaskResult::BeforeDraft(text) => format!("draft {text}"),
-            _ => "other".to_owned(),
-        });
-        texts.collect()
+    #[test]
+    fn race_end_is_announced_with_the_number_of_results() {
+        let TaskResult::Note(text) =
+            finished_note(&[lane(1, LaneState::Finished), lane(2, LaneState::Stopped)])
+        else {
+            panic!("a note")
+        };
+        assert_eq!(text, "All lanes have ended: 1 of 2 have a result. Pick one with /race.");
     }
 
     #[test]
-    fn race_end_is_announced_and_a_failed_one_returns_the_prompt() {
-        let failed = |reason: &str| LaneState::Failed(reason.to_owned());
-        let note = "note All lanes have ended: 1 of 2 have a result. Pick one with /race.";
-        assert_eq!(announced([LaneState::Finished, failed("no key")]), [note]);
-        let expected = ["warning No lane of the race has a result: no key; stopped", "draft Go."];
-        assert_eq!(announced([failed("no key"), LaneState::Stopped, failed("no key")]), expected);
+    fn race_without_a_result_names_branches_and_returns_the_prompt() {
+        let failed = |number| lane(number, LaneState::Failed("no key".to_owned()));
+        let changes = |branch: &str| {
+            Some(WorktreeChanges { branch: Some(branch.to_owned()), files: 1, ..WorktreeChanges::default() })
+        };
+        let lanes = [
+            failed(1),
+            RaceLane { changes: changes("tiller/race-2-1"), ..lane(2, LaneState::Stopped) },
+            failed(3),
+        ];
+        let texts: Vec<String> = results_of_failure(&lanes, Some("Go.".to_owned()))
+            .into_iter()
+            .map(|result| match result {
+                TaskResult::Warning(text) => format!("warning {text}"),
+                TaskResult::BeforeDraft(text) => format!("draft {text}"),
+                _ => "other".to_owned(),
+            })
+            .collect();
+        let warning = "warning No lane of the race has a result: no key; stopped. Changes remain on the branches: \
+                       tiller/race-2-1";
+        assert_eq!(texts, [warning, "draft Go."]);
     }
 }
