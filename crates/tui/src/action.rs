@@ -144,8 +144,10 @@ pub(crate) enum ListAction {
     PickLane(usize),
     /// Continues the interrupted lanes of the race.
     ResumeRace,
-    /// Stops the race, or discards its results.
-    EndRace,
+    /// Stops the race, unless all lanes have ended.
+    StopRace,
+    /// Discards the results of the race.
+    DiscardRace,
     /// Stops one of the agent's background jobs.
     StopJob(JobId),
     /// Gives tools access to this directory, written as typed.

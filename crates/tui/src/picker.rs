@@ -171,7 +171,8 @@ impl Picker {
         self.source.facts().kind
     }
 
-    /// Sets the items with an initial selection; a refreshed list keeps its selection.
+    /// Sets the items with an initial selection; a refreshed list keeps its selection. If the selected item is
+    /// gone, its row is kept, or [`ListFacts::returns_to_start`](source::ListFacts::returns_to_start) applies.
     pub(super) fn fill(&mut self, items: Vec<PickerItem>, selected: usize) {
         let before = if self.waiting { None } else { self.chosen().map(|item| item.identity().clone()) };
         let is_as_long = items.len() == self.items.len();
@@ -182,15 +183,23 @@ impl Picker {
             None => items,
         };
         self.items = items.into();
+        let returns_to_start = self.source.facts().returns_to_start;
         match (before, std::mem::take(&mut self.waiting)) {
             (Some(chosen), _) => {
                 let (row, was_user_selected) = (self.cursor.row, self.cursor.is_user_selected);
                 self.refilter(Some(&chosen));
-                if self.chosen().is_none_or(|item| *item.identity() != chosen) {
+                let is_gone = self.chosen().is_none_or(|item| *item.identity() != chosen);
+                if is_gone && returns_to_start {
+                    self.select_start(selected);
+                } else if is_gone {
                     self.cursor.row = row.min(self.matches.len().saturating_sub(1));
                     // The same item with another value, or in a shorter list its successor.
                     self.cursor.is_user_selected = was_user_selected && is_as_long;
                 }
+            }
+            (None, false) if returns_to_start => {
+                self.refilter(None);
+                self.select_start(selected);
             }
             (None, _) => {
                 self.refilter(None);
@@ -205,6 +214,13 @@ impl Picker {
             self.show_nothing();
         }
         self.continue_to_key();
+    }
+
+    /// Selects this item; nothing if it doesn't match the filter.
+    fn select_start(&mut self, selected: usize) {
+        let row = self.matches.iter().position(|at| *at == selected);
+        self.cursor.row = row.unwrap_or(self.matches.len());
+        (self.is_moved, self.cursor.is_user_selected) = (false, false);
     }
 
     /// Continues with the key prompt once the providers are loaded, for the provider that the typed name

@@ -49,7 +49,7 @@ impl ExecutorWorker {
                 let defined = picker::agents::defined_items(&agent.agent_definitions().await?);
                 ([running, waiting, ended, defined].concat(), 0)
             }
-            ListKind::Race => (picker::race::items(&self.lanes()), 0),
+            ListKind::Race => picker::race::items(&self.lanes()),
             ListKind::Jobs => (picker::command_jobs::items(&agent.background_jobs().await?), 0),
             ListKind::Tools => (picker::agent_options::tools(&agent.tools().await?), 0),
             ListKind::Settings => return Ok(vec![self.settings().await]),
@@ -165,7 +165,8 @@ impl ExecutorWorker {
             ListAction::StartRace(options) => self.start_race(options).await,
             ListAction::PickLane(number) => self.pick_lane(number).await,
             ListAction::ResumeRace => Ok(self.resume_race().await),
-            ListAction::EndRace => Ok(self.end_race().await),
+            ListAction::StopRace => Ok(self.stop_race().await),
+            ListAction::DiscardRace => Ok(self.discard_race().await),
             ListAction::StopJob(id) => self.stop_job(id).await,
             ListAction::AddDir(typed) => self.add_dir(typed).await,
             ListAction::ToggleTool(name) => self.toggle_tool(name).await,

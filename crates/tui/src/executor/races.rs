@@ -96,8 +96,17 @@ impl ExecutorWorker {
         }
     }
 
-    /// Stops the race, or discards its results. Lanes that have ended stay in the tree.
-    pub(super) async fn end_race(&mut self) -> Vec<TaskResult> {
+    /// Stops the race. If all lanes have ended meanwhile, their results are kept.
+    pub(super) async fn stop_race(&mut self) -> Vec<TaskResult> {
+        match self.lanes().iter().all(|lane| lane.state.is_over()) {
+            // Their end is announced.
+            true => Vec::new(),
+            false => self.discard_race().await,
+        }
+    }
+
+    /// Ends the race, and discards its results. Lanes that have ended stay in the tree.
+    pub(super) async fn discard_race(&mut self) -> Vec<TaskResult> {
         let Some(open) = self.race.take() else { return Vec::new() };
         match open.race.discard().await {
             Ok(()) => {

@@ -156,8 +156,10 @@ pub(crate) enum PickerChoice {
     Lane(usize),
     /// Continues the interrupted lanes of the race.
     ResumeRace,
-    /// Stops the race, or discards its results.
-    EndRace,
+    /// Stops the race.
+    StopRace,
+    /// Discards the results of the race.
+    DiscardRace,
     /// Stops this background job.
     Job(JobId),
     /// Enables or disables this tool.

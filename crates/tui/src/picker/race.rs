@@ -28,6 +28,7 @@ impl ListSource for LaneList {
             accept_hint: "pick a result, open a running lane, or resume",
             empty_text: "no race: /race PROMPT starts one",
             keeps_hints: true,
+            returns_to_start: true,
             ..ListFacts::default()
         }
     }
@@ -39,21 +40,26 @@ impl ListSource for LaneList {
             }
             PickerChoice::Lane(number) => ListResponse::close(Action::List(ListAction::PickLane(number))),
             PickerChoice::ResumeRace => ListResponse::stay(Action::List(ListAction::ResumeRace)),
-            PickerChoice::EndRace => ListResponse::close(Action::List(ListAction::EndRace)),
+            PickerChoice::StopRace => ListResponse::close(Action::List(ListAction::StopRace)),
+            PickerChoice::DiscardRace => ListResponse::close(Action::List(ListAction::DiscardRace)),
             _ => ListResponse::none(),
         }
     }
 }
 
-/// Returns the lanes and the rows that resume and end the race.
-pub(crate) fn items(lanes: &[RaceLane]) -> Vec<PickerItem> {
+/// Returns the lanes and the rows that resume and end the race, and the index of the first lane with a result, or
+/// else of the first lane.
+pub(crate) fn items(lanes: &[RaceLane]) -> (Vec<PickerItem>, usize) {
     let row = |label: &str, choice| PickerItem::new(label, choice).in_role(Role::Muted);
     let is_interrupted = lanes.iter().any(|lane| lane.state == LaneState::Interrupted);
     let resume = is_interrupted.then(|| row("resume the race", PickerChoice::ResumeRace));
     let is_over = lanes.iter().all(|lane| lane.state.is_over());
-    let label = if is_over { "discard the results" } else { "stop the race" };
-    let end = (!lanes.is_empty()).then(|| row(label, PickerChoice::EndRace));
-    lanes.iter().map(item).chain(resume).chain(end).collect()
+    let end = (!lanes.is_empty()).then(|| match is_over {
+        true => row("discard the results", PickerChoice::DiscardRace),
+        false => row("stop the race", PickerChoice::StopRace),
+    });
+    let first = lanes.iter().position(|lane| lane.state == LaneState::Finished).unwrap_or(0);
+    (lanes.iter().map(item).chain(resume).chain(end).collect(), first)
 }
 
 fn item(lane: &RaceLane) -> PickerItem {
@@ -150,7 +156,50 @@ mod tests {
     fn choices(states: impl IntoIterator<Item = LaneState>) -> Vec<(String, PickerChoice)> {
         let lanes = states.into_iter().enumerate().map(|(at, state)| lane_in_state(at + 1, state));
         let lanes: Vec<RaceLane> = lanes.collect();
-        items(&lanes).into_iter().map(|item| (item.label, item.choice)).collect()
+        items(&lanes).0.into_iter().map(|item| (item.label, item.choice)).collect()
+    }
+
+    fn rows(states: &[LaneState]) -> (Vec<PickerItem>, usize) {
+        let lanes = states.iter().enumerate().map(|(at, state)| lane_in_state(at + 1, state.clone()));
+        items(&lanes.collect::<Vec<_>>())
+    }
+
+    /// Returns the selected row after the lanes have changed, if `selected` was before.
+    fn selected_after_change(
+        selected: &str,
+        filter: &str,
+        before: &[LaneState],
+        after: &[LaneState],
+    ) -> Option<String> {
+        let (before, first) = rows(before);
+        let row = before.iter().position(|item| item.label == selected).unwrap();
+        let mut picker = Picker::with_items(&LaneList, "race".to_owned(), before, first);
+        picker.step(isize::try_from(row).unwrap() - isize::try_from(first).unwrap());
+        picker.edit(|line| line.push(filter));
+        assert_eq!(picker.chosen().map(|item| item.label.as_str()), Some(selected));
+        // The list is refreshed again and again.
+        for _ in 0..2 {
+            let (after, first) = rows(after);
+            picker.fill(after, first);
+        }
+        picker.chosen().map(|item| item.label.clone())
+    }
+
+    #[test]
+    fn race_selection_never_moves_to_discard_by_itself() {
+        use LaneState::{Finished, Interrupted, Stopped, Working};
+        let after = |selected: &str, before: [LaneState; 2], after: [LaneState; 2]| {
+            selected_after_change(selected, "", &before, &after)
+        };
+        let lane = |number: usize| Some(format!("lane {number}"));
+        assert_eq!(after("stop the race", [Working, Working], [Stopped, Finished]), lane(2));
+        assert_eq!(after("stop the race", [Working, Working], [Stopped, Stopped]), lane(1));
+        assert_eq!(after("resume the race", [Interrupted, Interrupted], [Working, Working]), lane(1));
+        let kept = after("discard the results", [Interrupted, Finished], [Finished, Finished]);
+        assert_eq!(kept.as_deref(), Some("discard the results"), "the user selected it");
+        let filtered =
+            selected_after_change("stop the race", "st", &[Working, Working], &[Finished, Finished]);
+        assert_eq!(filtered, None, "only `discard the results` matches");
     }
 
     #[test]
@@ -160,13 +209,9 @@ mod tests {
             ([Starting, Starting, Starting], [Working, Working, Starting]),
             ([Interrupted, Interrupted, Interrupted], [Interrupted, Starting, Interrupted]),
         ] {
-            let rows = |states: [LaneState; 3]| {
-                let lanes = states.into_iter().enumerate().map(|(at, state)| lane_in_state(at + 1, state));
-                items(&lanes.collect::<Vec<_>>())
-            };
-            let mut picker = Picker::with_items(&LaneList, "race".to_owned(), rows(before), 0);
+            let mut picker = Picker::with_items(&LaneList, "race".to_owned(), rows(&before).0, 0);
             picker.step(1);
-            picker.fill(rows(after), 0);
+            picker.fill(rows(&after).0, 0);
             assert_eq!(picker.chosen().map(|item| item.label.as_str()), Some("lane 2"));
         }
     }
@@ -191,7 +236,7 @@ mod tests {
         let working = row("lane 2", PickerChoice::Agent { id: "an-agent".into(), name: "race-2".to_owned() });
         assert_eq!(
             choices([LaneState::Finished, LaneState::Working]),
-            [row("lane 1", PickerChoice::Lane(1)), working, row("stop the race", PickerChoice::EndRace)]
+            [row("lane 1", PickerChoice::Lane(1)), working, row("stop the race", PickerChoice::StopRace)]
         );
         assert_eq!(
             choices([LaneState::Finished, LaneState::Interrupted]),
@@ -199,7 +244,7 @@ mod tests {
                 row("lane 1", PickerChoice::Lane(1)),
                 row("lane 2", PickerChoice::ResumeRace),
                 row("resume the race", PickerChoice::ResumeRace),
-                row("discard the results", PickerChoice::EndRace),
+                row("discard the results", PickerChoice::DiscardRace),
             ]
         );
     }

@@ -34,6 +34,9 @@ pub(crate) struct ListFacts {
     pub(crate) empty_text: &'static str,
     /// True if the key hints stay below a status: it comes without a key press.
     pub(crate) keeps_hints: bool,
+    /// True if a refreshed list without the selected item selects the initial one, because the next item could
+    /// have an effect that the user doesn't expect.
+    pub(crate) returns_to_start: bool,
 }
 
 impl Default for ListFacts {
@@ -51,6 +54,7 @@ impl Default for ListFacts {
             key_hints: &[],
             empty_text,
             keeps_hints: false,
+            returns_to_start: false,
         }
     }
 }
