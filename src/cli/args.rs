@@ -296,7 +296,7 @@ pub(super) struct RaceArgs {
     /// Continue with this lane, or with the first one that passes the check, instead of prompting
     #[arg(long, value_name = "LANE|passed")]
     pub(super) pick: Option<RacePick>,
-    /// Print the lanes as JSON
+    /// Print the lanes as JSON, with the picked one marked
     #[arg(long)]
     pub(super) json: bool,
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::io::{self, BufRead as _, Write as _};
 
 use anyhow::anyhow;
+use serde::Serialize;
 use tokio::task::spawn_blocking;
 
 use super::args::{RaceArgs, RacePick};
@@ -59,19 +60,23 @@ async fn race(agent: &AgentSession, arguments: &RaceArgs) -> Result<u8, CliFailu
     }
     let lanes = race.lanes();
     progress.finish(&lanes);
-    if arguments.json {
-        print_text(&(serde_json::to_string_pretty(&lanes).map_err(CliFailure::run)? + "\n"))?;
-    } else {
+    if !arguments.json {
         let columns = columns();
         print_text(&table(&lanes).lines().map(|line| fit(line, columns) + "\n").collect::<String>())?;
     }
     if !lanes.iter().any(|lane| lane.state == LaneState::Finished) {
+        print_json(arguments, &lanes, None)?;
         end_without_result(agent, race).await?;
         return Ok(FAILED);
     }
     let picked = pick(&lanes, arguments).await?;
+    let outcome = match picked {
+        Some(number) => race.pick(number).await,
+        None => Ok(()),
+    };
+    print_json(arguments, &lanes, picked.filter(|_| outcome.is_ok()))?;
+    outcome.map_err(CliFailure::run)?;
     if let Some(number) = picked {
-        race.pick(number).await.map_err(CliFailure::run)?;
         let reader = agent.reader();
         match reader.is_persistent() {
             true => stderr_line!("picked lane {number}; continue with: tiller --session {}", reader.id()),
@@ -82,6 +87,25 @@ async fn race(agent: &AgentSession, arguments: &RaceArgs) -> Result<u8, CliFailu
     }
     let is_missing = arguments.pick.is_some() && picked.is_none();
     Ok(if is_missing { FAILED } else { DONE })
+}
+
+/// A lane in the output of `--json`.
+#[derive(Serialize)]
+struct LaneOutput<'a> {
+    #[serde(flatten)]
+    lane: &'a RaceLane,
+    /// True if the session continues with this lane.
+    picked: bool,
+}
+
+/// Prints the lanes for `--json`.
+fn print_json(arguments: &RaceArgs, lanes: &[RaceLane], picked: Option<usize>) -> Result<(), CliFailure> {
+    if !arguments.json {
+        return Ok(());
+    }
+    let output: Vec<LaneOutput<'_>> =
+        lanes.iter().map(|lane| LaneOutput { lane, picked: picked == Some(lane.number) }).collect();
+    print_text(&(serde_json::to_string_pretty(&output).map_err(CliFailure::run)? + "\n"))
 }
 
 /// Ends a race without a result, unless a lane can be resumed, and prints the next step.
@@ -258,7 +282,13 @@ async fn pick(lanes: &[RaceLane], arguments: &RaceArgs) -> Result<Option<usize>,
             Ok(lanes.iter().find(has_passed).map(|lane| lane.number))
         }
         Some(RacePick::Lane(number)) => Ok(Some(number)),
-        None if Stdio::from_process().stdin_is_terminal => ask(lanes).await,
+        None if Stdio::from_process().stdin_is_terminal => {
+            // The JSON is printed after the answer.
+            if arguments.json {
+                stderr_line!("{}", table(lanes).trim_end());
+            }
+            ask(lanes).await
+        }
         None => Ok(None),
     }
 }

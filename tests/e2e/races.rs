@@ -66,8 +66,11 @@ fn race_that_is_killed_is_resumed_and_picked() {
     assert_eq!(agents_of(1).len(), 1, "the first lane doesn't run again");
     assert!(matches!(agents_of(2)[..], [before, after] if before == after), "{started:?}");
 
-    let picked = sandbox.run(&[&model[..], &["race", "--resume", "--pick", "passed"]].concat());
+    let picked = sandbox.run(&[&model[..], &["race", "--resume", "--pick", "passed", "--json"]].concat());
     assert_eq!(picked.code, Some(0), "{}", picked.err);
+    let lanes: Vec<Value> = serde_json::from_str(&picked.out).unwrap();
+    let lanes: Vec<(&Value, &Value)> = lanes.iter().map(|lane| (&lane["number"], &lane["picked"])).collect();
+    assert_eq!(lanes, [(&Value::from(1), &Value::from(false)), (&Value::from(2), &Value::from(true))]);
     assert!(picked.err.contains("picked lane 2; continue with: tiller --session "), "{}", picked.err);
     assert_eq!(fs::read_to_string(sandbox.project().join("b.txt")).unwrap(), "second\n");
     assert!(sandbox.project().join("half.txt").exists());
