@@ -232,6 +232,36 @@ fn serve_page_edit_survives_changes_of_the_queue() {
 }
 
 #[test]
+fn serve_page_edit_keeps_the_edit_of_another_client() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    let session = open(&mut browser, &server, &sandbox, &[r#"{"text": "Growing", "hang": true}"#]);
+    browser.type_and_press("begin", "Enter", 0);
+    browser.wait_for("session.isRunning && find('.running').textContent.includes('Growing')");
+    browser.type_and_press("one", "Enter", 1);
+    click(&mut browser, ".queued button", "Edit");
+    browser.run("find('.queued textarea').select()");
+    browser.type_and_press("mine", "Shift", 0);
+    browser.run(
+        "(async () => {
+            const path = `${session.path}/queue`;
+            const { data, version } = await exchange('GET', path);
+            const items = [{ id: data.items[0].id, text: 'theirs' }];
+            await request('PUT', path, { items }, { 'If-Match': version });
+        })()",
+    );
+    click(&mut browser, ".queued button", "Save");
+    browser.wait_for("find('.problem').textContent.startsWith('Someone else has changed this message')");
+    assert_eq!(browser.run("find('.queued textarea').value"), "mine");
+    let (_, queue) = server.call("GET", &format!("{session}/queue"), None);
+    assert_eq!(queue["followUp"], json!(["theirs"]));
+    click(&mut browser, ".queued button", "Cancel");
+    browser.wait_for("find('.queued .text').textContent === 'theirs'");
+    assert_stays_at_home(&mut browser, &server);
+}
+
+#[test]
 fn serve_page_keeps_the_draft_of_each_session() {
     let Some(mut browser) = browser() else { return };
     let sandbox = Sandbox::new();

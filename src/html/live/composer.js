@@ -101,43 +101,46 @@ const composer = (() => {
   onClick(find("[data-do=stop]", form), stop);
 
   // The queue. Each change is made to the server's current list: if another client changes it meanwhile, once more.
+  // `change` gets the ids, to be sent with the changes, and the server's items.
   const changeQueue = (change) => attempt(() => tryChange(`${session.path}/queue`, change));
   const tryChange = async (path, change) => {
     const { data, version } = await exchange("GET", path);
+    const items = change(data.items.map(({ id }) => ({ id })), data.items);
     try {
-      await request("PUT", path, { items: change(data.items.map(({ id }) => ({ id }))) }, { "If-Match": version });
+      await request("PUT", path, { items }, { "If-Match": version });
     } catch (error) {
       if (error.kind !== "queue-changed") throw error;
       await tryChange(path, change);
     }
   };
-  const edits = new Map(); // id of a queued message that is edited -> its row, the text field, its text before
+  const CHANGED_BY_OTHER = "Someone else has changed this message; yours is kept here.";
+  const edits = new Map(); // id of a queued message that is edited -> its row, the text field, its text before, and the server's item
   const edit = (row, item) => {
     const text = make("textarea", { value: item.text, rows: 2 });
     text.setAttribute("aria-label", "Queued message");
-    const end = () => {
+    const known = { row, text, before: item.text, item };
+    // Ends the edit, and shows this message.
+    const end = (shown) => {
       edits.delete(item.id);
-      row.replaceWith(queueRow({ ...item, text: text.value }));
+      row.replaceWith(queueRow(shown));
     };
-    const known = { row, text, before: item.text };
     const save = async () => {
       const before = known.before;
-      const change = (items) => {
+      const change = (items, queued) => {
+        const current = queued.find(({ id }) => id === item.id)?.text ?? before;
+        // The same text is there if an earlier attempt succeeded without a response.
+        if (![before, text.value].includes(current)) throw new RequestProblem(CHANGED_BY_OTHER, "edited");
         const edited = items.find(({ id }) => id === item.id);
         // If it is delivered after this point, it is with this text.
         known.before = edited ? text.value : before;
         if (edited) edited.text = text.value;
         return items;
       };
-      if (await changeQueue(change)) end();
+      if (await changeQueue(change)) end({ ...known.item, text: text.value });
       else known.before = before;
     };
-    const cancel = () => {
-      text.value = item.text;
-      end();
-    };
     edits.set(item.id, known);
-    row.replaceChildren(text, button("Save", save, "primary"), button("Cancel", cancel));
+    row.replaceChildren(text, button("Save", save, "primary"), button("Cancel", () => end(known.item)));
     text.focus();
   };
   // Keeps the text of an edit whose message was delivered or removed.
@@ -171,6 +174,7 @@ const composer = (() => {
   ];
   const setQueue = (items, total = items.length) => {
     queueList.hidden = items.length === 0;
+    for (const item of items) if (edits.has(item.id)) edits.get(item.id).item = item;
     const rows = inOrder(items).map((item) => edits.get(item.id)?.row ?? queueRow(item));
     for (const row of [...queueList.children]) if (!rows.includes(row)) removeElement(row);
     // An edited row stays in its place, or it would lose the focus.
