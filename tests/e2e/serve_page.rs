@@ -459,10 +459,13 @@ fn serve_page_sends_pasted_images() {
             for (const name of ['dot.png', 'other.png']) {{
                 clipboardData.items.add(new File([bytes], name, {{ type: 'image/png' }}));
             }}
+            clipboardData.items.add(new File([bytes], 'notes.txt', {{ type: 'text/plain' }}));
             find('.composer textarea').dispatchEvent(new ClipboardEvent('paste', {{ clipboardData }}));
         }})()"
     ));
     browser.wait_for("find('.attachments').querySelectorAll('.queued').length === 2");
+    let problem = browser.run("find('.problem').checkVisibility() && find('.problem').textContent");
+    assert_eq!(problem, "Only PNG, JPEG, GIF, WebP and PDF files can be attached.");
     assert_fits_phone(&mut browser);
     browser.run("find('.attachments [aria-label=\"Remove other.png\"]').click()");
     browser.wait_for("find('.attachments').querySelectorAll('.queued').length === 1");

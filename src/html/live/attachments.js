@@ -33,7 +33,6 @@ const attachments = (() => {
   // Returns true if there is a file among these that can be sent.
   const add = (added) => {
     const usable = [...added].filter(({ type }) => TYPES.includes(type));
-    if (usable.length < added.length) showProblem("Only PNG, JPEG, GIF, WebP and PDF files can be attached.");
     if (usable.reduce((sum, { size }) => sum + size, 0) > LIMIT) {
       showProblem("The files are larger than 20 MiB together.");
       return true;
@@ -42,6 +41,8 @@ const attachments = (() => {
       const read = async (file) => ({ name: file.name, mimeType: file.type, data: await base64(file) });
       addFiles(await Promise.all(usable.map(read)));
     });
+    // After the start of the attempt, which removes earlier messages.
+    if (usable.length < added.length) showProblem("Only PNG, JPEG, GIF, WebP and PDF files can be attached.");
     return usable.length > 0;
   };
   const take = () => {
