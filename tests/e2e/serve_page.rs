@@ -446,6 +446,35 @@ fn serve_page_list_has_more_sessions_than_a_request_returns() {
 }
 
 #[test]
+fn serve_page_names_show_reordering_and_control_characters() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    open(&mut browser, &server, &sandbox, &[r#"{"text": "End."}"#]);
+    let body = json!({
+        "workspacePath": sandbox.project(),
+        "provider": "scripted",
+        "model": sandbox.home().join("script.jsonl"),
+        "name": "a\u{202e}b\u{2066}c\u{200b}d \u{1f468}\u{200d}\u{1f469}",
+    });
+    let (status, session) = server.call("POST", "/api/sessions", Some(body));
+    assert_eq!(status, 201, "{session}");
+    browser.run(&format!("sessions.go({})", session["id"]));
+    browser.wait_for("session.name && session.isOpen && !find('.composer').hidden");
+    let shown = "a<U+202E>b<U+2066>c<U+200B>d \u{1f468}\u{200d}\u{1f469}";
+    browser.wait_for(&format!("find('h1').textContent === '{shown}' && document.title === '{shown}'"));
+    // A server that lists it.
+    browser.run(
+        "window.fetch = async () =>
+            Response.json({ sessions: [{ id: 'x', name: session.name, workspacePath: '/w' }] })",
+    );
+    browser.run("sessions.refresh()");
+    browser.wait_for(&format!("find('.session-list .text').textContent === '{shown}'"));
+    assert_eq!(browser.run(r"visible('\u001b[1m\u007f')"), "\u{241b}[1m\u{2421}");
+    assert_stays_at_home(&mut browser, &server);
+}
+
+#[test]
 fn serve_page_sends_pasted_images() {
     let Some(mut browser) = browser() else { return };
     let sandbox = Sandbox::new();

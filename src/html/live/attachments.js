@@ -19,9 +19,10 @@ const attachments = (() => {
     list.append(
       ...files.map((file) => {
         const remove = button("Remove", () => set(files.filter((other) => other !== file)));
-        remove.setAttribute("aria-label", `Remove ${file.name}`);
+        const name = visible(file.name);
+        remove.setAttribute("aria-label", `Remove ${name}`);
         const label = make("span", { className: "label" }, "file");
-        return make("div", { className: "queued" }, label, make("span", { className: "text" }, file.name), remove);
+        return make("div", { className: "queued" }, label, make("span", { className: "text" }, name), remove);
       }),
     );
   };

@@ -20,11 +20,14 @@ const background = (() => {
     rows.delete(id);
     list.hidden = rows.size === 0;
   };
-  const addJob = ({ jobId, since, command }) =>
-    add(jobId, since, "job", make("code", { className: "text", title: command }, command));
+  const addJob = ({ jobId, since, command }) => {
+    const shown = visible(command);
+    add(jobId, since, "job", make("code", { className: "text", title: shown }, shown));
+  };
   const addAgent = ({ agentId, since, name, task }) => {
     const href = `?session=${encodeURIComponent(agentId)}`;
-    add(agentId, since ?? Date.now(), "agent", make("a", { className: "text", href, title: task }, `${name}: ${task}`));
+    const link = make("a", { className: "text", href, title: visible(task) }, visible(`${name}: ${task}`));
+    add(agentId, since ?? Date.now(), "agent", link);
   };
   // The newest call of an agent, also of one that works for another agent.
   const showActivity = ({ agentId, event }) => {

@@ -3,6 +3,18 @@
 
 const find = (what, within = document) => within.querySelector(what);
 
+// Shows control characters, and those that are invisible or reorder text, as an export does: in a name, they could
+// feign another one. Joiners, selectors and tags stay, because emoji need them.
+const visible = (text) =>
+  text.replace(
+    /(?![\t\n\u180b-\u180d\u200c\u200d\ufe00-\ufe0f\u{e0020}-\u{e01ef}])[\p{Cc}\p{Bidi_C}\p{DI}\u2028\u2029\ufff9-\ufffb]/gu,
+    (char) => {
+      const code = char.codePointAt(0);
+      if (code < 0x20) return String.fromCharCode(0x2400 + code);
+      return code === 0x7f ? "␡" : `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
+    },
+  );
+
 // Creates an element. Text is never parsed as HTML.
 const make = (tag, properties = {}, ...children) => {
   const element = Object.assign(document.createElement(tag), properties);

@@ -159,7 +159,7 @@ const run = (() => {
   const update = () => {
     document.body.toggleAttribute("data-running", Boolean(session?.isRunning));
     // The name of a session without a log is only in its state.
-    const title = session?.name ?? session?.title ?? "tiller";
+    const title = visible(session?.name ?? session?.title ?? "tiller");
     setText(find("h1"), title);
     document.title = `${questions.count ? "● " : ""}${title}`;
     setText(find(".state [role=status]"), stateText());

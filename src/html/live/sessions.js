@@ -48,9 +48,9 @@ const sessions = (() => {
     const facts = [workspacePath.split("/").pop(), modified ? age(modified) : null, isOpen ? "open" : null];
     const link = make(
       "a",
-      { href: `?session=${encodeURIComponent(id)}`, title: workspacePath },
-      make("span", { className: "text" }, name ?? firstPrompt ?? "New session"),
-      make("span", { className: "note" }, facts.filter(Boolean).join(" · ")),
+      { href: `?session=${encodeURIComponent(id)}`, title: visible(workspacePath) },
+      make("span", { className: "text" }, visible(name ?? firstPrompt ?? "New session")),
+      make("span", { className: "note" }, visible(facts.filter(Boolean).join(" · "))),
     );
     if (id === session?.id) link.setAttribute("aria-current", "page");
     link.addEventListener("click", (event) => {
