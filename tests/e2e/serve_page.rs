@@ -149,6 +149,14 @@ fn serve_page_approves_steers_and_forks() {
     browser.wait_for("find('main').textContent.includes('Steered answer.')");
     assert_eq!(browser.run("find('main').textContent.includes('Followed answer.')"), false);
     browser.wait_for("document.querySelectorAll('.session-list a').length === 2");
+
+    // A fork at a prompt ends before it, and its text is in the composer only.
+    browser.run(&format!("sessions.go('{id}')"));
+    click(&mut browser, ".tree a", "and then this");
+    click(&mut browser, "article.here button", "Fork");
+    browser.wait_for(&format!("session.isOpen && session.id !== '{id}' && session.leaf >= 0"));
+    browser.wait_for("find('.composer textarea').value === 'and then this' && find('.queue').hidden");
+    assert_eq!(browser.run("find('main').textContent.includes('and then this')"), false);
     assert_stays_at_home(&mut browser, &server);
 }
 

@@ -212,6 +212,11 @@ const composer = (() => {
     attempt(async () => {
       const { id } = await request("POST", `${session.path}/fork`, { entryId: selected.id });
       await sessions.resume(id, session.model);
+      // The text of a prompt is held in the queue of its fork.
+      const { items } = await request("DELETE", `api/sessions/${encodeURIComponent(id)}/queue`);
+      const text = items.map((item) => item.text).join("\n\n");
+      if (session?.id === id) insert(text);
+      else keep(draftOf(id), text);
     }),
   );
 
