@@ -34,7 +34,8 @@ const attachments = (() => {
   // Returns true if there is a file among these that can be sent.
   const add = (added) => {
     const usable = [...added].filter(({ type }) => TYPES.includes(type));
-    if (usable.reduce((sum, { size }) => sum + size, 0) > LIMIT) {
+    const attached = files.reduce((sum, { data }) => sum + data.length * 0.75, 0);
+    if (usable.reduce((sum, { size }) => sum + size, attached) > LIMIT) {
       showProblem("The files are larger than 20 MiB together.");
       return true;
     }
