@@ -114,7 +114,8 @@ const composer = (() => {
     }
   };
   const CHANGED_BY_OTHER = "Someone else has changed this message; yours is kept here.";
-  const edits = new Map(); // id of a queued message that is edited -> its row, the text field, its text before, and the server's item
+  // id of a queued message that is edited -> its row, the text field, its text before, and the server's item
+  const edits = new Map();
   const edit = (row, item) => {
     const text = make("textarea", { value: item.text, rows: 2 });
     text.setAttribute("aria-label", "Queued message");
