@@ -46,7 +46,7 @@ def chat(message):
     last = resume()
     send(f"{path}/chat", {"message": message})
     for name, data in events(last):
-        print(OUTPUT.get(name, "").format(**data), end="", flush=True)
+        print(OUTPUT.get(name, "").format(**{"errorMessage": "", **data}), end="", flush=True)
         for request in [data] if name == "approval_required" else data.get("approvals", []):
             answer = input(f"\nallow {request['toolName']} {json.dumps(request['args'])}? [y/n] ")
             with contextlib.suppress(FAILED):  # Someone else answered, or the run was stopped.

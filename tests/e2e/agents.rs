@@ -384,7 +384,7 @@ fn background_agents_end_before_a_script_does() {
     let script = sandbox.script(&[
         &format!(r#"{{"calls": [{{"name": "delegate_to_agent", "arguments": {arguments}}}]}}"#),
         r#"{"text": "I wait."}"#,
-        r#"{"expect": "It is in lexer.rs.", "text": "Found."}"#,
+        r#"{"when": "has ended: FIND the lexer\n\nIt is in lexer.rs.", "text": "Found."}"#,
         r#"{"when": "FIND", "text": "It is in lexer.rs."}"#,
     ]);
     let output = sandbox.run(&["-p", "--provider", "scripted", "--model", &script, "where is it?"]);

@@ -298,7 +298,7 @@ fn serve_session_can_be_attached_to() {
     assert_eq!((status, &problem["title"]), (400, &json!("Invalid request")));
 
     let wrong = sandbox.open(&["--attach", &format!("{url}?token=wrong")]);
-    wrong.wait_for("set TILLER_SERVER_TOKEN");
+    wrong.wait_for("or in TILLER_SERVER_TOKEN");
     let missing = sandbox
         .open(&["--attach", &format!("{}?token={}", url.replace("/sessions/", "/sessions/x"), server.token)]);
     missing.wait_for("(status 404 Not Found)");

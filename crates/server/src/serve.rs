@@ -107,6 +107,9 @@ impl HttpServer {
         move |id| {
             let state = Arc::clone(&state);
             Box::pin(async move {
+                if let Some(session) = state.table.find(&id).await.ok()? {
+                    return Some(session.agent.clone());
+                }
                 for session in state.table.list().await.ok()? {
                     if let Ok(found) = session.agent.session_or_agent(id.clone()).await {
                         return Some(found);

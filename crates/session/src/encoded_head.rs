@@ -24,7 +24,13 @@ impl<'a> LineHead<'a> {
             EntryBody::BranchSummary { usage: used, .. } => usage.clone_from(used),
             EntryBody::Usage { usage: used, .. } => usage = Some(used.clone()),
             EntryBody::Custom { custom_type, .. } => is_tiller_entry = is_indexed_type(custom_type),
-            _ => {}
+            EntryBody::ModelChange { .. }
+            | EntryBody::ThinkingLevelChange { .. }
+            | EntryBody::ContextEdit { .. }
+            | EntryBody::CustomMessage { .. }
+            | EntryBody::Label { .. }
+            | EntryBody::SessionInfo { .. }
+            | EntryBody::Unknown => {}
         }
         Self {
             kind: kind(&entry.body),

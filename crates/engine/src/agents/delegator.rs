@@ -280,11 +280,12 @@ impl Delegator {
     /// Runs a task in the background and reports the answer to the model later; returns the result of the call.
     pub(super) async fn run_task_in_background(&self, task: DelegationRequest) -> Result<String, String> {
         let (delegator, name, tasks) = (self.clone(), task.agent.clone(), [task.clone()]);
-        let state =
-            if self.slots.available_permits() == 0 { "is waiting for a free slot" } else { "is running" };
         let work = async move { delegator.run(task, std::future::pending(), |_| {}).await.text() };
         self.run_in_background("A background task has ended", &tasks, work).await?;
-        Ok(format!("{name} {state} in the background; you are notified when it finishes."))
+        let parallel = self.limits.parallel;
+        Ok(format!(
+            "{name} runs in the background, at most {parallel} agents at a time; you are notified when it finishes."
+        ))
     }
 
     /// Runs work on these tasks in the background and reports the outcome to the model, even after a panic or a

@@ -2,13 +2,13 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tiller_core::delegated_task::{BackgroundCall, short_tasks};
-use tiller_core::id::CallId;
+use tiller_core::delegated_task::short_tasks;
+use tiller_core::id::{CallId, SessionId};
 use tiller_core::message::{Message, ToolCall, ToolResultMessage, UserBlock};
 use tiller_session::Reader;
 
 use super::agent_at_work::{AgentAtWork, resume_hint};
-use super::task_record::{TaskRecord, TaskRecords};
+use super::task_record::{TaskRecord, TaskRecords, UnreportedCall};
 use super::task_states::sections;
 
 /// The arguments of the delegation tools.
@@ -47,20 +47,20 @@ pub(crate) fn describe_tasks(result: &mut ToolResultMessage, call: &ToolCall, re
     result.details = Some(json!({ "agents": details }));
 }
 
-/// Returns the note for the model about background tasks whose end it hasn't been told: tiller was killed, or the
-/// session was closed.
-pub(super) fn unreported_note(call: &BackgroundCall, records: &[TaskRecord]) -> String {
-    let started = started_by(&call.tool_call_id, records);
-    let tasks: Vec<(&str, Option<&TaskRecord>)> = call
-        .tasks
+/// Returns the note for the model about background tasks that haven't been reported: tiller was killed, or the session
+/// was closed.
+pub(super) fn unreported_note(unreported: &UnreportedCall, records: &[TaskRecord]) -> String {
+    let record_of = |agent: &SessionId| records.iter().find(|record| record.start.agent_id == *agent);
+    let tasks = &unreported.call.tasks;
+    let with_records: Vec<(&str, Option<&TaskRecord>)> = tasks
         .iter()
-        .map(|task| {
-            let record = started.iter().find(|record| record.start.number == Some(task.number));
-            (task.name.as_str(), record.copied())
-        })
+        .map(|task| (task.name.as_str(), unreported.agent_of(task).and_then(record_of)))
         .collect();
-    let subjects = short_tasks(&call.tasks);
-    format!("tiller exited before its background tasks had finished: {subjects}\n\n{}", outcomes(&tasks))
+    let subjects = short_tasks(tasks);
+    format!(
+        "tiller exited before its background tasks had finished: {subjects}\n\n{}",
+        outcomes(&with_records)
+    )
 }
 
 fn started_by<'a>(call: &CallId, records: &'a [TaskRecord]) -> Vec<&'a TaskRecord> {

@@ -40,9 +40,9 @@ impl TaskRecords {
                 &DelegatedTaskEnd { branch, ..DelegatedTaskEnd::new(agent_id, error) },
             ));
         }
-        for call in &self.background {
-            let text = unreported_note(call, &self.tasks);
-            entries.extend(BackgroundNote { text, call: Some(call.clone()) }.entries());
+        for unreported in &self.unreported {
+            let text = unreported_note(unreported, &self.tasks);
+            entries.extend(BackgroundNote { text, call: Some(unreported.call.clone()) }.entries());
         }
         entries
     }

@@ -24,7 +24,7 @@ struct RaceStart {
     options: RaceOptions,
 }
 
-/// The record that the user ended a race.
+/// The record that a race has ended.
 #[derive(Serialize, Deserialize)]
 struct RaceEnd {
     /// The picked lane; `None` if the results were discarded, or if there were none.

@@ -42,8 +42,23 @@ pub(crate) struct TaskRecords {
     pub(super) dir: Option<PathBuf>,
     session: SessionId,
     pub(super) tasks: Vec<TaskRecord>,
-    /// The calls whose background tasks the model hasn't been told about.
-    pub(super) background: Vec<BackgroundCall>,
+    /// The calls whose background tasks haven't been reported to the model.
+    pub(super) unreported: Vec<UnreportedCall>,
+}
+
+/// A call whose background tasks haven't been reported to the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct UnreportedCall {
+    pub call: BackgroundCall,
+    /// The numbers and agents of the tasks that have started. An agent's record may be that of a later task.
+    pub started: Vec<(usize, SessionId)>,
+}
+
+impl UnreportedCall {
+    /// Returns the agent that has started to work on a task.
+    pub(super) fn agent_of(&self, task: &BackgroundTask) -> Option<&SessionId> {
+        self.started.iter().find(|(number, _)| *number == task.number).map(|(_, agent)| agent)
+    }
 }
 
 impl TaskRecords {
@@ -56,7 +71,7 @@ impl TaskRecords {
 
     /// Returns the records of a session without tasks.
     pub(super) fn empty(session: SessionId, dir: Option<PathBuf>) -> Self {
-        Self { dir, session, tasks: Vec::new(), background: Vec::new() }
+        Self { dir, session, tasks: Vec::new(), unreported: Vec::new() }
     }
 
     /// Applies an entry of the log, written at the given time.
@@ -66,6 +81,7 @@ impl TaskRecords {
             && let Ok(mut start) = serde_json::from_value::<DelegatedTask>(data.clone())
         {
             start.path = start.path.map(|path| self.moved(path));
+            self.note_start(&start);
             self.tasks.retain(|task| task.start.agent_id != start.agent_id);
             self.tasks.push(TaskRecord { start, since: at, end: None });
         } else if custom_type == END_TYPE
@@ -77,11 +93,11 @@ impl TaskRecords {
             && let Ok(call) = serde_json::from_value::<BackgroundCall>(data.clone())
             && call.session_id == self.session
         {
-            self.background.push(call);
+            self.unreported.push(UnreportedCall { call, started: Vec::new() });
         } else if custom_type == BACKGROUND_END_TYPE
             && let Ok(end) = serde_json::from_value::<BackgroundCallEnd>(data.clone())
         {
-            self.background.retain(|call| call.end() != end);
+            self.unreported.retain(|unreported| unreported.call.end() != end);
         }
     }
 
@@ -96,21 +112,30 @@ impl TaskRecords {
         &self.tasks
     }
 
-    /// Returns the background tasks that haven't started.
-    pub(crate) fn waiting(&self) -> Vec<BackgroundTask> {
-        let has_started = |call: &BackgroundCall, task: &BackgroundTask| {
-            self.tasks.iter().any(|it| {
-                it.start.tool_call_id.as_ref() == Some(&call.tool_call_id)
-                    && it.start.number == Some(task.number)
-            })
+    /// Notes that a background task has started.
+    fn note_start(&mut self, start: &DelegatedTask) {
+        let Some(number) = start.number else { return };
+        let is_of_start = |call: &BackgroundCall| {
+            start.tool_call_id.as_ref() == Some(&call.tool_call_id)
+                && call.tasks.iter().any(|task| task.number == number)
         };
-        let waiting = |call| move |task: &&BackgroundTask| !has_started(call, task);
-        self.background.iter().flat_map(|call| call.tasks.iter().filter(waiting(call)).cloned()).collect()
+        if let Some(unreported) = self.unreported.iter_mut().find(|it| is_of_start(&it.call)) {
+            unreported.started.push((number, start.agent_id.clone()));
+        }
     }
 
-    /// Returns true if a task has no end, or the model hasn't been told about background tasks.
+    /// Returns the background tasks that haven't started.
+    pub(crate) fn waiting(&self) -> Vec<BackgroundTask> {
+        let waiting = |unreported: &'_ UnreportedCall| {
+            let tasks = unreported.call.tasks.iter();
+            tasks.filter(|task| unreported.agent_of(task).is_none()).cloned().collect::<Vec<_>>()
+        };
+        self.unreported.iter().flat_map(waiting).collect()
+    }
+
+    /// Returns true if a task has no end, or background tasks haven't been reported to the model.
     pub(crate) fn has_open(&self) -> bool {
-        !self.background.is_empty() || self.tasks.iter().any(|task| task.end.is_none())
+        !self.unreported.is_empty() || self.tasks.iter().any(|task| task.end.is_none())
     }
 }
 

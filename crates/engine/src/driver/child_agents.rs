@@ -73,7 +73,10 @@ impl Driver {
                 send_reply(reply, Ok(self.active.tasks.all().to_vec()));
             }
             DelegationCommand::Waiting { reply } => {
-                send_reply(reply, Ok(self.active.tasks.waiting()));
+                // The tasks of an earlier process don't start any more.
+                let is_current = self.active.has_written_to_log();
+                let waiting = if is_current { self.active.tasks.waiting() } else { Vec::new() };
+                send_reply(reply, Ok(waiting));
             }
             DelegationCommand::Definitions { reply } => {
                 send_reply(reply, Ok(self.resources.resources.agents().to_vec()));

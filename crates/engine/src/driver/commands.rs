@@ -524,7 +524,8 @@ impl Driver {
     fn switch(&mut self, to: SwitchTarget) -> Result<SessionSwitched, AgentError> {
         self.ensure_idle()?;
         // The agents' ends and costs belong to this session.
-        if !matches!(to, SwitchTarget::Leaf { .. }) && !self.agents.children.is_empty() {
+        let has_agents = !self.agents.children.is_empty() || *self.agents.background.borrow() > 0;
+        if !matches!(to, SwitchTarget::Leaf { .. }) && has_agents {
             return Err(AgentError::AgentsAtWork);
         }
         match to {

@@ -150,13 +150,15 @@ impl AgentSession {
         result
     }
 
-    /// Returns this session if the id or a part of it [matches](SessionId::matches), or else that of a running agent,
+    /// Returns this session if this is its id or the [short form](SessionId::short) of it, or else that of a running agent,
     /// as [`Self::running_agent`] does.
     ///
     /// # Errors
     /// If it is neither.
     pub async fn session_or_agent(&self, id: SessionId) -> Result<Self, AgentError> {
-        if self.reader().id().matches(id.as_str()) { Ok(self.clone()) } else { self.running_agent(id).await }
+        let reader = self.reader();
+        let is_own = *reader.id() == id || reader.id().short().eq_ignore_ascii_case(id.as_str());
+        if is_own { Ok(self.clone()) } else { self.running_agent(id).await }
     }
 
     /// Returns the session of an agent that works for this one.

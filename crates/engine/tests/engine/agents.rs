@@ -421,7 +421,7 @@ async fn agents_side_by_side_wait_for_no_background_agent() {
     let mut stage = configured(scripts, |options| options.background_tasks = BackgroundTasks::Await);
     assert_eq!(stage.run("go").await, RunOutcome::Completed);
     let result = stage.result();
-    let expected = "result ## 1. later\n\nlater is running in the background; you are notified when it finishes.\n\n\
+    let expected = "result ## 1. later\n\nlater runs in the background, at most 4 agents at a time; you are notified when it finishes.\n\n\
                     ## 2. helper\n\nfine\n\n[agent helper ";
     assert!(result.starts_with(expected), "{result}");
     let notes = stage.notes();
@@ -729,6 +729,7 @@ async fn tasks_in_the_background_are_told_after_a_crash() {
     let unused = || text_answer("unused");
     let scripts = vec![("main", vec![unused(), unused(), text_answer("ok"), text_answer("ok")])];
     let mut again = stage_in(dir, scripts, limits, Some(log));
+    assert_eq!(again.agent.waiting_tasks().await.unwrap(), []);
     again.run("and?").await;
     again.run("and now?").await;
     let expected = format!(
