@@ -518,10 +518,7 @@ async fn agent_whose_definition_isolates_it_has_a_worktree() {
         tokio::task::yield_now().await;
     }
     let lines = message_lines(&fixture.agent.reader());
-    assert!(
-        lines.iter().any(|line| line.starts_with("result apart is running in the background")),
-        "{lines:?}"
-    );
+    assert!(lines.iter().any(|line| line.starts_with("result apart runs in the background")), "{lines:?}");
     assert_eq!(fs::read_to_string(fixture.path("a.txt")).unwrap(), "one\n");
 }
 
