@@ -8,9 +8,9 @@ use super::entry::{Entry, EntryBody, MessageEntry};
 use super::entry_kind::EntryKind;
 use super::line_scan::{LineHead, LineRole, is_indexed_type};
 
-impl<'a> LineHead<'a> {
+impl<'a> From<&'a Entry> for LineHead<'a> {
     /// Returns the head of the line that the entry is encoded as.
-    pub(super) fn of(entry: &'a Entry) -> Self {
+    fn from(entry: &'a Entry) -> Self {
         let (mut role, mut usage, mut is_tiller_entry) = (None, None, false);
         match &entry.body {
             EntryBody::Message(MessageEntry { message, tiller_queue_id, .. }) => {
@@ -42,23 +42,16 @@ impl<'a> LineHead<'a> {
             usage,
         }
     }
+}
 
-    /// Returns true if this is the head of the line. Costs aren't compared: they are rounded when they are read.
-    pub(super) fn is_of(&self, line: &[u8]) -> bool {
-        let parts = |head: &LineHead<'_>| {
-            let LineHead { kind, timestamp, role, is_tiller_entry, .. } = *head;
+impl LineHead<'_> {
+    /// Returns true if the line has this head. Costs aren't compared: they are rounded when they are read.
+    pub(super) fn matches_line(&self, line: &[u8]) -> bool {
+        let without_cost = |head: &LineHead<'_>| {
             let usage = head.usage.clone().map(|usage| Usage { cost: Cost::default(), ..usage });
-            (
-                kind,
-                head.id.to_string(),
-                head.parent.as_deref().map(str::to_owned),
-                timestamp,
-                role,
-                is_tiller_entry,
-                usage,
-            )
+            LineHead { usage, ..head.clone().into_owned() }
         };
-        LineHead::parse(line).is_ok_and(|read| parts(self) == parts(&read))
+        LineHead::parse(line).is_ok_and(|read| without_cost(self) == without_cost(&read))
     }
 }
 

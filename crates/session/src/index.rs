@@ -192,7 +192,7 @@ impl Index {
 
     /// Adds a line that this process has encoded, with its head.
     pub(super) fn add_encoded(&mut self, head: LineHead<'_>, line: &LogLine<'_>) {
-        debug_assert!(head.is_of(line.bytes), "{head:?} isn't the head of its line");
+        debug_assert!(head.matches_line(line.bytes), "{head:?} isn't the head of its line");
         self.lines = line.number;
         self.add_entry(head, line, |_| true);
     }

@@ -56,7 +56,7 @@ impl LineRole {
 }
 
 /// The head of an entry's line.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct LineHead<'a> {
     pub(super) kind: EntryKind,
     pub(super) id: Cow<'a, str>,
@@ -83,7 +83,7 @@ impl<'a> LineHead<'a> {
         })
     }
 
-    fn into_owned<'b>(self) -> LineHead<'b> {
+    pub(super) fn into_owned<'b>(self) -> LineHead<'b> {
         LineHead {
             kind: self.kind,
             id: Cow::Owned(self.id.into_owned()),

@@ -243,7 +243,7 @@ impl Writer {
         }
         if let Some((last, _)) = lines.last() {
             let new_lines = lines.iter().map(|(entry, line)| {
-                let head = Some(LineHead::of(entry));
+                let head = Some(LineHead::from(entry));
                 NewLine { bytes: line.as_bytes(), head }
             });
             self.append_lines(new_lines.collect(), &last.id)?;
