@@ -62,7 +62,7 @@ pub use lock_holder::{LockHolder, host_name};
 pub use manager::{Placement, SessionManager, SessionScope};
 pub use mirror::MirrorLog;
 pub use navigation::NavigationTarget;
-pub use operations::{BranchSummaryText, Visibility, one_line_name};
+pub use operations::{BranchSummaryText, Visibility, normalize_name};
 pub use reader::{Reader, Section};
 pub use totals::{ModelUsage, Totals};
 pub use writer::{AppendedEntry, ExternalChange, Writer, sync};

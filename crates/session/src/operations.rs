@@ -47,7 +47,7 @@ impl Writer {
     /// # Errors
     /// If it could not be written.
     pub fn name(&mut self, name: Option<&str>, now: UnixMs) -> Result<Vec<AppendedEntry>, SessionError> {
-        self.append(EntryBody::SessionInfo { name: name.and_then(one_line_name) }, now)
+        self.append(EntryBody::SessionInfo { name: name.and_then(normalize_name) }, now)
     }
 
     /// Labels an entry; `None` or a blank label removes the label.
@@ -61,7 +61,10 @@ impl Writer {
         now: UnixMs,
     ) -> Result<Vec<AppendedEntry>, SessionError> {
         self.reader().path_to(target)?;
-        self.append(EntryBody::Label { target_id: target.clone(), label: label.and_then(one_line_name) }, now)
+        self.append(
+            EntryBody::Label { target_id: target.clone(), label: label.and_then(normalize_name) },
+            now,
+        )
     }
 
     /// Hides an entry and its descendants in the tree view, or shows them again.
@@ -103,9 +106,9 @@ impl Writer {
 }
 
 /// Returns a session's name or an entry's label as it is stored: each run of white space and control characters becomes
-/// a space, because front ends show it in a line. `None` if nothing is left.
+/// a space, because front ends show it on one line. `None` if nothing is left.
 #[must_use]
-pub fn one_line_name(text: &str) -> Option<String> {
+pub fn normalize_name(text: &str) -> Option<String> {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     Some(words.collect::<Vec<_>>().join(" ")).filter(|name| !name.is_empty())
 }
@@ -115,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_line_name_replaces_control_characters() {
+    fn normalize_name_replaces_control_characters() {
         for (text, name) in [
             (" parser ", Some("parser")),
             ("parser\n\t bug", Some("parser bug")),
@@ -124,7 +127,7 @@ mod tests {
             (" \n", None),
             ("\u{0}", None),
         ] {
-            assert_eq!(one_line_name(text).as_deref(), name, "{text:?}");
+            assert_eq!(normalize_name(text).as_deref(), name, "{text:?}");
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::cli::console::stderr_line;
 use crate::cli::failure::CliFailure;
 use crate::cli::startup;
 use crate::cli::stdout::print_text;
-use crate::session::{AppendedEntry, SessionManager, Visibility, Writer, one_line_name, sync};
+use crate::session::{AppendedEntry, SessionManager, Visibility, Writer, normalize_name, sync};
 
 /// Queries for a session and for one of its entries.
 type EntryQuery<'a> = (&'a str, &'a str);
@@ -40,7 +40,7 @@ pub(super) fn label(
     let (mut writer, modified) = open(manager, session)?;
     let entry = writer.reader().find(entry)?;
     let appended = writer.label(&entry, label, startup::now())?;
-    let message = match label.and_then(one_line_name) {
+    let message = match label.and_then(normalize_name) {
         Some(label) => format!("entry {} is now labeled {label}", entry.short()),
         None => format!("entry {} no longer has a label", entry.short()),
     };

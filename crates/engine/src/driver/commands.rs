@@ -12,7 +12,7 @@ use tiller_provider::ImageInput;
 use tiller_session::context::estimate_text;
 use tiller_session::{
     BranchSummaryText, DeleteMode, EntryBody, NavigationTarget, PendingDelete, Reader, SessionError,
-    SessionManager, Visibility, Writer, one_line_name, restore_from_trash,
+    SessionManager, Visibility, Writer, normalize_name, restore_from_trash,
 };
 use tiller_tools::policy::{ApprovalMode, ConfiguredRules, DirAccess, PermissionRule};
 use tiller_tools::workspace::{FileAccess, parse_dir};
@@ -493,7 +493,7 @@ impl Driver {
     }
 
     fn rename(&mut self, name: &str) -> Result<(), AgentError> {
-        let name = one_line_name(name);
+        let name = normalize_name(name);
         self.append(EntryBody::SessionInfo { name: name.clone() })?;
         self.active.name.clone_from(&name);
         self.bus.emit(EventKind::SessionInfoChanged { name });

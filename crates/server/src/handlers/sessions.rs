@@ -8,7 +8,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use tiller_session::{DeleteMode, one_line_name};
+use tiller_session::{DeleteMode, normalize_name};
 use tokio::task::spawn_blocking;
 
 use super::{HandlerResult, created, json};
@@ -34,7 +34,7 @@ pub(crate) async fn create(
     JsonBody(body): JsonBody<CreateBody>,
 ) -> HandlerResult {
     let CreateBody { workspace_path, provider, model, auto_approve, name } = body;
-    if name.as_ref().is_some_and(|name| one_line_name(name).is_none()) {
+    if name.as_ref().is_some_and(|name| normalize_name(name).is_none()) {
         return Err(INVALID.detail("the field `name`: must not be empty"));
     }
     let request = NewSession {
